@@ -1,0 +1,17 @@
+# `cmake --install` gives programs, libsten, its headers and the CMake package sten::sten.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS sten EXPORT stenTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
+install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/stenConfig.cmake.in ${CMAKE_BINARY_DIR}/stenConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/stenConfig.cmake ${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
+        DESTINATION ${package_dir})

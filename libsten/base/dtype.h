@@ -1,0 +1,43 @@
+// Element types of a tensor, named as safetensors names them.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sten {
+
+// clang-format off
+enum class DType : std::uint8_t {
+  BOOL, F4, F6_E2M3, F6_E3M2, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ,
+  I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64
+};
+// clang-format on
+
+// "F32"; the exact word in a safetensors header.
+std::string_view name_of(DType t);
+std::optional<DType> dtype_from(std::string_view name);
+
+// 4 and 6 for the packed small floats, else a multiple of 8.
+int bits_of(DType t);
+// Bytes of an element that has an address of its own: 1, 2, 4, 8; 0 for sub-byte types, which are
+// only ever copied whole.
+int width_of(DType t);
+// F64 F32 F16 BF16 F8_E4M3 F8_E5M2: their elements have a magnitude that a sparsifier can rank.
+bool is_prunable(DType t);
+
+// f(U{}) with U the unsigned integer of `width` 1, 2, 4 or 8: for code that moves elements.
+template <class F>
+decltype(auto) with_width(int width, F&& f) {
+  switch (width) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
+  }
+}
+
+}  // namespace sten

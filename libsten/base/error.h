@@ -1,0 +1,40 @@
+// The one exception the library throws; its fault says who has to act.
+#pragma once
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace sten {
+
+// The programs' exit codes follow from it: 1, 2 and 3.
+enum class Fault {
+  input = 1,  // a file or the machine is not as it has to be
+  usage = 2,  // the caller asked for something that has no meaning
+  check = 3,  // a check that the caller asked for did not hold
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(Fault fault, const std::string& what) : std::runtime_error(what), fault_(fault) {}
+  Fault fault() const { return fault_; }
+
+ private:
+  Fault fault_;
+};
+
+template <class... A>
+[[noreturn]] void fail(fmt::format_string<A...> text, A&&... args) {
+  throw Error(Fault::input, fmt::format(text, std::forward<A>(args)...));
+}
+template <class... A>
+[[noreturn]] void fail_usage(fmt::format_string<A...> text, A&&... args) {
+  throw Error(Fault::usage, fmt::format(text, std::forward<A>(args)...));
+}
+template <class... A>
+[[noreturn]] void fail_check(fmt::format_string<A...> text, A&&... args) {
+  throw Error(Fault::check, fmt::format(text, std::forward<A>(args)...));
+}
+
+}  // namespace sten

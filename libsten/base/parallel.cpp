@@ -1,0 +1,140 @@
+#include "libsten/base/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace sten {
+namespace {
+
+thread_local bool inside_loop = false;
+
+struct Loop {
+  Loop(const std::function<void(Index, Index)>& body, Index end, Index step)
+      : f(body), n(end), grain(step) {}
+
+  const std::function<void(Index, Index)>& f;
+  const Index n, grain;
+  std::atomic<Index> next{0};
+  std::mutex lock;
+  std::exception_ptr error;
+
+  void run() {
+    inside_loop = true;
+    for (Index begin; (begin = next.fetch_add(grain)) < n;) {
+      try {
+        f(begin, std::min(begin + grain, n));
+      } catch (...) {
+        const std::lock_guard hold(lock);
+        if (!error) error = std::current_exception();
+        next = n;
+      }
+    }
+    inside_loop = false;
+  }
+};
+
+// Workers that wait for a loop, all of them join each loop. One loop at a time.
+class Pool {
+ public:
+  explicit Pool(int workers) {
+    for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+  }
+  ~Pool() {
+    {
+      const std::lock_guard hold(lock_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& t : workers_) t.join();
+  }
+  void run(Loop& loop) {
+    const std::lock_guard one_at_a_time(entry_);
+    {
+      const std::lock_guard hold(lock_);
+      loop_ = &loop;
+      busy_ = static_cast<int>(workers_.size());
+      ++generation_;
+    }
+    wake_.notify_all();
+    loop.run();
+    std::unique_lock hold(lock_);
+    done_.wait(hold, [this] { return busy_ == 0; });
+    loop_ = nullptr;
+  }
+
+ private:
+  void work() {
+    std::uint64_t seen = 0;
+    for (std::unique_lock hold(lock_);;) {
+      wake_.wait(hold, [&] { return stop_ || generation_ != seen; });
+      if (stop_) return;
+      seen = generation_;
+      Loop* loop = loop_;
+      hold.unlock();
+      loop->run();
+      hold.lock();
+      if (--busy_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex entry_, lock_;
+  std::condition_variable wake_, done_;
+  Loop* loop_ = nullptr;
+  std::uint64_t generation_ = 0;
+  int busy_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> workers_;
+};
+
+std::mutex settings;
+int wanted_threads = 0;  // 0: not set yet
+std::shared_ptr<Pool> pool;
+
+}  // namespace
+
+int available_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+void set_threads(int n) {
+  const std::lock_guard hold(settings);
+  wanted_threads = std::max(1, n);
+  pool.reset();
+}
+
+int threads() {
+  const std::lock_guard hold(settings);
+  if (wanted_threads == 0) wanted_threads = available_threads();
+  return wanted_threads;
+}
+
+void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f) {
+  grain = std::max<Index>(1, grain);
+  const int team = threads();
+  Loop loop(f, n, grain);
+  if (inside_loop || team == 1 || n <= grain) {
+    for (Index begin = 0; begin < n; begin += grain) f(begin, std::min(begin + grain, n));
+    return;
+  }
+  std::shared_ptr<Pool> mine;
+  {
+    const std::lock_guard hold(settings);
+    if (!pool) pool = std::make_shared<Pool>(team - 1);
+    mine = pool;
+  }
+  mine->run(loop);
+  if (loop.error) std::rethrow_exception(loop.error);
+}
+
+}  // namespace sten

@@ -1,0 +1,34 @@
+#include "libsten/base/shape.h"
+
+#include <fmt/ranges.h>
+
+#include "libsten/base/error.h"
+
+namespace sten {
+
+Index size_of(const Shape& shape) {
+  Index n = 1;
+  for (Index e : shape) n *= e;
+  return n;
+}
+
+Index checked_size(const Shape& shape) {
+  constexpr Index limit = Index{1} << 62;
+  Index product = 1;
+  bool empty = false;
+  for (Index e : shape) {
+    if (e < 0) fail("shape {} has a negative extent", to_string(shape));
+    if (e == 0) {
+      empty = true;
+    } else if (e > limit / product) {
+      fail("shape {} has more elements than 2^62", to_string(shape));
+    } else {
+      product *= e;
+    }
+  }
+  return empty ? 0 : product;
+}
+
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+}  // namespace sten

@@ -1,0 +1,25 @@
+// Extents of a tensor.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sten {
+
+using Index = std::int64_t;
+using Shape = std::vector<Index>;
+
+// Number of elements; 1 for rank 0. The extents must be ones that checked_size() accepts.
+Index size_of(const Shape& shape);
+
+// The same, but Error where an extent is negative or the product of the nonzero extents does not
+// fit 62 bits: a huge extent beside a 0 is refused too, since partial products are used everywhere.
+Index checked_size(const Shape& shape);
+
+// "[768, 3072]"
+std::string to_string(const Shape& shape);
+
+// Quotient rounded up; a >= 0, b > 0.
+constexpr Index ceil_div(Index a, Index b) { return a / b + (a % b != 0); }
+
+}  // namespace sten

@@ -1,0 +1,112 @@
+#include "libsten/base/spec.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+bool is_word(std::string_view s) {
+  for (char c : s)
+    if (!(c == '-' || c == '_' || c == '.' || c == '+' || (c >= '0' && c <= '9') ||
+          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+      return false;
+  return !s.empty();
+}
+
+}  // namespace
+
+Spec Spec::parse(std::string_view text) {
+  const auto wrong = [&](std::string_view why) {
+    fail_usage("{}: {}; a spec looks like nmg:n=1,m=10,g=4", quoted(text.substr(0, 200)), why);
+  };
+  const std::size_t colon = text.find(':');
+  Spec spec{std::string(text.substr(0, colon))};
+  if (!is_word(spec.name_)) wrong("the name is missing or has other characters than letters");
+  if (colon == std::string_view::npos) return spec;
+  std::string_view rest = text.substr(colon + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) wrong(fmt::format("{} is not key=value", quoted(item)));
+    const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    if (!is_word(key) || !is_word(value)) wrong(fmt::format("{} is not key=value", quoted(item)));
+    if (spec.has(key)) wrong(fmt::format("{} is given twice", quoted(key)));
+    spec.args_.emplace_back(key, value);
+    if (comma == std::string_view::npos) break;
+    rest = rest.substr(comma + 1);
+    if (rest.empty()) wrong("it ends in a comma");
+  }
+  return spec;
+}
+
+const std::string* Spec::find(std::string_view key) const {
+  for (const auto& [k, v] : args_)
+    if (k == key) return &v;
+  return nullptr;
+}
+
+const std::string& Spec::required(std::string_view key) const {
+  const std::string* v = find(key);
+  if (!v) fail_usage("{}: {} is missing", quoted(str()), quoted(key));
+  return *v;
+}
+
+double Spec::number(std::string_view key) const {
+  double value = 0;
+  if (!parse_number(required(key), value))
+    fail_usage("{}: {} is not a number", quoted(str()), quoted(key));
+  return value;
+}
+double Spec::number(std::string_view key, double fallback) const {
+  return has(key) ? number(key) : fallback;
+}
+
+Index Spec::integer(std::string_view key) const {
+  Index value = 0;
+  if (!parse_integer(required(key), value))
+    fail_usage("{}: {} is not an integer", quoted(str()), quoted(key));
+  return value;
+}
+Index Spec::integer(std::string_view key, Index fallback) const {
+  return has(key) ? integer(key) : fallback;
+}
+
+std::string_view Spec::word(std::string_view key, std::string_view fallback) const {
+  const std::string* v = find(key);
+  return v ? std::string_view(*v) : fallback;
+}
+
+Spec& Spec::set(std::string_view key, std::string value) {
+  for (auto& [k, v] : args_)
+    if (k == key) {
+      v = std::move(value);
+      return *this;
+    }
+  args_.emplace_back(key, std::move(value));
+  return *this;
+}
+
+void Spec::check_keys(const std::vector<std::string>& known) const {
+  for (const auto& [key, value] : args_) {
+    bool found = false;
+    for (const std::string& k : known) found |= k == key;
+    if (found) continue;
+    if (known.empty()) fail_usage("{}: {} takes no keys", quoted(str()), quoted(name_));
+    fail_usage("{}: {} has no key {}{}", quoted(str()), quoted(name_), quoted(key),
+               suggestion(key, known));
+  }
+}
+
+std::string Spec::str() const {
+  std::string out = name_;
+  char separator = ':';
+  for (const auto& [k, v] : args_) {
+    out += separator + k + "=" + v;
+    separator = ',';
+  }
+  return out;
+}
+
+}  // namespace sten

@@ -1,0 +1,206 @@
+#include "libsten/base/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace sten {
+namespace {
+
+// Decodes one UTF-8 code point at `i` and moves past it; a malformed byte gives -1 and is one long.
+std::int32_t next_code_point(std::string_view s, std::size_t& i) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
+  const unsigned char b = byte(i++);
+  if (b < 0x80) return b;
+  const int extra = b >= 0xf0 && b < 0xf5   ? 3
+                    : b >= 0xe0 && b < 0xf0 ? 2
+                    : b >= 0xc2 && b < 0xe0 ? 1
+                                            : 0;
+  if (extra == 0 || i + extra > s.size()) return -1;
+  std::int32_t code = b & (0x3f >> extra);
+  for (int k = 0; k < extra; ++k) {
+    if ((byte(i + k) & 0xc0) != 0x80) return -1;
+    code = code << 6 | (byte(i + k) & 0x3f);
+  }
+  const bool overlong = code < (extra == 1 ? 0x80 : extra == 2 ? 0x800 : 0x10000);
+  if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return -1;
+  i += extra;
+  return code;
+}
+
+// Controls, and the overrides and isolates that let a text be shown in another order.
+bool drives_terminal(std::int32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2066 && c <= 0x2069);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Matches text[0] against the set that starts at pattern[p] == '['; sets `end` past its ']'.
+// A '[' that is never closed stands for itself.
+bool set_match(std::string_view pattern, std::size_t p, char c, std::size_t& end) {
+  const std::size_t close = pattern.find(']', p + 2);
+  if (close == std::string_view::npos) {
+    end = p + 1;
+    return c == '[';
+  }
+  end = close + 1;
+  std::size_t i = p + 1;
+  const bool negate = pattern[i] == '!' || pattern[i] == '^';
+  bool hit = false;
+  for (i += negate; i < close; ++i) {
+    if (i + 2 < close && pattern[i + 1] == '-') {
+      hit |= pattern[i] <= c && c <= pattern[i + 2];
+      i += 2;
+    } else {
+      hit |= pattern[i] == c;
+    }
+  }
+  return hit != negate;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t start = i;
+    const std::int32_t code = next_code_point(text, i);
+    if (code < 0) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[start]));
+    } else if (code == '\n') {
+      out += "\\n";
+    } else if (code == '\t') {
+      out += "\\t";
+    } else if (drives_terminal(code)) {
+      out += code < 0x80 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{:04x}", code);
+    } else {
+      out += text.substr(start, i - start);
+    }
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+
+bool has_control_characters(std::string_view utf8) {
+  for (std::size_t i = 0; i < utf8.size();) {
+    const std::int32_t code = next_code_point(utf8, i);
+    if (code < 0 || drives_terminal(code)) return true;
+  }
+  return false;
+}
+
+bool natural_less(std::string_view a, std::string_view b) {
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const auto skip = [](std::string_view s, std::size_t k, bool zeros) {
+        while (k < s.size() && (zeros ? s[k] == '0' : is_digit(s[k]))) ++k;
+        return k;
+      };
+      const std::size_t i0 = skip(a, i, true), j0 = skip(b, j, true);
+      const std::size_t i1 = skip(a, i0, false), j1 = skip(b, j0, false);
+      if (i1 - i0 != j1 - j0) return i1 - i0 < j1 - j0;
+      const int order = a.substr(i0, i1 - i0).compare(b.substr(j0, j1 - j0));
+      if (order != 0) return order < 0;
+      i = i1;
+      j = j1;
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return i == a.size();
+  return a < b;  // equal but for leading zeros
+}
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0;
+  std::size_t star = std::string_view::npos, retry = 0;
+  while (t < text.size()) {
+    std::size_t after = p + 1;
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      retry = t;
+    } else if (p < pattern.size() &&
+               (pattern[p] == '?' || (pattern[p] == '[' ? set_match(pattern, p, text[t], after)
+                                                        : pattern[p] == text[t]))) {
+      p = after;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool has_glob_characters(std::string_view pattern) {
+  return pattern.find_first_of("*?[") != std::string_view::npos;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  // A long word may differ in a third of its letters; hostile lengths are not compared at all.
+  if (word.size() > 256) return "";
+  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& c : candidates) {
+    if (c.size() > word.size() + best || word.size() > c.size() + best) continue;
+    const std::size_t d = edit_distance(word, c);
+    if (d < best && d < std::max(word.size(), c.size())) {
+      best = d;
+      nearest = &c;
+    }
+  }
+  return nearest ? ", did you mean " + quoted(*nearest) + "?" : "";
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  static constexpr const char* units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+  double v = static_cast<double>(bytes);
+  int u = -1;
+  while (v >= 999.5) {
+    v /= 1000;
+    ++u;
+  }
+  return v < 9.995   ? fmt::format("{:.2f} {}", v, units[u])
+         : v < 99.95 ? fmt::format("{:.1f} {}", v, units[u])
+                     : fmt::format("{:.0f} {}", v, units[u]);
+}
+
+bool parse_number(std::string_view text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+bool parse_integer(std::string_view text, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace sten
