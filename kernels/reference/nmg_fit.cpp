@@ -1,0 +1,75 @@
+#include "kernels/reference/nmg_fit.h"
+
+#include <algorithm>
+
+namespace sten::kernels {
+namespace {
+
+template <class T>
+bool before(const NmgPair<T>& a, const NmgPair<T>& b) {
+  if (a.score != b.score) return a.score > b.score;
+  if (a.strip != b.strip) return a.strip > b.strip;
+  return a.pattern > b.pattern;
+}
+
+template <class T>
+NmgPair<T> best_with_room(const NmgChunk<T>& c, const std::int32_t* fill, std::int32_t strip) {
+  NmgPair<T> best{T(-1), strip, -1};
+  for (std::int32_t p = 0; p < c.count; ++p) {
+    if (fill[p] == c.g) continue;
+    const T score = nmg_score(c, strip, p);
+    if (score >= best.score) best = {score, strip, p};
+  }
+  return best;
+}
+
+}  // namespace
+
+template <class T>
+void nmg_fit_greedy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* fill,
+                    std::int32_t* pattern_of) {
+  const std::int64_t strips = c.count * c.g;
+  NmgPair<T>* end = pairs;
+  for (std::int32_t s = 0; s < strips; ++s)
+    for (std::int32_t p = 0; p < c.count; ++p) *end++ = {nmg_score(c, s, p), s, p};
+  std::sort(pairs, end, before<T>);
+  std::fill_n(fill, c.count, 0);
+  std::fill_n(pattern_of, strips, -1);
+  for (const NmgPair<T>* pair = pairs; pair != end; ++pair) {
+    if (pattern_of[pair->strip] >= 0 || fill[pair->pattern] == c.g) continue;
+    pattern_of[pair->strip] = pair->pattern;
+    ++fill[pair->pattern];
+  }
+}
+
+template <class T>
+void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* fill,
+                         std::int32_t* pattern_of) {
+  const std::int64_t strips = c.count * c.g;
+  const auto later = [](const NmgPair<T>& a, const NmgPair<T>& b) { return before(b, a); };
+  std::fill_n(fill, c.count, 0);
+  for (std::int32_t s = 0; s < strips; ++s) pairs[s] = best_with_room(c, fill, s);
+  std::make_heap(pairs, pairs + strips, later);
+  for (NmgPair<T>* end = pairs + strips; end != pairs;) {
+    std::pop_heap(pairs, end, later);
+    NmgPair<T>& pair = *(end - 1);
+    if (fill[pair.pattern] < c.g) {
+      pattern_of[pair.strip] = pair.pattern;
+      ++fill[pair.pattern];
+      --end;
+    } else {
+      pair = best_with_room(c, fill, pair.strip);
+      std::push_heap(pairs, end, later);
+    }
+  }
+}
+
+template void nmg_fit_greedy(const NmgChunk<float>&, NmgPair<float>*, std::int32_t*, std::int32_t*);
+template void nmg_fit_greedy(const NmgChunk<double>&, NmgPair<double>*, std::int32_t*,
+                             std::int32_t*);
+template void nmg_fit_greedy_lazy(const NmgChunk<float>&, NmgPair<float>*, std::int32_t*,
+                                  std::int32_t*);
+template void nmg_fit_greedy_lazy(const NmgChunk<double>&, NmgPair<double>*, std::int32_t*,
+                                  std::int32_t*);
+
+}  // namespace sten::kernels

@@ -1,0 +1,103 @@
+#include "libsten/dispatch/registry.h"
+
+#include <mutex>
+
+#include "libsten/dispatch/builtin.h"
+
+namespace sten {
+namespace {
+
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+template <class Map>
+std::vector<Registry::Example> examples_of(const Map& map) {
+  std::vector<Registry::Example> all;
+  for (const auto& [name, entry] : map) all.push_back({name, entry.example});
+  return all;
+}
+
+}  // namespace
+
+void Registry::add(std::string name, LayoutEntry entry) {
+  const std::unique_lock hold(lock_);
+  layouts_.insert_or_assign(std::move(name), std::move(entry));
+}
+
+void Registry::add_sparsifier(std::string name, const Spec& example,
+                              std::function<Sparsifier(const Spec&)> make) {
+  const std::unique_lock hold(lock_);
+  sparsifiers_.insert_or_assign(std::move(name), SparsifierEntry{example, std::move(make)});
+}
+
+// Entries stay where they are once added: a map's nodes do not move.
+const Registry::LayoutEntry& Registry::layout(std::string_view name) const {
+  const std::shared_lock hold(lock_);
+  const auto at = layouts_.find(name);
+  if (at == layouts_.end())
+    fail_usage("there is no layout {}{}", quoted(name), suggestion(name, keys_of(layouts_)));
+  return at->second;
+}
+
+void Registry::check_layout(const Spec& spec) const {
+  const LayoutEntry& entry = layout(spec.name());
+  spec.check_keys(entry.keys);
+  entry.check(spec);
+}
+
+Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const {
+  check_layout(spec);
+  return layout(spec.name()).pack(x, keep, spec);
+}
+
+Tensor Registry::load(const Stored& stored) const {
+  check_layout(stored.layout);
+  checked_size(stored.shape);
+  return layout(stored.layout.name()).load(stored);
+}
+
+const std::vector<std::string>& Registry::part_names(std::string_view name) const {
+  return layout(name).part_names;
+}
+
+Sparsifier Registry::sparsifier(const Spec& spec) const {
+  const SparsifierEntry* entry = nullptr;
+  {
+    const std::shared_lock hold(lock_);
+    const auto at = sparsifiers_.find(spec.name());
+    if (at == sparsifiers_.end())
+      fail_usage("there is no sparsifier {}{}", quoted(spec.name()),
+                 suggestion(spec.name(), keys_of(sparsifiers_)));
+    entry = &at->second;
+  }
+  return entry->make(spec);
+}
+
+std::vector<Registry::Example> Registry::layouts() const {
+  const std::shared_lock hold(lock_);
+  return examples_of(layouts_);
+}
+
+std::vector<Registry::Example> Registry::sparsifiers() const {
+  const std::shared_lock hold(lock_);
+  return examples_of(sparsifiers_);
+}
+
+Registry& registry() {
+  static Registry& r = *[] {
+    static Registry all;
+    add_builtin(all);
+    return &all;
+  }();
+  return r;
+}
+
+Tensor convert(const Tensor& x, const Spec& layout) {
+  return registry().pack(x.to_dense(), x.stored(), layout);
+}
+
+}  // namespace sten

@@ -1,0 +1,81 @@
+// The process's tables of layouts and sparsifiers, by name.
+#pragma once
+#include <functional>
+#include <map>
+#include <shared_mutex>
+
+#include "libsten/sparsify/sparsifier.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+class Registry {
+ public:
+  // Makes L known to files, conversions and programs. `example` is a spec that the tests of every
+  // registered layout use. A name that is already there is replaced.
+  template <Layout L>
+  void add_layout(const Spec& example = Spec(L::name));
+  // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys).
+  void add_sparsifier(std::string name, const Spec& example,
+                      std::function<Sparsifier(const Spec&)> make);
+
+  // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
+  // suggested.
+  void check_layout(const Spec& spec) const;
+  // x where the mask keeps it, exactly, or Error.
+  Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
+  // From parts read elsewhere, all of them checked: Error.
+  Tensor load(const Stored& stored) const;
+  // Names of the parts a layout is saved as, in order.
+  const std::vector<std::string>& part_names(std::string_view layout) const;
+  Sparsifier sparsifier(const Spec& spec) const;
+
+  struct Example {
+    std::string name;
+    Spec spec;
+  };
+  std::vector<Example> layouts() const;
+  std::vector<Example> sparsifiers() const;
+
+ private:
+  struct LayoutEntry {
+    Spec example;
+    std::vector<std::string> keys, part_names;
+    std::function<void(const Spec&)> check;
+    std::function<Tensor(const Dense&, const Mask&, const Spec&)> pack;
+    std::function<Tensor(const Stored&)> load;
+  };
+  struct SparsifierEntry {
+    Spec example;
+    std::function<Sparsifier(const Spec&)> make;
+  };
+  void add(std::string name, LayoutEntry entry);
+  const LayoutEntry& layout(std::string_view name) const;
+
+  mutable std::shared_mutex lock_;
+  std::map<std::string, LayoutEntry, std::less<>> layouts_;
+  std::map<std::string, SparsifierEntry, std::less<>> sparsifiers_;
+};
+
+// The process-wide one, with the built-ins in it.
+Registry& registry();
+
+// The tensor in another layout, through dense, with exactly the positions it stores: Error where
+// the layout cannot hold them.
+Tensor convert(const Tensor& x, const Spec& layout);
+
+template <Layout L>
+void Registry::add_layout(const Spec& example) {
+  LayoutEntry e;
+  e.example = example;
+  L blank;
+  L::parts(blank, parts_detail::KeyLister{e.keys, e.part_names});
+  e.check = [](const Spec& s) {
+    if constexpr (requires { L::check(s); }) L::check(s);
+  };
+  e.pack = [](const Dense& x, const Mask& m, const Spec& s) -> Tensor { return L::pack(x, m, s); };
+  e.load = [](const Stored& s) -> Tensor { return sten::load<L>(s); };
+  add(L::name, std::move(e));
+}
+
+}  // namespace sten

@@ -1,0 +1,58 @@
+#include "libsten/layout/bitmask.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/layout/masked.h"
+
+namespace sten {
+namespace {
+
+// f(begin, end, kept before begin) over the elements, in parallel.
+template <class F>
+void for_each_run(const Array<std::uint8_t>& mask, Index n, F&& f) {
+  std::vector<Index> before(ceil_div(n, mask_grain) + 1);
+  parallel_for(n, mask_grain, [&](Index begin, Index end) {
+    before[begin / mask_grain + 1] = count_bits(mask.data(), begin, end);
+  });
+  for (std::size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  parallel_for(n, mask_grain,
+               [&](Index begin, Index end) { f(begin, end, before[begin / mask_grain]); });
+}
+
+}  // namespace
+
+Bitmask Bitmask::pack(const Dense& x, const Mask& keep, const Spec&) {
+  check_same_shape(x, keep);
+  Bitmask b{x.extents, keep.bits, Values::uninitialized(x.dtype(), keep.count())};
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto from = x.values.as<U>();
+    const auto to = b.values.mutate<U>();
+    for_each_run(keep.bits, x.size(), [&](Index begin, Index end, Index at) {
+      for (Index i = begin; i < end; ++i)
+        if (bit_at(keep.bits.data(), i)) to[at++] = from[i];
+    });
+  });
+  return b;
+}
+
+Dense Bitmask::to_dense() const {
+  const Index n = size_of(extents);
+  Dense x{extents, Values::uninitialized(values.dtype(), n)};
+  with_width(values.width(), [&]<class U>(U) {
+    const auto from = values.as<U>();
+    const auto to = x.values.mutate<U>();
+    for_each_run(mask, n, [&](Index begin, Index end, Index at) {
+      for (Index i = begin; i < end; ++i) to[i] = bit_at(mask.data(), i) ? from[at++] : U{0};
+    });
+  });
+  return x;
+}
+
+void Bitmask::loaded() const {
+  const Index n = size_of(extents);
+  check_mask_bits(mask, n);
+  const Index kept = count_bits(mask.data(), 0, n);
+  if (kept != values.size()) fail("the mask keeps {} elements, {} are stored", kept, values.size());
+}
+
+}  // namespace sten

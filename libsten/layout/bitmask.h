@@ -1,0 +1,25 @@
+// One bit per element and the kept values in order: the small file for unstructured sparsity.
+#pragma once
+#include "libsten/tensor/dense.h"
+
+namespace sten {
+
+struct Bitmask {
+  static constexpr const char* name = "bitmask";
+  Shape extents;
+  Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits
+  Values values;             // [nnz], in row-major order of their positions
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("mask", self.mask);
+    f("values", self.values);
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const;
+  Mask stored() const { return {extents, mask}; }
+  static Bitmask pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+};
+
+}  // namespace sten

@@ -1,0 +1,28 @@
+// Dense values beside a bit mask; a masked-out value is 0. What training uses.
+#pragma once
+#include "libsten/tensor/dense.h"
+
+namespace sten {
+
+struct Masked {
+  static constexpr const char* name = "masked";
+  Shape extents;
+  Values values;             // row-major
+  Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("values", self.values, self.extents);
+    f("mask", self.mask);
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const { return {extents, values}; }
+  Mask stored() const { return {extents, mask}; }
+  static Masked pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+};
+
+// Error unless `bits` is a mask of `n` elements whose spare bits are 0.
+void check_mask_bits(const Array<std::uint8_t>& bits, Index n);
+
+}  // namespace sten

@@ -1,0 +1,48 @@
+// n values in every block of m, with their positions.
+#pragma once
+#include "libsten/tensor/dense.h"
+#include "libsten/tensor/matrix_view.h"
+
+namespace sten {
+
+// n kept of m. With axis 1 blocks run along a row (the reduction of a linear layer), with axis 0
+// down a column: then everything below is said of the transpose.
+struct Nm {
+  static constexpr const char* name = "nm";
+  Shape extents;
+  Index n = 1, m = 1, axis = 1;
+  Dims dims;
+  Values values;            // [batch..., R, ceil(K/m), n], ascending positions
+  Array<std::uint8_t> pos;  // [batch..., R, bytes]: ceil(log2 m) bits each, LSB first
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("n", self.n);
+    f("m", self.m);
+    f("axis", self.axis, Index{1});
+    f("dims", self.dims);
+    f("values", self.values, self.values_shape());
+    f("pos", self.pos, self.pos_shape());
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const;
+  // All slots inside the tensor: a filler cannot be told from a kept zero.
+  Mask stored() const;
+  double padding() const;
+  // A block that keeps fewer than n is filled with its lowest free positions, value 0.
+  static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+  static void check(const Spec& spec);
+
+ private:
+  MatrixView view() const { return MatrixView::of(extents, dims, axis == 0); }
+  Shape values_shape() const;
+  Shape pos_shape() const;
+  template <class F>
+  void for_each_slot(F&& f) const;
+};
+
+// n, m and axis of an n:m or n:m:g spec; Error (usage) where 1 <= n <= m does not hold.
+void check_n_of_m(Index n, Index m, Index axis);
+
+}  // namespace sten

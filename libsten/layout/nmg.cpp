@@ -1,0 +1,223 @@
+#include "libsten/layout/nmg.h"
+
+#include <atomic>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/layout/csr.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg_patterns.h"
+#include "libsten/layout/nmg_place.h"
+
+namespace sten {
+namespace {
+
+constexpr Index max_strips = 65536;  // a column number has 16 bits
+
+void check_nmg(Index n, Index m, Index g, Index axis) {
+  check_n_of_m(n, m, axis);
+  if (g < 1) fail_usage("g={}: every pattern is used by at least one strip", g);
+  const Index c = pattern_count(n, m, max_strips);
+  if (c > max_strips || c > max_strips / g)
+    fail_usage("n={},m={},g={}: a chunk has more than {} columns", n, m, g, max_strips);
+}
+
+Index unit_grain(const NmgGeometry& geo) {
+  return std::max<Index>(1, mask_grain / (geo.strips * geo.m));
+}
+
+// Where a unit (batch, row block, chunk) lies.
+struct Unit {
+  Index batch_offset, row0, col0;
+  Unit(const NmgGeometry& geo, Index u)
+      : batch_offset(geo.view.batch_offset(u / (geo.row_blocks * geo.chunks))),
+        row0(u / geo.chunks % geo.row_blocks * geo.m),
+        col0(u % geo.chunks * geo.strips) {}
+  // Dense offset of row p of strip s, or -1 in padding.
+  Index at(const NmgGeometry& geo, Index p, Index s) const {
+    const Index r = row0 + p, c = col0 + s;
+    if (r >= geo.view.rows || c >= geo.view.cols) return -1;
+    return batch_offset + r * geo.view.row_stride + c * geo.view.col_stride;
+  }
+  std::string str(const NmgGeometry& geo, Index axis) const {
+    return fmt::format("{} {} to {}, {} {} to {}", axis == 0 ? "rows" : "columns", row0,
+                       std::min(row0 + geo.m, geo.view.rows) - 1, axis == 0 ? "columns" : "rows",
+                       col0, std::min(col0 + geo.strips, geo.view.cols) - 1);
+  }
+};
+
+}  // namespace
+
+NmgGeometry NmgGeometry::of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims) {
+  check_nmg(n, m, g, axis);
+  NmgGeometry geo{.view = MatrixView::of(shape, dims, axis == 1),
+                  .n = n,
+                  .m = m,
+                  .g = g,
+                  .patterns = pattern_count(n, m, max_strips),
+                  .strips = 0,
+                  .row_blocks = 0,
+                  .chunks = 0};
+  geo.strips = geo.patterns * g;
+  geo.row_blocks = ceil_div(geo.view.rows, m);
+  geo.chunks = ceil_div(geo.view.cols, geo.strips);
+  return geo;
+}
+
+void Nmg::check(const Spec& spec) {
+  const Index n = spec.integer("n"), m = spec.integer("m");
+  check_nmg(n, m, spec.integer("g"), spec.integer("axis", 0));
+  dims_of(spec);
+  PatternTable::get(n, m);
+}
+
+Shape Nmg::part_shape(bool with_n) const {
+  const NmgGeometry geo = geometry();
+  Shape s = geo.view.part({geo.row_blocks, geo.chunks, geo.patterns, g});
+  if (with_n) s.push_back(n);
+  checked_size(s);
+  return s;
+}
+
+Index strip_at(const Values& index, Index slot) {
+  return index.width() == 1 ? Index{index.as<std::uint8_t>()[slot]}
+                            : Index{index.as<std::uint16_t>()[slot]};
+}
+
+Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
+  check(spec);
+  check_same_shape(x, keep);
+  Nmg out;
+  out.extents = x.extents;
+  out.n = spec.integer("n");
+  out.m = spec.integer("m");
+  out.g = spec.integer("g");
+  out.axis = spec.integer("axis", 0);
+  out.dims = dims_of(spec);
+  const NmgGeometry geo = out.geometry();
+  const auto table = PatternTable::get(geo.n, geo.m);
+  out.values = Values(x.dtype(), size_of(out.part_shape(true)));
+  const bool narrow = geo.strips <= 256;
+  out.index =
+      Values::uninitialized(narrow ? DType::U8 : DType::U16, size_of(out.part_shape(false)));
+  std::uint8_t* index8 = narrow ? out.index.mutate<std::uint8_t>().data() : nullptr;
+  std::uint16_t* index16 = narrow ? nullptr : out.index.mutate<std::uint16_t>().data();
+  const std::uint8_t* bits = keep.bits.data();
+
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto from = x.values.as<U>();
+    const auto to = out.values.mutate<U>();
+    parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
+      ChunkPlacer placer(*table, geo.g);
+      std::vector<std::uint16_t> positions(geo.strips * geo.n), kept(geo.strips);
+      for (Index u = begin; u < end; ++u) {
+        const Unit unit(geo, u);
+        for (Index s = 0; s < geo.strips; ++s) {
+          kept[s] = 0;
+          for (Index p = 0; p < geo.m; ++p) {
+            const Index at = unit.at(geo, p, s);
+            if (at < 0 || !bit_at(bits, at)) continue;
+            if (kept[s] == geo.n)
+              fail("{} cannot hold {} {}: more than {} positions are kept among {}", spec.str(),
+                   out.axis == 0 ? "column" : "row", unit.col0 + s, geo.n, unit.str(geo, out.axis));
+            positions[s * geo.n + kept[s]++] = static_cast<std::uint16_t>(p);
+          }
+        }
+        if (!placer.place(positions, kept))
+          fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", spec.str(),
+               unit.str(geo, out.axis), geo.g);
+        Index slot = u * geo.strips;
+        for (Index p = 0; p < geo.patterns; ++p)
+          for (const std::int32_t s : placer.group(p)) {
+            for (Index i = 0; i < geo.n; ++i) {
+              const Index at = unit.at(geo, (*table)[p][i], s);
+              if (at >= 0 && bit_at(bits, at)) to[slot * geo.n + i] = from[at];
+            }
+            if (narrow)
+              index8[slot++] = static_cast<std::uint8_t>(s);
+            else
+              index16[slot++] = static_cast<std::uint16_t>(s);
+          }
+      }
+    });
+  });
+  return out;
+}
+
+// f(slot of values, dense offset or -1 in padding, unit), in parallel over units.
+template <class F>
+void Nmg::for_each_slot(F&& f) const {
+  const NmgGeometry geo = geometry();
+  const auto table = PatternTable::get(n, m);
+  parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
+    for (Index u = begin; u < end; ++u) {
+      const Unit unit(geo, u);
+      for (Index slot = u * geo.strips, p = 0; p < geo.patterns; ++p)
+        for (Index j = 0; j < g; ++j, ++slot) {
+          const Index s = strip_at(index, slot);
+          for (Index i = 0; i < n; ++i) f(slot * n + i, unit.at(geo, (*table)[p][i], s), unit);
+        }
+    }
+  });
+}
+
+Dense Nmg::to_dense() const {
+  Dense x = Dense::zeros(values.dtype(), extents);
+  with_width(values.width(), [&]<class U>(U) {
+    const auto from = values.as<U>();
+    const auto to = x.values.mutate<U>();
+    for_each_slot([&](Index slot, Index at, const Unit&) {
+      if (at >= 0) to[at] = from[slot];
+    });
+  });
+  return x;
+}
+
+Mask Nmg::stored() const {
+  Mask mask = Mask::none(extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  // Units share bytes of the mask at their edges.
+  for_each_slot([&](Index, Index at, const Unit&) {
+    if (at >= 0)
+      std::atomic_ref(bits[at >> 3])
+          .fetch_or(static_cast<std::uint8_t>(1u << (at & 7)), std::memory_order_relaxed);
+  });
+  return mask;
+}
+
+double Nmg::padding() const {
+  const NmgGeometry geo = geometry();
+  const auto area = static_cast<double>(geo.view.rows) * static_cast<double>(geo.view.cols);
+  const auto padded =
+      static_cast<double>(geo.row_blocks * m) * static_cast<double>(geo.chunks * geo.strips);
+  return area > 0 ? padded / area - 1 : 0;
+}
+
+void Nmg::loaded() const {
+  const NmgGeometry geo = geometry();
+  const DType expected = geo.strips <= 256 ? DType::U8 : DType::U16;
+  if (index.dtype() != expected)
+    fail("part 'index' is {}, a chunk of {} columns needs {}", name_of(index.dtype()), geo.strips,
+         name_of(expected));
+  parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
+    std::vector<bool> seen(geo.strips);
+    for (Index u = begin; u < end; ++u) {
+      seen.assign(geo.strips, false);
+      for (Index slot = u * geo.strips; slot < (u + 1) * geo.strips; ++slot) {
+        const Index s = strip_at(index, slot);
+        if (s >= geo.strips) fail("chunk {}: index {} of {} columns", u, s, geo.strips);
+        if (seen[s]) fail("chunk {}: column {} is used twice", u, s);
+        seen[s] = true;
+      }
+    }
+  });
+  with_width(values.width(), [&]<class U>(U) {
+    const auto stored = values.as<U>();
+    for_each_slot([&](Index slot, Index at, const Unit& unit) {
+      if (at < 0 && stored[slot] != U{0})
+        fail("{}: a value in padding is not 0", unit.str(geo, axis));
+    });
+  });
+}
+
+}  // namespace sten

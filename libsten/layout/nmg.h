@@ -1,0 +1,61 @@
+// Grouped n:m: n values in every strip of m, every pattern used by exactly g strips of a chunk
+// (paper, section 5).
+#pragma once
+#include "libsten/tensor/dense.h"
+#include "libsten/tensor/matrix_view.h"
+
+namespace sten {
+
+// How an [R, K] matrix is cut; with axis 1 rows and columns are exchanged.
+struct NmgGeometry {
+  MatrixView view;  // transposed for axis 1: strips always run down rows
+  Index n, m, g;
+  Index patterns;  // C = C(m, n)
+  Index strips;    // C * g, the columns of a chunk
+  Index row_blocks, chunks;
+
+  static NmgGeometry of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims);
+  Index units() const { return view.batches * row_blocks * chunks; }
+};
+
+struct Nmg {
+  static constexpr const char* name = "nmg";
+  Shape extents;
+  Index n = 1, m = 1, g = 1, axis = 0;
+  Dims dims;
+  Values values;  // [batch..., row_blocks, chunks, C, g, n]
+  Values index;   // [batch..., row_blocks, chunks, C, g], column in the chunk; U8 if C*g <= 256,
+                  // else U16
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("n", self.n);
+    f("m", self.m);
+    f("g", self.g);
+    f("axis", self.axis, Index{0});
+    f("dims", self.dims);
+    f("values", self.values, self.part_shape(true));
+    f("index", self.index, self.part_shape(false));
+  }
+  const Shape& shape() const { return extents; }
+  NmgGeometry geometry() const { return NmgGeometry::of(extents, n, m, g, axis, dims); }
+  Dense to_dense() const;
+  // All slots inside the tensor: a filler cannot be told from a kept zero.
+  Mask stored() const;
+  double padding() const;
+  // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
+  // possible. Slots of a group are sorted by column.
+  static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+  static void check(const Spec& spec);
+
+ private:
+  Shape part_shape(bool values) const;
+  template <class F>
+  void for_each_slot(F&& f) const;
+};
+
+// Strip column of a slot, whatever the index's width.
+Index strip_at(const Values& index, Index slot);
+
+}  // namespace sten

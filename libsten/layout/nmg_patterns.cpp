@@ -1,0 +1,89 @@
+#include "libsten/layout/nmg_patterns.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+#include "libsten/base/error.h"
+
+namespace sten {
+
+Index pattern_count(Index n, Index m, Index limit) {
+  // C(m, k) grows with k up to m / 2; each partial product is itself a binomial coefficient.
+  const Index k = std::min(n, m - n);
+  Index c = 1;
+  for (Index i = 1; i <= k; ++i) {
+    __int128 next = static_cast<__int128>(c) * (m - k + i) / i;
+    if (next > limit) return limit + 1;
+    c = static_cast<Index>(next);
+  }
+  return c;
+}
+
+std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
+  constexpr Index most = 65536, entries = Index{1} << 25;
+  const Index count = pattern_count(n, m, most);
+  if (count > most) fail_usage("n={},m={}: more than {} patterns", n, m, most);
+  if (count > entries / n)
+    fail_usage("n={},m={}: {} patterns of {} positions are more than the table holds", n, m, count,
+               n);
+  static std::mutex lock;
+  static std::map<std::pair<Index, Index>, std::shared_ptr<const PatternTable>> tables;
+  const std::lock_guard hold(lock);
+  auto& table = tables[{n, m}];
+  if (!table) table.reset(new PatternTable(n, m, count));
+  return table;
+}
+
+PatternTable::PatternTable(Index n, Index m, Index count)
+    : n_(n),
+      m_(m),
+      count_(count),
+      rows_(count * n),
+      slots_(std::bit_ceil<std::size_t>(2 * count), -1) {
+  fill(0, n, m, count, false, false);
+  for (Index p = 0; p < count; ++p) {
+    std::size_t slot = slot_of(rows_.data() + p * n);
+    while (slots_[slot] >= 0) slot = (slot + 1) % slots_.size();
+    slots_[slot] = static_cast<std::int32_t>(p);
+  }
+}
+
+// Writes positions 0 .. n-1 of the `count` = C(m, n) patterns from `at` on:
+//   f(n, m, s) = f(n, m-1, true), reversed if s, then f(n-1, m-1, not s) with m-1 appended;
+//   `reversed` asks for the list backwards. The first part is the loop, the second the recursion,
+//   so that the depth is n.
+void PatternTable::fill(Index at, Index n, Index m, Index count, bool s, bool reversed) {
+  for (; n > 0; --m) {
+    if (n == m) {
+      for (Index i = 0; i < n; ++i) rows_[at * n_ + i] = static_cast<std::uint16_t>(i);
+      return;
+    }
+    const Index with_last = count * n / m, without = count - with_last;
+    const Index first = reversed ? at + with_last : at, second = reversed ? at : at + without;
+    for (Index p = second; p < second + with_last; ++p)
+      rows_[p * n_ + n - 1] = static_cast<std::uint16_t>(m - 1);
+    fill(second, n - 1, m - 1, with_last, !s, reversed);
+    at = first;
+    count = without;
+    reversed = reversed != s;
+    s = true;
+  }
+}
+
+std::size_t PatternTable::slot_of(const std::uint16_t* positions) const {
+  std::uint64_t h = 0;
+  for (Index i = 0; i < n_; ++i) h = (h ^ positions[i]) * 0x9e3779b97f4a7c15u;
+  return (h ^ h >> 32) & (slots_.size() - 1);
+}
+
+Index PatternTable::find(const std::uint16_t* positions) const {
+  for (std::size_t slot = slot_of(positions);; slot = (slot + 1) & (slots_.size() - 1)) {
+    const Index p = slots_[slot];
+    if (p < 0) return -1;
+    if (std::equal(positions, positions + n_, rows_.data() + p * n_)) return p;
+  }
+}
+
+}  // namespace sten

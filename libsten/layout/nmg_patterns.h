@@ -1,0 +1,42 @@
+// The nonzero patterns of n:m:g in their fixed order, in which neighbours differ in one position.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+// C(m, n) for 1 <= n <= m; more than `limit` gives limit + 1.
+Index pattern_count(Index n, Index m, Index limit);
+
+class PatternTable {
+ public:
+  // Shared by everyone who asks for the same n and m. Error (usage) for more than 65536 patterns
+  // or tables beyond 64 MB.
+  static std::shared_ptr<const PatternTable> get(Index n, Index m);
+
+  Index n() const { return n_; }
+  Index m() const { return m_; }
+  Index count() const { return count_; }
+  // Positions of pattern p, ascending.
+  std::span<const std::uint16_t> operator[](Index p) const {
+    return {rows_.data() + p * n_, static_cast<std::size_t>(n_)};
+  }
+  const std::uint16_t* data() const { return rows_.data(); }  // [count, n]
+  // The pattern with these n ascending positions.
+  Index find(const std::uint16_t* positions) const;
+
+ private:
+  PatternTable(Index n, Index m, Index count);
+  void fill(Index at, Index n, Index m, Index count, bool s, bool reversed);
+  std::size_t slot_of(const std::uint16_t* positions) const;
+
+  Index n_, m_, count_;
+  std::vector<std::uint16_t> rows_;
+  std::vector<std::int32_t> slots_;  // open addressing; -1 free
+};
+
+}  // namespace sten

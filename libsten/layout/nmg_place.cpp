@@ -1,0 +1,113 @@
+#include "libsten/layout/nmg_place.h"
+
+#include <algorithm>
+
+namespace sten {
+
+ChunkPlacer::ChunkPlacer(const PatternTable& table, Index g)
+    : table_(table),
+      n_(table.n()),
+      g_(g),
+      members_(table.count() * g),
+      fill_(table.count()),
+      pattern_of_(table.count() * g),
+      via_(table.count()),
+      visited_(table.count()) {}
+
+bool ChunkPlacer::place(const std::vector<std::uint16_t>& positions,
+                        const std::vector<std::uint16_t>& kept) {
+  positions_ = positions.data();
+  kept_ = kept.data();
+  std::fill(fill_.begin(), fill_.end(), 0);
+  std::fill(pattern_of_.begin(), pattern_of_.end(), -1);
+  const Index strips = table_.count() * g_;
+  for (Index s = 0; s < strips; ++s) {
+    if (kept_[s] != n_) continue;
+    const Index p = table_.find(positions_ + s * n_);
+    if (fill_[p] == g_) return false;
+    members_[p * g_ + fill_[p]++] = static_cast<std::int32_t>(s);
+    pattern_of_[s] = static_cast<std::int32_t>(p);
+  }
+  for (Index s = 0; s < strips; ++s)
+    if (kept_[s] > 0 && kept_[s] < n_ && !augment(s)) return false;
+  Index p = 0;
+  for (Index s = 0; s < strips; ++s) {
+    if (kept_[s]) continue;
+    while (fill_[p] == g_) ++p;
+    members_[p * g_ + fill_[p]++] = static_cast<std::int32_t>(s);
+  }
+  for (Index q = 0; q < table_.count(); ++q)
+    std::sort(members_.begin() + q * g_, members_.begin() + (q + 1) * g_);
+  return true;
+}
+
+// Breadth first from the strip over patterns that contain its positions; a full pattern leads on
+// to where its strips could go instead. A pattern with room ends the path.
+bool ChunkPlacer::augment(Index strip) {
+  ++search_;
+  queue_.clear();
+  Index end = -1;
+  const auto expand = [&](Index s) {
+    for_each_superset(s, [&](Index p) {
+      if (visited_[p] == search_) return false;
+      visited_[p] = search_;
+      via_[p] = static_cast<std::int32_t>(s);
+      if (fill_[p] < g_) {
+        end = p;
+        return true;
+      }
+      queue_.push_back(static_cast<std::int32_t>(p));
+      return false;
+    });
+  };
+  expand(strip);
+  for (std::size_t head = 0; end < 0 && head < queue_.size(); ++head)
+    for (Index j = 0; end < 0 && j < g_; ++j) {
+      const Index s = members_[queue_[head] * g_ + j];
+      if (kept_[s] < n_) expand(s);
+    }
+  if (end < 0) return false;
+
+  // Along the path backwards: each strip moves on and leaves its slot to the one before it.
+  Index p = end, slot = fill_[end]++;
+  for (;;) {
+    const Index s = via_[p], from = pattern_of_[s];
+    members_[p * g_ + slot] = static_cast<std::int32_t>(s);
+    pattern_of_[s] = static_cast<std::int32_t>(p);
+    if (from < 0) return true;
+    const auto group = members_.begin() + from * g_;
+    // Not the slot just written: from != p, since p was not visited from a strip of p itself.
+    slot = std::find(group, group + g_, static_cast<std::int32_t>(s)) - group;
+    p = from;
+  }
+}
+
+// f(pattern) for the patterns that contain the strip's positions, until f returns true.
+template <class F>
+void ChunkPlacer::for_each_superset(Index strip, F&& f) {
+  const std::uint16_t* own = positions_ + strip * n_;
+  const Index k = kept_[strip], more = n_ - k;
+  free_.clear();
+  for (Index r = 0, i = 0; r < table_.m(); ++r) {
+    if (i < k && own[i] == r)
+      ++i;
+    else
+      free_.push_back(static_cast<std::uint16_t>(r));
+  }
+  const auto free_count = static_cast<Index>(free_.size());
+  chosen_.resize(more);
+  for (Index i = 0; i < more; ++i) chosen_[i] = i;
+  merged_.resize(n_);
+  for (;;) {
+    for (Index i = 0, j = 0, at = 0; at < n_; ++at)
+      merged_[at] =
+          j == more || (i < k && own[i] < free_[chosen_[j]]) ? own[i++] : free_[chosen_[j++]];
+    if (f(table_.find(merged_.data()))) return;
+    Index i = more - 1;  // the next combination of the free positions
+    while (i >= 0 && chosen_[i] == free_count - more + i) --i;
+    if (i < 0) return;
+    for (++chosen_[i]; ++i < more;) chosen_[i] = chosen_[i - 1] + 1;
+  }
+}
+
+}  // namespace sten

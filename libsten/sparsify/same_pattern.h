@@ -1,0 +1,13 @@
+// Keeps the pattern the tensor had (the paper's SameFormatSparsifier): fixed masks.
+#pragma once
+#include "libsten/sparsify/sparsifier.h"
+
+namespace sten {
+
+struct SamePattern {
+  static constexpr const char* name = "same-pattern";
+  // Hints::pattern, which has to have the shape of x: Error (usage).
+  Mask select(const Dense& x, const Hints& hints) const;
+};
+
+}  // namespace sten

@@ -1,0 +1,24 @@
+#include "libsten/sparsify/sparsifier.h"
+
+namespace sten {
+
+std::string_view name_of(Kind kind) {
+  static constexpr std::string_view names[] = {"streaming", "blocking", "materializing"};
+  return names[static_cast<int>(kind)];
+}
+
+namespace sparsify_detail {
+
+void check_prunable(DType dtype) {
+  if (!is_prunable(dtype))
+    fail("{} elements cannot be pruned; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can", name_of(dtype));
+}
+
+MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
+  if (shape.size() < 2 && !dims.given())
+    return MatrixView::of({1, size_of(shape)}, dims, axis == 0);
+  return MatrixView::of(shape, dims, axis == 0);
+}
+
+}  // namespace sparsify_detail
+}  // namespace sten

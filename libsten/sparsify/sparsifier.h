@@ -1,0 +1,142 @@
+// Which values stay. A sparsifier is a plain struct; its kind follows from the member it has:
+//
+//   streaming      bool keep(v, Index i) const                one value at a time (v: float; double
+//                                                             too if it takes one, for F64 tensors)
+//   blocking       Index block() const
+//                  void select(span<const float> in, span<uint8_t> keep) const
+//                                                             block() neighbours, fewer at the end
+//                                                             of a line; `keep` comes zeroed
+//   materializing  Mask select(const Dense& x, const Hints& h) const
+//
+// Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
+// members `axis` and `dims` says otherwise (matrix_view.h).
+#pragma once
+#include <atomic>
+#include <functional>
+#include <span>
+
+#include "libsten/base/floats.h"
+#include "libsten/base/parallel.h"
+#include "libsten/tensor/layout.h"
+
+namespace sten {
+
+// Inputs besides the tensor that some sparsifiers need.
+struct Hints {
+  const Mask* pattern = nullptr;  // the pattern the tensor had
+};
+
+template <class S>
+concept Streaming = Named<S> && requires(const S& s) {
+  { s.keep(0.0f, Index{}) } -> std::same_as<bool>;
+};
+template <class S>
+concept Blocking = Named<S> &&
+    requires(const S& s, std::span<const float> in, std::span<std::uint8_t> keep) {
+  { s.block() } -> std::convertible_to<Index>;
+  s.select(in, keep);
+};
+template <class S>
+concept Materializing = Named<S> && requires(const S& s, const Dense& x, const Hints& h) {
+  { s.select(x, h) } -> std::same_as<Mask>;
+};
+
+enum class Kind { streaming, blocking, materializing };
+std::string_view name_of(Kind kind);
+
+namespace sparsify_detail {
+
+// Error unless elements of the dtype have a magnitude.
+void check_prunable(DType dtype);
+// The matrix whose rows are the lines that blocks run along; rank 0 and 1 are a single line.
+MatrixView lines_of(const Shape& shape, Index axis, Dims dims);
+
+template <Streaming S>
+Mask stream(const S& s, const Dense& x) {
+  Mask mask = Mask::none(x.extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (s.keep(E::decode(v[i]), i)) set_bit(bits, i);
+    });
+  });
+  return mask;
+}
+
+template <Blocking S>
+Mask block(const S& s, const Dense& x) {
+  Index axis = 1;
+  Dims dims;
+  if constexpr (requires { s.axis; }) axis = s.axis;
+  if constexpr (requires { s.dims; }) dims = s.dims;
+  const MatrixView view = lines_of(x.extents, axis, dims);
+  const Index b = s.block();
+  Mask mask = Mask::none(x.extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  with_float(x.dtype(), [&]<class E>(E) {
+    constexpr bool in_double = std::same_as<typename E::Score, double> &&
+                               requires(std::span<const double> in, std::span<std::uint8_t> keep) {
+      s.select(in, keep);
+    };
+    using Score = std::conditional_t<in_double, double, float>;
+    const auto v = x.values.as<typename E::Bits>();
+    const Index grain = std::max<Index>(1, mask_grain / (view.cols + 1));
+    parallel_for(view.batches * view.rows, grain, [&](Index begin, Index end) {
+      std::vector<Score> in(b);
+      std::vector<std::uint8_t> keep(b);
+      for (Index l = begin; l < end; ++l) {
+        const Index start = view.line_offset(l);
+        for (Index c = 0; c < view.cols; c += b) {
+          const Index width = std::min(b, view.cols - c);
+          for (Index j = 0; j < width; ++j)
+            in[j] = static_cast<Score>(E::decode(v[start + (c + j) * view.col_stride]));
+          std::fill(keep.begin(), keep.end(), std::uint8_t{0});
+          s.select(std::span<const Score>(in.data(), width), std::span(keep.data(), width));
+          for (Index j = 0; j < width; ++j) {
+            const Index i = start + (c + j) * view.col_stride;
+            // Lines share bytes of the mask.
+            if (keep[j])
+              std::atomic_ref(bits[i >> 3])
+                  .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
+          }
+        }
+      }
+    });
+  });
+  return mask;
+}
+
+}  // namespace sparsify_detail
+
+// Any of the three kinds, as a value.
+class Sparsifier {
+ public:
+  template <class S>
+  requires Streaming<S> || Blocking<S> || Materializing<S> Sparsifier(S s)
+      : name_(S::name), kind_(kind_of<S>()) {
+    select_ = [s = std::move(s)](const Dense& x, const Hints& h) {
+      if constexpr (Materializing<S>) return s.select(x, h);
+      if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
+      if constexpr (Streaming<S>) return sparsify_detail::stream(s, x);
+      if constexpr (Blocking<S>) return sparsify_detail::block(s, x);
+    };
+  }
+  const std::string& name() const { return name_; }
+  Kind kind() const { return kind_; }
+  // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
+  // sparsifier cannot rank.
+  Mask select(const Dense& x, const Hints& hints = {}) const { return select_(x, hints); }
+
+ private:
+  template <class S>
+  static constexpr Kind kind_of() {
+    return Materializing<S> ? Kind::materializing : Streaming<S> ? Kind::streaming : Kind::blocking;
+  }
+  std::string name_;
+  Kind kind_;
+  std::function<Mask(const Dense&, const Hints&)> select_;
+};
+
+}  // namespace sten

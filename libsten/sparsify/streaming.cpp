@@ -1,0 +1,28 @@
+#include "libsten/sparsify/streaming.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+
+double fraction_of(const Spec& spec, std::string_view key) {
+  const double v = spec.number(key);
+  if (!(v >= 0 && v <= 1))
+    fail_usage("{}: {} is {}, which is not within [0, 1]", quoted(spec.str()), key, v);
+  return v;
+}
+
+RandomFraction RandomFraction::make(const Spec& spec) {
+  spec.check_keys({"fraction", "seed"});
+  return {fraction_of(spec, "fraction"),
+          static_cast<std::uint64_t>(spec.integer("seed", Index{0}))};
+}
+
+Threshold Threshold::make(const Spec& spec) {
+  spec.check_keys({"at"});
+  const double at = spec.number("at");
+  if (at < 0) fail_usage("{}: at is {}, but magnitudes are not negative", quoted(spec.str()), at);
+  return {at};
+}
+
+}  // namespace sten

@@ -1,0 +1,41 @@
+// Sparsifiers that decide each value by itself.
+#pragma once
+#include <cmath>
+
+#include "libsten/base/random.h"
+#include "libsten/base/spec.h"
+
+namespace sten {
+
+// Everything stays: the default for dense results.
+struct KeepAll {
+  static constexpr const char* name = "keep-all";
+  bool keep(auto, Index) const { return true; }
+};
+
+// Drops each value with probability `fraction`.
+struct RandomFraction {
+  static constexpr const char* name = "random";
+  double fraction = 0.5;
+  std::uint64_t seed = 0;
+  bool keep(auto, Index i) const {
+    return random_uniform(seed, static_cast<std::uint64_t>(i)) >= fraction;
+  }
+  static RandomFraction make(const Spec& spec);
+};
+
+// Drops abs(x) < at. `at` is rounded to the precision in which x is ranked, as numpy does.
+struct Threshold {
+  static constexpr const char* name = "threshold";
+  double at = 0;
+  template <class T>
+  bool keep(T v, Index) const {
+    return !(std::abs(v) < static_cast<T>(at));
+  }
+  static Threshold make(const Spec& spec);
+};
+
+// The value of `key`, which has to lie in [0, 1]: Error (usage).
+double fraction_of(const Spec& spec, std::string_view key);
+
+}  // namespace sten

@@ -1,0 +1,57 @@
+#include "libsten/tensor/dense.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+
+namespace sten {
+
+Dense Dense::zeros(DType dtype, Shape extents) {
+  const Index n = size_of(extents);
+  return {std::move(extents), Values(dtype, n)};
+}
+
+Dense Dense::of(Shape extents, std::initializer_list<float> values) {
+  if (size_of(extents) != static_cast<Index>(values.size()))
+    fail_usage("shape {} does not hold {} values", to_string(extents), values.size());
+  return {std::move(extents), Values(DType::F32, Array<float>(values).bytes())};
+}
+
+Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
+  check_same_shape(x, keep);
+  Dense out{x.extents, Values::uninitialized(x.dtype(), x.size())};
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto from = x.values.as<U>();
+    const auto to = out.values.mutate<U>();
+    const std::uint8_t* bits = keep.bits.data();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) to[i] = bit_at(bits, i) ? from[i] : U{0};
+    });
+  });
+  return out;
+}
+
+void Dense::loaded() const {
+  if (values.size() != size_of(extents))
+    fail("dense: shape {} does not hold {} values", to_string(extents), values.size());
+}
+
+Mask nonzero_mask(const Dense& x) {
+  Mask m = Mask::none(x.extents);
+  std::uint8_t* bits = m.bits.mutate();
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto v = x.values.as<U>();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (v[i] != U{0}) set_bit(bits, i);
+    });
+  });
+  return m;
+}
+
+void check_same_shape(const Dense& x, const Mask& keep) {
+  if (x.extents != keep.extents)
+    fail_usage("a mask of shape {} does not fit a tensor of shape {}", to_string(keep.extents),
+               to_string(x.extents));
+}
+
+}  // namespace sten

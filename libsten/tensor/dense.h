@@ -1,0 +1,37 @@
+// The dense layout: every element, row-major. All other layouts go to it and come from it.
+#pragma once
+#include "libsten/base/spec.h"
+#include "libsten/tensor/mask.h"
+#include "libsten/tensor/values.h"
+
+namespace sten {
+
+struct Dense {
+  static constexpr const char* name = "dense";
+  Shape extents;
+  Values values;  // row-major
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("values", self.values, self.extents);
+  }
+  static Dense zeros(DType dtype, Shape extents);
+  // From literals, as F32: for tests and examples.
+  static Dense of(Shape extents, std::initializer_list<float> values);
+
+  DType dtype() const { return values.dtype(); }
+  Index size() const { return values.size(); }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const { return *this; }
+  // x where the mask keeps it, else 0.
+  static Dense pack(const Dense& x, const Mask& keep, const Spec& spec = Spec("dense"));
+  void loaded() const;
+};
+
+// The elements whose bits are not all zero: -0.0 and NaN count.
+Mask nonzero_mask(const Dense& x);
+
+// Error unless both have the same extents; every pack() starts with it.
+void check_same_shape(const Dense& x, const Mask& keep);
+
+}  // namespace sten

@@ -1,0 +1,185 @@
+// What a layout is: a plain struct that names its fields once and knows the way to and from dense.
+//
+//   struct Csr {
+//     static constexpr const char* name = "csr";
+//     ...fields...
+//     static void parts(auto& self, auto&& f);   // names every field, see below
+//     Shape shape() const;
+//     Dense to_dense() const;
+//     static Csr pack(const Dense& x, const Mask& keep, const Spec& spec);  // exactly, or Error
+//   };
+//
+// No base class. Optional members refine it:
+//   void loaded();                     completes and checks fields read from a file, or Error
+//   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
+//   double padding() const;            padded elements / elements; default 0
+//   static void check(const Spec&);    Error for a spec that can never be packed
+//
+// parts() calls f(key, field[, more]) for each field, parameters first:
+//   f("shape", Shape&)                 the tensor's extents (one such field)
+//   f("n", Index&)                     a parameter, written in the spec
+//   f("axis", Index&, Index dflt)      a parameter left out of the spec at its default
+//   f("dims", Dims&)                   likewise, left out if not given
+//   f("values", Values&[, Shape])      stored elements, with the part's shape (default: 1-D)
+//   f("index", Array<T>&[, Shape])     stored numbers
+// The part called "values", else the first one, has the tensor's dtype.
+#pragma once
+#include <concepts>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/tensor/dense.h"
+#include "libsten/tensor/matrix_view.h"
+
+namespace sten {
+
+template <class T>
+concept Named = requires {
+  std::string_view(T::name);
+};
+
+// Named comes first so that Tensor is ruled out before its own constructors are considered.
+template <class L>
+concept Layout = Named<L> && requires(const L& l, const Dense& x, const Mask& m, const Spec& s) {
+  { l.shape() } -> std::convertible_to<Shape>;
+  { l.to_dense() } -> std::same_as<Dense>;
+  { L::pack(x, m, s) } -> std::same_as<L>;
+  L::parts(l, [](std::string_view, const auto&, auto&&...) {});
+} && std::copyable<L> && std::default_initializable<L>;
+
+struct Part {
+  std::string name;
+  DType dtype = DType::F32;
+  Shape shape;
+  Array<std::byte> bytes;
+};
+
+// A tensor in any layout as names and bytes: what files, device copies and comparisons need.
+struct Stored {
+  Spec layout;
+  Shape shape;
+  DType dtype = DType::F32;
+  std::vector<Part> parts;
+};
+
+template <class T>
+constexpr DType dtype_for() {
+  if constexpr (std::same_as<T, std::uint8_t>) return DType::U8;
+  if constexpr (std::same_as<T, std::int8_t>) return DType::I8;
+  if constexpr (std::same_as<T, std::uint16_t>) return DType::U16;
+  if constexpr (std::same_as<T, std::int16_t>) return DType::I16;
+  if constexpr (std::same_as<T, std::uint32_t>) return DType::U32;
+  if constexpr (std::same_as<T, std::int32_t>) return DType::I32;
+  if constexpr (std::same_as<T, std::uint64_t>) return DType::U64;
+  if constexpr (std::same_as<T, std::int64_t>) return DType::I64;
+  if constexpr (std::same_as<T, float>) return DType::F32;
+  if constexpr (std::same_as<T, double>) return DType::F64;
+}
+
+namespace parts_detail {
+
+struct Writer {
+  Stored& out;
+  void operator()(std::string_view, const Shape& extents) { out.shape = extents; }
+  void operator()(std::string_view key, Index v) { out.layout.set(key, v); }
+  void operator()(std::string_view key, Index v, Index fallback) {
+    if (v != fallback) out.layout.set(key, v);
+  }
+  void operator()(std::string_view key, const Dims& d) {
+    if (d.given()) out.layout.set(key, d.str());
+  }
+  void operator()(std::string_view key, const Values& v) { (*this)(key, v, Shape{v.size()}); }
+  void operator()(std::string_view key, const Values& v, Shape shape) {
+    add(key, v.dtype(), std::move(shape), v.bytes());
+  }
+  template <class T>
+  void operator()(std::string_view key, const Array<T>& v) {
+    (*this)(key, v, Shape{static_cast<Index>(v.size())});
+  }
+  template <class T>
+  void operator()(std::string_view key, const Array<T>& v, Shape shape) {
+    add(key, dtype_for<T>(), std::move(shape), v.bytes());
+  }
+  void add(std::string_view key, DType dtype, Shape shape, Array<std::byte> bytes) {
+    if (key == "values" || out.parts.empty()) out.dtype = dtype;
+    out.parts.push_back({std::string(key), dtype, std::move(shape), std::move(bytes)});
+  }
+};
+
+class Reader {
+ public:
+  explicit Reader(const Stored& in) : in_(in) {}
+
+  void operator()(std::string_view, Shape& extents) { extents = in_.shape; }
+  void operator()(std::string_view key, Index& v) { v = in_.layout.integer(key); }
+  void operator()(std::string_view key, Index& v, Index fallback) {
+    v = in_.layout.integer(key, fallback);
+  }
+  void operator()(std::string_view key, Dims& d) {
+    if (in_.layout.has(key)) d = Dims::parse(in_.layout.word(key, ""));
+  }
+  void operator()(std::string_view key, Values& v);
+  void operator()(std::string_view key, Values& v, const Shape& shape) {
+    expect_shape(find(key), shape);
+    (*this)(key, v);
+  }
+  template <class T>
+  void operator()(std::string_view key, Array<T>& v) {
+    const Part& p = find(key);
+    if (p.dtype != dtype_for<T>())
+      fail("part {} is {}, not {}", quoted(key), name_of(p.dtype), name_of(dtype_for<T>()));
+    v = Array<T>::borrow(std::make_shared<Array<std::byte>>(p.bytes),
+                         reinterpret_cast<const T*>(p.bytes.data()), p.bytes.size() / sizeof(T));
+  }
+  template <class T>
+  void operator()(std::string_view key, Array<T>& v, const Shape& shape) {
+    expect_shape(find(key), shape);
+    (*this)(key, v);
+  }
+  void finish() const;  // Error for a part nobody asked for
+
+ private:
+  const Part& find(std::string_view key);
+  static void expect_shape(const Part& p, const Shape& shape);
+
+  const Stored& in_;
+  std::vector<std::string> seen_;
+};
+
+// On a default-constructed layout.
+struct KeyLister {
+  std::vector<std::string>& keys;
+  std::vector<std::string>& names;
+  void operator()(std::string_view key, Index&) { keys.emplace_back(key); }
+  void operator()(std::string_view key, Index&, Index) { keys.emplace_back(key); }
+  void operator()(std::string_view key, Dims&) { keys.emplace_back(key); }
+  void operator()(std::string_view, Shape& extents) { extents = {0, 0}; }
+  void operator()(std::string_view key, auto&, auto&&...) { names.emplace_back(key); }
+};
+
+}  // namespace parts_detail
+
+// Shares the layout's memory.
+template <Layout L>
+Stored save(const L& l) {
+  Stored out{.layout = Spec(L::name), .shape = {}, .dtype = DType::F32, .parts = {}};
+  L::parts(l, parts_detail::Writer{out});
+  return out;
+}
+
+// The inverse; shares the memory of `in`, whose parts are aligned for their dtype. Error where
+// parts are missing, left over, of the wrong dtype, shape or content.
+template <Layout L>
+L load(const Stored& in) {
+  L l;
+  parts_detail::Reader reader(in);
+  L::parts(l, reader);
+  reader.finish();
+  if constexpr (requires { l.loaded(); }) l.loaded();
+  return l;
+}
+
+}  // namespace sten

@@ -1,0 +1,35 @@
+// Which elements of a tensor are kept: one bit each.
+#pragma once
+#include <cstdint>
+
+#include "libsten/base/array.h"
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+inline bool bit_at(const std::uint8_t* bits, Index i) { return bits[i >> 3] >> (i & 7) & 1; }
+inline void set_bit(std::uint8_t* bits, Index i) {
+  bits[i >> 3] = static_cast<std::uint8_t>(bits[i >> 3] | 1u << (i & 7));
+}
+
+struct Mask {
+  Shape extents;
+  Array<std::uint8_t> bits;  // [ceil(N/8)], row-major, least significant bit first; spare bits 0
+
+  static Mask none(Shape extents);
+  static Mask all(Shape extents);
+
+  Index size() const { return size_of(extents); }
+  bool operator[](Index i) const { return bit_at(bits.data(), i); }
+  void set(Index i, bool keep);
+  // Kept elements.
+  Index count() const;
+};
+
+// Loops that write a mask in parallel hand out ranges that are multiples of this many elements.
+inline constexpr Index mask_grain = Index{1} << 16;
+
+// Kept elements in [begin, end).
+Index count_bits(const std::uint8_t* bits, Index begin, Index end);
+
+}  // namespace sten

@@ -1,0 +1,25 @@
+#include "libsten/tensor/values.h"
+
+#include "libsten/base/error.h"
+
+namespace sten {
+namespace {
+
+std::size_t byte_count(DType dtype, Index n) {
+  if (width_of(dtype) == 0) fail("{} elements have no address of their own", name_of(dtype));
+  return static_cast<std::size_t>(n) * width_of(dtype);
+}
+
+}  // namespace
+
+Values::Values(DType dtype, Index n) : dtype_(dtype), bytes_(byte_count(dtype, n)) {}
+
+Values Values::uninitialized(DType dtype, Index n) {
+  return {dtype, Array<std::byte>::uninitialized(byte_count(dtype, n))};
+}
+
+Values::Values(DType dtype, Array<std::byte> bytes) : dtype_(dtype), bytes_(std::move(bytes)) {
+  assert(width_of(dtype) && bytes_.size() % width_of(dtype) == 0);
+}
+
+}  // namespace sten

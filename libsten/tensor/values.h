@@ -1,0 +1,51 @@
+// Elements of one dtype, moved but never computed on: every dtype passes through bit for bit.
+#pragma once
+#include <cstring>
+#include <span>
+
+#include "libsten/base/array.h"
+#include "libsten/base/dtype.h"
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+class Values {
+ public:
+  Values() = default;
+  // n zeros (all bits 0). The dtype must have a width (no sub-byte types): Error.
+  Values(DType dtype, Index n);
+  // n elements that the caller writes before anything reads them.
+  static Values uninitialized(DType dtype, Index n);
+  // Takes over bytes that are aligned for the dtype's width and a whole number of elements.
+  Values(DType dtype, Array<std::byte> bytes);
+
+  DType dtype() const { return dtype_; }
+  int width() const { return width_of(dtype_); }
+  Index size() const { return static_cast<Index>(bytes_.size()) / width(); }
+  const Array<std::byte>& bytes() const { return bytes_; }
+
+  // The elements as U, any type of the dtype's width.
+  template <class U>
+  std::span<const U> as() const {
+    assert(sizeof(U) == static_cast<std::size_t>(width()));
+    return {reinterpret_cast<const U*>(bytes_.data()), bytes_.size() / sizeof(U)};
+  }
+  template <class U>
+  std::span<U> mutate() {
+    assert(sizeof(U) == static_cast<std::size_t>(width()));
+    const std::size_t n = bytes_.size() / sizeof(U);
+    return {reinterpret_cast<U*>(bytes_.mutate()), n};
+  }
+  // Element i becomes element j of `from`, which has the same dtype.
+  void put(Index i, const Values& from, Index j) {
+    assert(from.dtype_ == dtype_);
+    const int w = width();
+    std::memcpy(bytes_.mutate() + i * w, from.bytes_.data() + j * w, w);
+  }
+
+ private:
+  DType dtype_ = DType::F32;
+  Array<std::byte> bytes_;
+};
+
+}  // namespace sten
