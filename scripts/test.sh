@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Builds and runs every test: first with g++ in build/, then under AddressSanitizer and
+# UndefinedBehaviorSanitizer with clang in build-asan/. STEN_JOBS limits the parallel jobs.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs=${STEN_JOBS:-$(nproc)}
+
+heading() { printf '\n== %s\n' "$1"; }
+
+# The compiler and Ninja are chosen through the environment: an existing build directory keeps its own.
+configure() { # configure DIR COMPILER OPTION...
+  local dir=$1 compiler=$2
+  shift 2
+  CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_WERROR=ON "$@"
+  cmake --build "$dir" -j "$jobs"
+}
+
+failed=0
+run_tests() { # run_tests DIR CTEST-OPTION...
+  local dir=$1
+  shift
+  ctest --test-dir "$dir" --output-on-failure --no-tests=error -j "$jobs" "$@" 2>&1 |
+    tee "$dir/test.log" || failed=1
+}
+
+heading "packages"
+scripts/setup.sh test
+
+heading "build (g++, Release)"
+configure build g++ -DCMAKE_BUILD_TYPE=Release
+
+heading "Python packages for the interop tests"
+python=build/venv/bin/python
+if "$python" -c 'import safetensors, numpy, ml_dtypes' 2>/dev/null; then
+  echo "present"
+elif python3 -m venv --clear build/venv &&
+  "$python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 \
+    safetensors numpy ml_dtypes; then
+  echo "installed into build/venv"
+else
+  rm -rf build/venv
+  echo "CANNOT be installed (no network?): the interop tests will be reported as skipped."
+fi
+
+heading "tests (g++, Release)"
+run_tests build
+
+heading "build (clang++-14, sanitizers)"
+# -O1 without NDEBUG: quick enough, and assertions count.
+configure build-asan clang++-14 -DSTEN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -gline-tables-only"
+
+heading "tests (clang++-14, sanitizers)"
+run_tests build-asan --label-exclude '^(once|interop)$'
+
+# Both of ctest's own summaries again, so that the last screen says it all.
+for dir in build build-asan; do
+  heading "summary of $dir"
+  sed -n '/% tests passed/,$p' "$dir/test.log"
+done
+exit "$failed"

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs a finished build, moves the prefix, builds the consumer against it and runs both.
+#   tests/install/run.sh BUILD_DIR
+set -euo pipefail
+build=$(cd "$1" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+unset DESTDIR
+
+cmake --install "$build" --prefix "$T/first" >"$T/install.log" || { cat "$T/install.log"; exit 1; }
+mv "$T/first" "$T/prefix" # programs and package must not remember where they were installed
+
+# The library's compiler is the consumer's too: two standard libraries need not fit together.
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
+cmake -S "$here/consumer" -B "$T/consumer" -DCMAKE_PREFIX_PATH="$T/prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
+cmake --build "$T/consumer"
+
+expect() { # expect REGEX COMMAND...
+  local wanted=$1 got
+  shift
+  got=$("$@")
+  if ! [[ $got =~ ^$wanted$ ]]; then
+    echo "$*: expected '$wanted', got '$got'"
+    exit 1
+  fi
+}
+expect "nmg:n=1,m=10,g=4 keeps 1 of 10" "$T/consumer/consumer"
+for program in sten-prune sten-convert sten-energy; do
+  expect "$program [0-9]+(\.[0-9]+)+" "$T/prefix/bin/$program" --version
+done

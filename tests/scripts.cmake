@@ -1,0 +1,32 @@
+# The tests that are scripts. "once" marks those that say the same in every build.
+
+function(sten_script_test name)
+  cmake_parse_arguments(arg "" "" "COMMAND;LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}"
+    ENVIRONMENT "STEN_BIN=${CMAKE_BINARY_DIR}/bin;STEN_SOURCE=${PROJECT_SOURCE_DIR}")
+endfunction()
+
+set(checks ${PROJECT_SOURCE_DIR}/scripts/checks)
+sten_script_test(check.layers LABELS once COMMAND sh ${checks}/layers.sh)
+sten_script_test(check.layers.selftest LABELS once
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/layers_test.sh)
+sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
+sten_script_test(install.consumer LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh ${CMAKE_BINARY_DIR})
+
+# A name that begins with _ is a helper of the others.
+file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
+foreach(script IN LISTS scripts)
+  get_filename_component(name ${script} NAME_WE)
+  sten_script_test(cli.${name} LABELS cli COMMAND bash ${script})
+endforeach()
+
+file(GLOB scripts CONFIGURE_DEPENDS interop/[^_]*_interop.py)
+foreach(script IN LISTS scripts)
+  get_filename_component(name ${script} NAME_WE)
+  string(REGEX REPLACE "_interop$" "" name ${name})
+  sten_script_test(interop.${name} LABELS interop
+                   COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/interop/_run.sh ${CMAKE_BINARY_DIR} ${script})
+endforeach()
