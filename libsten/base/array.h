@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -28,6 +29,7 @@ class Array {
   }
   // n values that the caller writes before anything reads them.
   static Array uninitialized(std::size_t n) {
+    if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     Array a;
     a.size_ = n;
     // A cache line, which is also the widest vector.

@@ -18,7 +18,7 @@ bool is_word(std::string_view s) {
 
 Spec Spec::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    fail_usage("{}: {}; a spec looks like nmg:n=1,m=10,g=4", quoted(text.substr(0, 200)), why);
+    fail_usage("{}: {}; a spec looks like nmg:n=1,m=10,g=4", quote(text.substr(0, 200)), why);
   };
   const std::size_t colon = text.find(':');
   Spec spec{std::string(text.substr(0, colon))};
@@ -29,10 +29,10 @@ Spec Spec::parse(std::string_view text) {
     const std::size_t comma = rest.find(',');
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) wrong(fmt::format("{} is not key=value", quoted(item)));
+    if (equals == std::string_view::npos) wrong(fmt::format("{} is not key=value", quote(item)));
     const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
-    if (!is_word(key) || !is_word(value)) wrong(fmt::format("{} is not key=value", quoted(item)));
-    if (spec.has(key)) wrong(fmt::format("{} is given twice", quoted(key)));
+    if (!is_word(key) || !is_word(value)) wrong(fmt::format("{} is not key=value", quote(item)));
+    if (spec.has(key)) wrong(fmt::format("{} is given twice", quote(key)));
     spec.args_.emplace_back(key, value);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
@@ -49,14 +49,14 @@ const std::string* Spec::find(std::string_view key) const {
 
 const std::string& Spec::required(std::string_view key) const {
   const std::string* v = find(key);
-  if (!v) fail_usage("{}: {} is missing", quoted(str()), quoted(key));
+  if (!v) fail_usage("{}: {} is missing", quote(str()), quote(key));
   return *v;
 }
 
 double Spec::number(std::string_view key) const {
   double value = 0;
   if (!parse_number(required(key), value))
-    fail_usage("{}: {} is not a number", quoted(str()), quoted(key));
+    fail_usage("{}: {} is not a number", quote(str()), quote(key));
   return value;
 }
 double Spec::number(std::string_view key, double fallback) const {
@@ -66,7 +66,7 @@ double Spec::number(std::string_view key, double fallback) const {
 Index Spec::integer(std::string_view key) const {
   Index value = 0;
   if (!parse_integer(required(key), value))
-    fail_usage("{}: {} is not an integer", quoted(str()), quoted(key));
+    fail_usage("{}: {} is not an integer", quote(str()), quote(key));
   return value;
 }
 Index Spec::integer(std::string_view key, Index fallback) const {
@@ -93,8 +93,8 @@ void Spec::check_keys(const std::vector<std::string>& known) const {
     bool found = false;
     for (const std::string& k : known) found |= k == key;
     if (found) continue;
-    if (known.empty()) fail_usage("{}: {} takes no keys", quoted(str()), quoted(name_));
-    fail_usage("{}: {} has no key {}{}", quoted(str()), quoted(name_), quoted(key),
+    if (known.empty()) fail_usage("{}: {} takes no keys", quote(str()), quote(name_));
+    fail_usage("{}: {} has no key {}{}", quote(str()), quote(name_), quote(key),
                suggestion(key, known));
   }
 }

@@ -41,16 +41,17 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Matches text[0] against the set that starts at pattern[p] == '['; sets `end` past its ']'.
 // A '[' that is never closed stands for itself.
 bool set_match(std::string_view pattern, std::size_t p, char c, std::size_t& end) {
-  const std::size_t close = pattern.find(']', p + 2);
+  std::size_t i = p + 1;
+  const bool negate = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
+  i += negate;
+  const std::size_t close = pattern.find(']', i + 1);  // a ']' that comes first is a member
   if (close == std::string_view::npos) {
     end = p + 1;
     return c == '[';
   }
   end = close + 1;
-  std::size_t i = p + 1;
-  const bool negate = pattern[i] == '!' || pattern[i] == '^';
   bool hit = false;
-  for (i += negate; i < close; ++i) {
+  for (; i < close; ++i) {
     if (i + 2 < close && pattern[i + 1] == '-') {
       hit |= pattern[i] <= c && c <= pattern[i + 2];
       i += 2;
@@ -99,7 +100,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string quote(std::string_view text) { return "'" + printable(text) + "'"; }
 
 bool has_control_characters(std::string_view utf8) {
   for (std::size_t i = 0; i < utf8.size();) {
@@ -176,7 +177,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
       nearest = &c;
     }
   }
-  return nearest ? ", did you mean " + quoted(*nearest) + "?" : "";
+  return nearest ? ", did you mean " + quote(*nearest) + "?" : "";
 }
 
 std::string human_bytes(std::uint64_t bytes) {

@@ -11,7 +11,7 @@ namespace sten {
 // printing it cannot drive a terminal. Quotes and backslashes stay as they are.
 std::string printable(std::string_view text);
 // 'text', printable.
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 bool has_control_characters(std::string_view utf8);
 
 // Numbers in a name compare as numbers: layer.2 before layer.10. A strict total order.

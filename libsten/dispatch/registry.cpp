@@ -39,7 +39,7 @@ const Registry::LayoutEntry& Registry::layout(std::string_view name) const {
   const std::shared_lock hold(lock_);
   const auto at = layouts_.find(name);
   if (at == layouts_.end())
-    fail_usage("there is no layout {}{}", quoted(name), suggestion(name, keys_of(layouts_)));
+    fail_usage("there is no layout {}{}", quote(name), suggestion(name, keys_of(layouts_)));
   return at->second;
 }
 
@@ -47,6 +47,14 @@ void Registry::check_layout(const Spec& spec) const {
   const LayoutEntry& entry = layout(spec.name());
   spec.check_keys(entry.keys);
   entry.check(spec);
+}
+
+Spec Registry::canonical(const Spec& spec) const {
+  check_layout(spec);
+  Spec ordered(spec.name());
+  for (const std::string& key : layout(spec.name()).keys)
+    if (spec.has(key)) ordered.set(key, std::string(spec.word(key, "")));
+  return ordered;
 }
 
 Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const {
@@ -70,7 +78,7 @@ Sparsifier Registry::sparsifier(const Spec& spec) const {
     const std::shared_lock hold(lock_);
     const auto at = sparsifiers_.find(spec.name());
     if (at == sparsifiers_.end())
-      fail_usage("there is no sparsifier {}{}", quoted(spec.name()),
+      fail_usage("there is no sparsifier {}{}", quote(spec.name()),
                  suggestion(spec.name(), keys_of(sparsifiers_)));
     entry = &at->second;
   }

@@ -22,6 +22,8 @@ class Registry {
   // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
   // suggested.
   void check_layout(const Spec& spec) const;
+  // The spec, checked so, with its keys in the layout's own order.
+  Spec canonical(const Spec& spec) const;
   // x where the mask keeps it, exactly, or Error.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
   // From parts read elsewhere, all of them checked: Error.

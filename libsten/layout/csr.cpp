@@ -8,8 +8,15 @@
 namespace sten {
 namespace {
 
+constexpr Index most_empty_lines = Index{1} << 24;
+
 // About 64k elements of work per piece.
 Index line_grain(Index cols) { return std::max<Index>(1, mask_grain / std::max<Index>(1, cols)); }
+
+void check_columns(const MatrixView& view) {
+  if (view.cols > std::numeric_limits<std::int32_t>::max())
+    fail("csr: {} columns do not fit its 32-bit column numbers", view.cols);
+}
 
 }  // namespace
 
@@ -23,9 +30,10 @@ Csr Csr::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   check_same_shape(x, keep);
   const Dims dims = dims_of(spec);
   const MatrixView view = MatrixView::of(x.extents, dims);
-  if (view.cols > std::numeric_limits<std::int32_t>::max())
-    fail("csr: {} columns do not fit its 32-bit column numbers", view.cols);
+  check_columns(view);
   const Index lines = view.batches * view.rows;
+  // Rows without columns cost no memory until they have pointers.
+  if (view.cols == 0 && lines > most_empty_lines) fail("csr: {} rows without columns", lines);
   const std::uint8_t* bits = keep.bits.data();
 
   Csr m{x.extents, dims, Array<std::int64_t>(lines + 1), {}, {}};
@@ -93,6 +101,7 @@ Mask Csr::stored() const {
 
 void Csr::loaded() const {
   const MatrixView view = MatrixView::of(extents, dims);
+  check_columns(view);
   const Index lines = view.batches * view.rows, nnz = values.size();
   if (static_cast<Index>(ptr.size()) != lines + 1)
     fail("{} row pointers do not fit {} rows", ptr.size(), lines);

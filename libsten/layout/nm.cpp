@@ -27,6 +27,9 @@ void write_bits(std::uint8_t* line, Index bit, int width, std::uint32_t v) {
     if (v >> b & 1) set_bit(line, bit + b);
 }
 
+// Lines that hold anything: without columns there may be any number of empty ones.
+Index line_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
+
 Index line_bytes(const MatrixView& v, Index n, Index m) {
   // Checked: beside an extent of 0 the others may be huge.
   return ceil_div(checked_size({ceil_div(v.cols, m), n, position_bits(m)}), 8);
@@ -71,8 +74,7 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   out.dims = dims_of(spec);
   const Index n = out.n, m = out.m;
   const MatrixView v = out.view();
-  const Index blocks = ceil_div(v.cols, m), lines = v.batches * v.rows;
-  const Index stride = line_bytes(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = line_bytes(v, n, m);
   const int width = position_bits(m);
   out.values = Values(x.dtype(), size_of(out.values_shape()));
   out.pos = Array<std::uint8_t>(lines * stride);
@@ -118,18 +120,17 @@ void Nm::for_each_slot(F&& f) const {
   const MatrixView v = view();
   const Index blocks = ceil_div(v.cols, m), stride = line_bytes(v, n, m);
   const int width = position_bits(m);
-  parallel_for(v.batches * v.rows, std::max<Index>(1, mask_grain / (v.cols + 1)),
-               [&](Index begin, Index end) {
-                 for (Index l = begin; l < end; ++l) {
-                   const Index start = v.line_offset(l);
-                   for (Index s = 0; s < blocks * n; ++s) {
-                     const Index p = read_bits(pos.data() + l * stride, s * width, width);
-                     const Index c = s / n * m + p;
-                     f(l * blocks * n + s, c < v.cols ? start + c * v.col_stride : Index{-1}, l,
-                       s / n, p);
-                   }
-                 }
-               });
+  parallel_for(
+      line_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)), [&](Index begin, Index end) {
+        for (Index l = begin; l < end; ++l) {
+          const Index start = v.line_offset(l);
+          for (Index s = 0; s < blocks * n; ++s) {
+            const Index p = read_bits(pos.data() + l * stride, s * width, width);
+            const Index c = s / n * m + p;
+            f(l * blocks * n + s, c < v.cols ? start + c * v.col_stride : Index{-1}, l, s / n, p);
+          }
+        }
+      });
 }
 
 Dense Nm::to_dense() const {

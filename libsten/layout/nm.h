@@ -9,6 +9,7 @@ namespace sten {
 // down a column: then everything below is said of the transpose.
 struct Nm {
   static constexpr const char* name = "nm";
+  static constexpr bool has_fillers = true;
   Shape extents;
   Index n = 1, m = 1, axis = 1;
   Dims dims;

@@ -20,6 +20,7 @@ struct NmgGeometry {
 
 struct Nmg {
   static constexpr const char* name = "nmg";
+  static constexpr bool has_fillers = true;
   Shape extents;
   Index n = 1, m = 1, g = 1, axis = 0;
   Dims dims;

@@ -22,7 +22,9 @@ Index pattern_count(Index n, Index m, Index limit) {
 }
 
 std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
-  constexpr Index most = 65536, entries = Index{1} << 25;
+  constexpr Index most = 65536, entries = Index{1} << 25;  // pattern numbers have 16 bits
+  // So have the positions of a strip, and their number.
+  if (m > most || n == most) fail_usage("n={},m={}: more than 16 bits hold", n, m);
   const Index count = pattern_count(n, m, most);
   if (count > most) fail_usage("n={},m={}: more than {} patterns", n, m, most);
   if (count > entries / n)

@@ -14,8 +14,8 @@ Index pattern_count(Index n, Index m, Index limit);
 
 class PatternTable {
  public:
-  // Shared by everyone who asks for the same n and m. Error (usage) for more than 65536 patterns
-  // or tables beyond 64 MB.
+  // Shared by everyone who asks for the same n and m, 1 <= n <= m. Error (usage) for more than
+  // 65536 patterns, strips beyond 16 bits or tables beyond 64 MB.
   static std::shared_ptr<const PatternTable> get(Index n, Index m);
 
   Index n() const { return n_; }

@@ -52,6 +52,12 @@ void check_same_shape(const Dense& x, const Mask& keep) {
   if (x.extents != keep.extents)
     fail_usage("a mask of shape {} does not fit a tensor of shape {}", to_string(keep.extents),
                to_string(x.extents));
+  const Index n = size_of(x.extents);
+  if (x.size() != n) fail_usage("shape {} does not hold {} values", to_string(x.extents), x.size());
+  if (static_cast<Index>(keep.bits.size()) != ceil_div(n, 8) ||
+      (n % 8 && keep.bits[n / 8] >> n % 8))
+    fail_usage("a mask of {} bytes is none of shape {}, or its spare bits are not 0",
+               keep.bits.size(), to_string(keep.extents));
 }
 
 }  // namespace sten

@@ -31,7 +31,8 @@ struct Dense {
 // The elements whose bits are not all zero: -0.0 and NaN count.
 Mask nonzero_mask(const Dense& x);
 
-// Error unless both have the same extents; every pack() starts with it.
+// Error (usage) unless both have the same extents, and what those need; every pack() starts with
+// it.
 void check_same_shape(const Dense& x, const Mask& keep);
 
 }  // namespace sten

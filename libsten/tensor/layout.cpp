@@ -7,34 +7,46 @@ namespace sten::parts_detail {
 const Part& Reader::find(std::string_view key) {
   const auto at = std::find_if(in_.parts.begin(), in_.parts.end(),
                                [&](const Part& p) { return p.name == key; });
-  if (at == in_.parts.end()) fail("part {} is missing", quoted(key));
-  const bool decides_dtype =
-      key == "values" || (&*at == &in_.parts.front() &&
-                          std::none_of(in_.parts.begin(), in_.parts.end(),
-                                       [](const Part& p) { return p.name == "values"; }));
-  if (decides_dtype && at->dtype != in_.dtype)
-    fail("part {} is {}, the tensor {}", quoted(key), name_of(at->dtype), name_of(in_.dtype));
+  if (at == in_.parts.end()) fail("part {} is missing", quote(key));
+  if (static_cast<unsigned __int128>(checked_size(at->shape)) * bits_of(at->dtype) !=
+      8 * at->bytes.size())
+    fail("part {} of shape {} {} does not have {} bytes", quote(key), to_string(at->shape),
+         name_of(at->dtype), at->bytes.size());
   seen_.emplace_back(key);
   return *at;
 }
 
-void Reader::operator()(std::string_view key, Values& v) {
+const Part& Reader::find(std::string_view key, const Shape& shape) {
   const Part& p = find(key);
-  if (width_of(p.dtype) == 0)
-    fail("part {} is {}, whose elements have no address", quoted(key), name_of(p.dtype));
-  v = Values(p.dtype, p.bytes);
+  if (p.shape != shape)
+    fail("part {} has shape {}, the layout needs {}", quote(key), to_string(p.shape),
+         to_string(shape));
+  return p;
 }
 
-void Reader::expect_shape(const Part& p, const Shape& shape) {
-  if (p.shape != shape)
-    fail("part {} has shape {}, the layout needs {}", quoted(p.name), to_string(p.shape),
-         to_string(shape));
+const Part& Reader::find_line(std::string_view key) {
+  const Part& p = find(key);
+  if (p.shape.size() != 1)
+    fail("part {} has shape {}, the layout needs one dimension", quote(key), to_string(p.shape));
+  return p;
 }
 
 void Reader::finish() const {
-  for (const Part& p : in_.parts)
-    if (std::find(seen_.begin(), seen_.end(), p.name) == seen_.end())
-      fail("the layout has no part {}", quoted(p.name));
+  const Part* decides_dtype = nullptr;
+  for (const Part& p : in_.parts) {
+    const auto at = std::find(seen_.begin(), seen_.end(), p.name);
+    if (at == seen_.end()) fail("the layout has no part {}", quote(p.name));
+    if (p.name == "values" || (!decides_dtype && at == seen_.begin())) decides_dtype = &p;
+  }
+  if (decides_dtype && decides_dtype->dtype != in_.dtype)
+    fail("part {} is {}, the tensor {}", quote(decides_dtype->name), name_of(decides_dtype->dtype),
+         name_of(in_.dtype));
+}
+
+void Reader::read(const Part& p, Values& v) {
+  if (width_of(p.dtype) == 0)
+    fail("part {} is {}, whose elements have no address", quote(p.name), name_of(p.dtype));
+  v = Values(p.dtype, p.bytes);
 }
 
 }  // namespace sten::parts_detail

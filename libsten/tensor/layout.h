@@ -12,6 +12,7 @@
 // No base class. Optional members refine it:
 //   void loaded();                     completes and checks fields read from a file, or Error
 //   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
+//   static constexpr bool has_fillers  stored positions may be fillers that nobody kept
 //   double padding() const;            padded elements / elements; default 0
 //   static void check(const Spec&);    Error for a spec that can never be packed
 //
@@ -121,29 +122,34 @@ class Reader {
   void operator()(std::string_view key, Dims& d) {
     if (in_.layout.has(key)) d = Dims::parse(in_.layout.word(key, ""));
   }
-  void operator()(std::string_view key, Values& v);
+  void operator()(std::string_view key, Values& v) { read(find_line(key), v); }
   void operator()(std::string_view key, Values& v, const Shape& shape) {
-    expect_shape(find(key), shape);
-    (*this)(key, v);
+    read(find(key, shape), v);
   }
   template <class T>
   void operator()(std::string_view key, Array<T>& v) {
-    const Part& p = find(key);
-    if (p.dtype != dtype_for<T>())
-      fail("part {} is {}, not {}", quoted(key), name_of(p.dtype), name_of(dtype_for<T>()));
-    v = Array<T>::borrow(std::make_shared<Array<std::byte>>(p.bytes),
-                         reinterpret_cast<const T*>(p.bytes.data()), p.bytes.size() / sizeof(T));
+    read(find_line(key), v);
   }
   template <class T>
   void operator()(std::string_view key, Array<T>& v, const Shape& shape) {
-    expect_shape(find(key), shape);
-    (*this)(key, v);
+    read(find(key, shape), v);
   }
-  void finish() const;  // Error for a part nobody asked for
+  // Error for a part nobody asked for, or one of another dtype than the tensor's.
+  void finish() const;
 
  private:
+  // As many bytes as its shape and dtype need.
   const Part& find(std::string_view key);
-  static void expect_shape(const Part& p, const Shape& shape);
+  const Part& find(std::string_view key, const Shape& shape);
+  const Part& find_line(std::string_view key);  // 1-D, of any length
+  static void read(const Part& p, Values& v);
+  template <class T>
+  static void read(const Part& p, Array<T>& v) {
+    if (p.dtype != dtype_for<T>())
+      fail("part {} is {}, not {}", quote(p.name), name_of(p.dtype), name_of(dtype_for<T>()));
+    v = Array<T>::borrow(std::make_shared<Array<std::byte>>(p.bytes),
+                         reinterpret_cast<const T*>(p.bytes.data()), p.bytes.size() / sizeof(T));
+  }
 
   const Stored& in_;
   std::vector<std::string> seen_;

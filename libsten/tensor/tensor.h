@@ -17,6 +17,8 @@ class Tensor {
   Dense to_dense() const { return self_->to_dense(); }
   // Positions the layout stores. n:m and n:m:g cannot tell a kept zero from a filler: all slots.
   Mask stored() const { return self_->stored(); }
+  // Whether some of them may be fillers of value 0.
+  bool has_fillers() const { return self_->has_fillers(); }
   // Shares the tensor's memory.
   Stored save() const { return self_->save(); }
   // Bytes of all parts.
@@ -37,6 +39,7 @@ class Tensor {
     virtual Shape shape() const = 0;
     virtual Dense to_dense() const = 0;
     virtual Mask stored() const = 0;
+    virtual bool has_fillers() const = 0;
     virtual Stored save() const = 0;
     virtual double padding() const = 0;
   };
@@ -51,6 +54,9 @@ class Tensor {
         return value.stored();
       else
         return nonzero_mask(value.to_dense());
+    }
+    bool has_fillers() const override {
+      return requires { L::has_fillers; };
     }
     Stored save() const override { return sten::save(value); }
     double padding() const override {

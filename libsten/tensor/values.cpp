@@ -1,13 +1,18 @@
 #include "libsten/tensor/values.h"
 
+#include <limits>
+
 #include "libsten/base/error.h"
 
 namespace sten {
 namespace {
 
 std::size_t byte_count(DType dtype, Index n) {
-  if (width_of(dtype) == 0) fail("{} elements have no address of their own", name_of(dtype));
-  return static_cast<std::size_t>(n) * width_of(dtype);
+  const int width = width_of(dtype);
+  if (width == 0) fail("{} elements have no address of their own", name_of(dtype));
+  if (n > std::numeric_limits<Index>::max() / width)
+    fail("{} elements of {} are more than memory can hold", n, name_of(dtype));
+  return static_cast<std::size_t>(n) * width;
 }
 
 }  // namespace

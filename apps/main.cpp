@@ -1,0 +1,174 @@
+#include "apps/main.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "libsten/base/error.h"
+#include "libsten/base/log.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/base/version.h"
+#include "libsten/io/mmap.h"
+#include "libsten/io/unfinished.h"
+
+namespace sten::app {
+namespace {
+
+void print_line(const char* program, const std::string& text) {
+  std::string line = fmt::format("{}: {}\n", program, text);
+  std::fputs(line.c_str(), stderr);
+}
+
+// All of it, or Error: a full disk behind standard output must not look like success.
+void print_result(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    fail("standard output: {}", std::strerror(errno));
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options())
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// CLI11's own texts span lines and suggest nothing.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&e)) {
+    for (const std::string& word : app.remaining())
+      if (word.starts_with("-") && word != "-") {
+        const std::string flag = word.substr(0, word.find('='));
+        return fmt::format("there is no option {}{}", quote(flag),
+                           suggestion(flag, flag_names(app)));
+      }
+    for (const std::string& word : app.remaining())
+      return fmt::format("there is one argument too many: {}", quote(word));
+  }
+  std::string text = printable(e.what());
+  while (text.ends_with("\\n") || text.ends_with(' '))
+    text.resize(text.size() - (text.ends_with(' ') ? 1 : 2));
+  return text;
+}
+
+void add_common(CLI::App& app, Common& c) {
+  const auto group = [](CLI::Option* o) { return o->group("Common options"); };
+  group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
+  group(app.add_option("--report", c.report, "Also write the report to FILE.json, .csv or .md"))
+      ->type_name("FILE");
+  group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
+  group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))->type_name("N");
+  group(app.add_flag("--strict", c.strict,
+                     "Fail rather than fall back to a slower way (this program has none)"));
+  group(
+      app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  group(app.add_flag("-q,--quiet", c.quiet, "Print errors and results only"));
+  group(
+      app.add_flag("-v,--verbose", c.verbose, "Also print the selected tensors to standard error"));
+}
+
+void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
+                   bool stdout_taken) {
+  if (c.verbose)
+    for (const auto& row : outcome.report.rows)
+      print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
+  const std::string text = c.json ? to_json(outcome.report) : to_text(outcome.report);
+  if (stdout_taken) {
+    if (!c.quiet) std::fputs(text.c_str(), stderr);
+  } else {
+    print_result(text);
+  }
+}
+
+void print_cost(const Program& program, std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  print_line(program.name,
+             fmt::format("{:.2f} s, peak memory {}", seconds.count(),
+                         human_bytes(static_cast<std::uint64_t>(usage.ru_maxrss) * 1024)));
+}
+
+}  // namespace
+
+bool Common::show_progress() const {
+  if (quiet) return false;
+  return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
+}
+
+void add_patterns(CLI::App& app, Patterns& patterns) {
+  // One value per flag, so that a positional argument may follow.
+  app.add_option("--include", patterns.include,
+                 "Tensors to work on: a name, a glob (* crosses dots), or re:EXPRESSION; "
+                 "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
+                 "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+}
+
+void add_input_output(CLI::App& app, std::string& input, OutputOptions& output) {
+  app.add_option("IN", input, "A safetensors file, or - for standard input")->required();
+  app.add_option("-o,--output", output.path, "The file to write, or - for standard output")
+      ->type_name("OUT");
+  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
+}
+
+int run(const Program& program, int argc, char** argv, const Define& define) {
+  const auto start = std::chrono::steady_clock::now();
+  install_fault_handler(program.name);
+  install_interrupt_handlers();
+  Common common;
+  CLI::App app(program.purpose, program.name);
+  app.set_version_flag("--version", fmt::format("{} {}", program.name, version()));
+  app.footer(
+      fmt::format("Example:\n  {}\n\nExit codes: 0 done, 1 bad input or machine, 2 usage, "
+                  "3 a check did not hold, 130/143 interrupted.",
+                  program.example));
+  const std::function<Outcome()> action = define(app, common);
+  add_common(app, common);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    print_line(program.name, usage_text(app, e));
+    return static_cast<int>(Fault::usage);
+  }
+  try {
+    if (common.threads > 0) set_threads(common.threads);
+    set_log_sink([&](const std::string& text) {
+      if (!common.quiet) print_line(program.name, "warning: " + text);
+    });
+    if (!common.report.empty()) check_report_path(common.report);
+    const CLI::Option* output = app.get_option_no_throw("--output");
+    const bool stdout_taken = output && output->count() && output->as<std::string>() == "-";
+    if (stdout_taken && common.json)
+      fail_usage("--json and -o - both want standard output; use --report FILE.json");
+    const Outcome outcome = action();
+    print_outcome(program, common, outcome, stdout_taken);
+    if (!outcome.failed_check.empty()) fail_check("{}", outcome.failed_check);
+    if (!common.report.empty()) write_report(outcome.report, common.report, common.force);
+    if (!common.quiet) print_cost(program, start);
+    return 0;
+  } catch (const Error& e) {
+    print_line(program.name, e.what());
+    return static_cast<int>(e.fault());
+  } catch (const std::bad_alloc&) {
+    print_line(program.name, "out of memory");
+  } catch (const std::exception& e) {
+    print_line(program.name, e.what());
+  }
+  return static_cast<int>(Fault::input);
+}
+
+}  // namespace sten::app

@@ -1,0 +1,37 @@
+// What all programs share: common flags, one-line errors, exit codes.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "libsten/run/rewrite.h"
+
+namespace sten::app {
+
+struct Common {
+  bool json = false, quiet = false, verbose = false, force = false, strict = false;
+  int threads = 0;  // 0: all that are available
+  std::uint64_t seed = 0;
+  std::string progress = "auto";
+  std::string report;  // a file for the report; empty: none
+
+  bool show_progress() const;
+};
+
+struct Program {
+  const char* name;
+  const char* purpose;  // one line
+  const char* example;  // for the end of --help
+};
+
+// Parses the command line and runs the program; returns its exit code. `define` adds the program's
+// own options and returns what to do once they are parsed.
+using Define = std::function<std::function<Outcome()>(CLI::App&, const Common&)>;
+int run(const Program& program, int argc, char** argv, const Define& define);
+
+// --include, --exclude.
+void add_patterns(CLI::App& app, Patterns& patterns);
+// IN and -o.
+void add_input_output(CLI::App& app, std::string& input, OutputOptions& output);
+
+}  // namespace sten::app

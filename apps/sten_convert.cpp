@@ -1,0 +1,31 @@
+// sten-convert: flags -> ConvertOptions -> convert_checkpoint().
+#include "libsten/run/convert.h"
+
+#include "apps/main.h"
+#include "libsten/base/error.h"
+
+int main(int argc, char** argv) {
+  const sten::app::Program program = {
+      "sten-convert", "Converts the tensors of a checkpoint between dense and sparse layouts.",
+      "sten-convert pruned.safetensors -o small.safetensors --to bitmask"};
+  return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
+    auto o = std::make_shared<sten::ConvertOptions>();
+    sten::app::add_input_output(app, o->input, o->output);
+    app.add_option("--to", o->to,
+                   "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
+                   "csr, nm:n=2,m=4[,axis=1] and nmg:n=1,m=10,g=4[,axis=0], which keep n of m and "
+                   "prune what does not fit; dims=ROW.COLUMN names the dimensions of a matrix")
+        ->type_name("LAYOUT")
+        ->required();
+    app.add_flag("--lossless", o->lossless,
+                 "Fail with exit code 3, and write nothing, rather than drop a nonzero");
+    sten::app::add_patterns(app, o->patterns);
+    return [o, &common] {
+      if (o->output.path.empty() && !o->output.dry_run)
+        sten::fail_usage("-o is missing: the file to write, or --dry-run");
+      o->output.force = common.force;
+      o->show_progress = common.show_progress();
+      return sten::convert_checkpoint(*o);
+    };
+  });
+}

@@ -1,0 +1,101 @@
+#include "libsten/io/checkpoint_writer.h"
+
+#include <limits>
+#include <unordered_map>
+
+#include "libsten/dispatch/registry.h"
+
+namespace sten {
+namespace {
+
+std::vector<std::string> entry_names(const TensorInfo& t) {
+  if (!t.is_sparse()) return {t.name};
+  std::vector<std::string> names;
+  for (const std::string& part : registry().part_names(t.layout.name()))
+    names.push_back(fmt::format("{}{}{}", t.name, part_separator, part));
+  return names;
+}
+
+std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
+  std::vector<std::string> order;
+  std::unordered_map<std::string, std::string> owner;
+  for (const TensorInfo& t : plan)
+    for (std::string& entry : entry_names(t)) {
+      const auto [at, fresh] = owner.emplace(entry, t.name);
+      if (!fresh)
+        fail("tensors {} and {} would both be written as {}", quote(at->second), quote(t.name),
+             quote(entry));
+      order.push_back(std::move(entry));
+    }
+  return order;
+}
+
+// Room for the header before the sizes of packed parts are known: exact where all is dense, else
+// with a few digits to spare. Too little would only cost a second copy of the data.
+std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metadata,
+                          const std::vector<TensorInfo>& plan) {
+  constexpr std::size_t more_keys = 24;  // what a layout's own spec may have beyond the plan's
+  std::vector<SafetensorsEntry> entries;
+  std::uint64_t end = 0;
+  bool exact = true;
+  for (const TensorInfo& t : plan) {
+    const std::uint64_t bytes = byte_size(t.dtype, t.shape);
+    if (!t.is_sparse()) {
+      entries.push_back({t.name, t.dtype, t.shape, end, end + bytes});
+    } else {
+      exact = false;
+      metadata.emplace_back(std::string(layout_key) + t.name,
+                            layout_text(t) + std::string(more_keys, ' '));
+      // The longest dtype, and a shape of as many digits as the parts of our own layouts may need.
+      const auto n = static_cast<Index>(bytes);
+      for (std::string& name : entry_names(t))
+        entries.push_back({std::move(name), DType::F8_E4M3, {n, n, n}, end, end + bytes});
+    }
+    end += bytes;
+  }
+  // Offsets of dense tensors depend on the order of the data, but not their number of digits
+  // by much: all get the last one's.
+  for (SafetensorsEntry& e : entries) {
+    if (!exact) e.begin = e.end = std::max<std::uint64_t>(end * 2, 10'000);
+  }
+  return safetensors_header_text(metadata, entries).size();
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(OutputFile& out,
+                                   std::vector<std::pair<std::string, std::string>> metadata,
+                                   std::vector<TensorInfo> plan)
+    : metadata_(std::move(metadata)),
+      plan_(std::move(plan)),
+      writer_(out, header_room(metadata_, plan_)) {
+  header_order(plan_);  // a clash of names is found before the work
+}
+
+void CheckpointWriter::add(const std::string& name, const Tensor& t) {
+  const Stored stored = t.save();
+  const TensorInfo info{name, stored.dtype, stored.shape, stored.layout};
+  if (info.is_sparse()) layouts_[name] = layout_text(info);
+  for (const Part& p : stored.parts) {
+    writer_.add(info.is_sparse() ? fmt::format("{}{}{}", name, part_separator, p.name) : name,
+                p.dtype, p.shape, p.bytes);
+    data_bytes_ += p.bytes.size();
+  }
+}
+
+void CheckpointWriter::copy(const Checkpoint& from, const CheckpointTensor& t) {
+  if (t.is_sparse()) layouts_[t.name] = layout_text(t);
+  for (const SafetensorsEntry& e : t.entries) {
+    writer_.add(e.name, e.dtype, e.shape, from.bytes(e));
+    data_bytes_ += e.end - e.begin;
+  }
+}
+
+void CheckpointWriter::finish() {
+  for (const TensorInfo& t : plan_)
+    if (const auto at = layouts_.find(t.name); at != layouts_.end())
+      metadata_.emplace_back(std::string(layout_key) + t.name, at->second);
+  writer_.finish(metadata_, header_order(plan_));
+}
+
+}  // namespace sten

@@ -1,0 +1,33 @@
+// Writes a checkpoint tensor by tensor, each in its layout.
+#pragma once
+#include <unordered_map>
+
+#include "libsten/io/checkpoint.h"
+#include "libsten/io/safetensors_writer.h"
+
+namespace sten {
+
+class CheckpointWriter {
+ public:
+  // `plan` says what will be added, in the order the header shall have; a layout's spec may be
+  // completed by the tensor that comes. Error where two tensors would need the same entry name.
+  CheckpointWriter(OutputFile& out, std::vector<std::pair<std::string, std::string>> metadata,
+                   std::vector<TensorInfo> plan);
+
+  // Each tensor of the plan once, in the order their data shall have.
+  void add(const std::string& name, const Tensor& t);
+  // Bytewise.
+  void copy(const Checkpoint& from, const CheckpointTensor& t);
+  // Bytes of the tensors so far.
+  std::uint64_t data_bytes() const { return data_bytes_; }
+  void finish();
+
+ private:
+  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::vector<TensorInfo> plan_;
+  std::unordered_map<std::string, std::string> layouts_;  // of sparse tensors added, as text
+  std::uint64_t data_bytes_ = 0;
+  SafetensorsWriter writer_;
+};
+
+}  // namespace sten

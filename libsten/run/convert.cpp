@@ -1,0 +1,195 @@
+#include "libsten/run/convert.h"
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/run/measure.h"
+
+namespace sten {
+namespace {
+
+struct Converted {
+  Tensor tensor;
+  Mask kept;
+  std::string fit;  // how positions were chosen; empty: all stored ones are still there
+};
+
+std::optional<Tensor> try_pack(const Dense& x, const Mask& keep, const Spec& to) {
+  try {
+    return registry().pack(x, keep, to);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// "[5, 8]" of a row-major offset.
+std::string position(const Shape& shape, Index i) {
+  Shape at(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) at[d] = i % shape[d];
+  return to_string(at);
+}
+
+// The sparsifier that prunes to a layout, where naming the layout asks for that.
+std::optional<Spec> sparsifier_for(const Spec& to) {
+  if (!to.is("nm") && !to.is("nmg")) return std::nullopt;
+  Spec s(to.is("nm") ? "per-block" : "nmg");
+  for (const auto& [key, value] : to.args()) s.set(key, value);
+  return s;
+}
+
+struct Request {
+  Spec to;                         // the layout
+  std::optional<Spec> sparsifier;  // of what it cannot hold
+  bool lossless;
+};
+
+Request resolve(const ConvertOptions& o) {
+  if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
+  const Spec given = Spec::parse(o.to);
+  Request r{Spec(given.name()), sparsifier_for(given), o.lossless};
+  for (const auto& [key, value] : given.args())
+    if (!(r.sparsifier && key == "fit")) r.to.set(key, value);
+  r.to = registry().canonical(r.to);
+  if (r.sparsifier) registry().sparsifier(*r.sparsifier);
+  return r;
+}
+
+Converted convert_tensor(const Tensor& from, const Request& request) {
+  const Dense x = from.to_dense();
+  if (request.to.is("dense")) return {x, from.stored(), ""};
+  // Zeros among the stored positions need not hinder, but where they fit they stay.
+  Mask stored = from.stored();
+  if (auto t = try_pack(x, stored, request.to)) return {*t, std::move(stored), ""};
+  Mask nonzero = nonzero_mask(x);
+  if (auto t = try_pack(x, nonzero, request.to)) return {*t, std::move(nonzero), ""};
+  if (!request.sparsifier) {
+    registry().pack(x, nonzero, request.to);  // says why
+    fail("{} holds it only at a second try", request.to.str());
+  }
+  if (const auto bad = first_not_finite(x))
+    fail("element {} is not a finite number, and cannot be ranked", position(x.extents, *bad));
+  Mask keep = registry().sparsifier(*request.sparsifier).select(x);
+  if (request.lossless)
+    for (Index i = 0; i < x.size(); ++i)
+      if (nonzero[i] && !keep[i])
+        fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
+  Tensor t = registry().pack(x, keep, request.to);
+  const bool fitted = request.sparsifier->is("nmg");
+  return {std::move(t), std::move(keep),
+          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block"};
+}
+
+Report blank_report() {
+  Report r;
+  r.program = "sten-convert";
+  r.columns = {{"name", "tensor", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},
+               {"from", "from", Unit::text},
+               {"stored", "stored", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"energy", "energy", Unit::ratio},
+               {"bytes_before", "before", Unit::bytes},
+               {"bytes_after", "after", Unit::bytes},
+               {"padding", "padding", Unit::fraction},
+               {"fit", "fit", Unit::text}};
+  return r;
+}
+
+}  // namespace
+
+Outcome convert_checkpoint(const ConvertOptions& o) {
+  const Request request = resolve(o);
+  Options values = {{"to", request.to.str()}};
+  if (request.sparsifier && request.sparsifier->has("fit"))
+    values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
+  if (request.lossless) values.emplace_back("lossless", "true");
+  for (const std::string& p : o.patterns.include) values.emplace_back("include", p);
+  for (const std::string& p : o.patterns.exclude) values.emplace_back("exclude", p);
+
+  Rewrite rewrite(o.input, o.output, "sten-convert", values);
+  const Checkpoint& in = rewrite.input();
+  Selection selection = select_tensors(in, o.patterns, Purpose::convert);
+  Outcome outcome{blank_report(), ""};
+  Report& r = outcome.report;
+  // To dense, a dense tensor is there already.
+  for (std::size_t i = 0; request.to.is("dense") && i < selection.chosen.size(); ++i)
+    if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
+      selection.chosen[i] = false;
+      --selection.count;
+    }
+  if (selection.count == 0 && request.to.is("dense"))
+    r.notes.push_back("every tensor is dense already");
+  else if (selection.count == 0)
+    fail_usage(
+        "{}: none of the {} tensors is sparse or a weight by its name; choose some with "
+        "--include",
+        in.name(), in.tensors().size());
+
+  std::vector<std::vector<Cell>> rows(in.tensors().size());
+  Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
+  Magnitudes total;
+  rewrite.run(selection, request.to, o.show_progress, [&](std::size_t i) {
+    const CheckpointTensor& t = in.tensors()[i];
+    const Tensor source = in.load(t);
+    try {
+      const Converted c = convert_tensor(source, request);
+      const Dense x = c.tensor.to_dense();
+      const auto bytes = static_cast<Index>(c.tensor.bytes());
+      auto& row = rows[i];
+      r.at(row, "name") = t.name;
+      r.at(row, "shape") = t.shape;
+      r.at(row, "dtype") = std::string(name_of(t.dtype));
+      r.at(row, "from") = t.layout.str();
+      r.at(row, "stored") = c.kept.count();
+      const Index z = zeros(x);
+      r.at(row, "sparsity") =
+          x.size() ? static_cast<double>(z) / static_cast<double>(x.size()) : 0.0;
+      if (request.sparsifier && is_prunable(t.dtype)) {
+        const Magnitudes m = magnitudes(source.to_dense(), c.kept);
+        r.at(row, "energy") = energy(m);
+        total.all += m.all;
+        total.kept += m.kept;
+        r.at(row, "fit") = c.fit.empty() ? "lossless" : c.fit;
+        fitted += !c.fit.empty();
+      }
+      r.at(row, "bytes_before") = static_cast<Index>(t.bytes());
+      r.at(row, "bytes_after") = bytes;
+      if (request.sparsifier) r.at(row, "padding") = c.tensor.padding();
+      elements += x.size();
+      zero += z;
+      before += static_cast<Index>(t.bytes());
+      after += bytes;
+      grown += bytes >= static_cast<Index>(x.values.bytes().size()) && x.size() > 0;
+      return c.tensor;
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
+    }
+  });
+  for (const std::size_t i : natural_order(in, selection)) r.rows.push_back(std::move(rows[i]));
+  r.at(r.total, "name") = "total";
+  r.at(r.total, "sparsity") =
+      elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;
+  if (request.sparsifier) r.at(r.total, "energy") = energy(total);
+  r.at(r.total, "bytes_before") = before;
+  r.at(r.total, "bytes_after") = after;
+  if (selection.count)
+    r.notes.push_back(fmt::format("converted {} of {} tensors to {}", selection.count,
+                                  in.tensors().size(), request.to.str()));
+  if (fitted)
+    r.notes.push_back(
+        fmt::format("{} of them were pruned to it: energy says what that kept", fitted));
+  if (grown && !request.to.is("dense"))
+    r.notes.push_back(fmt::format("{} of them are not smaller than dense", grown));
+  if (selection.skipped)
+    r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left",
+                                  selection.skipped));
+  r.facts = {{"input", in.name()},
+             {"to", request.to.str()},
+             {"selected", selection.count},
+             {"skipped", selection.skipped},
+             {"file_bytes_before", static_cast<Index>(in.file().bytes().size())}};
+  const auto size = static_cast<Index>(rewrite.commit());
+  if (!o.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
+  return outcome;
+}
+
+}  // namespace sten

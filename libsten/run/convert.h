@@ -1,0 +1,20 @@
+// sten-convert: the tensors of a checkpoint in another layout.
+#pragma once
+#include "libsten/run/rewrite.h"
+
+namespace sten {
+
+struct ConvertOptions {
+  std::string input;
+  OutputOptions output;
+  Patterns patterns;
+  std::string to;         // a layout's spec; of nm and nmg with fit=... for the sparsifier
+  bool lossless = false;  // refuse to drop a nonzero
+  bool show_progress = false;
+};
+
+// Every layout to every other, stored positions kept. A tensor that nm or nmg cannot hold as it is
+// is pruned to it, which the report says; with `lossless` that is a check that fails.
+Outcome convert_checkpoint(const ConvertOptions& options);
+
+}  // namespace sten

@@ -1,0 +1,175 @@
+#include "libsten/run/energy.h"
+
+#include "libsten/run/measure.h"
+#include "libsten/run/progress.h"
+
+namespace sten {
+namespace {
+
+Report blank_report() {
+  Report r;
+  r.program = "sten-energy";
+  r.columns = {{"name", "tensor", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},
+               {"layout", "layout", Unit::text},
+               {"nnz", "nnz", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"energy", "energy", Unit::ratio},
+               {"l1_ratio", "|new|/|old|", Unit::ratio},
+               {"bytes", "bytes", Unit::bytes},
+               {"bytes_dense", "dense", Unit::bytes},
+               {"bytes_bitmask", "bitmask", Unit::bytes},
+               {"bytes_csr", "csr", Unit::bytes}};
+  return r;
+}
+
+struct Sums {
+  Index elements = 0, nnz = 0, zeros = 0, bytes = 0, dense = 0, bitmask = 0, csr = 0;
+  Magnitudes original;  // kept: at the positions the pruned tensor keeps
+  double l1 = 0;        // of the pruned tensor
+  bool changed = false;
+
+  void add(const Sums& s) {
+    elements += s.elements;
+    nnz += s.nnz;
+    zeros += s.zeros;
+    bytes += s.bytes;
+    dense += s.dense;
+    bitmask += s.bitmask;
+    csr += s.csr;
+    original.all += s.original.all;
+    original.kept += s.original.kept;
+    l1 += s.l1;
+    changed |= s.changed;
+  }
+};
+
+// The positions a tensor keeps. Where they are not written down, a zero does not count as kept.
+Mask kept_positions(const Tensor& t, const Dense& x) {
+  return t.layout() == "dense" || t.has_fillers() ? nonzero_mask(x) : t.stored();
+}
+
+Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, const Mask& kept) {
+  Sums s;
+  const Index n = x.size(), width = x.values.width();
+  s.elements = n;
+  s.nnz = kept.count();
+  s.zeros = zeros(x);
+  s.bytes = static_cast<Index>(info.bytes());
+  s.dense = n * width;
+  s.bitmask = ceil_div(n, 8) + s.nnz * width;
+  const Index rows = t.shape().empty() ? 1 : t.shape()[0];
+  s.csr = (rows + 1) * 8 + s.nnz * (4 + width);
+  return s;
+}
+
+// Whether a kept value differs from the original's at the same place.
+bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
+  if (x.dtype() != original.dtype()) return true;
+  const int w = x.values.width();
+  const std::byte *a = x.values.bytes().data(), *b = original.values.bytes().data();
+  for (Index i = 0; i < x.size(); ++i)
+    if (kept[i] && std::memcmp(a + i * w, b + i * w, w) != 0) return true;
+  return false;
+}
+
+void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
+             const Dense& x, const Mask& kept) {
+  const CheckpointTensor* o = against.find(t.name);
+  if (!o) fail("{}: there is no tensor {} to compare with", against.name(), quote(t.name));
+  if (o->shape != t.shape)
+    fail("{}: {} has shape {}, in {} it has {}", against.name(), quote(t.name), to_string(o->shape),
+         in.name(), to_string(t.shape));
+  if (!is_prunable(o->dtype))
+    fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
+  const Dense original = against.load(*o).to_dense();
+  if (const auto bad = first_not_finite(original))
+    fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name), *bad);
+  s.original = magnitudes(original, kept);
+  s.l1 = magnitudes(x, kept).kept;
+  s.changed = values_differ(x, original, kept);
+  against.drop(*o);
+}
+
+std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
+  std::vector<Cell> row;
+  r.at(row, "nnz") = s.nnz;
+  r.at(row, "sparsity") =
+      s.elements ? static_cast<double>(s.zeros) / static_cast<double>(s.elements) : 0.0;
+  if (with_energy) {
+    r.at(row, "energy") = energy(s.original);
+    if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? s.l1 / s.original.all : 1.0;
+  }
+  r.at(row, "bytes") = s.bytes;
+  r.at(row, "bytes_dense") = s.dense;
+  r.at(row, "bytes_bitmask") = s.bitmask;
+  r.at(row, "bytes_csr") = s.csr;
+  return row;
+}
+
+}  // namespace
+
+Outcome measure_energy(const EnergyOptions& o) {
+  if (o.min_energy && o.against.empty())
+    fail_usage("--min-energy needs --against, the original to compare with");
+  if (o.min_energy && !(*o.min_energy >= 0 && *o.min_energy <= 1))
+    fail_usage("--min-energy {} is not within [0, 1]", *o.min_energy);
+  if (o.input == "-" && o.against == "-")
+    fail_usage("standard input cannot be both the input and the original");
+  const Checkpoint in = Checkpoint::open(o.input);
+  std::optional<Checkpoint> against;
+  if (!o.against.empty()) against = Checkpoint::open(o.against);
+  const Selection selection = select_tensors(in, o.patterns, Purpose::convert);
+  if (selection.count == 0)
+    fail_usage(
+        "{}: none of the {} tensors is sparse or a weight by its name; choose some with "
+        "--include",
+        in.name(), in.tensors().size());
+
+  Outcome outcome{blank_report(), ""};
+  Report& r = outcome.report;
+  std::vector<std::vector<Cell>> rows(in.tensors().size());
+  Sums total;
+  Progress progress("sten-energy", in.file().bytes().size(), o.show_progress);
+  for (const std::size_t i : in.data_order()) {
+    const CheckpointTensor& t = in.tensors()[i];
+    progress.add(t.bytes());
+    if (!selection.chosen[i]) continue;
+    {
+      const Tensor tensor = in.load(t);
+      const Dense x = tensor.to_dense();
+      const Mask kept = kept_positions(tensor, x);
+      Sums s = measure(t, tensor, x, kept);
+      if (against) {
+        if (!is_prunable(t.dtype))
+          fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
+        compare(s, in, *against, t, x, kept);
+      }
+      rows[i] = row_of(r, s, against.has_value());
+      r.at(rows[i], "name") = t.name;
+      r.at(rows[i], "shape") = t.shape;
+      r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
+      r.at(rows[i], "layout") = t.layout.str();
+      total.add(s);
+    }
+    in.drop(t);
+  }
+  for (const std::size_t i : natural_order(in, selection)) r.rows.push_back(std::move(rows[i]));
+  r.total = row_of(r, total, against.has_value());
+  r.at(r.total, "name") = "total";
+  r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
+                                in.tensors().size(), human_bytes(in.file().bytes().size())));
+  if (!against) r.notes.push_back("energy needs the original: --against FILE");
+  r.facts = {{"input", in.name()},
+             {"selected", selection.count},
+             {"skipped", selection.skipped},
+             {"file_bytes", static_cast<Index>(in.file().bytes().size())}};
+  if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
+  if (o.min_energy && energy(total.original) < *o.min_energy)
+    outcome.failed_check = fmt::format("energy {:.6f} is below --min-energy {}",
+                                       energy(total.original), *o.min_energy);
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,19 @@
+// sten-energy: what pruning kept.
+#pragma once
+#include "libsten/run/rewrite.h"
+
+namespace sten {
+
+struct EnergyOptions {
+  std::string input;
+  std::string against;  // the original; empty: no energy
+  Patterns patterns;
+  std::optional<double> min_energy;  // a check on the total
+  bool show_progress = false;
+};
+
+// Per tensor and in total: sparsity, energy, and the bytes it takes in each layout that holds any
+// pattern. Weights by name and every sparse tensor, unless patterns say otherwise.
+Outcome measure_energy(const EnergyOptions& options);
+
+}  // namespace sten

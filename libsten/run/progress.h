@@ -1,0 +1,29 @@
+// How far a run is, for a person who waits.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace sten {
+
+// A bar on standard error with rate and remaining time; silent unless asked for.
+class Progress {
+ public:
+  Progress() = default;
+  Progress(std::string title, std::uint64_t total_bytes, bool shown);
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void add(std::uint64_t bytes);
+
+ private:
+  void clear();
+  using Clock = std::chrono::steady_clock;
+  std::string title_;
+  std::uint64_t total_ = 0, done_ = 0;
+  bool shown_ = false, drawn_ = false;
+  Clock::time_point start_{}, last_{};
+};
+
+}  // namespace sten

@@ -1,0 +1,55 @@
+// What a program found out: a table with a total, said as text, JSON, CSV or Markdown.
+#pragma once
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+// How a column's numbers look to people; JSON and CSV have them in full.
+enum class Unit {
+  text,
+  shape,
+  count,
+  bytes,
+  fraction,  // "90.00 %"
+  ratio,     // "0.2363"
+};
+
+using Cell = std::variant<std::monostate, std::string, Shape, Index, double>;
+
+struct Column {
+  std::string key;    // in JSON and CSV
+  std::string title;  // in text and Markdown
+  Unit unit;
+};
+
+struct Report {
+  std::string program;
+  std::string item = "tensors";  // what the rows are called in JSON
+  std::vector<Column> columns;   // a column without any cell is left out of text and Markdown
+  std::vector<std::vector<Cell>> rows;
+  std::vector<Cell> total;  // empty: no total
+  // Facts about the whole run; JSON only, in this order.
+  std::vector<std::pair<std::string, Cell>> facts;
+  // Sentences for people: what to know about the result.
+  std::vector<std::string> notes;
+
+  Cell& at(std::vector<Cell>& row, std::string_view key) const;
+};
+
+std::string to_text(const Report& r);
+// One document with "schema": 1, ending in a newline. Names are not escaped for terminals.
+std::string to_json(const Report& r);
+std::string to_csv(const Report& r);
+std::string to_markdown(const Report& r);
+
+// Error (usage) unless the path ends in .json, .csv or .md.
+void check_report_path(const std::string& path);
+void write_report(const Report& r, const std::string& path, bool force);
+
+}  // namespace sten

@@ -1,0 +1,58 @@
+// The way of every program that changes a checkpoint: read it once from front to back, write it
+// anew, the chosen tensors changed and all others bytewise.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "libsten/io/atomic_file.h"
+#include "libsten/run/report.h"
+#include "libsten/run/selection.h"
+
+namespace sten {
+
+// Where results go.
+struct OutputOptions {
+  std::string path;      // "-" is standard output; empty with dry_run
+  bool force = false;    // an existing file may be replaced
+  bool dry_run = false;  // everything is computed and reported, nothing written
+};
+
+struct Outcome {
+  Report report;
+  std::string failed_check;  // empty: all held; else why nothing was written
+};
+
+// Flags and their values, in canonical order; a flag may come several times.
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+class Rewrite {
+ public:
+  // Checks that the output can be written before the input is read. `options`, those that decide
+  // values, go into the output's provenance.
+  Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
+
+  const Checkpoint& input() const { return input_; }
+  // Calls change(number in input().tensors()) for the chosen ones, which will be in layout `to`.
+  void run(const Selection& selection, const Spec& to, bool show_progress,
+           const std::function<Tensor(std::size_t)>& change);
+  // Puts the output in place. Its size, or that of the tensors alone if nothing is written.
+  std::uint64_t commit();
+
+ private:
+  OutputOptions options_;
+  std::string program_;
+  Options values_;
+  std::unique_ptr<OutputFile> out_;  // before input_: a hopeless output is found first
+  Checkpoint input_;
+  std::uint64_t bytes_ = 0;
+};
+
+// The metadata with one more step in its provenance.
+std::vector<std::pair<std::string, std::string>> with_provenance(
+    std::vector<std::pair<std::string, std::string>> metadata, const std::string& program,
+    const Options& options);
+
+// Numbers of tensors in natural order of their names: how reports list them.
+std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s);
+
+}  // namespace sten
