@@ -5,8 +5,9 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 
+#include "apps/help.h"
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
@@ -57,6 +58,7 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
 void add_common(CLI::App& app, Common& c) {
   const auto group = [](CLI::Option* o) { return o->group("Common options"); };
   group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
+  group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
   group(app.add_option("--report", c.report, "Also write the report to FILE.json, .csv or .md"))
       ->type_name("FILE");
   group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
@@ -80,7 +82,9 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   if (c.verbose)
     for (const auto& row : outcome.report.rows)
       print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
-  const std::string text = c.json ? to_json(outcome.report) : to_text(outcome.report);
+  Report shown = outcome.report;
+  if (c.summary) shown.rows.clear();
+  const std::string text = c.json ? to_json(shown) : to_text(shown);
   if (stdout_taken) {
     if (!c.quiet) std::fputs(text.c_str(), stderr);
   } else {
@@ -130,7 +134,10 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   install_interrupt_handlers();
   Common common;
   CLI::App app(program.purpose, program.name);
-  app.set_version_flag("--version", fmt::format("{} {}", program.name, version()));
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", fmt::format("{} {}", program.name, version()),
+                       "Print the version");
   app.footer(
       fmt::format("Example:\n  {}\n\nExit codes: 0 done, 1 bad input or machine, 2 usage, "
                   "3 a check did not hold, 130/143 interrupted.",

@@ -10,7 +10,8 @@ namespace sten::app {
 
 struct Common {
   bool json = false, quiet = false, verbose = false, force = false, strict = false;
-  int threads = 0;  // 0: all that are available
+  bool summary = false;  // the total without the rows
+  int threads = 0;       // 0: all that are available
   std::uint64_t seed = 0;
   std::string progress = "auto";
   std::string report;  // a file for the report; empty: none

@@ -111,7 +111,8 @@ std::string to_text(const Report& r) {
   for (std::size_t c = 0; c < width.size(); ++c)
     rule += (c ? "  " : "") + std::string(width[c], '-');
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
-    if (i == 1 || (i + 1 == table.lines.size() && i > 1 && !r.total.empty())) out += rule + "\n";
+    const bool total = i + 1 == table.lines.size() && i > 1 && !r.total.empty();
+    if (i == 1 || total) out += rule + "\n";
     add_line(table.lines[i]);
   }
   for (const std::string& note : r.notes) out += note + "\n";
