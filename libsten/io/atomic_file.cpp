@@ -1,0 +1,234 @@
+#include "libsten/io/atomic_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+constexpr mode_t permissions = 0777;
+
+std::string name_of_output(const std::string& path) {
+  return path == "-" ? "standard output" : printable(path);
+}
+
+// What `path` resolves to, whether that exists or not.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  std::error_code error;
+  // As many as the kernel follows.
+  for (int i = 0; i < 40; ++i) {
+    const std::filesystem::path to = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / to;
+  }
+  return path;
+}
+
+std::string path_of(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+
+// A nameless file in the directory, or none where the file system or a missing /proc means that it
+// could not be given a name later. errno tells another reason.
+Fd open_nameless(const Fd& directory, mode_t mode) {
+  errno = EOPNOTSUPP;
+  if (detail::named_temporaries_only) return Fd();
+  Fd file(openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  if (file && access(path_of(file).c_str(), F_OK) != 0) {
+    errno = EOPNOTSUPP;
+    return Fd();
+  }
+  return file;
+}
+
+bool means_unsupported(int error) {
+  return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL;
+}
+
+int give_name(const Fd& file, const Fd& directory, const char* name) {
+  return linkat(AT_FDCWD, path_of(file).c_str(), directory.get(), name, AT_SYMLINK_FOLLOW);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, bool force)
+    : name_(name_of_output(path)), force_(force) {
+  if (path.empty()) fail_usage("the name of an output is empty");
+  const std::optional<int> descriptor = path == "-" ? STDOUT_FILENO : descriptor_named(path);
+  struct stat s = {};
+  if (descriptor) {
+    send_to(Fd(fcntl(*descriptor, F_DUPFD_CLOEXEC, 0)));
+  } else if (stat(path.c_str(), &s) != 0) {
+    if (errno != ENOENT) fail_with(errno);
+    open_temporary(path, std::nullopt);
+  } else if (S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode)) {
+    send_to(Fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)));
+  } else if (S_ISDIR(s.st_mode)) {
+    fail("{}: is a directory", name_);
+  } else if (!S_ISREG(s.st_mode)) {
+    fail("{}: is neither a file nor a pipe", name_);
+  } else if (!force_) {
+    fail_exists("exists");
+  } else {
+    open_to_replace(path, s);
+  }
+}
+
+void OutputFile::send_to(Fd to) {
+  if (!to) fail_with(errno);
+  if ((fcntl(to.get(), F_GETFL) & O_ACCMODE) == O_RDONLY)
+    fail("{}: is not open for writing", name_);
+  if (isatty(to.get())) fail_usage("{}: binary output to a terminal is refused", name_);
+  through_ = std::move(to);
+  data_ = nameless_file(name_);
+}
+
+void OutputFile::open_to_replace(const std::string& path, const struct stat& old) {
+  open_temporary(path, old.st_mode & permissions);
+  // Whoever may read the old file is to read the new one; only root can give a file away.
+  const auto give = [&](uid_t owner) { return fchown(data_.get(), owner, old.st_gid) == 0; };
+  [[maybe_unused]] const bool given = give(old.st_uid) || give(static_cast<uid_t>(-1));
+}
+
+// `mode`: that of the file to be replaced; without, the one that the umask gives a new file.
+void OutputFile::open_temporary(const std::string& path, std::optional<unsigned> mode) {
+  const std::filesystem::path target = follow_links(path);
+  target_ = target.filename();
+  if (target_.empty()) fail("{}: is a directory's name", name_);
+  const std::string parent = target.parent_path().empty() ? "." : target.parent_path();
+  directory_ = Fd(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A directory that may be written but not read can be used, though not synced.
+  if (!directory_ && errno == EACCES)
+    directory_ = Fd(open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory_) fail("{}: directory {}: {}", name_, quote(parent), errno_text(errno));
+
+  const mode_t creation = mode ? 0600 : 0666;
+  data_ = open_nameless(directory_, creation);
+  if (!data_ && means_unsupported(errno)) {
+    constexpr int attempts = 100;
+    for (int i = 0; i < attempts && !data_; ++i) {
+      temporary_.emplace(directory_.get(), target_);
+      data_ = Fd(openat(directory_.get(), temporary_->c_str(),
+                        O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, creation));
+      if (data_) break;
+      const int error = errno;
+      temporary_->forget();
+      if (error == EEXIST) continue;
+      errno = error;
+      break;
+    }
+  }
+  if (!data_) fail("{}: directory {}: {}", name_, quote(parent), errno_text(errno));
+  if (mode && fchmod(data_.get(), *mode) != 0) fail_with(errno);
+}
+
+void OutputFile::fail_with(int error) const {
+  // The kernel could not read the data it was given: pages of a map that are gone.
+  if (error == EFAULT) fail("{}: the input shrank while it was being read", name_);
+  fail("{}: {}", name_, errno_text(error));
+}
+
+void OutputFile::fail_exists(const char* when) const {
+  fail_usage("{}: {}; --force replaces it", name_, when);
+}
+
+void OutputFile::write(std::span<const std::byte> data) { write_at(size_, data); }
+
+void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data) {
+  assert(!committed_);
+  if (const int error = write_all_at(data_.get(), offset, data)) {
+    if (through_ && error != EFAULT)
+      fail("{}: temporary copy in {}: {} (TMPDIR names another directory)", name_,
+           printable(temporary_directory()), errno_text(error));
+    fail_with(error);
+  }
+  if (!data.empty()) size_ = std::max<std::uint64_t>(size_, offset + data.size());
+}
+
+void OutputFile::read_at(std::uint64_t offset, std::span<std::byte> data) const {
+  assert(offset + data.size() <= size_);
+  if (const int error = read_all_at(data_.get(), offset, data)) fail_with(error);
+}
+
+void OutputFile::commit() {
+  assert(!committed_);
+  if (through_) {
+    copy_through();
+  } else {
+    if (fsync(data_.get()) != 0 && errno != EINVAL) fail_with(errno);
+    force_ ? replace() : create();
+    // EBADF, EINVAL: a directory that cannot be synced.
+    if (fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) fail_with(errno);
+  }
+  committed_ = true;
+}
+
+void OutputFile::copy_through() {
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < size_;) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), size_ - at));
+    read_at(at, piece);
+    if (const int error = write_all(through_.get(), piece)) fail_with(error);
+    at += piece.size();
+  }
+}
+
+// Under its name only if that is still free, decided by the file system in one step.
+void OutputFile::create() {
+  const char* target = target_.c_str();
+  int result;
+  if (!temporary_) {
+    result = give_name(data_, directory_, target);
+  } else {
+    const int at = directory_.get();
+    result = renameat2(at, temporary_->c_str(), at, target, RENAME_NOREPLACE);
+    if (result == 0) {
+      temporary_->forget();
+    } else if (errno == EINVAL || errno == ENOSYS) {  // NFS, which has links instead
+      result = linkat(at, temporary_->c_str(), at, target, 0);
+    }
+  }
+  if (result != 0) {
+    if (errno == EEXIST) fail_exists("was created by another process meanwhile");
+    fail_with(errno);
+  }
+  temporary_.reset();
+}
+
+void OutputFile::replace() {
+  constexpr int attempts = 100;
+  for (int i = 0; i < attempts && !temporary_; ++i) {
+    temporary_.emplace(directory_.get(), target_);
+    if (give_name(data_, directory_, temporary_->c_str()) == 0) break;
+    const int error = errno;
+    temporary_->forget();  // the name is not ours
+    temporary_.reset();
+    if (error != EEXIST) fail_with(error);
+  }
+  if (!temporary_) fail_with(EEXIST);
+  if (renameat(directory_.get(), temporary_->c_str(), directory_.get(), target_.c_str()) != 0)
+    fail_with(errno);
+  temporary_->forget();
+  temporary_.reset();
+}
+
+void refuse_same_file(const std::string& output, const MappedFile& input, bool force) {
+  const std::optional<int> descriptor = output == "-" ? STDOUT_FILENO : descriptor_named(output);
+  struct stat s;
+  if ((descriptor ? fstat(*descriptor, &s) : stat(output.c_str(), &s)) != 0) return;
+  if (!S_ISREG(s.st_mode) || s.st_dev != input.device() || s.st_ino != input.inode()) return;
+  const std::string name = name_of_output(output);
+  if (descriptor) fail_usage("{}: is the input, which it would overwrite", name);
+  if (!force) fail_usage("{}: is the input; --force replaces it", name);
+}
+
+}  // namespace sten

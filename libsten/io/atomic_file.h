@@ -1,0 +1,74 @@
+// Outputs that come into being whole or not at all.
+#pragma once
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "libsten/io/fd.h"
+#include "libsten/io/mmap.h"
+#include "libsten/io/unfinished.h"
+
+namespace sten {
+
+// A file that is written under no name, or a hidden one beside the final one, and takes its place
+// at commit(). Without a commit nothing is left behind, and an old file stays whole until then.
+// Pipes, devices and standard output ("-") get all of it at commit.
+class OutputFile {
+ public:
+  // Error where it is clear already that nothing can be written there; Error (usage) where the file
+  // exists and `force` is false, and where binary data would go to a terminal.
+  OutputFile(const std::string& path, bool force);
+  ~OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // At the end.
+  void write(std::span<const std::byte> data);
+  // Anywhere; a gap before `offset` reads as zeros.
+  void write_at(std::uint64_t offset, std::span<const std::byte> data);
+  // What was written.
+  void read_at(std::uint64_t offset, std::span<std::byte> data) const;
+  std::uint64_t size() const { return size_; }
+
+  // On the disk, and in place under its name. Once, and nothing is written after it.
+  void commit();
+
+  // What messages call it; printable.
+  const std::string& name() const { return name_; }
+
+ private:
+  void send_to(Fd to);
+  void open_to_replace(const std::string& path, const struct stat& old);
+  void open_temporary(const std::string& path, std::optional<unsigned> mode);
+  void copy_through();
+  void create();
+  void replace();
+  [[noreturn]] void fail_with(int error) const;
+  [[noreturn]] void fail_exists(const char* when) const;
+
+  std::string name_;
+  bool force_ = false;
+  Fd data_;                                  // everything is written here first
+  std::uint64_t size_ = 0;                   // of data_
+  Fd through_;                               // a pipe or device that gets a copy at commit, or
+  Fd directory_;                             // the directory and the name in it
+  std::string target_;                       // that data_ gets
+  std::optional<UnfinishedName> temporary_;  // the name of data_ until then, where it needs one
+  bool committed_ = false;
+};
+
+// Error (usage) where `output` is the file that `input` was mapped from, by whatever path or link.
+// With `force` that is fine, since the output replaces the name and the map keeps the old file; but
+// never through standard output, which would write into it.
+void refuse_same_file(const std::string& output, const MappedFile& input, bool force);
+
+namespace detail {
+// For tests: as on a file system that has no files without a name.
+inline bool named_temporaries_only = false;
+}  // namespace detail
+
+}  // namespace sten

@@ -1,0 +1,121 @@
+#include "libsten/io/fd.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <limits>
+#include <string_view>
+#include <system_error>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+// Whether a call that failed with errno is to be made again. A pipe that another process made
+// non-blocking is waited for.
+bool again(int fd, short event) {
+  if (errno == EINTR) return true;
+  if (errno != EAGAIN) return false;
+  pollfd wait{fd, event, 0};
+  return poll(&wait, 1, -1) >= 0 || errno == EINTR;
+}
+
+template <class Call>
+int write_whole(int fd, std::span<const std::byte> data, Call call) {
+  while (!data.empty()) {
+    const ssize_t n = call(data);
+    if (n >= 0) {
+      data = data.subspan(static_cast<std::size_t>(n));
+    } else if (!again(fd, POLLOUT)) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
+
+int write_all(int fd, std::span<const std::byte> data) {
+  return write_whole(fd, data, [&](std::span<const std::byte> rest) {
+    return write(fd, rest.data(), rest.size());
+  });
+}
+
+int write_all_at(int fd, std::uint64_t offset, std::span<const std::byte> data) {
+  const std::size_t all = data.size();
+  return write_whole(fd, data, [&](std::span<const std::byte> rest) {
+    return pwrite(fd, rest.data(), rest.size(), static_cast<off_t>(offset + all - rest.size()));
+  });
+}
+
+int read_all_at(int fd, std::uint64_t offset, std::span<std::byte> data) {
+  while (!data.empty()) {
+    const ssize_t n = pread(fd, data.data(), data.size(), static_cast<off_t>(offset));
+    if (n == 0) return EIO;
+    if (n > 0) {
+      data = data.subspan(static_cast<std::size_t>(n));
+      offset += static_cast<std::uint64_t>(n);
+    } else if (!again(fd, POLLIN)) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+int read_some(int fd, std::span<std::byte> data, std::size_t& count) {
+  for (;;) {
+    const ssize_t n = read(fd, data.data(), data.size());
+    if (n >= 0) {
+      count = static_cast<std::size_t>(n);
+      return 0;
+    }
+    if (!again(fd, POLLIN)) return errno;
+  }
+}
+
+std::string temporary_directory() {
+  const char* dir = std::getenv("TMPDIR");
+  return dir && *dir ? dir : "/tmp";
+}
+
+Fd nameless_file(const std::string& name) {
+  const std::string dir = temporary_directory();
+  Fd file(open(dir.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file) {  // not every file system can; those that can fail here for a reason that lasts
+    std::string path = dir + "/sten-XXXXXX";
+    file = Fd(mkostemp(path.data(), O_CLOEXEC));
+    if (!file)
+      fail("{}: no temporary file in {}: {} (TMPDIR names another directory)", name, printable(dir),
+           errno_text(errno));
+    unlink(path.c_str());
+  }
+  return file;
+}
+
+std::optional<int> descriptor_named(const std::string& path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    std::int64_t n = 0;
+    if (path.starts_with(prefix) &&
+        parse_integer(std::string_view(path).substr(prefix.size()), n) && n >= 0 &&
+        n <= std::numeric_limits<int>::max())
+      return static_cast<int>(n);
+  }
+  return std::nullopt;
+}
+
+}  // namespace sten

@@ -1,0 +1,59 @@
+#include "libsten/io/file_kind.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace sten {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Magic {
+  std::string_view start, kind;
+};
+// As the length of a safetensors header each of these would be above its limit, or, for zip, be
+// followed by something other than '{'.
+constexpr Magic magics[] = {
+    {"version https://git-lfs"sv,
+     "a Git LFS pointer that stands for the file (`git lfs pull` fetches it)"},
+    {"PK\x03\x04"sv, "a zip archive, such as a PyTorch checkpoint"},
+    {"GGUF"sv, "a GGUF file"},
+    {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file"},
+    {"\x93NUMPY"sv, "a NumPy .npy file"},
+    {"\x1f\x8b\x08"sv, "gzip-compressed data"},
+};
+
+// Opcode 0x80 with the protocol, then nothing that the high bytes of a header's length could be: a
+// frame (0x95), or bytes that make the length at least 2^26.
+bool is_pickle(std::string_view s) {
+  if (s.size() < 4 || s[0] != '\x80' || s[1] < 2 || s[1] > 5) return false;
+  const auto high = s.substr(3, 5);
+  return s[2] == '\x95' || static_cast<unsigned char>(high[0]) >= 8 ||
+         std::any_of(high.begin() + 1, high.end(), [](char c) { return c != 0; });
+}
+
+bool is_text(std::string_view s) {
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n' || c == '\r';
+  });
+}
+
+}  // namespace
+
+std::string_view foreign_kind(std::span<const std::byte> file) {
+  const std::string_view s(reinterpret_cast<const char*>(file.data()),
+                           std::min<std::size_t>(file.size(), 512));
+  for (const Magic& m : magics)
+    if (s.starts_with(m.start)) return m.kind;
+  if (is_pickle(s)) return "a Python pickle, such as an old PyTorch checkpoint";
+  // The high bytes of a header's length are zero, and no text has those.
+  if (!is_text(s.substr(0, 8))) return "";
+  const std::size_t first = s.find_first_not_of("\xef\xbb\xbf \t\r\n"sv);
+  if (first == std::string_view::npos) return "";
+  if (s[first] == '<') return "an HTML or XML page, such as a failed download leaves";
+  if (s[first] == '{' || s[first] == '[')
+    return "JSON text, such as the error message of a failed download, or an index file";
+  return "";
+}
+
+}  // namespace sten

@@ -1,0 +1,13 @@
+// Files that are often found under the name of a safetensors file.
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace sten {
+
+// "an HTML or XML page, ...": what a file that is not safetensors is instead; "" if it cannot be
+// told. Never names a file that is safetensors, whole or truncated.
+std::string_view foreign_kind(std::span<const std::byte> file);
+
+}  // namespace sten

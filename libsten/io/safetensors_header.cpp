@@ -1,0 +1,292 @@
+#include "libsten/io/safetensors_header.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "libsten/base/error.h"
+#include "libsten/base/log.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+// Far above any model, and still only some 100 MB of entries.
+constexpr std::size_t max_entries = 1'000'000;
+// PATH_MAX: names become file names, patterns and lines of a report.
+constexpr std::size_t max_name_bytes = 4096;
+// The format has three fields; an entry with this many is an attack, not an extension.
+constexpr std::size_t max_fields = 32;
+// Of the value of a field that we do not know.
+constexpr int max_depth = 32;
+
+constexpr const char metadata_name[] = "__metadata__";
+
+bool leaves_directory(std::string_view name) {
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t slash = std::min(name.find('/', at), name.size());
+    if (name.substr(at, slash - at) == "..") return true;
+    at = slash + 1;
+  }
+  return false;
+}
+
+// Receives the parser's events one by one, so that a key that appears twice is seen, and refuses
+// what has no place before it takes memory.
+class HeaderReader {
+ public:
+  explicit HeaderReader(const std::string& file) : file_(file) {}
+
+  bool null() { return scalar("null"); }
+  bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  // Negative ones, and -0.
+  bool number_integer(std::int64_t value) { return scalar(value ? std::to_string(value) : "-0"); }
+  bool number_float(double, const std::string& text) { return scalar(text); }
+  bool binary(std::vector<std::uint8_t>&) { return scalar("binary"); }
+
+  bool number_unsigned(std::uint64_t value) {
+    if (place_ != Place::shape && place_ != Place::offsets) return scalar(std::to_string(value));
+    constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
+    if (value > limit) bad("'{}' holds {}, above 2^63 - 1", field_, value);
+    if (place_ == Place::shape) {
+      if (entry().shape.size() == max_rank) bad("has more than {} dimensions", max_rank);
+      entry().shape.push_back(static_cast<Index>(value));
+    } else {
+      if (offsets_ == 2) bad("'data_offsets' holds more than two numbers");
+      (offsets_++ == 0 ? entry().begin : entry().end) = value;
+    }
+    return true;
+  }
+
+  bool string(std::string& value) {
+    if (place_ == Place::metadata) {
+      if (header_.metadata.size() == max_entries)
+        fail("{}: more than {} metadata keys", file_, max_entries);
+      header_.metadata.emplace_back(std::move(field_), std::move(value));
+      return true;
+    }
+    if (place_ != Place::entry || field_ != "dtype") return scalar("a string");
+    const std::optional<DType> dtype = dtype_from(value);
+    if (!dtype) bad("dtype {} is not known", shown(value));
+    entry().dtype = *dtype;
+    return true;
+  }
+
+  bool key(std::string& key) {
+    if (place_ == Place::root) {
+      start_value(key);
+    } else if (place_ == Place::entry) {
+      start_field(key);
+    } else if (place_ == Place::metadata) {
+      field_ = std::move(key);
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t) {
+    if (place_ == Place::top) {
+      place_ = Place::root;
+    } else if (place_ == Place::root) {
+      place_ = in_metadata_ ? Place::metadata : Place::entry;
+    } else {
+      start_nested("an object");
+    }
+    return true;
+  }
+
+  bool end_object() {
+    if (place_ == Place::skipped) {
+      end_nested();
+    } else if (place_ == Place::root) {
+      place_ = Place::top;
+    } else {
+      if (place_ == Place::entry) finish_entry();
+      place_ = Place::root;
+    }
+    return true;
+  }
+
+  bool start_array(std::size_t) {
+    if (place_ == Place::entry && field_ == "shape") {
+      place_ = Place::shape;
+    } else if (place_ == Place::entry && field_ == "data_offsets") {
+      place_ = Place::offsets;
+    } else {
+      start_nested("an array");
+    }
+    return true;
+  }
+
+  bool end_array() {
+    if (place_ == Place::skipped) {
+      end_nested();
+      return true;
+    }
+    if (place_ == Place::offsets && offsets_ != 2)
+      bad("'data_offsets' holds {}, not two numbers", offsets_ == 0 ? "nothing" : "one number");
+    place_ = Place::entry;
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception& error) {
+    // "[kind] parse error at line 1, column 3: CAUSE; last read: TEXT; expected ...": only the
+    // cause, since TEXT may be anything and of any length.
+    std::string_view cause = error.what();
+    cause = cause.substr(0, cause.find("; last read"));
+    for (const std::string_view before : {"] ", ": "})
+      if (const auto at = cause.find(before); at != cause.npos)
+        cause.remove_prefix(at + before.size());
+    fail("{}: header is not valid JSON at byte {} of the file: {}", file_, 7 + position,
+         printable(cause.substr(0, 200)));
+  }
+
+  SafetensorsHeader take() {
+    refuse_twins();
+    if (unknown_fields_ > 0)
+      warn("{}: {}{}", file_, unknown_,
+           unknown_fields_ > 1 ? fmt::format(", like {} others", unknown_fields_ - 1) : "");
+    return std::move(header_);
+  }
+
+ private:
+  // What the next value or key belongs to.
+  enum class Place { top, root, metadata, entry, shape, offsets, skipped };
+
+  SafetensorsEntry& entry() { return header_.entries.back(); }
+
+  template <class... A>
+  [[noreturn]] void bad(fmt::format_string<A...> text, A&&... args) {
+    fail("{}: {}: {}", file_, shown(entry().name), fmt::format(text, std::forward<A>(args)...));
+  }
+
+  void start_value(std::string& name) {
+    in_metadata_ = name == metadata_name;
+    if (in_metadata_) {
+      if (seen_metadata_) fail("{}: '{}' appears twice", file_, metadata_name);
+      seen_metadata_ = true;
+      return;
+    }
+    if (header_.entries.size() == max_entries) fail("{}: more than {} tensors", file_, max_entries);
+    header_.entries.emplace_back();
+    entry().name = std::move(name);
+    fields_.clear();
+    offsets_ = 0;
+    check_name();
+  }
+
+  void check_name() {
+    const std::string& name = entry().name;
+    if (name.empty()) fail("{}: a tensor's name is empty", file_);
+    if (name.size() > max_name_bytes)
+      bad("the name has {} bytes, more than {}", name.size(), max_name_bytes);
+    if (has_control_characters(name)) bad("the name holds control characters");
+    if (name.front() == '/') bad("the name is an absolute path");
+    if (leaves_directory(name)) bad("the name is a path that leaves its directory");
+  }
+
+  void start_field(std::string& name) {
+    if (std::find(fields_.begin(), fields_.end(), name) != fields_.end())
+      bad("field {} appears twice", shown(name));
+    if (fields_.size() == max_fields) bad("has more than {} fields", max_fields);
+    fields_.push_back(name);
+    field_ = std::move(name);
+    if (is_known(field_)) return;
+    if (unknown_fields_++ == 0)
+      unknown_ = fmt::format("{}: unknown field {} is ignored", shown(entry().name), shown(field_));
+  }
+
+  static bool is_known(std::string_view field) {
+    return field == "dtype" || field == "shape" || field == "data_offsets";
+  }
+
+  void finish_entry() {
+    for (const char* field : {"dtype", "shape", "data_offsets"})
+      if (std::find(fields_.begin(), fields_.end(), field) == fields_.end())
+        bad("has no '{}'", field);
+  }
+
+  // A value that no place takes as it is: fine only within a field that is skipped.
+  bool scalar(std::string_view got) {
+    if (place_ != Place::skipped && !(place_ == Place::entry && !is_known(field_))) unexpected(got);
+    return true;
+  }
+
+  void start_nested(std::string_view got) {
+    scalar(got);
+    if (++depth_ > max_depth)
+      bad("field {} is nested more than {} deep", shown(fields_.back()), max_depth);
+    place_ = Place::skipped;
+  }
+
+  void end_nested() {
+    if (--depth_ == 0) place_ = Place::entry;
+  }
+
+  [[noreturn]] void unexpected(std::string_view value) {
+    const std::string got = printable(value.substr(0, 40)) + (value.size() > 40 ? "..." : "");
+    switch (place_) {
+      case Place::top:
+        fail("{}: header is {}, not an object", file_, got);
+      case Place::root:
+        if (in_metadata_) fail("{}: '{}' is {}, not an object", file_, metadata_name, got);
+        bad("is {}, not an object", got);
+      case Place::metadata:
+        fail("{}: metadata {} is {}, not a string", file_, shown(field_), got);
+      case Place::entry:
+        bad("'{}' is {}, not {}", field_, got, field_ == "dtype" ? "a string" : "an array");
+      default:
+        bad("'{}' holds {}, not an unsigned integer", field_, got);
+    }
+  }
+
+  // Sorted, since a file may choose names that collide in a hash table.
+  void refuse_twins() {
+    std::vector<std::string_view> names;
+    for (const SafetensorsEntry& e : header_.entries) names.push_back(e.name);
+    if (const auto* twin = find_twin(names)) fail("{}: {} appears twice", file_, shown(*twin));
+    names.clear();
+    for (const auto& [key, value] : header_.metadata) names.push_back(key);
+    if (const auto* twin = find_twin(names))
+      fail("{}: metadata {} appears twice", file_, shown(*twin));
+  }
+
+  static const std::string_view* find_twin(std::vector<std::string_view>& names) {
+    std::sort(names.begin(), names.end());
+    const auto twin = std::adjacent_find(names.begin(), names.end());
+    return twin == names.end() ? nullptr : &*twin;
+  }
+
+  const std::string& file_;
+  SafetensorsHeader header_;
+  Place place_ = Place::top;
+  bool in_metadata_ = false, seen_metadata_ = false;
+  std::vector<std::string> fields_;  // of the entry so far
+  std::string field_;                // the key whose value comes next
+  int offsets_ = 0;                  // how many of data_offsets were read
+  int depth_ = 0;                    // within a skipped value
+  std::size_t unknown_fields_ = 0;
+  std::string unknown_;  // the first of them
+};
+
+}  // namespace
+
+SafetensorsHeader read_header_text(std::string_view json, const std::string& file) {
+  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  if (first == json.npos || json[first] != '{') fail("{}: header is not a JSON object", file);
+  // The parser takes a zero byte for the end.
+  if (const std::size_t zero = json.find('\0'); zero != json.npos)
+    fail("{}: header holds a NUL byte at byte {} of the file (padding is blanks)", file, 8 + zero);
+  HeaderReader reader(file);
+  nlohmann::json::sax_parse(json.begin(), json.end(), &reader, nlohmann::json::input_format_t::json,
+                            true);
+  return reader.take();
+}
+
+std::string shown(std::string_view name) {
+  constexpr std::size_t line = 100;
+  return name.size() <= line ? quote(name) : quote(name.substr(0, line)) + "...";
+}
+
+}  // namespace sten

@@ -1,0 +1,110 @@
+#include "libsten/io/safetensors_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+constexpr std::uint64_t length_bytes = 8;
+
+// What the widest element needs, so that a map of the file can be read in place.
+constexpr std::uint64_t alignment = 8;
+std::uint64_t padded(std::uint64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::string json_string(std::string_view text) {
+  try {
+    return nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception&) {
+    fail("{} is not UTF-8", quote(text.substr(0, 100)));
+  }
+}
+
+}  // namespace
+
+std::string safetensors_header_text(
+    const std::vector<std::pair<std::string, std::string>>& metadata,
+    const std::vector<SafetensorsEntry>& entries) {
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata)
+      text += json_string(key) + ":" + json_string(value) + ",";
+    text.back() = '}';
+    text += ',';
+  }
+  for (const SafetensorsEntry& e : entries) {
+    text += json_string(e.name) + ":{\"dtype\":\"";
+    text += name_of(e.dtype);
+    text += "\",\"shape\":[";
+    for (std::size_t i = 0; i < e.shape.size(); ++i)
+      text += (i ? "," : "") + std::to_string(e.shape[i]);
+    text += fmt::format("],\"data_offsets\":[{},{}]}},", e.begin, e.end);
+  }
+  if (text.size() > 1) text.pop_back();
+  return text + "}";
+}
+
+SafetensorsWriter::SafetensorsWriter(OutputFile& out, std::uint64_t header_bytes)
+    : out_(out), room_(padded(header_bytes)) {
+  assert(out.size() == 0);
+}
+
+void SafetensorsWriter::add(std::string name, DType dtype, Shape shape,
+                            std::span<const std::byte> data) {
+  assert(data.size() == byte_size(dtype, shape));
+  out_.write_at(length_bytes + room_ + data_bytes_, data);
+  entries_.push_back(
+      {std::move(name), dtype, std::move(shape), data_bytes_, data_bytes_ + data.size()});
+  data_bytes_ += data.size();
+}
+
+void SafetensorsWriter::finish(const std::vector<std::pair<std::string, std::string>>& metadata,
+                               const std::vector<std::string>& header_order) {
+  std::map<std::string_view, const SafetensorsEntry*> by_name;
+  for (const SafetensorsEntry& e : entries_)
+    if (!by_name.emplace(e.name, &e).second)
+      fail("{}: two tensors are named {}", out_.name(), quote(e.name));
+  assert(header_order.size() == entries_.size());
+  std::vector<SafetensorsEntry> ordered;
+  for (const std::string& name : header_order) {
+    assert(by_name.contains(name));
+    ordered.push_back(*by_name.find(name)->second);
+  }
+
+  std::string text = safetensors_header_text(metadata, ordered);
+  if (text.size() > room_) move_data(padded(text.size()));
+  if (room_ > max_header_bytes)
+    fail("{}: the header has {} bytes, more than the {} that can be read back", out_.name(), room_,
+         max_header_bytes);
+  text.resize(room_, ' ');
+  std::array<std::byte, length_bytes> length;
+  for (std::size_t i = 0; i < length_bytes; ++i)
+    length[i] = static_cast<std::byte>(room_ >> 8 * i & 0xff);
+  out_.write_at(0, length);
+  out_.write_at(length_bytes, std::as_bytes(std::span(text)));
+}
+
+// To behind a header of `room` bytes, more than before: from the end on, so that nothing is
+// written over before it was read.
+void SafetensorsWriter::move_data(std::uint64_t room) {
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  for (std::uint64_t left = data_bytes_; left > 0;) {
+    const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), left));
+    left -= piece.size();
+    out_.read_at(length_bytes + room_ + left, piece);
+    out_.write_at(length_bytes + room + left, piece);
+  }
+  room_ = room;
+}
+
+}  // namespace sten

@@ -1,0 +1,34 @@
+// Temporary files that have a name, so that a process which is interrupted leaves none behind.
+#pragma once
+#include <string>
+
+namespace sten {
+
+// A hidden name beside `target` in a directory, known to cleanup_unfinished_outputs() from before
+// the file exists; whatever bears it is removed on destruction.
+class UnfinishedName {
+ public:
+  // ".TARGET.sten-XXXXXX", a new one each time. `directory` stays open while this lives.
+  UnfinishedName(int directory, const std::string& target);
+  ~UnfinishedName();
+  UnfinishedName(const UnfinishedName&) = delete;
+  UnfinishedName& operator=(const UnfinishedName&) = delete;
+
+  const char* c_str() const;
+  // The file has another name now, or is not ours: nothing is removed.
+  void forget();
+
+ private:
+  int slot_;
+};
+
+// Removes them all. Async-signal-safe: for handlers that end the process.
+void cleanup_unfinished_outputs() noexcept;
+
+// For programs: SIGINT, SIGTERM and SIGHUP end the process with 128 + the signal's number and
+// nothing half-written left behind, unless the process was started with the signal ignored.
+// SIGPIPE cleans up likewise and keeps its default action, so that writing to a closed pipe ends
+// the process quietly.
+void install_interrupt_handlers();
+
+}  // namespace sten

@@ -1,0 +1,230 @@
+#include "libsten/io/atomic_file.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "tests/support/child.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+using Names = std::vector<std::string>;
+
+namespace {
+
+// Runs each test body both ways that a file system may offer.
+struct Ways {
+  template <class F>
+  void operator()(F test) const {
+    for (bool named : {false, true}) {
+      CAPTURE(named);
+      detail::named_temporaries_only = named;
+      test();
+    }
+    detail::named_temporaries_only = false;
+  }
+};
+constexpr Ways both_ways;
+
+void put(const std::string& path, std::string_view text, bool force = false) {
+  OutputFile out(path, force);
+  out.write(as_bytes(text));
+  out.commit();
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat s = {};
+  stat(path.c_str(), &s);
+  return s.st_mode & 07777;
+}
+
+void check_error(Fault fault, const std::string& text, const std::string& path,
+                 bool force = false) {
+  try {
+    OutputFile out(path, force);
+    FAIL("no error for " << path);
+  } catch (const Error& e) {
+    CHECK(e.what() == text);
+    CHECK(e.fault() == fault);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a committed output has its bytes, wherever they were written, and nothing beside it") {
+  both_ways([] {
+    const TempDir dir;
+    OutputFile out(dir / "out", false);
+    out.write(as_bytes("cd"));
+    out.write_at(4, as_bytes("ghi"));
+    out.write_at(0, as_bytes("ab"));
+    out.write(as_bytes("!"));
+    CHECK(out.size() == 8);
+    std::byte two[2];
+    out.read_at(4, two);
+    CHECK(as_text(two) == "gh");
+    CHECK(!std::filesystem::exists(dir / "out"));
+    out.commit();
+    CHECK(dir.names() == Names{"out"});
+    CHECK(dir.read("out") == std::string("ab\0\0ghi!", 8));
+  });
+}
+
+TEST_CASE("an output that is not committed leaves nothing behind") {
+  both_ways([] {
+    const TempDir dir;
+    { OutputFile(dir / "new", false).write(as_bytes("x")); }
+    CHECK(dir.names().empty());
+    dir.write("old", "old");
+    { OutputFile(dir / "old", true).write(as_bytes("x")); }
+    CHECK(dir.names() == Names{"old"});
+    CHECK(dir.read("old") == "old");
+  });
+}
+
+TEST_CASE("a file that exists is refused without force and stays whole until the commit with it") {
+  both_ways([] {
+    const TempDir dir;
+    const std::string path = dir.write("out", "old");
+    check_error(Fault::usage, path + ": exists; --force replaces it", path);
+    OutputFile out(path, true);
+    out.write(as_bytes("new"));
+    CHECK(dir.read("out") == "old");
+    out.commit();
+    CHECK(dir.read("out") == "new");
+    CHECK(dir.names() == Names{"out"});
+  });
+}
+
+TEST_CASE("a file that appears while the output is written is not overwritten without force") {
+  both_ways([] {
+    const TempDir dir;
+    OutputFile out(dir / "out", false), forced(dir / "forced", true);
+    out.write(as_bytes("ours"));
+    forced.write(as_bytes("ours"));
+    dir.write("out", "theirs");
+    dir.write("forced", "theirs");
+    CHECK_THROWS_WITH_AS(
+        out.commit(),
+        (dir / "out: was created by another process meanwhile; --force replaces it").c_str(),
+        Error);
+    forced.commit();
+    CHECK(dir.read("out") == "theirs");
+    CHECK(dir.read("forced") == "ours");
+  });
+}
+
+TEST_CASE("a refused commit leaves no temporary") {
+  both_ways([] {
+    const TempDir dir;
+    {
+      OutputFile out(dir / "out", false), forced(dir / "directory", true);
+      dir.write("out", "theirs");
+      std::filesystem::create_directory(dir / "directory");
+      CHECK_THROWS_AS(out.commit(), Error);
+      CHECK_THROWS_WITH_AS(forced.commit(), (dir / "directory: Is a directory").c_str(), Error);
+    }
+    CHECK(dir.names() == Names{"directory", "out"});
+  });
+}
+
+TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps its own") {
+  both_ways([] {
+    const TempDir dir;
+    const mode_t old = umask(027);
+    put(dir / "new", "x");
+    umask(0);
+    put(dir / "open", "x");
+    chmod(dir.write("private", "x").c_str(), 0600);
+    put(dir / "private", "y", true);
+    chmod(dir.write("shared", "x").c_str(), 0664);
+    umask(077);
+    put(dir / "shared", "y", true);
+    umask(old);
+    CHECK(mode_of(dir / "new") == 0640);
+    CHECK(mode_of(dir / "open") == 0666);
+    CHECK(mode_of(dir / "private") == 0600);
+    CHECK(mode_of(dir / "shared") == 0664);
+  });
+}
+
+TEST_CASE("through a symlink its target is written, not the link") {
+  both_ways([] {
+    const TempDir dir;
+    std::filesystem::create_directory(dir / "sub");
+    dir.write("sub/target", "old");
+    std::filesystem::create_symlink("sub/target", dir / "link");
+    std::filesystem::create_symlink("link", dir / "link2");
+    check_error(Fault::usage, dir / "link2: exists; --force replaces it", dir / "link2");
+    put(dir / "link2", "new", true);
+    CHECK(dir.read("sub/target") == "new");
+    CHECK(std::filesystem::is_symlink(dir / "link"));
+    CHECK(std::filesystem::is_symlink(dir / "link2"));
+
+    std::filesystem::create_symlink("sub/fresh", dir / "dangling");
+    put(dir / "dangling", "fresh");
+    CHECK(dir.read("sub/fresh") == "fresh");
+    CHECK(std::filesystem::is_symlink(dir / "dangling"));
+
+    std::filesystem::create_symlink("loop", dir / "loop");
+    check_error(Fault::input, dir / "loop: Too many levels of symbolic links", dir / "loop");
+  });
+}
+
+TEST_CASE("names as long as a directory takes can be written") {
+  both_ways([] {
+    const TempDir dir;
+    std::string name;  // 255 bytes, which would be cut within a character
+    for (int i = 0; i < 127; ++i) name += "\xc3\xa9";
+    name = "x" + name;
+    put(dir / name, "a");
+    put(dir / name, "b", true);
+    CHECK(dir.names() == Names{name});
+    CHECK(dir.read(name) == "b");
+  });
+}
+
+TEST_CASE("an output without a directory to go to is refused before any work") {
+  both_ways([] {
+    const TempDir dir;
+    const std::string file = dir.write("file", "");
+    check_error(Fault::input,
+                dir / "none/out: directory '" + dir.path() + "/none': No such file or directory",
+                dir / "none/out");
+    check_error(Fault::input, file + "/out: Not a directory", file + "/out");
+    check_error(Fault::input, dir.path() + ": is a directory", dir.path());
+    check_error(Fault::input, dir / "new/: is a directory's name", dir / "new/");
+    check_error(Fault::usage, "the name of an output is empty", "");
+  });
+}
+
+TEST_CASE("a read-only directory is refused before any work") {
+  const TempDir dir;
+  chmod(dir.path().c_str(), 0555);
+  const ChildEnd end = run_in_child([&] {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(50);
+    OutputFile(dir / "out", false);
+  });
+  CHECK(end.code == 99);
+  CHECK(end.err == dir / "out: directory '" + dir.path() + "': Permission denied");
+}
+
+TEST_CASE("a write that finds no space names the file and the cause, and leaves nothing") {
+  const TempDir dir;
+  const ChildEnd end = run_in_child([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit four_bytes{4, 4};
+    setrlimit(RLIMIT_FSIZE, &four_bytes);
+    put(dir / "out", "more than four bytes");
+  });
+  CHECK(end.err == dir / "out: File too large");
+  CHECK(dir.names().empty());
+}

@@ -1,0 +1,179 @@
+#include "libsten/io/mmap.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <vector>
+
+#include "libsten/base/array.h"
+#include "libsten/base/error.h"
+#include "libsten/io/atomic_file.h"
+#include "tests/support/child.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+
+namespace {
+
+std::size_t resident_bytes() {
+  std::size_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t sum(std::span<const std::byte> bytes) {
+  std::uint64_t s = 0;
+  for (std::byte b : bytes) s += std::to_integer<std::uint64_t>(b);
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("a mapped file shows the bytes of the file under its name") {
+  const TempDir dir;
+  const std::string path = dir.write("a", "hello");
+  const MappedFile file = MappedFile::open(path);
+  CHECK(as_text(file.bytes()) == "hello");
+  CHECK(file.name() == path);
+}
+
+TEST_CASE("an empty file maps to no bytes") {
+  const TempDir dir;
+  const MappedFile file = MappedFile::open(dir.write("empty", ""));
+  CHECK(file.bytes().empty());
+  file.drop(0, 0);
+}
+
+TEST_CASE("what is not a regular file is refused with its name and the cause") {
+  const TempDir dir;
+  mkfifo((dir / "pipe").c_str(), 0600);
+  CHECK_THROWS_WITH_AS(MappedFile::open(dir / "none"),
+                       (dir / "none: No such file or directory").c_str(), Error);
+  CHECK_THROWS_WITH_AS(MappedFile::open(dir.path()),
+                       (dir.path() + ": is a directory; one .safetensors file is expected").c_str(),
+                       Error);
+  CHECK_THROWS_WITH_AS(MappedFile::open("/dev/null"), "/dev/null: is not a regular file", Error);
+  CHECK_THROWS_WITH_AS(MappedFile::open(dir / "pipe"),
+                       (dir / "pipe: is not a regular file").c_str(), Error);
+}
+
+TEST_CASE("a file name cannot drive the terminal through a message") {
+  CHECK_THROWS_WITH_AS(MappedFile::open("no\x1b[2J"), "no\\x1b[2J: No such file or directory",
+                       Error);
+}
+
+TEST_CASE("a map outlives its handle and its file's name while an owner lives") {
+  const TempDir dir;
+  Array<std::byte> bytes;
+  {
+    const MappedFile file = MappedFile::open(dir.write("a", "hello"));
+    bytes = Array<std::byte>::borrow(file.owner(), file.bytes().data(), file.bytes().size());
+  }
+  unlink((dir / "a").c_str());
+  CHECK(as_text(bytes) == "hello");
+}
+
+TEST_CASE("an adopted descriptor is mapped from its beginning and closed with the map") {
+  const TempDir dir;
+  const int fd = open(dir.write("a", "hello").c_str(), O_RDONLY);
+  lseek(fd, 3, SEEK_SET);
+  {
+    const MappedFile file = MappedFile::adopt_fd(fd, "spooled");
+    CHECK(as_text(file.bytes()) == "hello");
+    CHECK(file.name() == "spooled");
+  }
+  CHECK(fcntl(fd, F_GETFD) == -1);
+}
+
+TEST_CASE("dropping pages gives their memory back and they read the same again") {
+  const TempDir dir;
+  constexpr std::size_t size = std::size_t{16} << 20;
+  const MappedFile file = MappedFile::open(dir.write("big", std::string(size, '\x01')));
+  CHECK(sum(file.bytes()) == size);
+  const std::size_t before = resident_bytes();
+  file.drop(0, size);
+  CHECK(resident_bytes() + size / 2 < before);
+  CHECK(sum(file.bytes()) == size);
+}
+
+TEST_CASE("dropping leaves pages alone that are not wholly within the range") {
+  const TempDir dir;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const MappedFile file = MappedFile::open(dir.write("a", std::string(2 * page, 'x')));
+  // On an empty range nothing must reach madvise, which takes it for an error or for everything.
+  file.drop(1, page);
+  file.drop(page + 1, page + 2);
+  file.drop(2 * page, 2 * page);
+  file.drop(5 * page, 4 * page);
+  CHECK(sum(file.bytes()) == 2 * page * 'x');
+}
+
+TEST_CASE("two names of one file have one identity, two files have two") {
+  const TempDir dir;
+  const MappedFile a = MappedFile::open(dir.write("a", "x")),
+                   b = MappedFile::open(dir.write("b", "x"));
+  REQUIRE(link((dir / "a").c_str(), (dir / "hard").c_str()) == 0);
+  const MappedFile hard = MappedFile::open(dir / "hard");
+  CHECK((a.device() == hard.device() && a.inode() == hard.inode()));
+  CHECK(a.inode() != b.inode());
+}
+
+TEST_CASE("a file that was written to since it was mapped is noticed") {
+  const TempDir dir;
+  const MappedFile file = MappedFile::open(dir.write("a", "hello"));
+  CHECK_NOTHROW(file.check_unchanged());
+  REQUIRE(truncate(file.name().c_str(), 2) == 0);
+  CHECK_THROWS_WITH_AS(file.check_unchanged(),
+                       (dir / "a: the file changed while it was being read").c_str(), Error);
+}
+
+TEST_CASE("a file that shrinks under its map ends the program with a line, not a signal") {
+  const TempDir dir;
+  const std::string path = dir.write("shrinks", std::string(1 << 20, 'x'));
+  const TempDir out;
+  const ChildEnd end = run_in_child([&] {
+    install_fault_handler("sten-test");
+    detail::named_temporaries_only = true;
+    OutputFile unfinished(out / "o", false);
+    const MappedFile other = MappedFile::open(dir.write("other", "y"));
+    const MappedFile file = MappedFile::open(path);
+    if (truncate(path.c_str(), 100) != 0) _exit(50);
+    _exit(sum(file.bytes()) == 0 ? 51 : 52);
+  });
+  CHECK(end.code == 1);
+  CHECK(end.err == "sten-test: " + path + ": the file shrank while it was being read\n");
+  CHECK(out.names().empty());
+}
+
+TEST_CASE("a bus error of something else keeps its default action") {
+  const TempDir dir;
+  const std::string path = dir.write("a", std::string(1 << 20, 'x'));
+  const ChildEnd elsewhere = run_in_child([&] {
+    install_fault_handler("sten-test");
+    const int fd = open(path.c_str(), O_RDONLY);
+    void* map = mmap(nullptr, 1 << 20, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (truncate(path.c_str(), 0) != 0) _exit(50);
+    _exit(static_cast<volatile char*>(map)[5000]);
+  });
+  CHECK(elsewhere.signal == SIGBUS);
+  const ChildEnd sent = run_in_child([&] {
+    install_fault_handler("sten-test");
+    raise(SIGBUS);
+  });
+  CHECK(sent.signal == SIGBUS);
+}
+
+TEST_CASE("writing pages that are gone from their file is an error, not a fault") {
+  const TempDir dir;
+  const MappedFile file = MappedFile::open(dir.write("in", std::string(1 << 20, 'x')));
+  OutputFile out(dir / "out", false);
+  REQUIRE(truncate(file.name().c_str(), 0) == 0);
+  CHECK_THROWS_WITH_AS(out.write(file.bytes()),
+                       (dir / "out: the input shrank while it was being read").c_str(), Error);
+}

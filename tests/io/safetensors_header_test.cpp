@@ -1,0 +1,235 @@
+#include "libsten/io/safetensors_header.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/base/log.h"
+#include "tests/support/safetensors_bytes.h"
+
+using namespace sten;
+using namespace std::string_literals;
+
+namespace {
+
+// The message, or "" where the header is accepted.
+std::string refusal(std::string_view json) {
+  try {
+    read_header_text(json, "in.safetensors");
+    return "";
+  } catch (const Error& e) {
+    CHECK(e.fault() == Fault::input);
+    return e.what();
+  }
+}
+
+struct Case {
+  std::string json, message;
+};
+void check_refused(const std::vector<Case>& cases) {
+  for (const Case& c : cases) CHECK(refusal(c.json) == "in.safetensors: " + c.message);
+}
+
+const std::string fields = R"("dtype":"U8","shape":[0],"data_offsets":[0,0])";
+std::string named(const std::string& name) { return '"' + name + "\":{" + fields + "}"; }
+
+// Warnings while it lives.
+struct Warnings {
+  Warnings() {
+    set_log_sink([this](const std::string& text) { all.push_back(text); });
+  }
+  ~Warnings() {
+    set_log_sink([](const std::string&) {});
+  }
+  std::vector<std::string> all;
+};
+
+std::string repeat(std::string_view text, int n) {
+  std::string all;
+  for (int i = 0; i < n; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("text that is not a JSON object is refused") {
+  check_refused({
+      {R"({"a)"
+       "\xff"
+       R"(":{}})",
+       "header is not valid JSON at byte 11 of the file: syntax error while parsing object key - "
+       "invalid string: ill-formed UTF-8 byte"},
+      {R"({"\ud800":{}})",
+       "header is not valid JSON at byte 16 of the file: syntax error while parsing object key - "
+       "invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF"},
+      {R"({"\udc00":{}})",
+       "header is not valid JSON at byte 15 of the file: syntax error while parsing object key - "
+       "invalid string: surrogate U+DC00..U+DFFF must follow U+D800..U+DBFF"},
+      {"[]", "header is not a JSON object"},
+      {"3", "header is not a JSON object"},
+      {"   ", "header is not a JSON object"},
+      {"\xef\xbb\xbf{}", "header is not a JSON object"},
+      {"{}\0\0"s, "header holds a NUL byte at byte 10 of the file (padding is blanks)"},
+      {"{} {}",
+       "header is not valid JSON at byte 11 of the file: syntax error while parsing value - "
+       "unexpected '{'; expected end of input"},
+      {"{}x",
+       "header is not valid JSON at byte 10 of the file: syntax error while parsing value - "
+       "invalid literal"},
+      {"{",
+       "header is not valid JSON at byte 9 of the file: syntax error while parsing object key - "
+       "unexpected end of input; expected string literal"},
+      {"{/**/}",
+       "header is not valid JSON at byte 9 of the file: syntax error while parsing object key - "
+       "invalid literal"},
+  });
+}
+
+TEST_CASE("a name or key that appears twice is refused, also in another spelling") {
+  check_refused({
+      {"{" + named("a") + "," + named("b") + "," + named("a") + "}", "'a' appears twice"},
+      {"{" + named("a") + "," + named("\\u0061") + "}", "'a' appears twice"},
+      {R"({"a":{"dtype":"U8","dtype":"U8"}})", "'a': field 'dtype' appears twice"},
+      {R"({"a":{"shape":[1],"\u0073hape":[1]}})", "'a': field 'shape' appears twice"},
+      {R"({"__metadata__":{},"__metadata__":{}})", "'__metadata__' appears twice"},
+      {R"({"__metadata__":{},"__metadat\u0061__":{}})", "'__metadata__' appears twice"},
+      {R"({"__metadata__":{"k":"1","k":"2"}})", "metadata 'k' appears twice"},
+  });
+}
+
+TEST_CASE("nesting and numbers of things have limits that are reached fast") {
+  const auto start = std::chrono::steady_clock::now();
+  check_refused({
+      {R"({"a":{"x":)" + repeat("[", 1'000'000), "'a': field 'x' is nested more than 32 deep"},
+      {R"({"a":{"x":)" + repeat(R"({"y":)", 1'000'000),
+       "'a': field 'x' is nested more than 32 deep"},
+      {R"({"a":{"shape":)" + repeat("[", 1'000'000),
+       "'a': 'shape' holds an array, not an unsigned integer"},
+      {repeat(R"({"a":)", 1'000'000), "'a': field 'a' is nested more than 32 deep"},
+  });
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}
+
+TEST_CASE("millions of tensors are refused at the limit and not held beyond it") {
+  std::string json = "{";
+  for (int i = 0; i <= 1'000'000; ++i)
+    json += fmt::format("{}\"{}\":{{{}}}", i ? "," : "", i, fields);
+  check_refused({{json + "}", "more than 1000000 tensors"}});
+  json = R"({"__metadata__":{)";
+  for (int i = 0; i <= 1'000'000; ++i) json += fmt::format("{}\"{}\":\"\"", i ? "," : "", i);
+  check_refused({{json + "}}", "more than 1000000 metadata keys"}});
+  json = R"({"a":{)";
+  for (int i = 0; i <= 32; ++i) json += fmt::format("{}\"{}\":0", i ? "," : "", i);
+  check_refused({{json + "}}", "'a': has more than 32 fields"}});
+}
+
+TEST_CASE("a missing field is refused") {
+  check_refused({
+      {R"({"a":{}})", "'a': has no 'dtype'"},
+      {R"({"a":{"shape":[],"data_offsets":[0,0]}})", "'a': has no 'dtype'"},
+      {R"({"a":{"dtype":"U8","data_offsets":[0,0]}})", "'a': has no 'shape'"},
+      {R"({"a":{"dtype":"U8","shape":[]}})", "'a': has no 'data_offsets'"},
+  });
+}
+
+TEST_CASE("an unknown field of any value is skipped with one warning") {
+  const Warnings warnings;
+  const SafetensorsHeader h = read_header_text(
+      R"({"a":{"x":[1,{"shape":[-1.5,[null]],"y":"z"},true],"dtype":"U8","n":null,"s":"text",)"
+      R"("f":1e3,"i":-1,"u":7,"o":{"dtype":5},"shape":[2],"data_offsets":[0,2]}})",
+      "in.safetensors");
+  REQUIRE(h.entries.size() == 1);
+  CHECK(h.entries[0].dtype == DType::U8);
+  CHECK(h.entries[0].shape == Shape{2});
+  CHECK(h.entries[0].end == 2);
+  REQUIRE(warnings.all.size() == 1);
+  CHECK(warnings.all[0] == "in.safetensors: 'a': unknown field 'x' is ignored, like 6 others");
+}
+
+TEST_CASE("metadata other than strings are refused") {
+  check_refused({
+      {R"({"__metadata__":{"k":1}})", "metadata 'k' is 1, not a string"},
+      {R"({"__metadata__":{"k":null}})", "metadata 'k' is null, not a string"},
+      {R"({"__metadata__":{"k":{}}})", "metadata 'k' is an object, not a string"},
+      {R"({"__metadata__":{"k":["v"]}})", "metadata 'k' is an array, not a string"},
+      {R"({"__metadata__":"k"})", "'__metadata__' is a string, not an object"},
+      {R"({"__metadata__":[]})", "'__metadata__' is an array, not an object"},
+  });
+}
+
+TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
+  const auto shape = [](const std::string& v) { return R"({"a":{"shape":[)" + v + "]}}"; };
+  const auto offsets = [](const std::string& v) { return R"({"a":{"data_offsets":)" + v + "}}"; };
+  check_refused({
+      {shape("1.0"), "'a': 'shape' holds 1.0, not an unsigned integer"},
+      {shape("1e3"), "'a': 'shape' holds 1e3, not an unsigned integer"},
+      {shape("-1"), "'a': 'shape' holds -1, not an unsigned integer"},
+      {shape("-0"), "'a': 'shape' holds -0, not an unsigned integer"},
+      {shape(R"("1")"), "'a': 'shape' holds a string, not an unsigned integer"},
+      {shape("true"), "'a': 'shape' holds true, not an unsigned integer"},
+      {shape("null"), "'a': 'shape' holds null, not an unsigned integer"},
+      {shape("[1]"), "'a': 'shape' holds an array, not an unsigned integer"},
+      {shape("9223372036854775808"), "'a': 'shape' holds 9223372036854775808, above 2^63 - 1"},
+      {offsets("[0,18446744073709551615]"),
+       "'a': 'data_offsets' holds 18446744073709551615, above 2^63 - 1"},
+      {offsets("[0,18446744073709551616]"),
+       "'a': 'data_offsets' holds 18446744073709551616, not an unsigned integer"},
+      {offsets("[0,1" + std::string(1000, '0') + ".5]"),
+       "header is not valid JSON at byte 1034 of the file: number overflow parsing '1" +
+           std::string(174, '0')},
+      {shape("1e999"),
+       "header is not valid JSON at byte 27 of the file: number overflow parsing '1e999'"},
+      {offsets("[0]"), "'a': 'data_offsets' holds one number, not two numbers"},
+      {offsets("[]"), "'a': 'data_offsets' holds nothing, not two numbers"},
+      {offsets("[0,1,2]"), "'a': 'data_offsets' holds more than two numbers"},
+      {offsets("4"), "'a': 'data_offsets' is 4, not an array"},
+      {R"({"a":{"dtype":4}})", "'a': 'dtype' is 4, not a string"},
+      {R"({"a":{"dtype":["U8"]}})", "'a': 'dtype' is an array, not a string"},
+      {R"({"a":{"shape":{}}})", "'a': 'shape' is an object, not an array"},
+      {R"({"a":[]})", "'a': is an array, not an object"},
+      {R"({"a":"U8"})", "'a': is a string, not an object"},
+      {shape("01"),
+       "header is not valid JSON at byte 24 of the file: syntax error while parsing array - "
+       "unexpected number literal; expected ']'"},
+  });
+}
+
+TEST_CASE("a name that is empty, endless, or drives a terminal or a path is refused") {
+  const auto file = [](const std::string& name) { return "{" + named(name) + "}"; };
+  check_refused({
+      {file(""), "a tensor's name is empty"},
+      {file(R"(a\nb)"), R"('a\nb': the name holds control characters)"},
+      {file(R"(\u001b[2J)"), R"('\x1b[2J': the name holds control characters)"},
+      {file("\x7f"), R"('\x7f': the name holds control characters)"},
+      {file(R"(\u0000)"), R"('\x00': the name holds control characters)"},
+      {file("a\xe2\x80\xae"
+            "b"),
+       R"('a\u202eb': the name holds control characters)"},
+      {file(std::string(1'000'000, 'n')),
+       "'" + std::string(100, 'n') + "'...: the name has 1000000 bytes, more than 4096"},
+      {file("/etc/passwd"), "'/etc/passwd': the name is an absolute path"},
+      {file(".."), "'..': the name is a path that leaves its directory"},
+      {file("../x"), "'../x': the name is a path that leaves its directory"},
+      {file("a/../../x"), "'a/../../x': the name is a path that leaves its directory"},
+      {file("a/.."), "'a/..': the name is a path that leaves its directory"},
+  });
+  for (const char* fine : {"...", "a..b", "a/b", "a/..b/c", "a/b..", "__metadata", "x::values"})
+    CHECK(refusal(file(fine)) == "");
+}
+
+TEST_CASE("a message never repeats more of a header than a line") {
+  const std::string junk(5'000'000, 'j');
+  for (const std::string& json :
+       {"{\"" + junk, "{" + junk, "{\"" + junk + "\":3}", R"({"a":{"dtype":")" + junk + "\"}}",
+        R"({"a":{")" + junk + R"(":0,")" + junk + R"(":0}})",
+        R"({"__metadata__":{")" + junk + "\":3}}",
+        R"({"a":{"shape":[1.)" + std::string(5'000'000, '0') + "]}}"}) {
+    const std::string message = refusal(json);
+    CHECK(message != "");
+    CHECK(message.size() < 400);
+  }
+}

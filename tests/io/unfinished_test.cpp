@@ -1,0 +1,95 @@
+#include "libsten/io/unfinished.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/io/atomic_file.h"
+#include "tests/support/child.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+using Names = std::vector<std::string>;
+
+namespace {
+
+// A program that is ended by `signal` while its output is half written.
+ChildEnd interrupted(const TempDir& dir, int signal, bool named, bool force) {
+  return run_in_child([&] {
+    install_interrupt_handlers();
+    detail::named_temporaries_only = named;
+    OutputFile out(dir / "out", force);
+    out.write(as_bytes("half"));
+    raise(signal);
+    out.commit();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("an interrupted program leaves the old output whole and nothing else") {
+  for (bool named : {false, true}) {
+    CAPTURE(named);
+    const TempDir dir;
+    CHECK(interrupted(dir, SIGTERM, named, false).code == 143);
+    CHECK(interrupted(dir, SIGINT, named, false).code == 130);
+    CHECK(interrupted(dir, SIGHUP, named, false).code == 129);
+    CHECK(dir.names().empty());
+    dir.write("out", "old");
+    CHECK(interrupted(dir, SIGTERM, named, true).code == 143);
+    CHECK(dir.names() == Names{"out"});
+    CHECK(dir.read("out") == "old");
+  }
+}
+
+TEST_CASE("writing to a closed pipe ends the program quietly and cleans up") {
+  const TempDir dir;
+  const ChildEnd end = run_in_child([&] {
+    signal(SIGPIPE, SIG_IGN);  // as some parents leave it
+    install_interrupt_handlers();
+    detail::named_temporaries_only = true;
+    OutputFile unfinished(dir / "out", false);
+    int ends[2];
+    if (pipe(ends) != 0) _exit(50);
+    close(ends[0]);
+    dup2(ends[1], STDOUT_FILENO);
+    OutputFile out("-", false);
+    out.write(as_bytes("x"));
+    out.commit();
+  });
+  CHECK(end.signal == SIGPIPE);
+  CHECK(end.err.empty());
+  CHECK(dir.names().empty());
+}
+
+TEST_CASE("a program that was started with interrupts ignored goes on ignoring them") {
+  const TempDir dir;
+  const ChildEnd end = run_in_child([&] {
+    signal(SIGHUP, SIG_IGN);
+    install_interrupt_handlers();
+    raise(SIGHUP);
+  });
+  CHECK(end.code == 0);
+}
+
+TEST_CASE("outputs beyond what the clean-up can know of are refused, and room comes back") {
+  const TempDir dir;
+  const auto open_many = [&](int n) {
+    detail::named_temporaries_only = true;
+    std::vector<std::unique_ptr<OutputFile>> outs;
+    for (int i = 0; i < n; ++i)
+      outs.push_back(std::make_unique<OutputFile>(dir / std::to_string(i), false));
+    CHECK(dir.names().size() == static_cast<std::size_t>(n));
+  };
+  open_many(64);
+  CHECK_THROWS_WITH_AS(open_many(65), "more than 64 outputs at the same time", Error);
+  open_many(64);
+  detail::named_temporaries_only = false;
+  CHECK(dir.names().empty());
+}
