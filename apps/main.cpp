@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "apps/help.h"
 #include "libsten/base/error.h"
@@ -13,6 +14,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
+#include "libsten/io/fd.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/unfinished.h"
 
@@ -39,16 +41,18 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 
 // CLI11's own texts span lines and suggest nothing.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&e)) {
+  const bool extras = dynamic_cast<const CLI::ExtrasError*>(&e);
+  // What is required may be there, mistyped.
+  if (extras || dynamic_cast<const CLI::RequiredError*>(&e))
     for (const std::string& word : app.remaining())
       if (word.starts_with("-") && word != "-") {
         const std::string flag = word.substr(0, word.find('='));
         return fmt::format("there is no option {}{}", quote(flag),
                            suggestion(flag, flag_names(app)));
       }
+  if (extras)
     for (const std::string& word : app.remaining())
       return fmt::format("there is one argument too many: {}", quote(word));
-  }
   std::string text = printable(e.what());
   while (text.ends_with("\\n") || text.ends_with(' '))
     text.resize(text.size() - (text.ends_with(' ') ? 1 : 2));
@@ -90,6 +94,17 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   } else {
     print_result(text);
   }
+}
+
+// Opened before the work, so that it is not done in vain. `output` is what -o says.
+std::unique_ptr<OutputFile> open_report(const Common& c, const std::string& output) {
+  if (c.report.empty()) return nullptr;
+  check_report_path(c.report);
+  std::error_code none;
+  if (!output.empty() && std::filesystem::weakly_canonical(c.report, none) ==
+                             std::filesystem::weakly_canonical(output, none))
+    fail_usage("--report and -o both name {}", quote(c.report));
+  return std::make_unique<OutputFile>(c.report, c.force);
 }
 
 void print_cost(const Program& program, std::chrono::steady_clock::time_point start) {
@@ -156,15 +171,16 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     set_log_sink([&](const std::string& text) {
       if (!common.quiet) print_line(program.name, "warning: " + text);
     });
-    if (!common.report.empty()) check_report_path(common.report);
-    const CLI::Option* output = app.get_option_no_throw("--output");
-    const bool stdout_taken = output && output->count() && output->as<std::string>() == "-";
+    const CLI::Option* o = app.get_option_no_throw("--output");
+    const std::string output = o && o->count() ? o->as<std::string>() : "";
+    const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
+    const std::unique_ptr<OutputFile> report = open_report(common, output);
     if (stdout_taken && common.json)
       fail_usage("--json and -o - both want standard output; use --report FILE.json");
     const Outcome outcome = action();
     print_outcome(program, common, outcome, stdout_taken);
     if (!outcome.failed_check.empty()) fail_check("{}", outcome.failed_check);
-    if (!common.report.empty()) write_report(outcome.report, common.report, common.force);
+    if (report) write_report(outcome.report, common.report, *report);
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {

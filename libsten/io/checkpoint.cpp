@@ -61,10 +61,10 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
     t.shape.push_back(extent.get<Index>());
   }
   if (t.shape.size() > max_rank) fail("the layout's shape has {} dimensions", t.shape.size());
-  checked_size(t.shape);
   const auto dtype = dtype_from(j["dtype"].get<std::string>());
   if (!dtype) fail("the layout's dtype {} is unknown", quote(j["dtype"].get<std::string>()));
   t.dtype = *dtype;
+  byte_size(t.dtype, t.shape);  // Error where there is none
   if (!t.is_sparse()) fail("the layout is described as dense, but stored as parts");
   registry().check_layout(t.layout);
   return t;

@@ -70,7 +70,10 @@ Request resolve(const PruneOptions& o) {
     if (o.method != "magnitude")
       fail_usage("--method {} exists for unstructured pruning alone", o.method);
     r.sparsifier = structure.is("nm") ? Spec("per-block") : Spec("nmg");
-    structure.check_keys({"n", "m", "g", "axis", "dims", "fit"});
+    Spec layout(structure.name());  // its errors name what was given
+    for (const auto& [key, value] : structure.args())
+      if (key != "fit") layout.set(key, value);
+    registry().check_layout(layout);
     for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})  // canonical order
       if (structure.has(key)) r.sparsifier.set(key, std::string(structure.word(key, "")));
     registry().sparsifier(r.sparsifier);

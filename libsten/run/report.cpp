@@ -8,7 +8,6 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
-#include "libsten/io/atomic_file.h"
 
 namespace sten {
 namespace {
@@ -178,12 +177,11 @@ void check_report_path(const std::string& path) {
   fail_usage("--report {}: the name has to end in .json, .csv or .md", quote(path));
 }
 
-void write_report(const Report& r, const std::string& path, bool force) {
+void write_report(const Report& r, const std::string& path, OutputFile& out) {
   check_report_path(path);
   const std::string text = path.ends_with(".json")  ? to_json(r)
                            : path.ends_with(".csv") ? to_csv(r)
                                                     : to_markdown(r);
-  OutputFile out(path, force);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libsten/base/shape.h"
+#include "libsten/io/atomic_file.h"
 
 namespace sten {
 
@@ -50,6 +51,7 @@ std::string to_markdown(const Report& r);
 
 // Error (usage) unless the path ends in .json, .csv or .md.
 void check_report_path(const std::string& path);
-void write_report(const Report& r, const std::string& path, bool force);
+// In the form that the path's ending says.
+void write_report(const Report& r, const std::string& path, OutputFile& out);
 
 }  // namespace sten

@@ -1,6 +1,7 @@
 #include "libsten/run/rewrite.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "libsten/base/log.h"
@@ -9,14 +10,25 @@
 #include "libsten/run/progress.h"
 
 namespace sten {
+namespace {
+
+// Before the input is read, which may be a pipe that takes hours.
+std::unique_ptr<OutputFile> open_output(const std::string& input, const OutputOptions& options) {
+  if (options.dry_run) return nullptr;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(input, none))
+    refuse_same_file(options.path, MappedFile::open(input), options.force);
+  return std::make_unique<OutputFile>(options.path, options.force);
+}
+
+}  // namespace
 
 Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string program,
                  Options options)
     : options_(std::move(output)),
       program_(std::move(program)),
       values_(std::move(options)),
-      out_(options_.dry_run ? nullptr
-                            : std::make_unique<OutputFile>(options_.path, options_.force)),
+      out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
   if (out_) refuse_same_file(options_.path, input_.file(), options_.force);
 }

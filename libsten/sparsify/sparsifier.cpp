@@ -15,8 +15,7 @@ void check_prunable(DType dtype) {
 }
 
 MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
-  if (shape.size() < 2 && !dims.given())
-    return MatrixView::of({1, size_of(shape)}, dims, axis == 0);
+  if (shape.size() < 2 && !dims.given()) return MatrixView::of({1, size_of(shape)});
   return MatrixView::of(shape, dims, axis == 0);
 }
 

@@ -72,8 +72,11 @@ Mask block(const S& s, const Dense& x) {
   if constexpr (requires { s.axis; }) axis = s.axis;
   if constexpr (requires { s.dims; }) dims = s.dims;
   const MatrixView view = lines_of(x.extents, axis, dims);
-  const Index b = s.block();
+  if (s.block() < 1) fail_usage("{}: blocks of {} values", S::name, s.block());
   Mask mask = Mask::none(x.extents);
+  // Without columns there may be any number of empty lines.
+  if (x.size() == 0) return mask;
+  const Index b = std::min<Index>(s.block(), view.cols);
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {
     constexpr bool in_double = std::same_as<typename E::Score, double> &&

@@ -8,7 +8,7 @@ namespace sten {
 double fraction_of(const Spec& spec, std::string_view key) {
   const double v = spec.number(key);
   if (!(v >= 0 && v <= 1))
-    fail_usage("{}: {} is {}, which is not within [0, 1]", quoted(spec.str()), key, v);
+    fail_usage("{}: {} is {}, which is not within [0, 1]", quote(spec.str()), key, v);
   return v;
 }
 
@@ -21,7 +21,7 @@ RandomFraction RandomFraction::make(const Spec& spec) {
 Threshold Threshold::make(const Spec& spec) {
   spec.check_keys({"at"});
   const double at = spec.number("at");
-  if (at < 0) fail_usage("{}: at is {}, but magnitudes are not negative", quoted(spec.str()), at);
+  if (at < 0) fail_usage("{}: at is {}, but magnitudes are not negative", quote(spec.str()), at);
   return {at};
 }
 

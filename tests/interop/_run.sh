@@ -7,4 +7,4 @@ if ! "$python" -c 'import safetensors, numpy, ml_dtypes' 2>/dev/null; then
   echo "skipped: $python is missing or lacks safetensors, numpy and ml_dtypes; scripts/test.sh installs them"
   exit 77
 fi
-exec "$python" "$2"
+exec "$python" -B "$2"

@@ -1,0 +1,73 @@
+#include "libsten/base/array.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <new>
+#include <vector>
+
+using sten::Array;
+
+TEST_CASE("an array of n starts as zeros") {
+  const Array<int> a(5);
+  CHECK(a.size() == 5);
+  for (int v : a) CHECK(v == 0);
+  CHECK(reinterpret_cast<std::uintptr_t>(a.data()) % 64 == 0);
+  CHECK(Array<int>(0).size() == 0);
+  CHECK(Array<int>().data() == nullptr);
+  CHECK(Array<int>().mutate() == nullptr);
+}
+
+TEST_CASE("copies share memory until one is written") {
+  Array<int> a{1, 2, 3};
+  Array<int> b = a;
+  CHECK(b.data() == a.data());
+  b.mutate()[0] = 9;
+  CHECK(b.data() != a.data());
+  CHECK(a[0] == 1);
+  CHECK(b[0] == 9);
+  CHECK(b[2] == 3);
+}
+
+TEST_CASE("the only owner is written in place") {
+  Array<int> a{1, 2, 3};
+  const int* before = a.data();
+  a.mutate()[1] = 7;
+  CHECK(a.data() == before);
+  { const Array<int> other = a; }
+  a.mutate()[1] = 8;
+  CHECK(a.data() == before);
+  CHECK(a[1] == 8);
+}
+
+TEST_CASE("borrowed memory lives as long as an array uses it and is never written") {
+  auto owner = std::make_shared<std::vector<int>>(std::vector<int>{4, 5, 6});
+  const std::weak_ptr<std::vector<int>> watch = owner;
+  const int* memory = owner->data();
+  Array<int> a = Array<int>::borrow(owner, memory, 3);
+  owner.reset();
+  CHECK_FALSE(watch.expired());
+  CHECK(a.data() == memory);
+  Array<int> b = a;
+  b.mutate()[0] = 1;
+  CHECK(a[0] == 4);
+  a.mutate()[0] = 2;  // the only one left that borrows, and yet a copy
+  CHECK(a.data() != memory);
+  CHECK(watch.expired());
+  CHECK((a[0] == 2 && a[1] == 5 && b[0] == 1 && b[2] == 6));
+}
+
+TEST_CASE("the bytes of an array are its memory, which writing then leaves alone") {
+  Array<std::uint16_t> a{0x0102, 0x0304};
+  const Array<std::byte> bytes = a.bytes();
+  CHECK(bytes.size() == 4);
+  CHECK(static_cast<const void*>(bytes.data()) == static_cast<const void*>(a.data()));
+  a.mutate()[0] = 0;
+  CHECK(bytes[0] == std::byte{2});
+}
+
+TEST_CASE("an array larger than the address space is refused, not wrapped") {
+  CHECK_THROWS_AS(Array<std::int64_t>((std::size_t{1} << 61) + 1), std::bad_alloc);
+  CHECK_THROWS_AS(Array<std::int64_t>::uninitialized(std::size_t{1} << 61), std::bad_alloc);
+  CHECK_THROWS_AS(Array<float>::uninitialized(SIZE_MAX), std::bad_alloc);
+}

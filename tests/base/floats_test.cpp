@@ -1,0 +1,97 @@
+#include "libsten/base/floats.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+struct Format {
+  int exponent_bits, fraction_bits;
+  bool has_infinity;  // else only the largest pattern is NaN
+};
+
+// The value by the definition of the format.
+double value_of(const Format& f, unsigned bits) {
+  const int e = static_cast<int>(bits >> f.fraction_bits & ((1u << f.exponent_bits) - 1));
+  const int fraction = static_cast<int>(bits & ((1u << f.fraction_bits) - 1));
+  const bool negative = bits >> (f.exponent_bits + f.fraction_bits) & 1;
+  const int top = (1 << f.exponent_bits) - 1, bias = top / 2, one = 1 << f.fraction_bits;
+  double v = e == 0 ? std::ldexp(fraction, 1 - bias - f.fraction_bits)
+                    : std::ldexp(one + fraction, e - bias - f.fraction_bits);
+  if (e == top && f.has_infinity) v = fraction ? NAN : INFINITY;
+  if (e == top && !f.has_infinity && fraction == one - 1) v = NAN;
+  return negative ? -v : v;
+}
+
+template <class E>
+void check_all(const Format& f) {
+  for (unsigned bits = 0; bits < 1u << 8 * sizeof(typename E::Bits); ++bits) {
+    const double expected = value_of(f, bits);
+    const double decoded = E::decode(static_cast<typename E::Bits>(bits));
+    const bool same = std::isnan(expected)
+                          ? std::isnan(decoded)
+                          : decoded == expected && std::signbit(decoded) == std::signbit(expected);
+    if (!same) FAIL_CHECK("bits " << bits << ": " << decoded << ", not " << expected);
+  }
+}
+
+// Magnitude bits grow exactly as |x| does, up to infinity or the largest number.
+template <class E>
+void check_order() {
+  using Bits = typename E::Bits;
+  constexpr unsigned signs = 1u << (8 * sizeof(Bits) - 1);
+  for (unsigned bits = 1; bits < signs; ++bits) {
+    const auto b = static_cast<Bits>(bits);
+    if (std::isnan(E::decode(b))) break;
+    if (!(E::decode(static_cast<Bits>(bits - 1)) < E::decode(b))) FAIL_CHECK("bits " << bits);
+    if (magnitude_bits<E>(static_cast<Bits>(bits | signs)) != b) FAIL_CHECK("sign of " << bits);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("literal small floats decode to their values") {
+  CHECK(decode_f16(0x3c00) == 1.0f);
+  CHECK(decode_f16(0xc000) == -2.0f);
+  CHECK(decode_f16(0x7bff) == 65504.0f);
+  CHECK(decode_f16(0x0001) == 0x1p-24f);
+  CHECK(decode_bf16(0x3f80) == 1.0f);
+  CHECK(decode_bf16(0xbfc0) == -1.5f);
+  CHECK(decode_f8_e4m3(0x38) == 1.0f);
+  CHECK(decode_f8_e4m3(0x7e) == 448.0f);
+  CHECK(decode_f8_e4m3(0x01) == 0x1p-9f);
+  CHECK(std::isnan(decode_f8_e4m3(0xff)));
+  CHECK(decode_f8_e5m2(0x3c) == 1.0f);
+  CHECK(decode_f8_e5m2(0x7b) == 57344.0f);
+  CHECK(decode_f8_e5m2(0xfc) == -INFINITY);
+}
+
+TEST_CASE("every bit pattern of the small floats decodes to the value of its format") {
+  SUBCASE("F16") { check_all<F16Element>({5, 10, true}); }
+  SUBCASE("BF16") { check_all<BF16Element>({8, 7, true}); }
+  SUBCASE("F8_E5M2") { check_all<F8E5M2Element>({5, 2, true}); }
+  SUBCASE("F8_E4M3") { check_all<F8E4M3Element>({4, 3, false}); }
+}
+
+TEST_CASE("the magnitude bits of a float order as its absolute value") {
+  check_order<F16Element>();
+  check_order<BF16Element>();
+  check_order<F8E5M2Element>();
+  check_order<F8E4M3Element>();
+  CHECK(magnitude_bits<F32Element>(0xbf800000u) == 0x3f800000u);
+  CHECK(magnitude_bits<F64Element>(0xbff0000000000000u) == 0x3ff0000000000000u);
+}
+
+TEST_CASE("each prunable dtype is decoded by an element of its width") {
+  for (DType t : prunable_dtypes())
+    CHECK(with_float(t, []<class E>(E) { return static_cast<int>(sizeof(typename E::Bits)); }) ==
+          width_of(t));
+  CHECK(F64Element::decode(0x3fb999999999999au) == 0.1);
+  CHECK(F32Element::decode(0x40490fdbu) == 3.14159274f);
+}

@@ -1,0 +1,127 @@
+#include "libsten/base/parallel.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE(
+    "a parallel loop covers each index once, in pieces that start at multiples of the grain") {
+  for (int t : {1, 2, 3, 4}) {
+    const Threads scope(t);
+    for (Index n : {0, 1, 2, 7, 8, 9, 100, 1001})
+      for (Index grain : {-1, 0, 1, 3, 8, 100, 5000}) {
+        std::vector<int> hits(n);
+        std::atomic<bool> aligned = true;
+        const Index step = std::max<Index>(1, grain);
+        parallel_for(n, grain, [&](Index begin, Index end) {
+          if (begin % step || end <= begin || end > n || (end != n && end - begin != step))
+            aligned = false;
+          for (Index i = begin; i < end; ++i) ++hits[i];
+        });
+        CAPTURE(t);
+        CAPTURE(n);
+        CAPTURE(grain);
+        CHECK(aligned);
+        CHECK(std::count(hits.begin(), hits.end(), 1) == n);
+      }
+  }
+}
+
+TEST_CASE("the first exception of a parallel loop comes out and the next loop works") {
+  for (int t : {1, 2, 4}) {
+    const Threads scope(t);
+    for (int round = 0; round < 20; ++round) {
+      CHECK_THROWS_WITH_AS(parallel_for(1000, 1,
+                                        [](Index begin, Index) {
+                                          if (begin % 10 == 3) throw std::runtime_error("three");
+                                        }),
+                           "three", std::runtime_error);
+      std::atomic<Index> sum = 0;
+      parallel_for(100, 7, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) sum += i;
+      });
+      CHECK(sum == 4950);
+    }
+  }
+}
+
+TEST_CASE("after an exception no more than the pieces already begun are run") {
+  const Threads scope(2);
+  std::atomic<int> calls = 0;
+  CHECK_THROWS(parallel_for(1000000, 1, [&](Index, Index) {
+    if (++calls >= 10) throw std::runtime_error("enough");
+  }));
+  CHECK(calls < 1000000);
+}
+
+TEST_CASE("a loop inside a loop runs on the calling thread alone") {
+  const Threads scope(3);
+  std::vector<Index> sums(20);
+  std::atomic<bool> same_thread = true;
+  parallel_for(20, 1, [&](Index begin, Index) {
+    const auto me = std::this_thread::get_id();
+    parallel_for(100, 3, [&](Index b, Index e) {
+      if (std::this_thread::get_id() != me) same_thread = false;
+      for (Index i = b; i < e; ++i) sums[begin] += i;
+    });
+  });
+  CHECK(same_thread);
+  for (Index s : sums) CHECK(s == 4950);
+}
+
+TEST_CASE("an exception of an inner loop leaves the outer one") {
+  const Threads scope(2);
+  CHECK_THROWS_AS(
+      parallel_for(8, 1,
+                   [](Index, Index) { parallel_for(8, 1, [](Index, Index) { fail("inside"); }); }),
+      Error);
+  std::atomic<int> calls = 0;
+  parallel_for(8, 1, [&](Index, Index) { ++calls; });
+  CHECK(calls == 8);
+}
+
+TEST_CASE("the number of threads is what was set, at least 1") {
+  const Threads scope(3);
+  CHECK(threads() == 3);
+  set_threads(0);
+  CHECK(threads() == 1);
+  set_threads(-5);
+  CHECK(threads() == 1);
+  CHECK(available_threads() >= 1);
+}
+
+TEST_CASE("with one thread a loop stays on its caller, in order") {
+  const Threads scope(1);
+  std::vector<Index> begins;
+  const auto me = std::this_thread::get_id();
+  bool here = true;
+  parallel_for(10, 4, [&](Index begin, Index) {
+    begins.push_back(begin);
+    here &= std::this_thread::get_id() == me;
+  });
+  CHECK(here);
+  CHECK(begins == std::vector<Index>{0, 4, 8});
+}
+
+TEST_CASE("loops of several threads, and a change of their number, do not disturb each other") {
+  const Threads scope(2);
+  std::atomic<Index> total = 0;
+  const auto work = [&] {
+    for (int round = 0; round < 50; ++round)
+      parallel_for(100, 5, [&](Index begin, Index end) { total += end - begin; });
+  };
+  std::thread a(work), b(work);
+  for (int i = 0; i < 20; ++i) set_threads(1 + i % 3);
+  a.join();
+  b.join();
+  CHECK(total == 10000);
+}

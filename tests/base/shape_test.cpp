@@ -1,0 +1,47 @@
+#include "libsten/base/shape.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("the size of a shape is the product of its extents") {
+  CHECK(size_of({}) == 1);
+  CHECK(size_of({3, 4}) == 12);
+  CHECK(checked_size({}) == 1);
+  CHECK(checked_size({3, 4, 5}) == 60);
+  CHECK(checked_size({3, 0, 5}) == 0);
+  CHECK(to_string(Shape{768, 3072}) == "[768, 3072]");
+  CHECK(to_string(Shape{}) == "[]");
+}
+
+TEST_CASE("a shape whose elements cannot be counted is refused") {
+  const Index big = Index{1} << 31;
+  CHECK(checked_size({big, big}) == Index{1} << 62);
+  CHECK(has(error_of([&] { checked_size({big, big, 2}); }), "more elements"));
+  CHECK(has(error_of([&] { checked_size({INT64_MAX, 2}); }), "9223372036854775807"));
+  CHECK(has(error_of([&] { checked_size({2, -1}); }), "negative"));
+  CHECK(has(error_of([&] { checked_size({0, -1}); }), "negative"));
+  CHECK(fault_of([&] { checked_size({-1}); }) == Fault::input);
+}
+
+TEST_CASE("huge extents beside a 0 are refused in any order") {
+  Shape shape{0, Index{1} << 32, Index{1} << 32, 3};
+  std::sort(shape.begin(), shape.end());
+  do {
+    CAPTURE(to_string(shape));
+    CHECK(error_of([&] { checked_size(shape); }) != "");
+  } while (std::next_permutation(shape.begin(), shape.end()));
+}
+
+TEST_CASE("a quotient is rounded up") {
+  CHECK(ceil_div(0, 4) == 0);
+  CHECK(ceil_div(1, 4) == 1);
+  CHECK(ceil_div(8, 4) == 2);
+  CHECK(ceil_div(9, 4) == 3);
+  CHECK(ceil_div(INT64_MAX, 2) == Index{1} << 62);
+}

@@ -1,0 +1,87 @@
+#include "libsten/base/spec.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("a spec is a name with keys and values in the order given") {
+  const Spec s = Spec::parse("nmg:n=1,m=10,g=4");
+  CHECK(s.name() == "nmg");
+  CHECK(s.is("nmg"));
+  CHECK(s.args().size() == 3);
+  CHECK(s.integer("m") == 10);
+  CHECK(s.has("g"));
+  CHECK_FALSE(s.has("axis"));
+  CHECK(s.integer("axis", 1) == 1);
+  CHECK(s.str() == "nmg:n=1,m=10,g=4");
+  CHECK(Spec::parse("csr").str() == "csr");
+  CHECK(Spec::parse("l0:").str() == "l0");
+  CHECK(Spec::parse("magnitude:sparsity=0.9").number("sparsity") == 0.9);
+  CHECK(Spec::parse("csr:dims=1.2").word("dims", "") == "1.2");
+  CHECK(Spec::parse("csr").word("dims", "none") == "none");
+}
+
+TEST_CASE("setting a key replaces its value or appends it") {
+  Spec s = Spec::parse("nm:n=2,m=4");
+  s.set("n", 1).set("axis", 0);
+  CHECK(s.str() == "nm:n=1,m=4,axis=0");
+  CHECK(s == Spec::parse("nm:n=1,m=4,axis=0"));
+  CHECK_FALSE(s == Spec::parse("nm:m=4,n=1,axis=0"));
+}
+
+TEST_CASE("a text that is no spec is refused with the reason") {
+  const auto why = [](std::string_view text) { return error_of([&] { Spec::parse(text); }); };
+  CHECK(has(why(""), "the name is missing"));
+  CHECK(has(why(":n=1"), "the name is missing"));
+  CHECK(has(why("n m"), "'n m'"));
+  CHECK(has(why("nm:n"), "'n' is not key=value"));
+  CHECK(has(why("nm:n="), "'n=' is not key=value"));
+  CHECK(has(why("nm:=1"), "'=1' is not key=value"));
+  CHECK(has(why("nm:n=1=2"), "'n=1=2' is not key=value"));
+  CHECK(has(why("nm:n=1,,m=2"), "'' is not key=value"));
+  CHECK(has(why("nm:n=1,"), "it ends in a comma"));
+  CHECK(has(why("nm:n=1,n=2"), "'n' is given twice"));
+  CHECK(has(why("nm:n=\x1b[31m"), "\\x1b[31m"));
+  CHECK(has(why("größe"), "'größe'"));
+  CHECK(why(std::string(1000000, ' ')).size() < 1000);
+  CHECK(fault_of([] { Spec::parse("nm:n"); }) == Fault::usage);
+}
+
+TEST_CASE("a value that is missing or of the wrong kind is named") {
+  const Spec s = Spec::parse("magnitude:sparsity=half,m=2.5");
+  CHECK(has(error_of([&] { s.number("sparsity"); }), "'sparsity' is not a number"));
+  CHECK(has(error_of([&] { s.number("sparsity", 0.5); }), "'sparsity' is not a number"));
+  CHECK(has(error_of([&] { s.integer("m"); }), "'m' is not an integer"));
+  CHECK(has(error_of([&] { s.integer("n"); }), "'n' is missing"));
+  CHECK(has(error_of([&] { s.number("n"); }), "magnitude:sparsity=half"));
+  CHECK(fault_of([&] { s.integer("n"); }) == Fault::usage);
+}
+
+TEST_CASE("an unknown key is refused with the nearest known one") {
+  const Spec s = Spec::parse("magnitude:sparcity=0.9");
+  const std::string text = error_of([&] { s.check_keys({"sparsity"}); });
+  CHECK(has(text, "has no key 'sparcity', did you mean 'sparsity'?"));
+  CHECK(has(error_of([&] { s.check_keys({}); }), "takes no keys"));
+  CHECK(error_of([&] { s.check_keys({"seed", "sparcity"}); }) == "");
+}
+
+TEST_CASE("any text either parses to a spec that prints the same again, or is refused") {
+  Dice dice(1);
+  const std::string_view alphabet = "ab:=,,=:1.-\xff";
+  int parsed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (Index n = dice.below(10); n > 0; --n) text += alphabet[dice.below(std::ssize(alphabet))];
+    try {
+      const Spec s = Spec::parse(text);
+      ++parsed;
+      if (!(Spec::parse(s.str()) == s)) FAIL_CHECK("'" << text << "' prints as " << s.str());
+    } catch (const Error& e) {
+      if (e.fault() != Fault::usage) FAIL_CHECK("fault of '" << text << "'");
+    }
+  }
+  CHECK(parsed > 100);
+}

@@ -1,0 +1,170 @@
+# A sparse tensor whose parts are damaged is refused: file, tensor and cause in one line.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+
+mkdir "$T/work"
+cd "$T/work"
+
+# read_as DATA: bad.safetensors, which is a right one, has these elements.
+read_as() {
+  expect_exit 0 sten-convert $BAD -o dense.safetensors --to dense
+  data dense.safetensors >got
+  printf '%b' "$1" >wanted
+  cmp got wanted || fail 'a right file was read wrong'
+  rm dense.safetensors got wanted
+}
+# damaged TEXT LAYOUT SHAPE ENTRIES DATA
+damaged() { sparse $BAD "${@:2}" && refused "$1" && expect_err ": 'w.weight': "; }
+
+# 0 1 2
+# 0 0 3
+elements="$F0$F1$F2$F0$F0$F3"
+
+masked() { printf '%s,%s' "$(part values F32 2,3 0 24)" "$(part mask U8 1 24 25)"; }
+sparse $BAD masked 2,3 "$(masked)" "$elements"'\x26'
+read_as "$elements"
+damaged "the mask has bits set beyond element 5" masked 2,3 "$(masked)" "$elements"'\x66'
+damaged "element 2 is masked out but not 0" masked 2,3 "$(masked)" "$elements"'\x22'
+damaged "a mask of 1 bytes does not cover 9 elements" \
+  masked 3,3 "$(part values F32 3,3 0 36),$(part mask U8 1 36 37)" "$elements$F0$F0$F0"'\x26'
+damaged "part 'values'" masked 2,4 "$(masked)" "$elements"'\x26'
+damaged "part 'mask'" \
+  masked 2,3 "$(part values F32 2,3 0 24),$(part mask BOOL 1 24 25)" "$elements"'\x26'
+damaged "part 'mask'" \
+  masked 2,3 "$(part values F32 2,3 0 24),$(part mask U8 1,1 24 25)" "$elements"'\x26'
+
+bitmask() { printf '%s,%s' "$(part mask U8 1 0 1)" "$(part values F32 3 1 13)"; }
+sparse $BAD bitmask 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+read_as "$elements"
+damaged "the mask keeps 2 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x06'"$F1$F2$F3"
+damaged "the mask keeps 4 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x36'"$F1$F2$F3"
+damaged "the mask has bits set beyond element 5" bitmask 2,3 "$(bitmask)" '\xa2'"$F1$F2$F3"
+damaged "a mask of 1 bytes does not cover 9 elements" bitmask 3,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "a mask of 1 bytes does not cover 100000000000000000 elements" \
+  bitmask 100000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "shape [1000000000, 1000000000] of F32 has more bits than 2^62" \
+  bitmask 1000000000,1000000000 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "part 'values' is U8, the tensor F32" \
+  bitmask 2,3 "$(part mask U8 1 0 1),$(part values U8 3 1 4)" '\x26\x01\x02\x03'
+
+csr() {
+  printf '%s,%s,%s' "$(part ptr I64 3 0 24)" "$(part index I32 3 24 36)" "$(part values F32 3 36 48)"
+}
+csr_data() { # PTR... INDEX...: three of each
+  le64 "$1" "$2" "$3" | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'
+  printf '\\x%02x\\x00\\x00\\x00' "$4" "$5" "$6"
+  printf '%s' "$F1$F2$F3"
+}
+sparse $BAD csr 2,3 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
+read_as "$elements"
+damaged "row 1 has column 3 of 3" csr 2,3 "$(csr)" "$(csr_data 0 2 3 1 2 3)"
+damaged "row 0 has column 2 after column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 2 2)"
+damaged "row 0 has column 1 after column 2" csr 2,3 "$(csr)" "$(csr_data 0 2 3 2 1 2)"
+damaged "row 1 has column -1 of 3" csr 2,3 "$(csr)" \
+  "$(csr_data 0 2 3 1 2 2 | sed 's/\(.*\)\\x02\\x00\\x00\\x00/\1\\xff\\xff\\xff\\xff/')"
+damaged "the row pointers start at 1, not 0" csr 2,3 "$(csr)" "$(csr_data 1 2 3 1 2 2)"
+damaged "the row pointers start at -1, not 0" csr 2,3 "$(csr)" "$(csr_data -1 2 3 1 2 2)"
+damaged "the row pointers decrease at row 1" csr 2,3 "$(csr)" "$(csr_data 0 4 3 1 2 2)"
+damaged "the row pointers decrease at row 0" csr 2,3 "$(csr)" "$(csr_data 0 -2 3 1 2 2)"
+damaged "the row pointers end at 2, 3 values are stored" csr 2,3 "$(csr)" "$(csr_data 0 2 2 1 2 2)"
+damaged "the row pointers end at 4611686018427387904, 3 values are stored" \
+  csr 2,3 "$(csr)" "$(csr_data 0 2 4611686018427387904 1 2 2)"
+damaged "3 row pointers do not fit 3 rows" csr 3,3 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
+damaged "3 row pointers do not fit" csr 100000000000000000,0 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
+damaged "3 column numbers do not fit 2 values" csr 2,3 \
+  "$(part ptr I64 3 0 24),$(part index I32 3 24 36),$(part values F32 2 36 44)" \
+  "$(csr_data 0 2 3 1 2 2 | sed 's/.\{16\}$//')"
+damaged "part 'ptr'" csr 2,3 \
+  "$(part ptr I32 6 0 24),$(part index I32 3 24 36),$(part values F32 3 36 48)" \
+  "$(csr_data 0 2 3 1 2 2)"
+PROGRAMS="sten-convert sten-energy" damaged "a tensor of rank 1" \
+  csr 6 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
+damaged "4294967296 columns do not fit" csr 2,4294967296 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
+
+# Columns 2 of 3 share a block with a padding column.
+nm() { printf '%s,%s' "$(part values F32 2,2,1 0 16)" "$(part pos U8 2,1 16 18)"; }
+sparse $BAD nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x00'
+read_as "$elements"
+damaged "line 0, block 1: position 1 is padding but not 0" \
+  nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x03\x00'
+damaged "line 1: spare position bits are set" nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x04'
+damaged "line 0, block 0: position 3 of 3" nm:n=1,m=3 1,3 \
+  "$(part values F32 1,1,1 0 4),$(part pos U8 1,1 4 5)" "$F1"'\x03'
+two_of_four() { printf '%s,%s' "$(part values F32 1,1,2 0 8)" "$(part pos U8 1,1 8 9)"; }
+sparse $BAD nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+read_as "$F0$F1$F0$F2"
+damaged "line 0, block 0: position 1 after 1" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x05'
+damaged "line 0, block 0: position 1 after 3" nm:n=2,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x07'
+damaged "part 'values'" nm:n=1,m=4 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "part 'values'" nm:n=2,m=4 1,5 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "part 'pos'" nm:n=2,m=4 1,4 \
+  "$(part values F32 1,1,2 0 8),$(part pos U8 1 8 9)" "$F1$F2"'\x0d'
+
+# 0 1
+# 2 0
+nmg() { printf '%s,%s' "$(part values F32 1,1,2,1,1 0 8)" "$(part index U8 1,1,2,1 8 10)"; }
+sparse $BAD nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+read_as "$F0$F1$F2$F0"
+damaged "chunk 0: index 2 of 2 columns" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x02\x00'
+damaged "chunk 0: column 1 is used twice" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x01'
+damaged "rows 0 to 0, columns 0 to 1: a value in padding is not 0" \
+  nmg:n=1,m=2,g=1 1,2 "$(nmg)" "$F1$F2"'\x01\x00'
+damaged "part 'values'" nmg:n=1,m=2,g=1 3,2 "$(nmg)" "$F1$F2"'\x01\x00'
+damaged "part 'values'" nmg:n=1,m=2,g=2 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+damaged "part 'index'" nmg:n=1,m=2,g=1 2,2 \
+  "$(part values F32 1,1,2,1,1 0 8),$(part index U16 1,1,2,1 8 12)" "$F1$F2"'\x01\x00\x00\x00'
+
+# Layouts that there are not.
+for layout in nm:n=3,m=2 nm:n=0,m=2 nm:n=1,m=0 nm:n=-1,m=2 nmg:n=3,m=2,g=1 nmg:n=0,m=2,g=1 \
+  nmg:n=1,m=0,g=1; do
+  damaged "n=" $layout 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+done
+damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+for spec in n=300,m=600,g=1 n=8,m=40,g=1 n=1,m=2,g=9223372036854775807; do
+  damaged "$spec: a chunk has more than 65536 columns" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+done
+damaged "'m' is missing" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "'m' is not an integer" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "axis=2 is neither 0 nor 1" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
+damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "there is no layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
+  '\x26'"$F1$F2$F3"
+damaged "there is no layout 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "the layout is described as dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "the name is missing" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+
+# Descriptions that are none.
+described() { # TEXT DESCRIPTION
+  safetensors $BAD "{\"__metadata__\":{\"sten:w.weight\":\"${2//\"/\\\"}\"},$(bitmask)}" \
+    '\x26'"$F1$F2$F3"
+  refused "$1" && expect_err ": 'w.weight': "
+}
+described 'the layout is not described by a JSON object' ''
+described 'the layout is not described by a JSON object' 'bitmask'
+described 'the layout is not described by a JSON object' '["bitmask"]'
+described 'the layout is not described by a JSON object' '{"layout":"bitmask"'
+described "the layout's description has no 'layout'" '{"shape":[2,3],"dtype":"F32"}'
+described "the layout's description has no 'shape'" '{"layout":"bitmask","dtype":"F32"}'
+described "the layout's description has no 'dtype'" '{"layout":"bitmask","shape":[2,3]}'
+described 'a field of the wrong kind' '{"layout":5,"shape":[2,3],"dtype":"F32"}'
+described 'a field of the wrong kind' '{"layout":"bitmask","shape":"2,3","dtype":"F32"}'
+for extent in -1 1.0 '"2"' null 4611686018427387904 99999999999999999999; do
+  described "shape has an extent that is none" \
+    "{\"layout\":\"bitmask\",\"shape\":[2,$extent],\"dtype\":\"F32\"}"
+done
+described "shape has" "{\"layout\":\"bitmask\",\"shape\":[1$(repeat 1000 ,1)],\"dtype\":\"F32\"}"
+described '' '{"layout":"bitmask","shape":[4611686018427387903,4611686018427387903],"dtype":"F32"}'
+described "the layout's dtype 'F33' is unknown" '{"layout":"bitmask","shape":[2,3],"dtype":"F33"}'
+described 'the layout is described in' "{\"layout\":\"bitmask$(repeat 5000 ' ')\"}"
+
+# Parts that are missing or too many.
+damaged "part 'values' is missing" bitmask 2,3 "$(part mask U8 1 0 1)" '\x26'
+damaged "part 'mask' is missing" bitmask 2,3 "$(part values F32 3 0 12)" "$F1$F2$F3"
+damaged "its parts are missing" bitmask 2,3 "$(entry v.weight F32 3 0 12)" "$F1$F2$F3"
+sparse $BAD bitmask 2,3 "$(bitmask),$(part index U8 1 13 14)" '\x26'"$F1$F2$F3"'\x00'
+refused "'w.weight::index': the layout bitmask has no such part"
+sparse $BAD bitmask 2,3 "$(bitmask),$(entry w.weight F32 1 13 17)" '\x26'"$F1$F2$F3$F1"
+refused "'w.weight' is there both dense and in parts"
+
+rm $BAD
+[ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"

@@ -1,0 +1,119 @@
+# A wrong command line costs exit code 2 and one line that says what to do, before any work.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+ln -s "$MODEL" in.safetensors
+
+# wrong TEXT PROGRAM ARGUMENT...: refused with TEXT in its only line.
+wrong() {
+  expect_exit 2 "${@:2}"
+  expect_one_line_err
+  expect_err "$1"
+  [ ! -s out ] || fail "'${*:2}' printed something"
+  [ ! -e o.safetensors ] || fail "'${*:2}' left an output"
+}
+prune() { wrong "$1" sten-prune in.safetensors -o o.safetensors "${@:2}"; }
+convert() { wrong "$1" sten-convert in.safetensors -o o.safetensors "${@:2}"; }
+energy() { wrong "$1" sten-energy in.safetensors "${@:2}"; }
+
+# Flags.
+prune "there is no option '--sparsty', did you mean '--sparsity'?" --sparsty 0.9
+prune "there is no option '--sparsty', did you mean '--sparsity'?" --sparsity=0.9 --sparsty=0.9
+prune "there is no option '--forced', did you mean '--force'?" --sparsity 0.9 --forced
+prune "there is no option '--spar\\x1b[31msity', did you mean '--sparsity'?" $'--spar\e[31msity' 1
+prune "there is no option '-x'" --sparsity 0.9 -x
+prune "there is no option '-x'" --sparsity 0.9 -fqx
+convert "there is no option '--too', did you mean '--to'?" --too bitmask
+convert "there is no option '--loss-less', did you mean '--lossless'?" --to csr --loss-less
+convert "there is no option '--sparsity'" --to csr --sparsity 0.9
+energy "there is no option '--agianst', did you mean '--against'?" --agianst in.safetensors
+energy "there is no option '-o'" -o o.safetensors
+for flag in --rule=a=b --rules=f --nan=keep --mask=f --mask-out=f --schedule=layerwise --out-dir=d; do
+  prune "there is no option '${flag%%=*}'" --sparsity 0.9 $flag
+done
+
+# What is missing or too much.
+for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
+wrong '-o is missing' sten-prune in.safetensors --sparsity 0.9
+wrong '-o is missing' sten-convert in.safetensors --to bitmask
+wrong '--to is required' sten-convert in.safetensors -o o.safetensors
+wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 0.9
+prune '--sparsity is missing'
+prune '--sparsity: 1 required' --sparsity
+prune '--sparsity: At Most 1 required but received 2' --sparsity 0.9 --sparsity 0.8
+prune "one argument too many: 'more.safetensors'" more.safetensors --sparsity 0.9
+energy '--min-energy needs --against' --min-energy 0.5
+wrong 'standard input cannot be both' sten-energy - --against -
+
+# Numbers.
+prune '--sparsity 1.4 is not within [0, 1]' --sparsity 1.4
+prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
+prune '--sparsity -0.1 is not within [0, 1]' --sparsity=-0.1
+prune '--sparsity nan is not within [0, 1]' --sparsity nan
+prune '--sparsity inf is not within [0, 1]' --sparsity 1e999
+prune '--sparsity = abc' --sparsity abc
+prune '--sparsity = 90%' --sparsity 90%
+prune '--sparsity = 0,9' --sparsity 0,9
+prune '--min-energy 2 is not within [0, 1]' --sparsity 0.9 --min-energy 2
+energy '--min-energy nan is not within [0, 1]' --against in.safetensors --min-energy nan
+prune '--threads' --sparsity 0.9 --threads 0
+prune '--threads' --sparsity 0.9 --threads many
+prune '--seed' --sparsity 0.9 --seed 1.5
+prune '--progress' --sparsity 0.9 --progress sometimes
+
+# Methods.
+prune "there is no method 'magnitud', did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
+prune '--method threshold needs --at' --method threshold
+prune '--sparsity and --method threshold exclude each other' \
+  --method threshold --at 0.1 --sparsity 0.9
+prune '--at belongs to --method threshold' --at 0.1 --sparsity 0.9
+prune 'magnitudes are not negative' --method threshold --at -1
+prune "'at' is not a number" --method threshold --at nan
+
+# Structures and layouts.
+prune "there is no structure 'nmgg', did you mean 'nmg'?" --structure nmgg:n=1,m=10,g=4
+prune '--sparsity 0.5 contradicts --structure nmg:n=1,m=10,g=4, whose sparsity is 0.9' \
+  --structure nmg:n=1,m=10,g=4 --sparsity 0.5
+prune '--sparsity 0.9 contradicts --structure nm:n=2,m=4' --to nm:n=2,m=4 --sparsity 0.9
+prune '--method random exists for unstructured pruning alone' --structure nm:n=2,m=4 --method random
+prune 'so 1 <= n <= m must hold' --structure nmg:n=5,m=4,g=1
+prune 'so 1 <= n <= m must hold' --structure nmg:n=0,m=4,g=1
+prune 'so 1 <= n <= m must hold' --structure nm:n=0,m=0
+prune 'so 1 <= n <= m must hold' --structure nm:n=-1,m=4
+prune 'g=0' --structure nmg:n=1,m=4,g=0
+prune 'a chunk has more than 65536 columns' --structure nmg:n=300,m=600,g=1
+prune 'a chunk has more than 65536 columns' --structure nmg:n=1,m=2,g=9223372036854775807
+prune "'nm:n=2': 'm' is missing" --structure nm:n=2
+prune "'nmg:n=1,m=4': 'g' is missing" --structure nmg:n=1,m=4
+prune "'nm' has no key 'axsi', did you mean 'axis'?" --structure nm:n=2,m=4,axsi=0
+prune "'nm' has no key 'g'" --structure nm:n=2,m=4,g=1
+prune "'m' is not an integer" --structure nm:n=2,m=4.0
+prune "'m' is not an integer" --structure nm:n=2,m=99999999999999999999
+prune "'n' is given twice" --structure nm:n=2,n=2,m=4
+prune "'n' is not key=value" --structure nm:n,m=4
+prune 'it ends in a comma' --structure nm:n=2,m=4,
+prune 'axis=2 is neither 0 nor 1' --structure nm:n=2,m=4,axis=2
+prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
+prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
+prune "there is no layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
+prune "'m' is missing" --to nm --sparsity 0.5
+convert "there is no layout 'bitmap', did you mean 'bitmask'?" --to bitmap
+convert "there is no layout 'Dense', did you mean 'dense'?" --to Dense
+convert "there is no layout 'quadtree'" --to quadtree
+convert "'csr' has no key 'dim', did you mean 'dims'?" --to csr:dim=0.1
+convert "'nmg:n=1,m=4': 'g' is missing" --to nmg:n=1,m=4
+convert "there is no layout 'b'" --to b
+convert 'a spec looks like nmg:n=1,m=10,g=4' --to $'bit\e[2Jmask'
+convert 'a spec looks like nmg:n=1,m=10,g=4' --to ':n=1'
+grep -q "$(printf '\033')" err && fail 'an escape sequence came through'
+
+# Where results go.
+wrong '--json and -o - both want standard output' sten-prune in.safetensors -o - --sparsity 0.9 --json
+wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
+wrong 'both want standard output' sten-convert in.safetensors -o /dev/stdout --to csr --json
+prune "the name has to end in .json, .csv or .md" --sparsity 0.9 --report report.txt
+prune "the name has to end in .json, .csv or .md" --sparsity 0.9 --report json
+energy "the name has to end in .json, .csv or .md" --report report.html
+for report in report.txt json report.html; do
+  [ ! -e $report ] || fail "$report was written"
+done

@@ -1,0 +1,74 @@
+#include "libsten/dispatch/registry.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/sparsify/streaming.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("the registry knows the built-in layouts and sparsifiers") {
+  std::vector<std::string> layouts, sparsifiers;
+  for (const auto& e : registry().layouts()) layouts.push_back(e.name);
+  for (const auto& e : registry().sparsifiers()) sparsifiers.push_back(e.name);
+  for (const char* name : {"dense", "masked", "bitmask", "csr", "nm", "nmg"})
+    CHECK(std::count(layouts.begin(), layouts.end(), name) == 1);
+  for (const char* name :
+       {"keep-all", "random", "threshold", "per-block", "magnitude", "nmg", "same-pattern"})
+    CHECK(std::count(sparsifiers.begin(), sparsifiers.end(), name) == 1);
+}
+
+TEST_CASE("a name that is unknown is refused, and what is near is suggested") {
+  const auto layout = [](const char* spec) {
+    return error_of([&] { registry().check_layout(Spec::parse(spec)); });
+  };
+  CHECK(has(layout("crs"), "there is no layout 'crs', did you mean 'csr'?"));
+  CHECK(has(layout("nm:n=2,m=4,axes=1"), "has no key 'axes', did you mean 'axis'?"));
+  CHECK(has(layout("dense:n=1"), "takes no keys"));
+  CHECK(layout("csr:dims=1.2") == "");
+  const auto sparsifier = [](const char* spec) {
+    return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
+  };
+  CHECK(has(sparsifier("magnitute:sparsity=0.5"), "did you mean 'magnitude'?"));
+  CHECK(has(sparsifier("keep-all:x=1"), "takes no keys"));
+  CHECK(fault_of([] { registry().sparsifier(Spec("banana")); }) == Fault::usage);
+}
+
+TEST_CASE("the parts of a layout are named in the order they are saved") {
+  CHECK(registry().part_names("csr") == std::vector<std::string>{"ptr", "index", "values"});
+  CHECK(registry().part_names("nmg") == std::vector<std::string>{"values", "index"});
+  CHECK(registry().part_names("dense") == std::vector<std::string>{"values"});
+  for (const auto& [name, example] : registry().layouts()) {
+    const Stored s =
+        registry().pack(Dense::zeros(DType::F32, {4, 8}), Mask::none({4, 8}), example).save();
+    std::vector<std::string> names;
+    for (const Part& p : s.parts) names.push_back(p.name);
+    CHECK(names == registry().part_names(name));
+  }
+}
+
+TEST_CASE("registries are separate, and a name that is registered anew is replaced") {
+  Registry r;
+  CHECK(r.layouts().empty());
+  r.add_layout<Dense>();
+  CHECK(r.layouts().size() == 1);
+  r.add_sparsifier("half", Spec("half"), [](const Spec&) { return KeepAll{}; });
+  r.add_sparsifier("half", Spec("half"), [](const Spec&) { return RandomFraction{1.0, 0}; });
+  const Dense x = Dense::of({3}, {1, 2, 3});
+  CHECK(r.sparsifier(Spec("half")).select(x).count() == 0);
+  CHECK(r.sparsifiers().size() == 1);
+  CHECK(fault_of([&] { registry().sparsifier(Spec("half")); }) == Fault::usage);
+}
+
+TEST_CASE("converting keeps stored zeros where the layout can hold them") {
+  const Dense x = Dense::of({1, 4}, {0, 2, 0, 0});
+  const Tensor a = packed(x, mask_of({1, 4}, {1, 1, 0, 0}), "masked");
+  for (const char* to : {"bitmask", "csr", "nm:n=2,m=4"}) {
+    CAPTURE(to);
+    const Tensor b = convert(a, Spec::parse(to));
+    CHECK(ones_of(b.stored()) == std::vector<int>{1, 1, 0, 0});
+    CHECK(same_bits(b.to_dense(), x));
+  }
+  CHECK(has(error_of([&] { convert(a, Spec::parse("nm:n=1,m=4")); }), "keeps 2 of the 4"));
+}

@@ -1,0 +1,114 @@
+// Layouts, shapes and dtypes that a file may claim: no unbounded time or memory.
+#include <doctest/doctest.h>
+
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Parts without bytes, in the shapes that the layout's own parts have for `like`.
+Stored claim(const char* spec, const Shape& shape, const std::vector<Shape>& part_shapes) {
+  Stored s = packed(Dense::zeros(DType::F32, {0, 4}), spec).save();
+  s.shape = shape;
+  for (std::size_t i = 0; i < part_shapes.size(); ++i) {
+    s.parts[i].shape = part_shapes[i];
+    s.parts[i].bytes = {};
+  }
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown layout or key is refused, and what is near is suggested") {
+  Stored s = packed(Dense::of({1, 2}, {1, 0}), "bitmask").save();
+  s.layout = Spec("bitmap");
+  CHECK(has(error_of([&] { registry().load(s); }), "no layout 'bitmap', did you mean 'bitmask'?"));
+  s.layout = Spec::parse("bitmask:m=4");
+  CHECK(has(error_of([&] { registry().load(s); }), "takes no keys"));
+  s.layout = Spec("csr");
+  CHECK(error_of([&] { registry().load(s); }) != "");
+  s.layout = Spec("dense");
+  CHECK(error_of([&] { registry().load(s); }) != "");
+}
+
+TEST_CASE("parts without elements of huge shapes load at once, or are refused") {
+  const Index huge = Index{1} << 58;
+  for (const Shape& shape : {Shape{huge, 0}, Shape{0, huge}}) {
+    CAPTURE(to_string(shape));
+    const auto loaded = [&](const char* spec, const std::vector<Shape>& parts) {
+      try {
+        const Tensor t = registry().load(claim(spec, shape, parts));
+        CHECK(t.to_dense().size() == 0);
+        CHECK(t.stored().count() == 0);
+        CHECK(t.padding() >= 0);
+      } catch (const Error&) {
+      }
+    };
+    loaded("dense", {shape});
+    loaded("masked", {shape, {0}});
+    loaded("bitmask", {{0}, {0}});
+    loaded("csr", {{0}, {0}, {0}});
+    const Index rows = shape[0], cols = shape[1];
+    loaded("nm:n=2,m=4", {{rows, cols / 4, 2}, {rows, cols / 4 / 2}});
+    loaded("nm:n=2,m=4,axis=0", {{cols, rows / 4, 2}, {cols, rows / 4 / 2}});
+    loaded("nmg:n=1,m=4,g=4", {{rows / 4, cols / 16, 4, 4, 1}, {rows / 4, cols / 16, 4, 4}});
+    loaded("nmg:n=1,m=4,g=4,axis=1", {{cols / 4, rows / 16, 4, 4, 1}, {cols / 4, rows / 16, 4, 4}});
+  }
+  for (const Shape& order : {Shape{0, huge, huge}, Shape{huge, 0, huge}, Shape{huge, huge, 0}})
+    for (const char* spec :
+         {"dense", "masked", "bitmask", "csr", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
+      CAPTURE(spec);
+      CHECK(has(error_of([&] { registry().load(claim(spec, order, {})); }), "more elements"));
+    }
+}
+
+TEST_CASE("tensors without elements of huge shapes are pruned and packed at once, or refused") {
+  const Index huge = Index{1} << 58;
+  for (const Shape& shape : {Shape{huge, 0}, Shape{0, huge}, Shape{1 << 30, 0, 1 << 28}}) {
+    CAPTURE(to_string(shape));
+    const Dense x = Dense::zeros(DType::F32, shape);
+    for (const auto& [name, example] : registry().layouts())
+      for (const Index axis : {0, 1}) try {
+          Spec spec = example;
+          if (name == "nm" || name == "nmg") spec.set("axis", axis);
+          const Tensor t = registry().pack(x, Mask::all(shape), spec);
+          CHECK(t.to_dense().size() == 0);
+        } catch (const Error&) {
+        }
+    for (const auto& [name, example] : registry().sparsifiers()) {
+      if (name == "same-pattern") continue;
+      for (const Index axis : {0, 1}) {
+        Spec spec = example;
+        if (name == "per-block" || name == "nmg") spec.set("axis", axis);
+        CHECK(registry().sparsifier(spec).select(x).count() == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a few bytes that claim more than memory are refused when they are unpacked") {
+  Stored s = packed(Dense::zeros(DType::F64, {1, 8}), "csr").save();
+  s.shape = {1, Index{1} << 61};
+  CHECK(has(error_of([&] { registry().load(s).to_dense(); }), "columns"));
+  Stored tall = packed(Dense::zeros(DType::F64, {2, 1}), "csr:dims=1.0").save();
+  tall.shape = {INT32_MAX, 1};
+  CHECK(error_of([&] { registry().load(tall); }) == "");
+  const Index wide = Index{1} << 31;
+  CHECK(has(error_of([&] { Dense::zeros(DType::F64, {wide, wide}); }), "memory"));
+}
+
+TEST_CASE("a dtype whose elements have no address is refused by every layout") {
+  for (const auto& entry : registry().layouts()) {
+    CAPTURE(entry.name);
+    Stored s =
+        registry().pack(Dense::zeros(DType::U8, {4, 8}), Mask::none({4, 8}), entry.spec).save();
+    for (Part& p : s.parts) {
+      if (p.name != "values") continue;
+      p.dtype = s.dtype = DType::F4;
+      p.bytes = Array<std::byte>(p.bytes.size() / 2);
+    }
+    CHECK(has(error_of([&] { registry().load(s); }), "F4"));
+  }
+}

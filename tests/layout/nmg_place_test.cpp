@@ -1,0 +1,129 @@
+#include "libsten/layout/nmg_place.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/sparsify/nmg_fit.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Whether strips[s], bits of kept positions, can each have a pattern that contains them, every
+// pattern g times: all ways are tried.
+bool placeable(const std::vector<unsigned>& strips, const std::vector<unsigned>& patterns,
+               std::vector<Index>& room, std::size_t s = 0) {
+  if (s == strips.size()) return true;
+  for (std::size_t p = 0; p < patterns.size(); ++p) {
+    if (!room[p] || (strips[s] & ~patterns[p])) continue;
+    --room[p];
+    const bool placed = placeable(strips, patterns, room, s + 1);
+    ++room[p];
+    if (placed) return true;
+  }
+  return false;
+}
+
+struct Size {
+  Index n, m, g;
+  int chunks;
+};
+
+}  // namespace
+
+TEST_CASE("a chunk packs if and only if some placement exists") {
+  Dice dice(1);
+  for (const Size& size :
+       {Size{2, 4, 1, 3000}, Size{1, 2, 3, 500}, Size{2, 3, 2, 2000}, Size{1, 3, 2, 1000},
+        Size{2, 3, 3, 600}, Size{3, 4, 2, 600}, Size{1, 1, 4, 20}, Size{3, 3, 2, 50}}) {
+    const auto [n, m, g, chunks] = size;
+    const Spec spec = Spec("nmg").set("n", n).set("m", m).set("g", g);
+    CAPTURE(spec.str());
+    const auto table = PatternTable::get(n, m);
+    std::vector<unsigned> patterns(table->count());
+    for (Index p = 0; p < table->count(); ++p)
+      for (const std::uint16_t r : (*table)[p]) patterns[p] |= 1u << r;
+    const Index cols = table->count() * g;
+    int placed = 0;
+    for (int k = 0; k < chunks; ++k) {
+      const Dense x = any_bits(dice, DType::U16, {m, cols});
+      Mask mask = Mask::none({m, cols});
+      std::vector<unsigned> strips(cols);
+      // A placement with something taken away has one; so do some that are random.
+      const bool valid = k % 2;
+      std::vector<Index> order(cols);
+      for (Index s = 0; s < cols; ++s) order[s] = s;
+      for (Index s = cols; s-- > 1;) std::swap(order[s], order[dice.below(s + 1)]);
+      const double dropped = 0.5 * dice.uniform();
+      for (Index s = 0; s < cols; ++s) {
+        strips[s] = valid ? patterns[order[s] / g] : dice.one_of(patterns);
+        for (Index r = 0; r < m; ++r) {
+          if (dice.uniform() < dropped) strips[s] &= ~(1u << r);
+          if (strips[s] >> r & 1) mask.set(r * cols + s, true);
+        }
+      }
+      std::vector<Index> room(patterns.size(), g);
+      const bool possible = placeable(strips, patterns, room);
+      if (valid && !possible) FAIL_CHECK("the test itself is wrong");
+      try {
+        const Tensor t = registry().pack(x, mask, spec);
+        ++placed;
+        if (!possible) FAIL_CHECK("chunk " << k << " was packed and cannot be");
+        if (!same_bits(t.to_dense(), masked_by(x, mask))) FAIL_CHECK("chunk " << k << " changed");
+      } catch (const Error& e) {
+        if (possible) FAIL_CHECK("chunk " << k << ": " << e.what());
+      }
+    }
+    CHECK(placed >= chunks / 2);
+    if (table->count() > 1) CHECK(placed < chunks);
+  }
+}
+
+TEST_CASE("packing moves a strip that has a choice out of the way of one that has none") {
+  // Patterns of 2:3 are 01 02 12. Strip 0 keeps row 0 alone and is heavy: a greedy fit gives it 02,
+  // the later of its two choices, which is all that strip 1 can use.
+  const Dense x = Dense::of({3, 3}, {100, 1, 0, 0, 0, 1, 0, 1, 0});
+  const Spec spec = Spec::parse("nmg:n=2,m=3,g=1");
+  const Mask greedy = NmgFit::make(spec).select(x, {});
+  CHECK(masked_by(x, greedy).values.as<float>()[7] == 0);
+  const Tensor t = packed(x, spec.str());
+  CHECK(same_bits(t.to_dense(), x));
+  CHECK(bytes_of(t.save(), "index") == std::vector<int>{0, 1, 2});
+}
+
+TEST_CASE("packing follows a chain of strips that each give way to the one before") {
+  // A pattern of 7:8 leaves out one row. Strip s can leave out row s or s + 1; in order each takes
+  // s + 1, until the last one, which needs row 7 or 6: all of them move.
+  constexpr Index m = 8;
+  Dice dice(2);
+  Mask keep = Mask::none({m, m});
+  for (Index s = 0; s < m; ++s)
+    for (Index r = 0; r < m; ++r)
+      if (const Index first = std::min(s, m - 2); r != first && r != first + 1)
+        keep.set(r * m + s, true);
+  const Dense x = masked_by(normals(dice, {m, m}), keep);
+  CHECK(same_bits(packed(x, keep, "nmg:n=7,m=8,g=1").to_dense(), x));
+}
+
+TEST_CASE("a placement of many partial strips is found and is the same every time") {
+  Dice dice(3);
+  const std::string spec = "nmg:n=4,m=8,g=4";
+  const Dense x = normals(dice, {16, 560});
+  const Mask full = NmgFit::make(Spec::parse(spec)).select(x, {});
+  const Dense thin = masked_by(masked_by(x, full), random_mask(dice, x.extents, 0.4));
+  const Tensor t = packed(thin, spec);
+  CHECK(same_bits(t.to_dense(), thin));
+  CHECK(same_parts(packed(thin, spec).save(), t.save()));
+}
+
+TEST_CASE("the rows that a strip keeps stay within its pattern through any choice of padding") {
+  Dice dice(4);
+  for (int k = 0; k < 100; ++k) {
+    const Shape shape{1 + dice.below(11), 1 + dice.below(30)};
+    const Dense x = normals(dice, shape);
+    const Spec spec = Spec::parse("nmg:n=2,m=4,g=2");
+    const Mask m = NmgFit::make(spec).select(x, {});
+    CHECK(same_bits(packed(x, m, spec.str()).to_dense(), masked_by(x, m)));
+  }
+}

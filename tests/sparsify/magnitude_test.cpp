@@ -1,0 +1,147 @@
+#include "libsten/sparsify/magnitude.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// |x| of every element, in double: exact for all prunable dtypes.
+std::vector<double> magnitudes(const Dense& x) {
+  std::vector<double> v(x.size());
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto bits = x.values.as<typename E::Bits>();
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = std::abs(E::decode(bits[i]));
+  });
+  return v;
+}
+
+// The rule by sorting: smallest first, among equals the later first.
+Mask naive(const Dense& x, double sparsity) {
+  const auto size = magnitudes(x);
+  std::vector<Index> order(size.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](Index a, Index b) { return size[a] != size[b] ? size[a] < size[b] : a > b; });
+  Mask m = Mask::all(x.extents);
+  const Index drop = std::llround(sparsity * static_cast<double>(x.size()));
+  for (Index i = 0; i < drop; ++i) m.set(order[i], false);
+  return m;
+}
+
+// Any numbers, or only a few different ones, of both signs; no NaN, which has no magnitude.
+Dense numbers_of(Dice& dice, DType dtype, Shape shape, bool tied) {
+  Dense x = any_bits(dice, dtype, std::move(shape));
+  with_float(dtype, [&]<class E>(E) {
+    using Bits = typename E::Bits;
+    std::vector<Bits> few;
+    while (few.size() < 4) {
+      const auto b = static_cast<Bits>(dice.bits());
+      if (!std::isnan(E::decode(b))) few.push_back(b);
+    }
+    constexpr Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+    few.push_back(static_cast<Bits>(few[0] ^ sign));
+    for (Bits& b : x.values.template mutate<Bits>())
+      if (tied || std::isnan(E::decode(b))) b = dice.one_of(few);
+  });
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("magnitude drops the smallest, the later of equals first") {
+  const Dense x = Dense::of({8}, {3, -1, 2, 1, -1, 0, 5, -2});
+  const auto kept = [&](double sparsity) { return ones_of(Magnitude{sparsity}.select(x, {})); };
+  using Ints = std::vector<int>;
+  CHECK(kept(0) == Ints{1, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(kept(0.125) == Ints{1, 1, 1, 1, 1, 0, 1, 1});
+  CHECK(kept(0.25) == Ints{1, 1, 1, 1, 0, 0, 1, 1});
+  CHECK(kept(0.375) == Ints{1, 1, 1, 0, 0, 0, 1, 1});
+  CHECK(kept(0.5) == Ints{1, 0, 1, 0, 0, 0, 1, 1});
+  CHECK(kept(0.625) == Ints{1, 0, 1, 0, 0, 0, 1, 0});
+  CHECK(kept(0.875) == Ints{0, 0, 0, 0, 0, 0, 1, 0});
+  CHECK(kept(1) == Ints{0, 0, 0, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("the count is rounded to the nearest, halves away from zero") {
+  const Dense x = Dense::of({5}, {1, 2, 3, 4, 5});
+  for (const auto& [sparsity, dropped] : std::vector<std::pair<double, Index>>{
+           {0.09, 0}, {0.1, 1}, {0.29, 1}, {0.3, 2}, {0.5, 3}, {0.99, 5}})
+    CHECK(Magnitude{sparsity}.select(x, {}).count() == 5 - dropped);
+}
+
+TEST_CASE("infinity and NaN outrank every number, and the sign of zero does not matter") {
+  const Dense x = Dense::of({6}, {3e38f, -INFINITY, -0.0f, NAN, 0.0f, 1e-45f});
+  CHECK(ones_of(Magnitude{0.5}.select(x, {})) == std::vector<int>{1, 1, 0, 1, 0, 0});
+  CHECK(ones_of(Magnitude{2.0 / 3}.select(x, {})) == std::vector<int>{0, 1, 0, 1, 0, 0});
+  CHECK(ones_of(Magnitude{1.0 / 6}.select(x, {})) == std::vector<int>{1, 1, 1, 1, 0, 1});
+}
+
+TEST_CASE("magnitude agrees with sorting for every prunable dtype, tied or not") {
+  Dice dice(1);
+  for (DType t : prunable_dtypes())
+    for (Index n : {0, 1, 7, 8, 9, 63, 64, 65, 300, 1000})
+      for (bool tied : {false, true}) {
+        const Dense x = numbers_of(dice, t, {n}, tied);
+        for (double sparsity : {0.0, 0.01, 0.1, 0.5, 0.77, 0.9, 1.0}) {
+          const Mask m = Magnitude{sparsity}.select(x, {});
+          if (!same_mask(m, naive(x, sparsity)))
+            FAIL_CHECK(name_of(t) << " " << n << " tied " << tied << " sparsity " << sparsity);
+        }
+      }
+}
+
+TEST_CASE("magnitudes that differ only in their last bits are told apart") {
+  Dense x = Dense::zeros(DType::F64, {3});
+  const auto v = x.values.mutate<double>();
+  v[0] = 1;
+  v[1] = std::nextafter(1, 0);
+  v[2] = std::nextafter(1, 2);
+  CHECK(ones_of(Magnitude{1.0 / 3}.select(x, {})) == std::vector<int>{1, 0, 1});
+  CHECK(ones_of(Magnitude{2.0 / 3}.select(x, {})) == std::vector<int>{0, 0, 1});
+}
+
+TEST_CASE("large tensors give the same mask as sorting at 1 and 3 threads") {
+  Dice dice(2);
+  for (DType t : {DType::F32, DType::BF16, DType::F8_E4M3})
+    for (bool tied : {false, true}) {
+      const Dense x = numbers_of(dice, t, {200, 1000}, tied);
+      const Mask expected = naive(x, 0.9);
+      CHECK(expected.count() == 20000);
+      for (int n : {1, 3}) {
+        const Threads scope(n);
+        CHECK(same_mask(Magnitude{0.9}.select(x, {}), expected));
+      }
+    }
+}
+
+TEST_CASE("a histogram gathered from several threads selects the same") {
+  Dice dice(3);
+  const Dense x = any_bits(dice, DType::F8_E5M2, {1 << 21, 1});
+  const Threads three(3);
+  const Mask m = Magnitude{0.4}.select(x, {});
+  CHECK(m.count() == (1 << 21) - std::llround(0.4 * (1 << 21)));
+  const Threads one(1);
+  CHECK(same_mask(Magnitude{0.4}.select(x, {}), m));
+}
+
+TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") {
+  const auto why = [](const char* spec) {
+    CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
+    return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
+  };
+  CHECK(has(why("magnitude:sparsity=1.5"), "1.5, which is not within [0, 1]"));
+  CHECK(has(why("magnitude:sparsity=-0.1"), "not within [0, 1]"));
+  CHECK(has(why("magnitude:sparsity=nan"), "not a number"));
+  CHECK(has(why("magnitude:sparsity=inf"), "not a number"));
+  CHECK(has(why("magnitude"), "'sparsity' is missing"));
+  CHECK(has(why("magnitude:sparcity=0.5"), "did you mean 'sparsity'?"));
+  CHECK(has(error_of([] { Magnitude{0.5}.select(Dense::zeros(DType::I32, {4}), {}); }), "I32"));
+  CHECK(error_of([] { registry().sparsifier(Spec::parse("magnitude:sparsity=1")); }) == "");
+}

@@ -1,0 +1,138 @@
+// Sparsifiers of the user's own, in their three kinds.
+#include "libsten/sparsify/sparsifier.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/streaming.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using Ints = std::vector<int>;
+
+struct Positive {
+  static constexpr const char* name = "positive";
+  bool keep(float v, Index) const { return v > 0; }
+};
+
+struct EveryThird {
+  static constexpr const char* name = "every-third";
+  bool keep(float, Index i) const { return i % 3 == 0; }
+};
+
+// Above 1 in the precision it is given.
+struct AboveOne {
+  static constexpr const char* name = "above-one";
+  bool keep(auto v, Index) const { return v > 1; }
+};
+
+// The first value of each block and every one that is larger.
+struct FirstAndLarger {
+  static constexpr const char* name = "first-and-larger";
+  Index size = 3;
+  Index block() const { return size; }
+  void select(std::span<const float> in, std::span<std::uint8_t> keep) const {
+    for (std::size_t i = 0; i < in.size(); ++i) keep[i] = in[i] >= in[0];
+  }
+};
+
+// The same, down the columns.
+struct DownFirst : FirstAndLarger {
+  static constexpr const char* name = "down-first";
+  Index axis = 0;
+  Dims dims;
+};
+
+// Keeps what is above the mean.
+struct AboveMean {
+  static constexpr const char* name = "above-mean";
+  Mask select(const Dense& x, const Hints&) const {
+    const auto v = x.values.as<float>();
+    const float mean = std::accumulate(v.begin(), v.end(), 0.0f) / static_cast<float>(v.size());
+    Mask m = Mask::none(x.extents);
+    for (Index i = 0; i < x.size(); ++i) m.set(i, v[i] > mean);
+    return m;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the kind of a sparsifier follows from the member it has") {
+  CHECK(Sparsifier(Positive{}).kind() == Kind::streaming);
+  CHECK(Sparsifier(FirstAndLarger{}).kind() == Kind::blocking);
+  CHECK(Sparsifier(AboveMean{}).kind() == Kind::materializing);
+  CHECK(Sparsifier(KeepAll{}).kind() == Kind::streaming);
+  CHECK(Sparsifier(PerBlock{}).kind() == Kind::blocking);
+  CHECK(Sparsifier(Magnitude{}).kind() == Kind::materializing);
+  CHECK(Sparsifier(Positive{}).name() == "positive");
+  CHECK(name_of(Kind::streaming) == "streaming");
+  CHECK(name_of(Kind::materializing) == "materializing");
+}
+
+TEST_CASE("a user's streaming sparsifier decides every value by itself") {
+  const Dense x = Dense::of({2, 3}, {1, -2, 0, NAN, 5, -6});
+  CHECK(ones_of(Sparsifier(Positive{}).select(x)) == Ints{1, 0, 0, 0, 1, 0});
+  CHECK(ones_of(Sparsifier(EveryThird{}).select(x)) == Ints{1, 0, 0, 1, 0, 0});
+  Dense b = Dense::zeros(DType::BF16, {2});
+  b.values.mutate<std::uint16_t>()[1] = 0x3f80;
+  CHECK(ones_of(Sparsifier(Positive{}).select(b)) == Ints{0, 1});
+}
+
+TEST_CASE("a streaming sparsifier gets F64 values as double if it takes double") {
+  Dense x = Dense::zeros(DType::F64, {2});
+  x.values.mutate<double>()[0] = 1 + 1e-12;
+  x.values.mutate<double>()[1] = 1;
+  CHECK(ones_of(Sparsifier(AboveOne{}).select(x)) == Ints{1, 0});
+}
+
+TEST_CASE("a user's blocking sparsifier sees blocks that end with their line") {
+  const Dense x = Dense::of({2, 4}, {1, 0, 2, 5, 3, 4, 1, -7});
+  CHECK(ones_of(Sparsifier(FirstAndLarger{}).select(x)) == Ints{1, 0, 1, 1, 1, 1, 0, 1});
+  CHECK(ones_of(Sparsifier(DownFirst{}).select(x)) == Ints{1, 1, 1, 1, 1, 1, 0, 0});
+  CHECK(ones_of(Sparsifier(FirstAndLarger{INT64_MAX}).select(x)) == Ints{1, 0, 1, 1, 1, 1, 0, 0});
+  CHECK(Sparsifier(FirstAndLarger{}).select(Dense::zeros(DType::F32, {3, 0})).count() == 0);
+}
+
+TEST_CASE("a blocking sparsifier of floats gets F64 values as float") {
+  Dense x = Dense::zeros(DType::F64, {1, 2});
+  x.values.mutate<double>()[0] = 1 + 1e-12;
+  x.values.mutate<double>()[1] = 1;
+  CHECK(ones_of(Sparsifier(FirstAndLarger{}).select(x)) == Ints{1, 1});
+}
+
+TEST_CASE("blocks without values are refused") {
+  const Dense x = Dense::zeros(DType::F32, {2, 2});
+  CHECK(has(error_of([&] { Sparsifier(FirstAndLarger{0}).select(x); }), "blocks of 0 values"));
+  CHECK(fault_of([&] { Sparsifier(FirstAndLarger{-1}).select(x); }) == Fault::usage);
+}
+
+TEST_CASE("a user's materializing sparsifier sees the whole tensor") {
+  CHECK(ones_of(Sparsifier(AboveMean{}).select(Dense::of({4}, {1, 2, 3, 10}))) == Ints{0, 0, 0, 1});
+}
+
+TEST_CASE("elements without a magnitude are not pruned") {
+  for (DType t : movable_dtypes()) {
+    if (is_prunable(t)) continue;
+    CAPTURE(name_of(t));
+    const Dense x = Dense::zeros(t, {2, 2});
+    CHECK(has(error_of([&] { Sparsifier(Positive{}).select(x); }), name_of(t)));
+    CHECK(has(error_of([&] { Sparsifier(PerBlock{}).select(x); }), name_of(t)));
+    CHECK(fault_of([&] { Sparsifier(Magnitude{}).select(x); }) == Fault::input);
+  }
+}
+
+TEST_CASE("lines that share bytes of the mask are written by several threads without loss") {
+  Dice dice(1);
+  const Dense x = normals(dice, {90001, 3});
+  const Threads one(1);
+  const Mask m = Sparsifier(FirstAndLarger{}).select(x);
+  const Threads four(4);
+  for (int k = 0; k < 5; ++k) CHECK(same_mask(Sparsifier(FirstAndLarger{}).select(x), m));
+}

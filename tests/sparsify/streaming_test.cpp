@@ -1,0 +1,112 @@
+#include "libsten/sparsify/streaming.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/sparsify/same_pattern.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Mask select(const Dense& x, std::string_view spec) {
+  return registry().sparsifier(Spec::parse(spec)).select(x);
+}
+
+std::string why(const char* spec) {
+  CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
+  return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
+}
+
+}  // namespace
+
+TEST_CASE("keep-all keeps zeros and NaN too") {
+  CHECK(select(Dense::of({3}, {0, NAN, 1}), "keep-all").count() == 3);
+  CHECK(select(Dense::zeros(DType::F8_E4M3, {5, 13}), "keep-all").count() == 65);
+}
+
+TEST_CASE("threshold drops what is smaller in magnitude and keeps what is equal") {
+  const Dense x = Dense::of({7}, {0.5f, -0.5f, 0.49f, -0.51f, 0, NAN, -INFINITY});
+  CHECK(ones_of(select(x, "threshold:at=0.5")) == std::vector<int>{1, 1, 0, 1, 0, 1, 1});
+  CHECK(select(x, "threshold:at=0").count() == 7);
+  CHECK(ones_of(select(x, "threshold:at=1e300")) == std::vector<int>{0, 0, 0, 0, 0, 1, 1});
+}
+
+TEST_CASE("the threshold is rounded to the precision in which a value is ranked") {
+  // As float 0.1 is a little larger than 0.1.
+  const float at = 0.1f;
+  const Dense x = Dense::of({3}, {at, std::nextafter(at, 0.0f), std::nextafter(at, 1.0f)});
+  CHECK(ones_of(select(x, "threshold:at=0.1")) == std::vector<int>{1, 0, 1});
+  Dense d = Dense::zeros(DType::F64, {3});
+  const auto v = d.values.mutate<double>();
+  v[0] = 0.1;
+  v[1] = std::nextafter(0.1, 0);
+  v[2] = -0.1;
+  CHECK(ones_of(select(d, "threshold:at=0.1")) == std::vector<int>{1, 0, 1});
+  Dense h = Dense::zeros(DType::F16, {2});
+  h.values.mutate<std::uint16_t>()[0] = 0x2e66;  // 0.09998, the F16 nearest to 0.1
+  h.values.mutate<std::uint16_t>()[1] = 0x2e67;
+  CHECK(ones_of(select(h, "threshold:at=0.1")) == std::vector<int>{0, 1});
+}
+
+TEST_CASE("random drops about the given fraction") {
+  const Index n = 200000;
+  const Dense x = Dense::zeros(DType::F32, {200, 1000});
+  for (double fraction : {0.1, 0.5, 0.9}) {
+    const double sigma = std::sqrt(static_cast<double>(n) * fraction * (1 - fraction));
+    for (int seed : {0, 1, 99}) {
+      const Index kept =
+          select(x, fmt::format("random:fraction={},seed={}", fraction, seed)).count();
+      CHECK(std::abs(static_cast<double>(kept) - static_cast<double>(n) * (1 - fraction)) <
+            5 * sigma);
+    }
+  }
+  CHECK(select(x, "random:fraction=0").count() == n);
+  CHECK(select(x, "random:fraction=1").count() == 0);
+}
+
+TEST_CASE("random is the same at any number of threads and differs between seeds") {
+  const Dense x = Dense::zeros(DType::BF16, {300, 1000});
+  const Threads one(1);
+  const Mask m = select(x, "random:fraction=0.5,seed=3");
+  const Threads three(3);
+  CHECK(same_mask(select(x, "random:fraction=0.5,seed=3"), m));
+  CHECK(same_mask(select(x, "random:fraction=0.5"), select(x, "random:fraction=0.5,seed=0")));
+  const Mask other = select(x, "random:fraction=0.5,seed=4");
+  Index both = 0;
+  for (Index i = 0; i < x.size(); ++i) both += m[i] && other[i];
+  // A quarter, within five standard deviations.
+  CHECK(std::abs(static_cast<double>(both) - 75000) < 5 * std::sqrt(300000 * 0.25 * 0.75));
+}
+
+TEST_CASE("random does not look at the values, nor at the shape") {
+  Dice dice(1);
+  const Mask a = select(Dense::zeros(DType::F32, {60, 70}), "random:fraction=0.5,seed=3");
+  const Mask b = select(normals(dice, {4200}), "random:fraction=0.5,seed=3");
+  CHECK(ones_of(a) == ones_of(b));
+}
+
+TEST_CASE("same-pattern keeps the pattern the tensor had") {
+  const Dense x = Dense::of({2, 2}, {0, 2, 3, 4});
+  const Mask had = mask_of({2, 2}, {1, 0, 1, 0});
+  const Sparsifier s = registry().sparsifier(Spec("same-pattern"));
+  CHECK(same_mask(s.select(x, {&had}), had));
+  CHECK(has(error_of([&] { s.select(x); }), "needs the pattern"));
+  const Mask other = Mask::all({4});
+  CHECK(has(error_of([&] { s.select(x, {&other}); }), "[4]"));
+  CHECK(fault_of([&] { s.select(x); }) == Fault::usage);
+}
+
+TEST_CASE("specs of streaming sparsifiers that have no meaning are refused") {
+  CHECK(has(why("random:fraction=1.5"), "not within [0, 1]"));
+  CHECK(has(why("random:fraction=nan"), "not a number"));
+  CHECK(has(why("random"), "'fraction' is missing"));
+  CHECK(has(why("random:fractoin=0.5"), "did you mean 'fraction'?"));
+  CHECK(has(why("random:fraction=0.5,seed=x"), "'seed' is not an integer"));
+  CHECK(has(why("threshold:at=-1"), "not negative"));
+  CHECK(has(why("threshold:at=nan"), "not a number"));
+  CHECK(has(why("threshold"), "'at' is missing"));
+  CHECK(has(why("keep-all:at=1"), "takes no keys"));
+  CHECK(has(why("same-pattern:at=1"), "takes no keys"));
+}

@@ -1,0 +1,63 @@
+// What the laws of layouts and sparsifiers are tried on.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/parts.h"
+
+namespace sten::testing {
+
+// Rank 2 to 4, ragged, empty and single extents, at most 4096 elements.
+inline Shape random_shape(Dice& dice) {
+  static const std::vector<Index> extents{0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 40, 65};
+  for (;;) {
+    Shape shape(2 + dice.below(3));
+    for (Index& e : shape) e = dice.one_of(extents);
+    if (size_of(shape) <= 4096) return shape;
+  }
+}
+
+// The example of a registered layout or sparsifier, along another axis or other dimensions where
+// it knows them. `knows` says whether a spec is accepted.
+template <class F>
+Spec vary(Dice& dice, const Spec& example, const Shape& shape, F&& knows) {
+  Spec spec = example;
+  const auto try_key = [&](std::string_view key, const std::string& value) {
+    const Spec changed = Spec(spec).set(key, value);
+    if (knows(changed)) spec = changed;
+  };
+  if (dice.below(2)) try_key("axis", std::to_string(dice.below(2)));
+  const auto rank = static_cast<Index>(shape.size());
+  const Index row = dice.below(rank), col = (row + 1 + dice.below(rank - 1)) % rank;
+  if (dice.below(2)) try_key("dims", fmt::format("{}.{}", row, col));
+  return spec;
+}
+
+inline Spec vary_layout(Dice& dice, const Spec& example, const Shape& shape) {
+  return vary(dice, example, shape,
+              [](const Spec& s) { return error_of([&] { registry().check_layout(s); }).empty(); });
+}
+inline Spec vary_sparsifier(Dice& dice, const Spec& example, const Shape& shape) {
+  return vary(dice, example, shape,
+              [](const Spec& s) { return error_of([&] { registry().sparsifier(s); }).empty(); });
+}
+
+// The sparsifier that chooses masks of a layout: the one of the same name and spec; for nm that is
+// per-block. None where the layout holds any mask.
+inline std::optional<Sparsifier> own_sparsifier(const Spec& layout) {
+  Spec spec(layout.is("nm") ? "per-block" : layout.name());
+  for (const auto& [key, value] : layout.args()) spec.set(key, value);
+  for (const auto& [name, example] : registry().sparsifiers())
+    if (name == spec.name()) return registry().sparsifier(spec);
+  return std::nullopt;
+}
+
+// What own_sparsifier selects on numbers of any kind.
+inline std::optional<Mask> own_mask(Dice& dice, const Spec& layout, const Shape& shape) {
+  const auto own = own_sparsifier(layout);
+  if (!own) return std::nullopt;
+  return own->select(any_bits(dice, dice.one_of(prunable_dtypes()), shape));
+}
+
+}  // namespace sten::testing
