@@ -154,6 +154,23 @@ void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data)
   if (!data.empty()) size_ = std::max<std::uint64_t>(size_, offset + data.size());
 }
 
+void OutputFile::copy_at(std::uint64_t offset, const MappedFile& input, std::uint64_t from,
+                         std::uint64_t n) {
+  assert(!committed_);
+  if (const int error = copy_range(input.descriptor(), from, data_.get(), offset, n)) {
+    input.check_unchanged();  // EIO: the input ended early
+    fail_with(error);
+  }
+  if (n > 0) size_ = std::max(size_, offset + n);
+}
+
+void OutputFile::start_writeback(std::uint64_t offset, std::uint64_t n) const {
+  // A hint: where the file system does not take it, fsync does all of the work.
+  if (!through_)
+    (void)sync_file_range(data_.get(), static_cast<off_t>(offset), static_cast<off_t>(n),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
 void OutputFile::read_at(std::uint64_t offset, std::span<std::byte> data) const {
   assert(offset + data.size() <= size_);
   if (const int error = read_all_at(data_.get(), offset, data)) fail_with(error);

@@ -30,6 +30,10 @@ class OutputFile {
   void write(std::span<const std::byte> data);
   // Anywhere; a gap before `offset` reads as zeros.
   void write_at(std::uint64_t offset, std::span<const std::byte> data);
+  // n bytes of the input at `from`, at our `offset`.
+  void copy_at(std::uint64_t offset, const MappedFile& input, std::uint64_t from, std::uint64_t n);
+  // Lets the disk begin with what was written there, so that commit() waits less.
+  void start_writeback(std::uint64_t offset, std::uint64_t n) const;
   // What was written.
   void read_at(std::uint64_t offset, std::span<std::byte> data) const;
   std::uint64_t size() const { return size_; }

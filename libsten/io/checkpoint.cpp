@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/spool.h"
 
@@ -70,12 +71,31 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
   return t;
 }
 
-Checkpoint Checkpoint::open(const std::string& path) { return of(open_input(path)); }
+Checkpoint Checkpoint::open(const std::string& path) {
+  if (!is_sharded(path)) return of(open_input(path));
+  Checkpoint c;
+  c.name_ = printable(path);
+  c.index_ = find_shards(path);
+  for (const std::string& file : c.index_->files)
+    c.add_shard(MappedFile::open(c.index_->directory + "/" + file), file);
+  if (!c.index_->index.empty()) c.check_index();
+  c.put_in_order();
+  return c;
+}
 
 Checkpoint Checkpoint::of(MappedFile file) {
-  Checkpoint c(std::move(file));
-  SafetensorsHeader header = parse_safetensors(c.file_.bytes(), c.name());
-  c.data_offset_ = header.data_offset;
+  Checkpoint c;
+  c.name_ = file.name();
+  c.add_shard(std::move(file), "");
+  c.put_in_order();
+  return c;
+}
+
+void Checkpoint::add_shard(MappedFile file, std::string file_name) {
+  SafetensorsHeader header = parse_safetensors(file.bytes(), file.name());
+  const std::size_t number = shards_.size();
+  Shard shard{std::move(file), std::move(file_name), header.data_offset, {}};
+  const std::string& name = shard.file.name();
 
   // Sparse tensors first, so that their parts are known; each takes the place of its first part.
   struct Sparse {
@@ -88,17 +108,17 @@ Checkpoint Checkpoint::of(MappedFile file) {
   std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> part_of;  // sparse, part
   for (auto& [key, value] : header.metadata) {
     if (!key.starts_with(layout_key)) {
-      c.metadata_.emplace_back(std::move(key), std::move(value));
+      shard.metadata.emplace_back(std::move(key), std::move(value));
       continue;
     }
-    const std::string name = key.substr(layout_key.size());
-    blame(c.name(), name, [&] {
-      Sparse s{.info = parse_layout_text(name, value), .parts = {}};
+    const std::string tensor = key.substr(layout_key.size());
+    blame(name, tensor, [&] {
+      Sparse s{.info = parse_layout_text(tensor, value), .parts = {}};
       const auto& part_names = registry().part_names(s.info.layout.name());
       s.parts.resize(part_names.size());
       for (std::size_t p = 0; p < part_names.size(); ++p)
-        part_of[fmt::format("{}{}{}", name, part_separator, part_names[p])] = {sparse.size(), p};
-      sparse_by_name[name] = sparse.size();
+        part_of[fmt::format("{}{}{}", tensor, part_separator, part_names[p])] = {sparse.size(), p};
+      sparse_by_name[tensor] = sparse.size();
       sparse.push_back(std::move(s));
     });
   }
@@ -111,39 +131,81 @@ Checkpoint Checkpoint::of(MappedFile file) {
     if (at == part_of.end()) {
       const std::size_t cut = e.name.rfind(part_separator);
       if (cut != std::string::npos && sparse_by_name.contains(e.name.substr(0, cut)))
-        fail("{}: {}: the layout {} has no such part", c.name(), quote(e.name),
+        fail("{}: {}: the layout {} has no such part", name, quote(e.name),
              sparse[sparse_by_name[e.name.substr(0, cut)]].info.layout.str());
       if (sparse_by_name.contains(e.name))
-        fail("{}: {} is there both dense and in parts", c.name(), quote(e.name));
-      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, {}};
+        fail("{}: {} is there both dense and in parts", name, quote(e.name));
+      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, {}};
       t.entries.push_back(std::move(e));
-      c.tensors_.push_back(std::move(t));
+      tensors_.push_back(std::move(t));
       continue;
     }
     Sparse& s = sparse[at->second.first];
     if (s.placed) continue;
     s.placed = true;
-    CheckpointTensor t{s.info, {}};
+    CheckpointTensor t{s.info, number, {}};
     const auto& part_names = registry().part_names(s.info.layout.name());
     for (std::size_t p = 0; p < s.parts.size(); ++p) {
       if (!s.parts[p])
-        fail("{}: {}: part {} is missing", c.name(), quote(t.name), quote(part_names[p]));
+        fail("{}: {}: part {} is missing", name, quote(t.name), quote(part_names[p]));
       t.entries.push_back(*s.parts[p]);
     }
-    c.tensors_.push_back(std::move(t));
+    tensors_.push_back(std::move(t));
   }
   for (const Sparse& s : sparse)
-    if (!s.placed) fail("{}: {}: its parts are missing", c.name(), quote(s.info.name));
+    if (!s.placed) fail("{}: {}: its parts are missing", name, quote(s.info.name));
+  shards_.push_back(std::move(shard));
+}
 
-  c.data_order_.resize(c.tensors_.size());
-  for (std::size_t i = 0; i < c.tensors_.size(); ++i) c.data_order_[i] = i;
-  c.by_name_ = c.data_order_;
-  std::stable_sort(c.data_order_.begin(), c.data_order_.end(), [&](std::size_t a, std::size_t b) {
-    return first_byte(c.tensors_[a]) < first_byte(c.tensors_[b]);
+// Every entry where the index says, and nothing else.
+void Checkpoint::check_index() const {
+  const std::string index = printable(index_->directory + "/" + index_->index);
+  std::unordered_map<std::string_view, const CheckpointTensor*> entries;
+  std::uint64_t total = 0;
+  for (const CheckpointTensor& t : tensors_)
+    for (const SafetensorsEntry& e : t.entries) {
+      total += e.end - e.begin;
+      const auto [at, fresh] = entries.emplace(e.name, &t);
+      if (!fresh)
+        fail("{}: {} is in both {} and {}", index, quote(e.name),
+             quote(shards_[at->second->shard].file_name), quote(shards_[t.shard].file_name));
+    }
+  for (const auto& [name, file] : index_->weight_map) {
+    const auto at = entries.find(name);
+    if (at == entries.end() || shards_[at->second->shard].file_name != file)
+      fail("{}: {} is not in shard {}", index, quote(name), quote(file));
+    entries.erase(at);
+  }
+  if (!entries.empty())
+    fail("{}: {} of shard {} is not in the index", index, quote(entries.begin()->first),
+         quote(shards_[entries.begin()->second->shard].file_name));
+  if (index_->total_size && *index_->total_size != total)
+    warn("{}: total_size is {}, the tensors have {} bytes", index, *index_->total_size, total);
+}
+
+void Checkpoint::put_in_order() {
+  data_order_.resize(tensors_.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) data_order_[i] = i;
+  by_name_ = data_order_;
+  std::stable_sort(data_order_.begin(), data_order_.end(), [&](std::size_t a, std::size_t b) {
+    const CheckpointTensor &s = tensors_[a], &t = tensors_[b];
+    return s.shard != t.shard ? s.shard < t.shard : first_byte(s) < first_byte(t);
   });
-  std::sort(c.by_name_.begin(), c.by_name_.end(),
-            [&](std::size_t a, std::size_t b) { return c.tensors_[a].name < c.tensors_[b].name; });
-  return c;
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
+  for (std::size_t i = 1; i < by_name_.size(); ++i)
+    if (tensors_[by_name_[i - 1]].name == tensors_[by_name_[i]].name)
+      fail("{}: there are two tensors {}", name_, quote(tensors_[by_name_[i]].name));
+}
+
+std::uint64_t Checkpoint::file_bytes() const {
+  std::uint64_t n = 0;
+  for (const Shard& s : shards_) n += s.file.bytes().size();
+  return n;
+}
+
+void Checkpoint::check_unchanged() const {
+  for (const Shard& s : shards_) s.file.check_unchanged();
 }
 
 const CheckpointTensor* Checkpoint::find(std::string_view name) const {
@@ -153,13 +215,16 @@ const CheckpointTensor* Checkpoint::find(std::string_view name) const {
   return at != by_name_.end() && tensors_[*at].name == name ? &tensors_[*at] : nullptr;
 }
 
-std::span<const std::byte> Checkpoint::bytes(const SafetensorsEntry& e) const {
-  return file_.bytes().subspan(data_offset_ + e.begin, e.end - e.begin);
+std::span<const std::byte> Checkpoint::bytes(const CheckpointTensor& t,
+                                             const SafetensorsEntry& e) const {
+  const Shard& s = shards_[t.shard];
+  return s.file.bytes().subspan(s.data_offset + e.begin, e.end - e.begin);
 }
 
 Tensor Checkpoint::load(const CheckpointTensor& t) const {
+  const MappedFile& file = shards_[t.shard].file;
   const auto borrowed = [&](const SafetensorsEntry& e) {
-    const auto data = bytes(e);
+    const auto data = bytes(t, e);
     const int width = std::max(1, width_of(e.dtype));
     // Tensor data need not be aligned in the file.
     if (reinterpret_cast<std::uintptr_t>(data.data()) % width) {
@@ -167,9 +232,9 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
       std::copy(data.begin(), data.end(), copy.mutate());
       return copy;
     }
-    return Array<std::byte>::borrow(file_.owner(), data.data(), data.size());
+    return Array<std::byte>::borrow(file.owner(), data.data(), data.size());
   };
-  return blame(name(), t.name, [&]() -> Tensor {
+  return blame(file.name(), t.name, [&]() -> Tensor {
     if (!t.is_sparse()) {
       if (width_of(t.dtype) == 0)
         fail("{} elements have no address of their own", name_of(t.dtype));
@@ -184,8 +249,9 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
 }
 
 void Checkpoint::drop(const CheckpointTensor& t) const {
+  const Shard& s = shards_[t.shard];
   for (const SafetensorsEntry& e : t.entries)
-    file_.drop(data_offset_ + e.begin, data_offset_ + e.end);
+    s.file.drop(s.data_offset + e.begin, s.data_offset + e.end);
 }
 
 }  // namespace sten

@@ -1,11 +1,13 @@
-// A model in a safetensors file: ordered names of tensors, dense or in a sparse layout.
+// A model in safetensors files: ordered names of tensors, dense or in a sparse layout.
 #pragma once
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "libsten/io/mmap.h"
 #include "libsten/io/safetensors.h"
+#include "libsten/io/shards.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -27,38 +29,58 @@ struct TensorInfo {
 };
 
 struct CheckpointTensor : TensorInfo {
+  std::size_t shard = 0;                  // the number of its file
   std::vector<SafetensorsEntry> entries;  // one for a dense tensor, else one for each part
   std::uint64_t bytes() const;
 };
 
+// One of the files of a checkpoint.
+struct Shard {
+  MappedFile file;
+  std::string file_name;  // in the directory; empty for a checkpoint that is one file
+  std::uint64_t data_offset = 0;
+  // Metadata other than layouts; in the file's order.
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
 class Checkpoint {
  public:
-  // A file, a pipe, or "-". The whole header is checked, payloads where they are loaded: Error.
+  // A file, a pipe, "-", a HuggingFace directory, or the index in one. All headers are checked,
+  // and held against the index; payloads are where they are loaded: Error.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
-  const MappedFile& file() const { return file_; }
-  const std::string& name() const { return file_.name(); }
-  // Metadata other than layouts; in the file's order.
-  const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
-  // In the header's order.
+  // What messages call it; printable.
+  const std::string& name() const { return name_; }
+  const std::vector<Shard>& shards() const { return shards_; }
+  // Where it came from; nothing for a single file.
+  const std::optional<ShardIndex>& index() const { return index_; }
+  // Of all files.
+  std::uint64_t file_bytes() const;
+  // In the order of shards and their headers.
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
-  // Numbers of tensors() in the order of their data, which reads the file once from front to back.
+  // Numbers of tensors() in the order of shards and their data, which reads every file once from
+  // front to back.
   const std::vector<std::size_t>& data_order() const { return data_order_; }
   const CheckpointTensor* find(std::string_view name) const;
 
-  std::span<const std::byte> bytes(const SafetensorsEntry& e) const;
+  // Bytes of one of t's entries.
+  std::span<const std::byte> bytes(const CheckpointTensor& t, const SafetensorsEntry& e) const;
   // The tensor with all its parts checked; borrows from the map. Error names file and tensor.
   Tensor load(const CheckpointTensor& t) const;
   // Lets go of the memory behind a tensor that is done with.
   void drop(const CheckpointTensor& t) const;
+  // Error if a file was written to since it was opened.
+  void check_unchanged() const;
 
  private:
-  explicit Checkpoint(MappedFile file) : file_(std::move(file)) {}
+  void add_shard(MappedFile file, std::string file_name);
+  void check_index() const;
+  void put_in_order();
 
-  MappedFile file_;
-  std::uint64_t data_offset_ = 0;
-  std::vector<std::pair<std::string, std::string>> metadata_;
+  std::string name_;
+  std::optional<ShardIndex> index_;
+  std::vector<Shard> shards_;
   std::vector<CheckpointTensor> tensors_;
   std::vector<std::size_t> data_order_, by_name_;
 };

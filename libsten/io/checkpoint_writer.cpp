@@ -6,8 +6,6 @@
 #include "libsten/dispatch/registry.h"
 
 namespace sten {
-namespace {
-
 std::vector<std::string> entry_names(const TensorInfo& t) {
   if (!t.is_sparse()) return {t.name};
   std::vector<std::string> names;
@@ -15,6 +13,8 @@ std::vector<std::string> entry_names(const TensorInfo& t) {
     names.push_back(fmt::format("{}{}{}", t.name, part_separator, part));
   return names;
 }
+
+namespace {
 
 std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
   std::vector<std::string> order;
@@ -86,7 +86,8 @@ void CheckpointWriter::add(const std::string& name, const Tensor& t) {
 void CheckpointWriter::copy(const Checkpoint& from, const CheckpointTensor& t) {
   if (t.is_sparse()) layouts_[t.name] = layout_text(t);
   for (const SafetensorsEntry& e : t.entries) {
-    writer_.add(e.name, e.dtype, e.shape, from.bytes(e));
+    const Shard& shard = from.shards()[t.shard];
+    writer_.copy(e.name, e.dtype, e.shape, shard.file, shard.data_offset + e.begin);
     data_bytes_ += e.end - e.begin;
   }
 }

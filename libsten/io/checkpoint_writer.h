@@ -7,6 +7,9 @@
 
 namespace sten {
 
+// The entries a tensor is written as.
+std::vector<std::string> entry_names(const TensorInfo& t);
+
 class CheckpointWriter {
  public:
   // `plan` says what will be added, in the order the header shall have; a layout's spec may be

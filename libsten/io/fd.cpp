@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
@@ -83,6 +85,34 @@ int read_some(int fd, std::span<std::byte> data, std::size_t& count) {
     }
     if (!again(fd, POLLIN)) return errno;
   }
+}
+
+int copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+               std::uint64_t n) {
+  constexpr std::uint64_t piece = std::uint64_t{64} << 20;  // a signal waits for one at most
+  while (n > 0) {
+    auto in = static_cast<off_t>(from_offset), out = static_cast<off_t>(to_offset);
+    const ssize_t moved = copy_file_range(from, &in, to, &out, std::min(n, piece), 0);
+    if (moved == 0) return EIO;
+    if (moved < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EXDEV && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;
+      break;  // not between these file systems
+    }
+    n -= static_cast<std::uint64_t>(moved);
+    from_offset += static_cast<std::uint64_t>(moved);
+    to_offset += static_cast<std::uint64_t>(moved);
+  }
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(n, std::uint64_t{1} << 20));
+  while (n > 0) {
+    const auto part = std::span(buffer).first(std::min<std::uint64_t>(n, buffer.size()));
+    if (const int error = read_all_at(from, from_offset, part)) return error;
+    if (const int error = write_all_at(to, to_offset, part)) return error;
+    n -= part.size();
+    from_offset += part.size();
+    to_offset += part.size();
+  }
+  return 0;
 }
 
 std::string temporary_directory() {

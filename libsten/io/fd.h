@@ -39,6 +39,11 @@ int read_all_at(int fd, std::uint64_t offset, std::span<std::byte> data);
 // At most data.size() bytes into `count`; 0 bytes only at the end.
 int read_some(int fd, std::span<std::byte> data, std::size_t& count);
 
+// n bytes from one file to another, within the kernel where it can. 0, or the errno of what failed;
+// EIO where the source ends early.
+int copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+               std::uint64_t n);
+
 // $TMPDIR, or /tmp.
 std::string temporary_directory();
 // An empty file in the temporary directory, for reading and writing, that vanishes when it is

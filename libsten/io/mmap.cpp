@@ -138,6 +138,7 @@ MappedFile MappedFile::adopt_fd(int fd, std::string name) {
 
 std::span<const std::byte> MappedFile::bytes() const { return {map_->data, map_->size}; }
 const std::string& MappedFile::name() const { return map_->name; }
+int MappedFile::descriptor() const { return map_->fd.get(); }
 dev_t MappedFile::device() const { return map_->status.st_dev; }
 ino_t MappedFile::inode() const { return map_->status.st_ino; }
 

@@ -31,6 +31,8 @@ class MappedFile {
   // went away; within the last page a shorter file reads as zeros.
   void check_unchanged() const;
 
+  // For reading at any offset; open as long as the map.
+  int descriptor() const;
   // Which file it is, under whatever name.
   dev_t device() const;
   ino_t inode() const;

@@ -63,9 +63,20 @@ void SafetensorsWriter::add(std::string name, DType dtype, Shape shape,
                             std::span<const std::byte> data) {
   assert(data.size() == byte_size(dtype, shape));
   out_.write_at(length_bytes + room_ + data_bytes_, data);
-  entries_.push_back(
-      {std::move(name), dtype, std::move(shape), data_bytes_, data_bytes_ + data.size()});
-  data_bytes_ += data.size();
+  append(std::move(name), dtype, std::move(shape), data.size());
+}
+
+void SafetensorsWriter::copy(std::string name, DType dtype, Shape shape, const MappedFile& file,
+                             std::uint64_t offset) {
+  const std::uint64_t bytes = byte_size(dtype, shape);
+  out_.copy_at(length_bytes + room_ + data_bytes_, file, offset, bytes);
+  append(std::move(name), dtype, std::move(shape), bytes);
+}
+
+void SafetensorsWriter::append(std::string name, DType dtype, Shape shape, std::uint64_t bytes) {
+  out_.start_writeback(length_bytes + room_ + data_bytes_, bytes);
+  entries_.push_back({std::move(name), dtype, std::move(shape), data_bytes_, data_bytes_ + bytes});
+  data_bytes_ += bytes;
 }
 
 void SafetensorsWriter::finish(const std::vector<std::pair<std::string, std::string>>& metadata,

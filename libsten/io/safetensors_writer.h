@@ -29,12 +29,16 @@ class SafetensorsWriter {
 
   // The next tensor of the data section.
   void add(std::string name, DType dtype, Shape shape, std::span<const std::byte> data);
+  // The same, its bytes being those of `file` from `offset` on.
+  void copy(std::string name, DType dtype, Shape shape, const MappedFile& file,
+            std::uint64_t offset);
 
   // `header_order` has every name once.
   void finish(const std::vector<std::pair<std::string, std::string>>& metadata,
               const std::vector<std::string>& header_order);
 
  private:
+  void append(std::string name, DType dtype, Shape shape, std::uint64_t bytes);
   void move_data(std::uint64_t room);
 
   OutputFile& out_;

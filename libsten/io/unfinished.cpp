@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "libsten/base/error.h"
+#include "libsten/io/remove_tree.h"
 
 namespace sten {
 namespace {
@@ -26,14 +27,11 @@ struct Slot {
 Slot slots[64];
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// A name that fits NAME_MAX whatever the target's length, cut between UTF-8 characters.
 std::string hidden_name(const std::string& target) {
-  std::size_t n = std::min<std::size_t>(target.size(), 200);
-  while (n > 0 && n < target.size() && (target[n] & 0xc0) == 0x80) --n;
   unsigned char random[6];
   if (getrandom(random, sizeof(random), 0) != sizeof(random))
     fail("the system gives no random numbers");
-  std::string name = "." + target.substr(0, n) + ".sten-";
+  std::string name = hidden_prefix(target);
   for (unsigned char r : random) name += "abcdefghijklmnopqrstuvwxyz012345"[r % 32];
   return name;
 }
@@ -58,6 +56,13 @@ void handle(int signal, void (*handler)(int)) {
 
 }  // namespace
 
+// Cut between UTF-8 characters.
+std::string hidden_prefix(const std::string& target) {
+  std::size_t n = std::min<std::size_t>(target.size(), 200);
+  while (n > 0 && n < target.size() && (target[n] & 0xc0) == 0x80) --n;
+  return "." + target.substr(0, n) + ".sten-";
+}
+
 UnfinishedName::UnfinishedName(int directory, const std::string& target) {
   const std::string name = hidden_name(target);
   for (std::size_t i = 0; i < std::size(slots); ++i) {
@@ -74,7 +79,7 @@ UnfinishedName::UnfinishedName(int directory, const std::string& target) {
 
 UnfinishedName::~UnfinishedName() {
   if (slot_ < 0) return;
-  unlinkat(slots[slot_].directory, slots[slot_].name, 0);
+  remove_tree(slots[slot_].directory, slots[slot_].name);
   forget();
 }
 
@@ -87,7 +92,7 @@ void UnfinishedName::forget() {
 
 void cleanup_unfinished_outputs() noexcept {
   for (const Slot& slot : slots)
-    if (slot.state == is_live) unlinkat(slot.directory, slot.name, 0);
+    if (slot.state == is_live) remove_tree(slot.directory, slot.name);
 }
 
 void install_interrupt_handlers() {

@@ -1,11 +1,15 @@
-// Temporary files that have a name, so that a process which is interrupted leaves none behind.
+// Temporary files and directories that have a name, so that a process which is interrupted leaves
+// none behind.
 #pragma once
 #include <string>
 
 namespace sten {
 
+// ".TARGET.sten-", what hidden names beside `target` begin with; fits NAME_MAX with what follows.
+std::string hidden_prefix(const std::string& target);
+
 // A hidden name beside `target` in a directory, known to cleanup_unfinished_outputs() from before
-// the file exists; whatever bears it is removed on destruction.
+// the file exists; whatever bears it, a directory with all in it too, is removed on destruction.
 class UnfinishedName {
  public:
   // ".TARGET.sten-XXXXXX", a new one each time. `directory` stays open while this lives.

@@ -127,7 +127,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
   Magnitudes total;
-  rewrite.run(selection, request.to, o.show_progress, [&](std::size_t i) {
+  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t);
     try {
@@ -186,7 +186,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
              {"to", request.to.str()},
              {"selected", selection.count},
              {"skipped", selection.skipped},
-             {"file_bytes_before", static_cast<Index>(in.file().bytes().size())}};
+             {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
   const auto size = static_cast<Index>(rewrite.commit());
   if (!o.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
   return outcome;

@@ -131,7 +131,7 @@ Outcome measure_energy(const EnergyOptions& o) {
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Sums total;
-  Progress progress("sten-energy", in.file().bytes().size(), o.show_progress);
+  Progress progress("sten-energy", in.file_bytes(), o.show_progress);
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
     progress.add(t.bytes());
@@ -159,12 +159,15 @@ Outcome measure_energy(const EnergyOptions& o) {
   r.total = row_of(r, total, against.has_value());
   r.at(r.total, "name") = "total";
   r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
-                                in.tensors().size(), human_bytes(in.file().bytes().size())));
+                                in.tensors().size(), human_bytes(in.file_bytes())));
+  if (selection.skipped)
+    r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left out",
+                                  selection.skipped));
   if (!against) r.notes.push_back("energy needs the original: --against FILE");
   r.facts = {{"input", in.name()},
              {"selected", selection.count},
              {"skipped", selection.skipped},
-             {"file_bytes", static_cast<Index>(in.file().bytes().size())}};
+             {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
   if (o.min_energy && energy(total.original) < *o.min_energy)
     outcome.failed_check = fmt::format("energy {:.6f} is below --min-energy {}",

@@ -151,7 +151,7 @@ Outcome prune(const PruneOptions& o) {
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Totals total;
-  rewrite.run(selection, request.to, o.show_progress, [&](std::size_t i) {
+  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor before = in.load(t);
     const Dense x = before.to_dense();
@@ -205,12 +205,10 @@ Outcome prune(const PruneOptions& o) {
   r.at(r.total, "bytes_before") = total.bytes_before;
   r.at(r.total, "bytes_after") = total.bytes_after;
   add_notes(r, request, selection, in, total);
-  r.facts = {{"input", in.name()},
-             {"sparsifier", request.sparsifier.str()},
-             {"to", request.to.str()},
-             {"selected", selection.count},
-             {"skipped", selection.skipped},
-             {"file_bytes_before", static_cast<Index>(in.file().bytes().size())}};
+  r.facts = {
+      {"input", in.name()},           {"sparsifier", request.sparsifier.str()},
+      {"to", request.to.str()},       {"selected", selection.count},
+      {"skipped", selection.skipped}, {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
   if (o.min_energy && kept_energy < *o.min_energy) {
     outcome.failed_check = fmt::format(
         "energy {:.6f} is below --min-energy {}; nothing was written", kept_energy, *o.min_energy);

@@ -6,19 +6,30 @@
 
 #include "libsten/base/log.h"
 #include "libsten/base/version.h"
-#include "libsten/io/checkpoint_writer.h"
 #include "libsten/run/progress.h"
 
 namespace sten {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Before the input is read, which may be a pipe that takes hours.
-std::unique_ptr<OutputFile> open_output(const std::string& input, const OutputOptions& options) {
+std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
+                                              const OutputOptions& options) {
   if (options.dry_run) return nullptr;
+  const bool directory = is_sharded(input);
   std::error_code none;
-  if (std::filesystem::is_regular_file(input, none))
+  if (!directory && fs::is_regular_file(input, none))
     refuse_same_file(options.path, MappedFile::open(input), options.force);
-  return std::make_unique<OutputFile>(options.path, options.force);
+  if (directory) {
+    const fs::path from = fs::weakly_canonical(
+        fs::is_directory(input, none) ? fs::path(input) : fs::path(input).parent_path(), none);
+    const fs::path to = fs::weakly_canonical(options.path, none);
+    const auto end = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
+    if (end.first == from.end() && end.second != to.end())
+      fail_usage("{}: lies in the input directory", printable(options.path));
+  }
+  return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
 }
 
 }  // namespace
@@ -30,47 +41,48 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       values_(std::move(options)),
       out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
-  if (out_) refuse_same_file(options_.path, input_.file(), options_.force);
+  if (out_ && !input_.index())
+    refuse_same_file(options_.path, input_.shards().front().file, options_.force);
 }
 
-void Rewrite::run(const Selection& selection, const Spec& to, bool show_progress,
+void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress,
                   const std::function<Tensor(std::size_t)>& change) {
   const auto& tensors = input_.tensors();
-  std::vector<TensorInfo> plan(tensors.begin(), tensors.end());
-  for (std::size_t i = 0; i < plan.size(); ++i)
-    if (selection.chosen[i]) plan[i].layout = to;
-
-  std::optional<CheckpointWriter> writer;
-  if (out_)
-    writer.emplace(*out_, with_provenance(input_.metadata(), program_, values_), std::move(plan));
-  Progress progress(program_, input_.file().bytes().size(), show_progress);
+  if (out_) {
+    std::vector<TensorInfo> plan(tensors.begin(), tensors.end());
+    for (std::size_t i = 0; i < plan.size(); ++i)
+      if (to[i]) plan[i].layout = *to[i];
+    out_->begin(input_, std::move(plan), [this](const Metadata& metadata) {
+      return with_provenance(metadata, program_, values_);
+    });
+  }
+  Progress progress(program_, input_.file_bytes(), show_progress);
   for (const std::size_t i : input_.data_order()) {
     const CheckpointTensor& t = tensors[i];
-    if (selection.chosen[i]) {
+    if (to[i]) {
       const Tensor changed = change(i);
+      input_.drop(t);
       bytes_ += changed.bytes();
-      if (writer) writer->add(t.name, changed);
+      if (out_) out_->add(i, changed);
     } else {
       bytes_ += t.bytes();
-      if (writer) writer->copy(input_, t);
+      if (out_) out_->copy(i);
     }
-    input_.drop(t);
     progress.add(t.bytes());
   }
-  if (writer) writer->finish();
+  if (out_) out_->finish();
 }
 
-std::uint64_t Rewrite::commit() {
-  if (!out_) return bytes_;
-  input_.file().check_unchanged();
-  const std::uint64_t size = out_->size();
-  out_->commit();
-  return size;
+std::uint64_t Rewrite::commit() { return out_ ? out_->commit() : bytes_; }
+
+std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to) {
+  std::vector<std::optional<Spec>> layouts(s.chosen.size());
+  for (std::size_t i = 0; i < layouts.size(); ++i)
+    if (s.chosen[i]) layouts[i] = to;
+  return layouts;
 }
 
-std::vector<std::pair<std::string, std::string>> with_provenance(
-    std::vector<std::pair<std::string, std::string>> metadata, const std::string& program,
-    const Options& options) {
+Metadata with_provenance(Metadata metadata, const std::string& program, const Options& options) {
   nlohmann::ordered_json step;
   step["program"] = program;
   step["version"] = std::string(version());

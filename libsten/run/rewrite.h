@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "libsten/io/atomic_file.h"
+#include "libsten/io/checkpoint_output.h"
 #include "libsten/run/report.h"
 #include "libsten/run/selection.h"
 
@@ -32,25 +32,27 @@ class Rewrite {
   Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
 
   const Checkpoint& input() const { return input_; }
-  // Calls change(number in input().tensors()) for the chosen ones, which will be in layout `to`.
-  void run(const Selection& selection, const Spec& to, bool show_progress,
+  // Calls change(number in input().tensors()) for the tensors that have a layout in `to`, which is
+  // what they will be in; the others are copied.
+  void run(const std::vector<std::optional<Spec>>& to, bool show_progress,
            const std::function<Tensor(std::size_t)>& change);
-  // Puts the output in place. Its size, or that of the tensors alone if nothing is written.
+  // Puts the output in place. The size of its files, or of the tensors alone if nothing is written.
   std::uint64_t commit();
 
  private:
   OutputOptions options_;
   std::string program_;
   Options values_;
-  std::unique_ptr<OutputFile> out_;  // before input_: a hopeless output is found first
+  std::unique_ptr<CheckpointOutput> out_;  // before input_: a hopeless output is found first
   Checkpoint input_;
   std::uint64_t bytes_ = 0;
 };
 
+// The layout `to` for the chosen tensors.
+std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to);
+
 // The metadata with one more step in its provenance.
-std::vector<std::pair<std::string, std::string>> with_provenance(
-    std::vector<std::pair<std::string, std::string>> metadata, const std::string& program,
-    const Options& options);
+Metadata with_provenance(Metadata metadata, const std::string& program, const Options& options);
 
 // Numbers of tensors in natural order of their names: how reports list them.
 std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s);

@@ -1,0 +1,165 @@
+#include "libsten/io/checkpoint_output.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "libsten/base/error.h"
+#include "libsten/base/log.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Enough that neither side waits for the other's small tensors.
+constexpr std::uint64_t max_pending = std::uint64_t{96} << 20;
+
+// What tools keep for themselves and is no part of a model.
+bool is_private(const std::string& name) { return name == ".git" || name == ".cache"; }
+
+}  // namespace
+
+CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory) {
+  if (!directory) {
+    file_ = std::make_unique<OutputFile>(path, force);
+    return;
+  }
+  if (path == "-") fail_usage("a directory cannot be written to standard output");
+  directory_ = std::make_unique<OutputDirectory>(path, force);
+}
+
+CheckpointOutput::~CheckpointOutput() = default;
+
+void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> plan,
+                             const std::function<Metadata(const Metadata&)>& annotate) {
+  in_ = &in;
+  plan_ = std::move(plan);
+  annotate_ = annotate;
+  sten_names_ =
+      std::any_of(plan_.begin(), plan_.end(), [](const TensorInfo& t) { return t.is_sparse(); });
+  open_shard(0);
+  queue_.emplace(max_pending);
+}
+
+void CheckpointOutput::add(std::size_t i, const Tensor& t) {
+  queue_->push(t.bytes(), [this, i, t] {
+    write(i, &t);
+    in_->drop(in_->tensors()[i]);  // t may be read straight from the input
+  });
+}
+
+void CheckpointOutput::copy(std::size_t i) {
+  queue_->push(0, [this, i] { write(i, nullptr); });
+}
+
+void CheckpointOutput::write(std::size_t i, const Tensor* t) {
+  const CheckpointTensor& info = in_->tensors()[i];
+  while (shard_ < info.shard) {
+    close_shard();
+    open_shard(shard_ + 1);
+  }
+  if (t)
+    writer_->add(info.name, *t);
+  else
+    writer_->copy(*in_, info);
+}
+
+void CheckpointOutput::open_shard(std::size_t shard) {
+  shard_ = shard;
+  const Shard& from = in_->shards()[shard];
+  if (directory_) {
+    const std::string name = sten_names_ ? sten_name(from.file_name) : plain_name(from.file_name);
+    file_ = std::make_unique<OutputFile>(directory_->file(name), false);
+  }
+  std::vector<TensorInfo> plan;
+  for (std::size_t i = 0; i < plan_.size(); ++i)
+    if (in_->tensors()[i].shard == shard) plan.push_back(plan_[i]);
+  writer_.emplace(*file_, annotate_(from.metadata), std::move(plan));
+}
+
+void CheckpointOutput::close_shard() {
+  writer_->finish();
+  data_bytes_ += writer_->data_bytes();
+  writer_.reset();
+  file_bytes_ += file_->size();
+  if (directory_) file_->commit();
+}
+
+void CheckpointOutput::finish() {
+  queue_->push(0, [this] {
+    while (shard_ + 1 < in_->shards().size()) {
+      close_shard();
+      open_shard(shard_ + 1);
+    }
+    close_shard();
+  });
+  queue_->wait();
+  if (!directory_) return;
+  copy_others("");
+  if (!in_->index()->index.empty()) write_index();
+}
+
+std::uint64_t CheckpointOutput::commit() {
+  in_->check_unchanged();
+  if (directory_)
+    directory_->commit();
+  else
+    file_->commit();
+  return file_bytes_;
+}
+
+void CheckpointOutput::copy_others(const std::string& relative) {
+  const ShardIndex& index = *in_->index();
+  for (const auto& entry : fs::directory_iterator(fs::path(index.directory) / relative)) {
+    const std::string name = fs::path(relative) / entry.path().filename();
+    const bool ours = name == index.index ||
+                      std::find(index.files.begin(), index.files.end(), name) != index.files.end();
+    if (ours || is_private(entry.path().filename())) continue;
+    check_inside(index.directory, name);
+    std::error_code error;
+    const fs::file_status status = entry.status(error);
+    if (fs::is_directory(status)) {
+      // A link to a directory that lies above would never end.
+      if (entry.is_symlink())
+        fail("{}: {} is a link to a directory", printable(index.directory), quote(name));
+      directory_->make_directory(name, static_cast<unsigned>(status.permissions()));
+      copy_others(name);
+    } else if (fs::is_regular_file(status)) {
+      const MappedFile from = MappedFile::open(entry.path());
+      OutputFile to(directory_->file(name), false);
+      to.copy_at(0, from, 0, from.bytes().size());
+      to.commit();
+      chmod(directory_->file(name).c_str(), static_cast<mode_t>(status.permissions()) & 0777);
+    } else {
+      warn("{}: {} is neither a file nor a directory and is not copied", printable(index.directory),
+           quote(name));
+    }
+  }
+}
+
+void CheckpointOutput::write_index() {
+  const ShardIndex& index = *in_->index();
+  auto metadata = nlohmann::ordered_json::parse(index.metadata);
+  metadata["total_size"] = data_bytes_;
+  std::map<std::string, std::string> weight_map;
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    const std::string& file = in_->shards()[in_->tensors()[i].shard].file_name;
+    for (const std::string& entry : entry_names(plan_[i]))
+      weight_map[entry] = sten_names_ ? sten_name(file) : plain_name(file);
+  }
+  nlohmann::ordered_json j;
+  j["metadata"] = std::move(metadata);
+  j["weight_map"] = weight_map;
+  const std::string text = j.dump(2) + "\n";
+  OutputFile out(directory_->file(sten_names_ ? sten_name(index.index) : plain_name(index.index)),
+                 false);
+  out.write(std::as_bytes(std::span(text)));
+  out.commit();
+}
+
+}  // namespace sten

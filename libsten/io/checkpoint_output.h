@@ -1,0 +1,54 @@
+// Where a changed checkpoint goes: one file, or a directory with the sharding of the input.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "libsten/io/atomic_file.h"
+#include "libsten/io/checkpoint_writer.h"
+#include "libsten/io/output_directory.h"
+#include "libsten/io/write_queue.h"
+
+namespace sten {
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+class CheckpointOutput {
+ public:
+  // Checks that it can be written; `directory` if the input is one.
+  CheckpointOutput(const std::string& path, bool force, bool directory);
+  ~CheckpointOutput();
+
+  // `plan` has what each tensor of `in` will be; `annotate` makes a shard's new metadata of its
+  // old. Both stay valid until finish().
+  void begin(const Checkpoint& in, std::vector<TensorInfo> plan,
+             const std::function<Metadata(const Metadata&)>& annotate);
+  // The tensors in in.data_order(), by number, changed or as they are. Written by a thread of its
+  // own while the caller goes on; memory that waits to be written is bounded.
+  void add(std::size_t i, const Tensor& t);
+  void copy(std::size_t i);
+  // Waits for all of it, then a directory's other files and index are added.
+  void finish();
+  // On the disk and in place. Bytes of the checkpoint's files.
+  std::uint64_t commit();
+
+ private:
+  void write(std::size_t i, const Tensor* t);
+  void open_shard(std::size_t shard);
+  void close_shard();
+  void copy_others(const std::string& relative);
+  void write_index();
+
+  std::unique_ptr<OutputFile> file_;  // the one file, or the shard that is being written
+  std::unique_ptr<OutputDirectory> directory_;
+  const Checkpoint* in_ = nullptr;
+  std::vector<TensorInfo> plan_;
+  std::function<Metadata(const Metadata&)> annotate_;
+  bool sten_names_ = false;
+  std::optional<CheckpointWriter> writer_;
+  std::size_t shard_ = 0;
+  std::uint64_t file_bytes_ = 0, data_bytes_ = 0;
+  std::optional<WriteQueue> queue_;  // last: it stops before what it writes to goes
+};
+
+}  // namespace sten

@@ -1,0 +1,305 @@
+#include "libsten/io/npy.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/io/file_kind.h"
+#include "libsten/io/safetensors.h"
+#include "libsten/io/safetensors_header.h"
+
+namespace sten {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view magic = "\x93NUMPY"sv;
+constexpr std::size_t version_bytes = 2;
+
+struct Kind {
+  std::string_view code;  // NumPy's, after the byte order
+  DType dtype;
+};
+constexpr Kind kinds[] = {
+    {"f8", DType::F64}, {"f4", DType::F32}, {"f2", DType::F16}, {"b1", DType::BOOL},
+    {"u1", DType::U8},  {"i1", DType::I8},  {"u2", DType::U16}, {"i2", DType::I16},
+    {"u4", DType::U32}, {"i4", DType::I32}, {"u8", DType::U64}, {"i8", DType::I64},
+    {"c8", DType::C64},
+};
+
+// Why an element type is not one of `kinds`.
+std::string_view reason(std::string_view code) {
+  // ml_dtypes writes its float8_e5m2 as f1, which NumPy itself does not read.
+  if (code.starts_with('V') || code == "f1")
+    return "names no type: .npy loses that of ml_dtypes' bfloat16 and float8, safetensors keeps it";
+  if (code.starts_with('O')) return "holds Python objects, not numbers";
+  if (code.starts_with('S') || code.starts_with('U') || code.starts_with('a'))
+    return "holds strings, not numbers";
+  if (code.starts_with('M') || code.starts_with('m')) return "holds times, not numbers";
+  return "is not known";
+}
+
+// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } and nothing else of Python.
+class DictReader {
+ public:
+  // `start` is where `text` lies in the file.
+  DictReader(std::string_view text, std::size_t start, const std::string& file)
+      : text_(text), start_(start), file_(file) {}
+
+  NpyHeader read() {
+    NpyHeader header;
+    std::vector<std::string_view> seen;
+    const auto has = [&](std::string_view key) {
+      return std::find(seen.begin(), seen.end(), key) != seen.end();
+    };
+    expect('{');
+    for (bool comma = true; !take('}'); comma = take(',')) {
+      if (!comma) unexpected("',' or '}'");
+      const std::string_view key = string("a key in quotes");
+      if (has(key)) fail("{}: header: '{}' appears twice", file_, key);
+      seen.push_back(key);
+      expect(':');
+      if (key == "descr") {
+        header.dtype = dtype();
+      } else if (key == "fortran_order") {
+        header.fortran_order = boolean();
+      } else if (key == "shape") {
+        header.shape = tuple();
+      } else {
+        fail("{}: header: key {} is not known", file_, shown(key));
+      }
+    }
+    if (next(); at_ != text_.size()) unexpected("nothing after the dict");
+    for (const char* key : {"descr", "fortran_order", "shape"})
+      if (!has(key)) fail("{}: header: has no '{}'", file_, key);
+    return header;
+  }
+
+ private:
+  // The next character that is not white space, '\0' at the end.
+  char next() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\n\f", at_), text_.size());
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (next() != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) unexpected(fmt::format("'{}'", c));
+  }
+
+  [[noreturn]] void unexpected(std::string_view wanted) {
+    next();
+    fail("{}: header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
+         file_, wanted, start_ + at_,
+         at_ < text_.size() ? shown(text_.substr(at_, 10)) : "the end");
+  }
+
+  std::string_view string(std::string_view wanted) {
+    const char mark = next();
+    if (mark != '\'' && mark != '"') unexpected(wanted);
+    const std::size_t end = text_.find(mark, at_ + 1);
+    if (end == text_.npos) unexpected("a string that ends");
+    const std::string_view s = text_.substr(at_ + 1, end - at_ - 1);
+    // A string with an escape or over lines is nothing that we look for.
+    if (s.find_first_of("\\\n\r") != s.npos) unexpected("a plain string");
+    at_ = end + 1;
+    return s;
+  }
+
+  bool boolean() {
+    next();
+    for (const auto& [word, value] : {std::pair("True"sv, true), std::pair("False"sv, false)}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += word.size();
+      return value;
+    }
+    unexpected("True or False");
+  }
+
+  // () or (1,) or (1, 2) or (1, 2,)
+  Shape tuple() {
+    Shape shape;
+    expect('(');
+    bool comma = true;
+    for (; !take(')'); comma = take(',')) {
+      if (!comma) unexpected("',' or ')'");
+      if (shape.size() == max_rank) fail("{}: has more than {} dimensions", file_, max_rank);
+      shape.push_back(extent());
+    }
+    if (shape.size() == 1 && !comma) fail("{}: header: 'shape' is a number, not a tuple", file_);
+    return shape;
+  }
+
+  Index extent() {
+    if (next() == '-') unexpected("an extent that is not negative");
+    const std::string_view rest = text_.substr(at_);
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    if (digits == 0) unexpected("an integer");
+    if (digits > 1 && rest[0] == '0') unexpected("an integer without leading zeros");
+    Index value = 0;
+    if (!parse_integer(rest.substr(0, digits), value))
+      fail("{}: an extent of the shape is above 2^63 - 1", file_);
+    at_ += digits;
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote them
+    return value;
+  }
+
+  DType dtype() {
+    if (next() == '[') fail("{}: elements are structures, not numbers", file_);
+    const std::string_view descr = string("a dtype in quotes");
+    const char order = descr.empty() ? '\0' : descr[0];
+    const std::string_view code = descr.substr(std::min<std::size_t>(1, descr.size()));
+    const auto* kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                    [&](const Kind& k) { return k.code == code; });
+    if (kind == std::end(kinds)) fail("{}: dtype {} {}", file_, shown(descr), reason(code));
+    if (order == '<' || order == '=') return kind->dtype;
+    if ((order == '|' || order == '>') && width_of(kind->dtype) == 1) return kind->dtype;
+    if (order == '>')
+      fail("{}: dtype {} is big-endian; save it as little-endian, x.astype('<{}')", file_,
+           shown(descr), code);
+    fail("{}: dtype {} has no byte order", file_, shown(descr));
+  }
+
+  const std::string_view text_;
+  const std::size_t start_;
+  const std::string& file_;
+  std::size_t at_ = 0;
+};
+
+struct HeaderText {
+  std::string_view text;
+  std::size_t start;
+};
+
+HeaderText header_text(std::span<const std::byte> file, const std::string& name) {
+  if (file.empty()) fail("{}: is empty", name);
+  if (!is_npy(file)) {
+    const std::string_view kind = foreign_kind(file);
+    if (!kind.empty()) fail("{}: is {}, not a .npy file", name, kind);
+    fail("{}: is not a .npy file", name);
+  }
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(file[i]); };
+  const auto too_short = [&] {
+    fail("{}: has {} bytes, too few for a .npy file; is it truncated?", name, file.size());
+  };
+  std::size_t start = magic.size() + version_bytes;
+  if (file.size() < start) too_short();
+  const unsigned major = byte(start - 2), minor = byte(start - 1);
+  if (major < 1 || major > 3 || minor != 0)
+    fail("{}: version {}.{} of the format is not known", name, major, minor);
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  if (file.size() < start + length_bytes) too_short();
+  std::uint64_t length = 0;  // little-endian
+  for (std::size_t i = length_bytes; i-- > 0;) length = length << 8 | byte(start + i);
+  start += length_bytes;
+  if (length > max_npy_header_bytes)
+    fail("{}: header length is {} bytes, the limit is {}", name, length, max_npy_header_bytes);
+  if (length > file.size() - start)
+    fail("{}: header length is {} bytes, only {} follow; is the file truncated?", name, length,
+         file.size() - start);
+  return {{reinterpret_cast<const char*>(file.data()) + start, length}, start};
+}
+
+// out[r, c] = in[offset(c) + r]: the first index makes rows, which lie together in `in`, all others
+// make columns, which lie together in `out`.
+template <class U>
+void transpose(const U* in, const Shape& shape, U* out) {
+  const Index rows = shape[0], cols = size_of(shape) / rows;
+  Shape strides(shape.size(), 1);  // of `in`
+  for (std::size_t d = 1; d < shape.size(); ++d) strides[d] = strides[d - 1] * shape[d - 1];
+  const auto offset = [&](Index c) {
+    Index o = 0;
+    for (std::size_t d = shape.size(); d-- > 1; c /= shape[d]) o += c % shape[d] * strides[d];
+    return o;
+  };
+  constexpr Index tile = 64 / sizeof(U);  // columns whose elements in a row fill a cache line
+  parallel_for(ceil_div(cols, tile), 4, [&](Index begin, Index end) {
+    Index offsets[tile];
+    for (Index t = begin; t < end; ++t) {
+      const Index c0 = t * tile, width = std::min(tile, cols - c0);
+      for (Index c = 0; c < width; ++c) offsets[c] = offset(c0 + c);
+      for (Index r = 0; r < rows; ++r)
+        for (Index c = 0; c < width; ++c) out[r * cols + c0 + c] = in[offsets[c] + r];
+    }
+  });
+}
+
+}  // namespace
+
+bool is_npy(std::span<const std::byte> file) {
+  return std::string_view(reinterpret_cast<const char*>(file.data()), file.size())
+      .starts_with(magic);
+}
+
+NpyHeader parse_npy(std::span<const std::byte> file, const std::string& file_name) {
+  const std::string name = printable(file_name);
+  const auto [text, start] = header_text(file, name);
+  NpyHeader header = DictReader(text, start, name).read();
+  header.data_offset = start + text.size();
+  std::uint64_t bytes = 0;
+  try {
+    bytes = byte_size(header.dtype, header.shape);
+  } catch (const Error& error) {
+    fail("{}: {}", name, error.what());
+  }
+  const std::uint64_t data = file.size() - header.data_offset;
+  if (bytes > data)
+    fail("{}: shape {} of {} needs {} bytes, the file has {} for them; is it truncated?", name,
+         to_string(header.shape), name_of(header.dtype), bytes, data);
+  if (bytes < data)
+    fail("{}: {} bytes follow the {} that shape {} of {} needs", name, data - bytes, bytes,
+         to_string(header.shape), name_of(header.dtype));
+  return header;
+}
+
+std::string npy_header(DType dtype, const Shape& shape) {
+  const auto* kind = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const Kind& k) { return k.dtype == dtype; });
+  if (kind == std::end(kinds))
+    fail_usage("{} cannot be written as .npy, which has no such type; safetensors has",
+               name_of(dtype));
+  if (shape.size() > max_rank)
+    fail("shape {} has more than {} dimensions", to_string(shape), max_rank);
+  checked_size(shape);
+
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 width_of(dtype) == 1 ? '|' : '<', kind->code,
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  // Room for the first extent to grow in place.
+  constexpr std::size_t widest = 21, alignment = 64;
+  if (!shape.empty()) text.append(widest - std::to_string(shape[0]).size(), ' ');
+  // Version 1.0 has two bytes for the length, enough for any shape of max_rank.
+  const std::size_t start = magic.size() + version_bytes + 2;
+  text.append(alignment - (start + text.size() + 1) % alignment, ' ');  // never none
+  text += '\n';
+  std::string header(magic);
+  for (const std::size_t byte :
+       {std::size_t{1}, std::size_t{0}, text.size() & 0xff, text.size() >> 8})
+    header += static_cast<char>(byte);
+  return header + text;
+}
+
+Values to_row_major(const Values& fortran, const Shape& shape) {
+  assert(fortran.size() == size_of(shape));
+  Shape extents = shape;
+  std::erase(extents, 1);  // which change no order, but would be narrow tiles
+  if (fortran.size() == 0 || extents.size() < 2) return fortran;
+  Values out = Values::uninitialized(fortran.dtype(), fortran.size());
+  with_width(fortran.width(), [&]<class U>(U) {
+    transpose(fortran.as<U>().data(), extents, out.mutate<U>().data());
+  });
+  return out;
+}
+
+}  // namespace sten

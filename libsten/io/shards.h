@@ -1,0 +1,39 @@
+// Which files of a directory are the checkpoint, as HuggingFace lays it out.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sten {
+
+struct ShardIndex {
+  std::string directory;
+  std::string index;               // its name in the directory; empty: one file, no index
+  std::vector<std::string> files;  // names in the directory, in natural order
+  std::vector<std::pair<std::string, std::string>> weight_map;  // entry -> file; empty: no index
+  std::optional<std::uint64_t> total_size;                      // what the index claims
+  std::string metadata;  // the index's "metadata" object as JSON text; "{}" without one
+};
+
+// `path` is a directory or an index file in one. A directory holds model.safetensors, or an index
+// NAME.safetensors.index.json (".sten" may stand before the ending) with the shards it names.
+// Error names file and item: names that leave the directory, by path or by link, missing files,
+// names that differ by case alone, and whatever is no index.
+ShardIndex find_shards(const std::string& path);
+
+// Whether `path` is a directory or the name of an index, and so what find_shards() is for.
+bool is_sharded(const std::string& path);
+
+// Error unless `name`, links followed, lies in the directory, or is a link into the "blobs" folder
+// of a HuggingFace cache that the directory belongs to.
+void check_inside(const std::string& directory, const std::string& name);
+
+// The name under which a file with compressed tensors appears, since other tools would load it
+// under its usual one and initialise what they miss anew: model-00001-of-00002.safetensors is
+// model.sten-00001-of-00002.safetensors; and back.
+std::string sten_name(const std::string& file);
+std::string plain_name(const std::string& file);
+
+}  // namespace sten
