@@ -1,5 +1,6 @@
 #include "apps/main.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,11 +21,6 @@
 
 namespace sten::app {
 namespace {
-
-void print_line(const char* program, const std::string& text) {
-  std::string line = fmt::format("{}: {}\n", program, text);
-  std::fputs(line.c_str(), stderr);
-}
 
 // All of it, or Error: a full disk behind standard output must not look like success.
 void print_result(const std::string& text) {
@@ -118,6 +114,18 @@ void print_cost(const Program& program, std::chrono::steady_clock::time_point st
 
 }  // namespace
 
+void print_line(const char* program, const std::string& text) {
+  std::string line = fmt::format("{}: {}\n", program, text);
+  std::fputs(line.c_str(), stderr);
+}
+
+// What is printed must not go into a file that got the number of a descriptor the caller closed.
+// The wrong way round, so that using one of them still fails.
+void occupy_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 bool Common::show_progress() const {
   if (quiet) return false;
   return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
@@ -136,15 +144,16 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
       ->allow_extra_args(false);
 }
 
-void add_input_output(CLI::App& app, std::string& input, OutputOptions& output) {
-  app.add_option("IN", input, "A safetensors file, or - for standard input")->required();
-  app.add_option("-o,--output", output.path, "The file to write, or - for standard output")
+void add_output(CLI::App& app, OutputOptions& output) {
+  app.add_option("-o,--output", output.path,
+                 "The file or directory to write, or - for standard output")
       ->type_name("OUT");
   app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
 }
 
 int run(const Program& program, int argc, char** argv, const Define& define) {
   const auto start = std::chrono::steady_clock::now();
+  occupy_standard_descriptors();
   install_fault_handler(program.name);
   install_interrupt_handlers();
   Common common;
@@ -179,12 +188,12 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
       fail_usage("--json and -o - both want standard output; use --report FILE.json");
     const Outcome outcome = action();
     print_outcome(program, common, outcome, stdout_taken);
-    if (!outcome.failed_check.empty()) fail_check("{}", outcome.failed_check);
+    if (outcome.failure) throw *outcome.failure;
     if (report) write_report(outcome.report, common.report, *report);
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {
-    print_line(program.name, e.what());
+    if (*e.what()) print_line(program.name, e.what());  // else it was said already
     return static_cast<int>(e.fault());
   } catch (const std::bad_alloc&) {
     print_line(program.name, "out of memory");

@@ -32,7 +32,9 @@ int run(const Program& program, int argc, char** argv, const Define& define);
 
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
-// IN and -o.
-void add_input_output(CLI::App& app, std::string& input, OutputOptions& output);
+// -o and --dry-run.
+void add_output(CLI::App& app, OutputOptions& output);
+// "PROGRAM: text" on standard error, in one write.
+void print_line(const char* program, const std::string& text);
 
 }  // namespace sten::app

@@ -10,7 +10,11 @@ int main(int argc, char** argv) {
       "sten-convert pruned.safetensors -o small.safetensors --to bitmask"};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::ConvertOptions>();
-    sten::app::add_input_output(app, o->input, o->output);
+    app.add_option("IN", o->input,
+                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "input")
+        ->required();
+    sten::app::add_output(app, o->output);
     app.add_option("--to", o->to,
                    "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
                    "csr, nm:n=2,m=4[,axis=1] and nmg:n=1,m=10,g=4[,axis=0], which keep n of m and "

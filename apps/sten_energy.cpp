@@ -9,7 +9,10 @@ int main(int argc, char** argv) {
       "sten-energy pruned.safetensors --against model.safetensors --min-energy 0.4"};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::EnergyOptions>();
-    app.add_option("IN", o->input, "A safetensors file, or - for standard input")->required();
+    app.add_option("IN", o->input,
+                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "input")
+        ->required();
     app.add_option("--against", o->against,
                    "The original: energy is the sum of its magnitudes at the kept positions, over "
                    "the sum of all of them")

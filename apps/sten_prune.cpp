@@ -1,5 +1,5 @@
-// sten-prune: flags -> PruneOptions -> prune().
-#include "libsten/run/prune.h"
+// sten-prune: flags -> PruneOptions -> prune(), or prune_batch().
+#include "libsten/run/batch.h"
 
 #include "apps/main.h"
 #include "libsten/base/error.h"
@@ -9,8 +9,19 @@ int main(int argc, char** argv) {
       "sten-prune", "Prunes the weights of a checkpoint by magnitude, one shot, tensor by tensor.",
       "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask"};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
-    auto o = std::make_shared<sten::PruneOptions>();
-    sten::app::add_input_output(app, o->input, o->output);
+    auto batch = std::make_shared<sten::BatchOptions>();
+    sten::PruneOptions* o = &batch->prune;
+    app.add_option("IN", batch->inputs,
+                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "input; several with --out-dir")
+        ->required();
+    sten::app::add_output(app, o->output);
+    app.add_option("--out-dir", batch->out_dir,
+                   "Write each input's result there, under the input's name")
+        ->type_name("DIR");
+    app.add_flag("--keep-going", batch->keep_going, "Go on with the next input after one failed");
+    app.add_flag("--skip-existing", batch->skip_existing,
+                 "Leave inputs alone whose output is there already");
     app.add_option("--sparsity", o->sparsity, "Fraction of each tensor's weights to remove, 0 to 1")
         ->type_name("X");
     app.add_option("--method", o->method,
@@ -19,28 +30,66 @@ int main(int argc, char** argv) {
         ->type_name("METHOD");
     app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X");
+    app.add_option("--scope", o->scope,
+                   "local: the fraction of each tensor (default); global: of all of them together, "
+                   "with one threshold")
+        ->type_name("SCOPE");
     app.add_option(
            "--structure", o->structure,
            "Which patterns are allowed: unstructured (default), nm:n=2,m=4[,axis=1] (n kept "
            "of every m along a row), nmg:n=1,m=10,g=4[,axis=0] (n kept of m, patterns in "
            "groups of g). With nm and nmg --sparsity is 1 - n/m and can be left out")
         ->type_name("SPEC");
-    app.add_option("--to", o->to,
-                   "Layout of the pruned tensors: dense (default), masked, bitmask, csr, nm:n=,m=, "
-                   "nmg:n=,m=,g=; nm and nmg alone take the numbers of --structure")
+    app.add_option(
+           "--to", o->to,
+           "Layout of the pruned tensors: dense (default), masked, bitmask, csr, nm:n=,m=, "
+           "nmg:n=,m=,g=; nm and nmg alone take the numbers of --structure; auto: nm and nmg as "
+           "such, all else as bitmask")
         ->type_name("LAYOUT");
+    app.add_option(
+           "--rule", o->rules,
+           "Another way for some tensors: PATTERN=SPEC, where SPEC is magnitude:sparsity=X, "
+           "random:fraction=X, threshold:at=X, nm:..., nmg:... or keep; repeatable, the "
+           "first match wins")
+        ->type_name("RULE")
+        ->allow_extra_args(false);
+    app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
+        ->type_name("FILE");
+    app.add_option(
+           "--mask", o->mask,
+           "Apply the masks of a safetensors file: a BOOL tensor under each name, true stays")
+        ->type_name("FILE");
+    app.add_option("--mask-out", o->mask_out, "Also write the masks that were used")
+        ->type_name("FILE");
+    app.add_option("--nan", o->nan,
+                   "NaN and infinity in what is pruned: error (default), keep (they rank above all "
+                   "numbers), zero (they become 0)")
+        ->type_name("POLICY");
     sten::app::add_patterns(app, o->patterns);
     app.add_option("--min-energy", o->min_energy,
                    "Fail with exit code 3, and write nothing, if less of the total magnitude is "
                    "kept, 0 to 1")
         ->type_name("X");
-    return [o, &common] {
-      if (o->output.path.empty() && !o->output.dry_run)
+    return [batch, &common] {
+      sten::PruneOptions& o = batch->prune;
+      o.output.force = common.force;
+      o.seed = common.seed;
+      o.show_progress = common.show_progress();
+      if (!batch->out_dir.empty()) {
+        if (!o.output.path.empty()) sten::fail_usage("-o and --out-dir exclude each other");
+        batch->on_error = [](const sten::Error& e) {
+          sten::app::print_line("sten-prune", e.what());
+        };
+        return sten::prune_batch(*batch);
+      }
+      if (batch->inputs.size() > 1)
+        sten::fail_usage("{} inputs need --out-dir", batch->inputs.size());
+      if (batch->keep_going || batch->skip_existing)
+        sten::fail_usage("--keep-going and --skip-existing belong to --out-dir");
+      if (o.output.path.empty() && !o.output.dry_run)
         sten::fail_usage("-o is missing: the file to write, or --dry-run");
-      o->output.force = common.force;
-      o->seed = common.seed;
-      o->show_progress = common.show_progress();
-      return sten::prune(*o);
+      o.input = batch->inputs.front();
+      return sten::prune(o);
     };
   });
 }

@@ -1,5 +1,6 @@
 #include "libsten/layout/bitmask.h"
 
+#include "kernels/elementwise.h"
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/masked.h"
@@ -27,9 +28,10 @@ Bitmask Bitmask::pack(const Dense& x, const Mask& keep, const Spec&) {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = b.values.mutate<U>();
+    const auto& kernel = kernels::elementwise().of<U>();
     for_each_run(keep.bits, x.size(), [&](Index begin, Index end, Index at) {
-      for (Index i = begin; i < end; ++i)
-        if (bit_at(keep.bits.data(), i)) to[at++] = from[i];
+      kernel.compress(from.data() + begin, keep.bits.data() + begin / 8, end - begin,
+                      to.data() + at);
     });
   });
   return b;
@@ -41,8 +43,9 @@ Dense Bitmask::to_dense() const {
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();
+    const auto& kernel = kernels::elementwise().of<U>();
     for_each_run(mask, n, [&](Index begin, Index end, Index at) {
-      for (Index i = begin; i < end; ++i) to[i] = bit_at(mask.data(), i) ? from[at++] : U{0};
+      kernel.expand(from.data() + at, mask.data() + begin / 8, end - begin, to.data() + begin);
     });
   });
   return x;

@@ -28,10 +28,8 @@ bool ChunkPlacer::place(const std::vector<std::uint16_t>& positions,
     members_[p * g_ + fill_[p]++] = static_cast<std::int32_t>(s);
     pattern_of_[s] = static_cast<std::int32_t>(p);
   }
-  // Those with the least choice first: fewer of them have to move again.
-  for (Index k = n_ - 1; k > 0; --k)
-    for (Index s = 0; s < strips; ++s)
-      if (kept_[s] == k && !augment(s)) return false;
+  for (Index s = 0; s < strips; ++s)
+    if (kept_[s] > 0 && kept_[s] < n_ && !augment(s)) return false;
   Index p = 0;
   for (Index s = 0; s < strips; ++s) {
     if (kept_[s]) continue;

@@ -108,7 +108,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   Rewrite rewrite(o.input, o.output, "sten-convert", values);
   const Checkpoint& in = rewrite.input();
   Selection selection = select_tensors(in, o.patterns, Purpose::convert);
-  Outcome outcome{blank_report(), ""};
+  Outcome outcome{blank_report(), std::nullopt};
   Report& r = outcome.report;
   // To dense, a dense tensor is there already.
   for (std::size_t i = 0; request.to.is("dense") && i < selection.chosen.size(); ++i)

@@ -127,7 +127,7 @@ Outcome measure_energy(const EnergyOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
-  Outcome outcome{blank_report(), ""};
+  Outcome outcome{blank_report(), std::nullopt};
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Sums total;
@@ -170,8 +170,8 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
   if (o.min_energy && energy(total.original) < *o.min_energy)
-    outcome.failed_check = fmt::format("energy {:.6f} is below --min-energy {}",
-                                       energy(total.original), *o.min_energy);
+    outcome.failure = Error(Fault::check, fmt::format("energy {:.6f} is below --min-energy {}",
+                                                      energy(total.original), *o.min_energy));
   return outcome;
 }
 

@@ -1,7 +1,11 @@
 #include "libsten/run/measure.h"
 
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <vector>
 
+#include "kernels/elementwise.h"
 #include "libsten/base/floats.h"
 #include "libsten/base/parallel.h"
 
@@ -17,22 +21,35 @@ std::vector<T> by_piece(Index n, F&& piece) {
   return results;
 }
 
+template <class E>
+const auto& float_kernels() {
+  const kernels::ElementwiseTable& t = kernels::elementwise();
+  if constexpr (std::is_same_v<E, F64Element>)
+    return t.f64;
+  else if constexpr (std::is_same_v<E, F32Element>)
+    return t.f32;
+  else if constexpr (std::is_same_v<E, F16Element>)
+    return t.f16;
+  else if constexpr (std::is_same_v<E, BF16Element>)
+    return t.bf16;
+  else if constexpr (std::is_same_v<E, F8E4M3Element>)
+    return t.f8_e4m3;
+  else
+    return t.f8_e5m2;
+}
+
 }  // namespace
 
 Magnitudes magnitudes(const Dense& x, const Mask& keep) {
   Magnitudes sum;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    const auto pieces = by_piece<Magnitudes>(x.size(), [&](Index begin, Index end) {
-      Magnitudes m;
-      for (Index i = begin; i < end; ++i) {
-        const double size = std::abs(static_cast<double>(E::decode(v[i])));
-        m.all += size;
-        if (bit_at(keep.bits.data(), i)) m.kept += size;
-      }
-      return m;
-    });
-    for (const Magnitudes& m : pieces) {
+    const auto& kernel = float_kernels<E>();
+    for (const kernels::MagnitudeSums& m :
+         by_piece<kernels::MagnitudeSums>(x.size(), [&](Index begin, Index end) {
+           return kernel.sum_magnitudes(v.data() + begin, keep.bits.data() + begin / 8,
+                                        end - begin);
+         })) {
       sum.all += m.all;
       sum.kept += m.kept;
     }
@@ -44,25 +61,35 @@ double energy(const Magnitudes& m) { return m.all > 0 ? m.kept / m.all : 1; }
 
 Index zeros(const Dense& x) {
   Index n = 0;
-  const auto count = [&](auto is_zero) {
-    for (const Index c : by_piece<Index>(x.size(), [&](Index begin, Index end) {
-           Index k = 0;
-           for (Index i = begin; i < end; ++i) k += is_zero(i);
-           return k;
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto v = x.values.as<U>();
+    const auto& kernel = kernels::elementwise().of<U>();
+    const bool signed_zeros = is_prunable(x.dtype());
+    for (const Index c : by_piece<Index>(x.size(), [&](Index begin, Index end) -> Index {
+           return signed_zeros ? kernel.count_key(v.data() + begin, end - begin, 0)
+                               : end - begin - kernel.count_nonzero(v.data() + begin, end - begin);
          }))
       n += c;
-  };
-  if (is_prunable(x.dtype()))
-    with_float(x.dtype(), [&]<class E>(E) {
-      const auto v = x.values.as<typename E::Bits>();
-      count([&](Index i) { return magnitude_bits<E>(v[i]) == 0; });
-    });
-  else
-    with_width(x.values.width(), [&]<class U>(U) {
-      const auto v = x.values.as<U>();
-      count([&](Index i) { return v[i] == 0; });
-    });
+  });
   return n;
+}
+
+Index kept_zeros(const Dense& x, const Mask& keep) {
+  if (zeros(x) == 0) return 0;  // trained weights hardly have any
+  return zeros(Dense::pack(x, keep)) - (x.size() - keep.count());
+}
+
+Mask finite_mask(const Dense& x) {
+  Mask finite = Mask::none(x.extents);
+  std::uint8_t* bits = finite.bits.mutate();
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (std::isfinite(E::decode(v[i]))) set_bit(bits, i);
+    });
+  });
+  return finite;
 }
 
 std::optional<Index> first_not_finite(const Dense& x) {
@@ -70,10 +97,10 @@ std::optional<Index> first_not_finite(const Dense& x) {
   Index first = x.size();
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
+    const auto& kernel = float_kernels<E>();
     for (const Index i : by_piece<Index>(x.size(), [&](Index begin, Index end) {
-           for (Index k = begin; k < end; ++k)
-             if (!std::isfinite(E::decode(v[k]))) return k;
-           return x.size();
+           const Index at = kernel.first_not_finite(v.data() + begin, end - begin);
+           return at < end - begin ? begin + at : x.size();
          }))
       first = std::min(first, i);
   });

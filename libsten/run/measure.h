@@ -19,6 +19,12 @@ double energy(const Magnitudes& m);
 // Elements that are 0, -0.0 among them.
 Index zeros(const Dense& x);
 
+// Elements that are kept and 0.
+Index kept_zeros(const Dense& x, const Mask& keep);
+
+// Elements that are neither NaN nor infinite. x has a prunable dtype.
+Mask finite_mask(const Dense& x);
+
 // The first NaN or infinity; none for dtypes that have none.
 std::optional<Index> first_not_finite(const Dense& x);
 

@@ -1,116 +1,21 @@
 #include "libsten/run/prune.h"
 
-#include <cmath>
-
+#include "libsten/base/log.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/run/global_magnitude.h"
+#include "libsten/run/mask_file.h"
 #include "libsten/run/measure.h"
-#include "libsten/sparsify/streaming.h"
+#include "libsten/run/prune_plan.h"
+#include "libsten/run/tied.h"
 
 namespace sten {
 namespace {
 
-// What the options come to.
-struct Request {
-  Spec sparsifier;  // without the seed, which each tensor gets its own of
-  Spec to;
-  Options values;  // for the provenance
-};
-
-std::string number_text(double v) { return fmt::format("{}", v); }
-
-void check_structure_sparsity(const PruneOptions& o, const Spec& structure) {
-  if (!o.sparsity) return;
-  const double n = static_cast<double>(structure.integer("n"));
-  const double implied = 1 - n / static_cast<double>(structure.integer("m"));
-  if (std::abs(*o.sparsity - implied) > 1e-9)
-    fail_usage("--sparsity {} contradicts --structure {}, whose sparsity is {}; leave one out",
-               *o.sparsity, structure.str(), implied);
-}
-
-Spec unstructured_sparsifier(const PruneOptions& o) {
-  const auto need_sparsity = [&] {
-    if (!o.sparsity)
-      fail_usage("--sparsity is missing: the fraction of weights to remove, such as 0.9");
-    return number_text(*o.sparsity);
-  };
-  if (o.method == "threshold") {
-    if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
-    if (!o.at) fail_usage("--method threshold needs --at, the smallest magnitude that stays");
-    return Spec("threshold").set("at", number_text(*o.at));
-  }
-  if (o.method == "random") return Spec("random").set("fraction", need_sparsity());
-  return Spec("magnitude").set("sparsity", need_sparsity());
-}
-
-Request resolve(const PruneOptions& o) {
-  const std::vector<std::string> methods = {"magnitude", "random", "threshold"};
-  if (std::find(methods.begin(), methods.end(), o.method) == methods.end())
-    fail_usage("there is no method {}{}", quote(o.method), suggestion(o.method, methods));
-  if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
-  if (o.sparsity && !(*o.sparsity >= 0 && *o.sparsity <= 1))
-    fail_usage("--sparsity {} is not within [0, 1]", *o.sparsity);
-  if (o.min_energy && !(*o.min_energy >= 0 && *o.min_energy <= 1))
-    fail_usage("--min-energy {} is not within [0, 1]", *o.min_energy);
-
-  Request r;
-  Spec to = Spec::parse(o.to), structure = Spec::parse(o.structure);
-  const auto grouped = [](const Spec& s) { return s.is("nm") || s.is("nmg"); };
-  // "--to nmg:..." alone asks for that structure, and "--to nmg" for the layout of the structure.
-  if (structure.is("unstructured") && grouped(to) && !to.args().empty()) structure = to;
-  if (grouped(structure) && to.str() == structure.name()) {
-    to = Spec(to.name());
-    for (const auto& [key, value] : structure.args())
-      if (key != "fit") to.set(key, value);
-  }
-  if (structure.is("unstructured")) {
-    structure.check_keys({});
-    r.sparsifier = unstructured_sparsifier(o);
-  } else if (grouped(structure)) {
-    if (o.method != "magnitude")
-      fail_usage("--method {} exists for unstructured pruning alone", o.method);
-    r.sparsifier = structure.is("nm") ? Spec("per-block") : Spec("nmg");
-    Spec layout(structure.name());  // its errors name what was given
-    for (const auto& [key, value] : structure.args())
-      if (key != "fit") layout.set(key, value);
-    registry().check_layout(layout);
-    for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})  // canonical order
-      if (structure.has(key)) r.sparsifier.set(key, std::string(structure.word(key, "")));
-    registry().sparsifier(r.sparsifier);
-    check_structure_sparsity(o, structure);
-  } else {
-    fail_usage("there is no structure {}{}", quote(structure.name()),
-               suggestion(structure.name(), {"unstructured", "nm", "nmg"}));
-  }
-  registry().sparsifier(r.sparsifier);
-  r.to = registry().canonical(to);
-  r.values = {{"sparsifier", r.sparsifier.str()}, {"to", r.to.str()}};
-  if (r.sparsifier.is("random")) r.values.emplace_back("seed", std::to_string(o.seed));
-  for (const std::string& p : o.patterns.include) r.values.emplace_back("include", p);
-  for (const std::string& p : o.patterns.exclude) r.values.emplace_back("exclude", p);
-  return r;
-}
-
-Report blank_report() {
-  Report r;
-  r.program = "sten-prune";
-  r.columns = {{"name", "tensor", Unit::text},
-               {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},
-               {"elements", "elements", Unit::count},
-               {"kept", "kept", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction},
-               {"energy", "energy", Unit::ratio},
-               {"bytes_before", "before", Unit::bytes},
-               {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},
-               {"fit", "fit", Unit::text}};
-  return r;
-}
-
 struct Totals {
   Index elements = 0, kept = 0, zeros = 0, bytes_before = 0, bytes_after = 0, grown = 0;
-  Index bitmask = 0;  // bytes as bitmask
+  Index same_size = 0;  // stored dense or masked
+  Index bitmask = 0;    // bytes as bitmask
   Magnitudes magnitudes;
 };
 
@@ -118,105 +23,237 @@ double share(Index part, Index whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-void add_notes(Report& r, const Request& request, const Selection& s, const Checkpoint& in,
-               const Totals& t) {
-  r.notes.push_back(fmt::format("pruned {} of {} tensors", s.count, in.tensors().size()) +
-                    (s.skipped ? fmt::format("; {} matched by --include cannot be pruned and were "
-                                             "left as they are",
-                                             s.skipped)
-                               : ""));
-  if (request.to.is("dense") || request.to.is("masked")) {
-    if (t.bitmask < t.bytes_before)
-      r.notes.push_back(fmt::format(
-          "output is {}, {}; --to bitmask gives {} for these tensors", request.to.str(),
-          request.to.is("dense") ? "same size" : "not smaller", human_bytes(t.bitmask)));
-  } else if (t.grown) {
-    r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", t.grown,
-                                  s.count, request.to.str()));
+// x with NaN and infinities set to 0.
+Dense finite_part(const Dense& x) { return Dense::pack(x, finite_mask(x)); }
+
+// One run over one checkpoint.
+class Pruning {
+ public:
+  Pruning(const PruneOptions& o, const PruneRequest& request)
+      : o_(o), request_(request), rewrite_(o.input, o.output, "sten-prune", request.values()) {
+    if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
+    plan_ = request.plan(in(), masks_ ? &*masks_ : nullptr);
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
+      if (plan_.tensors[i]) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return natural_less(in().tensors()[a].name, in().tensors()[b].name);
+    });
+    rows_.resize(plan_.tensors.size());
   }
-}
+
+  Outcome run() {
+    find_tied();
+    find_global();
+    if (!o_.mask_out.empty() && !o_.output.dry_run) {
+      std::vector<TensorInfo> infos;
+      for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
+        if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
+      mask_out_.emplace(o_.mask_out, o_.output.force, std::move(infos));
+    }
+    std::vector<std::optional<Spec>> layouts(plan_.tensors.size());
+    for (const std::size_t i : order_) layouts[i] = plan_.tensors[i]->to;
+    rewrite_.run(layouts, o_.show_progress, [&](std::size_t i) { return change(i); });
+    if (mask_out_) mask_out_->finish();
+    return finish();
+  }
+
+ private:
+  const Checkpoint& in() const { return rewrite_.input(); }
+
+  void find_tied() {
+    first_ = first_equals(in(), order_);
+    for (const std::size_t i : order_)
+      if (first_[i] != i)
+        notes_.push_back(fmt::format("{} and {} are probably tied: their values are the same",
+                                     quote(in().tensors()[first_[i]].name),
+                                     quote(in().tensors()[i].name)));
+  }
+
+  // The values to rank, by the policy on NaN and infinity. They rank above all numbers, as their
+  // bits do, unless they are to be 0.
+  Dense load(std::size_t i) const {
+    const CheckpointTensor& t = in().tensors()[i];
+    Dense x = in().load(t).to_dense();
+    if (const auto bad = first_not_finite(x)) {
+      if (request_.nan() == Nan::error)
+        fail("{}: {}: element {} is not a finite number, and cannot be ranked; see --nan",
+             in().name(), quote(t.name), *bad);
+      if (request_.nan() == Nan::zero) return finite_part(x);
+    }
+    return x;
+  }
+
+  // Tied tensors count once, as the first of them.
+  void find_global() {
+    for (const std::size_t i : order_)
+      if (plan_.tensors[i]->global && first_[i] == i) union_.push_back(i);
+    if (union_.empty()) return;
+    global_.emplace(
+        union_.size(),
+        [&](std::size_t k, const std::function<void(const Dense&)>& f) {
+          f(load(union_[k]));
+          in().drop(in().tensors()[union_[k]]);
+        },
+        *o_.sparsity);
+    place_.resize(plan_.tensors.size());
+    for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
+  }
+
+  Mask choose(std::size_t i, const Dense& x) const {
+    const CheckpointTensor& t = in().tensors()[i];
+    if (masks_) return read_mask(*masks_, t);
+    const Treatment& how = *plan_.tensors[i];
+    if (how.global) return global_->select(place_[first_[i]], x);
+    Spec spec = how.sparsifier;
+    // 63 bits: a spec's integers are signed.
+    if (spec.is("random")) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
+    Mask keep = registry().sparsifier(spec).select(x);
+    // Random does not look at values, which would rank NaN above all numbers.
+    if (request_.nan() == Nan::keep && spec.is("random")) {
+      const Mask finite = finite_mask(x);
+      for (Index i = 0; i < x.size(); ++i)
+        if (!finite[i]) keep.set(i, true);
+    }
+    return keep;
+  }
+
+  Tensor change(std::size_t i) {
+    const CheckpointTensor& t = in().tensors()[i];
+    const Dense x = load(i);
+    try {
+      const Mask keep = choose(i, x);
+      const Tensor after = registry().pack(x, keep, plan_.tensors[i]->to);
+      if (mask_out_) mask_out_->add(t.name, keep);
+      add_row(i, x, keep, after);
+      return after;
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
+    }
+  }
+
+  void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after) {
+    const CheckpointTensor& t = in().tensors()[i];
+    const Treatment& how = *plan_.tensors[i];
+    // Infinities would hide everything else.
+    const bool finite = request_.nan() != Nan::keep || !first_not_finite(x);
+    const Magnitudes m = magnitudes(finite ? x : finite_part(x), keep);
+    const Index kept = keep.count(), n = x.size();
+    const Index zero = n - kept + kept_zeros(x, keep);
+    const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
+    auto& row = rows_[i];
+    const Report& r = report_;
+    r.at(row, "name") = t.name;
+    r.at(row, "shape") = t.shape;
+    r.at(row, "dtype") = std::string(name_of(t.dtype));
+    if (!o_.rules.empty() || !o_.rules_file.empty()) r.at(row, "rule") = how.sparsifier.str();
+    r.at(row, "elements") = n;
+    r.at(row, "kept") = kept;
+    r.at(row, "sparsity") = share(zero, n);
+    r.at(row, "energy") = energy(m);
+    r.at(row, "bytes_before") = before;
+    r.at(row, "bytes_after") = bytes;
+    if (how.to.is("nm") || how.to.is("nmg")) r.at(row, "padding") = after.padding();
+    if (how.sparsifier.is("nmg"))
+      r.at(row, "fit") = std::string(how.sparsifier.word("fit", "greedy"));
+    total_.elements += n;
+    total_.kept += kept;
+    total_.zeros += zero;
+    total_.bytes_before += before;
+    total_.bytes_after += bytes;
+    const bool dense = how.to.is("dense") || how.to.is("masked");
+    total_.same_size += dense;
+    total_.grown += !dense && bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
+    total_.bitmask += ceil_div(n, 8) + kept * x.values.width();
+    total_.magnitudes.all += m.all;
+    total_.magnitudes.kept += m.kept;
+  }
+
+  Outcome finish() {
+    Outcome outcome{std::move(report_), std::nullopt};
+    Report& r = outcome.report;
+    for (const std::size_t i : order_) r.rows.push_back(std::move(rows_[i]));
+    const double kept_energy = energy(total_.magnitudes);
+    r.at(r.total, "name") = "total";
+    r.at(r.total, "elements") = total_.elements;
+    r.at(r.total, "kept") = total_.kept;
+    r.at(r.total, "sparsity") = share(total_.zeros, total_.elements);
+    r.at(r.total, "energy") = kept_energy;
+    r.at(r.total, "bytes_before") = total_.bytes_before;
+    r.at(r.total, "bytes_after") = total_.bytes_after;
+    add_notes(r);
+    r.facts = {{"input", in().name()},
+               {"sparsifier", request_.text()},
+               {"to", o_.to},
+               {"scope", o_.scope},
+               {"selected", plan_.chosen},
+               {"skipped", plan_.skipped},
+               {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
+    if (o_.min_energy && kept_energy < *o_.min_energy) {
+      outcome.failure = Error(
+          Fault::check, fmt::format("energy {:.6f} is below --min-energy {}; nothing was written",
+                                    kept_energy, *o_.min_energy));
+      return outcome;
+    }
+    if (mask_out_) mask_out_->commit();
+    const auto size = static_cast<Index>(rewrite_.commit());
+    if (!o_.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
+    return outcome;
+  }
+
+  void add_notes(Report& r) const {
+    std::string first = fmt::format("pruned {} of {} tensors", plan_.chosen, in().tensors().size());
+    if (plan_.skipped)
+      first += fmt::format(
+          "; {} matched by {} cannot be pruned and were left as they are", plan_.skipped,
+          o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
+    r.notes.push_back(first);
+    if (global_)
+      r.notes.push_back(fmt::format("one threshold: {} of the {} weights of {} tensors removed",
+                                    global_->dropped(), global_->elements(), union_.size()));
+    r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
+    if (total_.same_size == plan_.chosen && total_.bitmask < total_.bytes_before)
+      r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
+                                    o_.to == "masked" ? "masked, not smaller" : "dense, same size",
+                                    human_bytes(total_.bitmask)));
+    if (total_.grown)
+      r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense",
+                                    total_.grown, plan_.chosen, o_.to));
+  }
+
+  const PruneOptions& o_;
+  const PruneRequest& request_;
+  Rewrite rewrite_;
+  std::optional<Checkpoint> masks_;
+  PruneRequest::Plan plan_;
+  std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
+  std::vector<std::size_t> first_;  // of equal tensors, by number
+  std::vector<std::size_t> union_;  // those that share one threshold
+  std::vector<std::size_t> place_;  // of a tensor in union_
+  std::optional<GlobalMagnitude> global_;
+  std::optional<MaskWriter> mask_out_;
+  Report report_ = prune_report();
+  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::string> notes_;
+  Totals total_;
+};
 
 }  // namespace
 
+Report prune_report() {
+  Report r;
+  r.program = "sten-prune";
+  r.columns = {{"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
+               {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
+               {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
+               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text}};
+  return r;
+}
+
 Outcome prune(const PruneOptions& o) {
-  const Request request = resolve(o);
-  Rewrite rewrite(o.input, o.output, "sten-prune", request.values);
-  const Checkpoint& in = rewrite.input();
-  const Selection selection = select_tensors(in, o.patterns, Purpose::prune);
-  if (selection.count == 0)
-    fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
-               in.name(), in.tensors().size());
-
-  Outcome outcome{blank_report(), ""};
-  Report& r = outcome.report;
-  std::vector<std::vector<Cell>> rows(in.tensors().size());
-  Totals total;
-  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
-    const CheckpointTensor& t = in.tensors()[i];
-    const Tensor before = in.load(t);
-    const Dense x = before.to_dense();
-    if (const auto bad = first_not_finite(x))
-      fail("{}: {}: element {} is not a finite number, and cannot be ranked", in.name(),
-           quote(t.name), *bad);
-    Spec spec = request.sparsifier;
-    // 63 bits: a spec's integers are signed.
-    if (spec.is("random")) spec.set("seed", static_cast<Index>(seed_for(o.seed, t.name) >> 1));
-    try {
-      const Mask keep = registry().sparsifier(spec).select(x);
-      const Tensor after = registry().pack(x, keep, request.to);
-      const Magnitudes m = magnitudes(x, keep);
-      const Index kept = keep.count(), n = x.size();
-      const Index zero = zeros(Dense::pack(x, keep));
-      const auto bytes = static_cast<Index>(after.bytes());
-      auto& row = rows[i];
-      r.at(row, "name") = t.name;
-      r.at(row, "shape") = t.shape;
-      r.at(row, "dtype") = std::string(name_of(t.dtype));
-      r.at(row, "elements") = n;
-      r.at(row, "kept") = kept;
-      r.at(row, "sparsity") = share(zero, n);
-      r.at(row, "energy") = energy(m);
-      r.at(row, "bytes_before") = static_cast<Index>(t.bytes());
-      r.at(row, "bytes_after") = bytes;
-      if (request.to.is("nm") || request.to.is("nmg")) r.at(row, "padding") = after.padding();
-      if (spec.is("nmg")) r.at(row, "fit") = std::string(spec.word("fit", "greedy"));
-      total.elements += n;
-      total.kept += kept;
-      total.zeros += zero;
-      total.bytes_before += static_cast<Index>(t.bytes());
-      total.bytes_after += bytes;
-      total.grown += bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
-      total.bitmask += ceil_div(n, 8) + kept * x.values.width();
-      total.magnitudes.all += m.all;
-      total.magnitudes.kept += m.kept;
-      return after;
-    } catch (const Error& e) {
-      throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
-    }
-  });
-  for (const std::size_t i : natural_order(in, selection)) r.rows.push_back(std::move(rows[i]));
-
-  const double kept_energy = energy(total.magnitudes);
-  r.at(r.total, "name") = "total";
-  r.at(r.total, "elements") = total.elements;
-  r.at(r.total, "kept") = total.kept;
-  r.at(r.total, "sparsity") = share(total.zeros, total.elements);
-  r.at(r.total, "energy") = kept_energy;
-  r.at(r.total, "bytes_before") = total.bytes_before;
-  r.at(r.total, "bytes_after") = total.bytes_after;
-  add_notes(r, request, selection, in, total);
-  r.facts = {
-      {"input", in.name()},           {"sparsifier", request.sparsifier.str()},
-      {"to", request.to.str()},       {"selected", selection.count},
-      {"skipped", selection.skipped}, {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
-  if (o.min_energy && kept_energy < *o.min_energy) {
-    outcome.failed_check = fmt::format(
-        "energy {:.6f} is below --min-energy {}; nothing was written", kept_energy, *o.min_energy);
-    return outcome;
-  }
-  const auto size = static_cast<Index>(rewrite.commit());
-  if (!o.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
-  return outcome;
+  const PruneRequest request(o);
+  return Pruning(o, request).run();
 }
 
 }  // namespace sten

@@ -11,14 +11,23 @@ struct PruneOptions {
   std::optional<double> sparsity;          // fraction of zeros, [0, 1]
   std::string method = "magnitude";        // magnitude | random | threshold
   std::optional<double> at;                // of method threshold
+  std::string scope = "local";             // local: each tensor for itself | global
   std::string structure = "unstructured";  // or a spec of nm or nmg
-  std::string to = "dense";                // layout of what was pruned
+  std::string to = "dense";                // layout of what was pruned, or "auto"
+  std::vector<std::string> rules;          // PATTERN=SPEC, first match wins
+  std::string rules_file;                  // more of them, after these
+  std::string mask;                        // a file of masks to apply instead
+  std::string mask_out;                    // a file for the masks that were used
+  std::string nan = "error";               // error | keep | zero
   std::uint64_t seed = 0;                  // of method random
   std::optional<double> min_energy;        // a check on the total
   bool show_progress = false;
 };
 
-// One shot, tensor by tensor. Error (usage) for options that contradict each other.
+// The columns of its report, without rows.
+Report prune_report();
+
+// One shot. Error (usage) for options that contradict each other.
 Outcome prune(const PruneOptions& options);
 
 }  // namespace sten

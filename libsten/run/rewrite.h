@@ -19,7 +19,7 @@ struct OutputOptions {
 
 struct Outcome {
   Report report;
-  std::string failed_check;  // empty: all held; else why nothing was written
+  std::optional<Error> failure;  // to be said after the report: a check that did not hold, say
 };
 
 // Flags and their values, in canonical order; a flag may come several times.

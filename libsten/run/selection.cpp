@@ -14,26 +14,24 @@ bool contains_nocase(std::string_view text, std::string_view part) {
                      [&](char a, char b) { return lower(a) == b; }) != text.end();
 }
 
-struct Matcher {
-  std::function<bool(const std::string&)> matches;
-  bool literal;
-};
+}  // namespace
 
-Matcher matcher(const std::string& pattern) {
-  if (pattern.starts_with("re:")) {
+NamePattern::NamePattern(const std::string& text) {
+  if (text.starts_with("re:")) {
     // RE2 runs in time linear in the text and in bounded memory, whatever the expression.
     RE2::Options options;
     options.set_log_errors(false);
-    auto re = std::make_shared<RE2>(pattern.substr(3), options);
-    if (!re->ok()) fail_usage("{}: {}", quote(pattern), re->error());
-    return {[re](const std::string& name) { return RE2::FullMatch(name, *re); }, false};
+    auto re = std::make_shared<RE2>(text.substr(3), options);
+    if (!re->ok()) fail_usage("{}: {}", quote(text), re->error());
+    matches_ = [re](const std::string& name) { return RE2::FullMatch(name, *re); };
+  } else if (has_glob_characters(text)) {
+    matches_ = [text](const std::string& name) { return glob_match(text, name); };
+  } else {
+    literal_ = true;
+    matches_ = [text](const std::string& name) { return name == text; };
   }
-  if (!has_glob_characters(pattern))
-    return {[pattern](const std::string& name) { return name == pattern; }, true};
-  return {[pattern](const std::string& name) { return glob_match(pattern, name); }, false};
 }
 
-// Why a tensor is not fit for the purpose; "" if it is.
 std::string unfit(const TensorInfo& t, Purpose purpose) {
   if (purpose == Purpose::prune && !is_prunable(t.dtype))
     return fmt::format("{} elements cannot be pruned", name_of(t.dtype));
@@ -44,23 +42,21 @@ std::string unfit(const TensorInfo& t, Purpose purpose) {
   return "";
 }
 
-void match(const Checkpoint& c, const std::string& pattern, const char* flag,
-           const std::function<void(std::size_t, bool literal)>& f) {
-  const Matcher m = matcher(pattern);
+void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
+                    const std::function<void(std::size_t)>& f) {
+  const NamePattern p(pattern);
   bool any = false;
   for (std::size_t i = 0; i < c.tensors().size(); ++i)
-    if (m.matches(c.tensors()[i].name)) {
+    if (p.matches(c.tensors()[i].name)) {
       any = true;
-      f(i, m.literal);
+      f(i);
     }
   if (any) return;
   std::vector<std::string> names;
   for (const CheckpointTensor& t : c.tensors()) names.push_back(t.name);
   fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names.size(),
-             c.name(), m.literal ? suggestion(pattern, names) : "");
+             c.name(), p.is_literal() ? suggestion(pattern, names) : "");
 }
-
-}  // namespace
 
 bool is_weight(const TensorInfo& t) {
   if (!is_prunable(t.dtype) || t.shape.size() < 2 || !t.name.ends_with("weight")) return false;
@@ -77,7 +73,8 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   for (const std::string& pattern : patterns.include) {
     bool any = false;
     std::string reason;
-    match(c, pattern, "--include", [&](std::size_t i, bool literal) {
+    const bool literal = NamePattern(pattern).is_literal();
+    for_each_match(c, pattern, "--include", [&](std::size_t i) {
       const std::string why = unfit(c.tensors()[i], purpose);
       if (why.empty()) {
         any = s.chosen[i] = true;
@@ -97,7 +94,8 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       s.chosen[i] = is_weight(t) || (purpose == Purpose::convert && t.is_sparse());
     }
   for (const std::string& pattern : patterns.exclude)
-    match(c, pattern, "--exclude", [&](std::size_t i, bool) { s.chosen[i] = skipped[i] = false; });
+    for_each_match(c, pattern, "--exclude",
+                   [&](std::size_t i) { s.chosen[i] = skipped[i] = false; });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);
   s.skipped = std::count(skipped.begin(), skipped.end(), true);
   return s;

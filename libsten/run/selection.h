@@ -1,5 +1,6 @@
 // Which tensors of a checkpoint a program works on.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,18 @@
 
 namespace sten {
 
-// Globs on the whole name, or "re:" and a regular expression (RE2 syntax) on the whole name.
+// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) on it.
+class NamePattern {
+ public:
+  explicit NamePattern(const std::string& text);  // Error (usage) for a broken expression
+  bool matches(const std::string& name) const { return matches_(name); }
+  bool is_literal() const { return literal_; }
+
+ private:
+  std::function<bool(const std::string&)> matches_;
+  bool literal_ = false;
+};
+
 struct Patterns {
   std::vector<std::string> include;  // replaces the rule on names if not empty
   std::vector<std::string> exclude;
@@ -23,13 +35,22 @@ struct Selection {
 // of embed|wte|wpe|lm_head|norm|.ln_ (case-insensitive).
 bool is_weight(const TensorInfo& t);
 
+// What a rule or flag names.
 enum class Purpose {
   prune,    // dtypes with a magnitude, rank >= 2
   convert,  // any dtype whose elements have an address; sparse tensors are chosen by default too
 };
 
+// Why a tensor is not fit for the purpose; "" if it is.
+std::string unfit(const TensorInfo& t, Purpose purpose);
+
+// f(number of a tensor) for those the pattern matches. Error (usage) that begins with `flag` and
+// suggests the nearest name if there are none.
+void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
+                    const std::function<void(std::size_t)>& f);
+
 // Error (usage) for a pattern that matches nothing, with the nearest name; for a literal name of a
-// tensor that is not fit for the purpose; and where no tensor is chosen at all.
+// tensor that is not fit for the purpose.
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose);
 
 }  // namespace sten

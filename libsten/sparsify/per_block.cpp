@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "libsten/base/error.h"
 
@@ -16,7 +18,18 @@ void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) 
     const T v = std::abs(in[i]);
     return std::isnan(v) ? std::numeric_limits<T>::infinity() : v;
   };
-  for (Index left = std::min<Index>(n, std::ssize(in)); left > 0; --left) {
+  n = std::min<Index>(n, std::ssize(in));
+  constexpr Index few = 16;  // beyond, n passes cost more than one selection
+  if (n > few) {
+    std::vector<Index> order(in.size());
+    std::iota(order.begin(), order.end(), Index{0});
+    std::nth_element(order.begin(), order.begin() + n - 1, order.end(), [&](Index a, Index b) {
+      return size(a) != size(b) ? size(a) > size(b) : a < b;
+    });
+    for (Index i = 0; i < n; ++i) keep[order[i]] = 1;
+    return;
+  }
+  for (Index left = n; left > 0; --left) {
     Index best = -1;
     for (Index i = 0; i < std::ssize(in); ++i)
       if (!keep[i] && (best < 0 || size(i) > size(best))) best = i;

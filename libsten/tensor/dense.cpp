@@ -1,5 +1,6 @@
 #include "libsten/tensor/dense.h"
 
+#include "kernels/elementwise.h"
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 
@@ -22,17 +23,13 @@ Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
-    const std::uint8_t* bits = keep.bits.data();
+    const auto& kernel = kernels::elementwise().of<U>();
     parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) to[i] = bit_at(bits, i) ? from[i] : U{0};
+      kernel.mask_values(from.data() + begin, keep.bits.data() + begin / 8, end - begin,
+                         to.data() + begin);
     });
   });
   return out;
-}
-
-void Dense::loaded() const {
-  if (values.size() != size_of(extents))
-    fail("dense: shape {} does not hold {} values", to_string(extents), values.size());
 }
 
 Mask nonzero_mask(const Dense& x) {
@@ -40,9 +37,9 @@ Mask nonzero_mask(const Dense& x) {
   std::uint8_t* bits = m.bits.mutate();
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
+    const auto& kernel = kernels::elementwise().of<U>();
     parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i)
-        if (v[i] != U{0}) set_bit(bits, i);
+      kernel.nonzero_bits(v.data() + begin, end - begin, bits + begin / 8);
     });
   });
   return m;

@@ -25,7 +25,6 @@ struct Dense {
   Dense to_dense() const { return *this; }
   // x where the mask keeps it, else 0.
   static Dense pack(const Dense& x, const Mask& keep, const Spec& spec = Spec("dense"));
-  void loaded() const;
 };
 
 // The elements whose bits are not all zero: -0.0 and NaN count.

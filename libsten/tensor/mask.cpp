@@ -1,7 +1,8 @@
 #include "libsten/tensor/mask.h"
 
-#include <bit>
 #include <cstring>
+
+#include "kernels/elementwise.h"
 
 namespace sten {
 
@@ -31,13 +32,7 @@ Index Mask::count() const { return count_bits(bits.data(), 0, size()); }
 Index count_bits(const std::uint8_t* bits, Index begin, Index end) {
   Index n = 0;
   while (begin < end && begin % 8) n += bit_at(bits, begin++);
-  for (; begin + 64 <= end; begin += 64) {
-    std::uint64_t word;
-    std::memcpy(&word, bits + begin / 8, 8);
-    n += std::popcount(word);
-  }
-  while (begin < end) n += bit_at(bits, begin++);
-  return n;
+  return begin < end ? n + kernels::elementwise().count_bits(bits + begin / 8, end - begin) : n;
 }
 
 }  // namespace sten

@@ -1,0 +1,120 @@
+// Kernels over flat arrays of elements, as raw bits of width 1, 2, 4 or 8 bytes: what choosing by
+// magnitude, masking, packing and measuring do to every element of a checkpoint.
+//
+// The key of an element is its bits without the sign bit. Keys of IEEE-like floats order as |x|
+// does; infinity comes after all numbers, NaN after infinity.
+// Bits are one per element, least significant first, from bit 0 of bits[0]; spare bits of a last
+// byte are written as 0 and ignored when read. So arrays are split at multiples of 8 elements.
+// x needs the alignment of its elements, bits none. n may be 0. Nothing outside of the n elements
+// and ceil(n/8) bytes is read or written, no memory is allocated, and no two arguments overlap
+// except where said. All tables give the same results to the last bit.
+#pragma once
+#include <cstdint>
+
+#include "kernels/isa.h"
+
+namespace sten::kernels {
+
+template <class U>
+inline constexpr U greatest_key = static_cast<U>(static_cast<U>(~U{0}) >> 1);
+
+template <class U>
+constexpr U magnitude_key(U bits) {
+  return static_cast<U>(bits & greatest_key<U>);
+}
+
+// `count` bins of 2^shift keys each, from the key `first`: bin b holds the keys k >= first with
+// (k - first) >> shift == b. Keys before the first bin and after the last one are in none.
+// 0 <= shift < 8 * sizeof(U), first <= greatest_key<U>, count >= 1.
+template <class U>
+struct KeyBins {
+  U first;
+  int shift;
+  std::int32_t count;
+};
+
+// The bins of all keys by their top bits: what a first pass over any data can use.
+template <class U>
+constexpr KeyBins<U> all_key_bins() {
+  constexpr int shift = sizeof(U) > 2 ? 8 * (static_cast<int>(sizeof(U)) - 2) : 0;
+  return {0, shift, static_cast<std::int32_t>((greatest_key<U> >> shift) + 1)};
+}
+
+// Counters per bin: neighbours that are equal, as zeros are, would wait for each other's count.
+// counts[count * histogram_lanes]; bin b is the sum of the counters from b * histogram_lanes.
+inline constexpr int histogram_lanes = 4;
+
+// Adds bin b to totals[b] and clears its counters.
+void drain_histogram(std::uint32_t* counts, std::int32_t count, std::int64_t* totals);
+
+template <class U>
+struct WidthKernels {
+  // Counts keys by bin, in addition to what is there; returns how many keys are below bins.first.
+  // Counters do not overflow while less than 2^32 elements are counted between two drains.
+  // Fast if all keys are in the bins of all_key_bins(), or few are in `bins`.
+  std::int64_t (*histogram)(const U* x, std::int64_t n, KeyBins<U> bins, std::uint32_t* counts);
+  // How many keys equal `key`; 0 counts zeros of both signs.
+  std::int64_t (*count_key)(const U* x, std::int64_t n, U key);
+  // How many elements have a bit set.
+  std::int64_t (*count_nonzero)(const U* x, std::int64_t n);
+  // Sets the bits of keys above `boundary`, and of the first `ties` that equal it. Returns how many
+  // equal it, so that a caller who goes piece by piece knows how many may still stay.
+  std::int64_t (*keep_above)(const U* x, std::int64_t n, U boundary, std::int64_t ties,
+                             std::uint8_t* bits);
+  // Sets the bits of elements that have a bit set.
+  void (*nonzero_bits)(const U* x, std::int64_t n, std::uint8_t* bits);
+  // out[i] is x[i] where bit i is set, else 0. out may be x.
+  void (*mask_values)(const U* x, const std::uint8_t* bits, std::int64_t n, U* out);
+  // Writes the elements whose bits are set, in order; returns how many. Writes no more than these.
+  std::int64_t (*compress)(const U* x, const std::uint8_t* bits, std::int64_t n, U* out);
+  // The inverse: out[i] is the next value where bit i is set, else 0. Returns how many it has read.
+  std::int64_t (*expand)(const U* values, const std::uint8_t* bits, std::int64_t n, U* out);
+};
+
+struct MagnitudeSums {
+  double all = 0, kept = 0;
+};
+
+// Of one floating-point type. f16 is IEEE binary16, bf16 the upper half of a binary32, e5m2 the
+// upper half of a binary16, e4m3 has bias 7, no infinities and NaN at S.1111.111.
+template <class U>
+struct FloatKernels {
+  // Sums of |x| over all elements and over those whose bits are set, in double. Element i is added
+  // to partial sum i % 16, in order, from 0; then s[i] += s[i + h] for i < h, for h = 8, 4, 2, 1;
+  // s[0] is the sum. It is NaN if one of its elements is.
+  MagnitudeSums (*sum_magnitudes)(const U* x, const std::uint8_t* bits, std::int64_t n);
+  // Index of the first infinity or NaN, or n.
+  std::int64_t (*first_not_finite)(const U* x, std::int64_t n);
+};
+
+struct ElementwiseTable {
+  WidthKernels<std::uint8_t> w1;
+  WidthKernels<std::uint16_t> w2;
+  WidthKernels<std::uint32_t> w4;
+  WidthKernels<std::uint64_t> w8;
+  FloatKernels<std::uint64_t> f64;
+  FloatKernels<std::uint32_t> f32;
+  FloatKernels<std::uint16_t> f16, bf16;
+  FloatKernels<std::uint8_t> f8_e4m3, f8_e5m2;
+  // How many of the first n bits are set.
+  std::int64_t (*count_bits)(const std::uint8_t* bits, std::int64_t n);
+
+  template <class U>
+  constexpr const WidthKernels<U>& of() const {
+    if constexpr (sizeof(U) == 1)
+      return w1;
+    else if constexpr (sizeof(U) == 2)
+      return w2;
+    else if constexpr (sizeof(U) == 4)
+      return w4;
+    else
+      return w8;
+  }
+};
+
+// The table of active_isa().
+const ElementwiseTable& elementwise();
+// nullptr unless has_isa(isa).
+const ElementwiseTable* elementwise_for(Isa isa);
+
+}  // namespace sten::kernels

@@ -1,0 +1,172 @@
+#include "kernels/reference/elementwise.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace sten::kernels {
+namespace {
+
+using Bytes = const std::uint8_t*;
+
+bool bit_at(Bytes bits, std::int64_t i) { return bits[i >> 3] >> (i & 7) & 1; }
+
+// Writes the bits of n elements from keep(i), asked once each and in order.
+template <class F>
+void write_bits(std::uint8_t* bits, std::int64_t n, F&& keep) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    if ((i & 7) == 0) bits[i >> 3] = 0;
+    if (keep(i)) bits[i >> 3] = static_cast<std::uint8_t>(bits[i >> 3] | 1u << (i & 7));
+  }
+}
+
+std::int64_t count_bits(Bytes bits, std::int64_t n) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) count += bit_at(bits, i);
+  return count;
+}
+
+template <class U>
+std::int64_t histogram(const U* x, std::int64_t n, KeyBins<U> bins, std::uint32_t* counts) {
+  std::int64_t below = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const U key = magnitude_key(x[i]);
+    if (key < bins.first) {
+      ++below;
+      continue;
+    }
+    const std::uint64_t bin = static_cast<U>(key - bins.first) >> bins.shift;
+    if (bin < static_cast<std::uint64_t>(bins.count)) ++counts[bin * histogram_lanes];
+  }
+  return below;
+}
+
+template <class U>
+std::int64_t count_key(const U* x, std::int64_t n, U key) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) count += magnitude_key(x[i]) == key;
+  return count;
+}
+
+template <class U>
+std::int64_t count_nonzero(const U* x, std::int64_t n) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < n; ++i) count += x[i] != 0;
+  return count;
+}
+
+template <class U>
+std::int64_t keep_above(const U* x, std::int64_t n, U boundary, std::int64_t ties,
+                        std::uint8_t* bits) {
+  std::int64_t equal = 0;
+  write_bits(bits, n, [&](std::int64_t i) {
+    const U key = magnitude_key(x[i]);
+    return key > boundary || (key == boundary && equal++ < ties);
+  });
+  return equal;
+}
+
+template <class U>
+void nonzero_bits(const U* x, std::int64_t n, std::uint8_t* bits) {
+  write_bits(bits, n, [&](std::int64_t i) { return x[i] != 0; });
+}
+
+template <class U>
+void mask_values(const U* x, Bytes bits, std::int64_t n, U* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = bit_at(bits, i) ? x[i] : U{0};
+}
+
+template <class U>
+std::int64_t compress(const U* x, Bytes bits, std::int64_t n, U* out) {
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < n; ++i)
+    if (bit_at(bits, i)) out[at++] = x[i];
+  return at;
+}
+
+template <class U>
+std::int64_t expand(const U* values, Bytes bits, std::int64_t n, U* out) {
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < n; ++i) out[i] = bit_at(bits, i) ? values[at++] : U{0};
+  return at;
+}
+
+// A floating-point format of which `fraction` bits are the last: |x| of a key is exact in double.
+template <class U, int fraction, int bias, bool has_infinity>
+struct Format {
+  using Bits = U;
+  static constexpr U first_not_finite =
+      has_infinity ? static_cast<U>(greatest_key<U> >> fraction << fraction) : greatest_key<U>;
+
+  static double magnitude(U bits) {
+    const U key = magnitude_key(bits);
+    const std::uint64_t exponent = key >> fraction;
+    const U digits = key & ((U{1} << fraction) - 1);
+    if (key >= first_not_finite)
+      return has_infinity && digits == 0 ? std::numeric_limits<double>::infinity()
+                                         : std::numeric_limits<double>::quiet_NaN();
+    if (exponent == 0) return static_cast<double>(digits) * std::ldexp(1.0, 1 - bias - fraction);
+    return std::bit_cast<double>(std::uint64_t{exponent - bias + 1023} << 52 |
+                                 std::uint64_t{digits} << (52 - fraction));
+  }
+};
+
+using F64 = Format<std::uint64_t, 52, 1023, true>;
+using F32 = Format<std::uint32_t, 23, 127, true>;
+using F16 = Format<std::uint16_t, 10, 15, true>;
+using BF16 = Format<std::uint16_t, 7, 127, true>;
+using F8E4M3 = Format<std::uint8_t, 3, 7, false>;
+using F8E5M2 = Format<std::uint8_t, 2, 15, true>;
+
+double sum_of(double (&s)[16]) {
+  for (int half = 8; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) s[i] += s[i + half];
+  return std::isnan(s[0]) ? std::numeric_limits<double>::quiet_NaN() : s[0];
+}
+
+template <class E>
+MagnitudeSums sum_magnitudes(const typename E::Bits* x, Bytes bits, std::int64_t n) {
+  double all[16] = {}, kept[16] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double size = E::magnitude(x[i]);
+    all[i % 16] += size;
+    if (bit_at(bits, i)) kept[i % 16] += size;
+  }
+  return {sum_of(all), sum_of(kept)};
+}
+
+template <class E>
+std::int64_t first_not_finite(const typename E::Bits* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (magnitude_key(x[i]) >= E::first_not_finite) return i;
+  return n;
+}
+
+template <class U>
+constexpr WidthKernels<U> of_width() {
+  return {histogram<U>,    count_key<U>,   count_nonzero<U>, keep_above<U>,
+          nonzero_bits<U>, mask_values<U>, compress<U>,      expand<U>};
+}
+
+template <class E>
+constexpr FloatKernels<typename E::Bits> of_float() {
+  return {sum_magnitudes<E>, first_not_finite<E>};
+}
+
+constexpr ElementwiseTable table{of_width<std::uint8_t>(),
+                                 of_width<std::uint16_t>(),
+                                 of_width<std::uint32_t>(),
+                                 of_width<std::uint64_t>(),
+                                 of_float<F64>(),
+                                 of_float<F32>(),
+                                 of_float<F16>(),
+                                 of_float<BF16>(),
+                                 of_float<F8E4M3>(),
+                                 of_float<F8E5M2>(),
+                                 count_bits};
+
+}  // namespace
+
+const ElementwiseTable* elementwise_reference() { return &table; }
+
+}  // namespace sten::kernels

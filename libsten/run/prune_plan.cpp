@@ -1,0 +1,264 @@
+#include "libsten/run/prune_plan.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/log.h"
+#include "libsten/dispatch/registry.h"
+
+namespace sten {
+namespace {
+
+std::string number_text(double v) { return fmt::format("{}", v); }
+
+bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg"); }
+
+void check_choice(const char* flag, const std::string& value,
+                  const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) == choices.end())
+    fail_usage("{} {} is none of {}{}", flag, quote(value),
+               fmt::format("{}", fmt::join(choices, ", ")), suggestion(value, choices));
+}
+
+void check_fraction(const char* flag, const std::optional<double>& value) {
+  if (value && !(*value >= 0 && *value <= 1))
+    fail_usage("{} {} is not within [0, 1]", flag, *value);
+}
+
+// The sparsifier of a structure nm or nmg, checked, its keys in canonical order.
+Spec grouped_sparsifier(const Spec& structure) {
+  Spec layout(structure.name());  // its errors name what was given
+  for (const auto& [key, value] : structure.args())
+    if (key != "fit") layout.set(key, value);
+  registry().check_layout(layout);
+  Spec s(structure.is("nm") ? "per-block" : "nmg");
+  for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})
+    if (structure.has(key)) s.set(key, std::string(structure.word(key, "")));
+  registry().sparsifier(s);
+  return s;
+}
+
+// The layout that stores exactly what per-block or nmg keeps; none for other sparsifiers.
+std::optional<Spec> own_layout(const Spec& sparsifier) {
+  if (!sparsifier.is("per-block") && !sparsifier.is("nmg")) return std::nullopt;
+  Spec layout(sparsifier.is("nmg") ? "nmg" : "nm");
+  for (const auto& [key, value] : sparsifier.args())
+    if (key != "fit") layout.set(key, value);
+  return registry().canonical(layout);
+}
+
+// What --to means for a sparsifier: a layout; "auto"; or nm and nmg alone, which take the numbers
+// of the structure.
+Spec resolve_to(const std::string& text, const Spec& sparsifier) {
+  const Spec to = Spec::parse(text);
+  const auto own = own_layout(sparsifier);
+  if (to.is("auto")) {
+    to.check_keys({});
+    return own ? *own : Spec("bitmask");
+  }
+  if (is_grouped(to) && to.args().empty()) {
+    if (!own || !own->is(to.name()))
+      fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
+                 to.name(), to.name());
+    return *own;
+  }
+  return registry().canonical(to);
+}
+
+Spec unstructured_sparsifier(const PruneOptions& o) {
+  const auto need_sparsity = [&] {
+    if (!o.sparsity)
+      fail_usage("--sparsity is missing: the fraction of weights to remove, such as 0.9");
+    return number_text(*o.sparsity);
+  };
+  if (o.method == "threshold") {
+    if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
+    if (!o.at) fail_usage("--method threshold needs --at, the smallest magnitude that stays");
+    return Spec("threshold").set("at", number_text(*o.at));
+  }
+  if (o.method == "random") return Spec("random").set("fraction", need_sparsity());
+  return Spec("magnitude").set("sparsity", need_sparsity());
+}
+
+// A structure, with what --to alone asks for.
+Spec structure_of(const PruneOptions& o) {
+  const Spec structure = Spec::parse(o.structure), to = Spec::parse(o.to);
+  if (structure.is("unstructured")) {
+    structure.check_keys({});
+    return is_grouped(to) && !to.args().empty() ? to : structure;
+  }
+  if (!is_grouped(structure))
+    fail_usage("there is no structure {}{}", quote(structure.name()),
+               suggestion(structure.name(), {"unstructured", "nm", "nmg"}));
+  return structure;
+}
+
+Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
+  Treatment t;
+  t.global = o.scope == "global";
+  if (structure.is("unstructured")) {
+    t.sparsifier = unstructured_sparsifier(o);
+    if (t.global && !t.sparsifier.is("magnitude"))
+      fail_usage("--scope global is for --method magnitude");
+  } else {
+    if (o.method != "magnitude")
+      fail_usage("--method {} exists for unstructured pruning alone", o.method);
+    if (t.global)
+      fail_usage("--scope global is for unstructured pruning: {} keeps the same share everywhere",
+                 structure.str());
+    t.sparsifier = grouped_sparsifier(structure);
+    const double implied = 1 - static_cast<double>(structure.integer("n")) /
+                                   static_cast<double>(structure.integer("m"));
+    if (o.sparsity && std::abs(*o.sparsity - implied) > 1e-9)
+      fail_usage("--sparsity {} contradicts --structure {}, whose sparsity is {}; leave one out",
+                 *o.sparsity, structure.str(), implied);
+  }
+  registry().sparsifier(t.sparsifier);
+  t.to = resolve_to(o.to, t.sparsifier);
+  return t;
+}
+
+std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to) {
+  try {
+    if (rule.spec.is("keep")) {
+      rule.spec.check_keys({});
+      return std::nullopt;
+    }
+    Treatment t;
+    t.sparsifier = is_grouped(rule.spec) ? grouped_sparsifier(rule.spec) : rule.spec;
+    if (t.sparsifier.is("same-pattern"))
+      fail_usage("a rule names how to prune, and same-pattern prunes nothing");
+    registry().sparsifier(t.sparsifier);
+    t.to = resolve_to(to, t.sparsifier);
+    return t;
+  } catch (const Error& e) {
+    fail_usage("{} {}: {}", rule.where, quote(rule.pattern), e.what());
+  }
+}
+
+}  // namespace
+
+PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
+  check_choice("--method", o.method, {"magnitude", "random", "threshold"});
+  check_choice("--scope", o.scope, {"local", "global"});
+  check_choice("--nan", o.nan, {"error", "keep", "zero"});
+  nan_ = o.nan == "keep" ? Nan::keep : o.nan == "zero" ? Nan::zero : Nan::error;
+  if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
+  check_fraction("--sparsity", o.sparsity);
+  check_fraction("--min-energy", o.min_energy);
+  for (const std::string& text : o.rules) rules_.push_back(parse_rule(text, "--rule"));
+  if (!o.rules_file.empty())
+    for (Rule& r : read_rules(o.rules_file)) rules_.push_back(std::move(r));
+
+  const Spec structure = structure_of(o);
+  const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
+                        !structure.is("unstructured") || o.scope != "local";
+  if (!o.mask.empty()) {
+    if (says_how || !rules_.empty())
+      fail_usage("--mask says which weights stay; leave out what else chooses them");
+    mask_to_ = resolve_to(o.to, Spec("same-pattern"));
+    values_ = {{"mask", "file"}, {"to", mask_to_.str()}};
+  } else {
+    if (says_how || rules_.empty()) default_ = default_treatment(o, structure);
+    for (const Rule& r : rules_) treatments_.push_back(rule_treatment(r, o.to));
+    if (default_) {
+      values_ = {{"sparsifier", default_->sparsifier.str()}, {"to", default_->to.str()}};
+      if (default_->global) values_.emplace_back("scope", "global");
+    } else {
+      values_ = {{"to", o.to}};
+    }
+    for (const Rule& r : rules_) values_.emplace_back("rule", r.pattern + "=" + r.spec.str());
+  }
+  const bool random =
+      (default_ && default_->sparsifier.is("random")) ||
+      std::any_of(rules_.begin(), rules_.end(), [](const Rule& r) { return r.spec.is("random"); });
+  if (random) values_.emplace_back("seed", std::to_string(o.seed));
+  if (nan_ != Nan::error) values_.emplace_back("nan", o.nan);
+  for (const std::string& p : o.patterns.include) values_.emplace_back("include", p);
+  for (const std::string& p : o.patterns.exclude) values_.emplace_back("exclude", p);
+}
+
+std::string PruneRequest::text() const {
+  if (!options_.mask.empty()) return "mask";
+  return default_ ? default_->sparsifier.str() : "rules";
+}
+
+PruneRequest::Plan PruneRequest::plan(const Checkpoint& in, const Checkpoint* masks) const {
+  Plan plan;
+  plan.tensors.resize(in.tensors().size());
+  if (masks) {
+    plan_masked(in, *masks, plan);
+  } else if (default_) {
+    const Selection s = select_tensors(in, options_.patterns, Purpose::prune);
+    plan.skipped = s.skipped;
+    for (std::size_t i = 0; i < s.chosen.size(); ++i)
+      if (s.chosen[i]) plan.tensors[i] = default_;
+  } else if (!options_.patterns.include.empty()) {
+    fail_usage(
+        "--include chooses tensors for a --sparsity or --structure, and rules choose theirs");
+  }
+  if (!rules_.empty()) plan_rules(in, plan);
+  plan.chosen = std::count_if(plan.tensors.begin(), plan.tensors.end(),
+                              [](const auto& t) { return t.has_value(); });
+  if (plan.chosen == 0 && !masks)
+    fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
+               in.name(), in.tensors().size());
+  return plan;
+}
+
+void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
+  std::vector<bool> decided(plan.tensors.size());
+  for (const std::string& p : options_.patterns.exclude)
+    for_each_match(in, p, "--exclude", [&](std::size_t i) {
+      decided[i] = true;
+      plan.tensors[i].reset();
+    });
+  for (std::size_t r = 0; r < rules_.size(); ++r) {
+    const Rule& rule = rules_[r];
+    const bool literal = NamePattern(rule.pattern).is_literal();
+    bool wins = false;
+    for_each_match(in, rule.pattern, rule.where, [&](std::size_t i) {
+      if (decided[i]) return;
+      const std::string why = treatments_[r] ? unfit(in.tensors()[i], Purpose::prune) : "";
+      if (!why.empty()) {
+        if (literal) fail_usage("{} {}: {}", rule.where, quote(rule.pattern), why);
+        ++plan.skipped;
+        return;
+      }
+      wins = decided[i] = true;
+      plan.tensors[i] = treatments_[r];
+    });
+    if (!wins)
+      warn(
+          "{} {} decides nothing: what it matches is excluded, decided by rules before it, or "
+          "cannot be pruned",
+          rule.where, quote(rule.pattern));
+  }
+}
+
+// The tensors that have a mask; patterns may leave some of them out.
+void PruneRequest::plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const {
+  std::vector<bool> included(plan.tensors.size(), options_.patterns.include.empty());
+  for (const std::string& p : options_.patterns.include)
+    for_each_match(in, p, "--include", [&](std::size_t i) { included[i] = true; });
+  for (const std::string& p : options_.patterns.exclude)
+    for_each_match(in, p, "--exclude", [&](std::size_t i) { included[i] = false; });
+  std::vector<std::string> names;
+  for (const CheckpointTensor& t : in.tensors()) names.push_back(t.name);
+  for (const CheckpointTensor& m : masks.tensors()) {
+    const auto at = std::find(names.begin(), names.end(), m.name);
+    if (at == names.end())
+      fail("{}: there is a mask {}, but no such tensor in {}{}", masks.name(), quote(m.name),
+           in.name(), suggestion(m.name, names));
+    const auto i = static_cast<std::size_t>(at - names.begin());
+    if (!included[i]) continue;
+    if (!is_prunable(in.tensors()[i].dtype))
+      fail("{}: {}: {} elements cannot be pruned", in.name(), quote(m.name),
+           name_of(in.tensors()[i].dtype));
+    plan.tensors[i] = Treatment{Spec(), mask_to_, false};
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,47 @@
+// What the options of sten-prune come to for each tensor.
+#pragma once
+#include "libsten/run/prune.h"
+#include "libsten/run/rules.h"
+
+namespace sten {
+
+enum class Nan { error, keep, zero };
+
+// How a tensor is pruned, and where it goes.
+struct Treatment {
+  Spec sparsifier;  // of random without the seed, which each tensor gets its own of; "" with a mask
+  Spec to;
+  bool global = false;  // in the union that has one threshold
+};
+
+// The options checked for themselves, before any file is read: Error (usage).
+class PruneRequest {
+ public:
+  explicit PruneRequest(const PruneOptions& options);
+
+  const Options& values() const { return values_; }  // those that decide values, canonical
+  Nan nan() const { return nan_; }
+  std::string text() const;  // of the default treatment, for reports
+
+  struct Plan {
+    std::vector<std::optional<Treatment>> tensors;  // none: left as it is
+    Index chosen = 0;
+    Index skipped = 0;  // matched by a glob, but nothing that can be pruned
+  };
+  // For the tensors of a checkpoint; `masks` if a file of them is to be applied.
+  Plan plan(const Checkpoint& in, const Checkpoint* masks) const;
+
+ private:
+  void plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const;
+  void plan_rules(const Checkpoint& in, Plan& plan) const;
+
+  const PruneOptions& options_;
+  std::optional<Treatment> default_;  // none: rules or masks alone decide
+  std::vector<Rule> rules_;
+  std::vector<std::optional<Treatment>> treatments_;  // of the rules; none: keep
+  Spec mask_to_;
+  Options values_;
+  Nan nan_ = Nan::error;
+};
+
+}  // namespace sten

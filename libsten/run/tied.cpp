@@ -1,0 +1,67 @@
+#include "libsten/run/tied.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "libsten/base/random.h"
+
+namespace sten {
+namespace {
+
+// Of what tensors must agree in before their bytes are compared: form, and a sample of the bytes.
+std::string fingerprint(const Checkpoint& c, const CheckpointTensor& t) {
+  std::string text = t.layout.str() + std::string(name_of(t.dtype)) + to_string(t.shape);
+  constexpr std::size_t samples = 64;
+  std::uint64_t hash = 0;
+  for (const SafetensorsEntry& e : t.entries) {
+    const auto data = c.bytes(t, e);
+    for (std::size_t k = 0; k < samples && !data.empty(); ++k) {
+      std::uint64_t word = 0;
+      const std::size_t at = data.size() / samples * k;
+      std::memcpy(&word, data.data() + at, std::min<std::size_t>(sizeof(word), data.size() - at));
+      hash = mix_bits(hash ^ word);
+    }
+  }
+  return text + "#" + std::to_string(hash);
+}
+
+bool equal(const Checkpoint& c, const CheckpointTensor& a, const CheckpointTensor& b) {
+  for (std::size_t p = 0; p < a.entries.size(); ++p) {
+    const auto x = c.bytes(a, a.entries[p]), y = c.bytes(b, b.entries[p]);
+    if (x.size() != y.size()) return false;
+    // Piece by piece, so that two large tensors are never in memory as a whole.
+    constexpr std::size_t piece = std::size_t{16} << 20;
+    for (std::size_t at = 0; at < x.size(); at += piece) {
+      const std::size_t n = std::min(piece, x.size() - at);
+      if (std::memcmp(x.data() + at, y.data() + at, n) != 0) return false;
+      c.drop(a);
+      c.drop(b);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::size_t> first_equals(const Checkpoint& c, const std::vector<std::size_t>& chosen) {
+  std::vector<std::size_t> first(c.tensors().size());
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = i;
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (const std::size_t i : chosen) {
+    const CheckpointTensor& t = c.tensors()[i];
+    if (t.bytes() == 0) continue;
+    auto& candidates = alike[fingerprint(c, t)];
+    for (const std::size_t before : candidates)
+      if (equal(c, c.tensors()[before], t)) {
+        first[i] = before;
+        break;
+      }
+    if (first[i] == i) candidates.push_back(i);
+    c.drop(t);
+  }
+  return first;
+}
+
+}  // namespace sten

@@ -1,0 +1,86 @@
+// The element that stands at a given place when all are ordered by magnitude, by radix selection:
+// a histogram of the keys' top 16 bits, then one of the next 16 within the boundary bin, and so on.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "kernels/elementwise.h"
+#include "libsten/base/parallel.h"
+#include "libsten/tensor/mask.h"
+
+namespace sten {
+
+template <class U>
+struct KeyPlace {
+  U key = 0;         // of the element in question (kernels/elementwise.h)
+  Index below = 0;   // elements with a smaller key
+  Index equals = 0;  // elements with this key, itself included
+};
+
+// One array after the other; each call goes through all of them.
+template <class U>
+using KeySource = std::function<void(const std::function<void(std::span<const U>)>&)>;
+
+// 0 <= rank < number of elements. Goes through the source once for every 16 bits of U. Scratch: a
+// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all).
+template <class U>
+KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
+  const auto& kernel = kernels::elementwise().of<U>();
+  kernels::KeyBins<U> bins = kernels::all_key_bins<U>();
+  KeyPlace<U> place;
+  for (;;) {
+    std::vector<Index> totals(bins.count);
+    source([&](std::span<const U> x) {
+      const auto n = static_cast<Index>(x.size());
+      // Few pieces, since each clears and adds up a histogram of its own.
+      const Index grain = std::max<Index>(Index{1} << 19, ceil_div(n, threads()));
+      std::mutex lock;
+      parallel_for(n, grain, [&](Index begin, Index end) {
+        std::vector<std::uint32_t> counts(bins.count * kernels::histogram_lanes);
+        std::vector<Index> own(bins.count);
+        constexpr Index most = Index{1} << 31;  // counters have 32 bits
+        for (Index at = begin; at < end; at += most) {
+          kernel.histogram(x.data() + at, std::min(most, end - at), bins, counts.data());
+          kernels::drain_histogram(counts.data(), bins.count, own.data());
+        }
+        const std::lock_guard hold(lock);
+        for (std::int32_t b = 0; b < bins.count; ++b) totals[b] += own[b];
+      });
+    });
+    std::int32_t bin = 0;
+    Index before = place.below;
+    while (rank >= before + totals[bin]) before += totals[bin++];
+    place.below = before;
+    place.equals = totals[bin];
+    place.key = static_cast<U>(bins.first + (static_cast<U>(bin) << bins.shift));
+    if (bins.shift == 0) return place;
+    const int shift = std::max(0, bins.shift - 16);
+    bins = {place.key, shift, std::int32_t{1} << (bins.shift - shift)};
+  }
+}
+
+// Keeps keys above `boundary` and the first `ties` equal to it; `equals` of x are equal.
+template <class U>
+void keep_above(std::span<const U> x, U boundary, Index ties, Index equals, std::uint8_t* bits) {
+  const auto& kernel = kernels::elementwise().of<U>();
+  const auto n = static_cast<Index>(x.size());
+  // Where all equals share a fate, pieces need not know of each other.
+  std::vector<Index> before;
+  if (ties > 0 && ties < equals) {
+    before.resize(ceil_div(n, mask_grain) + 1);
+    parallel_for(n, mask_grain, [&](Index begin, Index end) {
+      before[begin / mask_grain + 1] = kernel.count_key(x.data() + begin, end - begin, boundary);
+    });
+    for (std::size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  }
+  parallel_for(n, mask_grain, [&](Index begin, Index end) {
+    const Index seen = before.empty() ? 0 : before[begin / mask_grain];
+    kernel.keep_above(x.data() + begin, end - begin, boundary, std::max<Index>(0, ties - seen),
+                      bits + begin / 8);
+  });
+}
+
+}  // namespace sten
