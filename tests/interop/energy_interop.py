@@ -7,16 +7,33 @@ import unittest
 
 import numpy as np
 from _programs import MODEL, Case, report, run
-from _reference import (FLOATS, decode, energy, entries_of, entry, file_bytes, magnitudes,
-                        payload_bytes, read_file, scores, size_of, tensors_of)
+from _reference import (
+    FLOATS,
+    decode,
+    energy,
+    entries_of,
+    entry,
+    file_bytes,
+    magnitudes,
+    payload_bytes,
+    read_file,
+    scores,
+    size_of,
+    tensors_of,
+)
 from _samples import distinct_weights, weights
 
-WAYS = [["--sparsity", "0.9"], ["--sparsity", "0.5", "--to", "masked"], ["--sparsity", "0.9", "--to", "bitmask"],
-        ["--sparsity", repr(2 / 3), "--to", "csr"], ["--sparsity", "0"], ["--sparsity", "1", "--to", "csr"],
-        ["--method", "threshold", "--at", "0.25"],
-        ["--structure", "nm:n=2,m=4", "--to", "nm"], ["--structure", "nm:n=1,m=10,axis=0"],
-        ["--structure", "nmg:n=1,m=10,g=4", "--to", "nmg"],
-        ["--structure", "nmg:n=2,m=4,g=2,axis=1", "--to", "bitmask"]]  # fmt: skip
+WAYS = [flags.split() for flags in f"""--sparsity 0.9
+        --sparsity 0.5 --to masked
+        --sparsity 0.9 --to bitmask
+        --sparsity {2 / 3!r} --to csr
+        --sparsity 0
+        --sparsity 1 --to csr
+        --method threshold --at 0.25
+        --structure nm:n=2,m=4 --to nm
+        --structure nm:n=1,m=10,axis=0
+        --structure nmg:n=1,m=10,g=4 --to nmg
+        --structure nmg:n=2,m=4,g=2,axis=1 --to bitmask""".splitlines()]
 
 
 class Energy(Case):
@@ -70,11 +87,16 @@ class Energy(Case):
     def original(self):
         rng = np.random.default_rng(31)
         shapes = [(1, 1), (13, 17), (60, 120), (3, 7, 5, 2), (0, 4), (201, 331)]
-        entries = [entry(f"{make.__name__}.{dtype}.{i}.weight", dtype, make(rng, dtype, shape))
-                   for make in (weights, distinct_weights)
-                   for dtype in FLOATS for i, shape in enumerate(shapes)]  # fmt: skip
-        entries += [entry("zero.weight", "F32", np.zeros((5, 7), "f4")),
-                    entry("a.bias", "F32", np.ones(5, "f4"))]  # fmt: skip
+        entries = []
+        for make in (weights, distinct_weights):
+            for dtype in FLOATS:
+                for i, shape in enumerate(shapes):
+                    name = f"{make.__name__}.{dtype}.{i}.weight"
+                    entries.append(entry(name, dtype, make(rng, dtype, shape)))
+        entries += [
+            entry("zero.weight", "F32", np.zeros((5, 7), "f4")),
+            entry("a.bias", "F32", np.ones(5, "f4")),
+        ]
         return self.write("original", file_bytes(entries))
 
     def test_every_way_to_prune(self):
@@ -126,7 +148,17 @@ class Energy(Case):
         r = report("energy", MODEL)
         self.assertFalse([row for row in [*r["tensors"].values(), r["total"]] if "energy" in row])
         run("energy", MODEL, "--min-energy", "0.5", expect=2)
-        run("prune", MODEL, "-o", self.path("no"), "--sparsity", "0.9", "--min-energy", "0.99", expect=3)
+        run(
+            "prune",
+            MODEL,
+            "-o",
+            self.path("no"),
+            "--sparsity",
+            "0.9",
+            "--min-energy",
+            "0.99",
+            expect=3,
+        )
         self.assertFalse(self.path("no").exists())
 
     def test_the_check_is_on_the_total(self):

@@ -4,14 +4,29 @@ import unittest
 
 import numpy as np
 from _programs import Case, report, run
-from _reference import (FLOATS, decode, entry, file_bytes, llround, magnitude_mask,
-                        per_block_mask, places, read_file, scores, size_of, tensors_of)
+from _reference import (
+    FLOATS,
+    decode,
+    entry,
+    file_bytes,
+    llround,
+    magnitude_mask,
+    per_block_mask,
+    places,
+    read_file,
+    scores,
+    size_of,
+    tensors_of,
+)
 from _samples import any_bits, distinct_weights, weights
 
-SPARSITIES = ["0", "1", "0.5", "0.9", repr(1 / 3), repr(2 / 3), "0.1", "0.25", "0.99", "0.999",
-              "1e-3", "1e-9", "0.9999999", "0.875", "0.3141592653589793"]  # fmt: skip
-SHAPES = [(1, 1), (1, 2), (3, 1), (1, 5), (7, 1), (2, 4), (1, 97), (10, 10), (101, 1), (1, 127),
-          (1009, 1), (0, 5), (3, 7, 11), (2, 3, 5, 7), (1, 65537), (257, 257), (1, 131071)]  # fmt: skip
+SPARSITIES = f"""
+    0 1 0.5 0.9 {1 / 3!r} {2 / 3!r} 0.1 0.25 0.99 0.999 1e-3 1e-9 0.9999999 0.875 0.3141592653589793
+""".split()
+SHAPES = [(1, n) for n in (1, 2, 3, 5, 7, 97, 127, 1009, 65537, 131071)]
+SHAPES += [(2, 4), (10, 10), (101, 1), (0, 5), (3, 7, 11), (2, 3, 5, 7), (257, 257)]
+BLOCK_SHAPES = [(1, 1), (13, 17), (8, 64), (3, 7, 11), (0, 5), (5, 0), (2, 3, 5, 7), (257, 257)]
+BLOCKS = [(2, 4, 1), (2, 4, 0), (1, 4, 1), (3, 5, 1), (4, 4, 1), (1, 1, 0), (1, 10, 0), (7, 300, 1)]
 
 
 def checkpoint(rng, shapes):
@@ -27,9 +42,14 @@ def checkpoint(rng, shapes):
 
 
 class Magnitude(Case):
-    def check_masks(self, entries, output, row_of, mask_of):
-        """`output` is masked: the kept set is exactly mask_of(scores), all else is as before."""
-        result = read_file(output)
+    def masked(self, source, *flags):
+        """Prunes to masked; the rows of the report by name."""
+        out = self.path("masked")
+        return report("prune", source, "-o", out, "-f", "--to", "masked", *flags)["tensors"]
+
+    def check_masks(self, entries, row_of, mask_of):
+        """The kept set of the last output is exactly mask_of(scores), all else is as before."""
+        result = read_file(self.path("masked"))
         tensors = tensors_of(result)
         self.assertEqual(list(tensors), [e.name for e in entries])
         for e in entries:
@@ -54,14 +74,13 @@ class Magnitude(Case):
         source = self.write("source", file_bytes(entries))
         for text in SPARSITIES:
             with self.subTest(sparsity=text):
-                s, out = float(text), self.path("masked")
-                r = report("prune", source, "-o", out, "-f", "--sparsity", text, "--to", "masked")
-                self.assertEqual(r["selected"], len(SHAPES) * len(FLOATS))
-                self.check_masks(entries, out, r["tensors"], lambda x: magnitude_mask(x, s))
-                for e in entries:
-                    if e.name in r["tensors"]:
-                        n = size_of(e.shape)
-                        self.assertEqual(n - r["tensors"][e.name]["kept"], llround(s * n))
+                s = float(text)
+                rows = self.masked(source, "--sparsity", text)
+                self.assertEqual(len(rows), len(SHAPES) * len(FLOATS))
+                self.check_masks(entries, rows, lambda x: magnitude_mask(x, s))
+                for row in rows.values():
+                    n = size_of(row["shape"])
+                    self.assertEqual(n - row["kept"], llround(s * n))
 
     def test_halves_round_away_from_zero(self):
         for n in range(1, 60):
@@ -85,56 +104,48 @@ class Magnitude(Case):
             result = read_file(out)
             self.assertEqual(result.names(), [e.name for e in entries])
             for e in entries:
-                expected = e
+                bits = e.array()
                 if e.name in rows:
-                    keep = magnitude_mask(scores(e.array(), e.dtype), float(text))
-                    expected = entry(e.name, e.dtype, np.where(keep, e.array(), 0).astype(e.array().dtype))
-                self.assertEqual(result[e.name], expected)
+                    keep = magnitude_mask(scores(bits, e.dtype), float(text))
+                    bits = np.where(keep, bits, 0).astype(bits.dtype)
+                self.assertEqual(result[e.name], entry(e.name, e.dtype, bits))
 
     def test_threshold(self):
         entries = checkpoint(np.random.default_rng(3), [(13, 17), (2, 3, 5, 7)])
         source = self.write("source", file_bytes(entries))
         for at in ("0", "0.5", "0.25", "1", "100"):
-            out = self.path("masked")
-            r = report("prune", source, "-o", out, "-f", "--method", "threshold", "--at", at,
-                       "--to", "masked")  # fmt: skip
-            self.check_masks(entries, out, r["tensors"], lambda x: x >= float(at))
+            rows = self.masked(source, "--method", "threshold", "--at", at)
+            self.check_masks(entries, rows, lambda x: x >= float(at))
 
     def test_n_largest_of_every_m(self):
-        entries = checkpoint(np.random.default_rng(4), [(1, 1), (13, 17), (8, 64), (3, 7, 11), (0, 5),
-                                                        (5, 0), (2, 3, 5, 7), (257, 257)])  # fmt: skip
+        entries = checkpoint(np.random.default_rng(4), BLOCK_SHAPES)
         source = self.write("source", file_bytes(entries))
-        for n, m, axis in [(2, 4, 1), (2, 4, 0), (1, 4, 1), (3, 5, 1), (4, 4, 1), (1, 1, 0), (1, 10, 0),
-                           (7, 300, 1)]:  # fmt: skip
+        for n, m, axis in BLOCKS:
             with self.subTest(n=n, m=m, axis=axis):
-                out = self.path("masked")
-                r = report("prune", source, "-o", out, "-f", "--to", "masked",
-                           "--structure", f"nm:n={n},m={m},axis={axis}")  # fmt: skip
-                self.check_masks(entries, out, r["tensors"],
-                                 lambda x: per_block_mask(x, n, m, axis))  # fmt: skip
+                spec = f"nm:n={n},m={m},axis={axis}"
+                rows = self.masked(source, "--structure", spec)
+                self.check_masks(entries, rows, lambda x: per_block_mask(x, n, m, axis))
 
     def test_n_largest_along_any_dimensions(self):
         entries = checkpoint(np.random.default_rng(5), [(3, 7, 11), (2, 3, 5)])
         source = self.write("source", file_bytes(entries))
         for dims in [(1, 2), (2, 1), (0, 2), (1, 0)]:
-            out = self.path("masked")
-            r = report("prune", source, "-o", out, "-f", "--to", "masked",
-                       "--structure", f"nm:n=2,m=4,dims={dims[0]}.{dims[1]}")  # fmt: skip
-            self.check_masks(entries, out, r["tensors"],
-                             lambda x: per_block_mask(x, 2, 4, 1, dims))  # fmt: skip
+            spec = f"nm:n=2,m=4,dims={dims[0]}.{dims[1]}"
+            rows = self.masked(source, "--structure", spec)
+            self.check_masks(entries, rows, lambda x: per_block_mask(x, 2, 4, 1, dims))
 
     def test_what_is_sparse_already(self):
         # From any layout as from dense.
         rng = np.random.default_rng(7)
         entries = [entry(f"{d}.weight", d, distinct_weights(rng, d, (41, 60))) for d in FLOATS]
-        source, half, out = self.write("source", file_bytes(entries)), self.path("half"), self.path("out")
+        source, half = self.write("source", file_bytes(entries)), self.path("half")
         for to in ("dense", "masked", "bitmask", "csr"):
             run("prune", source, "-o", half, "-f", "-q", "--sparsity", "0.5", "--to", to)
-            rows = report("prune", half, "-o", out, "-f", "--sparsity", "0.9", "--to", "masked")
-            self.check_masks(entries, out, rows["tensors"], lambda x: magnitude_mask(x, 0.9))
+            rows = self.masked(half, "--sparsity", "0.9")
+            self.check_masks(entries, rows, lambda x: magnitude_mask(x, 0.9))
         run("prune", source, "-o", half, "-f", "-q", "--structure", "nm:n=2,m=4", "--to", "nm")
-        rows = report("prune", half, "-o", out, "-f", "--structure", "nm:n=1,m=4", "--to", "masked")
-        self.check_masks(entries, out, rows["tensors"], lambda x: per_block_mask(x, 1, 4))
+        rows = self.masked(half, "--structure", "nm:n=1,m=4")
+        self.check_masks(entries, rows, lambda x: per_block_mask(x, 1, 4))
 
     def test_a_short_block_keeps_what_it_has(self):
         # The reference itself: rows of 6 in blocks of 4, so that the last block has 2.

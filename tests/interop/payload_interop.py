@@ -5,19 +5,43 @@ import unittest
 
 import numpy as np
 from _programs import MODEL, Case, report
-from _reference import (FLOATS, ceil_div, entry, file_bytes, payload_bytes, read_file, size_of,
-                        tensors_of, width)
+from _reference import (
+    FLOATS,
+    ceil_div,
+    entry,
+    file_bytes,
+    parse_spec,
+    payload_bytes,
+    read_file,
+    size_of,
+    tensors_of,
+    width,
+)
 from _samples import distinct_weights, weights
 
 NAMED = ["masked", "bitmask", "csr"]
-GROUPED = ["nm:n=2,m=4", "nm:n=2,m=4,axis=0", "nm:n=1,m=10", "nm:n=3,m=6", "nm:n=4,m=4", "nm:n=1,m=1",
-           "nm:n=5,m=300", "nmg:n=1,m=10,g=4", "nmg:n=1,m=10,g=4,axis=1", "nmg:n=2,m=4,g=16",
-           "nmg:n=3,m=6,g=16", "nmg:n=4,m=8,g=4", "nmg:n=1,m=300,g=1", "nmg:n=3,m=3,g=5"]  # fmt: skip
+GROUPED = """
+    nm:n=2,m=4 nm:n=2,m=4,axis=0 nm:n=1,m=10 nm:n=3,m=6 nm:n=4,m=4 nm:n=1,m=1 nm:n=5,m=300
+    nmg:n=1,m=10,g=4 nmg:n=1,m=10,g=4,axis=1 nmg:n=2,m=4,g=16 nmg:n=3,m=6,g=16 nmg:n=4,m=8,g=4
+    nmg:n=1,m=300,g=1 nmg:n=3,m=3,g=5
+""".split()
 SHAPES = [(1, 1), (10, 40), (11, 41), (160, 640), (7, 384), (0, 8), (8, 0), (5, 3, 3, 3)]
 
 
 def stored_bytes(tensor):
     return sum(part.nbytes for part in tensor.parts.values())
+
+
+def padded_size(layout, shape):
+    """Elements of the matrix with whole blocks and chunks."""
+    name, args = parse_spec(layout)
+    m = args["m"]
+    if name == "nm":
+        rows, cols = shape if args.get("axis", 1) == 1 else shape[::-1]
+        return rows * ceil_div(cols, m) * m
+    rows, cols = shape if args.get("axis", 0) == 0 else shape[::-1]
+    chunk = math.comb(m, args["n"]) * args["g"]
+    return ceil_div(rows, m) * m * ceil_div(cols, chunk) * chunk
 
 
 def model(shapes):
@@ -47,9 +71,8 @@ class Payload(Case):
             self.assertEqual(shown["bytes"], expected, (e.name, flags))
             self.assertEqual(shown["layout"], rows["to"])
             for other in ("dense", "bitmask", "csr"):
-                self.assertEqual(shown[f"bytes_{other}"],
-                                 payload_bytes(other, e.dtype, e.shape, shown["nnz"]),
-                                 (e.name, flags, other))  # fmt: skip
+                expected_other = payload_bytes(other, e.dtype, e.shape, shown["nnz"])
+                self.assertEqual(shown[f"bytes_{other}"], expected_other, (e.name, flags, other))
             total += expected
         self.assertEqual(sum(len(e.data) for e in result.entries), total)
         self.assertEqual(rows["total"]["bytes_after"], total)
@@ -75,8 +98,8 @@ class Payload(Case):
         rows = self.check(entries, source, "--structure", "nmg:n=1,m=10,g=4", "--to", "nmg")
         for e in entries:
             r, k = e.shape
-            self.assertEqual(rows["tensors"][e.name]["bytes_after"],
-                             ceil_div(r, 10) * ceil_div(k, 40) * 40 * 5)  # fmt: skip
+            expected = ceil_div(r, 10) * ceil_div(k, 40) * 40 * 5
+            self.assertEqual(rows["tensors"][e.name]["bytes_after"], expected)
 
     def test_two_of_four_is_nine_sixteenths(self):
         # Half of the values, and 2 bits for each.
@@ -96,26 +119,18 @@ class Payload(Case):
         }
         for layout, shapes in cases.items():
             entries = [
-                entry(f"{i}.weight", "F32", distinct_weights(np.random.default_rng(i), "F32", shape))
+                entry(
+                    f"{i}.weight", "F32", distinct_weights(np.random.default_rng(i), "F32", shape)
+                )
                 for i, (shape, _) in enumerate(shapes)
             ]
             source = self.write("source", file_bytes(entries))
             rows = self.check(entries, source, "--structure", layout, "--to", layout)["tensors"]
-            name, args = layout.split(":")[0], dict(a.split("=") for a in layout.split(":")[1].split(","))
-            n, m = int(args["n"]), int(args["m"])
             for e, (shape, expected) in zip(entries, shapes):
-                rows_, cols = shape
-                if args.get("axis", "0" if name == "nmg" else "1") == ("1" if name == "nmg" else "0"):
-                    rows_, cols = cols, rows_
-                if name == "nmg":
-                    chunk = math.comb(m, n) * int(args["g"])
-                    padded = ceil_div(rows_, m) * m * ceil_div(cols, chunk) * chunk
-                else:
-                    padded = rows_ * ceil_div(cols, m) * m
-                padding = padded / size_of(shape) - 1
+                padding = padded_size(layout, shape) / size_of(shape) - 1
                 if expected is not None:
                     self.assertAlmostEqual(padding, expected, places=12)
-                self.assertAlmostEqual(rows[e.name]["padding"], padding, places=12, msg=(layout, shape))
+                self.assertAlmostEqual(rows[e.name]["padding"], padding, places=12, msg=layout)
 
     def test_three_of_six_at_384_columns_pads_by_two_thirds(self):
         e = entry("a.weight", "F32", distinct_weights(np.random.default_rng(1), "F32", (96, 384)))
@@ -127,8 +142,10 @@ class Payload(Case):
         shape = (96, 384)
         e = entry("a.weight", "BF16", distinct_weights(np.random.default_rng(1), "BF16", shape))
         source = self.write("source", file_bytes([e]))
-        for flags in (["--structure", "nmg:n=3,m=6,g=16", "--to", "nmg"],
-                      ["--sparsity", "0.1", "--to", "csr"]):  # fmt: skip
+        for flags in (
+            ["--structure", "nmg:n=3,m=6,g=16", "--to", "nmg"],
+            ["--sparsity", "0.1", "--to", "csr"],
+        ):
             r = self.check([e], source, *flags)
             self.assertGreaterEqual(r["total"]["bytes_after"], size_of(shape) * width("BF16"))
             self.assertTrue([note for note in r["notes"] if "not smaller" in note], r["notes"])

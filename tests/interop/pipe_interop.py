@@ -12,10 +12,13 @@ from _programs import BIN, ENVIRONMENT, MODEL, Case, run
 from _reference import FLOATS, entry, file_bytes, parse_file
 from _samples import any_bits, weights
 
-WAYS = [["prune", "--sparsity", "0.9"], ["prune", "--sparsity", "0.9", "--to", "bitmask"],
-        ["prune", "--sparsity", "0.5", "--method", "random", "--seed", "7", "--to", "csr"],
-        ["prune", "--structure", "nmg:n=1,m=10,g=4", "--to", "nmg"], ["convert", "--to", "masked"],
-        ["convert", "--to", "nm:n=2,m=4"], ["convert", "--to", "dense"]]  # fmt: skip
+WAYS = [command.split() for command in """prune --sparsity 0.9
+        prune --sparsity 0.9 --to bitmask
+        prune --sparsity 0.5 --method random --seed 7 --to csr
+        prune --structure nmg:n=1,m=10,g=4 --to nmg
+        convert --to masked
+        convert --to nm:n=2,m=4
+        convert --to dense""".splitlines()]
 
 
 def mixed():
@@ -54,15 +57,18 @@ class Pipe(Case):
         other.mkdir()
         (other / "x").write_bytes(content)
         for program, *flags in WAYS:
-            outputs = [run(program, path, "-o", "-", *flags, *more)
-                       for path, more in [(self.write("mixed", content), []), (other / "x", ["--threads", "1"]),
-                                          (other / "x", ["--threads", "5", "-v", "--progress", "always"])]]  # fmt: skip
-            self.assertEqual(len(set(outputs)), 1)
-            self.assertNotIn(str(self.folder).encode(), outputs[0])
+            first = run(program, self.write("mixed", content), "-o", "-", *flags)
+            for more in (["--threads", "1"], ["--threads", "5", "-v", "--progress", "always"]):
+                self.assertEqual(run(program, other / "x", "-o", "-", *flags, *more), first)
+            self.assertNotIn(str(self.folder).encode(), first)
 
     def test_from_program_to_program(self):
         # prune | convert | convert, all at once, against the same steps by files.
-        steps = [["prune", "--sparsity", "0.9"], ["convert", "--to", "bitmask"], ["convert", "--to", "dense"]]
+        steps = [
+            ["prune", "--sparsity", "0.9"],
+            ["convert", "--to", "bitmask"],
+            ["convert", "--to", "dense"],
+        ]
         for source in self.sources():
             path = source
             for i, (program, *flags) in enumerate(steps):
@@ -71,7 +77,9 @@ class Pipe(Case):
             running, previous = [], open(source, "rb")
             for program, *flags in steps:
                 command = [BIN / f"sten-{program}", "-", "-o", "-", "-q", *flags]
-                step = subprocess.Popen(command, stdin=previous, stdout=subprocess.PIPE, env=ENVIRONMENT)
+                step = subprocess.Popen(
+                    command, stdin=previous, stdout=subprocess.PIPE, env=ENVIRONMENT
+                )
                 previous.close()
                 running.append(step)
                 previous = step.stdout
@@ -80,8 +88,8 @@ class Pipe(Case):
             self.assertEqual([step.wait() for step in running], [0, 0, 0])
             self.assertEqual(got, path.read_bytes())
             steps_taken = json.loads(parse_file(got).metadata["sten.provenance"])
-            self.assertEqual([s["program"] for s in steps_taken],
-                             ["sten-prune", "sten-convert", "sten-convert"])  # fmt: skip
+            taken = [step["program"] for step in steps_taken]
+            self.assertEqual(taken, ["sten-prune", "sten-convert", "sten-convert"])
 
     def test_energy_of_a_pipe(self):
         pruned = run("prune", MODEL, "-o", "-", "--sparsity", "0.9", "--to", "csr")

@@ -9,35 +9,81 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 from _programs import MODEL, Case, report, run
-from _reference import (BITS, BYTE_DTYPES, FLOATS, Entry, decode, encode, entries_of, entry, file_bytes,
-                        parse_spec, read_file, size_of, tensors_of)
+from _reference import (
+    BITS,
+    BYTE_DTYPES,
+    FLOATS,
+    Entry,
+    decode,
+    encode,
+    entries_of,
+    entry,
+    file_bytes,
+    parse_spec,
+    read_file,
+    size_of,
+    tensors_of,
+)
 from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask
 
-PARTS = {"masked": ["values", "mask"], "bitmask": ["mask", "values"], "csr": ["ptr", "index", "values"],
-         "nm": ["values", "pos"], "nmg": ["values", "index"]}  # fmt: skip
-WAYS = [["--to", "dense"], ["--to", "masked"], ["--to", "bitmask"], ["--to", "csr"],
-        ["--structure", "nm:n=2,m=4", "--to", "nm"], ["--structure", "nmg:n=1,m=10,g=4", "--to", "nmg"],
-        ["--structure", "nmg:n=4,m=8,g=4,axis=1", "--to", "nmg"]]  # fmt: skip
-LAYOUTS = ["masked", "bitmask", "csr", "csr:dims=0.1", "nm:n=2,m=4", "nm:n=1,m=3,axis=0", "nm:n=5,m=300",
-           "nm:n=1,m=1", "nm:n=2,m=4,axis=0,dims=1.0", "nmg:n=1,m=10,g=4", "nmg:n=2,m=4,g=3,axis=1",
-           "nmg:n=3,m=6,g=1", "nmg:n=4,m=8,g=4", "nmg:n=3,m=3,g=2", "nmg:n=2,m=4,g=1,dims=1.0"]  # fmt: skip
-BATCHED = ["csr:dims=1.2", "nm:n=2,m=4,dims=1.2", "nm:n=2,m=4,axis=0,dims=2.0", "nmg:n=1,m=4,g=2,dims=1.2",
-           "nmg:n=2,m=4,g=1,axis=1,dims=0.2"]  # fmt: skip
-# The library's own names of what numpy lacks.
-NUMPY_TYPES = {**FLOATS, **{"BOOL": np.bool_, "C64": np.complex64, "I8": np.int8, "I16": np.int16,
-                            "I32": np.int32, "I64": np.int64, "U8": np.uint8, "U16": np.uint16,
-                            "U32": np.uint32, "U64": np.uint64}}  # fmt: skip
-NAMES = ["層.0.weight", "Ω 'quoted\".weight", "a::b.weight", "\U0001f600.weight", "a/b\\c.weight", "sten:x.weight",
-         "::weight", " weight", "values.weight", "d*?[x].weight"]  # fmt: skip
+PARTS = {
+    "masked": ["values", "mask"],
+    "bitmask": ["mask", "values"],
+    "csr": ["ptr", "index", "values"],
+    "nm": ["values", "pos"],
+    "nmg": ["values", "index"],
+}
+WAYS = [flags.split() for flags in """--sparsity 0.9
+        --sparsity 0.9 --to masked
+        --sparsity 0.9 --to bitmask
+        --sparsity 0.9 --to csr
+        --structure nm:n=2,m=4 --to nm
+        --structure nmg:n=1,m=10,g=4 --to nmg
+        --structure nmg:n=4,m=8,g=4,axis=1 --to nmg""".splitlines()]
+LAYOUTS = """
+    masked bitmask csr csr:dims=0.1
+    nm:n=2,m=4 nm:n=1,m=3,axis=0 nm:n=5,m=300 nm:n=1,m=1 nm:n=2,m=4,axis=0,dims=1.0
+    nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=3,axis=1 nmg:n=3,m=6,g=1 nmg:n=4,m=8,g=4 nmg:n=3,m=3,g=2
+    nmg:n=2,m=4,g=1,dims=1.0
+""".split()
+BATCHED = """
+    csr:dims=1.2 nm:n=2,m=4,dims=1.2 nm:n=2,m=4,axis=0,dims=2.0 nmg:n=1,m=4,g=2,dims=1.2
+    nmg:n=2,m=4,g=1,axis=1,dims=0.2
+""".split()
+RANK_4 = """
+    csr:dims=3.1 nm:n=2,m=4,dims=1.3 nmg:n=2,m=4,g=1,dims=3.0 nmg:n=1,m=3,g=2,axis=1,dims=1.2
+""".split()
+NUMPY_TYPES = {  # as load_file gives them
+    **FLOATS,
+    "BOOL": np.bool_,
+    "C64": np.complex64,
+    **{f"I{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
+    **{f"U{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
+}
+PREFIXES = [
+    "層.0.",
+    "Ω 'quoted\".",
+    "a::b.",
+    "\U0001f600.",
+    "a/b\\c.",
+    "sten:x.",
+    "::",
+    " ",
+    "d*?[x].",
+]
 
 
 def mixed(rng):
     """Tensors of every dtype, some of them weights, in no order."""
-    entries = [entry(f"{d}.{i}", d, any_bits(rng, d, shape))
-               for d in BYTE_DTYPES for i, shape in enumerate([(), (3,), (0,), (5, 7), (2, 0, 3)])]  # fmt: skip
-    entries += [entry(f"{d}.{i}.weight", d, distinct_weights(rng, d, shape))
-                for d in FLOATS for i, shape in enumerate([(8, 40), (21, 53), (3, 3, 5, 2), (0, 4)])]  # fmt: skip
-    entries += [entry(name, "F32", distinct_weights(rng, "F32", (4, 6))) for name in NAMES]
+    entries = []
+    for d in BYTE_DTYPES:
+        for i, shape in enumerate([(), (3,), (0,), (5, 7), (2, 0, 3)]):
+            entries.append(entry(f"{d}.{i}", d, any_bits(rng, d, shape)))
+    for d in FLOATS:
+        for i, shape in enumerate([(8, 40), (21, 53), (3, 3, 5, 2), (0, 4)]):
+            entries.append(entry(f"{d}.{i}.weight", d, distinct_weights(rng, d, shape)))
+    for prefix in PREFIXES:
+        entries.append(entry(f"{prefix}weight", "F32", distinct_weights(rng, "F32", (4, 6))))
     return [entries[i] for i in rng.permutation(len(entries))]
 
 
@@ -81,7 +127,9 @@ class Reader(Case):
         self.assertEqual(file.names(), expected)
         # Of the data likewise; a tensor without any had no place among the others.
         at = {entry_name: i for i, entry_name in enumerate(before.data_order)}
-        places = [(at[n] if n in at else at[n.rpartition("::")[0]], file[n]) for n in file.data_order]
+        places = [
+            (at[n] if n in at else at[n.rpartition("::")[0]], file[n]) for n in file.data_order
+        ]
         places = [i for i, e in places if e.data and before[before.data_order[i]].data]
         self.assertEqual(places, sorted(places))
         metadata = dict(file.metadata)
@@ -106,8 +154,7 @@ class Reader(Case):
         for way in WAYS:
             with self.subTest(way=way):
                 out, back = self.path("out"), self.path("back")
-                sparsity = ["--sparsity", "0.9"] if "--structure" not in way else []
-                r = report("prune", MODEL, "-o", out, "-f", *sparsity, *way)
+                r = report("prune", MODEL, "-o", out, "-f", *way)
                 chosen = set(r["tensors"])
                 self.assertEqual(len(chosen), 25)
                 self.check_written(out, before, r["to"], chosen, ["sten-prune"])
@@ -120,15 +167,20 @@ class Reader(Case):
         rng = np.random.default_rng(41)
         entries = mixed(rng)
         order = [entries[i].name for i in rng.permutation(len(entries))]
-        metadata = {"z": "last", "format": "pt", "": "no key", "層": "\n\t\"quoted\" \\ \U0001f600", "a": ""}
+        metadata = {
+            "z": "last",
+            "format": "pt",
+            "": "no key",
+            "層": '\n\t"quoted" \\ \U0001f600',
+            "a": "",
+        }
         source = self.write("source", file_bytes(entries, metadata, order))
         before = read_file(source)
         self.assertEqual(before.metadata, metadata)
         for way in WAYS:
             with self.subTest(way=way):
                 out, back = self.path("out"), self.path("back")
-                sparsity = ["--sparsity", "0.9"] if "--structure" not in way else []
-                r = report("prune", source, "-o", out, "-f", *sparsity, *way)
+                r = report("prune", source, "-o", out, "-f", *way)
                 chosen = set(r["tensors"])
                 self.assertEqual(chosen, {e.name for e in entries if e.name.endswith("weight")})
                 self.check_written(out, before, r["to"], chosen, ["sten-prune"])
@@ -157,8 +209,12 @@ class Reader(Case):
     def test_files_without_metadata_or_tensors(self):
         out = self.path("out")
         e = entry("a.weight", "F32", np.ones((2, 4), "f4"))
-        for content, entries in [(file_bytes([e]), [e]), (file_bytes([], {"a": "b"}), []),
-                                 (file_bytes([]), [])]:  # fmt: skip
+        cases = [
+            (file_bytes([e]), [e]),
+            (file_bytes([], {"a": "b"}), []),
+            (file_bytes([]), []),
+        ]
+        for content, entries in cases:
             run("convert", self.write("source", content), "-o", out, "-f", "--to", "dense")
             file = self.check_opens(out)
             self.assertEqual(file.entries, entries)
@@ -166,7 +222,10 @@ class Reader(Case):
 
     def test_a_name_that_a_part_would_take(self):
         # Refused where both would be written, else a name as any other.
-        entries = [entry("a.weight", "F32", np.ones((2, 4), "f4")), entry("a.weight::mask", "U8", np.ones(1, "u1"))]
+        entries = [
+            entry("a.weight", "F32", np.ones((2, 4), "f4")),
+            entry("a.weight::mask", "U8", np.ones(1, "u1")),
+        ]
         source, out = self.write("source", file_bytes(entries)), self.path("out")
         for to in ("masked", "bitmask"):
             run("prune", source, "-o", out, "--sparsity", "0.5", "--to", to, expect=1)
@@ -182,15 +241,20 @@ class Reader(Case):
         for dtype in ("F4", "F6_E2M3", "F6_E3M2"):
             shape = (6, 4)
             data = rng.bytes(size_of(shape) * BITS[dtype] // 8)
-            entries.insert(int(rng.integers(len(entries))), Entry(f"{dtype}.matrix", dtype, shape, data))
+            entries.insert(
+                int(rng.integers(len(entries))), Entry(f"{dtype}.matrix", dtype, shape, data)
+            )
         metadata = {"format": "pt", "note": "é"}
         back, out = self.path("back"), self.path("out")
-        for i, (before, after, spaced) in enumerate([("", "", False), ("", " ", True), (" \n\t", "\r\n  ", True),
-                                                     ("", "   ", False), ("", "       ", False)]):  # fmt: skip
+        headers = [("", ""), ("", " "), (" \n\t", "\r\n  "), ("", "   "), ("", "       ")]
+        for i, (before, after) in enumerate(headers):
+            spaced = i % 2 == 1
             order = [entries[k].name for k in rng.permutation(len(entries))]
             # An odd number of bytes first, so that what follows is not aligned either.
             odd = Entry(f"odd.{i}", "U8", (1 + 2 * i,), bytes(range(1 + 2 * i)))
-            content = file_bytes([odd, *entries], metadata, [odd.name, *order], before, after, spaced)
+            content = file_bytes(
+                [odd, *entries], metadata, [odd.name, *order], before, after, spaced
+            )
             source = self.write("source", content)
             r = report("convert", source, "-o", out, "-f", "--to", "csr", "--include", "*")
             tensors = tensors_of(read_file(out))
@@ -254,10 +318,13 @@ class Reader(Case):
     def test_sparse_tensors_written_by_the_reference(self):
         rng = np.random.default_rng(44)
         self.check_decodes(rng, LAYOUTS, SHAPES[:11], ["F32", "BF16", "U8"])
-        self.check_decodes(rng, BATCHED, [(2, 3, 4), (5, 9, 7), (2, 0, 3), (0, 2, 2), (4, 20, 30)], ["F32", "F16"])
-        rank4 = ["csr:dims=3.1", "nm:n=2,m=4,dims=1.3", "nmg:n=2,m=4,g=1,dims=3.0", "nmg:n=1,m=3,g=2,axis=1,dims=1.2"]
-        self.check_decodes(rng, rank4, [(3, 1, 5, 2), (2, 7, 3, 3), (5, 4, 6, 9)], ["F32", "I64"])
-        self.check_decodes(rng, ["masked", "bitmask"], [(), (1,), (9,), (0,), (2, 3, 2, 2, 2)], ["F64", "BOOL"])
+        self.check_decodes(
+            rng, BATCHED, [(2, 3, 4), (5, 9, 7), (2, 0, 3), (0, 2, 2), (4, 20, 30)], ["F32", "F16"]
+        )
+        self.check_decodes(rng, RANK_4, [(3, 1, 5, 2), (2, 7, 3, 3), (5, 4, 6, 9)], ["F32", "I64"])
+        self.check_decodes(
+            rng, ["masked", "bitmask"], [(), (1,), (9,), (0,), (2, 3, 2, 2, 2)], ["F64", "BOOL"]
+        )
         self.check_decodes(rng, LAYOUTS, [(37, 53)], BYTE_DTYPES)
 
     def test_sparse_tensors_are_passed_on_as_they_are(self):
@@ -273,8 +340,8 @@ class Reader(Case):
         after = read_file(out)
         for e in before.entries:
             self.assertEqual(after[e.name], e)
-        self.assertEqual({k for k in after.metadata if k.startswith("sten:")},
-                         {f"sten:{name}" for name in expected})  # fmt: skip
+        described = {key for key in after.metadata if key.startswith("sten:")}
+        self.assertEqual(described, {f"sten:{name}" for name in expected})
 
 
 if __name__ == "__main__":
