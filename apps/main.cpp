@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "apps/help.h"
+#include "kernels/isa.h"
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
@@ -96,9 +97,12 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
 std::unique_ptr<OutputFile> open_report(const Common& c, const std::string& output) {
   if (c.report.empty()) return nullptr;
   check_report_path(c.report);
-  std::error_code none;
-  if (!output.empty() && std::filesystem::weakly_canonical(c.report, none) ==
-                             std::filesystem::weakly_canonical(output, none))
+  // Absolute first: of a relative path whose first part does not exist nothing becomes canonical.
+  const auto place = [](const std::string& path) {
+    std::error_code none;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
+  };
+  if (!output.empty() && place(c.report) == place(output))
     fail_usage("--report and -o both name {}", quote(c.report));
   return std::make_unique<OutputFile>(c.report, c.force);
 }
@@ -176,6 +180,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     return static_cast<int>(Fault::usage);
   }
   try {
+    if (const char* wrong = kernels::isa_error()) fail_usage("{}", wrong);
     if (common.threads > 0) set_threads(common.threads);
     set_log_sink([&](const std::string& text) {
       if (!common.quiet) print_line(program.name, "warning: " + text);

@@ -1,12 +1,14 @@
 #include "libsten/io/checkpoint.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/npy.h"
 #include "libsten/io/spool.h"
 
 namespace sten {
@@ -86,9 +88,26 @@ Checkpoint Checkpoint::open(const std::string& path) {
 Checkpoint Checkpoint::of(MappedFile file) {
   Checkpoint c;
   c.name_ = file.name();
-  c.add_shard(std::move(file), "");
+  if (is_npy(file.bytes()))
+    c.add_array(std::move(file));
+  else
+    c.add_shard(std::move(file), "");
   c.put_in_order();
   return c;
+}
+
+void Checkpoint::add_array(MappedFile file) {
+  const NpyHeader header = parse_npy(file.bytes(), file.name());
+  const std::string stem = std::filesystem::path(file.name()).stem();
+  CheckpointTensor t;
+  t.name = stem.empty() ? "array" : stem;
+  t.dtype = header.dtype;
+  t.shape = header.shape;
+  t.fortran_order = header.fortran_order && header.shape.size() > 1;
+  t.entries = {{t.name, t.dtype, t.shape, 0, byte_size(t.dtype, t.shape)}};
+  tensors_.push_back(std::move(t));
+  shards_.push_back({std::move(file), "", header.data_offset, {}});
+  is_array_ = true;
 }
 
 void Checkpoint::add_shard(MappedFile file, std::string file_name) {
@@ -100,6 +119,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
   // Sparse tensors first, so that their parts are known; each takes the place of its first part.
   struct Sparse {
     TensorInfo info;
+    std::string text;
     std::vector<std::optional<SafetensorsEntry>> parts;
     bool placed = false;
   };
@@ -113,7 +133,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     }
     const std::string tensor = key.substr(layout_key.size());
     blame(name, tensor, [&] {
-      Sparse s{.info = parse_layout_text(tensor, value), .parts = {}};
+      Sparse s{.info = parse_layout_text(tensor, value), .text = value, .parts = {}};
       const auto& part_names = registry().part_names(s.info.layout.name());
       s.parts.resize(part_names.size());
       for (std::size_t p = 0; p < part_names.size(); ++p)
@@ -135,7 +155,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
              sparse[sparse_by_name[e.name.substr(0, cut)]].info.layout.str());
       if (sparse_by_name.contains(e.name))
         fail("{}: {} is there both dense and in parts", name, quote(e.name));
-      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, {}};
+      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, false, "", {}};
       t.entries.push_back(std::move(e));
       tensors_.push_back(std::move(t));
       continue;
@@ -143,7 +163,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     Sparse& s = sparse[at->second.first];
     if (s.placed) continue;
     s.placed = true;
-    CheckpointTensor t{s.info, number, {}};
+    CheckpointTensor t{s.info, number, false, s.text, {}};
     const auto& part_names = registry().part_names(s.info.layout.name());
     for (std::size_t p = 0; p < s.parts.size(); ++p) {
       if (!s.parts[p])
@@ -238,7 +258,8 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
     if (!t.is_sparse()) {
       if (width_of(t.dtype) == 0)
         fail("{} elements have no address of their own", name_of(t.dtype));
-      return Dense{t.shape, Values(t.dtype, borrowed(t.entries.front()))};
+      const Values values(t.dtype, borrowed(t.entries.front()));
+      return Dense{t.shape, t.fortran_order ? to_row_major(values, t.shape) : values};
     }
     Stored stored{.layout = t.layout, .shape = t.shape, .dtype = t.dtype, .parts = {}};
     for (const SafetensorsEntry& e : t.entries)

@@ -30,6 +30,8 @@ struct TensorInfo {
 
 struct CheckpointTensor : TensorInfo {
   std::size_t shard = 0;                  // the number of its file
+  bool fortran_order = false;             // of an array: its bytes are not row-major
+  std::string layout_text;                // of a sparse one, as its metadata has it
   std::vector<SafetensorsEntry> entries;  // one for a dense tensor, else one for each part
   std::uint64_t bytes() const;
 };
@@ -45,8 +47,9 @@ struct Shard {
 
 class Checkpoint {
  public:
-  // A file, a pipe, "-", a HuggingFace directory, or the index in one. All headers are checked,
-  // and held against the index; payloads are where they are loaded: Error.
+  // A file, a pipe, "-", a HuggingFace directory, or the index in one; safetensors, or .npy, which
+  // is one tensor named after the file. All headers are checked, and held against the index;
+  // payloads are where they are loaded: Error.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
@@ -55,6 +58,8 @@ class Checkpoint {
   const std::vector<Shard>& shards() const { return shards_; }
   // Where it came from; nothing for a single file.
   const std::optional<ShardIndex>& index() const { return index_; }
+  // Whether it is a .npy file.
+  bool is_array() const { return is_array_; }
   // Of all files.
   std::uint64_t file_bytes() const;
   // In the order of shards and their headers.
@@ -75,10 +80,12 @@ class Checkpoint {
 
  private:
   void add_shard(MappedFile file, std::string file_name);
+  void add_array(MappedFile file);
   void check_index() const;
   void put_in_order();
 
   std::string name_;
+  bool is_array_ = false;
   std::optional<ShardIndex> index_;
   std::vector<Shard> shards_;
   std::vector<CheckpointTensor> tensors_;

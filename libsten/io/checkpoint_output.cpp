@@ -10,6 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/npy.h"
 
 namespace sten {
 namespace {
@@ -25,6 +26,7 @@ bool is_private(const std::string& name) { return name == ".git" || name == ".ca
 }  // namespace
 
 CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory) {
+  npy_ = path.ends_with(".npy");
   if (!directory) {
     file_ = std::make_unique<OutputFile>(path, force);
     return;
@@ -42,7 +44,9 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> plan,
   annotate_ = annotate;
   sten_names_ =
       std::any_of(plan_.begin(), plan_.end(), [](const TensorInfo& t) { return t.is_sparse(); });
-  open_shard(0);
+  if (npy_ && (plan_.size() != 1 || sten_names_))
+    fail_usage("a .npy file takes one dense tensor; write a .safetensors file");
+  if (!npy_) open_shard(0);
   queue_.emplace(max_pending);
 }
 
@@ -59,14 +63,24 @@ void CheckpointOutput::copy(std::size_t i) {
 
 void CheckpointOutput::write(std::size_t i, const Tensor* t) {
   const CheckpointTensor& info = in_->tensors()[i];
+  if (npy_) return write_array(i, t ? *t : in_->load(info));
   while (shard_ < info.shard) {
     close_shard();
     open_shard(shard_ + 1);
   }
-  if (t)
-    writer_->add(info.name, *t);
+  if (t || info.fortran_order)
+    writer_->add(info.name, t ? *t : in_->load(info));
   else
     writer_->copy(*in_, info);
+}
+
+void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {
+  const TensorInfo& info = plan_[i];
+  const Stored stored = t.save();
+  const std::string header = npy_header(info.dtype, info.shape);
+  file_->write(std::as_bytes(std::span(header)));
+  file_->write(stored.parts.front().bytes);
+  file_bytes_ = file_->size();
 }
 
 void CheckpointOutput::open_shard(std::size_t shard) {
@@ -92,6 +106,7 @@ void CheckpointOutput::close_shard() {
 
 void CheckpointOutput::finish() {
   queue_->push(0, [this] {
+    if (npy_) return;
     while (shard_ + 1 < in_->shards().size()) {
       close_shard();
       open_shard(shard_ + 1);

@@ -15,7 +15,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 class CheckpointOutput {
  public:
-  // Checks that it can be written; `directory` if the input is one.
+  // Checks that it can be written; `directory` if the input is one. A path that ends in .npy takes
+  // one dense tensor.
   CheckpointOutput(const std::string& path, bool force, bool directory);
   ~CheckpointOutput();
 
@@ -34,6 +35,7 @@ class CheckpointOutput {
 
  private:
   void write(std::size_t i, const Tensor* t);
+  void write_array(std::size_t i, const Tensor& t);
   void open_shard(std::size_t shard);
   void close_shard();
   void copy_others(const std::string& relative);
@@ -44,7 +46,7 @@ class CheckpointOutput {
   const Checkpoint* in_ = nullptr;
   std::vector<TensorInfo> plan_;
   std::function<Metadata(const Metadata&)> annotate_;
-  bool sten_names_ = false;
+  bool npy_ = false, sten_names_ = false;
   std::optional<CheckpointWriter> writer_;
   std::size_t shard_ = 0;
   std::uint64_t file_bytes_ = 0, data_bytes_ = 0;

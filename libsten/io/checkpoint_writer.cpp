@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libsten/dispatch/registry.h"
 
@@ -16,7 +17,19 @@ std::vector<std::string> entry_names(const TensorInfo& t) {
 
 namespace {
 
+// Error where two tensors would need the same entry, or a reader would take one for a part of
+// another.
 std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
+  std::unordered_set<std::string_view> sparse;
+  for (const TensorInfo& t : plan)
+    if (t.is_sparse()) sparse.insert(t.name);
+  for (const TensorInfo& t : plan) {
+    const std::size_t cut = t.name.rfind(part_separator);
+    if (cut == std::string::npos || !sparse.contains(std::string_view(t.name).substr(0, cut)))
+      continue;
+    fail("{} would look like a part of {}, which is to be written in parts", quote(t.name),
+         quote(t.name.substr(0, cut)));
+  }
   std::vector<std::string> order;
   std::unordered_map<std::string, std::string> owner;
   for (const TensorInfo& t : plan)
@@ -84,7 +97,7 @@ void CheckpointWriter::add(const std::string& name, const Tensor& t) {
 }
 
 void CheckpointWriter::copy(const Checkpoint& from, const CheckpointTensor& t) {
-  if (t.is_sparse()) layouts_[t.name] = layout_text(t);
+  if (t.is_sparse()) layouts_[t.name] = t.layout_text;
   for (const SafetensorsEntry& e : t.entries) {
     const Shard& shard = from.shards()[t.shard];
     writer_.copy(e.name, e.dtype, e.shape, shard.file, shard.data_offset + e.begin);

@@ -15,7 +15,8 @@ void Masked::loaded() const {
     const auto v = values.as<U>();
     parallel_for(values.size(), mask_grain, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
-        if (v[i] != U{0} && !bit_at(mask.data(), i)) fail("element {} is masked out but not 0", i);
+        if (v[i] != U{0} && !bit_at(mask.data(), i))
+          fail("element {} is masked out, but its bits are not all 0", i);
     });
   });
 }

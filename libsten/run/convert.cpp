@@ -144,7 +144,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "sparsity") =
           x.size() ? static_cast<double>(z) / static_cast<double>(x.size()) : 0.0;
       if (request.sparsifier && is_prunable(t.dtype)) {
-        const Magnitudes m = magnitudes(source.to_dense(), c.kept);
+        const Magnitudes m = finite_magnitudes(source.to_dense(), c.kept);
         r.at(row, "energy") = energy(m);
         total.all += m.all;
         total.kept += m.kept;

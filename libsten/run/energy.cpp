@@ -54,7 +54,7 @@ Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, cons
   Sums s;
   const Index n = x.size(), width = x.values.width();
   s.elements = n;
-  s.nnz = kept.count();
+  s.nnz = t.has_fillers() ? t.stored().count() : kept.count();
   s.zeros = zeros(x);
   s.bytes = static_cast<Index>(info.bytes());
   s.dense = n * width;
@@ -169,7 +169,7 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"skipped", selection.skipped},
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
-  if (o.min_energy && energy(total.original) < *o.min_energy)
+  if (o.min_energy && !(energy(total.original) >= *o.min_energy))
     outcome.failure = Error(Fault::check, fmt::format("energy {:.6f} is below --min-energy {}",
                                                       energy(total.original), *o.min_energy));
   return outcome;

@@ -57,7 +57,12 @@ Magnitudes magnitudes(const Dense& x, const Mask& keep) {
   return sum;
 }
 
-double energy(const Magnitudes& m) { return m.all > 0 ? m.kept / m.all : 1; }
+Magnitudes finite_magnitudes(const Dense& x, const Mask& keep) {
+  return first_not_finite(x) ? magnitudes(Dense::pack(x, finite_mask(x)), keep)
+                             : magnitudes(x, keep);
+}
+
+double energy(const Magnitudes& m) { return m.all == 0 ? 1 : m.kept / m.all; }
 
 Index zeros(const Dense& x) {
   Index n = 0;

@@ -10,10 +10,11 @@ struct Magnitudes {
   double all = 0;   // sum of |x|
   double kept = 0;  // over the kept positions
 };
-// x has a prunable dtype.
+// x has a prunable dtype. NaN and infinities make the sums what they are.
 Magnitudes magnitudes(const Dense& x, const Mask& keep);
 
-// sum |original| over the kept positions / sum |original|; 1 if the original is all zero.
+// sum |original| over the kept positions / sum |original|; 1 if the original is all zero. NaN
+// where the sums are not finite: compare with !(energy >= x).
 double energy(const Magnitudes& m);
 
 // Elements that are 0, -0.0 among them.
@@ -24,6 +25,9 @@ Index kept_zeros(const Dense& x, const Mask& keep);
 
 // Elements that are neither NaN nor infinite. x has a prunable dtype.
 Mask finite_mask(const Dense& x);
+
+// The sums over the finite elements, which others would hide.
+Magnitudes finite_magnitudes(const Dense& x, const Mask& keep);
 
 // The first NaN or infinity; none for dtypes that have none.
 std::optional<Index> first_not_finite(const Dense& x);

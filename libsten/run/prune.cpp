@@ -23,9 +23,6 @@ double share(Index part, Index whole) {
   return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// x with NaN and infinities set to 0.
-Dense finite_part(const Dense& x) { return Dense::pack(x, finite_mask(x)); }
-
 // One run over one checkpoint.
 class Pruning {
  public:
@@ -78,7 +75,7 @@ class Pruning {
       if (request_.nan() == Nan::error)
         fail("{}: {}: element {} is not a finite number, and cannot be ranked; see --nan",
              in().name(), quote(t.name), *bad);
-      if (request_.nan() == Nan::zero) return finite_part(x);
+      if (request_.nan() == Nan::zero) return Dense::pack(x, finite_mask(x));
     }
     return x;
   }
@@ -134,9 +131,8 @@ class Pruning {
   void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after) {
     const CheckpointTensor& t = in().tensors()[i];
     const Treatment& how = *plan_.tensors[i];
-    // Infinities would hide everything else.
-    const bool finite = request_.nan() != Nan::keep || !first_not_finite(x);
-    const Magnitudes m = magnitudes(finite ? x : finite_part(x), keep);
+    const Magnitudes m =
+        request_.nan() == Nan::keep ? finite_magnitudes(x, keep) : magnitudes(x, keep);
     const Index kept = keep.count(), n = x.size();
     const Index zero = n - kept + kept_zeros(x, keep);
     const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
@@ -188,7 +184,7 @@ class Pruning {
                {"selected", plan_.chosen},
                {"skipped", plan_.skipped},
                {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
-    if (o_.min_energy && kept_energy < *o_.min_energy) {
+    if (o_.min_energy && !(kept_energy >= *o_.min_energy)) {
       outcome.failure = Error(
           Fault::check, fmt::format("energy {:.6f} is below --min-energy {}; nothing was written",
                                     kept_energy, *o_.min_energy));

@@ -24,7 +24,7 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
   if (directory) {
     const fs::path from = fs::weakly_canonical(
         fs::is_directory(input, none) ? fs::path(input) : fs::path(input).parent_path(), none);
-    const fs::path to = fs::weakly_canonical(options.path, none);
+    const fs::path to = fs::weakly_canonical(fs::absolute(options.path, none), none);
     const auto end = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
     if (end.first == from.end() && end.second != to.end())
       fail_usage("{}: lies in the input directory", printable(options.path));

@@ -30,6 +30,10 @@ class Rewrite {
   // Checks that the output can be written before the input is read. `options`, those that decide
   // values, go into the output's provenance.
   Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
+  // The output's thread may still be copying from the input.
+  ~Rewrite() { out_.reset(); }
+  Rewrite(const Rewrite&) = delete;
+  Rewrite& operator=(const Rewrite&) = delete;
 
   const Checkpoint& input() const { return input_; }
   // Calls change(number in input().tensors()) for the tensors that have a layout in `to`, which is

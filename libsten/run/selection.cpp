@@ -91,7 +91,8 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   if (patterns.include.empty())
     for (std::size_t i = 0; i < n; ++i) {
       const CheckpointTensor& t = c.tensors()[i];
-      s.chosen[i] = is_weight(t) || (purpose == Purpose::convert && t.is_sparse());
+      s.chosen[i] = is_weight(t) || (c.is_array() && is_prunable(t.dtype)) ||
+                    (purpose == Purpose::convert && (t.is_sparse() || c.is_array()));
     }
   for (const std::string& pattern : patterns.exclude)
     for_each_match(c, pattern, "--exclude",

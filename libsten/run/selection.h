@@ -32,7 +32,7 @@ struct Selection {
 };
 
 // The rule without patterns: floating point, rank >= 2, a name that ends in "weight" and has none
-// of embed|wte|wpe|lm_head|norm|.ln_ (case-insensitive).
+// of embed|wte|wpe|lm_head|norm|.ln_ (case-insensitive). The array of a .npy file is always chosen.
 bool is_weight(const TensorInfo& t);
 
 // What a rule or flag names.

@@ -35,12 +35,8 @@ F4='\x00\x00\x80\x40'
 # data_offset FILE: where its data begin.
 data_offset() { echo $((8 + $(od -An -tu8 -N8 "$1"))); }
 
-# header FILE: its JSON text without the blanks at the end.
-header() {
-  local text
-  text=$(tail -c +9 "$1" | head -c "$(od -An -tu8 -N8 "$1")")
-  printf '%s' "${text%"${text##*[! ]}"}"
-}
+# header FILE: its JSON text as a line, without the blanks at the end.
+header() { tail -c +9 "$1" | head -c "$(od -An -tu8 -N8 "$1")" | sed -e 's/ *$//' -e '$a\'; }
 
 # data FILE: everything behind the header, on stdout.
 data() { tail -c +$(($(data_offset "$1") + 1)) "$1"; }

@@ -6,11 +6,11 @@ mkdir "$T/work"
 cd "$T/work"
 
 bytes() { printf '%b' "$2" >$BAD && refused "$1"; }               # bytes TEXT CONTENT
-header() { safetensors $BAD "$2" "${3-}" && refused "$1"; }       # header TEXT HEADER [DATA]
+json() { safetensors $BAD "$2" "${3-}" && refused "$1"; }         # json TEXT HEADER [DATA]
 # fields TEXT FIELDS [DATA]: of the only tensor, 'w'.
-fields() { header "$1" "{\"w\":{$2}}" "${3-}"; }
+fields() { json "$1" "{\"w\":{$2}}" "${3-}"; }
 # shape TEXT DTYPE SHAPE BYTES
-shape() { header "$1" "{$(entry w "$2" "$3" 0 "$4")}" "$(repeat "$4" '\x00')"; }
+shape() { json "$1" "{$(entry w "$2" "$3" 0 "$4")}" "$(repeat "$4" '\x00')"; }
 
 good="{$(entry a.weight F32 2,2 0 16)}"
 data="$F1$F2$F3$F4"
@@ -31,46 +31,48 @@ bytes 'a Python pickle' '\x80\x02}q\x00(X\x06\x00\x00\x00weightq\x01'
 bytes 'a zip archive, such as a PyTorch checkpoint' 'PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00'
 bytes 'a GGUF file' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
 bytes 'a NumPy .npy file' '\x93NUMPY\x01\x00v\x00{}'
-header 'which are 12 bytes; is the file truncated?' "$good" "$F1$F2$F3"
-header 'is the file truncated?' "$good"
-header '4 bytes follow the data of the last tensor' "$good" "$data$F1"
+json 'which are 12 bytes; is the file truncated?' "$good" "$F1$F2$F3"
+json 'is the file truncated?' "$good"
+json '4 bytes follow the data of the last tensor' "$good" "$data$F1"
 
 # The header's text.
-header 'not valid JSON' $'{"a\xff.weight":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-header 'not valid JSON' $'{"a\xed\xa0\x80":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-header 'not valid JSON' '{"a\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-header 'not valid JSON' '{"a\udc00\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
-header 'not a JSON object' '[]'
-header 'not a JSON object' '"text"'
-header 'not a JSON object' 'null'
-header 'not a JSON object' '   '
-header 'not valid JSON' '{"a.weight":'
-header 'not valid JSON' "{$(entry a.weight F32 2,2 0 16),}" "$data"
+json 'not valid JSON' $'{"a\xff.weight":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'not valid JSON' $'{"a\xed\xa0\x80":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'not valid JSON' '{"a\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'not valid JSON' '{"a\udc00\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
+json 'not a JSON object' '[]'
+json 'not a JSON object' '"text"'
+json 'not a JSON object' 'null'
+json 'not a JSON object' '   '
+json 'not valid JSON' '{"a.weight":'
+json 'not valid JSON' "{$(entry a.weight F32 2,2 0 16),}" "$data"
 bytes 'NUL byte' '\x04\x00\x00\x00\x00\x00\x00\x00{}\x00\x00'
-header 'not valid JSON' '{}{}'
-header 'not valid JSON' '{} x'
-header "'a' appears twice" "{$(entry a F32 1 0 4),$(entry a F32 1 4 8)}" "$F1$F2"
-header "'a' appears twice" "{$(entry a F32 1 0 4),$(entry '\u0061' F32 1 4 8)}" "$F1$F2"
-header "'__metadata__' appears twice" '{"__metadata__":{},"__metadata__":{}}'
-header "metadata 'k' appears twice" '{"__metadata__":{"k":"1","k":"2"}}'
+json 'not valid JSON' '{}{}'
+json 'not valid JSON' '{} x'
+json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry a F32 1 4 8)}" "$F1$F2"
+json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry '\u0061' F32 1 4 8)}" "$F1$F2"
+json "'__metadata__' appears twice" '{"__metadata__":{},"__metadata__":{}}'
+json "metadata 'k' appears twice" '{"__metadata__":{"k":"1","k":"2"}}'
 fields "field 'shape' appears twice" '"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "field 'dtype' appears twice" '"dtype":"F32","d\u0074ype":"F32","shape":[1],"data_offsets":[0,4]' "$F1"
 fields 'nested more than' "\"x\":$(repeat 100000 '['),\"dtype\":\"F32\""
 fields 'nested more than' "\"x\":$(repeat 30000 '{"a":')1$(repeat 30000 '}')"
-header "'w': is an array, not an object" "{\"w\":$(repeat 100000 '[')$(repeat 100000 ']')}"
+json "'w': is an array, not an object" "{\"w\":$(repeat 100000 '[')$(repeat 100000 ']')}"
 fields "has no 'dtype'" '"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "has no 'shape'" '"dtype":"F32","data_offsets":[0,4]' "$F1"
 fields "has no 'data_offsets'" '"dtype":"F32","shape":[1]' "$F1"
 fields "has no 'dtype'" ''
-header "'__metadata__' is an array, not an object" '{"__metadata__":[]}'
-header "metadata 'k' is 5, not a string" '{"__metadata__":{"k":5}}'
-header "metadata 'k' is null, not a string" '{"__metadata__":{"k":null}}'
-header "metadata 'k' is an object, not a string" '{"__metadata__":{"k":{"a":"b"}}}'
-header "metadata 'k' is an array, not a string" '{"__metadata__":{"k":["a"]}}'
+json "'__metadata__' is an array, not an object" '{"__metadata__":[]}'
+json "metadata 'k' is 5, not a string" '{"__metadata__":{"k":5}}'
+json "metadata 'k' is null, not a string" '{"__metadata__":{"k":null}}'
+json "metadata 'k' is an object, not a string" '{"__metadata__":{"k":{"a":"b"}}}'
+json "metadata 'k' is an array, not a string" '{"__metadata__":{"k":["a"]}}'
 for number in 1.0 1e0 -1 -0 '"1"' true null '[1]' '{}'; do
+  PROGRAMS=sten-energy
   fields "'shape' holds" "\"dtype\":\"F32\",\"shape\":[$number],\"data_offsets\":[0,4]" "$F1"
   fields "'data_offsets' holds" "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,$number]" "$F1"
 done
+PROGRAMS='sten-prune sten-convert sten-energy'
 fields "'shape' is 1, not an array" '"dtype":"F32","shape":1,"data_offsets":[0,4]' "$F1"
 fields "'dtype' is 5, not a string" '"dtype":5,"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "'data_offsets' holds one number" '"dtype":"F32","shape":[1],"data_offsets":[4]' "$F1"
@@ -82,12 +84,12 @@ fields "'shape' holds" '"dtype":"F32","shape":[99999999999999999999999999],"data
 # Tensors.
 shape "dtype 'F33' is not known" F33 1 4
 shape "dtype 'f32' is not known" f32 1 4
-header 'data begin at 4 and end at 0' "{$(entry w F32 1 4 0)}" "$F1"
-header 'ends at byte 8 of the data, which are 4 bytes' "{$(entry w F32 2 0 8)}" "$F1"
-header "'a' and 'b' overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 4 12)}" "$F1$F2$F3"
-header "overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 0 8)}" "$F1$F2"
-header "bytes 4 to 8 of the data, between 'a' and 'b', belong to no tensor" "{$(entry a F32 1 0 4),$(entry b F32 1 8 12)}" "$F1$F2$F3"
-header "'w': comes first in the data but begins at byte 4, not 0" "{$(entry w F32 1 4 8)}" "$F1$F2"
+json 'data begin at 4 and end at 0' "{$(entry w F32 1 4 0)}" "$F1"
+json 'ends at byte 8 of the data, which are 4 bytes' "{$(entry w F32 2 0 8)}" "$F1"
+json "'a' and 'b' overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 4 12)}" "$F1$F2$F3"
+json "overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 0 8)}" "$F1$F2"
+json "bytes 4 to 8 of the data, between 'a' and 'b', belong to no tensor" "{$(entry a F32 1 0 4),$(entry b F32 1 8 12)}" "$F1$F2$F3"
+json "'w': comes first in the data but begins at byte 4, not 0" "{$(entry w F32 1 4 8)}" "$F1$F2"
 shape "'w': shape says 12 bytes, offsets say 16" F32 3 16
 shape 'shape says 0 bytes, offsets say 4' F32 0,5 4
 shape 'shape says 4 bytes, offsets say 0' F32 '' 0
@@ -104,26 +106,27 @@ shape 'are 12 bits, not whole bytes' F4 3 2
 shape 'are 6 bits, not whole bytes' F6_E2M3 1 1
 
 # Names.
-header "a tensor's name is empty" "{$(entry '' F32 1 0 4)}" "$F1"
-header "'a\\n.weight': the name holds control characters" "{$(entry 'a\n.weight' F32 1 0 4)}" "$F1"
-header "'a\\x1b[2J': the name holds control characters" "{$(entry 'a\u001b[2J' F32 1 0 4)}" "$F1"
-header "'a\\x00': the name holds control characters" "{$(entry 'a\u0000' F32 1 0 4)}" "$F1"
-header "'a\\u202e': the name holds control characters" "{$(entry 'a\u202e' F32 1 0 4)}" "$F1"
-header 'the name has 1000000 bytes' "{$(entry "$(repeat 1000000 x)" F32 1 0 4)}" "$F1"
-header 'the name is an absolute path' "{$(entry /etc/weight F32 1 0 4)}" "$F1"
-header 'the name is a path that leaves its directory' "{$(entry ../../weight F32 1 0 4)}" "$F1"
-header 'the name is a path that leaves its directory' "{$(entry a/../weight F32 1 0 4)}" "$F1"
+json "a tensor's name is empty" "{$(entry '' F32 1 0 4)}" "$F1"
+json "'a\\n.weight': the name holds control characters" "{$(entry 'a\n.weight' F32 1 0 4)}" "$F1"
+json "'a\\x1b[2J': the name holds control characters" "{$(entry 'a\u001b[2J' F32 1 0 4)}" "$F1"
+json "'a\\x00': the name holds control characters" "{$(entry 'a\u0000' F32 1 0 4)}" "$F1"
+json "'a\\u202e': the name holds control characters" "{$(entry 'a\u202e' F32 1 0 4)}" "$F1"
+json 'the name has 1000000 bytes' "{$(entry "$(repeat 1000000 x)" F32 1 0 4)}" "$F1"
+json 'the name is an absolute path' "{$(entry /etc/weight F32 1 0 4)}" "$F1"
+json 'the name is a path that leaves its directory' "{$(entry ../../weight F32 1 0 4)}" "$F1"
+json 'the name is a path that leaves its directory' "{$(entry a/../weight F32 1 0 4)}" "$F1"
 
-# More entries than a model has: refused before they fill the memory.
-seq -f '"%.0f":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},' 1000001 | tr -d '\n' >entries
-{ le64 $(($(wc -c <entries) + 3)) && printf '{' && cat entries && printf '{}}'; } >$BAD
-rm entries
-PROGRAMS=sten-energy refused 'more than 1000000 tensors'
+# More keys than a model has: refused before they fill the memory.
+seq -f '"%.0f":"",' 1000001 | tr -d '\n' >keys
+{ le64 $(($(wc -c <keys) + 24)) && printf '{"__metadata__":{' && cat keys && printf '"":""}}'; } >$BAD
+rm keys
+refused 'more than 1000000 metadata keys'
 
-# No file at all.
+# No file at all: a folder without a model, a device, nothing.
 rm $BAD
-BAD=.
-refused 'is a directory'
+mkdir ../empty
+BAD=../empty
+refused ''
 BAD=/dev/zero
 refused 'is a device'
 BAD=missing.safetensors

@@ -24,7 +24,7 @@ masked() { printf '%s,%s' "$(part values F32 2,3 0 24)" "$(part mask U8 1 24 25)
 sparse $BAD masked 2,3 "$(masked)" "$elements"'\x26'
 read_as "$elements"
 damaged "the mask has bits set beyond element 5" masked 2,3 "$(masked)" "$elements"'\x66'
-damaged "element 2 is masked out but not 0" masked 2,3 "$(masked)" "$elements"'\x22'
+damaged "element 2 is masked out, but its bits are not all 0" masked 2,3 "$(masked)" "$elements"'\x22'
 damaged "a mask of 1 bytes does not cover 9 elements" \
   masked 3,3 "$(part values F32 3,3 0 36),$(part mask U8 1 36 37)" "$elements$F0$F0$F0"'\x26'
 damaged "part 'values'" masked 2,4 "$(masked)" "$elements"'\x26'

@@ -28,9 +28,6 @@ convert "there is no option '--loss-less', did you mean '--lossless'?" --to csr 
 convert "there is no option '--sparsity'" --to csr --sparsity 0.9
 energy "there is no option '--agianst', did you mean '--against'?" --agianst in.safetensors
 energy "there is no option '-o'" -o o.safetensors
-for flag in --rule=a=b --rules=f --nan=keep --mask=f --mask-out=f --schedule=layerwise --out-dir=d; do
-  prune "there is no option '${flag%%=*}'" --sparsity 0.9 $flag
-done
 
 # What is missing or too much.
 for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
@@ -41,7 +38,7 @@ wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 
 prune '--sparsity is missing'
 prune '--sparsity: 1 required' --sparsity
 prune '--sparsity: At Most 1 required but received 2' --sparsity 0.9 --sparsity 0.8
-prune "one argument too many: 'more.safetensors'" more.safetensors --sparsity 0.9
+energy "one argument too many: 'more.safetensors'" more.safetensors
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
@@ -62,7 +59,7 @@ prune '--seed' --sparsity 0.9 --seed 1.5
 prune '--progress' --sparsity 0.9 --progress sometimes
 
 # Methods.
-prune "there is no method 'magnitud', did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
+prune "'magnitud' is none of magnitude, random, threshold, did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
 prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
@@ -96,7 +93,7 @@ prune 'axis=2 is neither 0 nor 1' --structure nm:n=2,m=4,axis=2
 prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
 prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
 prune "there is no layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
-prune "'m' is missing" --to nm --sparsity 0.5
+prune '--to nm takes its numbers from a structure nm, and there is none' --to nm --sparsity 0.5
 convert "there is no layout 'bitmap', did you mean 'bitmask'?" --to bitmap
 convert "there is no layout 'Dense', did you mean 'dense'?" --to Dense
 convert "there is no layout 'quadtree'" --to quadtree

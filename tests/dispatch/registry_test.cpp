@@ -48,6 +48,24 @@ TEST_CASE("the parts of a layout are named in the order they are saved") {
   }
 }
 
+TEST_CASE("a canonical spec has its keys in the order of the layout") {
+  const auto canonical = [](const char* spec) {
+    return registry().canonical(Spec::parse(spec)).str();
+  };
+  CHECK(canonical("nmg:axis=1,g=4,m=10,n=1") == "nmg:n=1,m=10,g=4,axis=1");
+  CHECK(canonical("nm:dims=1.0,m=4,n=2") == "nm:n=2,m=4,dims=1.0");
+  CHECK(canonical("csr") == "csr");
+  CHECK(has(error_of([&] { canonical("nm:n=2"); }), "'m' is missing"));
+}
+
+TEST_CASE("only n:m and n:m:g store fillers") {
+  for (const auto& [name, example] : registry().layouts()) {
+    const Tensor t = registry().pack(Dense::zeros(DType::F32, {4, 8}), Mask::none({4, 8}), example);
+    CHECK(t.has_fillers() == (name == "nm" || name == "nmg"));
+    if (name != "dense") CHECK((t.stored().count() > 0) == t.has_fillers());
+  }
+}
+
 TEST_CASE("registries are separate, and a name that is registered anew is replaced") {
   Registry r;
   CHECK(r.layouts().empty());

@@ -89,8 +89,10 @@ TEST_CASE("elements of F64 are compared in double") {
 
 TEST_CASE("per-block agrees with the rule on both axes, tied or not") {
   Dice dice(1);
-  for (int k = 0; k < 300; ++k) {
-    const Index rows = dice.below(10), cols = dice.below(20), m = 1 + dice.below(9);
+  for (int k = 0; k < 400; ++k) {
+    const bool large = k % 8 >= 6;
+    const Index rows = dice.below(10), cols = dice.below(large ? 200 : 20);
+    const Index m = 1 + dice.below(large ? 90 : 9);
     const Index n = 1 + dice.below(m), axis = dice.below(2);
     Dense x = normals(dice, {rows, cols});
     if (k % 2)
@@ -105,6 +107,12 @@ TEST_CASE("per-block agrees with the rule on both axes, tied or not") {
     const std::string spec = fmt::format("per-block:n={},m={},axis={}", n, m, axis);
     if (!same_mask(select(x, spec), expected)) FAIL_CHECK(spec << to_string(x.extents));
   }
+}
+
+TEST_CASE("a large block takes no quadratic time") {
+  Dice dice(2);
+  const Dense x = normals(dice, {2, 65536});
+  CHECK(select(x, "per-block:n=32768,m=65536").count() == 65536);
 }
 
 TEST_CASE("specs of per-block that have no meaning are refused") {

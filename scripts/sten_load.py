@@ -1,0 +1,60 @@
+"""Reads what sten writes, in any layout, with numpy alone: load(path) -> {name: dense array}.
+The path may be a directory of shards. Without ml_dtypes, and in an .npz, bfloat16 and float8 are raw bits."""
+import argparse, contextlib, json, math, pathlib, re, struct, numpy as np  # noqa: E401
+TYPES = {f"{kind}{8 * w}": f"<{kind.lower()}{w}" for kind in "FUIC" for w in (1, 2, 4, 8)} | dict(BOOL="?", BF16="<u2")
+PARTS = dict(masked="values mask", bitmask="mask values", csr="ptr index values", nm="values pos", nmg="values index")
+with contextlib.suppress(ImportError, AttributeError):
+    import ml_dtypes as ml
+    TYPES.update(BF16=ml.bfloat16, F8_E4M3=ml.float8_e4m3fn, F8_E5M2=ml.float8_e5m2, F8_E8M0=ml.float8_e8m0fnu,
+                 F8_E4M3FNUZ=ml.float8_e4m3fnuz, F8_E5M2FNUZ=ml.float8_e5m2fnuz)
+
+def patterns(n, m, back=False):  # all n of m, neighbours differ in one position
+    if n in (0, m): return [tuple(range(n))]
+    return patterns(n, m - 1, True)[:: -1 if back else 1] + [p + (m - 1,) for p in patterns(n - 1, m - 1, not back)]
+def blocks(at, axis, size):  # [..., block, size]: the axis, moved to the end and cut; -1 is padding
+    at = np.pad(np.moveaxis(at, axis, -1), [(0, 0)] * (at.ndim - 1) + [(0, -at.shape[axis] % size)], constant_values=-1)
+    return at.reshape(*at.shape[:-1], at.shape[-1] // size, size)
+
+def places(layout, shape, values, mask=None, ptr=None, index=None, pos=None):  # of the values in the dense tensor
+    name, args = layout.partition(":")[0], dict(re.findall(r"(\w+)=([\d.]+)", layout))
+    n, m, g, axis = (int(args.get(key, name == "nm")) for key in ("n", "m", "g", "axis"))
+    at = np.arange(math.prod(shape)).reshape(shape)
+    if "mask" in name: return at if name == "masked" else at.ravel()[np.unpackbits(mask, None, at.size, "little") == 1]
+    at = at if "dims" in args else at.reshape(shape[0], math.prod(shape[1:]))
+    at = np.moveaxis(at, [int(d) for d in args.get("dims", "0.1").split(".")], [-2, -1])  # [batch..., row, column]
+    if name == "csr": return at.ravel()[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * at.shape[-1] + index]
+    at = blocks(at, axis - 2, m)
+    if name == "nm":
+        shape = (*values.shape, (m - 1).bit_length())
+        bits = np.unpackbits(pos, -1, math.prod(shape[-3:]), "little").reshape(shape)
+        return np.take_along_axis(at, bits @ (1 << np.arange(shape[-1])), -1)
+    pattern = np.array(patterns(n, m))
+    at = np.moveaxis(blocks(at, -3, len(pattern) * g), -3, -1)  # [..., row block, chunk, column, m]
+    at = np.take_along_axis(at, index.reshape(*at.shape[:-1], 1), -2).reshape(*index.shape, m)
+    return at[..., np.arange(len(pattern))[:, None, None], np.arange(g)[:, None], pattern[:, None]]
+
+def tensors(path):  # (name, layout, dtype, dense array) of each
+    path, index = pathlib.Path(path), "model*.safetensors.index.json"
+    shards = {path / name for i in path.glob(index) for name in json.loads(i.read_text())["weight_map"].values()}
+    for file in sorted(shards or path.glob("model*.safetensors")) or [path]:
+        with open(file, "rb") as f:
+            header, data = json.loads(f.read(*struct.unpack("<Q", f.read(8)))), np.fromfile(f, np.uint8)
+        sparse = {k[5:]: json.loads(t) for k, t in header.pop("__metadata__", {}).items() if k.startswith("sten:")}
+        arrays = {name: data[slice(*e["data_offsets"])].view(TYPES.get(e["dtype"], "u1")).reshape(
+            -1 if e["dtype"].startswith(("F4", "F6_")) else e["shape"]) for name, e in header.items()}  # those: packed
+        for name, t in sparse.items():
+            part = {p: arrays.pop(f"{name}::{p}") for p in PARTS[t["layout"].partition(":")[0]].split()}
+            out = np.zeros(math.prod(t["shape"]) + 1, part["values"].dtype)  # one more for padding
+            out[places(t["layout"], t["shape"], **part)] = part["values"]
+            yield name, t["layout"], t["dtype"], out[:-1].reshape(t["shape"])
+        yield from ((name, "dense", header[name]["dtype"], x) for name, x in arrays.items())
+def load(path): return {name: x for name, _, _, x in tensors(path)}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    for argument in ("file", "--npz"): parser.add_argument(argument)
+    options, bits = parser.parse_args(), {}
+    for name, layout, dtype, x in tensors(options.file):
+        print(name, layout, dtype, list(x.shape), f"{1 - np.count_nonzero(x) / max(x.size, 1):.4f}", sep="\t")
+        bits[name] = x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
+    if options.npz: np.savez(options.npz, **bits)

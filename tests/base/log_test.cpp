@@ -1,0 +1,21 @@
+#include "libsten/base/log.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace sten;
+
+TEST_CASE("a warning goes to the sink that was set, formatted") {
+  std::vector<std::string> seen;
+  set_log_sink([&](const std::string& text) { seen.push_back(text); });
+  warn("{} of {}", 2, "four");
+  log_warning("plain {}");
+  set_log_sink(nullptr);
+  warn("nobody hears this");
+  CHECK(seen == std::vector<std::string>{"2 of four", "plain {}"});
+  set_log_sink(
+      [](const std::string& text) { std::fprintf(stderr, "sten: warning: %s\n", text.c_str()); });
+}

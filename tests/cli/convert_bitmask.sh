@@ -1,0 +1,12 @@
+# A model of which 90 % is zero becomes a small file, nothing lost.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+sten-prune "$MODEL" -o pruned.safetensors --sparsity 0.9 -q >/dev/null
+expect_exit 0 sten-convert pruned.safetensors -o bitmask.safetensors --to bitmask
+golden convert_bitmask
+[ $(($(wc -c <bitmask.safetensors) * 6)) -lt "$(wc -c <pruned.safetensors)" ] ||
+  fail 'the file is not six times smaller'
+# A full one grows, and that is said.
+expect_exit 0 sten-convert "$MODEL" -o big.safetensors --to bitmask --summary
+expect_out '25 of them are not smaller than dense'

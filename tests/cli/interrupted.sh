@@ -1,0 +1,55 @@
+# An interrupted run leaves nothing half-written: no output, or the old one as it was.
+. "$(dirname "$0")/_lib.sh"
+
+mkdir "$T/work" "$T/tmp"
+cd "$T/work"
+export TMPDIR=$T/tmp
+mkfifo ../fifo
+exec 9<>../fifo # so that neither end waits for the other, and the data do not end
+
+# interrupt SIGNAL PROGRAM ARGUMENT...: sends it when most of the input was read from the FIFO.
+interrupt() {
+  # With job control, or the shell would let the program ignore SIGINT.
+  (
+    set -m
+    "${@:2}" >"$T/out" 2>"$T/err" &
+    timeout 60 head -c 1000000 "$MODEL" >&9 # far more than a FIFO holds
+    kill -"$1" $!
+    wait $!
+  ) 2>/dev/null
+}
+
+echo old >old
+for signal in TERM INT HUP; do
+  code=$((128 + $(kill -l $signal)))
+  for command in 'sten-prune ../fifo -o new --sparsity 0.9' \
+    'sten-prune ../fifo -o old --force --sparsity 0.9' \
+    'sten-convert ../fifo -o new --to csr --report report.json' 'sten-energy ../fifo'; do
+    status=0
+    interrupt $signal $command || status=$?
+    [ $status = $code ] || fail "'$command' ended with $status after SIG$signal, not $code"
+    [ ! -s "$T/out" ] || fail "'$command' printed something after SIG$signal"
+    while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null # what it did not read
+  done
+done
+[ "$(cat old)" = old ] || fail 'the old output was touched'
+[ "$(ls -A)" = old ] || fail "something was left behind: $(ls -A)"
+
+# While it writes: the reader of a FIFO is stuck.
+(
+  set -m
+  sten-prune "$MODEL" -o ../fifo --sparsity 0.9 >"$T/out" 2>"$T/err" &
+  timeout 60 head -c 100000 <&9 >/dev/null
+  kill -TERM $!
+  wait $!
+) 2>/dev/null && status=0 || status=$?
+[ $status = 143 ] || fail "writing to a FIFO ended with $status after SIGTERM, not 143"
+
+# Killed at any moment: the old output is whole, or the new one.
+sten-prune "$MODEL" -o new --sparsity 0.9 -q >/dev/null
+for delay in 0.005 0.01 0.015 0.02 0.025 0.03 0.035 0.04 0.05 0.06 0.08 0.15; do
+  cp "$MODEL" old
+  (timeout -s KILL $delay sten-prune "$MODEL" -o old --force --sparsity 0.9 || true) >"$T/out" 2>&1
+  cmp -s old "$MODEL" || cmp -s old new || fail "killed after $delay s, the output is neither"
+done
+[ -z "$(ls -A "$T/tmp")" ] || fail "temporary files were left behind: $(ls -A "$T/tmp")"

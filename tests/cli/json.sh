@@ -1,0 +1,32 @@
+# --json prints one document for programs, and nothing else.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+ln -s "$MODEL" in.safetensors
+some='--include *layer.1.output.* --include *layer.1.*key.weight'
+
+expect_exit 0 sten-prune in.safetensors -o pruned.safetensors --structure nmg:n=2,m=4,g=2 --to nmg \
+  --json $some
+golden json_prune
+cp out prune.json
+expect_exit 0 sten-convert pruned.safetensors -o csr.safetensors --to csr --json $some
+golden json_convert
+expect_exit 0 sten-energy csr.safetensors --against in.safetensors --json $some
+golden json_energy
+cp out energy.json
+
+# -q and -v change standard error alone.
+for flag in -q -v '--progress always'; do
+  expect_exit 0 sten-energy csr.safetensors --against in.safetensors --json $some $flag
+  cmp out energy.json || fail "--json $flag differs from --json"
+done
+# --summary is the document without its rows.
+expect_exit 0 sten-energy csr.safetensors --json --summary
+expect_out '"tensors": [],'
+# Where nothing is written, its size is left out.
+expect_exit 0 sten-prune in.safetensors --dry-run --structure nmg:n=2,m=4,g=2 --to nmg --json $some
+grep -v file_bytes_after prune.json | cmp - out || fail '--dry-run --json differs'
+# An error leaves standard output empty.
+expect_exit 1 sten-energy missing.safetensors --json
+expect_one_line_err
+[ ! -s out ] || fail 'an error printed to standard output'

@@ -1,0 +1,89 @@
+# Names are the model's own affair: any script, blanks, quotes; none may reach the terminal raw.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+
+cd "$T"
+names=('слой.1.weight' '层.weight' 'a b  c.weight' "it's \"so\".weight" '$(reboot);`x`.weight'
+  'a/b\c.weight' '🙂.weight' 'a,b=c:d.weight' 'a|b*c?[d].weight' '-.weight')
+entries=
+data=
+for i in "${!names[@]}"; do
+  json=${names[i]//\\/\\\\}
+  entries+=,$(entry "${json//\"/\\\"}" F32 2,2 $((16 * i)) $((16 * i + 16)))
+  data+=$F1$F2$F3$F4
+done
+safetensors in.safetensors "{${entries#,}}" "$data"
+
+expect_exit 0 sten-prune in.safetensors -o pruned.safetensors --sparsity 0.5 --to bitmask -v
+for name in "${names[@]}"; do
+  expect_out "$name  "
+  grep -qxF "sten-prune: selected $name" err || fail "-v lacks $name"
+done
+expect_exit 0 sten-convert pruned.safetensors -o dense.safetensors --to dense
+expect_exit 0 sten-energy dense.safetensors --against in.safetensors --json
+expect_out '"selected": 10,'
+expect_out "\"name\": \"it's \\\"so\\\".weight\""
+expect_out '"name": "a/b\\c.weight"'
+expect_out '"name": "🙂.weight"'
+# Each by its own name; characters that mean something in a glob are put in brackets.
+for name in "${names[@]}"; do
+  [ "$name" != 'a|b*c?[d].weight' ] || name='a|b[*]c[?][[]d].weight'
+  expect_exit 0 sten-energy dense.safetensors --include="$name" --json
+  expect_out '"selected": 1,'
+done
+expect_exit 0 sten-energy dense.safetensors --include '*слой*' --include 're:\p{Han}\.weight' --json
+expect_out '"selected": 2,'
+expect_exit 2 sten-energy dense.safetensors --include 'слои.1.weight'
+expect_err "did you mean 'слой.1.weight'?"
+# A bar makes no column of a Markdown table, a comma none of a CSV one.
+expect_exit 0 sten-energy dense.safetensors --report report.md
+grep -qF '| a\|b*c?[d].weight | 2x2 |' report.md || fail 'Markdown breaks at a bar'
+expect_exit 0 sten-energy dense.safetensors --report report.csv
+grep -qF '"a,b=c:d.weight",2x2,' report.csv || fail 'CSV breaks at a comma'
+grep -qF '"it'"'"'s ""so"".weight",2x2,' report.csv || fail 'CSV breaks at a quote'
+
+# Natural order: 2 before 10.
+safetensors in.safetensors "{$(entry l.10.weight F32 1,1 0 4),$(entry l.2.weight F32 1,1 4 8)}" "$F1$F2"
+expect_exit 0 sten-energy in.safetensors
+grep -oE '^l\.[0-9]+' out | tr '\n' ' ' | grep -qx 'l.2 l.10 ' || fail 'l.10 comes before l.2'
+
+# What would drive a terminal is shown, not done: in a tensor's name, metadata, a file's name and
+# what the user types.
+escape=$(printf '\033')
+quiet() { # COMMAND...: whatever it says, there is no escape sequence in it
+  "$@" >out 2>err || true
+  [ -s err ] || fail "'$*' says nothing"
+  cat out err | tr '\n\t' '  ' | grep -q '[[:cntrl:]]' && fail "'$*' sends a control character"
+  grep -qi 'x1b\|u+001b\|u202e\|u009b' err || fail "'$*' does not show what it was"
+}
+evil='a\u001b[2J\u001b]0;owned\u0007.weight'
+safetensors evil.safetensors "{$(entry "$evil" F32 1,1 0 4)}" "$F1"
+quiet sten-prune evil.safetensors -o o --sparsity 0.5
+safetensors evil.safetensors "{$(entry 'a\u202egnp.weight' F32 1,1 0 4)}" "$F1"
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors "{$(entry 'a\u009b2J.weight' F32 1,1 0 4)}" "$F1"
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors "{\"__metadata__\":{\"sten:$evil\":\"{}\"}}"
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors '{"__metadata__":{"sten:a":"{\"layout\":\"\\u001b[2J\",\"shape\":[1],\"dtype\":\"F32\"}"}}'
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors '{"__metadata__":{"sten:a":"{\"layout\":\"csr\",\"shape\":[1],\"dtype\":\"\\u001b[2J\"}"}}'
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors "{\"a\":{\"dtype\":\"\\u001b[2J\",\"shape\":[1],\"data_offsets\":[0,4]}}" "$F1"
+quiet sten-energy evil.safetensors
+safetensors evil.safetensors "{\"a\":{\"\\u001b[2J\":1,\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}}" "$F1"
+quiet sten-energy evil.safetensors --include a # an unknown field: a warning
+safetensors evil.safetensors "{\"\\u001b[2J$escape"
+quiet sten-energy evil.safetensors
+cp in.safetensors "${escape}[2J.safetensors"
+quiet sten-energy "${escape}[2J.safetensors" --include nothing
+quiet sten-energy "missing${escape}[2J"
+quiet sten-energy in.safetensors --include "${escape}[2J"
+quiet sten-energy in.safetensors --include "re:(${escape}[2J"
+quiet sten-prune in.safetensors -o "no${escape}[2J/o" --sparsity 0.5
+quiet sten-prune in.safetensors -o o --sparsity 0.5 --report "${escape}[2J.txt"
+quiet sten-prune in.safetensors -o o --sparsity 0.5 --method "${escape}[2J"
+quiet sten-prune in.safetensors -o o --sparsity "${escape}[2J"
+quiet sten-prune in.safetensors -o o --sparsity 0.5 --progress "${escape}[2J"
+quiet sten-prune in.safetensors -o o --sparsity 0.5 "--${escape}[2J"
+quiet sten-convert in.safetensors -o o --to "csr:${escape}[2J=1"

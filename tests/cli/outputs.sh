@@ -1,0 +1,106 @@
+# An output comes into being whole or not at all, and nothing is overwritten unasked.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+
+mkdir "$T/work"
+cd "$T/work"
+safetensors in.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+cp in.safetensors original
+sten-prune in.safetensors -o wanted --sparsity 0.5 -q >/dev/null
+
+prune() { sten-prune in.safetensors --sparsity 0.5 "$@"; }
+refused() { # CODE TEXT COMMAND...
+  expect_exit "$1" "${@:3}"
+  expect_one_line_err
+  expect_err "$2"
+  [ ! -s "$T/out" ] || fail "'${*:3}' printed something"
+}
+
+# An existing file is refused, and with --force replaced, its permissions kept.
+echo old >old.safetensors
+chmod 640 old.safetensors
+refused 2 'old.safetensors: exists; --force replaces it' prune -o old.safetensors
+refused 2 'old.safetensors: exists; --force replaces it' \
+  sten-convert in.safetensors -o old.safetensors --to csr
+[ "$(cat old.safetensors)" = old ] || fail 'an output was touched without --force'
+expect_exit 0 prune -o old.safetensors --force
+cmp old.safetensors wanted || fail '--force did not replace the output'
+[ "$(stat -c %a old.safetensors)" = 640 ] || fail '--force changed the permissions'
+expect_exit 0 prune -o old.safetensors -f
+# A new one has those that the umask gives.
+(umask 027 && prune -o new.safetensors -q >/dev/null)
+[ "$(stat -c %a new.safetensors)" = 640 ] || fail 'the umask was not heeded'
+rm old.safetensors new.safetensors
+
+# The input itself, whatever it is called.
+ln in.safetensors hard.safetensors
+ln -s in.safetensors soft.safetensors
+mkdir sub
+for out in in.safetensors ./in.safetensors sub/../in.safetensors hard.safetensors soft.safetensors \
+  "$PWD/in.safetensors"; do
+  refused 2 "$out: is the input; --force replaces it" prune -o "$out"
+done
+refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5
+refused 2 'in.safetensors: exists' sten-prune - -o in.safetensors --sparsity 0.5 <in.safetensors
+cmp in.safetensors original || fail 'the input was touched'
+expect_exit 0 prune -o in.safetensors --force
+cmp in.safetensors wanted || fail '--force did not replace the input'
+cmp hard.safetensors original || fail 'replacing the input wrote into it'
+cp original in.safetensors
+expect_exit 0 prune -o soft.safetensors --force # a link is followed
+[ -L soft.safetensors ] || fail 'a link was replaced'
+cmp in.safetensors wanted || fail 'a link was not followed'
+cp original in.safetensors
+# Written into by the shell, it could not be kept whole: refused with --force too.
+status=0
+prune -o - --force >>in.safetensors 2>"$T/err" || status=$?
+[ $status = 2 ] || fail "'>> INPUT' ended with $status"
+expect_err 'standard output: is the input'
+cmp in.safetensors original || fail "'>> INPUT' wrote into the input"
+rm hard.safetensors soft.safetensors
+rmdir sub
+
+# Where nothing can be written: found before any work.
+refused 1 "missing/out.safetensors: directory 'missing': No such file or directory" \
+  prune -o missing/out.safetensors
+refused 1 '.: is a directory' prune -o .
+refused 1 'in.safetensors/x: Not a directory' prune -o in.safetensors/x
+ln -s loop loop
+refused 1 'loop: ' prune -o loop
+rm loop
+if [ "$(id -u)" != 0 ]; then
+  mkdir -m 555 readonly
+  refused 1 'Permission denied' prune -o readonly/out.safetensors
+  rmdir readonly
+fi
+
+# A full disk.
+if [ -w /dev/full ]; then
+  refused 1 '/dev/full: No space left on device' prune -o /dev/full
+  for command in 'prune -o -' 'prune --dry-run' 'sten-energy in.safetensors --json' \
+    'sten-convert in.safetensors -o - --to csr'; do
+    status=0
+    $command >/dev/full 2>"$T/err" || status=$?
+    [ $status = 1 ] || fail "'$command >/dev/full' ended with $status"
+    expect_err 'standard output: No space left on device'
+  done
+fi
+expect_exit 0 prune -o /dev/null
+
+# An output that only a link names so far.
+ln -s target.safetensors link.safetensors
+expect_exit 0 prune -o link.safetensors
+[ -L link.safetensors ] || fail 'a dangling link was replaced'
+cmp target.safetensors wanted || fail 'a dangling link was not followed'
+rm link.safetensors target.safetensors
+
+# A name that a shell would do things with, and one that is as long as names can be.
+for out in 'a b $(c) "d".safetensors' "$(repeat 255 x)"; do
+  expect_exit 0 prune -o "$out"
+  expect_exit 0 prune -o "$out" --force
+  cmp "$out" wanted || fail "$out differs"
+  rm "$out"
+done
+
+[ "$(ls -A | tr '\n' ' ')" = 'in.safetensors original wanted ' ] ||
+  fail "something was left behind: $(ls -A)"

@@ -1,0 +1,28 @@
+# 90 % of a trained model's weights go, smallest magnitude first.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+expect_exit 0 sten-prune "$MODEL" -o pruned.safetensors --sparsity 0.9
+golden prune_magnitude
+grep -qE '^sten-prune: [0-9.]+ s, peak memory [0-9.]+ MB$' err || fail 'the cost is not on stderr'
+# What the table says of the output, the output says of itself.
+expect_exit 0 sten-energy pruned.safetensors --against "$MODEL" --summary
+expect_out '125440   90.00 %  0.2593'
+
+# Without the rows.
+expect_exit 0 sten-prune "$MODEL" --dry-run --sparsity 0.9 --summary
+expect_out 'total    1254400  125440   90.00 %  0.2593'
+grep -q 'encoder' out && fail '--summary lists tensors'
+
+# The other methods.
+expect_exit 0 sten-prune "$MODEL" -o random.safetensors --sparsity 0.9 --method random --summary
+grep -qE '^total +1254400 +12[0-9]{4} +(89|90)\.[0-9]+ % +0\.(09|10)' out ||
+  fail 'random does not keep a tenth'
+expect_exit 0 sten-prune "$MODEL" -o threshold.safetensors --method threshold --at 0.05 --summary
+grep -q '^total' out || fail 'no total'
+
+# The ends: nothing and everything.
+expect_exit 0 sten-prune "$MODEL" -o none.safetensors --sparsity 0 --summary
+expect_out '0.00 %  1.0000'
+expect_exit 0 sten-prune "$MODEL" -o all.safetensors --sparsity 1 --to bitmask --summary
+expect_out '100.00 %  0.0000'

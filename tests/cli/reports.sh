@@ -1,0 +1,60 @@
+# --report writes what was found out for programs, spreadsheets and people.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+ln -s "$MODEL" in.safetensors
+prune() {
+  sten-prune in.safetensors --structure nmg:n=2,m=4,g=2 --to nmg --include '*layer.1.output.*' \
+    --include '*layer.1.*key.weight' "$@"
+}
+
+expect_exit 0 prune -o one.safetensors --report report.csv
+cp report.csv out
+golden report_csv
+expect_exit 0 prune -o two.safetensors --report report.md
+cp report.md out
+golden report_md
+# The JSON report is what --json prints.
+expect_exit 0 prune -o three.safetensors --report report.json --json
+cmp report.json out || fail 'the JSON report differs from --json'
+expect_exit 0 sten-energy one.safetensors --report energy.json --json
+cmp energy.json out || fail 'the JSON report of energy differs from --json'
+expect_exit 0 sten-convert one.safetensors -o dense.safetensors --to dense --report convert.json --json
+cmp convert.json out || fail 'the JSON report of convert differs from --json'
+# It lists every tensor, whatever the screen does.
+expect_exit 0 prune -o - --report other.json --quiet
+grep -v file_bytes_after report.json >wanted
+grep -v file_bytes_after other.json | cmp - wanted || fail '-o - changes the report'
+expect_exit 0 prune -o summary.safetensors --report summary.csv --summary
+cmp summary.csv report.csv || fail '--summary changes the report'
+expect_exit 0 prune --dry-run --report dry.csv
+cmp dry.csv report.csv || fail '--dry-run changes the report'
+
+# An existing one is refused before any work, and replaced with --force.
+echo old >old.csv
+expect_exit 2 prune -o four.safetensors --report old.csv
+expect_one_line_err
+expect_err 'old.csv: exists; --force replaces it'
+[ "$(cat old.csv)" = old ] || fail 'a report was replaced unasked'
+expect_exit 0 prune -o four.safetensors --report old.csv --force
+cmp old.csv report.csv || fail '--force did not replace the report'
+rm four.safetensors
+for refused in '2 -o four.safetensors --report missing.txt' \
+  '1 -o four.safetensors --report missing/report.json' \
+  '2 -o four.json --report four.json' '2 -o four.json --report ./four.json --force'; do
+  expect_exit ${refused%% *} prune ${refused#* }
+  expect_one_line_err
+  for left in four.safetensors four.json missing.txt; do
+    [ ! -e $left ] || fail "'$refused' left $left"
+  done
+done
+# None of a run that failed.
+expect_exit 1 sten-energy missing.safetensors --report failed.json
+expect_exit 2 prune -o four.safetensors --include nothing --report failed.json
+[ ! -e failed.json ] || fail 'a failed run left a report'
+if [ -w /dev/full ]; then
+  ln -s /dev/full full.json
+  expect_exit 1 prune -o five.safetensors --report full.json
+  expect_one_line_err
+  expect_err 'full.json: No space left on device'
+fi
