@@ -84,6 +84,8 @@ void read_index(const std::string& path, ShardIndex& out) {
     const auto [at, fresh] = by_lower.emplace(lower(f), f);
     if (!fresh)
       fail("{}: shards {} and {} differ by case alone", file.name(), quote(at->second), quote(f));
+  }
+  for (const std::string& f : files) {
     check_inside(out.directory, f);
     std::error_code error;
     if (!fs::exists(fs::path(out.directory) / f, error))

@@ -1,0 +1,39 @@
+#!/bin/sh
+# no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of the kernels that are called only where the CPU has them,
+# libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function.
+set -eu
+library=${2:-$1/lib/libsten.so}
+skip() {
+  echo "no_stray_avx: skipped, $1"
+  exit 77
+}
+command -v objdump >/dev/null || skip "objdump is not installed"
+[ -f "$library" ] || { echo "no_stray_avx: there is no $library" >&2; exit 1; }
+if grep -Eq '^CMAKE_CXX_FLAGS[A-Z_]*:[A-Z]*=.*-m(arch|cpu|avx|bmi|fma)' "$1/CMakeCache.txt" 2>/dev/null; then
+  skip "the whole build is for a certain CPU"
+fi
+objdump -t "$library" | grep -q ' F [.]text' || skip "$library has no symbols"
+
+objdump -d -C --no-show-raw-insn "$library" | awk -v library="$library" '
+  /^[0-9a-f]+ <.*>:$/ {
+    name = substr($0, index($0, "<") + 1)
+    sub(/>:$/, "", name)
+    allowed = name ~ /sten::kernels::avx(2|512)::/
+    next
+  }
+  $1 ~ /^[0-9a-f]+:$/ {
+    op = $2 ~ /^[{]e?vex[}]$/ ? $3 : $2
+    if (!(op ~ /^v/ && op !~ /^v(err|erw|m[a-z]+)$/ && (op ~ /^v(zero|ldmxcsr|stmxcsr)/ || /%[xyz]mm/)) &&
+        !(op ~ /^k[a-z]/ && /%k[0-7]/) &&
+        op !~ /^(andn|bextr|blsi|blsmsk|blsr|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx)[lq]?$/) next
+    if (allowed) { inside++; next }
+    if (!(name in stray)) print library ": " op " in " name
+    stray[name] = 1
+    strays++
+  }
+  END {
+    if (strays) exit 1
+    if (inside) exit 0
+    print "no_stray_avx: skipped, built without such kernels"
+    exit 77
+  }'

@@ -1,0 +1,43 @@
+# Many inputs in one run: each is done, skipped or failed, and the summary says which.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+# STEN_BATCH: how many small checkpoints (default 40), one of them corrupt.
+n=${STEN_BATCH:-40}
+mkdir in
+for i in $(seq "$n"); do
+  safetensors in/m$i.safetensors "{$(entry w.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+done
+printf broken >in/m7.safetensors
+expect_exit 1 sten-prune in/*.safetensors --out-dir done --sparsity 0.5 --keep-going
+expect_one_line_err
+expect_err "in/m7.safetensors: has 6 bytes"
+expect_out "$n inputs: $((n - 1)) done, 1 failed"
+[ "$(ls done | wc -l)" = $((n - 1)) ] || fail "there are not $((n - 1)) outputs"
+expect_exit 0 sten-prune in/m1.safetensors -o alone.safetensors --sparsity 0.5 -q
+cmp alone.safetensors done/m1.safetensors || fail "in a batch other bytes come out"
+
+# What is there already.
+rm done/m3.safetensors
+expect_exit 1 sten-prune in/*.safetensors --out-dir done --sparsity 0.5 --keep-going --skip-existing -q
+expect_out "$n inputs: 1 done, 1 failed, $((n - 2)) skipped"
+expect_exit 1 sten-prune in/m1.safetensors in/m2.safetensors --out-dir done --sparsity 0.5 --keep-going
+expect_out "2 failed"
+expect_exit 0 sten-prune in/m1.safetensors in/m2.safetensors --out-dir done --sparsity 0.5 --force --json
+expect_out '"inputs": ['
+
+# Without --keep-going the first failure ends it; a check that does not hold is exit code 3.
+expect_exit 1 sten-prune in/m7.safetensors in/m8.safetensors --out-dir stop --sparsity 0.5 --threads 1
+[ ! -e stop/m8.safetensors ] || fail "it went on"
+expect_exit 3 sten-prune in/m8.safetensors in/m9.safetensors --out-dir checks --sparsity 0.5 --min-energy 0.9 --keep-going
+expect_out "2 check failed"
+[ -z "$(ls checks)" ] || fail "outputs of failed checks were left"
+
+expect_exit 2 sten-prune in/m1.safetensors in/m2.safetensors -o x --sparsity 0.5
+expect_err "2 inputs need --out-dir"
+mkdir other && cp in/m1.safetensors other
+expect_exit 2 sten-prune in/m1.safetensors other/m1.safetensors --out-dir twice --sparsity 0.5
+expect_err "would both be written as 'm1.safetensors'"
+expect_exit 2 sten-prune in/m1.safetensors --out-dir d -o x --sparsity 0.5
+expect_exit 2 sten-prune in/m1.safetensors -o x --keep-going --sparsity 0.5

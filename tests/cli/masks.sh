@@ -1,0 +1,61 @@
+# Masks go out and come in, NaN has a policy, and one threshold can span all tensors.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+# The masks of one run applied to the original give the same model.
+expect_exit 0 sten-prune "$MODEL" -o a.safetensors --sparsity 0.9 --scope global --mask-out masks.safetensors -q
+expect_exit 0 sten-prune "$MODEL" -o b.safetensors --mask masks.safetensors -q
+data a.safetensors >a.data && data b.safetensors >b.data
+cmp a.data b.data || fail "the masks gave another model"
+header masks.safetensors | grep -q '"cls.predictions.transform.dense.weight":{"dtype":"BOOL","shape":\[160,160\]' ||
+  fail "a mask is not BOOL of the tensor's shape"
+expect_exit 0 sten-prune "$MODEL" --dry-run --mask masks.safetensors --include 'bert.encoder.layer.0.*' --summary
+expect_out "pruned 6 of 74 tensors"
+
+# Masks that do not fit.
+w="$(entry w F32 2,2 0 16)"
+safetensors w.safetensors "{$w}" "$F1$F2$F3$F4"
+refuse_mask() { # TEXT HEADER DATA
+  safetensors m.safetensors "$2" "$3"
+  expect_exit 1 sten-prune w.safetensors -o o.safetensors --mask m.safetensors
+  expect_err "$1"
+  expect_one_line_err
+  [ ! -e o.safetensors ] || fail "an output was left"
+}
+refuse_mask "has shape [4], the tensor [2, 2]" "{$(entry w BOOL 4 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "is U8, and a mask is BOOL" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x07\x00'
+refuse_mask "there is a mask 'v', but no such tensor" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
+safetensors m.safetensors "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
+expect_exit 2 sten-prune w.safetensors -o o.safetensors --mask m.safetensors --sparsity 0.5
+expect_err "--mask says which weights stay"
+expect_exit 0 sten-prune w.safetensors -o o.safetensors --mask m.safetensors -q
+[ "$(data o.safetensors | od -An -tx1 | tr -d ' \n')" = "0000803f000000000000404000000000" ] || fail "the mask kept other values"
+
+# NaN: refused, kept, or zero.
+nan='\x00\x00\xc0\x7f'
+safetensors nan.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$nan$F3$F4"
+expect_exit 1 sten-prune nan.safetensors -o n.safetensors --sparsity 0.5
+expect_err "'a.weight': element 1 is not a finite number"
+expect_exit 0 sten-prune nan.safetensors -o n.safetensors --sparsity 0.5 --nan keep -q
+[ "$(data n.safetensors | od -An -tx1 | tr -d ' \n')" = "000000000000c07f0000000000008040" ] || fail "--nan keep kept other values"
+expect_exit 0 sten-prune nan.safetensors -o z.safetensors --sparsity 0.5 --nan zero -q
+[ "$(data z.safetensors | od -An -tx1 | tr -d ' \n')" = "00000000000000000000404000008040" ] || fail "--nan zero kept other values"
+expect_exit 2 sten-prune nan.safetensors --dry-run --sparsity 0.5 --nan zeros
+expect_err "did you mean 'zero'"
+
+# Global: ties go from the last tensor in natural order, tied tensors count once, dtypes may differ.
+header="{$(entry l.10.weight F32 1,2 0 8),$(entry l.2.weight F32 1,2 8 16),$(entry l.3.weight F16 1,2 16 20)}"
+safetensors g.safetensors "$header" "$F1$F2$F1$F1\x00\x3c\x00\x40"
+expect_exit 0 sten-prune g.safetensors -o o2.safetensors --sparsity 0.34 --scope global --summary -f
+expect_out "one threshold: 2 of the 6 weights of 3 tensors removed"
+[ "$(data o2.safetensors | od -An -tx1 | tr -d ' \n')" = "00000000000000400000803f0000803f00000040" ] || fail "ties went elsewhere"
+header="{$(entry a.weight F32 1,2 0 8),$(entry b.weight F32 1,2 8 16),$(entry c.weight F32 1,2 16 24)}"
+safetensors t.safetensors "$header" "$F1$F4$F1$F4$F2$F3"
+expect_exit 0 sten-prune t.safetensors -o o3.safetensors --sparsity 0.5 --scope global --summary
+expect_out "'a.weight' and 'b.weight' are probably tied"
+expect_out "2 of the 4 weights of 2 tensors removed"
+expect_exit 2 sten-prune g.safetensors --dry-run --scope global --structure nm:n=2,m=4
+expect_exit 2 sten-prune g.safetensors --dry-run --scope globall --sparsity 0.5
+expect_err "did you mean 'global'"

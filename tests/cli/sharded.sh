@@ -1,0 +1,106 @@
+# Directories of shards go in and come out whole, with everything that lies beside them.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+. "$(dirname "$0")/_sharded.sh"
+
+make_sharded "$T/in"
+
+# The same values as from the single file, in the same shards, everything else copied.
+expect_exit 0 sten-prune "$MODEL" -o "$T/single.safetensors" --sparsity 0.9 -q
+expect_exit 0 sten-prune "$T/in" -o "$T/pruned" --sparsity 0.9 -q
+[ "$(ls "$T/pruned" | tr '\n' ' ')" = "config.json extra model-00001-of-00003.safetensors model-00002-of-00003.safetensors model-00003-of-00003.safetensors model.safetensors.index.json " ] ||
+  fail "other files came out: $(ls "$T/pruned")"
+cmp "$T/in/config.json" "$T/pruned/config.json"
+cmp "$T/in/extra/vocab.txt" "$T/pruned/extra/vocab.txt"
+cat_values() { for f in "$1"/model*.safetensors; do data "$f"; done; }
+data "$T/single.safetensors" >"$T/a"
+cat_values "$T/pruned" >"$T/b"
+cmp "$T/a" "$T/b" || fail "shards have other values than the single file"
+grep -q '"total_size": 5182360' "$T/pruned/model.safetensors.index.json" || fail "total_size is gone"
+
+# Compressed files have names that other tools do not load as whole models; back to dense undoes it.
+expect_exit 0 sten-convert "$T/pruned" -o "$T/small" --to bitmask -q
+ls "$T/small" | grep -q '^model.sten-00002-of-00003.safetensors$' || fail "no sten names"
+ls "$T/small" | grep -q '^model.sten.safetensors.index.json$' || fail "no sten index"
+grep -q '::mask": "model.sten-0000' "$T/small/model.sten.safetensors.index.json" ||
+  fail "the index does not name the parts"
+expect_exit 0 sten-energy "$T/small" --against "$T/in" --min-energy 0.25
+expect_exit 0 sten-convert "$T/small/model.sten.safetensors.index.json" -o "$T/back" --to dense -q
+cat_values "$T/back" >"$T/c"
+cmp "$T/b" "$T/c" || fail "bitmask came back with other values"
+
+# A directory around one file needs no index.
+mkdir "$T/one" && cp "$MODEL" "$T/one/model.safetensors" && echo x >"$T/one/tokenizer.json"
+expect_exit 0 sten-prune "$T/one" -o "$T/one.out" --structure nm:n=2,m=4 --to nm -q
+[ "$(ls "$T/one.out" | tr '\n' ' ')" = "model.sten.safetensors tokenizer.json " ] ||
+  fail "other files came out: $(ls "$T/one.out")"
+
+# One threshold over all shards removes exactly llround(0.9 N) weights.
+expect_exit 0 sten-prune "$T/in" -o "$T/global" --sparsity 0.9 --scope global --summary
+expect_out "one threshold: 1128960 of the 1254400 weights of 25 tensors removed"
+
+# What exists is kept without --force, and whole until the end with it.
+expect_exit 2 sten-prune "$T/in" -o "$T/pruned" --sparsity 0.5
+expect_err "--force replaces it"
+expect_exit 3 sten-prune "$T/in" -o "$T/pruned" --sparsity 0.5 --force --min-energy 0.99
+cat_values "$T/pruned" >"$T/c"
+cmp "$T/b" "$T/c" || fail "a check that failed changed the old output"
+expect_exit 0 sten-prune "$T/in" -o "$T/pruned" --sparsity 0.5 --force -q
+cat_values "$T/pruned" >"$T/c"
+cmp -s "$T/b" "$T/c" && fail "--force replaced nothing"
+expect_exit 0 sten-prune "$T/pruned" -o "$T/pruned" --sparsity 0.6 --force -q
+expect_exit 2 sten-prune "$T/in" -o "$T/in/sub" --sparsity 0.5
+expect_exit 2 sten-prune "$T/in" -o - --sparsity 0.5
+[ -z "$(find "$T" -name '.*.sten-*')" ] || fail "hidden directories were left"
+
+# A hidden directory that a killed run left is removed by the next one to that output.
+mkdir "$T/.next.sten-abcdef" && echo x >"$T/.next.sten-abcdef/file"
+expect_exit 0 sten-prune "$T/in" -o "$T/next" --sparsity 0.5 -q
+[ ! -e "$T/.next.sten-abcdef" ] || fail "the stale directory is still there"
+
+# Indices that lie. bad NAME SED-SCRIPT TEXT: a copy whose index is edited.
+bad() {
+  rm -rf "$T/bad"
+  cp -r "$T/in" "$T/bad"
+  sed -i "$2" "$T/bad/model.safetensors.index.json"
+  expect_exit 1 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
+  expect_err "$3"
+  expect_one_line_err
+  [ ! -e "$T/bad.out" ] || fail "$1: an output was left"
+}
+bad "a path out of the directory" 's/"model-00001-of-00003.safetensors"/"..\/x.safetensors"/' "which is no name of a file"
+bad "an absolute path" 's/"model-00001-of-00003.safetensors"/"\/etc\/passwd"/' "which is no name of a file"
+bad "a missing shard" 's/"model-00002-of-00003.safetensors"/"model-00009-of-00003.safetensors"/g' "shard 'model-00009-of-00003.safetensors' is missing"
+bad "a tensor that is not there" 's/"weight_map":{/"weight_map":{"ghost":"model-00001-of-00003.safetensors",/' "'ghost' is not in shard"
+bad "a tensor in another shard" 's/"cls.predictions.bias":"model-00003/"cls.predictions.bias":"model-00001/' "'cls.predictions.bias' is not in shard"
+bad "a tensor the index lacks" 's/"cls.predictions.bias":"[^"]*",//' "'cls.predictions.bias' of shard"
+bad "a number for a name" 's/"cls.predictions.bias":"[^"]*"/"cls.predictions.bias":3/' "is not mapped to a file name"
+bad "a key twice" 's/"weight_map":{/"weight_map":{"cls.predictions.bias":"model-00003-of-00003.safetensors",/' "twice"
+bad "names that differ by case" 's/"cls.predictions.bias":"model/"cls.predictions.bias":"Model/' "differ by case alone"
+bad "no weight_map" 's/"weight_map"/"weights"/' "has no object 'weight_map'"
+bad "no JSON" 's/^{/[/' "is not JSON"
+rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && cp "$T/in/model-00001-of-00003.safetensors" "$T/bad/model-00003-of-00003.safetensors"
+expect_exit 1 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
+expect_err "is in both"
+rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && mv "$T/bad/model-00002-of-00003.safetensors" "$T/elsewhere.safetensors" &&
+  ln -s ../elsewhere.safetensors "$T/bad/model-00002-of-00003.safetensors"
+expect_exit 1 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
+expect_err "is a link to a place outside of the directory"
+rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && ln -s /etc/hostname "$T/bad/notes.txt"
+expect_exit 1 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
+expect_err "is a link to a place outside of the directory"
+[ ! -e "$T/bad.out" ] || fail "an output with a foreign file was left"
+rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && sed -i 's/"total_size":[0-9]*/"total_size":17/' "$T/bad/model.safetensors.index.json"
+expect_exit 0 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
+expect_err "warning"
+expect_err "total_size is 17"
+mkdir "$T/empty"
+expect_exit 1 sten-prune "$T/empty" -o "$T/bad.out2" --sparsity 0.5
+expect_err "neither a model.safetensors nor an index"
+
+# A HuggingFace cache keeps its files in blobs/, and snapshots/REVISION/ links to them.
+mkdir -p "$T/hub/blobs" "$T/hub/snapshots/r1"
+cp "$MODEL" "$T/hub/blobs/abc" && ln -s ../../blobs/abc "$T/hub/snapshots/r1/model.safetensors"
+expect_exit 0 sten-prune "$T/hub/snapshots/r1" -o "$T/hub.out" --sparsity 0.9 -q
+data "$T/hub.out/model.safetensors" >"$T/c"
+cmp "$T/a" "$T/c" || fail "a snapshot gave other values"

@@ -1,0 +1,247 @@
+#include "kernels/elementwise.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "tests/kernels/fenced.h"
+
+using namespace sten::kernels;
+using namespace sten::testing;
+
+namespace {
+
+using Totals = std::vector<std::int64_t>;
+using U32s = std::vector<std::uint32_t>;
+
+const ElementwiseTable& reference() { return *elementwise_for(Isa::reference); }
+
+template <class T>
+std::int64_t size_of(const std::vector<T>& v) {
+  return static_cast<std::int64_t>(v.size());
+}
+
+struct Histogram {
+  Totals totals;
+  std::int64_t below;
+
+  bool operator==(const Histogram&) const = default;
+};
+
+template <class U>
+Histogram histogram(const ElementwiseTable& table, const std::vector<U>& x, KeyBins<U> bins) {
+  Fenced<U> in(x);
+  U32s zeros(static_cast<std::size_t>(bins.count) * histogram_lanes, 0);
+  Fenced<std::uint32_t> counts(zeros);
+  Histogram h{Totals(bins.count), 0};
+  h.below = table.of<U>().histogram(in.data(), size_of(x), bins, counts.data());
+  drain_histogram(counts.data(), bins.count, h.totals.data());
+  CHECK(counts.values() == zeros);
+  return h;
+}
+
+template <class U>
+struct Between {
+  std::vector<U> keys;
+  std::int64_t below, inside;
+
+  bool operator==(const Between&) const = default;
+};
+
+template <class U>
+Between<U> keys_between(const ElementwiseTable& table, const std::vector<U>& x, U first, U last,
+                        std::int64_t room) {
+  Fenced<U> in(x), keys(std::vector<U>(room, 0));
+  const KeysBetween counts =
+      table.of<U>().keys_between(in.data(), size_of(x), first, last, keys.data(), room);
+  return {keys.values(), counts.below, counts.inside};
+}
+
+struct Kept {
+  Bytes bits;
+  std::int64_t equal;
+
+  bool operator==(const Kept&) const = default;
+};
+
+template <class U>
+Kept keep_above(const ElementwiseTable& table, const std::vector<U>& x, U boundary,
+                std::int64_t ties) {
+  Fenced<U> in(x);
+  Fenced<std::uint8_t> bits((x.size() + 7) / 8);
+  const std::int64_t equal =
+      table.of<U>().keep_above(in.data(), size_of(x), boundary, ties, bits.data());
+  return {bits.values(), equal};
+}
+
+template <class U>
+Bytes nonzero_bits(const ElementwiseTable& table, const std::vector<U>& x) {
+  Fenced<U> in(x);
+  Fenced<std::uint8_t> bits((x.size() + 7) / 8);
+  table.of<U>().nonzero_bits(in.data(), size_of(x), bits.data());
+  return bits.values();
+}
+
+template <class U>
+std::vector<U> mask_values(const ElementwiseTable& table, const std::vector<U>& x,
+                           const Bytes& mask) {
+  Fenced<U> in(x), out(x.size());
+  Fenced<std::uint8_t> bits(mask);
+  table.of<U>().mask_values(in.data(), bits.data(), size_of(x), out.data());
+  return out.values();
+}
+
+template <class U>
+std::vector<U> mask_in_place(const ElementwiseTable& table, const std::vector<U>& x,
+                             const Bytes& mask) {
+  Fenced<U> out(x);
+  Fenced<std::uint8_t> bits(mask);
+  table.of<U>().mask_values(out.data(), bits.data(), size_of(x), out.data());
+  return out.values();
+}
+
+// Through room for exactly what is kept.
+template <class U>
+std::vector<U> compress(const ElementwiseTable& table, const std::vector<U>& x, const Bytes& mask) {
+  Fenced<U> in(x);
+  Fenced<std::uint8_t> bits(mask);
+  const std::int64_t count = table.count_bits(bits.data(), size_of(x));
+  Fenced<U> out(static_cast<std::size_t>(count));
+  CHECK(table.of<U>().compress(in.data(), bits.data(), size_of(x), out.data()) == count);
+  return out.values();
+}
+
+template <class U>
+std::vector<U> expand(const ElementwiseTable& table, const std::vector<U>& values,
+                      const Bytes& mask, std::int64_t n) {
+  Fenced<U> in(values), out(static_cast<std::size_t>(n));
+  Fenced<std::uint8_t> bits(mask);
+  CHECK(table.of<U>().expand(in.data(), bits.data(), n, out.data()) == size_of(values));
+  return out.values();
+}
+
+}  // namespace
+
+TEST_CASE("a histogram counts the keys of its bins, and those below") {
+  // Bins of two keys from 3 on: {3, 4}, {5, 6}. 0, 1, 2 and 1 again are below, 7, 8, 9 in none.
+  const std::vector<std::uint16_t> x{0, 1, 2, 3, 0x8004, 5, 6, 0x8006, 7, 8, 0x8009, 0x8001};
+  each_elementwise([&](const ElementwiseTable& table) {
+    CHECK(histogram<std::uint16_t>(table, x, {3, 1, 2}) == Histogram{{2, 3}, 4});
+  });
+}
+
+TEST_CASE("keys between two are collected in order, and those below are counted") {
+  const std::vector<std::uint16_t> x{0, 1, 0x8004, 5, 3, 0x8006, 2, 0x8003};
+  each_elementwise([&](const ElementwiseTable& table) {
+    using Keys = Between<std::uint16_t>;
+    CHECK(keys_between<std::uint16_t>(table, x, 3, 5, 4) == Keys{{4, 5, 3, 3}, 3, 4});
+    CHECK(keys_between<std::uint16_t>(table, x, 3, 5, 2) == Keys{{4, 5}, 3, 4});
+    CHECK(keys_between<std::uint16_t>(table, x, 0, 0x7fff, 0) == Keys{{}, 0, 8});
+  });
+}
+
+TEST_CASE("keep_above keeps greater magnitudes and the first of the equal ones") {
+  const Bytes x{5, 0x85, 6, 4, 5, 0x86, 0x80, 5, 7, 5};
+  each_elementwise([&](const ElementwiseTable& table) {
+    CHECK(keep_above<std::uint8_t>(table, x, 5, 3) == Kept{{0b00110111, 0b01}, 5});
+    CHECK(keep_above<std::uint8_t>(table, x, 5, 0) == Kept{{0b00100100, 0b01}, 5});
+    CHECK(table.w1.count_key(x.data(), 10, 5) == 5);
+    CHECK(table.w1.count_key(x.data(), 10, 0) == 1);
+    CHECK(table.w1.count_nonzero(x.data(), 10) == 10);
+  });
+}
+
+TEST_CASE("mask_values and compress take what is kept, expand puts it back") {
+  const U32s x{10, 11, 12, 13, 14, 15, 16, 17, 18};
+  const U32s kept{11, 14, 17, 18}, masked{0, 11, 0, 0, 14, 0, 0, 17, 18};
+  const Bytes bits{0b10010010, 0xff};  // seven spare bits are set, too
+  each_elementwise([&](const ElementwiseTable& table) {
+    CHECK(table.count_bits(bits.data(), 9) == 4);
+    CHECK(mask_values(table, x, bits) == masked);
+    CHECK(compress(table, x, bits) == kept);
+    CHECK(expand(table, kept, bits, 9) == masked);
+    CHECK(nonzero_bits(table, masked) == Bytes{0b10010010, 0b1});
+  });
+}
+
+TEST_CASE_TEMPLATE("keys are counted and chosen alike by every ISA", U, std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t) {
+  std::mt19937_64 random(sizeof(U));
+  constexpr KeyBins<U> all = all_key_bins<U>();
+  constexpr U greatest = greatest_key<U>;
+  for (const std::int64_t n : elementwise_sizes) {
+    CAPTURE(n);
+    for (const std::vector<U>& x : random_elements<U>(n, random)) {
+      const U some = n == 0 ? U{3} : magnitude_key(x[random() % x.size()]);
+      const U prefix = static_cast<U>(some >> all.shift << all.shift);
+      const KeyBins<U> narrow{some, 1, 4}, most{1, all.shift, 1 << 16};
+      const KeyBins<U> within{prefix, 0, all.shift == 0 ? 1 : 1 << 16};
+      const std::vector<Histogram> expected{
+          histogram(reference(), x, all), histogram(reference(), x, narrow),
+          histogram(reference(), x, most), histogram(reference(), x, within)};
+      each_elementwise([&](const ElementwiseTable& table) {
+        const WidthKernels<U>& kernels = table.of<U>();
+        const WidthKernels<U>& truth = reference().of<U>();
+        CHECK(histogram(table, x, all) == expected[0]);
+        CHECK(histogram(table, x, narrow) == expected[1]);
+        CHECK(histogram(table, x, most) == expected[2]);
+        CHECK(histogram(table, x, within) == expected[3]);
+        for (const U first : {U{0}, prefix, some})
+          for (const std::int64_t room : {std::int64_t{0}, n / 8, n})
+            CHECK(keys_between(table, x, first, some, room) ==
+                  keys_between(reference(), x, first, some, room));
+        CHECK(nonzero_bits(table, x) == nonzero_bits(reference(), x));
+        Fenced<U> in(x);
+        CHECK(kernels.count_nonzero(in.data(), n) == truth.count_nonzero(in.data(), n));
+        for (const U key : {some, U{0}, static_cast<U>(greatest - 1), greatest}) {
+          const std::int64_t equal = truth.count_key(in.data(), n, key);
+          CHECK(kernels.count_key(in.data(), n, key) == equal);
+          for (const std::int64_t ties :
+               {std::int64_t{0}, std::int64_t{1}, equal / 2, equal, n + 1})
+            CHECK(keep_above(table, x, key, ties) == keep_above(reference(), x, key, ties));
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("values are masked, packed and unpacked alike by every ISA", U, std::uint8_t,
+                   std::uint16_t, std::uint32_t, std::uint64_t) {
+  std::mt19937_64 random(sizeof(U));
+  for (const std::int64_t n : elementwise_sizes) {
+    CAPTURE(n);
+    const std::vector<U> x = random_elements<U>(n, random)[0];
+    for (const Bytes& mask : random_masks(n, random)) {
+      const std::vector<U> masked = mask_values(reference(), x, mask);
+      const std::vector<U> kept = compress(reference(), x, mask);
+      CHECK(expand(reference(), kept, mask, n) == masked);
+      each_elementwise([&](const ElementwiseTable& table) {
+        CHECK(mask_values(table, x, mask) == masked);
+        CHECK(mask_in_place(table, x, mask) == masked);
+        CHECK(compress(table, x, mask) == kept);
+        CHECK(expand(table, kept, mask, n) == masked);
+      });
+    }
+  }
+}
+
+TEST_CASE("nothing of nothing is nothing, wherever it lies") {
+  each_elementwise([&](const ElementwiseTable& table) {
+    const std::uint32_t* x = nullptr;
+    std::uint32_t* out = nullptr;
+    std::uint8_t* bits = nullptr;
+    CHECK(table.count_bits(bits, 0) == 0);
+    CHECK(table.w4.histogram(x, 0, all_key_bins<std::uint32_t>(), out) == 0);
+    CHECK(table.w4.histogram(x, 0, {1, 0, 1}, out) == 0);
+    CHECK(table.w4.keys_between(x, 0, 0, 9, out, 0).inside == 0);
+    CHECK(table.w4.count_key(x, 0, 0) == 0);
+    CHECK(table.w4.count_nonzero(x, 0) == 0);
+    CHECK(table.w4.keep_above(x, 0, 0, 0, bits) == 0);
+    table.w4.nonzero_bits(x, 0, bits);
+    table.w4.mask_values(x, bits, 0, out);
+    CHECK(table.w4.compress(x, bits, 0, out) == 0);
+    CHECK(table.w4.expand(x, bits, 0, out) == 0);
+    CHECK(table.f32.sum_magnitudes(x, bits, 0).all == 0);
+    CHECK(table.f32.first_not_finite(x, 0) == 0);
+  });
+}

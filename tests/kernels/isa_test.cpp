@@ -1,0 +1,63 @@
+#include "kernels/isa.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "kernels/elementwise.h"
+
+using namespace sten::kernels;
+
+namespace {
+
+Isa best() { return choose_isa(nullptr).isa; }
+
+std::string error_of(const char* wanted) { return choose_isa(wanted).error; }
+
+}  // namespace
+
+TEST_CASE("without a name the best ISA of this CPU is chosen") {
+  CHECK(error_of(nullptr).empty());
+  CHECK(choose_isa("").isa == best());
+  CHECK(error_of("").empty());
+  CHECK(has_isa(best()));
+  for (const Isa isa : all_isas)
+    if (isa > best()) CHECK_FALSE(has_isa(isa));
+}
+
+TEST_CASE("a name chooses its ISA, or says that there is none here") {
+  CHECK(has_isa(Isa::reference));
+  for (const Isa isa : all_isas) {
+    const std::string name = name_of(isa);
+    CAPTURE(name);
+    const std::string error = error_of(name.c_str());
+    CHECK(choose_isa(name.c_str()).isa == (has_isa(isa) ? isa : best()));
+    if (has_isa(isa)) {
+      CHECK(error.empty());
+    } else {
+      CHECK(error == "STEN_ISA=" + name +
+                         ": this machine or this build has no such kernels, the best is " +
+                         name_of(best()));
+    }
+  }
+}
+
+TEST_CASE("an unknown name is an error, not another ISA in silence") {
+  const std::string error = "STEN_ISA=AVX2 is none of reference, avx2 and avx512";
+  CHECK(error_of("AVX2") == error);
+  CHECK(choose_isa("AVX2").isa == best());
+  CHECK(error_of(std::string(1000, 'x').c_str()) ==
+        "STEN_ISA=" + std::string(40, 'x') + " is none of reference, avx2 and avx512");
+}
+
+TEST_CASE("the process uses what STEN_ISA names") {
+  const char* wanted = std::getenv("STEN_ISA");
+  CHECK(active_isa() == choose_isa(wanted).isa);
+  CHECK((isa_error() == nullptr ? "" : isa_error()) == error_of(wanted));
+}
+
+TEST_CASE("there is a table for every ISA that this machine has, and the active one is used") {
+  for (const Isa isa : all_isas) CHECK((elementwise_for(isa) != nullptr) == has_isa(isa));
+  CHECK(&elementwise() == elementwise_for(active_isa()));
+}

@@ -1,0 +1,132 @@
+// The floating-point part of kernels/elementwise.h.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "libsten/base/floats.h"
+#include "tests/kernels/fenced.h"
+
+using namespace sten::kernels;
+using namespace sten::testing;
+
+namespace {
+
+// What a test of a type needs of it: its kernels in a table.
+struct F64 : sten::F64Element {
+  static constexpr auto kernels = &ElementwiseTable::f64;
+};
+struct F32 : sten::F32Element {
+  static constexpr auto kernels = &ElementwiseTable::f32;
+};
+struct F16 : sten::F16Element {
+  static constexpr auto kernels = &ElementwiseTable::f16;
+};
+struct BF16 : sten::BF16Element {
+  static constexpr auto kernels = &ElementwiseTable::bf16;
+};
+struct F8E4M3 : sten::F8E4M3Element {
+  static constexpr auto kernels = &ElementwiseTable::f8_e4m3;
+};
+struct F8E5M2 : sten::F8E5M2Element {
+  static constexpr auto kernels = &ElementwiseTable::f8_e5m2;
+};
+
+const ElementwiseTable& reference() { return *elementwise_for(Isa::reference); }
+
+std::vector<std::uint64_t> bits_of(MagnitudeSums s) {
+  return {std::bit_cast<std::uint64_t>(s.all), std::bit_cast<std::uint64_t>(s.kept)};
+}
+
+template <class E>
+MagnitudeSums sums(const ElementwiseTable& table, const std::vector<typename E::Bits>& x,
+                   const Bytes& mask) {
+  Fenced<typename E::Bits> in(x);
+  Fenced<std::uint8_t> bits(mask);
+  return (table.*E::kernels)
+      .sum_magnitudes(in.data(), bits.data(), static_cast<std::int64_t>(x.size()));
+}
+
+template <class E>
+std::int64_t first_not_finite(const ElementwiseTable& table,
+                              const std::vector<typename E::Bits>& x) {
+  Fenced<typename E::Bits> in(x);
+  return (table.*E::kernels).first_not_finite(in.data(), static_cast<std::int64_t>(x.size()));
+}
+
+std::uint64_t f64(double v) { return std::bit_cast<std::uint64_t>(v); }
+
+}  // namespace
+
+TEST_CASE("magnitudes are added up in 16 interleaved sums") {
+  // 2^53 + 1 is no double: what joins the same sum as 2^53 alone is lost, what joins others not.
+  const double big = 0x1p53;
+  std::vector<std::uint64_t> x(17, 0);
+  x[0] = f64(-big);
+  each_elementwise([&](const ElementwiseTable& table) {
+    std::vector<std::uint64_t> same = x, other = x;
+    same[16] = f64(1);
+    CHECK(sums<F64>(table, same, {0xff, 0xff, 1}).all == big);
+    other[1] = f64(-1);
+    other[3] = f64(1);
+    CHECK(sums<F64>(table, other, {0xff, 0xff, 1}).all == big + 2);
+    CHECK(sums<F64>(table, other, {0xf7, 0xff, 1}).kept == big);
+    CHECK(sums<F64>(table, other, {0xfe, 0xff, 1}).kept == 2);
+  });
+}
+
+TEST_CASE("what is not finite is found, and counts where it is kept") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<std::uint16_t> x{0x3c00, 0xc000, 0xfc00, 0x7c01};  // 1, -2, -infinity, NaN
+  each_elementwise([&](const ElementwiseTable& table) {
+    CHECK(first_not_finite<F16>(table, x) == 2);
+    CHECK(std::isnan(sums<F16>(table, x, {0b0111}).all));
+    CHECK(sums<F16>(table, x, {0b0111}).kept == infinity);
+    CHECK(sums<F16>(table, x, {0b1011}).kept != sums<F16>(table, x, {0b1011}).kept);
+    CHECK(sums<F16>(table, x, {0b0011}).kept == 3);
+    CHECK(first_not_finite<F8E4M3>(table, {0x7e, 0xfe, 0xff, 0x7f}) == 2);
+    CHECK(first_not_finite<F8E4M3>(table, {0x7e, 0xfe}) == 2);
+    CHECK(sums<F8E4M3>(table, {0x7e, 0x81}, {0b11}).all == 448 + 0x1p-9);
+  });
+}
+
+TEST_CASE_TEMPLATE("every bit pattern has the magnitude that it decodes to", E, F16, BF16, F8E4M3,
+                   F8E5M2) {
+  using U = typename E::Bits;
+  each_elementwise([&](const ElementwiseTable& table) {
+    std::int64_t wrong = 0;
+    for (unsigned b = 0; b <= static_cast<U>(~U{0}); ++b) {
+      const U x = static_cast<U>(b);
+      const double size = std::abs(static_cast<double>(E::decode(x)));
+      const std::uint8_t bits = 1;
+      const MagnitudeSums s = (table.*E::kernels).sum_magnitudes(&x, &bits, 1);
+      const bool same = std::isnan(size) ? std::isnan(s.all) : s.all == size;
+      const bool finite = (table.*E::kernels).first_not_finite(&x, 1) == 1;
+      wrong += !same || finite != std::isfinite(size);
+    }
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE_TEMPLATE("magnitudes are added up alike by every ISA", E, F64, F32, F16, BF16, F8E4M3,
+                   F8E5M2) {
+  using U = typename E::Bits;
+  std::mt19937_64 random(7);
+  for (const std::int64_t n : elementwise_sizes) {
+    CAPTURE(n);
+    for (const std::vector<U>& x : random_elements<U>(n, random)) {
+      std::int64_t first = 0;
+      while (first < n && std::isfinite(E::decode(x[first]))) ++first;
+      for (const Bytes& mask : random_masks(n, random)) {
+        const auto expected = bits_of(sums<E>(reference(), x, mask));
+        each_elementwise([&](const ElementwiseTable& table) {
+          CHECK(bits_of(sums<E>(table, x, mask)) == expected);
+        });
+      }
+      each_elementwise(
+          [&](const ElementwiseTable& table) { CHECK(first_not_finite<E>(table, x) == first); });
+    }
+  }
+}
