@@ -60,8 +60,8 @@ int give_name(const Fd& file, const Fd& directory, const char* name) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, bool force)
-    : name_(name_of_output(path)), force_(force) {
+OutputFile::OutputFile(const std::string& path, bool force, const std::string& shown)
+    : name_(shown.empty() ? name_of_output(path) : printable(shown)), force_(force) {
   if (path.empty()) fail_usage("the name of an output is empty");
   const std::optional<int> descriptor = path == "-" ? STDOUT_FILENO : descriptor_named(path);
   struct stat s = {};

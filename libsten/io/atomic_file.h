@@ -21,7 +21,8 @@ class OutputFile {
  public:
   // Error where it is clear already that nothing can be written there; Error (usage) where the file
   // exists and `force` is false, and where binary data would go to a terminal.
-  OutputFile(const std::string& path, bool force);
+  // `shown` is what messages call it instead of the path.
+  OutputFile(const std::string& path, bool force, const std::string& shown = "");
   ~OutputFile() = default;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

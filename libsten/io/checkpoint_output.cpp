@@ -88,7 +88,7 @@ void CheckpointOutput::open_shard(std::size_t shard) {
   const Shard& from = in_->shards()[shard];
   if (directory_) {
     const std::string name = sten_names_ ? sten_name(from.file_name) : plain_name(from.file_name);
-    file_ = std::make_unique<OutputFile>(directory_->file(name), false);
+    file_ = directory_->new_file(name);
   }
   std::vector<TensorInfo> plan;
   for (std::size_t i = 0; i < plan_.size(); ++i)
@@ -146,9 +146,9 @@ void CheckpointOutput::copy_others(const std::string& relative) {
       copy_others(name);
     } else if (fs::is_regular_file(status)) {
       const MappedFile from = MappedFile::open(entry.path());
-      OutputFile to(directory_->file(name), false);
-      to.copy_at(0, from, 0, from.bytes().size());
-      to.commit();
+      const auto to = directory_->new_file(name);
+      to->copy_at(0, from, 0, from.bytes().size());
+      to->commit();
       chmod(directory_->file(name).c_str(), static_cast<mode_t>(status.permissions()) & 0777);
     } else {
       warn("{}: {} is neither a file nor a directory and is not copied", printable(index.directory),
@@ -171,10 +171,10 @@ void CheckpointOutput::write_index() {
   j["metadata"] = std::move(metadata);
   j["weight_map"] = weight_map;
   const std::string text = j.dump(2) + "\n";
-  OutputFile out(directory_->file(sten_names_ ? sten_name(index.index) : plain_name(index.index)),
-                 false);
-  out.write(std::as_bytes(std::span(text)));
-  out.commit();
+  const auto out =
+      directory_->new_file(sten_names_ ? sten_name(index.index) : plain_name(index.index));
+  out->write(std::as_bytes(std::span(text)));
+  out->commit();
 }
 
 }  // namespace sten

@@ -37,7 +37,7 @@ void sync_directories(const fs::path& path) {
 }  // namespace
 
 OutputDirectory::OutputDirectory(const std::string& path, bool force)
-    : name_(printable(path)), force_(force) {
+    : path_(path), name_(printable(path)), force_(force) {
   std::error_code error;
   if (path.empty()) fail_usage("the name of an output is empty");
   fs::path target = path;
@@ -100,6 +100,10 @@ void OutputDirectory::make_hidden() {
 
 std::string OutputDirectory::file(const std::string& relative) const {
   return fs::path(parent_path_) / hidden_->c_str() / relative;
+}
+
+std::unique_ptr<OutputFile> OutputDirectory::new_file(const std::string& relative) const {
+  return std::make_unique<OutputFile>(file(relative), false, fs::path(path_) / relative);
 }
 
 void OutputDirectory::make_directory(const std::string& relative, unsigned mode) const {

@@ -1,8 +1,10 @@
 // Directories that come into being whole or not at all.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "libsten/io/atomic_file.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/unfinished.h"
 
@@ -22,6 +24,8 @@ class OutputDirectory {
 
   // Where to write what will be `relative` in it.
   std::string file(const std::string& relative) const;
+  // A new file in it, which messages call by its final path.
+  std::unique_ptr<OutputFile> new_file(const std::string& relative) const;
   // A directory in it, and those it lies in, as far as they are missing.
   void make_directory(const std::string& relative, unsigned mode) const;
   // On the disk, and in place under its name. Once; every file in it was synced by its writer.
@@ -34,7 +38,7 @@ class OutputDirectory {
   void make_hidden();
   [[noreturn]] void fail_with(int error) const;
 
-  std::string name_, target_;  // the last component of the path, links followed
+  std::string path_, name_, target_;  // the last component of the path, links followed
   bool force_;
   bool replaces_ = false;
   unsigned mode_ = 0;  // of the old directory
