@@ -47,12 +47,20 @@ inline constexpr int histogram_lanes = 4;
 // Adds bin b to totals[b] and clears its counters.
 void drain_histogram(std::uint32_t* counts, std::int32_t count, std::int64_t* totals);
 
+struct KeysBetween {
+  std::int64_t below, inside;  // keys before the range, and in it
+};
+
 template <class U>
 struct WidthKernels {
   // Counts keys by bin, in addition to what is there; returns how many keys are below bins.first.
   // Counters do not overflow while less than 2^32 elements are counted between two drains.
   // Fast if all keys are in the bins of all_key_bins(), or few are in `bins`.
   std::int64_t (*histogram)(const U* x, std::int64_t n, KeyBins<U> bins, std::uint32_t* counts);
+  // Writes the keys from `first` to `last`, both included, in the elements' order, but no more than
+  // `room`; counts all. Fast if there are few.
+  KeysBetween (*keys_between)(const U* x, std::int64_t n, U first, U last, U* keys,
+                              std::int64_t room);
   // How many keys equal `key`; 0 counts zeros of both signs.
   std::int64_t (*count_key)(const U* x, std::int64_t n, U key);
   // How many elements have a bit set.

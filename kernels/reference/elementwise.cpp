@@ -42,6 +42,21 @@ std::int64_t histogram(const U* x, std::int64_t n, KeyBins<U> bins, std::uint32_
 }
 
 template <class U>
+KeysBetween keys_between(const U* x, std::int64_t n, U first, U last, U* keys, std::int64_t room) {
+  KeysBetween counts{0, 0};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const U key = magnitude_key(x[i]);
+    if (key < first) {
+      ++counts.below;
+    } else if (key <= last) {
+      if (counts.inside < room) keys[counts.inside] = key;
+      ++counts.inside;
+    }
+  }
+  return counts;
+}
+
+template <class U>
 std::int64_t count_key(const U* x, std::int64_t n, U key) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < n; ++i) count += magnitude_key(x[i]) == key;
@@ -144,8 +159,8 @@ std::int64_t first_not_finite(const typename E::Bits* x, std::int64_t n) {
 
 template <class U>
 constexpr WidthKernels<U> of_width() {
-  return {histogram<U>,    count_key<U>,   count_nonzero<U>, keep_above<U>,
-          nonzero_bits<U>, mask_values<U>, compress<U>,      expand<U>};
+  return {histogram<U>,    keys_between<U>, count_key<U>, count_nonzero<U>, keep_above<U>,
+          nonzero_bits<U>, mask_values<U>,  compress<U>,  expand<U>};
 }
 
 template <class E>

@@ -27,4 +27,9 @@ bool cpu_runs_avx512() {
          __builtin_cpu_supports("avx512vl");
 }
 
+bool cpu_runs_vbmi2() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512vbmi2");
+}
+
 }  // namespace sten::kernels

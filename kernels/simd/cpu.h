@@ -5,5 +5,6 @@ namespace sten::kernels {
 
 bool cpu_runs_avx2();
 bool cpu_runs_avx512();  // beyond cpu_runs_avx2()
+bool cpu_runs_vbmi2();   // beyond cpu_runs_avx512()
 
 }  // namespace sten::kernels

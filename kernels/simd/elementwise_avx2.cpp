@@ -131,36 +131,40 @@ void permute(const void* x, Word order, void* out) {
   store(out, _mm256_andnot_si256(nowhere, _mm256_permutevar8x32_epi32(load(x), from)));
 }
 
-// |x| of 8 elements in float; the conversions are exact.
-__m256 magnitudes_f16(__m128i bits) {
-  return _mm256_cvtph_ps(_mm_and_si128(bits, _mm_set1_epi16(0x7fff)));
+// 4 elements of 2 or 1 bytes, as 16-bit integers.
+__m128i load4(const std::uint16_t* x) { return _mm_loadu_si64(x); }
+__m128i load4(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si32(x)); }
+
+// 4 elements as numbers, up to their signs; the conversions are exact.
+template <FloatType type, class U>
+__m128 floats(const U* x) {
+  if constexpr (type == FloatType::f32) return _mm_loadu_ps(reinterpret_cast<const float*>(x));
+  if constexpr (type == FloatType::f16) return _mm_cvtph_ps(load4(x));
+  if constexpr (type == FloatType::bf16)
+    return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(load4(x)), 16));
+  if constexpr (type == FloatType::f8_e5m2) return _mm_cvtph_ps(_mm_slli_epi16(load4(x), 8));
 }
-template <FloatType type>
-__m256 magnitudes(const std::uint8_t* x) {
-  const __m128i b = _mm_cvtepu8_epi16(_mm_loadu_si64(x));
-  if constexpr (type == FloatType::f8_e5m2) return magnitudes_f16(_mm_slli_epi16(b, 8));
+template <>
+__m128 floats<FloatType::f8_e4m3>(const std::uint8_t* x) {
   // As binary16, whose bias is greater by 8.
-  const __m128i key = _mm_and_si128(b, _mm_set1_epi16(0x7f));
-  const __m128i nan = _mm_cmpeq_epi16(key, _mm_set1_epi16(0x7f));
-  const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), nan);
-  return _mm256_mul_ps(magnitudes_f16(half), _mm256_set1_ps(256));
+  const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load4(x), keys);
+  const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
+  return _mm_mul_ps(_mm_cvtph_ps(half), _mm_set1_ps(256));
 }
-template <FloatType type>
-__m256 magnitudes(const std::uint16_t* x) {
-  if constexpr (type == FloatType::bf16) {
-    const __m256i v = _mm256_slli_epi32(_mm256_cvtepu16_epi32(load128(x)), 16);
-    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32(0x7fffffff)));
-  }
-  return magnitudes_f16(load128(x));
-}
-template <FloatType>
-__m256 magnitudes(const std::uint32_t* x) {
-  return _mm256_castsi256_ps(_mm256_and_si256(load(x), _mm256_set1_epi32(0x7fffffff)));
+template <FloatType type, class U>
+__m256d magnitudes(const U* x) {
+  const __m256d keys = _mm256_castsi256_pd(_mm256_set1_epi64x(greatest_key<std::uint64_t>));
+  if constexpr (type == FloatType::f64)
+    return _mm256_and_pd(_mm256_loadu_pd(reinterpret_cast<const double*>(x)), keys);
+  else
+    return _mm256_and_pd(_mm256_cvtps_pd(floats<type>(x)), keys);
 }
 
 struct Vectors {
   template <class U>
   static constexpr int lanes = 32 / sizeof(U);
+  template <class U>
+  static constexpr bool packs = true;
 
   // The bits of f(32 bytes of the block) side by side.
   template <class U, class F>
@@ -220,32 +224,31 @@ struct Vectors {
   }
 
   struct Sums {
-    __m256d all[4], kept[4];
+    __m256d all0, all1, all2, all3, kept0, kept1, kept2, kept3;
 
-    void add(int quarter, __m256d v, std::uint16_t keep) {
-      const __m256d m = _mm256_castsi256_pd(Lanes<std::uint64_t>::spread(keep >> 4 * quarter));
-      all[quarter] = _mm256_add_pd(all[quarter], v);
-      kept[quarter] = _mm256_add_pd(kept[quarter], _mm256_and_pd(v, m));
-    }
     template <FloatType type, class U>
-    void add(const U* x, std::uint16_t keep) {
-      for (int half = 0; half < 2; ++half) {
-        const __m256 v = magnitudes<type>(x + 8 * half);
-        add(2 * half, _mm256_cvtps_pd(_mm256_castps256_ps128(v)), keep);
-        add(2 * half + 1, _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)), keep);
-      }
+    void add(const U* x, std::uint16_t bits) {
+      const __m256i keep = _mm256_set1_epi64x(bits);
+      add(magnitudes<type>(x), keep, 1 << 0, all0, kept0);
+      add(magnitudes<type>(x + 4), keep, 1 << 4, all1, kept1);
+      add(magnitudes<type>(x + 8), keep, 1 << 8, all2, kept2);
+      add(magnitudes<type>(x + 12), keep, 1 << 12, all3, kept3);
     }
-    template <FloatType>
-    void add(const std::uint64_t* x, std::uint16_t keep) {
-      const __m256i keys = _mm256_set1_epi64x(static_cast<long long>(greatest_key<std::uint64_t>));
-      for (int quarter = 0; quarter < 4; ++quarter)
-        add(quarter, _mm256_castsi256_pd(_mm256_and_si256(load(x + 4 * quarter), keys)), keep);
+    static void add(__m256d v, __m256i keep, int bit, __m256d& all, __m256d& kept) {
+      const __m256i power = _mm256_setr_epi64x(bit, 2 * bit, 4 * bit, 8 * bit);
+      const __m256i m = _mm256_cmpeq_epi64(_mm256_and_si256(keep, power), power);
+      all = _mm256_add_pd(all, v);
+      kept = _mm256_add_pd(kept, _mm256_and_pd(v, _mm256_castsi256_pd(m)));
     }
-    void store(double (&a)[16], double (&k)[16]) const {
-      for (int quarter = 0; quarter < 4; ++quarter) {
-        _mm256_storeu_pd(a + 4 * quarter, all[quarter]);
-        _mm256_storeu_pd(k + 4 * quarter, kept[quarter]);
-      }
+    void store(double (&all)[16], double (&kept)[16]) const {
+      _mm256_storeu_pd(all, all0);
+      _mm256_storeu_pd(all + 4, all1);
+      _mm256_storeu_pd(all + 8, all2);
+      _mm256_storeu_pd(all + 12, all3);
+      _mm256_storeu_pd(kept, kept0);
+      _mm256_storeu_pd(kept + 4, kept1);
+      _mm256_storeu_pd(kept + 8, kept2);
+      _mm256_storeu_pd(kept + 12, kept3);
     }
   };
 };

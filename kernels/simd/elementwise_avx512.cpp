@@ -2,6 +2,7 @@
 #define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
 #include <immintrin.h>
 
+#include "kernels/simd/cpu.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/elementwise_loops.h"
 
@@ -58,33 +59,41 @@ struct Lanes<std::uint64_t> {
   }
 };
 
-// |x| of 16 elements in float; the conversions are exact.
-__m512 magnitudes_f16(__m256i bits) {
-  return _mm512_cvtph_ps(_mm256_and_si256(bits, _mm256_set1_epi16(0x7fff)));
+// 8 elements of 2 or 1 bytes, as 16-bit integers.
+__m128i load8(const std::uint16_t* x) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
 }
-template <FloatType type>
-__m512 magnitudes(const std::uint8_t* x) {
-  const __m256i b = _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
-  if constexpr (type == FloatType::f8_e5m2) return magnitudes_f16(_mm256_slli_epi16(b, 8));
-  // As binary16, whose bias is greater by 8.
-  const __m256i key = _mm256_and_si256(b, _mm256_set1_epi16(0x7f));
-  const __m256i nan = _mm256_cmpeq_epi16(key, _mm256_set1_epi16(0x7f));
-  const __m256i half = _mm256_or_si256(_mm256_slli_epi16(key, 7), nan);
-  return _mm512_mul_ps(magnitudes_f16(half), _mm512_set1_ps(256));
-}
-template <FloatType type>
-__m512 magnitudes(const std::uint16_t* x) {
+__m128i load8(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si64(x)); }
+
+// 8 elements as numbers, up to their signs; the conversions are exact.
+template <FloatType type, class U>
+__m256 floats(const U* x) {
+  if constexpr (type == FloatType::f32) return _mm256_loadu_ps(reinterpret_cast<const float*>(x));
+  if constexpr (type == FloatType::f16) return _mm256_cvtph_ps(load8(x));
   if constexpr (type == FloatType::bf16)
-XX
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load8(x)), 16));
+  if constexpr (type == FloatType::f8_e5m2) return _mm256_cvtph_ps(_mm_slli_epi16(load8(x), 8));
 }
-template <FloatType>
-__m512 magnitudes(const std::uint32_t* x) {
-  return _mm512_castsi512_ps(_mm512_and_si512(widen(x), _mm512_set1_epi32(0x7fffffff)));
+template <>
+__m256 floats<FloatType::f8_e4m3>(const std::uint8_t* x) {
+  // As binary16, whose bias is greater by 8.
+  const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load8(x), keys);
+  const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
+  return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256));
+}
+template <FloatType type, class U>
+__m512d magnitudes(const U* x) {
+  if constexpr (type == FloatType::f64)
+    return _mm512_abs_pd(_mm512_loadu_pd(x));
+  else
+    return _mm512_abs_pd(_mm512_cvtps_pd(floats<type>(x)));
 }
 
 struct Vectors {
   template <class U>
   static constexpr int lanes = 64 / sizeof(U);
+  template <class U>
+  static constexpr bool packs = sizeof(U) >= 4;  // narrower ones need VBMI2
 
   // f(64 bytes of the block) side by side.
   template <class U, class F>
@@ -148,29 +157,22 @@ struct Vectors {
   }
 
   struct Sums {
-    __m512d all[2], kept[2];
+    __m512d all0, all1, kept0, kept1;
 
-    void add(int half, __m512d v, std::uint16_t keep) {
-      const auto m = static_cast<__mmask8>(keep >> 8 * half);
-      all[half] = _mm512_add_pd(all[half], v);
-      kept[half] = _mm512_mask_add_pd(kept[half], m, kept[half], v);
-    }
     template <FloatType type, class U>
-    void add(const U* x, std::uint16_t keep) {
-      const __m512 v = magnitudes<type>(x);
-      add(0, _mm512_cvtps_pd(_mm512_castps512_ps256(v)), keep);
-      add(1, _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)), keep);
+    void add(const U* x, std::uint16_t bits) {
+      add(magnitudes<type>(x), static_cast<__mmask8>(bits), all0, kept0);
+      add(magnitudes<type>(x + 8), static_cast<__mmask8>(bits >> 8), all1, kept1);
     }
-    template <FloatType>
-    void add(const std::uint64_t* x, std::uint16_t keep) {
-      for (int half = 0; half < 2; ++half)
-        add(half, _mm512_abs_pd(_mm512_loadu_pd(x + 8 * half)), keep);
+    static void add(__m512d v, __mmask8 keep, __m512d& all, __m512d& kept) {
+      all = _mm512_add_pd(all, v);
+      kept = _mm512_mask_add_pd(kept, keep, kept, v);
     }
-    void store(double (&a)[16], double (&k)[16]) const {
-      for (int half = 0; half < 2; ++half) {
-        _mm512_storeu_pd(a + 8 * half, all[half]);
-        _mm512_storeu_pd(k + 8 * half, kept[half]);
-      }
+    void store(double (&all)[16], double (&kept)[16]) const {
+      _mm512_storeu_pd(all, all0);
+      _mm512_storeu_pd(all + 8, all1);
+      _mm512_storeu_pd(kept, kept0);
+      _mm512_storeu_pd(kept + 8, kept1);
     }
   };
 };
@@ -182,7 +184,19 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const ElementwiseTable* elementwise_avx512() {
-  static constexpr ElementwiseTable table = simd::Loops<avx512::Vectors>::table();
+  static const ElementwiseTable table = [] {
+    ElementwiseTable t = simd::Loops<avx512::Vectors>::table();
+    if (cpu_runs_vbmi2()) {
+      pack_narrow_vbmi2(t);
+    } else {
+      const ElementwiseTable& avx2 = *elementwise_avx2();
+      t.w1.compress = avx2.w1.compress;
+      t.w1.expand = avx2.w1.expand;
+      t.w2.compress = avx2.w2.compress;
+      t.w2.expand = avx2.w2.expand;
+    }
+    return t;
+  }();
   return &table;
 }
 

@@ -1,86 +1,42 @@
-// The loops of kernels/elementwise.h over blocks of 64 elements, which are one word of bits.
-// Compiled once per ISA, for the target that the includer's STEN_TARGET names.
+// The loops of kernels/elementwise.h. Compiled once per ISA, for the target that the includer's
+// STEN_TARGET names.
 //
-// V is a type in the ISA's namespace, U an unsigned integer of 1, 2, 4 or 8 bytes:
+// V is a type in the ISA's namespace, U an unsigned integer of 1, 2, 4 or 8 bytes, x 64 elements:
 //   Word V::above(const U* x, U boundary)  bit i: the key of x[i] is above; U(-1) is below all keys
 //   Word V::equal(const U* x, U key)       bit i: the key of x[i] equals it
 //   Word V::nonzero(const U* x)            bit i: x[i] has a bit set
-//   V::mask(x, word, out)                  out[i] is x[i] where bit i is set, else 0
+//   V::mask(x, word, out)                  out[i] is x[i] where bit i is set, else 0; out may be x
 //   V::compress(x, word, out)              may write all 64 elements of out
 //   V::expand(x, word, out)                may read all 64 elements of x
+//   V::packs<U>                            whether there are these two; else the table lacks them
 //   V::Sums{}, add<type>(x, bits)          adds 16 elements to the partial sums; store() has them
 #pragma once
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "kernels/elementwise.h"
-#include "kernels/simd/target.h"
+#include "kernels/simd/blocks.h"
 
 namespace sten::kernels::simd {
 
-using Word = std::uint64_t;
-using Size = std::int64_t;
-
 enum class FloatType { f64, f32, f16, bf16, f8_e4m3, f8_e5m2 };
-
-inline constexpr Size block = 64;
 
 }  // namespace sten::kernels::simd
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// Everything is a member, so that no function of one ISA has the name of another's.
 template <class V>
-struct Loops {
-  static constexpr Word low_bits(Size n) { return n < block ? (Word{1} << n) - 1 : ~Word{0}; }
-
-  // The word of the elements from i on; no bits beyond n.
-  static Word load_word(const std::uint8_t* bits, Size i, Size n) {
-    Word w = 0;
-    if (n - i >= block) {
-      std::memcpy(&w, bits + i / 8, 8);
-      return w;
-    }
-    std::memcpy(&w, bits + i / 8, static_cast<std::size_t>(n - i + 7) / 8);
-    return w & low_bits(n - i);
-  }
-
-  static void store_word(Word w, std::uint8_t* bits, Size i, Size n) {
-    if (n - i >= block)
-      std::memcpy(bits + i / 8, &w, 8);
-    else
-      std::memcpy(bits + i / 8, &w, static_cast<std::size_t>(n - i + 7) / 8);
-  }
-
-  template <class U>
-  static void copy(const U* from, Size n, U* to) {
-    std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(U));
-  }
-
-  // f(i, 64 elements from x[i] on, the bits of those that are there); zeros follow the last one.
-  template <class U, class F>
-  static void each_block(const U* x, Size n, F&& f) {
-    U tail[block];
-    for (Size i = 0; i < n; i += block) {
-      const U* p = x + i;
-      if (n - i < block) {
-        std::fill_n(tail, block, U{0});
-        copy(p, n - i, tail);
-        p = tail;
-      }
-      f(i, p, low_bits(n - i));
-    }
-  }
+struct Loops : Blocks<V> {
+  using Base = Blocks<V>;
+  using Base::copy, Base::copy_last, Base::each_block, Base::last_word, Base::load_word,
+      Base::write_words;
 
   static Size count_bits(const std::uint8_t* bits, Size n) {
-    Size count = 0;
-    for (Size i = 0; i < n; i += block) count += std::popcount(load_word(bits, i, n));
-    return count;
+    Size count = 0, i = 0;
+    for (; i + block <= n; i += block) count += std::popcount(load_word(bits + i / 8));
+    return count + std::popcount(last_word(bits + i / 8, n - i));
   }
 
   // All keys are in a bin.
@@ -95,38 +51,79 @@ struct Loops {
     for (; i < n; ++i) count(x[i], 0);
   }
 
+  // At most 8 keys from bins.first to `last` are in a bin.
   template <class U>
-  static Size histogram(const U* x, Size n, KeyBins<U> bins, std::uint32_t* counts) {
-    const bool reaches_end =
-        (greatest_key<U> - bins.first) >> bins.shift < static_cast<U>(bins.count);
-    const U last =
-        reaches_end ? greatest_key<U>
-                    : static_cast<U>(bins.first + (static_cast<U>(bins.count) << bins.shift) - 1);
-    if (bins.first == 0 && reaches_end) {
-      count_all(x, n, bins.shift, counts);
-      return 0;
-    }
+  static Size count_few(const U* x, Size n, KeyBins<U> bins, U last, std::uint32_t* counts) {
+    Size below = 0;
+    std::uint32_t found[8] = {};
+    each_block(x, n, [&](Size, const U* p, Word there) {
+      below += std::popcount(~V::above(p, static_cast<U>(bins.first - 1)) & there);
+      for (int k = 0; k <= last - bins.first; ++k)
+        found[k] += std::popcount(V::equal(p, static_cast<U>(bins.first + k)) & there);
+    });
+    for (int k = 0; k <= last - bins.first; ++k)
+      counts[(k >> bins.shift) * histogram_lanes] += found[k];
+    return below;
+  }
+
+  // f(key, a running number) for the keys from `first` to `last`, in order; returns how many are
+  // below. Fast if there are few.
+  template <class U, class F>
+  static Size each_between(const U* x, Size n, U first, U last, F&& f) {
     Size below = 0;
     constexpr Size piece = 64 * block;
     std::uint16_t found[piece + 2];
     for (; n > 0; x += piece, n -= piece) {
       Size end = 0;
       each_block(x, std::min(n, piece), [&](Size i, const U* p, Word there) {
-        const Word from = V::above(p, static_cast<U>(bins.first - 1)) & there;
+        const Word from = V::above(p, static_cast<U>(first - 1)) & there;
         below += std::popcount(from ^ there);
         Word in = from & ~V::above(p, last);
-        // Two are noted even where there are less: a branch on every number would be mispredicted.
+        // Two are noted even where there are less: to branch on every number would cost more.
+        const auto note = [&](Size k) {
+          found[k] = static_cast<std::uint16_t>(i + std::countr_zero(in));
+          in &= in - 1;
+        };
         const Size begin = end;
         end += std::popcount(in);
-        for (Size k = 0; k < 2 || begin + k < end; ++k, in &= in - 1)
-          found[begin + k] = static_cast<std::uint16_t>(i + std::countr_zero(in));
+        note(begin);
+        note(begin + 1);
+        for (Size k = begin + 2; k < end; ++k) note(k);
       });
-      for (Size k = 0; k < end; ++k) {
-        const U bin = static_cast<U>(magnitude_key(x[found[k]]) - bins.first) >> bins.shift;
-        ++counts[static_cast<Size>(bin) * histogram_lanes + k % histogram_lanes];
-      }
+      for (Size k = 0; k < end; ++k) f(magnitude_key(x[found[k]]), k);
     }
     return below;
+  }
+
+  template <class U>
+  static Size histogram(const U* x, Size n, KeyBins<U> bins, std::uint32_t* counts) {
+    const auto bin_of = [&](U key) {
+      return static_cast<Size>(static_cast<U>(key - bins.first) >> bins.shift);
+    };
+    const U last =
+        bin_of(greatest_key<U>) < bins.count
+            ? greatest_key<U>
+            : static_cast<U>(bins.first + (static_cast<U>(bins.count) << bins.shift) - 1);
+    if (bins.first == 0 && last == greatest_key<U>) {
+      count_all(x, n, bins.shift, counts);
+      return 0;
+    }
+    // So coarse are no others that each key is the one of many elements.
+    if constexpr (sizeof(U) == 1)
+      if (last - bins.first < 8) return count_few(x, n, bins, last, counts);
+    return each_between(x, n, bins.first, last, [&](U key, Size k) {
+      ++counts[bin_of(key) * histogram_lanes + k % histogram_lanes];
+    });
+  }
+
+  template <class U>
+  static KeysBetween keys_between(const U* x, Size n, U first, U last, U* keys, Size room) {
+    Size inside = 0;
+    const Size below = each_between(x, n, first, last, [&](U key, Size) {
+      if (inside < room) keys[inside] = key;
+      ++inside;
+    });
+    return {below, inside};
   }
 
   template <class U>
@@ -155,59 +152,72 @@ struct Loops {
   template <class U>
   static Size keep_above(const U* x, Size n, U boundary, Size ties, std::uint8_t* bits) {
     Size equal = 0;
-    each_block(x, n, [&](Size i, const U* p, Word there) {
+    write_words(x, n, bits, [&](const U* p, Word there) {
       const Word ties_here = V::equal(p, boundary) & there;
-      Word keep = V::above(p, boundary) & there;
+      const Word keep = V::above(p, boundary) & there;
       const Size before = equal;
       equal += std::popcount(ties_here);
-      if (before < ties) keep |= equal <= ties ? ties_here : first_set(ties_here, ties - before);
-      store_word(keep, bits, i, n);
+      if (before >= ties) return keep;
+      return keep | (equal <= ties ? ties_here : first_set(ties_here, ties - before));
     });
     return equal;
   }
 
   template <class U>
   static void nonzero_bits(const U* x, Size n, std::uint8_t* bits) {
-    each_block(x, n, [&](Size i, const U* p, Word) { store_word(V::nonzero(p), bits, i, n); });
+    write_words(x, n, bits, [&](const U* p, Word) { return V::nonzero(p); });
   }
 
   template <class U>
   static void mask_values(const U* x, const std::uint8_t* bits, Size n, U* out) {
-    U tail[block];
-    each_block(x, n, [&](Size i, const U* p, Word) {
-      const bool whole = n - i >= block;
-      V::mask(p, load_word(bits, i, n), whole ? out + i : tail);
-      if (!whole) copy(tail, n - i, out + i);
-    });
+    Size i = 0;
+    for (; i + block <= n; i += block) V::mask(x + i, load_word(bits + i / 8), out + i);
+    if (i == n) return;
+    U last[block];
+    copy_last(x + i, n - i, last);
+    V::mask(last, last_word(bits + i / 8, n - i), last);
+    copy(last, n - i, out + i);
   }
 
   template <class U>
   static Size compress(const U* x, const std::uint8_t* bits, Size n, U* out) {
     const Size total = count_bits(bits, n);
-    Size at = 0;
-    U last[block];
-    each_block(x, n, [&](Size i, const U* p, Word) {
-      const Word word = load_word(bits, i, n);
-      const Size count = std::popcount(word);
-      const bool fits = total - at >= block;
-      V::compress(p, word, fits ? out + at : last);
-      if (!fits) copy(last, count, out + at);
-      at += count;
-    });
+    Size i = 0, at = 0;
+    for (; i + block <= n && at + block <= total; i += block) {
+      const Word word = load_word(bits + i / 8);
+      V::compress(x + i, word, out + at);
+      at += std::popcount(word);
+    }
+    // From here on a block could write beyond what is kept.
+    U last[block], packed[block];
+    for (; i < n; i += block) {
+      const bool whole = i + block <= n;
+      const Word word = whole ? load_word(bits + i / 8) : last_word(bits + i / 8, n - i);
+      if (!whole) copy_last(x + i, n - i, last);
+      V::compress(whole ? x + i : last, word, packed);
+      copy(packed, std::popcount(word), out + at);
+      at += std::popcount(word);
+    }
     return total;
   }
 
   template <class U>
   static Size expand(const U* values, const std::uint8_t* bits, Size n, U* out) {
     const Size total = count_bits(bits, n);
-    Size at = 0;
-    U last[block] = {}, tail[block];
-    for (Size i = 0; i < n; i += block) {
-      const Word word = load_word(bits, i, n);
-      const bool fits = total - at >= block, whole = n - i >= block;
-      if (!fits) copy(values + at, total - at, last);
-      V::expand(fits ? values + at : last, word, whole ? out + i : tail);
-      if (!whole) copy(tail, n - i, out + i);
+    Size i = 0, at = 0;
+    for (; i + block <= n && at + block <= total; i += block) {
+      const Word word = load_word(bits + i / 8);
+      V::expand(values + at, word, out + i);
+      at += std::popcount(word);
+    }
+    // From here on a block could read beyond the values.
+    U packed[block], last[block];
+    for (; i < n; i += block) {
+      const bool whole = i + block <= n;
+      const Word word = whole ? load_word(bits + i / 8) : last_word(bits + i / 8, n - i);
+      copy_last(values + at, std::min(total - at, block), packed);
+      V::expand(packed, word, whole ? out + i : last);
+      if (!whole) copy(last, n - i, out + i);
       at += std::popcount(word);
     }
     return total;
@@ -221,12 +231,19 @@ struct Loops {
 
   template <FloatType type, class U>
   static MagnitudeSums sum_magnitudes(const U* x, const std::uint8_t* bits, Size n) {
+    constexpr Size step = 16;
     typename V::Sums sums{};
-    each_block(x, n, [&](Size i, const U* p, Word) {
-      const Word word = load_word(bits, i, n);
-      for (int k = 0; k < block; k += 16)
-        sums.template add<type>(p + k, static_cast<std::uint16_t>(word >> k));
-    });
+    Size i = 0;
+    for (; i + step <= n; i += step) {
+      std::uint16_t keep;
+      std::memcpy(&keep, bits + i / 8, 2);
+      sums.template add<type>(x + i, keep);
+    }
+    if (i < n) {
+      U tail[step] = {};
+      copy(x + i, n - i, tail);
+      sums.template add<type>(tail, static_cast<std::uint16_t>(last_word(bits + i / 8, n - i)));
+    }
     double all[16], kept[16];
     sums.store(all, kept);
     return {sum_of(all), sum_of(kept)};
@@ -244,8 +261,14 @@ struct Loops {
 
   template <class U>
   static consteval WidthKernels<U> of_width() {
-    return {histogram<U>,    count_key<U>,   count_nonzero<U>, keep_above<U>,
-            nonzero_bits<U>, mask_values<U>, compress<U>,      expand<U>};
+    WidthKernels<U> kernels{histogram<U>,     keys_between<U>, count_key<U>,
+                            count_nonzero<U>, keep_above<U>,   nonzero_bits<U>,
+                            mask_values<U>,   nullptr,         nullptr};
+    if constexpr (V::template packs<U>) {
+      kernels.compress = compress<U>;
+      kernels.expand = expand<U>;
+    }
+    return kernels;
   }
 
   template <FloatType type, class U, U greatest_finite>

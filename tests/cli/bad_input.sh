@@ -67,12 +67,13 @@ json "metadata 'k' is 5, not a string" '{"__metadata__":{"k":5}}'
 json "metadata 'k' is null, not a string" '{"__metadata__":{"k":null}}'
 json "metadata 'k' is an object, not a string" '{"__metadata__":{"k":{"a":"b"}}}'
 json "metadata 'k' is an array, not a string" '{"__metadata__":{"k":["a"]}}'
+every=$PROGRAMS
+PROGRAMS=sten-energy # which speaks for all
 for number in 1.0 1e0 -1 -0 '"1"' true null '[1]' '{}'; do
-  PROGRAMS=sten-energy
   fields "'shape' holds" "\"dtype\":\"F32\",\"shape\":[$number],\"data_offsets\":[0,4]" "$F1"
   fields "'data_offsets' holds" "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,$number]" "$F1"
 done
-PROGRAMS='sten-prune sten-convert sten-energy'
+PROGRAMS=$every
 fields "'shape' is 1, not an array" '"dtype":"F32","shape":1,"data_offsets":[0,4]' "$F1"
 fields "'dtype' is 5, not a string" '"dtype":5,"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "'data_offsets' holds one number" '"dtype":"F32","shape":[1],"data_offsets":[4]' "$F1"

@@ -115,6 +115,9 @@ TEST_CASE("a placement of many partial strips is found and is the same every tim
   const Tensor t = packed(thin, spec);
   CHECK(same_bits(t.to_dense(), thin));
   CHECK(same_parts(packed(thin, spec).save(), t.save()));
+  const auto index = numbers<std::uint16_t>(t.save(), "index");
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (i % 4 && index[i] <= index[i - 1]) FAIL_CHECK("slot " << i << " does not ascend");
 }
 
 TEST_CASE("the rows that a strip keeps stay within its pattern through any choice of padding") {

@@ -114,7 +114,8 @@ TEST_CASE("columns are numbered in 8 bits up to chunks of 256 and in 16 beyond")
   const Dense x = normals(dice, {4, 300});
   for (const char* spec : {"nmg:n=1,m=4,g=64", "nmg:n=1,m=4,g=65", "nmg:n=1,m=4,g=16384"}) {
     const Mask m = fitted(x, spec);
-    CHECK(same_bits(packed(x, m, spec).to_dense(), masked_by(x, m)));
+    const Stored stored = packed(x, m, spec).save();
+    CHECK(same_bits(registry().load(stored).to_dense(), masked_by(x, m)));
   }
 }
 

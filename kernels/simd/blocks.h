@@ -1,0 +1,82 @@
+// Going over arrays in blocks of 64 elements, which are one word of bits. Compiled once per ISA,
+// for the target that the includer's STEN_TARGET names.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/simd/target.h"
+
+namespace sten::kernels::simd {
+
+using Word = std::uint64_t;
+using Size = std::int64_t;
+
+inline constexpr Size block = 64;
+
+}  // namespace sten::kernels::simd
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+// V is a type in the ISA's namespace. Everything is a member of a template over it, so that no
+// function of one ISA has the name of another's.
+template <class V>
+struct Blocks {
+  static constexpr Word low_bits(Size n) { return n < block ? (Word{1} << n) - 1 : ~Word{0}; }
+
+  static Word load_word(const std::uint8_t* bits) {
+    Word w;
+    std::memcpy(&w, bits, 8);
+    return w;
+  }
+
+  template <class U>
+  static void copy(const U* from, Size n, U* to) {
+    if (n > 0) std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(U));
+  }
+
+  // The last n < 64 bits and elements; zeros follow.
+  static Word last_word(const std::uint8_t* bits, Size n) {
+    Word w = 0;
+    copy(bits, (n + 7) / 8, reinterpret_cast<std::uint8_t*>(&w));
+    return w & low_bits(n);
+  }
+  template <class U>
+  static void copy_last(const U* x, Size n, U (&to)[block]) {
+    std::fill_n(to, block, U{0});
+    copy(x, n, to);
+  }
+
+  // f(i, 64 elements from x[i] on, the bits of those that are there); zeros follow the last one.
+  // One call in the text, so that it is inlined, and no other call in the loop, which would cost
+  // it its registers.
+  template <class U, class F>
+  static void each_block(const U* x, Size n, F&& f) {
+    U last[block];
+    Word there = ~Word{0};
+    Size i = 0, end = n / block * block;
+    for (const U* p = x;; p = last) {
+      for (; i < end; i += block, p += block) f(i, p, there);
+      if (end >= n) return;
+      there = low_bits(n - i);
+      copy_last(x + i, n - i, last);
+      end += block;
+    }
+  }
+
+  // The words that f(64 elements, the bits of those that are there) has.
+  template <class U, class F>
+  static void write_words(const U* x, Size n, std::uint8_t* bits, F&& f) {
+    const Size whole = n / block * block;
+    std::uint8_t last[8];
+    each_block(x, n, [&](Size i, const U* p, Word there) {
+      const Word w = f(p, there);
+      std::memcpy(i < whole ? bits + i / 8 : last, &w, 8);
+    });
+    copy(last, (n - whole + 7) / 8, bits + whole / 8);
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END
