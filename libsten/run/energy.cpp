@@ -131,7 +131,9 @@ Outcome measure_energy(const EnergyOptions& o) {
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Sums total;
-  Progress progress("sten-energy", in.file_bytes(), o.show_progress);
+  std::uint64_t all_bytes = 0;
+  for (const CheckpointTensor& t : in.tensors()) all_bytes += t.bytes();
+  Progress progress("sten-energy", all_bytes, o.show_progress);
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
     progress.add(t.bytes());

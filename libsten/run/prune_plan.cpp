@@ -203,8 +203,10 @@ PruneRequest::Plan PruneRequest::plan(const Checkpoint& in, const Checkpoint* ma
   plan.chosen = std::count_if(plan.tensors.begin(), plan.tensors.end(),
                               [](const auto& t) { return t.has_value(); });
   if (plan.chosen == 0 && !masks)
-    fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
-               in.name(), in.tensors().size());
+    fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
+               options_.patterns.exclude.empty() && rules_.empty()
+                   ? "none is a weight by its name; choose some with --include"
+                   : "the patterns and rules leave all of them as they are");
   return plan;
 }
 

@@ -56,7 +56,9 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
       return with_provenance(metadata, program_, values_);
     });
   }
-  Progress progress(program_, input_.file_bytes(), show_progress);
+  std::uint64_t total = 0;
+  for (const CheckpointTensor& t : tensors) total += t.bytes();
+  Progress progress(program_, total, show_progress);
   for (const std::size_t i : input_.data_order()) {
     const CheckpointTensor& t = tensors[i];
     if (to[i]) {

@@ -1,6 +1,7 @@
 #!/bin/sh
-# no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of the kernels that are called only where the CPU has them,
-# libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function.
+# no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of the kernels that are called only where the
+# CPU has them, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard
+# function.
 set -eu
 library=${2:-$1/lib/libsten.so}
 skip() {
@@ -9,7 +10,8 @@ skip() {
 }
 command -v objdump >/dev/null || skip "objdump is not installed"
 [ -f "$library" ] || { echo "no_stray_avx: there is no $library" >&2; exit 1; }
-if grep -Eq '^CMAKE_CXX_FLAGS[A-Z_]*:[A-Z]*=.*-m(arch|cpu|avx|bmi|fma)' "$1/CMakeCache.txt" 2>/dev/null; then
+flags='^CMAKE_CXX_FLAGS[A-Z_]*:[A-Z]*=.*-m(arch|cpu|avx|bmi|fma)'
+if grep -Eq -e "$flags" "$1/CMakeCache.txt" 2>/dev/null; then
   skip "the whole build is for a certain CPU"
 fi
 objdump -t "$library" | grep -q ' F [.]text' || skip "$library has no symbols"
@@ -23,9 +25,10 @@ objdump -d -C --no-show-raw-insn "$library" | awk -v library="$library" '
   }
   $1 ~ /^[0-9a-f]+:$/ {
     op = $2 ~ /^[{]e?vex[}]$/ ? $3 : $2
-    if (!(op ~ /^v/ && op !~ /^v(err|erw|m[a-z]+)$/ && (op ~ /^v(zero|ldmxcsr|stmxcsr)/ || /%[xyz]mm/)) &&
-        !(op ~ /^k[a-z]/ && /%k[0-7]/) &&
-        op !~ /^(andn|bextr|blsi|blsmsk|blsr|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx)[lq]?$/) next
+    vector = op ~ /^v/ && (op ~ /^v(zero|ldmxcsr|stmxcsr)/ || /%[xyz]mm/)
+    mask = op ~ /^k[a-z]/ && /%k[0-7]/
+    bits = op ~ /^(andn|bextr|blsi|blsmsk|blsr|bzhi|mulx|pdep|pext|rorx|sarx|shlx|shrx)[lq]?$/
+    if (!vector && !mask && !bits) next
     if (allowed) { inside++; next }
     if (!(name in stray)) print library ": " op " in " name
     stray[name] = 1

@@ -72,4 +72,4 @@ sparse() {
 }
 
 # part NAME DTYPE SHAPE BEGIN END: an entry of that tensor.
-part() { entry "w.weight::$@"; }
+part() { entry "w.weight::$1" "${@:2}"; }

@@ -30,7 +30,7 @@ bytes 'JSON text' '{"error":"Repository not found"}'
 bytes 'a Python pickle' '\x80\x02}q\x00(X\x06\x00\x00\x00weightq\x01'
 bytes 'a zip archive, such as a PyTorch checkpoint' 'PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00'
 bytes 'a GGUF file' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
-bytes 'a NumPy .npy file' '\x93NUMPY\x01\x00v\x00{}'
+bytes 'an HDF5 file' '\x89HDF\r\n\x1a\n\x00\x00\x00\x00'
 json 'which are 12 bytes; is the file truncated?' "$good" "$F1$F2$F3"
 json 'is the file truncated?' "$good"
 json '4 bytes follow the data of the last tensor' "$good" "$data$F1"
@@ -53,8 +53,10 @@ json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry a F32 1 4 8)}" "$F1$F2"
 json "'a' appears twice" "{$(entry a F32 1 0 4),$(entry '\u0061' F32 1 4 8)}" "$F1$F2"
 json "'__metadata__' appears twice" '{"__metadata__":{},"__metadata__":{}}'
 json "metadata 'k' appears twice" '{"__metadata__":{"k":"1","k":"2"}}'
-fields "field 'shape' appears twice" '"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]' "$F1"
-fields "field 'dtype' appears twice" '"dtype":"F32","d\u0074ype":"F32","shape":[1],"data_offsets":[0,4]' "$F1"
+fields "field 'shape' appears twice" '"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]' \
+  "$F1"
+fields "field 'dtype' appears twice" \
+  '"dtype":"F32","d\u0074ype":"F32","shape":[1],"data_offsets":[0,4]' "$F1"
 fields 'nested more than' "\"x\":$(repeat 100000 '['),\"dtype\":\"F32\""
 fields 'nested more than' "\"x\":$(repeat 30000 '{"a":')1$(repeat 30000 '}')"
 json "'w': is an array, not an object" "{\"w\":$(repeat 100000 '[')$(repeat 100000 ']')}"
@@ -77,10 +79,14 @@ PROGRAMS=$every
 fields "'shape' is 1, not an array" '"dtype":"F32","shape":1,"data_offsets":[0,4]' "$F1"
 fields "'dtype' is 5, not a string" '"dtype":5,"shape":[1],"data_offsets":[0,4]' "$F1"
 fields "'data_offsets' holds one number" '"dtype":"F32","shape":[1],"data_offsets":[4]' "$F1"
-fields "'data_offsets' holds more than two numbers" '"dtype":"F32","shape":[1],"data_offsets":[0,4,8]' "$F1"
-fields "'shape' holds 9223372036854775808, above 2^63 - 1" '"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,4]' "$F1"
-fields "'data_offsets' holds 18446744073709551615, above" '"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]' "$F1"
-fields "'shape' holds" '"dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,4]' "$F1"
+fields "'data_offsets' holds more than two numbers" \
+  '"dtype":"F32","shape":[1],"data_offsets":[0,4,8]' "$F1"
+fields "'shape' holds 9223372036854775808, above 2^63 - 1" \
+  '"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,4]' "$F1"
+fields "'data_offsets' holds 18446744073709551615, above" \
+  '"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]' "$F1"
+fields "'shape' holds" '"dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,4]' \
+  "$F1"
 
 # Tensors.
 shape "dtype 'F33' is not known" F33 1 4
@@ -89,7 +95,8 @@ json 'data begin at 4 and end at 0' "{$(entry w F32 1 4 0)}" "$F1"
 json 'ends at byte 8 of the data, which are 4 bytes' "{$(entry w F32 2 0 8)}" "$F1"
 json "'a' and 'b' overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 4 12)}" "$F1$F2$F3"
 json "overlap" "{$(entry a F32 2 0 8),$(entry b F32 2 0 8)}" "$F1$F2"
-json "bytes 4 to 8 of the data, between 'a' and 'b', belong to no tensor" "{$(entry a F32 1 0 4),$(entry b F32 1 8 12)}" "$F1$F2$F3"
+json "bytes 4 to 8 of the data, between 'a' and 'b', belong to no tensor" \
+  "{$(entry a F32 1 0 4),$(entry b F32 1 8 12)}" "$F1$F2$F3"
 json "'w': comes first in the data but begins at byte 4, not 0" "{$(entry w F32 1 4 8)}" "$F1$F2"
 shape "'w': shape says 12 bytes, offsets say 16" F32 3 16
 shape 'shape says 0 bytes, offsets say 4' F32 0,5 4
@@ -119,7 +126,8 @@ json 'the name is a path that leaves its directory' "{$(entry a/../weight F32 1 
 
 # More keys than a model has: refused before they fill the memory.
 seq -f '"%.0f":"",' 1000001 | tr -d '\n' >keys
-{ le64 $(($(wc -c <keys) + 24)) && printf '{"__metadata__":{' && cat keys && printf '"":""}}'; } >$BAD
+{ le64 $(($(wc -c <keys) + 24)) && printf '{"__metadata__":{' && cat keys && printf '"":""}}'; } \
+  >$BAD
 rm keys
 refused 'more than 1000000 metadata keys'
 

@@ -24,7 +24,8 @@ masked() { printf '%s,%s' "$(part values F32 2,3 0 24)" "$(part mask U8 1 24 25)
 sparse $BAD masked 2,3 "$(masked)" "$elements"'\x26'
 read_as "$elements"
 damaged "the mask has bits set beyond element 5" masked 2,3 "$(masked)" "$elements"'\x66'
-damaged "element 2 is masked out, but its bits are not all 0" masked 2,3 "$(masked)" "$elements"'\x22'
+damaged "element 2 is masked out, but its bits are not all 0" masked 2,3 "$(masked)" \
+  "$elements"'\x22'
 damaged "a mask of 1 bytes does not cover 9 elements" \
   masked 3,3 "$(part values F32 3,3 0 36),$(part mask U8 1 36 37)" "$elements$F0$F0$F0"'\x26'
 damaged "part 'values'" masked 2,4 "$(masked)" "$elements"'\x26'
@@ -48,7 +49,8 @@ damaged "part 'values' is U8, the tensor F32" \
   bitmask 2,3 "$(part mask U8 1 0 1),$(part values U8 3 1 4)" '\x26\x01\x02\x03'
 
 csr() {
-  printf '%s,%s,%s' "$(part ptr I64 3 0 24)" "$(part index I32 3 24 36)" "$(part values F32 3 36 48)"
+  printf '%s,%s,%s' "$(part ptr I64 3 0 24)" "$(part index I32 3 24 36)" \
+    "$(part values F32 3 36 48)"
 }
 csr_data() { # PTR... INDEX...: three of each
   le64 "$1" "$2" "$3" | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'

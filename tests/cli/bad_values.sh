@@ -57,13 +57,14 @@ rm o
 safetensors clash.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry a.weight::mask F32 1 16 20)}" \
   "$F1$F2$F3$F4$F1"
 for command in 'sten-prune clash.safetensors -o o --sparsity 0.5 --to bitmask' \
-  'sten-convert clash.safetensors -o o --to bitmask'; do
+  'sten-convert clash.safetensors -o o --to bitmask' \
+    'sten-convert clash.safetensors -o o --to csr'; do
   expect_exit 1 $command
   expect_one_line_err
   expect_err "'a.weight::mask'"
   [ ! -e o ] || fail "'$command' left an output"
 done
-expect_exit 0 sten-convert clash.safetensors -o o --to csr # whose parts have other names
+expect_exit 0 sten-prune clash.safetensors -o o --sparsity 0.5 # dense, it has no parts
 rm o
 [ "$(ls -A | tr '\n' ' ')" = 'clash.safetensors in.safetensors ' ] ||
   fail "something was left behind: $(ls -A)"

@@ -43,7 +43,8 @@ grep -qF '"a,b=c:d.weight",2x2,' report.csv || fail 'CSV breaks at a comma'
 grep -qF '"it'"'"'s ""so"".weight",2x2,' report.csv || fail 'CSV breaks at a quote'
 
 # Natural order: 2 before 10.
-safetensors in.safetensors "{$(entry l.10.weight F32 1,1 0 4),$(entry l.2.weight F32 1,1 4 8)}" "$F1$F2"
+safetensors in.safetensors "{$(entry l.10.weight F32 1,1 0 4),$(entry l.2.weight F32 1,1 4 8)}" \
+  "$F1$F2"
 expect_exit 0 sten-energy in.safetensors
 grep -oE '^l\.[0-9]+' out | tr '\n' ' ' | grep -qx 'l.2 l.10 ' || fail 'l.10 comes before l.2'
 
@@ -65,13 +66,17 @@ safetensors evil.safetensors "{$(entry 'a\u009b2J.weight' F32 1,1 0 4)}" "$F1"
 quiet sten-energy evil.safetensors
 safetensors evil.safetensors "{\"__metadata__\":{\"sten:$evil\":\"{}\"}}"
 quiet sten-energy evil.safetensors
-safetensors evil.safetensors '{"__metadata__":{"sten:a":"{\"layout\":\"\\u001b[2J\",\"shape\":[1],\"dtype\":\"F32\"}"}}'
+safetensors evil.safetensors \
+  '{"__metadata__":{"sten:a":"{\"layout\":\"\\u001b[2J\",\"shape\":[1],\"dtype\":\"F32\"}"}}'
 quiet sten-energy evil.safetensors
-safetensors evil.safetensors '{"__metadata__":{"sten:a":"{\"layout\":\"csr\",\"shape\":[1],\"dtype\":\"\\u001b[2J\"}"}}'
+safetensors evil.safetensors \
+  '{"__metadata__":{"sten:a":"{\"layout\":\"csr\",\"shape\":[1],\"dtype\":\"\\u001b[2J\"}"}}'
 quiet sten-energy evil.safetensors
-safetensors evil.safetensors "{\"a\":{\"dtype\":\"\\u001b[2J\",\"shape\":[1],\"data_offsets\":[0,4]}}" "$F1"
+safetensors evil.safetensors \
+  "{\"a\":{\"dtype\":\"\\u001b[2J\",\"shape\":[1],\"data_offsets\":[0,4]}}" "$F1"
 quiet sten-energy evil.safetensors
-safetensors evil.safetensors "{\"a\":{\"\\u001b[2J\":1,\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}}" "$F1"
+safetensors evil.safetensors \
+  "{\"a\":{\"\\u001b[2J\":1,\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}}" "$F1"
 quiet sten-energy evil.safetensors --include a # an unknown field: a warning
 safetensors evil.safetensors "{\"\\u001b[2J$escape"
 quiet sten-energy evil.safetensors

@@ -51,7 +51,8 @@ expect_exit 0 sten-convert in.safetensors --dry-run --to csr --include "$layer0.
 expect_out '3 matched by --include are of rank below 2'
 expect_exit 0 sten-energy in.safetensors --include "$layer0.output.*"
 expect_out '3 matched by --include are of rank below 2'
-expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 --include "$layer0.*" --exclude '*bias'
+expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 --include "$layer0.*" --exclude \
+  '*bias'
 expect_out '2 matched by --include cannot be pruned'
 refused "--include '$layer0.output.dense.bias': it has rank 1" --include $layer0.output.dense.bias
 refused "--include '*bias' matches no tensor that can be used: it has rank 1" --include '*bias'

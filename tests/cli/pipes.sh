@@ -85,7 +85,8 @@ if command -v script >/dev/null; then
     </dev/null >out 2>&1 || true
   expect_out 'sten-prune: standard output: binary output to a terminal is refused'
   expect_out 'code 2'
-  script -qec 'sten-prune - -o o --sparsity 0.9; echo "code $?"' /dev/null </dev/null >out 2>&1 || true
+  script -qec 'sten-prune - -o o --sparsity 0.9; echo "code $?"' /dev/null </dev/null >out 2>&1 \
+    || true
   expect_out 'sten-prune: standard input: is a terminal'
   expect_out 'code 2'
 fi

@@ -19,7 +19,8 @@ expect_exit 0 prune -o three.safetensors --report report.json --json
 cmp report.json out || fail 'the JSON report differs from --json'
 expect_exit 0 sten-energy one.safetensors --report energy.json --json
 cmp energy.json out || fail 'the JSON report of energy differs from --json'
-expect_exit 0 sten-convert one.safetensors -o dense.safetensors --to dense --report convert.json --json
+expect_exit 0 sten-convert one.safetensors -o dense.safetensors --to dense --report convert.json \
+  --json
 cmp convert.json out || fail 'the JSON report of convert differs from --json'
 # It lists every tensor, whatever the screen does.
 expect_exit 0 prune -o - --report other.json --quiet

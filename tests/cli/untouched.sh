@@ -56,7 +56,8 @@ $(entry half F4 2 3 4)}" '\x01\x00\x01\x5a\x01\x80\xff\x7f'"$F1$F2$F3$F4"'\xde\x
 expect_exit 0 sten-prune in.safetensors -o out.safetensors --sparsity 0.5
 header out.safetensors >text
 grep -qF '"format":"pt","note":"naïve \"日本\" \\ \n","empty":""' text || fail 'metadata changed'
-[ "$(offsets out.safetensors | cut -d' ' -f1 | tr '\n' ' ')" = 'z.weight flags c ids none half ' ] ||
+[ "$(offsets out.safetensors | cut -d' ' -f1 | tr '\n' ' ')" = 'z.weight flags c ids none half ' \
+  ] ||
   fail 'the order of the header changed'
 grep -qF '"half":{"dtype":"F4","shape":[2]' text || fail 'a small dtype changed'
 grep -qF '"none":{"dtype":"F32","shape":[0,7]' text || fail 'an empty tensor changed'

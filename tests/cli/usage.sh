@@ -59,7 +59,8 @@ prune '--seed' --sparsity 0.9 --seed 1.5
 prune '--progress' --sparsity 0.9 --progress sometimes
 
 # Methods.
-prune "'magnitud' is none of magnitude, random, threshold, did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
+prune "'magnitud' is none of magnitude, random, threshold, did you mean 'magnitude'?" --sparsity \
+  0.9 --method magnitud
 prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
@@ -105,7 +106,8 @@ convert 'a spec looks like nmg:n=1,m=10,g=4' --to ':n=1'
 grep -q "$(printf '\033')" err && fail 'an escape sequence came through'
 
 # Where results go.
-wrong '--json and -o - both want standard output' sten-prune in.safetensors -o - --sparsity 0.9 --json
+wrong '--json and -o - both want standard output' sten-prune in.safetensors -o - --sparsity 0.9 \
+  --json
 wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
 wrong 'both want standard output' sten-convert in.safetensors -o /dev/stdout --to csr --json
 prune "the name has to end in .json, .csv or .md" --sparsity 0.9 --report report.txt

@@ -1,0 +1,20 @@
+#include "libsten/io/shards.h"
+
+#include <doctest/doctest.h>
+
+using namespace sten;
+
+TEST_CASE("files with compressed tensors have a name of their own, and back") {
+  const std::pair<const char*, const char*> names[] = {
+      {"model.safetensors", "model.sten.safetensors"},
+      {"model-00001-of-00003.safetensors", "model.sten-00001-of-00003.safetensors"},
+      {"model.safetensors.index.json", "model.sten.safetensors.index.json"},
+      {"diffusion_model.safetensors", "diffusion_model.sten.safetensors"},
+  };
+  for (const auto& [plain, sten] : names) {
+    CHECK(sten_name(plain) == sten);
+    CHECK(plain_name(sten) == plain);
+    CHECK(sten_name(sten) == sten);
+    CHECK(plain_name(plain) == plain);
+  }
+}
