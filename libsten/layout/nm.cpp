@@ -1,7 +1,6 @@
 #include "libsten/layout/nm.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 
 #include "libsten/base/error.h"
@@ -150,9 +149,7 @@ Mask Nm::stored() const {
   std::uint8_t* bits = mask.bits.mutate();
   // Neighbouring lines share bytes of the mask.
   for_each_slot([&](Index, Index at, Index, Index, Index) {
-    if (at >= 0)
-      std::atomic_ref(bits[at >> 3])
-          .fetch_or(static_cast<std::uint8_t>(1u << (at & 7)), std::memory_order_relaxed);
+    if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
 }

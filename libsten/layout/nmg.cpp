@@ -1,7 +1,5 @@
 #include "libsten/layout/nmg.h"
 
-#include <atomic>
-
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/csr.h"
@@ -178,9 +176,7 @@ Mask Nmg::stored() const {
   std::uint8_t* bits = mask.bits.mutate();
   // Units share bytes of the mask at their edges.
   for_each_slot([&](Index, Index at, const Unit&) {
-    if (at >= 0)
-      std::atomic_ref(bits[at >> 3])
-          .fetch_or(static_cast<std::uint8_t>(1u << (at & 7)), std::memory_order_relaxed);
+    if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
 }

@@ -45,8 +45,7 @@ void fit_unit(const NmgGeometry& geo, const PatternTable& table,
       if (p >= rows) continue;
       const Index i = at(p, s);
       // Units share bytes of the mask at their edges.
-      std::atomic_ref(bits[i >> 3])
-          .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
+      set_bit_shared(bits, i);
     }
 }
 

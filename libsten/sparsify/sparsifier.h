@@ -11,7 +11,6 @@
 // Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
 // members `axis` and `dims` says otherwise (matrix_view.h).
 #pragma once
-#include <atomic>
 #include <functional>
 #include <span>
 
@@ -100,9 +99,7 @@ Mask block(const S& s, const Dense& x) {
           for (Index j = 0; j < width; ++j) {
             const Index i = start + (c + j) * view.col_stride;
             // Lines share bytes of the mask.
-            if (keep[j])
-              std::atomic_ref(bits[i >> 3])
-                  .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
+            if (keep[j]) set_bit_shared(bits, i);
           }
         }
       }

@@ -1,5 +1,6 @@
 // Which elements of a tensor are kept: one bit each.
 #pragma once
+#include <atomic>
 #include <cstdint>
 
 #include "libsten/base/array.h"
@@ -10,6 +11,12 @@ namespace sten {
 inline bool bit_at(const std::uint8_t* bits, Index i) { return bits[i >> 3] >> (i & 7) & 1; }
 inline void set_bit(std::uint8_t* bits, Index i) {
   bits[i >> 3] = static_cast<std::uint8_t>(bits[i >> 3] | 1u << (i & 7));
+}
+
+// The same where other threads may set other bits of the byte.
+inline void set_bit_shared(std::uint8_t* bits, Index i) {
+  std::atomic_ref(bits[i >> 3])
+      .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
 }
 
 struct Mask {

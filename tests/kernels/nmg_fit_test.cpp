@@ -168,6 +168,18 @@ TEST_CASE("the fit follows rows and columns that dims and axis name") {
 TEST_CASE("NaN is kept as the largest, and F64 is scored in double") {
   const Dense x = Dense::of({2, 2}, {NAN, 5, 1, 6});
   CHECK(ones_of(fitted(x, "nmg:n=1,m=2,g=1")) == Ints{1, 0, 0, 1});
+  Dice dice(6);
+  for (int round = 0; round < 20; ++round) {  // one NaN per strip, each row twice
+    Dense y = normals(dice, {4, 8});
+    Mask nans = Mask::none({4, 8});
+    std::vector<Index> rows{0, 0, 1, 1, 2, 2, 3, 3};
+    for (Index c = 0; c < 8; ++c) {
+      std::swap(rows[c], rows[c + dice.below(8 - c)]);
+      nans.set(8 * rows[c] + c, true);
+      y.values.mutate<float>()[8 * rows[c] + c] = NAN;
+    }
+    CHECK(same_mask(fitted(y, "nmg:n=1,m=4,g=2"), nans));
+  }
   Dense d = Dense::zeros(DType::F64, {2, 2});
   const auto v = d.values.mutate<double>();
   v[0] = v[3] = 1 + 1e-12;
