@@ -131,9 +131,9 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
       shard.metadata.emplace_back(std::move(key), std::move(value));
       continue;
     }
-    const std::string tensor = key.substr(layout_key.size());
+    const std::string tensor = key.substr(layout_key.size()), &text = value;
     blame(name, tensor, [&] {
-      Sparse s{.info = parse_layout_text(tensor, value), .text = value, .parts = {}};
+      Sparse s{.info = parse_layout_text(tensor, text), .text = text, .parts = {}};
       const auto& part_names = registry().part_names(s.info.layout.name());
       s.parts.resize(part_names.size());
       for (std::size_t p = 0; p < part_names.size(); ++p)

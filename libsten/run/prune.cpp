@@ -179,7 +179,7 @@ class Pruning {
     add_notes(r);
     r.facts = {{"input", in().name()},
                {"sparsifier", request_.text()},
-               {"to", o_.to},
+               {"to", request_.to()},
                {"scope", o_.scope},
                {"selected", plan_.chosen},
                {"skipped", plan_.skipped},
@@ -213,7 +213,7 @@ class Pruning {
                                     human_bytes(total_.bitmask)));
     if (total_.grown)
       r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense",
-                                    total_.grown, plan_.chosen, o_.to));
+                                    total_.grown, plan_.chosen, request_.to()));
   }
 
   const PruneOptions& o_;

@@ -185,6 +185,11 @@ std::string PruneRequest::text() const {
   return default_ ? default_->sparsifier.str() : "rules";
 }
 
+std::string PruneRequest::to() const {
+  if (!options_.mask.empty()) return mask_to_.str();
+  return default_ ? default_->to.str() : options_.to;
+}
+
 PruneRequest::Plan PruneRequest::plan(const Checkpoint& in, const Checkpoint* masks) const {
   Plan plan;
   plan.tensors.resize(in.tensors().size());

@@ -22,6 +22,7 @@ class PruneRequest {
   const Options& values() const { return values_; }  // those that decide values, canonical
   Nan nan() const { return nan_; }
   std::string text() const;  // of the default treatment, for reports
+  std::string to() const;    // the layout it leads to
 
   struct Plan {
     std::vector<std::optional<Treatment>> tensors;  // none: left as it is

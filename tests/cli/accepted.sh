@@ -20,7 +20,7 @@ accepted '{"__metadata__":{}}'
 accepted '{"__metadata__":{"note":"no tensors"}}'
 grep -qF '"note":"no tensors"' text || fail 'metadata without tensors are gone'
 expect_exit 2 sten-prune in.safetensors -o o --sparsity 0.5
-expect_err 'none of the 0 tensors is a weight'
+expect_err 'none of the 0 tensors is chosen'
 
 # White space anywhere that JSON has it.
 accepted "  $(printf '\t\r\n '){$weight}   " "$data"

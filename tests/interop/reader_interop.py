@@ -221,16 +221,16 @@ class Reader(Case):
             self.assertIn("sten.provenance", file.metadata)
 
     def test_a_name_that_a_part_would_take(self):
-        # Refused where both would be written, else a name as any other.
+        # Refused where a reader would take it for a part, else a name as any other.
         entries = [
             entry("a.weight", "F32", np.ones((2, 4), "f4")),
             entry("a.weight::mask", "U8", np.ones(1, "u1")),
         ]
         source, out = self.write("source", file_bytes(entries)), self.path("out")
-        for to in ("masked", "bitmask"):
+        for to in ("masked", "bitmask", "csr"):
             run("prune", source, "-o", out, "--sparsity", "0.5", "--to", to, expect=1)
             self.assertFalse(out.exists())
-        run("prune", source, "-o", out, "--sparsity", "0.5", "--to", "csr")
+        run("prune", source, "-o", out, "--sparsity", "0.5")
         self.assertEqual(read_file(out)["a.weight::mask"], entries[1])
         self.check_opens(out)
 
