@@ -12,6 +12,8 @@
 #include <span>
 #include <type_traits>
 
+#include "libsten/base/memory.h"
+
 namespace sten {
 
 template <class T>
@@ -32,12 +34,7 @@ class Array {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     Array a;
     a.size_ = n;
-    // A cache line, which is also the widest vector.
-    constexpr std::align_val_t alignment{64};
-    if (n)
-      a.data_ = std::shared_ptr<const T>(
-          static_cast<T*>(::operator new(n * sizeof(T), alignment)),
-          [](const T* p) { ::operator delete(const_cast<T*>(p), alignment); });
+    if (n) a.data_ = std::static_pointer_cast<const T>(allocate(n * sizeof(T)));
     return a;
   }
   // n values at `data`, which `owner` keeps alive and nobody changes. Aligned for T.

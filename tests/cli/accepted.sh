@@ -54,7 +54,7 @@ for dtype in C64 F4 F6_E2M3 F8_E8M0 U16 I64 BOOL; do
   grep -qF "\"dtype\":\"$dtype\"" text || fail "$dtype is gone"
 done
 expect_exit 2 sten-prune in.safetensors -o o --sparsity 0.5
-expect_err 'none of the 7 tensors is a weight'
+expect_err 'none of the 7 tensors is chosen'
 # A field that we do not know is worth a warning, no more.
 accepted "{\"a.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16],\"new\":{\"x\":[1,null]}}}" "$data"
 [ "$(grep -c '^sten-convert: warning: ' "$T/err")" = 1 ] || fail 'no warning of an unknown field'
