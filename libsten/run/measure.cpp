@@ -57,6 +57,33 @@ Magnitudes magnitudes(const Dense& x, const Mask& keep) {
   return sum;
 }
 
+MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
+  check_same_shape(x, keep);
+  MaskedDense out{{x.extents, Values::uninitialized(x.dtype(), x.size())}, {}, 0};
+  struct Piece {
+    kernels::MagnitudeSums sums;
+    Index zeros;
+  };
+  with_float(x.dtype(), [&]<class E>(E) {
+    using U = typename E::Bits;
+    const auto from = x.values.as<U>();
+    const auto to = out.values.values.mutate<U>();
+    const auto& width = kernels::elementwise().of<U>();
+    const auto& kernel = float_kernels<E>();
+    for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
+           const std::uint8_t* bits = keep.bits.data() + begin / 8;
+           width.mask_values(from.data() + begin, bits, end - begin, to.data() + begin);
+           return {kernel.sum_magnitudes(from.data() + begin, bits, end - begin),
+                   width.count_key(to.data() + begin, end - begin, 0)};
+         })) {
+      out.magnitudes.all += p.sums.all;
+      out.magnitudes.kept += p.sums.kept;
+      out.zeros += p.zeros;
+    }
+  });
+  return out;
+}
+
 Magnitudes finite_magnitudes(const Dense& x, const Mask& keep) {
   return first_not_finite(x) ? magnitudes(Dense::pack(x, finite_mask(x)), keep)
                              : magnitudes(x, keep);

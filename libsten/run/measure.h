@@ -13,6 +13,14 @@ struct Magnitudes {
 // x has a prunable dtype. NaN and infinities make the sums what they are.
 Magnitudes magnitudes(const Dense& x, const Mask& keep);
 
+struct MaskedDense {
+  Dense values;  // x where the mask keeps it, else 0
+  Magnitudes magnitudes;
+  Index zeros = 0;  // of the values, -0.0 among them
+};
+// Dense::pack(), magnitudes() and zeros() while each piece is in cache. x has a prunable dtype.
+MaskedDense mask_and_measure(const Dense& x, const Mask& keep);
+
 // sum |original| over the kept positions / sum |original|; 1 if the original is all zero. NaN
 // where the sums are not finite: compare with !(energy >= x).
 double energy(const Magnitudes& m);

@@ -119,22 +119,29 @@ class Pruning {
     const Dense x = load(i);
     try {
       const Mask keep = choose(i, x);
-      const Tensor after = registry().pack(x, keep, plan_.tensors[i]->to);
       if (mask_out_) mask_out_->add(t.name, keep);
-      add_row(i, x, keep, after);
+      if (plan_.tensors[i]->to.is("dense") && request_.nan() != Nan::keep) {
+        MaskedDense masked = mask_and_measure(x, keep);
+        const Tensor after = std::move(masked.values);
+        add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
+        return after;
+      }
+      const Tensor after = registry().pack(x, keep, plan_.tensors[i]->to);
+      // Infinities would hide everything else.
+      add_row(i, x, keep, after,
+              request_.nan() == Nan::keep ? finite_magnitudes(x, keep) : magnitudes(x, keep),
+              x.size() - keep.count() + kept_zeros(x, keep));
       return after;
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
     }
   }
 
-  void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after) {
+  void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
+               const Magnitudes& m, Index zero) {
     const CheckpointTensor& t = in().tensors()[i];
     const Treatment& how = *plan_.tensors[i];
-    const Magnitudes m =
-        request_.nan() == Nan::keep ? finite_magnitudes(x, keep) : magnitudes(x, keep);
     const Index kept = keep.count(), n = x.size();
-    const Index zero = n - kept + kept_zeros(x, keep);
     const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
     auto& row = rows_[i];
     const Report& r = report_;

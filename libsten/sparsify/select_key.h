@@ -62,14 +62,15 @@ KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
   }
 }
 
-// Keeps keys above `boundary` and the first `ties` equal to it; `equals` of x are equal.
+// Keeps keys above `boundary` and the first `ties` equal to it; `equals` of x are equal, and, where
+// that is known already, before[p] of them before piece p of mask_grain elements.
 template <class U>
-void keep_above(std::span<const U> x, U boundary, Index ties, Index equals, std::uint8_t* bits) {
+void keep_above(std::span<const U> x, U boundary, Index ties, Index equals, std::uint8_t* bits,
+                std::vector<Index> before = {}) {
   const auto& kernel = kernels::elementwise().of<U>();
   const auto n = static_cast<Index>(x.size());
   // Where all equals share a fate, pieces need not know of each other.
-  std::vector<Index> before;
-  if (ties > 0 && ties < equals) {
+  if (before.empty() && ties > 0 && ties < equals) {
     before.resize(ceil_div(n, mask_grain) + 1);
     parallel_for(n, mask_grain, [&](Index begin, Index end) {
       before[begin / mask_grain + 1] = kernel.count_key(x.data() + begin, end - begin, boundary);

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "libsten/base/random.h"
 #include "tests/support/parts.h"
 
 using namespace sten;
@@ -144,4 +146,30 @@ TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") 
   CHECK(has(why("magnitude:sparcity=0.5"), "did you mean 'sparsity'?"));
   CHECK(has(error_of([] { Magnitude{0.5}.select(Dense::zeros(DType::I32, {4}), {}); }), "I32"));
   CHECK(error_of([] { registry().sparsifier(Spec::parse("magnitude:sparsity=1")); }) == "");
+}
+
+TEST_CASE("large tensors keep exactly what a sort keeps, with few ties and with many") {
+  constexpr Index n = (Index{1} << 21) + 77;
+  for (const double steps : {1e9, 3000.0, 3.0}) {
+    Dense x = Dense::zeros(DType::F32, {n});
+    const auto v = x.values.mutate<float>();
+    for (Index i = 0; i < n; ++i) {
+      const double u = random_uniform(5, static_cast<std::uint64_t>(i));
+      v[i] = static_cast<float>((i % 3 ? 1 : -1) * std::floor(u * u * steps));
+    }
+    std::vector<float> sizes(n);
+    for (Index i = 0; i < n; ++i) sizes[i] = std::abs(v[i]);
+    std::vector<float> sorted = sizes;
+    std::sort(sorted.begin(), sorted.end());
+    for (const double sparsity : {0.00001, 0.5, 0.9, 0.99999}) {
+      const Index drop = std::llround(sparsity * static_cast<double>(n));
+      const float boundary = sorted[drop - 1];
+      Index stay = std::upper_bound(sorted.begin(), sorted.end(), boundary) - sorted.begin() - drop;
+      const Mask mask = Magnitude{sparsity}.select(x, {});
+      Index wrong = 0;
+      for (Index i = 0; i < n; ++i)
+        wrong += mask[i] != (sizes[i] > boundary || (sizes[i] == boundary && stay-- > 0));
+      CHECK_MESSAGE(wrong == 0, steps, " steps, sparsity ", sparsity);
+    }
+  }
 }
