@@ -4,8 +4,8 @@
     scripts/bench/checkpoint.py [--dir DIR] [--linears 64] [--size 4096] [--dtype F32] [--rounds 5] [--only NAME]
 
 Makes the checkpoint in DIR (4.3 GB by default; needs numpy and room for three copies) unless it is
-there, runs every case and the copy in turn, warm, and prints each case's median ratio to the copy
-of the same round and its peak memory. sten-prune is taken from build/bin, or STEN_BIN.
+there, runs every case and a copy in turn, warm, the one first and then the other, and prints each
+case's median ratio to its copy and its peak memory. sten-prune is taken from build/bin, or STEN_BIN.
 """
 import argparse, json, os, shutil, statistics, struct, subprocess, sys, time
 
@@ -77,24 +77,23 @@ def main():
         make(model + ".part", a.linears, a.size, a.dtype)
         os.rename(model + ".part", model)
     cases = {k: v for k, v in CASES.items() if a.only in k}
-    seconds, peak = {k: [] for k in ["copy", *cases]}, {}
-    for r in range(a.rounds + 1):  # the first one warms up
-        for name in seconds:
-            shutil.rmtree(out, ignore_errors=True)
-            os.sync()
-            command = (["sh", "-c", 'cp -r --reflink=never "$1" "$2" && sync "$2"/*', "sh", model, out]
-                       if name == "copy" else
-                       [prune, model, "-o", out, "--threads", a.threads, "-q", *cases[name]])
-            t, memory = run(command)
-            if r: seconds[name].append(t)
-            peak[name] = max(peak.get(name, 0), memory)
-    shutil.rmtree(out, ignore_errors=True)
+    copy = ["sh", "-c", 'cp -r --reflink=never "$1" "$2" && sync "$2"/*', "sh", model, out]
     print(f"{model}, {a.threads} threads, {a.rounds} rounds")
-    print(f"{'':28}{'seconds':>9}{'ratio':>8}{'low':>7}{'high':>7}{'peak MB':>9}")
-    for name, times in seconds.items():
-        ratios = [t / c for t, c in zip(times, seconds["copy"])]
-        print(f"{name:28}{statistics.median(times):9.2f}{statistics.median(ratios):8.2f}"
-              f"{min(ratios):7.2f}{max(ratios):7.2f}{peak[name] / 1e6:9.0f}")
+    print(f"{'':28}{'copy s':>9}{'sten s':>9}{'ratio':>8}{'low':>7}{'high':>7}{'peak MB':>9}")
+    for name, flags in cases.items():
+        prune_it = [prune, model, "-o", out, "--threads", a.threads, "-q", *flags]
+        times, peak = {"copy": [], "sten": []}, 0
+        for r in range(a.rounds + 1):  # the first one warms up
+            pair = [("copy", copy), ("sten", prune_it)]
+            for who, command in pair if r % 2 else reversed(pair):
+                shutil.rmtree(out, ignore_errors=True)
+                t, memory = run(command)
+                if r: times[who].append(t)
+                if who == "sten": peak = max(peak, memory)
+        ratios = [t / c for t, c in zip(times["sten"], times["copy"])]
+        print(f"{name:28}{statistics.median(times['copy']):9.2f}{statistics.median(times['sten']):9.2f}"
+              f"{statistics.median(ratios):8.2f}{min(ratios):7.2f}{max(ratios):7.2f}{peak / 1e6:9.0f}", flush=True)
+    shutil.rmtree(out, ignore_errors=True)
 
 
 main()
