@@ -7,6 +7,8 @@ install(TARGETS sten EXPORT stenTargets
 install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
+install(FILES kernels/elementwise.h kernels/isa.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernels)
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
 install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/stenConfig.cmake.in ${CMAKE_BINARY_DIR}/stenConfig.cmake
