@@ -145,13 +145,23 @@ void OutputFile::write(std::span<const std::byte> data) { write_at(size_, data);
 
 void OutputFile::write_at(std::uint64_t offset, std::span<const std::byte> data) {
   assert(!committed_);
-  if (const int error = write_all_at(data_.get(), offset, data)) {
+  if (const int error = write_data(offset, data)) {
     if (through_ && error != EFAULT)
       fail("{}: temporary copy in {}: {} (TMPDIR names another directory)", name_,
            printable(temporary_directory()), errno_text(error));
     fail_with(error);
   }
   if (!data.empty()) size_ = std::max<std::uint64_t>(size_, offset + data.size());
+}
+
+// 0, or the errno of what failed.
+int OutputFile::write_data(std::uint64_t offset, std::span<const std::byte> data) {
+  const int to = data_.get();
+  if (data.size() < DirectWrite::least || through_) return write_all_at(to, offset, data);
+  if (!direct_) direct_.emplace(to);
+  const auto [skipped, bytes] = direct_->write_at(offset, data);
+  if (const int error = write_all_at(to, offset, data.first(skipped))) return error;
+  return write_all_at(to, offset + skipped + bytes, data.subspan(skipped + bytes));
 }
 
 void OutputFile::copy_at(std::uint64_t offset, const MappedFile& input, std::uint64_t from,

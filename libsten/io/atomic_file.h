@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "libsten/io/direct_write.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/unfinished.h"
@@ -49,6 +50,7 @@ class OutputFile {
   void send_to(Fd to);
   void open_to_replace(const std::string& path, const struct stat& old);
   void open_temporary(const std::string& path, std::optional<unsigned> mode);
+  int write_data(std::uint64_t offset, std::span<const std::byte> data);
   void copy_through();
   void create();
   void replace();
@@ -59,6 +61,7 @@ class OutputFile {
   bool force_ = false;
   Fd data_;                                  // everything is written here first
   std::uint64_t size_ = 0;                   // of data_
+  std::optional<DirectWrite> direct_;        // into data_, from the first large write on
   Fd through_;                               // a pipe or device that gets a copy at commit, or
   Fd directory_;                             // the directory and the name in it
   std::string target_;                       // that data_ gets

@@ -5,7 +5,9 @@
 
 Makes the checkpoint in DIR (4.3 GB by default; needs numpy and room for three copies) unless it is
 there, runs every case and a copy in turn, warm, the one first and then the other, and prints each
-case's median ratio to its copy and its peak memory. sten-prune is taken from build/bin, or STEN_BIN.
+case's median ratio to its copy, its ratio to the fastest copy so far (copies take several times
+longer where the machine must first get memory for their pages), and its peak memory. sten-prune is
+taken from build/bin, or STEN_BIN.
 """
 import argparse, json, os, shutil, statistics, struct, subprocess, sys, time
 
@@ -79,7 +81,8 @@ def main():
     cases = {k: v for k, v in CASES.items() if a.only in k}
     copy = ["sh", "-c", 'cp -r --reflink=never "$1" "$2" && sync "$2"/*', "sh", model, out]
     print(f"{model}, {a.threads} threads, {a.rounds} rounds")
-    print(f"{'':28}{'copy s':>9}{'sten s':>9}{'ratio':>8}{'low':>7}{'high':>7}{'peak MB':>9}")
+    print(f"{'':28}{'copy s':>9}{'sten s':>9}{'ratio':>8}{'low':>7}{'high':>7}{'to fastest':>12}{'peak MB':>9}")
+    fastest = float("inf")
     for name, flags in cases.items():
         prune_it = [prune, model, "-o", out, "--threads", a.threads, "-q", *flags]
         times, peak = {"copy": [], "sten": []}, 0
@@ -90,9 +93,10 @@ def main():
                 t, memory = run(command)
                 if r: times[who].append(t)
                 if who == "sten": peak = max(peak, memory)
+        fastest = min([fastest, *times["copy"]])
         ratios = [t / c for t, c in zip(times["sten"], times["copy"])]
         print(f"{name:28}{statistics.median(times['copy']):9.2f}{statistics.median(times['sten']):9.2f}"
-              f"{statistics.median(ratios):8.2f}{min(ratios):7.2f}{max(ratios):7.2f}{peak / 1e6:9.0f}", flush=True)
+              f"{statistics.median(ratios):8.2f}{min(ratios):7.2f}{max(ratios):7.2f}{statistics.median(times['sten']) / fastest:12.2f}{peak / 1e6:9.0f}", flush=True)
     shutil.rmtree(out, ignore_errors=True)
 
 

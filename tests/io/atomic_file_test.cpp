@@ -78,6 +78,31 @@ TEST_CASE("a committed output has its bytes, wherever they were written, and not
   });
 }
 
+TEST_CASE("large writes at any offset, in any order and from any address give the bytes") {
+  both_ways([] {
+    const TempDir dir;
+    constexpr std::size_t large = (std::size_t{2} << 20) + 4321;
+    std::string text(3 * large, '\0');
+    for (std::size_t i = 0; i < text.size(); ++i)
+      text[i] = static_cast<char>(i * 2654435761u >> 24);
+    for (const std::size_t header : {std::size_t{0}, std::size_t{8}, std::size_t{4096}}) {
+      CAPTURE(header);
+      const std::string path = dir / std::to_string(header);
+      OutputFile out(path, false);
+      const auto part = [&](std::size_t from, std::size_t n) {
+        out.write_at(header + from, as_bytes(std::string_view(text).substr(from, n)));
+      };
+      part(0, large);
+      part(2 * large, large);
+      part(large, large);
+      part(large - 5, 10);  // into what was written past the page cache
+      CHECK(out.size() == header + text.size());
+      out.commit();
+      CHECK((dir.read(std::to_string(header)) == std::string(header, '\0') + text));
+    }
+  });
+}
+
 TEST_CASE("an output that is not committed leaves nothing behind") {
   both_ways([] {
     const TempDir dir;
