@@ -27,6 +27,8 @@ struct Slot {
 Slot slots[64];
 static_assert(std::atomic<int>::is_always_lock_free);
 
+std::atomic<pid_t> ends_with_us{0};
+
 std::string hidden_name(const std::string& target) {
   unsigned char random[6];
   if (getrandom(random, sizeof(random), 0) != sizeof(random))
@@ -37,6 +39,8 @@ std::string hidden_name(const std::string& target) {
 }
 
 void on_interrupt(int signal) {
+  // It may be writing into what is removed.
+  if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
   cleanup_unfinished_outputs();
   _exit(128 + signal);
 }
@@ -89,6 +93,9 @@ void UnfinishedName::forget() {
   slots[slot_].state = is_free;
   slot_ = -1;
 }
+
+EndsWithUs::EndsWithUs(pid_t group) { ends_with_us = group; }
+EndsWithUs::~EndsWithUs() { ends_with_us = 0; }
 
 void cleanup_unfinished_outputs() noexcept {
   for (const Slot& slot : slots)

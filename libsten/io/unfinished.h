@@ -1,6 +1,8 @@
 // Temporary files and directories that have a name, so that a process which is interrupted leaves
 // none behind.
 #pragma once
+#include <sys/types.h>
+
 #include <string>
 
 namespace sten {
@@ -24,6 +26,15 @@ class UnfinishedName {
 
  private:
   int slot_;
+};
+
+// While it lives, a process group that is sent SIGTERM when this process is interrupted.
+class EndsWithUs {
+ public:
+  explicit EndsWithUs(pid_t group);
+  ~EndsWithUs();
+  EndsWithUs(const EndsWithUs&) = delete;
+  EndsWithUs& operator=(const EndsWithUs&) = delete;
 };
 
 // Removes them all. Async-signal-safe: for handlers that end the process.

@@ -1,0 +1,78 @@
+#include "libsten/run/staged/schedule.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/base/error.h"
+
+using namespace sten;
+
+namespace {
+
+std::vector<double> sparsities(const std::string& text, std::optional<double> sparsity = {}) {
+  return parse_schedule(text, sparsity, {}).sparsity;
+}
+
+void check_sparsities(const std::string& text, const std::vector<double>& expected) {
+  CAPTURE(text);
+  const auto got = sparsities(text);
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
+}
+
+void check_refused(const std::string& text, const std::string& why,
+                   std::optional<double> sparsity = {},
+                   const std::vector<std::string>& structures = {}) {
+  CAPTURE(text);
+  try {
+    parse_schedule(text, sparsity, structures);
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.fault() == Fault::usage);
+    CHECK_MESSAGE(std::string(e.what()).find(why) != std::string::npos, e.what());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("iterative schedules rise by the step and end at `to`") {
+  check_sparsities("iterative:from=0.1,to=0.5,step=0.1", {0.1, 0.2, 0.3, 0.4, 0.5});
+  check_sparsities("iterative:from=0.1,to=0.45,step=0.2", {0.1, 0.3, 0.45});
+  check_sparsities("iterative:from=0.5,to=0.5,step=0.1", {0.5});
+  check_sparsities("iterative:from=0,to=1,step=1", {0, 1});
+  CHECK(sparsities("iterative:from=0.1,to=0.9,step=0.1").back() == 0.9);
+}
+
+TEST_CASE("formulas of the gradual schedules") {
+  check_sparsities("linear:from=0,to=0.8,stages=4", {0.2, 0.4, 0.6, 0.8});
+  check_sparsities("cubic:from=0,to=0.8,stages=2", {0.7, 0.8});
+  check_sparsities("exponential:from=0,to=0.75,stages=2", {0.5, 0.75});
+  check_sparsities("exponential:from=0.5,to=0.875,stages=2", {0.75, 0.875});
+  CHECK(sparsities("cubic:from=0,to=0.9,stages=7").back() == 0.9);
+}
+
+TEST_CASE("the end may be that of --sparsity, and must not contradict it") {
+  CHECK(sparsities("iterative:from=0.1,step=0.1", 0.3).size() == 3);
+  CHECK(sparsities("iterative:from=0.1,step=0.1,to=0.3", 0.3).back() == 0.3);
+  check_refused("iterative:from=0.1,step=0.1,to=0.3", "contradicts --sparsity 0.4", 0.4);
+  check_refused("iterative:from=0.1,step=0.1", "to is missing");
+}
+
+TEST_CASE("schedules without a meaning are refused, with what is near") {
+  check_refused("iterative:from=0.5,to=0.1,step=0.1", "below its start");
+  check_refused("iterative:from=0.1,to=1.4,step=0.1", "to: 1.4 is not within [0, 1]");
+  check_refused("iterative:from=0.1,to=0.5,step=0", "step: 0 is not within");
+  check_refused("iterative:from=0.1,to=0.5,step=1e-9", "more than 10000 stages");
+  check_refused("iterative:from=0.1,to=0.5,stpe=0.1", "step");
+  check_refused("linear:from=0.1,to=0.5,stages=0", "stages: 0");
+  check_refused("exponential:from=0.1,to=1,stages=3", "never comes to 1");
+  check_refused("cubci:from=0.1,to=1,stages=3", "did you mean 'cubic'");
+  check_refused("layerwise:from=0", "from");
+}
+
+TEST_CASE("several structures are the stages of an iterative schedule") {
+  const auto s = parse_schedule("iterative", {}, {"nm:n=3,m=4", "nm:n=2,m=4"});
+  CHECK(s.stages() == 2);
+  check_refused("linear:from=0,to=0.5,stages=2", "several --structure", {}, {"a", "b"});
+  check_refused("layerwise", "one --structure", {}, {"a", "b"});
+  CHECK(parse_schedule("layerwise", 0.5, {}).layerwise);
+}
