@@ -1,16 +1,20 @@
-// sten-prune: flags -> PruneOptions -> prune(), or prune_batch().
+// sten-prune: flags -> PruneOptions -> prune(), prune_batch() or prune_in_stages().
 #include "libsten/run/batch.h"
 
 #include "apps/main.h"
+#include "apps/prune_stages.h"
 #include "libsten/base/error.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
-      "sten-prune", "Prunes the weights of a checkpoint by magnitude, one shot, tensor by tensor.",
+      "sten-prune",
+      "Prunes the weights of a checkpoint by magnitude: in one shot, or in stages with training "
+      "between.",
       "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask"};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto batch = std::make_shared<sten::BatchOptions>();
     sten::PruneOptions* o = &batch->prune;
+    auto staged = std::make_shared<sten::StagedOptions>();
     app.add_option("IN", batch->inputs,
                    "A safetensors file, a HuggingFace directory or its index, or - for standard "
                    "input; several with --out-dir")
@@ -35,11 +39,12 @@ int main(int argc, char** argv) {
                    "with one threshold")
         ->type_name("SCOPE");
     app.add_option(
-           "--structure", o->structure,
+           "--structure", staged->structures,
            "Which patterns are allowed: unstructured (default), nm:n=2,m=4[,axis=1] (n kept "
            "of every m along a row), nmg:n=1,m=10,g=4[,axis=0] (n kept of m, patterns in "
            "groups of g). With nm and nmg --sparsity is 1 - n/m and can be left out")
-        ->type_name("SPEC");
+        ->type_name("SPEC")
+        ->allow_extra_args(false);
     app.add_option(
            "--to", o->to,
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, nm:n=,m=, "
@@ -70,12 +75,19 @@ int main(int argc, char** argv) {
                    "Fail with exit code 3, and write nothing, if less of the total magnitude is "
                    "kept, 0 to 1")
         ->type_name("X");
-    return [batch, &common] {
+    sten::app::add_stages(app, *staged);
+    return [batch, staged, &common] {
       sten::PruneOptions& o = batch->prune;
+      if (staged->structures.size() > 1 && staged->schedule.empty())
+        sten::fail_usage("several --structure belong to --schedule iterative");
+      if (staged->structures.size() == 1) o.structure = staged->structures.front();
+      if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);
       o.output.force = common.force;
       o.seed = common.seed;
       o.show_progress = common.show_progress();
       if (!batch->out_dir.empty()) {
+        if (!staged->schedule.empty())
+          sten::fail_usage("--schedule and --out-dir exclude each other");
         if (!o.output.path.empty()) sten::fail_usage("-o and --out-dir exclude each other");
         batch->on_error = [](const sten::Error& e) {
           sten::app::print_line("sten-prune", e.what());
@@ -89,7 +101,11 @@ int main(int argc, char** argv) {
       if (o.output.path.empty() && !o.output.dry_run)
         sten::fail_usage("-o is missing: the file to write, or --dry-run");
       o.input = batch->inputs.front();
-      return sten::prune(o);
+      if (staged->schedule.empty()) return sten::prune(o);
+      staged->prune = o;
+      if (!common.quiet)
+        staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };
+      return sten::prune_in_stages(*staged);
     };
   });
 }

@@ -27,9 +27,12 @@ double share(Index part, Index whole) {
 class Pruning {
  public:
   Pruning(const PruneOptions& o, const PruneRequest& request)
-      : o_(o), request_(request), rewrite_(o.input, o.output, "sten-prune", request.values()) {
+      : o_(o),
+        request_(request),
+        rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
     plan_ = request.plan(in(), masks_ ? &*masks_ : nullptr);
+    narrow();
     for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
       if (plan_.tensors[i]) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
@@ -56,6 +59,22 @@ class Pruning {
 
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
+
+  // To one tensor, and those that have their masks.
+  void narrow() {
+    if (!o_.masks_so_far.empty()) so_far_ = Checkpoint::open(o_.masks_so_far);
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+      auto& how = plan_.tensors[i];
+      if (!how) continue;
+      const std::string& name = in().tensors()[i].name;
+      if (so_far_ && so_far_->find(name))
+        *how = Treatment{Spec("same-pattern"), how->to, false};
+      else if (!o_.only.empty() && name != o_.only)
+        how.reset();
+    }
+    plan_.chosen = std::count_if(plan_.tensors.begin(), plan_.tensors.end(),
+                                 [](const auto& t) { return t.has_value(); });
+  }
 
   void find_tied() {
     first_ = first_equals(in(), order_);
@@ -100,6 +119,7 @@ class Pruning {
     const CheckpointTensor& t = in().tensors()[i];
     if (masks_) return read_mask(*masks_, t);
     const Treatment& how = *plan_.tensors[i];
+    if (how.sparsifier.is("same-pattern")) return read_mask(*so_far_, t);
     if (how.global) return global_->select(place_[first_[i]], x);
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
@@ -226,7 +246,7 @@ class Pruning {
   const PruneOptions& o_;
   const PruneRequest& request_;
   Rewrite rewrite_;
-  std::optional<Checkpoint> masks_;
+  std::optional<Checkpoint> masks_, so_far_;
   PruneRequest::Plan plan_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number

@@ -22,6 +22,11 @@ struct PruneOptions {
   std::uint64_t seed = 0;                  // of method random
   std::optional<double> min_energy;        // a check on the total
   bool show_progress = false;
+  // For pruning in stages. A file of masks that hold for the chosen tensors it names; the one
+  // tensor to prune beside those (empty: all); and what the output's provenance says instead of
+  // these options (empty: no step).
+  std::string masks_so_far, only;
+  std::optional<Options> provenance;
 };
 
 // The columns of its report, without rows.

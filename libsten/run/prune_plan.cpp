@@ -152,7 +152,8 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   if (!o.rules_file.empty())
     for (Rule& r : read_rules(o.rules_file)) rules_.push_back(std::move(r));
 
-  const Spec structure = structure_of(o);
+  // With masks --to is a layout and nothing else.
+  const Spec structure = o.mask.empty() ? structure_of(o) : Spec::parse(o.structure);
   const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
                         !structure.is("unstructured") || o.scope != "local";
   if (!o.mask.empty()) {

@@ -53,7 +53,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
     for (std::size_t i = 0; i < plan.size(); ++i)
       if (to[i]) plan[i].layout = *to[i];
     out_->begin(input_, std::move(plan), [this](const Metadata& metadata) {
-      return with_provenance(metadata, program_, values_);
+      return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     });
   }
   std::uint64_t total = 0;

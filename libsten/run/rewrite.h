@@ -28,7 +28,7 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 class Rewrite {
  public:
   // Checks that the output can be written before the input is read. `options`, those that decide
-  // values, go into the output's provenance.
+  // values, go into the output's provenance; without any there is no new step in it.
   Rewrite(const std::string& input, OutputOptions output, std::string program, Options options);
   // The output's thread may still be copying from the input.
   ~Rewrite() { out_.reset(); }

@@ -1,0 +1,52 @@
+#include "apps/prune_stages.h"
+
+#include "libsten/base/error.h"
+
+namespace sten::app {
+
+void add_stages(CLI::App& app, StagedOptions& o) {
+  app.add_option("--schedule", o.schedule,
+                 "Prune in stages, with --finetune between them: iterative:from=,to=,step=; "
+                 "linear:, cubic: or exponential:from=,to=,stages=; layerwise (one tensor more per "
+                 "stage, in natural order of names). With nm and nmg repeat --structure, one a "
+                 "stage of iterative")
+      ->type_name("SPEC");
+  app.add_option(
+         "--finetune", o.finetune,
+         "The command that trains {in} to {out}, both as the input is; {mask} has the masks, "
+         "{sparsity} and {stage} tell where it is. It may write {\"loss\": X, "
+         "\"loss_before\": Y} to {metrics}; it is then run on the input first, as stage 0. "
+         "What it changed where weights are pruned becomes 0 again and is counted")
+      ->type_name("COMMAND");
+  app.add_option("--finetune-timeout", o.finetune_timeout,
+                 "End the command, and fail, after that many seconds (default 0: never)")
+      ->type_name("SECONDS");
+  app.add_option("--state", o.state, "Directory that keeps every finished stage")->type_name("DIR");
+  app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state");
+  app.add_option("--tolerance", o.tolerance,
+                 "Layer-wise with {metrics}: a layer has recovered at a loss of at most (1 + X) "
+                 "times that of stage 0 (default 0.02); until then the command runs again")
+      ->type_name("X");
+  app.add_option("--rounds", o.rounds, "Most runs of the command for one layer (default 5)")
+      ->type_name("N");
+  app.add_option("--patience", o.patience,
+                 "Runs without a lower loss after which pruning ends, and later layers stay dense "
+                 "(default 2)")
+      ->type_name("N");
+}
+
+void refuse_stage_flags(const StagedOptions& o) {
+  const StagedOptions plain;
+  const auto refuse = [](bool given, const char* flag) {
+    if (given) fail_usage("{} belongs to --schedule", flag);
+  };
+  refuse(!o.finetune.empty(), "--finetune");
+  refuse(o.finetune_timeout != plain.finetune_timeout, "--finetune-timeout");
+  refuse(!o.state.empty(), "--state");
+  refuse(o.resume, "--resume");
+  refuse(o.tolerance != plain.tolerance, "--tolerance");
+  refuse(o.rounds != plain.rounds, "--rounds");
+  refuse(o.patience != plain.patience, "--patience");
+}
+
+}  // namespace sten::app

@@ -1,0 +1,23 @@
+// What is said of the stages of a run.
+#pragma once
+#include "libsten/run/report.h"
+#include "libsten/run/staged/state.h"
+
+namespace sten {
+
+// Its columns, without rows.
+Report stage_report();
+void fill_row(const Report& r, std::vector<Cell>& row, const StageRecord& stage);
+
+// "stage 2 of 5: sparsity 30.00 %, loss 1.2000, 3.1 s"
+std::string stage_line(std::size_t k, std::size_t stages, const StageRecord& stage);
+
+// Loss, or energy where no loss is known, against sparsity. `first`: the loss on the input.
+std::string stage_curve(const std::vector<StageRecord>& stages, std::optional<double> first);
+
+// From a report of prune(): the number in a row, 0 if there is none; and the energy of a tensor, or
+// without a name of all.
+double cell_number(const Report& r, std::vector<Cell> row, const char* key);
+double energy_of(const Report& r, const std::string& tensor);
+
+}  // namespace sten

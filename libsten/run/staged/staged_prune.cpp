@@ -1,0 +1,391 @@
+#include "libsten/run/staged/staged_prune.h"
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/shards.h"
+#include "libsten/run/prune_plan.h"
+#include "libsten/run/staged/command.h"
+#include "libsten/run/staged/schedule.h"
+#include "libsten/run/staged/stage_report.h"
+#include "libsten/run/staged/state.h"
+#include "libsten/run/staged/trained.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask}",
+                                               "{metrics}", "{sparsity}", "{stage}"};
+constexpr const char* mask_file = "mask.safetensors";
+
+struct Losses {
+  std::optional<double> before, after;
+};
+
+// What the command wrote to {metrics}; none if it wrote nothing.
+std::optional<Losses> read_metrics(const std::string& path) {
+  if (!fs::exists(path)) return std::nullopt;
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) fail("what the command wrote to {{metrics}} is no JSON object");
+  const auto number = [&](const char* key) -> std::optional<double> {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return std::nullopt;
+    if (!at->is_number()) fail("{{metrics}}: {} is no number", key);
+    return at->get<double>();
+  };
+  return Losses{number("loss_before"), number("loss")};
+}
+
+void check_options(const StagedOptions& o, const Schedule& schedule) {
+  const PruneOptions& p = o.prune;
+  if (o.finetune.empty())
+    fail_usage("--schedule needs --finetune 'COMMAND', which trains between the stages");
+  if (o.state.empty()) fail_usage("--schedule needs --state DIR, which keeps the stages");
+  check_placeholders(o.finetune, placeholders);
+  for (const char* needed : {"{in}", "{out}"})
+    if (o.finetune.find(needed) == std::string::npos)
+      fail_usage("--finetune: the command does not mention {}", needed);
+  if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
+  if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
+  if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
+  if (p.input == "-") fail_usage("--schedule reads its input again; give a file");
+  if (schedule.layerwise && p.scope != "local")
+    fail_usage("--schedule layerwise and --scope global exclude each other");
+  if (!(o.tolerance >= 0)) fail_usage("--tolerance {} is below 0", o.tolerance);
+  if (o.rounds < 1) fail_usage("--rounds {} is below 1", o.rounds);
+  if (o.patience < 1) fail_usage("--patience {} is below 1", o.patience);
+  if (!(o.finetune_timeout >= 0))
+    fail_usage("--finetune-timeout {} is below 0", o.finetune_timeout);
+  if (!schedule.structures.empty() || schedule.layerwise) return;
+  if (p.structure != "unstructured")
+    fail_usage(
+        "--structure {} has one sparsity; repeat --structure with --schedule iterative, one "
+        "a stage",
+        p.structure);
+}
+
+class Staged {
+ public:
+  explicit Staged(const StagedOptions& o)
+      : o_(o),
+        schedule_(parse_schedule(o.schedule, o.prune.sparsity, o.structures)),
+        uses_metrics_(o.finetune.find("{metrics}") != std::string::npos) {
+    check_options(o, schedule_);
+    const PruneOptions last = stage_options(last_stage());
+    const PruneRequest request(last);
+    provenance_ = request.values();
+    provenance_.emplace_back("schedule", schedule_.spec.str());
+    if (schedule_.structures.size() > 1)
+      for (const std::string& s : schedule_.structures) provenance_.emplace_back("structure", s);
+    provenance_.emplace_back("finetune", o.finetune);
+    if (schedule_.layerwise) {
+      provenance_.emplace_back("tolerance", fmt::to_string(o.tolerance));
+      provenance_.emplace_back("rounds", fmt::to_string(o.rounds));
+      provenance_.emplace_back("patience", fmt::to_string(o.patience));
+    }
+    to_ = request.to();
+    // What the end does is known to be possible before hours of training.
+    PruneOptions end;
+    end.mask = mask_file;
+    end.to = to_;
+    const PruneRequest possible(end);
+  }
+
+  Outcome run() {
+    // A hopeless output is found before hours of training.
+    if (!o_.prune.output.dry_run && !o_.prune.output.force && fs::exists(o_.prune.output.path) &&
+        !fs::is_fifo(o_.prune.output.path) && !fs::is_character_file(o_.prune.output.path))
+      fail_usage("{}: exists; --force replaces it", printable(o_.prune.output.path));
+    plan();
+    if (o_.prune.output.dry_run) return dry_outcome();
+    Options identity = provenance_;
+    {
+      const Checkpoint in = Checkpoint::open(o_.prune.input);
+      identity.emplace_back("input", content_hash(in));
+    }
+    // The layout at the end may be another one: the stages are the same.
+    std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
+    state_.emplace(o_.state, identity, o_.resume);
+    if (uses_metrics_) first_loss_ = stage(0).loss;
+    std::size_t done = 0;
+    while (done < count_) {
+      const StageRecord r = stage(++done);
+      records_.push_back(r);
+      if (!r.recovered) break;
+    }
+    return finish(done);
+  }
+
+ private:
+  std::size_t last_stage() const { return schedule_.layerwise ? 1 : schedule_.stages(); }
+
+  // What is pruned in stage k >= 1, apart from where it comes from and goes to. Stage 0 prunes
+  // nothing.
+  PruneOptions stage_options(std::size_t k) const {
+    PruneOptions p = o_.prune;
+    if (!schedule_.structures.empty())
+      p.structure = schedule_.structures[k ? k - 1 : 0];
+    else if (!schedule_.layerwise)
+      p.sparsity = schedule_.sparsity[k ? k - 1 : 0];
+    return p;
+  }
+
+  void plan() {
+    const Checkpoint in = Checkpoint::open(o_.prune.input);
+    const PruneOptions p = stage_options(last_stage());
+    const auto tensors = PruneRequest(p).plan(in, nullptr).tensors;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (!tensors[i]) continue;
+      names.push_back(in.tensors()[i].name);
+      elements_ += size_of(in.tensors()[i].shape);
+    }
+    std::sort(names.begin(), names.end(), natural_less);
+    selected_ = static_cast<Index>(names.size());
+    if (schedule_.layerwise) layers_ = std::move(names);
+    count_ = schedule_.layerwise ? layers_.size() : schedule_.stages();
+  }
+
+  std::string model_of(std::size_t k) const {
+    if (k == 0) return o_.prune.input;
+    const std::string directory = state_->file(k, "model");
+    return fs::exists(directory) ? directory : directory + ".safetensors";
+  }
+
+  StageRecord stage(std::size_t k) {
+    if (const auto done = state_->record(k)) return *done;
+    try {
+      return new_stage(k);
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("stage {}: {}", k, e.what()));
+    }
+  }
+
+  StageRecord new_stage(std::size_t k) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto dir = state_->new_stage(k);
+    StageRecord r = prune_stage(k, *dir);
+    std::string model = dir->file(name_like(o_.prune.input, "given"));
+    Index worse = 0;
+    std::optional<double> best;
+    for (r.rounds = 1;; ++r.rounds) {
+      const std::optional<Losses> losses = train(k, r, *dir, model);
+      if (r.rounds == 1 && losses) r.loss_before = losses->before;
+      if (losses) r.loss = losses->after;
+      if (k == 0) break;
+      const std::string trained = model;
+      model = reapply(r, *dir, trained);
+      if (!schedule_.layerwise || !r.loss || !first_loss_) break;
+      if (*r.loss <= (1 + o_.tolerance) * *first_loss_) break;
+      worse = best && !(*r.loss < *best) ? worse + 1 : 0;
+      best = best ? std::min(*best, *r.loss) : *r.loss;
+      if (worse >= o_.patience) {
+        r.recovered = false;
+        break;
+      }
+      if (r.rounds >= o_.rounds) break;
+    }
+    clear(*dir, model, k > 0);
+    r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    write_record(*dir, r);
+    dir->commit();
+    if (o_.say) o_.say(stage_line(k, count_, r));
+    return r;
+  }
+
+  // "given.safetensors", or "given" for a directory.
+  static std::string name_like(const std::string& path, const std::string& name) {
+    return is_sharded(path) ? name : name + ".safetensors";
+  }
+
+  StageRecord prune_stage(std::size_t k, const OutputDirectory& dir) {
+    PruneOptions p = stage_options(k);
+    p.input = model_of(k ? k - 1 : 0);
+    p.output = {dir.file(name_like(o_.prune.input, "given")), false, false};
+    p.mask_out = dir.file(mask_file);
+    p.to = "dense";
+    p.provenance = Options{};
+    p.show_progress = false;
+    StageRecord r;
+    if (k == 0) {
+      p.structure = "unstructured";
+      p.sparsity = 0;
+      p.rules.clear();
+      p.rules_file.clear();
+    } else if (schedule_.layerwise) {
+      p.only = r.tensor = layers_[k - 1];
+      if (k > 1) p.masks_so_far = state_->file(k - 1, mask_file);
+    }
+    const Outcome out = prune(p);
+    r.sparsity = sparsity_of(out.report);
+    r.energy = energy_of(out.report, r.tensor);
+    return r;
+  }
+
+  // Over all selected tensors, those that no stage has come to yet among them.
+  double sparsity_of(const Report& r) const {
+    std::vector<Cell> total = r.total;
+    const auto n = static_cast<double>(std::get<Index>(r.at(total, "elements")));
+    return elements_ ? cell_number(r, r.total, "sparsity") * n / static_cast<double>(elements_) : 0;
+  }
+
+  // Runs the command on `model`, which becomes what it left.
+  std::optional<Losses> train(std::size_t k, const StageRecord& r, const OutputDirectory& dir,
+                              std::string& model) {
+    const std::string out =
+        dir.file(name_like(o_.prune.input, fmt::format("trained-{}", r.rounds)));
+    const std::string metrics = dir.file(fmt::format("metrics-{}.json", r.rounds));
+    const CommandEnd end =
+        run_command(fill_in(o_.finetune, {{"{in}", model},
+                                          {"{out}", out},
+                                          {"{mask}", dir.file(mask_file)},
+                                          {"{metrics}", metrics},
+                                          {"{sparsity}", fmt::to_string(r.sparsity)},
+                                          {"{stage}", fmt::to_string(k)}}),
+                    o_.finetune_timeout);
+    if (end.timed_out)
+      fail("the command took longer than {} s (--finetune-timeout) and was ended",
+           o_.finetune_timeout);
+    if (!end.ok()) fail("the command {}", end.text());
+    const auto losses = read_metrics(metrics);
+    if (k == 0 && (!losses || !losses->after))
+      fail("the command left no loss in {{metrics}}: {{\"loss\": number}}");
+    if (k > 0 && first_loss_ && (!losses || !losses->after))
+      fail("the command left no loss in {{metrics}}, as it did on the input");
+    if (k == 0) return losses;  // what it made of the input is not looked at
+    if (!fs::exists(out)) fail("the command left no output: {{out}} does not exist");
+    model = out;
+    return losses;
+  }
+
+  // Zeros again where it was pruned. The model that holds from here on.
+  std::string reapply(StageRecord& r, const OutputDirectory& dir, const std::string& trained) {
+    const std::string given = dir.file(name_like(o_.prune.input, "given"));
+    const std::string masks = dir.file(mask_file);
+    try {
+      r.violations +=
+          check_trained(Checkpoint::open(given), Checkpoint::open(trained), Checkpoint::open(masks))
+              .violations;
+    } catch (const Error& e) {
+      // The name of a hidden directory tells nobody anything.
+      std::string what = e.what();
+      const std::string shown = printable(trained);
+      if (what.starts_with(shown)) what = "{out}" + what.substr(shown.size());
+      throw Error(e.fault(), "what the command left: " + what);
+    }
+    PruneOptions p;
+    p.input = trained;
+    p.mask = masks;
+    p.nan = "keep";
+    const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
+    p.output = {model, false, false};
+    p.provenance = Options{};
+    prune(p);
+    return model;
+  }
+
+  // All but the model, under its final name, and the masks; all of it if none is to be kept.
+  static void clear(const OutputDirectory& dir, const std::string& model, bool holds) {
+    const std::string final = dir.file(name_like(model, "model"));
+    std::error_code none;
+    if (holds) fs::rename(model, final);
+    std::vector<fs::path> rest;
+    for (const auto& entry : fs::directory_iterator(dir.file("")))
+      if (!holds || (entry.path() != fs::path(final) && entry.path().filename() != mask_file))
+        rest.push_back(entry.path());
+    for (const fs::path& path : rest) fs::remove_all(path, none);
+  }
+
+  // A row of the report with what is known of stage k beforehand.
+  std::vector<Cell> row(const Report& r, std::size_t k) const {
+    std::vector<Cell> row;
+    r.at(row, "stage") = static_cast<Index>(k);
+    if (!schedule_.structures.empty()) r.at(row, "structure") = schedule_.structures[k - 1];
+    if (schedule_.layerwise) r.at(row, "tensor") = layers_[k - 1];
+    return row;
+  }
+
+  Outcome dry_outcome() const {
+    Outcome out{stage_report(), std::nullopt};
+    Report& r = out.report;
+    for (std::size_t k = 1; k <= count_; ++k) {
+      auto cells = row(r, k);
+      if (!schedule_.sparsity.empty()) r.at(cells, "sparsity") = schedule_.sparsity[k - 1];
+      r.rows.push_back(std::move(cells));
+    }
+    r.notes.push_back(fmt::format("{} stages for {} tensors; nothing was run", count_, selected_));
+    return out;
+  }
+
+  Outcome finish(std::size_t done) {
+    PruneOptions p;
+    p.input = model_of(done);
+    p.mask = state_->file(done, mask_file);
+    p.nan = o_.prune.nan;
+    p.output = o_.prune.output;
+    p.mask_out = o_.prune.mask_out;
+    p.to = to_;
+    p.provenance = provenance_;
+    p.show_progress = o_.prune.show_progress;
+    Outcome last = prune(p);
+    state_->write("curve.svg", stage_curve(records_, first_loss_));
+
+    Outcome out{stage_report(), std::nullopt};
+    Report& r = out.report;
+    Index violations = 0;
+    for (std::size_t k = 1; k <= records_.size(); ++k) {
+      const StageRecord& s = records_[k - 1];
+      auto cells = row(r, k);
+      fill_row(r, cells, s);
+      violations += s.violations;
+      r.rows.push_back(std::move(cells));
+    }
+    const double sparsity = sparsity_of(last.report);
+    r.facts = {{"input", printable(o_.prune.input)},
+               {"schedule", schedule_.spec.str()},
+               {"to", to_},
+               {"sparsity", sparsity}};
+    if (first_loss_) r.facts.emplace_back("loss_initial", *first_loss_);
+    std::vector<Cell> total = last.report.total;
+    for (const char* key : {"bytes_before", "bytes_after"})
+      r.facts.emplace_back(key, last.report.at(total, key));
+    r.notes.push_back(fmt::format("sparsity {:.2f} % over {} tensors after {} of {} stages",
+                                  100 * sparsity, selected_, done, count_));
+    if (first_loss_) r.notes.push_back(fmt::format("loss on the input: {:.4f}", *first_loss_));
+    if (!records_.empty() && !records_.back().recovered)
+      r.notes.push_back(
+          fmt::format("stopped at {}: no lower loss in {} rounds; the layers after it stay dense",
+                      quote(records_.back().tensor), o_.patience));
+    if (violations)
+      r.notes.push_back(fmt::format(
+          "the command changed {} pruned positions; they were set to 0 again", violations));
+    return out;
+  }
+
+  const StagedOptions& o_;
+  const Schedule schedule_;
+  const bool uses_metrics_;
+  Options provenance_;
+  std::string to_;
+  std::vector<std::string> layers_;    // layer-wise: in natural order
+  Index selected_ = 0, elements_ = 0;  // tensors, and theirs
+  std::size_t count_ = 0;              // of stages
+  std::optional<StateDirectory> state_;
+  std::optional<double> first_loss_;
+  std::vector<StageRecord> records_;  // of stages 1, 2, ...
+};
+
+}  // namespace
+
+Outcome prune_in_stages(const StagedOptions& options) { return Staged(options).run(); }
+
+}  // namespace sten

@@ -1,0 +1,59 @@
+// The directory that keeps a staged run: what it is, and every finished stage, whole or absent.
+//
+//   run.json                what decides the result
+//   stage-000/ stage.json   the command's loss on the input, if it tells one
+//   stage-001/ stage.json   what came of the stage
+//              mask.safetensors
+//              model.safetensors, or model/
+//   curve.svg               loss against sparsity, when all stages are done
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "libsten/io/checkpoint.h"
+#include "libsten/io/fd.h"
+#include "libsten/io/output_directory.h"
+#include "libsten/run/rewrite.h"
+
+namespace sten {
+
+// What came of a stage.
+struct StageRecord {
+  std::string tensor;  // the one that was pruned in it, where it was one
+  double sparsity = 0, energy = 1;
+  std::optional<double> loss_before, loss;  // as the command told them
+  Index rounds = 1;                         // times the command ran
+  Index violations = 0;                     // pruned positions it had changed
+  double seconds = 0;
+  bool recovered = true;  // false: the run ends here
+};
+
+class StateDirectory {
+ public:
+  // A new run, or the one that is there if `resume`: Error (usage) where that has another
+  // `identity` (names what differs), where there is a run and `resume` is false, and where another
+  // process is at work in it.
+  StateDirectory(const std::string& path, const Options& identity, bool resume);
+
+  // What is recorded of stage k; none if it was not finished.
+  std::optional<StageRecord> record(std::size_t k) const;
+  // Where files of a finished stage are.
+  std::string file(std::size_t k, const std::string& name) const;
+  // Another file of the run, in place of one of that name.
+  void write(const std::string& name, const std::string& text) const;
+  // A stage to be filled; it counts from its commit() on.
+  std::unique_ptr<OutputDirectory> new_stage(std::size_t k) const;
+
+ private:
+  std::string path_;
+  Fd lock_;
+};
+
+// Puts the record into a stage.
+void write_record(const OutputDirectory& stage, const StageRecord& record);
+
+// Of names, shapes, dtypes and all bytes: equal for equal content, whatever files it is in.
+std::string content_hash(const Checkpoint& c);
+
+}  // namespace sten

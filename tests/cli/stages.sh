@@ -1,0 +1,78 @@
+# Pruning in stages around a command that trains: what runs, what is kept, and what comes out.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_trainer.sh"
+cd "$T"
+stages() { sten-prune "$MODEL" --threads 2 --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' -q "$@"; }
+
+# Each stage prunes what the one before left.
+expect_exit 0 stages -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run
+expect_out "after 3 of 3 stages"
+expect_out "loss on the input: 1"
+[ "$(tr '\n' ' ' <log)" = "0 1 2 3 " ] || fail "the command ran for $(tr '\n' ' ' <log)"
+for k in 1 2 3; do
+  [ "$(ls run/stage-00$k)" = "mask.safetensors
+model.safetensors
+stage.json" ] || fail "stage $k keeps $(ls run/stage-00$k)"
+done
+grep -q '<svg' run/curve.svg || fail "there is no curve"
+cmp -s run/stage-003/model.safetensors out.safetensors && fail "the output's provenance is missing"
+
+# The same work gives the same bytes; the layout at the end is another matter.
+expect_exit 0 stages -o again.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again
+cmp out.safetensors again.safetensors || fail "the same run gives other bytes"
+expect_exit 0 stages -o small.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run --resume --to bitmask
+sten-convert small.safetensors -o dense.safetensors --to dense -q >/dev/null
+[ "$(wc -l <log)" = 8 ] || fail "finished stages ran again"
+
+# A stage that fails says so and can be gone on from.
+export STOP_AT=2
+expect_exit 1 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
+unset STOP_AT
+expect_one_line_err
+expect_err "stage 2: the command ended with exit code 9"
+[ ! -e late.safetensors ] || fail "a run that failed left an output"
+expect_exit 2 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
+expect_err "holds a run already; --resume goes on with it"
+expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
+cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
+
+# A different run in the same directory.
+expect_exit 2 stages -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
+expect_err "holds a different run: sparsifier was 'magnitude:sparsity=0.5', and now is 'magnitude:sparsity=0.4'"
+expect_exit 2 sten-prune out.safetensors -o x.safetensors --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run --resume
+expect_err "holds a different run: input was"
+
+# Structures, one a stage, and their own layout at the end.
+expect_exit 0 stages -o nm.safetensors --schedule iterative --structure nm:n=3,m=4 --structure nm:n=2,m=4 --finetune "$TRAIN" --state nm --to nm
+expect_out "nm:n=2,m=4   50.00 %"
+expect_exit 0 stages -o nmg.safetensors --schedule iterative --structure nmg:n=2,m=4,g=4 --structure nmg:n=1,m=4,g=4 --finetune "$TRAIN" --state nmg --to nmg
+expect_exit 0 stages -o global.safetensors --scope global --schedule cubic:from=0,to=0.5,stages=2 --finetune "$TRAIN" --state global
+expect_out "after 2 of 2 stages"
+
+# Layer-wise: one tensor more per stage; it stops where the loss does not come back.
+export LOSS=1
+expect_exit 0 stages -o layers.safetensors --sparsity 0.5 --schedule layerwise --finetune "$TRAIN" --state layers
+unset LOSS
+expect_out "after 12 of 12 stages"
+expect_exit 0 stages -o stuck.safetensors --sparsity 0.5 --schedule layerwise --finetune "$TRAIN" --state stuck --patience 2
+expect_out "after 1 of 12 stages"
+expect_out "stopped at 'bert.encoder.layer.0.attention.output.dense.weight': no lower loss in 2 rounds"
+
+# Planned, not run; and what makes no sense.
+expect_exit 0 stages --dry-run --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN" --state none
+expect_out "4 stages for 12 tensors; nothing was run"
+[ ! -e none ] || fail "a dry run made the state directory"
+refused() {
+  expect_exit 2 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state x "${@:2}"
+  expect_one_line_err
+  expect_err "$1"
+}
+refused "needs --finetune"
+refused "does not mention {out}" --finetune 'train {in}'
+refused "there is no placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
+refused "contradicts --sparsity 0.6" --finetune "$TRAIN" --sparsity 0.6
+expect_exit 2 stages -o x.safetensors --sparsity 0.5 --resume
+expect_err "--resume belongs to --schedule"
+expect_exit 2 stages -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x
+expect_err "out.safetensors: exists; --force replaces it"
+[ ! -e x ] && [ ! -e x.safetensors ] || fail "a refused run left something"

@@ -1,0 +1,68 @@
+# Commands that fail in all the ways they can: one line that names the stage and the fault.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+safetensors in.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F1$F2$F3$F4$F4$F3$F2$F1"
+safetensors lost.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+safetensors turned.safetensors "{$(entry a.weight F32 4,1 0 16),$(entry b.weight I32 2,2 16 32)}" "$F1$F2$F3$F4$F4$F3$F2$F1"
+safetensors nan.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F0$F0$F3$F4$F4$F3\x00\x00\xc0\x7f$F0"
+safetensors more.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32),$(entry c F32 1 32 36)}" "$F0$F0$F3$F4$F4$F3$F0$F0$F1"
+
+prune() {
+  rm -rf state
+  sten-prune in.safetensors -o out.safetensors --schedule linear:from=0,to=0.5,stages=1 --state state "$@"
+}
+trainer_fails() { # TEXT COMMAND [FLAG...]
+  expect_exit 1 prune --finetune "$2" "${@:3}"
+  expect_one_line_err
+  expect_err "stage 1: $1"
+  [ ! -e out.safetensors ] || fail "an output was left"
+  [ "$(ls -A state)" = run.json ] || fail "in the state directory is $(ls -A state)"
+}
+trainer_fails "the command ended with exit code 3" 'exit 3 # {in} {out}'
+trainer_fails "the command was ended by signal 15" 'kill $$ # {in} {out}'
+trainer_fails "the command left no output" 'true {in} {out}'
+trainer_fails "the command took longer than 0.2 s (--finetune-timeout) and was ended" 'sleep 20; true {in} {out}' --finetune-timeout 0.2
+trainer_fails "what the command left: {out}: 'b.weight' is missing" 'cp lost.safetensors {out} # {in}'
+trainer_fails "what the command left: {out}: 'a.weight' was [2, 2] and is [4, 1]; 'b.weight' was F32 and is I32" 'cp turned.safetensors {out} # {in}'
+trainer_fails "what the command left: {out}: 'b.weight': element 2 turned NaN or infinite" 'cp nan.safetensors {out} # {in}'
+trainer_fails "what the command left: {out}: has 6 bytes" 'printf broken >{out} # {in}'
+expect_exit 1 prune --finetune 'cp {in} {out}; true {metrics}'
+expect_err 'stage 0: the command left no loss in {metrics}'
+expect_exit 1 prune --finetune 'cp {in} {out}; echo [] >{metrics}'
+expect_err 'stage 0: what the command wrote to {metrics} is no JSON object'
+
+# What it changed where it was pruned becomes 0 again, and is counted; what is new is said.
+expect_exit 0 prune --finetune 'cp in.safetensors {out} # {in}'
+expect_out "the command changed 4 pruned positions; they were set to 0 again"
+expect_exit 0 sten-energy out.safetensors --json
+expect_out '"nnz": 4'
+rm out.safetensors
+expect_exit 0 prune --finetune 'cp more.safetensors {out} # {in}'
+expect_err "'c' is new"
+rm out.safetensors
+
+# What it prints is not in the way of results.
+expect_exit 0 prune --finetune 'echo hello; cp {in} {out}' --json
+expect_err hello
+if grep -q hello "$T/out"; then fail "the command's words are among the results"; fi
+
+# SIGTERM ends the command too, and the stage can be done again.
+rm -rf state out.safetensors
+sten-prune in.safetensors -o out.safetensors --schedule linear:from=0,to=0.5,stages=1 --state state \
+  --finetune "echo \$\$ >pid; sleep 30; cp {in} {out}" -q 2>/dev/null &
+program=$!
+for _ in $(seq 200); do
+  [ -s pid ] && break
+  sleep 0.05
+done
+kill -TERM $program
+status=0
+wait $program || status=$?
+[ $status = 143 ] || fail "SIGTERM ended it with $status"
+for _ in $(seq 100); do
+  kill -0 "$(cat pid)" 2>/dev/null || break
+  sleep 0.05
+done
+if kill -0 "$(cat pid)" 2>/dev/null; then fail "the command goes on"; fi
+[ "$(ls -A state)" = run.json ] || fail "an unfinished stage was left: $(ls -A state)"
