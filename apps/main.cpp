@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -56,11 +58,14 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return text;
 }
 
+constexpr const char* common_group = "Common options";
+
 void add_common(CLI::App& app, Common& c) {
-  const auto group = [](CLI::Option* o) { return o->group("Common options"); };
+  const auto group = [](CLI::Option* o) { return o->group(common_group); };
   group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
   group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
-  group(app.add_option("--report", c.report, "Also write the report to FILE.json, .csv or .md"))
+  group(app.add_option("--report", c.report,
+                       "Also write the report to FILE.json, .csv, .md or .html"))
       ->type_name("FILE");
   group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
   group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
@@ -105,6 +110,34 @@ std::unique_ptr<OutputFile> open_report(const Common& c, const std::string& outp
   if (!output.empty() && place(c.report) == place(output))
     fail_usage("--report and -o both name {}", quote(c.report));
   return std::make_unique<OutputFile>(c.report, c.force);
+}
+
+// 'It'\''s' unless a shell reads it as it is.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::strchr("_-+=.,:/@%", c) || c >= 0x80;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+// What was given and decides the numbers: not where they go, and not how.
+std::string deciding_options(const CLI::App& app) {
+  std::string out;
+  for (const CLI::Option* o : app.get_options()) {
+    const bool where = o->get_group() == common_group && o->get_name() != "--seed";
+    if (o->count() == 0 || o->get_positional() || where) continue;
+    const std::string name = "--" + o->get_lnames().front();
+    static constexpr std::string_view places[] = {"--output",  "--out-dir",    "--mask-out",
+                                                  "--dry-run", "--keep-going", "--skip-existing"};
+    if (std::find(std::begin(places), std::end(places), name) != std::end(places)) continue;
+    const bool flag = o->get_type_size() == 0;
+    for (const std::string& value : o->results())
+      out += (out.empty() ? "" : " ") + name + (flag ? "" : " " + shell_word(value));
+  }
+  return out;
 }
 
 void print_cost(const Program& program, std::chrono::steady_clock::time_point start) {
@@ -191,7 +224,8 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const std::unique_ptr<OutputFile> report = open_report(common, output);
     if (stdout_taken && common.json)
       fail_usage("--json and -o - both want standard output; use --report FILE.json");
-    const Outcome outcome = action();
+    Outcome outcome = action();
+    outcome.report.options = deciding_options(app);
     print_outcome(program, common, outcome, stdout_taken);
     if (outcome.failure) throw *outcome.failure;
     if (report) write_report(outcome.report, common.report, *report);

@@ -8,20 +8,10 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
+#include "libsten/run/report_html.h"
 
 namespace sten {
 namespace {
-
-// As people read it.
-std::string shown_cell(const Cell& cell, Unit unit) {
-  if (const auto* s = std::get_if<std::string>(&cell)) return printable(*s);
-  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
-  if (const auto* n = std::get_if<Index>(&cell))
-    return unit == Unit::bytes ? human_bytes(static_cast<std::uint64_t>(*n)) : fmt::to_string(*n);
-  if (const auto* v = std::get_if<double>(&cell))
-    return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
-  return "";
-}
 
 nlohmann::ordered_json json_of(const Cell& cell) {
   return std::visit(
@@ -32,15 +22,6 @@ nlohmann::ordered_json json_of(const Cell& cell) {
           return v;
       },
       cell);
-}
-
-// In full, as CSV and JSON have it: the shortest text that reads back to the same number.
-std::string exact_cell(const Cell& cell) {
-  if (const auto* s = std::get_if<std::string>(&cell)) return *s;
-  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
-  if (const auto* n = std::get_if<Index>(&cell)) return fmt::to_string(*n);
-  if (const auto* v = std::get_if<double>(&cell)) return fmt::format("{}", *v);
-  return "";
 }
 
 std::string csv_field(const std::string& text) {
@@ -64,20 +45,19 @@ struct Shown {
 };
 
 Shown shown(const Report& r) {
-  std::vector<std::vector<Cell>> rows = r.rows;
-  if (!r.total.empty()) rows.push_back(r.total);
   Shown out;
-  out.lines.resize(rows.size() + 1);
-  for (std::size_t c = 0; c < r.columns.size(); ++c) {
-    const bool empty = std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
-      return std::holds_alternative<std::monostate>(row[c]);
-    });
-    if (empty) continue;
+  const std::vector<std::size_t> columns = filled_columns(r);
+  const auto add_row = [&](const std::vector<Cell>& row) {
+    std::vector<std::string>& line = out.lines.emplace_back();
+    for (const std::size_t c : columns) line.push_back(shown_cell(row[c], r.columns[c].unit));
+  };
+  out.lines.emplace_back();
+  for (const std::size_t c : columns) {
     out.units.push_back(r.columns[c].unit);
     out.lines[0].push_back(r.columns[c].title);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      out.lines[i + 1].push_back(shown_cell(rows[i][c], r.columns[c].unit));
   }
+  for (const auto& row : r.rows) add_row(row);
+  if (!r.total.empty()) add_row(r.total);
   return out;
 }
 
@@ -88,6 +68,35 @@ Cell& Report::at(std::vector<Cell>& row, std::string_view key) const {
   const auto column =
       std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.key == key; });
   return row.at(column - columns.begin());
+}
+
+std::string shown_cell(const Cell& cell, Unit unit) {
+  if (const auto* s = std::get_if<std::string>(&cell)) return printable(*s);
+  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
+  if (const auto* n = std::get_if<Index>(&cell))
+    return unit == Unit::bytes ? human_bytes(static_cast<std::uint64_t>(*n)) : fmt::to_string(*n);
+  if (const auto* v = std::get_if<double>(&cell))
+    return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
+  return "";
+}
+
+std::string exact_cell(const Cell& cell) {
+  if (const auto* s = std::get_if<std::string>(&cell)) return *s;
+  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
+  if (const auto* n = std::get_if<Index>(&cell)) return fmt::to_string(*n);
+  if (const auto* v = std::get_if<double>(&cell)) return fmt::format("{}", *v);
+  return "";
+}
+
+std::vector<std::size_t> filled_columns(const Report& r) {
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < r.columns.size(); ++c) {
+    const auto filled = [&](const std::vector<Cell>& row) {
+      return !row.empty() && !std::holds_alternative<std::monostate>(row[c]);
+    };
+    if (filled(r.total) || std::any_of(r.rows.begin(), r.rows.end(), filled)) out.push_back(c);
+  }
+  return out;
 }
 
 std::string to_text(const Report& r) {
@@ -172,16 +181,17 @@ std::string to_markdown(const Report& r) {
 }
 
 void check_report_path(const std::string& path) {
-  for (const char* ending : {".json", ".csv", ".md"})
+  for (const char* ending : {".json", ".csv", ".md", ".html"})
     if (path.ends_with(ending)) return;
-  fail_usage("--report {}: the name has to end in .json, .csv or .md", quote(path));
+  fail_usage("--report {}: the name has to end in .json, .csv, .md or .html", quote(path));
 }
 
 void write_report(const Report& r, const std::string& path, OutputFile& out) {
   check_report_path(path);
-  const std::string text = path.ends_with(".json")  ? to_json(r)
-                           : path.ends_with(".csv") ? to_csv(r)
-                                                    : to_markdown(r);
+  const std::string text = path.ends_with(".json")   ? to_json(r)
+                           : path.ends_with(".csv")  ? to_csv(r)
+                           : path.ends_with(".html") ? to_html(r)
+                                                     : to_markdown(r);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }

@@ -1,4 +1,4 @@
-// What a program found out: a table with a total, said as text, JSON, CSV or Markdown.
+// What a program found out: a table with a total, said as text, JSON, CSV, Markdown or HTML.
 #pragma once
 #include <optional>
 #include <string>
@@ -32,16 +32,24 @@ struct Column {
 struct Report {
   std::string program;
   std::string item = "tensors";  // what the rows are called in JSON
-  std::vector<Column> columns;   // a column without any cell is left out of text and Markdown
+  std::vector<Column> columns;   // a column without any cell is left out but for JSON and CSV
   std::vector<std::vector<Cell>> rows;
   std::vector<Cell> total;  // empty: no total
-  // Facts about the whole run; JSON only, in this order.
+  // Facts about the whole run; JSON and HTML only, in this order.
   std::vector<std::pair<std::string, Cell>> facts;
+  std::string options;  // that decide the numbers, as for a shell; HTML only
   // Sentences for people: what to know about the result.
   std::vector<std::string> notes;
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
 };
+
+// As people read it, printable.
+std::string shown_cell(const Cell& cell, Unit unit);
+// In full: the shortest text that reads back to the same number.
+std::string exact_cell(const Cell& cell);
+// The columns with a cell in any row or the total.
+std::vector<std::size_t> filled_columns(const Report& r);
 
 std::string to_text(const Report& r);
 // One document with "schema": 1, ending in a newline. Names are not escaped for terminals.
@@ -49,7 +57,7 @@ std::string to_json(const Report& r);
 std::string to_csv(const Report& r);
 std::string to_markdown(const Report& r);
 
-// Error (usage) unless the path ends in .json, .csv or .md.
+// Error (usage) unless the path ends in .json, .csv, .md or .html.
 void check_report_path(const std::string& path);
 // In the form that the path's ending says.
 void write_report(const Report& r, const std::string& path, OutputFile& out);

@@ -31,6 +31,23 @@ cmp summary.csv report.csv || fail '--summary changes the report'
 expect_exit 0 prune --dry-run --report dry.csv
 cmp dry.csv report.csv || fail '--dry-run changes the report'
 
+# HTML is a page of its own; what decides the numbers is in it, where they went is not.
+expect_exit 0 prune -o page.safetensors --report page.html --threads 2
+for text in '<!DOCTYPE html>' "sten-prune $(sten-prune --version | sed 's/.* //')" \
+  '<code>--structure nmg:n=2,m=4,g=2 --to nmg --include &#39;*layer.1.output.*&#39;' \
+  'bert.<wbr/>encoder.<wbr/>layer.<wbr/>1.<wbr/>output.<wbr/>dense.<wbr/>weight' '<svg ' '</html>'; do
+  grep -qF -e "$text" page.html || fail "the page lacks '$text'"
+done
+! grep -qe 'page.safetensors' -e '--threads' page.html || fail 'the page names its output'
+expect_exit 0 prune --dry-run --threads 1 --report again.html
+grep -v 'file bytes after' page.html >wanted
+grep -v 'file bytes after' again.html | cmp - wanted || fail 'the page differs between runs'
+expect_exit 0 sten-energy page.safetensors --report energy.html
+expect_exit 0 sten-convert page.safetensors -o dense2.safetensors --to dense --report convert.html
+for page in energy convert; do
+  grep -qF '<h1>page.safetensors</h1>' $page.html || fail "$page.html has no title"
+done
+
 # An existing one is refused before any work, and replaced with --force.
 echo old >old.csv
 expect_exit 2 prune -o four.safetensors --report old.csv

@@ -110,9 +110,9 @@ wrong '--json and -o - both want standard output' sten-prune in.safetensors -o -
   --json
 wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
 wrong 'both want standard output' sten-convert in.safetensors -o /dev/stdout --to csr --json
-prune "the name has to end in .json, .csv or .md" --sparsity 0.9 --report report.txt
-prune "the name has to end in .json, .csv or .md" --sparsity 0.9 --report json
-energy "the name has to end in .json, .csv or .md" --report report.html
+prune "the name has to end in .json, .csv, .md or .html" --sparsity 0.9 --report report.txt
+prune "the name has to end in .json, .csv, .md or .html" --sparsity 0.9 --report json
+energy "the name has to end in .json, .csv, .md or .html" --report report.htm
 for report in report.txt json report.html; do
   [ ! -e $report ] || fail "$report was written"
 done
