@@ -5,14 +5,19 @@
 
 namespace sten::app {
 
+std::string value_name(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   constexpr std::size_t column = 24, width = 80;
   std::string name = is_positional ? option->get_name(true) : option->get_name(false, true);
   for (std::size_t comma; (comma = name.find(",-")) != std::string::npos;)
     name.replace(comma, 1, ", ");
-  // The type's name is followed by what the validators say of themselves.
-  const std::string type = option->get_type_name();
-  if (!is_positional && option->get_type_size() != 0) name += " " + type.substr(0, type.find(':'));
+  if (!is_positional && takes_value(*option)) name += " " + value_name(*option);
   std::string out = "  " + name, line;
   if (out.size() + 2 > column)
     out += "\n";

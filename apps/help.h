@@ -4,6 +4,12 @@
 
 namespace sten::app {
 
+// "FILE", without what validators say of themselves.
+std::string value_name(const CLI::Option& option);
+
+// Or is a flag.
+bool takes_value(const CLI::Option& option);
+
 // Descriptions wrapped in a column of their own.
 class HelpFormatter : public CLI::Formatter {
  public:

@@ -58,31 +58,6 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return text;
 }
 
-constexpr const char* common_group = "Common options";
-
-void add_common(CLI::App& app, Common& c) {
-  const auto group = [](CLI::Option* o) { return o->group(common_group); };
-  group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
-  group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
-  group(app.add_option("--report", c.report,
-                       "Also write the report to FILE.json, .csv, .md or .html"))
-      ->type_name("FILE");
-  group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
-  group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
-  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))->type_name("N");
-  group(app.add_flag("--strict", c.strict,
-                     "Fail rather than fall back to a slower way (this program has none)"));
-  group(
-      app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  group(app.add_flag("-q,--quiet", c.quiet, "Print errors and results only"));
-  group(
-      app.add_flag("-v,--verbose", c.verbose, "Also print the selected tensors to standard error"));
-}
-
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
                    bool stdout_taken) {
   if (c.verbose)
@@ -127,15 +102,15 @@ std::string shell_word(const std::string& word) {
 std::string deciding_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {
-    const bool where = o->get_group() == common_group && o->get_name() != "--seed";
+    const bool where = o->get_group() == common_options && o->get_name() != "--seed";
     if (o->count() == 0 || o->get_positional() || where) continue;
     const std::string name = "--" + o->get_lnames().front();
     static constexpr std::string_view places[] = {"--output",  "--out-dir",    "--mask-out",
-                                                  "--dry-run", "--keep-going", "--skip-existing"};
+                                                  "--dry-run", "--keep-going", "--skip-existing",
+                                                  "--state",   "--resume"};
     if (std::find(std::begin(places), std::end(places), name) != std::end(places)) continue;
-    const bool flag = o->get_type_size() == 0;
     for (const std::string& value : o->results())
-      out += (out.empty() ? "" : " ") + name + (flag ? "" : " " + shell_word(value));
+      out += (out.empty() ? "" : " ") + name + (takes_value(*o) ? " " + shell_word(value) : "");
   }
   return out;
 }
@@ -163,48 +138,14 @@ void occupy_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-bool Common::show_progress() const {
-  if (quiet) return false;
-  return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
-}
-
-void add_patterns(CLI::App& app, Patterns& patterns) {
-  // One value per flag, so that a positional argument may follow.
-  app.add_option("--include", patterns.include,
-                 "Tensors to work on: a name, a glob (* crosses dots), or re:EXPRESSION; "
-                 "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
-                 "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
-      ->type_name("PATTERN")
-      ->allow_extra_args(false);
-  app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
-      ->type_name("PATTERN")
-      ->allow_extra_args(false);
-}
-
-void add_output(CLI::App& app, OutputOptions& output) {
-  app.add_option("-o,--output", output.path,
-                 "The file or directory to write, or - for standard output")
-      ->type_name("OUT");
-  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
-}
-
 int run(const Program& program, int argc, char** argv, const Define& define) {
   const auto start = std::chrono::steady_clock::now();
   occupy_standard_descriptors();
   install_fault_handler(program.name);
   install_interrupt_handlers();
   Common common;
-  CLI::App app(program.purpose, program.name);
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "Print this help");
-  app.set_version_flag("--version", fmt::format("{} {}", program.name, version()),
-                       "Print the version");
-  app.footer(
-      fmt::format("Example:\n  {}\n\nExit codes: 0 done, 1 bad input or machine, 2 usage, "
-                  "3 a check did not hold, 130/143 interrupted.",
-                  program.example));
-  const std::function<Outcome()> action = define(app, common);
-  add_common(app, common);
+  CLI::App app;
+  const std::function<Outcome()> action = define_app(program, define, app, common);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "libsten/run/rewrite.h"
 
@@ -19,15 +20,38 @@ struct Common {
   bool show_progress() const;
 };
 
+struct Example {
+  const char* what;
+  const char* command;
+};
+
 struct Program {
   const char* name;
-  const char* purpose;  // one line
-  const char* example;  // for the end of --help
+  const char* purpose;                 // one line
+  const char* example;                 // for the end of --help
+  std::vector<Example> examples = {};  // more of them, for the manual; each may use what those
+                                       // before it wrote
 };
+
+struct ExitCode {
+  const char* code;
+  const char* meaning;
+};
+inline constexpr ExitCode exit_codes[] = {{"0", "done"},
+                                          {"1", "bad input or machine"},
+                                          {"2", "usage"},
+                                          {"3", "a check did not hold"},
+                                          {"130/143", "interrupted"}};
+
+// The group of what all programs have.
+inline constexpr const char* common_options = "Common options";
 
 // Parses the command line and runs the program; returns its exit code. `define` adds the program's
 // own options and returns what to do once they are parsed.
 using Define = std::function<std::function<Outcome()>(CLI::App&, const Common&)>;
+// Gives `app` all of its options; returns what to do once they are parsed.
+std::function<Outcome()> define_app(const Program& program, const Define& define, CLI::App& app,
+                                    Common& common);
 int run(const Program& program, int argc, char** argv, const Define& define);
 
 // --include, --exclude.

@@ -6,8 +6,13 @@
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
-      "sten-convert", "Converts the tensors of a checkpoint between dense and sparse layouts.",
-      "sten-convert pruned.safetensors -o small.safetensors --to bitmask"};
+      "sten-convert",
+      "Converts the tensors of a checkpoint between dense and sparse layouts.",
+      "sten-convert pruned.safetensors -o small.safetensors --to bitmask",
+      {{"Back, for programs that know dense tensors only:",
+        "sten-convert small.safetensors -o dense.safetensors --to dense"},
+       {"To a layout that may not fit, without losing anything; ends with 3 if it does not fit:",
+        "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::ConvertOptions>();
     app.add_option("IN", o->input,

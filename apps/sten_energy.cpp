@@ -5,8 +5,11 @@
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
-      "sten-energy", "Says what pruning kept: sparsity, energy and bytes, per tensor and in total.",
-      "sten-energy pruned.safetensors --against model.safetensors --min-energy 0.4"};
+      "sten-energy",
+      "Says what pruning kept: sparsity, energy and bytes, per tensor and in total.",
+      "sten-energy pruned.safetensors --against model.safetensors --min-energy 0.4",
+      {{"For a program:", "sten-energy pruned.safetensors --json"},
+       {"As a page with charts:", "sten-energy pruned.safetensors --report energy.html"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::EnergyOptions>();
     app.add_option("IN", o->input,

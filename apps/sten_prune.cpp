@@ -10,7 +10,17 @@ int main(int argc, char** argv) {
       "sten-prune",
       "Prunes the weights of a checkpoint by magnitude: in one shot, or in stages with training "
       "between.",
-      "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask"};
+      "sten-prune model.safetensors -o pruned.safetensors --sparsity 0.9 --to bitmask",
+      {{"One of every ten weights in groups of four patterns, in the layout made for that:",
+        "sten-prune model.safetensors -o small.safetensors --structure nmg:n=1,m=10,g=4 --to nmg"},
+       {"One threshold for all tensors together, and a report as a page:",
+        "sten-prune model.safetensors -o global.safetensors --sparsity 0.9 --scope global "
+        "--report report.html"},
+       {"Only what would happen, and whether a fifth of the magnitude stays:",
+        "sten-prune model.safetensors --dry-run --sparsity 0.9 --min-energy 0.2"},
+       {"In a pipe:",
+        "sten-prune model.safetensors -o - --sparsity 0.9 | sten-convert - -o piped.safetensors "
+        "--to csr"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto batch = std::make_shared<sten::BatchOptions>();
     sten::PruneOptions* o = &batch->prune;

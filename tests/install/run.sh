@@ -29,4 +29,7 @@ expect() { # expect REGEX COMMAND...
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" "$T/consumer/consumer"
 for program in sten-prune sten-convert sten-energy; do
   expect "$program [0-9]+(\.[0-9]+)+" "$T/prefix/bin/$program" --version
+  for file in "man/man1/$program.1" "bash-completion/completions/$program"; do
+    [[ -s $T/prefix/share/$file ]] || { echo "share/$file is not installed"; exit 1; }
+  done
 done

@@ -1,0 +1,122 @@
+#include "apps/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "apps/help.h"
+#include "libsten/base/version.h"
+#include "libsten/dispatch/registry.h"
+
+namespace sten::app {
+namespace {
+
+// What bash cannot ask the library: tests/cli/completion.sh holds it against the programs' errors.
+const std::map<std::string, std::vector<std::string>>& known_values() {
+  static const std::map<std::string, std::vector<std::string>> values = {
+      {"--method", {"magnitude", "random", "threshold"}},
+      {"--scope", {"local", "global"}},
+      {"--nan", {"error", "keep", "zero"}},
+      {"--structure", {"unstructured", "nm:", "nmg:"}},
+      {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layerwise"}},
+  };
+  return values;
+}
+
+std::vector<std::string> layouts(const Program& program) {
+  std::vector<std::string> names;
+  for (const auto& example : registry().layouts()) {
+    const std::string name(example.spec.name());
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (program.name == std::string_view("sten-prune")) names.push_back("auto");
+  return names;
+}
+
+// The set that CLI::IsMember says it has: "WHEN:{auto,always,never}".
+std::vector<std::string> members(const CLI::Option& o) {
+  const std::string type = o.get_type_name();
+  const std::size_t begin = type.find(":{"), end = type.find('}');
+  if (begin == type.npos || end == type.npos) return {};
+  return CLI::detail::split(type.substr(begin + 2, end - begin - 2), ',');
+}
+
+// How the value of an option is completed: "kind=..." and what belongs to it.
+std::string value_kind(const Program& program, const CLI::Option& o) {
+  const std::string name = "--" + o.get_lnames().front(), type = value_name(o);
+  std::vector<std::string> words = members(o);
+  if (const auto known = known_values().find(name); known != known_values().end())
+    words = known->second;
+  if (type == "LAYOUT") words = layouts(program);
+  if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
+  if (name == "--report") return "kind=files endings=('*.json' '*.csv' '*.md' '*.html')";
+  if (name == "--rules") return "kind=files endings=('*')";
+  if (name == "--plot") return "kind=files endings=('*.svg')";
+  if (type == "FILE" || type == "OUT") return "kind=files";
+  return type == "DIR" ? "kind=directories" : "kind=none";
+}
+
+constexpr const char* script =
+    R"(# Completion of {program} {version} for bash, written from the program's options.
+# shellcheck shell=bash
+{function}() {{
+  local i=$COMP_CWORD word=${{COMP_WORDS[COMP_CWORD]}} current=${{COMP_WORDS[COMP_CWORD]}}
+  # Bash splits words at ':' and '='.
+  while ((i > 1)) && [[ $word == [:=]* || ${{COMP_WORDS[i - 1]}} == *[:=] ]]; do
+    word=${{COMP_WORDS[--i]}}$word
+  done
+  if [[ $current == [:=]* ]]; then current=; fi
+  local option=${{COMP_WORDS[i - 1]}} value=$word
+  if [[ $word == --*=* ]]; then option=${{word%%=*}} value=${{word#*=}}; fi
+
+  local kind=input words='' ending
+  local -a endings=('*.safetensors' '*.npy' '*.safetensors.index.json')
+  case $option in
+{cases}  esac
+  if [[ $kind == input && $value == -* ]]; then
+    kind=words
+    words='{options}'
+  fi
+  COMPREPLY=()
+  case $kind in
+    words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$value") ;;
+    directories) mapfile -t COMPREPLY < <(compgen -d -- "$value") ;;
+    input | files)
+      for ending in "${{endings[@]}}"; do
+        mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -f -X "!$ending" -- "$value")
+      done
+      mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -d -- "$value")
+      ;;
+  esac
+  if [[ $kind == @(directories|input|files) ]]; then compopt -o filenames 2>/dev/null; fi
+  if [[ ${{COMPREPLY[0]-}} == *: ]]; then compopt -o nospace 2>/dev/null; fi
+  # Bash replaces what is behind the last ':' or '=' only.
+  local before=${{value%"$current"}}
+  COMPREPLY=("${{COMPREPLY[@]#"$before"}}")
+}}
+complete -F {function} {program}
+)";
+
+}  // namespace
+
+std::string bash_completion(const Program& program, const CLI::App& app) {
+  std::string function = std::string("_") + program.name, cases;
+  std::replace(function.begin(), function.end(), '-', '_');
+  std::vector<std::string> options;
+  for (const CLI::Option* o : app.get_options()) {
+    if (o->get_positional() || o->get_group().empty()) continue;
+    std::vector<std::string> names;
+    for (const std::string& name : o->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+    options.insert(options.end(), names.begin(), names.end());
+    if (takes_value(*o))
+      cases += fmt::format("    {}) {} ;;\n", fmt::join(names, " | "), value_kind(program, *o));
+  }
+  return fmt::format(script, fmt::arg("program", program.name), fmt::arg("version", version()),
+                     fmt::arg("function", function), fmt::arg("cases", cases),
+                     fmt::arg("options", fmt::format("{}", fmt::join(options, " "))));
+}
+
+}  // namespace sten::app

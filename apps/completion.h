@@ -1,0 +1,12 @@
+// Completion for bash from the options that --help has.
+#pragma once
+#include <string>
+
+#include "apps/main.h"
+
+namespace sten::app {
+
+// A script for bash 4 or later, which needs no other.
+std::string bash_completion(const Program& program, const CLI::App& app);
+
+}  // namespace sten::app

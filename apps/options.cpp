@@ -1,0 +1,82 @@
+// What programs are, without running them: their flags, as --help and the manual have them.
+#include <unistd.h>
+
+#include "apps/help.h"
+#include "apps/main.h"
+#include "libsten/base/version.h"
+
+namespace sten::app {
+namespace {
+
+void add_common(CLI::App& app, Common& c) {
+  const auto group = [](CLI::Option* o) { return o->group(common_options); };
+  group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
+  group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
+  group(app.add_option("--report", c.report,
+                       "Also write the report to FILE.json, .csv, .md or .html"))
+      ->type_name("FILE");
+  group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
+  group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))->type_name("N");
+  group(app.add_flag("--strict", c.strict,
+                     "Fail rather than fall back to a slower way (this program has none)"));
+  group(
+      app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  group(app.add_flag("-q,--quiet", c.quiet, "Print errors and results only"));
+  group(
+      app.add_flag("-v,--verbose", c.verbose, "Also print the selected tensors to standard error"));
+}
+
+std::string footer(const Program& program) {
+  std::string codes;
+  for (const ExitCode& e : exit_codes)
+    codes += fmt::format("{}{} {}", codes.empty() ? "" : ", ", e.code, e.meaning);
+  return fmt::format("Example:\n  {}\n\nExit codes: {}.", program.example, codes);
+}
+
+}  // namespace
+
+bool Common::show_progress() const {
+  if (quiet) return false;
+  return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
+}
+
+void add_patterns(CLI::App& app, Patterns& patterns) {
+  // One value per flag, so that a positional argument may follow.
+  app.add_option("--include", patterns.include,
+                 "Tensors to work on: a name, a glob (* crosses dots), or re:EXPRESSION; "
+                 "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
+                 "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+}
+
+void add_output(CLI::App& app, OutputOptions& output) {
+  app.add_option("-o,--output", output.path,
+                 "The file or directory to write, or - for standard output")
+      ->type_name("OUT");
+  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
+}
+
+std::function<Outcome()> define_app(const Program& program, const Define& define, CLI::App& app,
+                                    Common& common) {
+  app.description(program.purpose);
+  app.name(program.name);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_version_flag("--version", fmt::format("{} {}", program.name, version()),
+                       "Print the version");
+  app.footer(footer(program));
+  std::function<Outcome()> action = define(app, common);
+  add_common(app, common);
+  return action;
+}
+
+}  // namespace sten::app

@@ -1,0 +1,73 @@
+# Completion in bash: every option, the words an option takes, files that fit.
+. "$(dirname "$0")/_lib.sh"
+scripts=$STEN_BIN/../share/bash-completion/completions
+
+mkdir -p "$T/here/models" "$T/here/state"
+cd "$T/here"
+touch "$T/out" "$T/err"
+touch model.safetensors w.npy notes.txt report.json page.html rules 'two words.safetensors'
+
+# complete_line PROGRAM WORD...: what is proposed for the last word, sorted, in one line. Words are
+# as bash splits them: '=' and ':' stand alone.
+complete_line() {
+  COMP_WORDS=("$@")
+  COMP_CWORD=$(($# - 1))
+  COMPREPLY=()
+  "_${1/-/_}"
+  printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' '|' | sed 's/|$//'
+}
+expect() { # expect PROPOSALS PROGRAM WORD...
+  local wanted=$1 got
+  shift
+  got=$(complete_line "$@")
+  [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
+}
+
+for program in sten-prune sten-convert sten-energy; do
+  bash -n "$scripts/$program" || fail "$program's completion is no bash"
+  if command -v shellcheck >/dev/null; then
+    shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"
+  fi
+  . "$scripts/$program"
+  complete -p $program | grep -qF "_${program/-/_}" || fail "$program has no completion"
+
+  # Exactly the options of --help.
+  $program --help | grep -oE '^  (-[a-z], )?--[a-z-]+' | sed 's/^  //; s/, /\n/' |
+    LC_ALL=C sort >"$T/wanted"
+  complete_line $program - | tr '|' '\n' >"$T/got"
+  echo >>"$T/got"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of the completion (>)"
+
+  expect '--progress' $program --prog
+  expect 'always|auto|never' $program --progress ''
+  expect 'always|auto' $program --progress = a
+  expect 'always|auto|never' $program --progress =
+  expect 'models|page.html|report.json|state' $program --report ''
+  expect 'report.json' $program --report = rep
+  expect 'model.safetensors|models|state|two words.safetensors|w.npy' $program ''
+  expect 'model.safetensors|models' $program --quiet mod
+  expect '' $program --threads ''
+  [ $program = sten-energy ] && continue
+  for layout in dense masked bitmask csr nm nmg; do
+    complete_line $program --to '' | tr '|' '\n' | grep -qx $layout || fail "$program: no --to $layout"
+  done
+  expect 'nm|nmg' $program --to nm
+done
+
+expect 'auto' sten-prune --to = au
+expect '' sten-convert --to au
+expect 'models|state' sten-prune --out-dir ''
+expect 'models' sten-prune --state = mod
+expect 'global|local' sten-prune in.safetensors --scope ''
+expect 'nm:|nmg:' sten-prune --structure n
+expect '' sten-prune --structure nm : n = 2
+expect 'rules' sten-prune --rules ru
+expect 'model.safetensors|models' sten-energy x --against mod
+
+# The words are those that the programs name in their errors.
+for flag in --method --scope --nan; do
+  expect_exit 2 sten-prune "$MODEL" --dry-run --sparsity 0.5 $flag ''
+  named=$(sed 's/.* is none of //; s/, did you mean.*//; s/, /\n/g' "$T/err" | LC_ALL=C sort |
+    tr '\n' '|' | sed 's/|$//')
+  expect "$named" sten-prune $flag ''
+done

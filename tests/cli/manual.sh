@@ -1,0 +1,56 @@
+# The manual pages have every option of --help, and their examples work.
+. "$(dirname "$0")/_lib.sh"
+pages=$STEN_BIN/../share/man/man1
+
+# plain FILE: without the escapes and font changes of roff.
+plain() {
+  sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ti/~/g' -e 's/\\(ha/^/g' \
+    -e 's/\\&//g' -e 's/\\e/\\/g' "$1"
+}
+
+cp "$MODEL" "$T/model.safetensors"
+sten-prune "$MODEL" -o "$T/pruned.safetensors" --sparsity 0.9 -q >"$T/out"
+for program in sten-prune sten-convert sten-energy; do
+  page=$pages/$program.1
+  plain "$page" >"$T/plain"
+  $program --help >"$T/out"
+  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [A-Z]+)?' "$T/out" | sed 's/^  //')
+  [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help has few options"
+  while read -r option; do
+    grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
+  done <<<"$options"
+  # All words of --help, whatever lines they are on.
+  squeeze() { tr -s ' \n' ' ' <"$1"; }
+  description=$(sed -n 's/^  --report FILE *//p' "$T/out")
+  squeeze "$T/plain" | grep -qF -e "$description" || fail "$page lacks '$description'"
+  for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'EXIT STATUS' 'SEE ALSO'; do
+    grep -qx ".SH $section" "$page" || fail "$page has no $section"
+  done
+  for code in 0 1 2 3 130/143; do grep -qx "$code" "$T/plain" || fail "$page lacks exit code $code"; done
+  case $(plain "$page" | sed -n '/^.SH SEE ALSO/,$p') in
+    *"$program(1)"*) fail "$page refers to itself" ;;
+    *"(1)"*) ;;
+    *) fail "$page refers to no other" ;;
+  esac
+
+  # Clean for those who render it; the page has no date, so that it does not change by itself.
+  if command -v groff >/dev/null; then
+    groff -man -ww -Tutf8 "$page" >"$T/out" 2>"$T/err" || fail "groff: $page"
+    [ ! -s "$T/err" ] || fail "groff warns of $page"
+  fi
+  if command -v mandoc >/dev/null; then
+    mandoc -Tlint -Wwarning "$page" 2>&1 | grep -v 'missing date' >"$T/err" || true
+    [ ! -s "$T/err" ] || fail "mandoc warns of $page"
+  fi
+
+  mkdir "$T/$program"
+  cp "$T"/*.safetensors "$T/$program"
+  [ $program = sten-prune ] && rm "$T/$program/pruned.safetensors"
+  sed -n '/^\.EX$/,/^\.EE$/{//!p}' "$T/plain" >"$T/examples"
+  [ "$(wc -l <"$T/examples")" -ge 3 ] || fail "$page has few examples"
+  while read -r example; do
+    status=0
+    (cd "$T/$program" && bash -c "$example") >"$T/out" 2>"$T/err" </dev/null || status=$?
+    case $status in 0 | 3) ;; *) fail "'$example' ended with $status" ;; esac
+  done <"$T/examples"
+done
