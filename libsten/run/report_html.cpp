@@ -49,18 +49,18 @@ tfoot td{position:sticky;bottom:0;background:var(--head);font-weight:600;border-
 border-top:1px solid var(--line)}
 tbody tr:last-child td{border-bottom:0}
 tbody tr:hover td{background:var(--hover)}
-th button{all:unset;cursor:pointer}
-th button:hover{color:var(--accent)}
-th button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-th[aria-sort=ascending] button::after{content:' \2191'}
-th[aria-sort=descending] button::after{content:' \2193'}
+th[tabindex]{cursor:pointer}
+th[tabindex]:hover{color:var(--accent)}
+th[tabindex]:focus-visible{outline:2px solid var(--accent);outline-offset:-3px}
+th[aria-sort=ascending]::after{content:' \2191'}
+th[aria-sort=descending]::after{content:' \2193'}
 @media (max-width:640px){main{padding:18px 12px 40px}h1{font-size:20px}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:8px}
 .cards{grid-template-columns:repeat(2,1fr)}th,td{padding:6px 8px}}
 @media print{:root{--text:#000;--soft:#444;--back:#fff;--card:#fff;--line:#bbb;--head:#eee}
 main{max-width:none;padding:0}.scroll,.notes{max-height:none;overflow:visible;border:0}
 .chart{overflow:visible;break-inside:avoid}.chart svg{min-width:0}thead th,tfoot td{position:static}
-tr,.card,.facts{break-inside:avoid}table{font-size:10px}th,td{padding:3px 5px}}
+tfoot{display:table-row-group}h2{break-after:avoid}tr,.card,.facts{break-inside:avoid}table{font-size:10px}th,td{padding:3px 5px}}
 )";
 
 // Numbers sort from large to small first; a second click turns the order round.
@@ -68,12 +68,12 @@ constexpr const char* script = R"(
 for (const table of document.querySelectorAll('table')) {
   const body = table.tBodies[0];
   [...table.tHead.rows[0].cells].forEach((head, column) => {
-    const button = document.createElement('button');
-    button.textContent = head.textContent;
-    head.replaceChildren(button);
+    head.tabIndex = 0;
+    head.title = 'Sort';
     const number = head.classList.contains('num');
     const key = row => row.cells[column].dataset.v ?? row.cells[column].textContent;
-    button.onclick = () => {
+    head.onkeydown = event => event.key === 'Enter' ? head.onclick() : undefined;
+    head.onclick = () => {
       const before = head.getAttribute('aria-sort');
       const up = before ? before === 'descending' : !number;
       for (const h of head.parentNode.cells) h.removeAttribute('aria-sort');
