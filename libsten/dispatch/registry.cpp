@@ -1,5 +1,6 @@
 #include "libsten/dispatch/registry.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "libsten/dispatch/builtin.h"
@@ -70,6 +71,11 @@ Tensor Registry::load(const Stored& stored) const {
 
 const std::vector<std::string>& Registry::part_names(std::string_view name) const {
   return layout(name).part_names;
+}
+
+bool Registry::is_optional_part(std::string_view name, std::string_view part) const {
+  const auto& optional = layout(name).optional_parts;
+  return std::find(optional.begin(), optional.end(), part) != optional.end();
 }
 
 Sparsifier Registry::sparsifier(const Spec& spec) const {

@@ -30,6 +30,8 @@ class Registry {
   Tensor load(const Stored& stored) const;
   // Names of the parts a layout is saved as, in order.
   const std::vector<std::string>& part_names(std::string_view layout) const;
+  // Whether a tensor in the layout may be without one of these parts.
+  bool is_optional_part(std::string_view layout, std::string_view part) const;
   Sparsifier sparsifier(const Spec& spec) const;
 
   struct Example {
@@ -42,7 +44,7 @@ class Registry {
  private:
   struct LayoutEntry {
     Spec example;
-    std::vector<std::string> keys, part_names;
+    std::vector<std::string> keys, part_names, optional_parts;
     std::function<void(const Spec&)> check;
     std::function<Tensor(const Dense&, const Mask&, const Spec&)> pack;
     std::function<Tensor(const Stored&)> load;
@@ -71,7 +73,7 @@ void Registry::add_layout(const Spec& example) {
   LayoutEntry e;
   e.example = example;
   L blank;
-  L::parts(blank, parts_detail::KeyLister{e.keys, e.part_names});
+  L::parts(blank, parts_detail::KeyLister{e.keys, e.part_names, e.optional_parts});
   e.check = [](const Spec& s) {
     if constexpr (requires { L::check(s); }) L::check(s);
   };

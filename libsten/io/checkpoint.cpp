@@ -166,9 +166,10 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     CheckpointTensor t{s.info, number, false, s.text, {}};
     const auto& part_names = registry().part_names(s.info.layout.name());
     for (std::size_t p = 0; p < s.parts.size(); ++p) {
-      if (!s.parts[p])
+      if (s.parts[p])
+        t.entries.push_back(*s.parts[p]);
+      else if (!registry().is_optional_part(t.layout.name(), part_names[p]))
         fail("{}: {}: part {} is missing", name, quote(t.name), quote(part_names[p]));
-      t.entries.push_back(*s.parts[p]);
     }
     tensors_.push_back(std::move(t));
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "libsten/base/error.h"
@@ -97,7 +96,10 @@ void CheckpointOutput::open_shard(std::size_t shard) {
 }
 
 void CheckpointOutput::close_shard() {
-  writer_->finish();
+  const std::string& from = in_->shards()[shard_].file_name;
+  for (std::string& entry : writer_->finish())
+    if (directory_)
+      weight_map_[std::move(entry)] = sten_names_ ? sten_name(from) : plain_name(from);
   data_bytes_ += writer_->data_bytes();
   writer_.reset();
   file_bytes_ += file_->size();
@@ -161,15 +163,9 @@ void CheckpointOutput::write_index() {
   const ShardIndex& index = *in_->index();
   auto metadata = nlohmann::ordered_json::parse(index.metadata);
   metadata["total_size"] = data_bytes_;
-  std::map<std::string, std::string> weight_map;
-  for (std::size_t i = 0; i < plan_.size(); ++i) {
-    const std::string& file = in_->shards()[in_->tensors()[i].shard].file_name;
-    for (const std::string& entry : entry_names(plan_[i]))
-      weight_map[entry] = sten_names_ ? sten_name(file) : plain_name(file);
-  }
   nlohmann::ordered_json j;
   j["metadata"] = std::move(metadata);
-  j["weight_map"] = weight_map;
+  j["weight_map"] = weight_map_;
   const std::string text = j.dump(2) + "\n";
   const auto out =
       directory_->new_file(sten_names_ ? sten_name(index.index) : plain_name(index.index));

@@ -1,6 +1,7 @@
 // Where a changed checkpoint goes: one file, or a directory with the sharding of the input.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -50,7 +51,8 @@ class CheckpointOutput {
   std::optional<CheckpointWriter> writer_;
   std::size_t shard_ = 0;
   std::uint64_t file_bytes_ = 0, data_bytes_ = 0;
-  std::optional<WriteQueue> queue_;  // last: it stops before what it writes to goes
+  std::map<std::string, std::string> weight_map_;  // of the entries written: their file
+  std::optional<WriteQueue> queue_;                // last: it stops before what it writes to goes
 };
 
 }  // namespace sten

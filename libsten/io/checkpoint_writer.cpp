@@ -1,12 +1,13 @@
 #include "libsten/io/checkpoint_writer.h"
 
 #include <limits>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "libsten/dispatch/registry.h"
 
 namespace sten {
+namespace {
+
+// The entries a tensor is written as; parts that may be lacking are among them.
 std::vector<std::string> entry_names(const TensorInfo& t) {
   if (!t.is_sparse()) return {t.name};
   std::vector<std::string> names;
@@ -14,8 +15,6 @@ std::vector<std::string> entry_names(const TensorInfo& t) {
     names.push_back(fmt::format("{}{}{}", t.name, part_separator, part));
   return names;
 }
-
-namespace {
 
 // Error where two tensors would need the same entry, or a reader would take one for a part of
 // another.
@@ -90,8 +89,10 @@ void CheckpointWriter::add(const std::string& name, const Tensor& t) {
   const TensorInfo info{name, stored.dtype, stored.shape, stored.layout};
   if (info.is_sparse()) layouts_[name] = layout_text(info);
   for (const Part& p : stored.parts) {
-    writer_.add(info.is_sparse() ? fmt::format("{}{}{}", name, part_separator, p.name) : name,
-                p.dtype, p.shape, p.bytes);
+    std::string entry =
+        info.is_sparse() ? fmt::format("{}{}{}", name, part_separator, p.name) : name;
+    writer_.add(entry, p.dtype, p.shape, p.bytes);
+    written_.insert(std::move(entry));
     data_bytes_ += p.bytes.size();
   }
 }
@@ -101,15 +102,19 @@ void CheckpointWriter::copy(const Checkpoint& from, const CheckpointTensor& t) {
   for (const SafetensorsEntry& e : t.entries) {
     const Shard& shard = from.shards()[t.shard];
     writer_.copy(e.name, e.dtype, e.shape, shard.file, shard.data_offset + e.begin);
+    written_.insert(e.name);
     data_bytes_ += e.end - e.begin;
   }
 }
 
-void CheckpointWriter::finish() {
+std::vector<std::string> CheckpointWriter::finish() {
   for (const TensorInfo& t : plan_)
     if (const auto at = layouts_.find(t.name); at != layouts_.end())
       metadata_.emplace_back(std::string(layout_key) + t.name, at->second);
-  writer_.finish(metadata_, header_order(plan_));
+  std::vector<std::string> order = header_order(plan_);
+  std::erase_if(order, [&](const std::string& entry) { return !written_.contains(entry); });
+  writer_.finish(metadata_, order);
+  return order;
 }
 
 }  // namespace sten

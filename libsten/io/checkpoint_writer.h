@@ -1,14 +1,12 @@
 // Writes a checkpoint tensor by tensor, each in its layout.
 #pragma once
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libsten/io/checkpoint.h"
 #include "libsten/io/safetensors_writer.h"
 
 namespace sten {
-
-// The entries a tensor is written as.
-std::vector<std::string> entry_names(const TensorInfo& t);
 
 class CheckpointWriter {
  public:
@@ -23,12 +21,14 @@ class CheckpointWriter {
   void copy(const Checkpoint& from, const CheckpointTensor& t);
   // Bytes of the tensors so far.
   std::uint64_t data_bytes() const { return data_bytes_; }
-  void finish();
+  // The names of the entries, in the order of the header.
+  std::vector<std::string> finish();
 
  private:
   std::vector<std::pair<std::string, std::string>> metadata_;
   std::vector<TensorInfo> plan_;
   std::unordered_map<std::string, std::string> layouts_;  // of sparse tensors added, as text
+  std::unordered_set<std::string> written_;               // entries
   std::uint64_t data_bytes_ = 0;
   SafetensorsWriter writer_;
 };

@@ -4,6 +4,11 @@
 
 namespace sten::parts_detail {
 
+bool Reader::has(std::string_view key) const {
+  return std::any_of(in_.parts.begin(), in_.parts.end(),
+                     [&](const Part& p) { return p.name == key; });
+}
+
 const Part& Reader::find(std::string_view key) {
   const auto at = std::find_if(in_.parts.begin(), in_.parts.end(),
                                [&](const Part& p) { return p.name == key; });

@@ -23,9 +23,11 @@
 //   f("dims", Dims&)                   likewise, left out if not given
 //   f("values", Values&[, Shape])      stored elements, with the part's shape (default: 1-D)
 //   f("index", Array<T>&[, Shape])     stored numbers
+//   f("mask", optional<Array<T>>&...)  likewise, and of Values: a part that a file may lack
 // The part called "values", else the first one, has the tensor's dtype.
 #pragma once
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +106,10 @@ struct Writer {
   void operator()(std::string_view key, const Array<T>& v, Shape shape) {
     add(key, dtype_for<T>(), std::move(shape), v.bytes());
   }
+  template <class T, class... More>
+  void operator()(std::string_view key, const std::optional<T>& v, More&&... shape) {
+    if (v) (*this)(key, *v, std::forward<More>(shape)...);
+  }
   void add(std::string_view key, DType dtype, Shape shape, Array<std::byte> bytes) {
     if (key == "values" || out.parts.empty()) out.dtype = dtype;
     out.parts.push_back({std::string(key), dtype, std::move(shape), std::move(bytes)});
@@ -134,10 +140,16 @@ class Reader {
   void operator()(std::string_view key, Array<T>& v, const Shape& shape) {
     read(find(key, shape), v);
   }
+  template <class T, class... More>
+  void operator()(std::string_view key, std::optional<T>& v, const More&... shape) {
+    v.reset();
+    if (has(key)) (*this)(key, v.emplace(), shape...);
+  }
   // Error for a part nobody asked for, or one of another dtype than the tensor's.
   void finish() const;
 
  private:
+  bool has(std::string_view key) const;
   // As many bytes as its shape and dtype need.
   const Part& find(std::string_view key);
   const Part& find(std::string_view key, const Shape& shape);
@@ -159,10 +171,16 @@ class Reader {
 struct KeyLister {
   std::vector<std::string>& keys;
   std::vector<std::string>& names;
+  std::vector<std::string>& optional;  // those of the names that may be lacking
   void operator()(std::string_view key, Index&) { keys.emplace_back(key); }
   void operator()(std::string_view key, Index&, Index) { keys.emplace_back(key); }
   void operator()(std::string_view key, Dims&) { keys.emplace_back(key); }
   void operator()(std::string_view, Shape& extents) { extents = {0, 0}; }
+  template <class T>
+  void operator()(std::string_view key, std::optional<T>&, auto&&...) {
+    names.emplace_back(key);
+    optional.emplace_back(key);
+  }
   void operator()(std::string_view key, auto&, auto&&...) { names.emplace_back(key); }
 };
 

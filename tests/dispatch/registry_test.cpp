@@ -44,7 +44,10 @@ TEST_CASE("the parts of a layout are named in the order they are saved") {
         registry().pack(Dense::zeros(DType::F32, {4, 8}), Mask::none({4, 8}), example).save();
     std::vector<std::string> names;
     for (const Part& p : s.parts) names.push_back(p.name);
-    CHECK(names == registry().part_names(name));
+    std::vector<std::string> needed = registry().part_names(name);
+    std::erase_if(needed,
+                  [&](const std::string& p) { return registry().is_optional_part(name, p); });
+    CHECK(names == needed);
   }
 }
 

@@ -19,6 +19,7 @@ struct Sample {
   Array<std::uint16_t> index;  // [k, 2]
   Array<std::uint8_t> extra;   // 1-D
   Values values;
+  std::optional<Array<std::int32_t>> order;  // [k]
 
   static void parts(auto& self, auto&& f) {
     f("shape", self.extents);
@@ -28,13 +29,15 @@ struct Sample {
     f("index", self.index, Shape{self.k, 2});
     f("extra", self.extra);
     f("values", self.values);
+    f("order", self.order, Shape{self.k});
   }
   const Shape& shape() const { return extents; }
   Dense to_dense() const { return {extents, values}; }
   static Sample pack(const Dense& x, const Mask& keep, const Spec& spec) {
     check_same_shape(x, keep);
     const Index k = spec.integer("k");
-    return {x.extents, k, spec.integer("axis", 1), {}, Array<std::uint16_t>(2 * k), {5}, x.values};
+    return {x.extents, k, spec.integer("axis", 1), {}, Array<std::uint16_t>(2 * k), {5},
+            x.values,  {}};
   }
 };
 
@@ -68,6 +71,25 @@ TEST_CASE("saving names the layout, the parameters and the parts in order") {
   CHECK((s.parts[2].name == "values" && s.parts[2].dtype == DType::F32));
   CHECK(s.parts[2].shape == Shape{2});
   CHECK(s.parts[2].bytes.data() == l.values.bytes().data());
+}
+
+TEST_CASE(
+    "an optional part is saved where there is one, and loaded and checked where there is one") {
+  Sample l = load<Sample>(example());
+  CHECK(!l.order);
+  l.order = Array<std::int32_t>{7};
+  const Stored s = save(l);
+  REQUIRE(s.parts.size() == 4);
+  CHECK((s.parts[3].name == "order" && s.parts[3].dtype == DType::I32));
+  CHECK(s.parts[3].shape == Shape{1});
+  CHECK((*load<Sample>(s).order)[0] == 7);
+  Stored wrong = s;
+  wrong.parts[3].dtype = DType::F32;
+  CHECK(has(error_of([&] { load<Sample>(wrong); }), "'order' is F32, not I32"));
+  wrong = s;
+  wrong.parts[3].shape = {1, 1};
+  CHECK(has(error_of([&] { load<Sample>(wrong); }),
+            "'order' has shape [1, 1], the layout needs [1]"));
 }
 
 TEST_CASE("loading gives back every field, whatever the order of the parts") {
