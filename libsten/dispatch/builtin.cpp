@@ -1,6 +1,7 @@
 #include "libsten/dispatch/builtin.h"
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/layout/bcsr.h"
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/csr.h"
 #include "libsten/layout/masked.h"
@@ -35,6 +36,7 @@ void add_builtin(Registry& r) {
   r.add_layout<Masked>();
   r.add_layout<Bitmask>();
   r.add_layout<Csr>();
+  r.add_layout<Bcsr>(Spec::parse("bcsr:h=4,w=4"));
   r.add_layout<Nm>(Spec::parse("nm:n=2,m=4"));
   r.add_layout<Nmg>(Spec::parse("nmg:n=2,m=4,g=2"));
 

@@ -35,7 +35,7 @@ done
 # Tensors without elements, and without dimensions.
 accepted "{$(entry scalar F32 '' 0 4),$(entry none F32 0 4 4),$(entry rows F32 5,0,3 4 4),$(entry a F32 1 4 8)}" "$F1$F2"
 accepted "{$(entry a.weight F32 0,4 0 0),$(entry b.weight F32 4,0 0 0),$(entry c.weight F32 2,2 0 16)}" "$data"
-for to in dense masked bitmask csr nm:n=2,m=4 nmg:n=1,m=2,g=1; do
+for to in dense masked bitmask csr bcsr:h=2,w=3 nm:n=2,m=4 nmg:n=1,m=2,g=1; do
   case $to in n*) how="--to $to" ;; *) how="--sparsity 0.5 --to $to" ;; esac
   expect_exit 0 sten-prune in.safetensors -o sparse.safetensors $how --force
   expect_exit 0 sten-energy sparse.safetensors --against in.safetensors

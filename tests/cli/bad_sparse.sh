@@ -83,6 +83,49 @@ PROGRAMS="sten-convert sten-energy" damaged "a tensor of rank 1" \
   csr 6 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 damaged "4294967296 columns do not fit" csr 2,4294967296 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 
+# Blocks of one row and two columns: 0 1 | 2 0 (padded) | 0 3 (padded)
+bcsr() { # MASK_BYTES
+  printf '%s,%s,%s' "$(part ptr I64 3 0 24)" "$(part col I32 3 24 36)" "$(part values F32 3,1,2 36 60)"
+  [ "$1" = 0 ] || printf ',%s' "$(part mask U8 $1 60 $((60 + $1)))"
+}
+bcsr_data() { # PTR... COL... VALUES: three, three, any
+  le64 "$1" "$2" "$3" | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'
+  printf '\\x%02x\\x00\\x00\\x00' "$4" "$5" "$6"
+  printf '%s' "$7"
+}
+blocks="$F0$F1$F2$F0$F3$F0"
+sparse $BAD bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x16'
+read_as "$elements"
+sparse $BAD bcsr:h=1,w=2 2,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
+read_as "$elements"
+damaged_bcsr() { # TEXT PTR... COL... [VALUES]
+  damaged "$1" bcsr:h=1,w=2 2,3 "$(bcsr 0)" "$(bcsr_data "${@:2:6}" "${8-$blocks}")"
+}
+damaged_bcsr "the block-row pointers start at 1, not 0" 1 2 3 0 1 1
+damaged_bcsr "the block-row pointers decrease at block row 1" 0 4 3 0 1 1
+damaged_bcsr "the block-row pointers end at 2, 3 blocks are stored" 0 2 2 0 1 1
+damaged_bcsr "block row 1 has block column 2 of 2" 0 2 3 0 1 2
+damaged_bcsr "block row 0 has block column 1 after block column 1" 0 2 3 1 1 1
+damaged_bcsr "block row 0 has block column 0 after block column 1" 0 2 3 1 0 1
+damaged_bcsr "block 2: (0, 1) is padding, but its bits are not all 0" 0 2 3 0 1 1 "$F0$F1$F2$F0$F0$F3"
+damaged "3 block-row pointers do not fit 3 block rows" \
+  bcsr:h=1,w=2 3,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
+damaged "part 'values' has shape [3, 1, 2], the layout needs [3, 2, 1]" \
+  bcsr:h=2,w=1 2,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
+damaged "block 0: (0, 1) is masked out, but its bits are not all 0" \
+  bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x15'
+damaged "block 1: the mask keeps (0, 1), which is padding" \
+  bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x1e'
+damaged "the mask has bits set beyond element 5" \
+  bcsr:h=1,w=2 2,3 "$(bcsr 1)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x56'
+damaged "a mask of 2 bytes does not cover 6 elements" \
+  bcsr:h=1,w=2 2,3 "$(bcsr 2)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"'\x16\x00'
+for block in h=0,w=2 h=-1,w=2 h=65537,w=1 h=4294967296,w=4294967296; do
+  damaged "h=" bcsr:$block 2,3 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
+done
+damaged "block columns do not fit" \
+  bcsr:h=1,w=2 2,8589934592 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
+
 # Columns 2 of 3 share a block with a padding column.
 nm() { printf '%s,%s' "$(part values F32 2,2,1 0 16)" "$(part pos U8 2,1 16 18)"; }
 sparse $BAD nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x00'

@@ -36,6 +36,7 @@ same sten-prune in.safetensors --sparsity 0.9
 same sten-prune in.safetensors --sparsity 0.7 --method random --to bitmask
 same sten-prune in.safetensors --structure nmg:n=1,m=10,g=4 --to nmg
 same sten-convert in.safetensors --to csr
+same sten-convert in.safetensors --to bcsr:h=4,w=4
 
 # energy says the same at any thread count.
 sten-prune in.safetensors -o pruned --sparsity 0.9 -q >/dev/null

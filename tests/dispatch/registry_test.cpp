@@ -12,7 +12,7 @@ TEST_CASE("the registry knows the built-in layouts and sparsifiers") {
   std::vector<std::string> layouts, sparsifiers;
   for (const auto& e : registry().layouts()) layouts.push_back(e.name);
   for (const auto& e : registry().sparsifiers()) sparsifiers.push_back(e.name);
-  for (const char* name : {"dense", "masked", "bitmask", "csr", "nm", "nmg"})
+  for (const char* name : {"dense", "masked", "bitmask", "csr", "bcsr", "nm", "nmg"})
     CHECK(std::count(layouts.begin(), layouts.end(), name) == 1);
   for (const char* name :
        {"keep-all", "random", "threshold", "per-block", "magnitude", "nmg", "same-pattern"})

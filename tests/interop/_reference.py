@@ -241,6 +241,15 @@ def nm_blocks(shape, m, axis=1, dims=None):
     return at.reshape(at.shape[:-1] + (at.shape[-1] // m, m))
 
 
+def bcsr_blocks(shape, h, w, dims=None):
+    """[block rows of all batches, block columns, h, w] of offsets, the tensor's size in padding."""
+    at = pad_last(places(shape, dims), w, size_of(shape))
+    at = pad_last(at.swapaxes(-1, -2), h, size_of(shape)).swapaxes(-1, -2)
+    rows, cols = at.shape[-2] // h, at.shape[-1] // w
+    at = at.reshape((size_of(at.shape[:-2]), rows, h, cols, w)).swapaxes(-2, -3)
+    return at.reshape((len(at) * rows, cols, h, w))
+
+
 def nmg_chunks(shape, n, m, g, axis=0, dims=None):
     """[batch..., row_blocks, chunks, m, strips] of offsets, the tensor's size in padding."""
     size, strips = size_of(shape), math.comb(m, n) * g
@@ -292,6 +301,23 @@ def decode(t):
         line = np.repeat(np.arange(len(lines)), np.diff(ptr))
         assert all(np.all(np.diff(index[b:e]) > 0) for b, e in zip(ptr, ptr[1:]))
         bits, stored = scattered(size, lines[line, index], values)
+    elif name == "bcsr":
+        at = bcsr_blocks(t.shape, **a)
+        ptr, col = t.parts["ptr"], t.parts["col"]
+        assert ptr.shape == (len(at) + 1,) and ptr[0] == 0 and ptr[-1] == len(col)
+        assert values.shape == (len(col), a["h"], a["w"])
+        assert all(np.all(np.diff(col[b:e]) > 0) for b, e in zip(ptr, ptr[1:]))
+        at = at[np.repeat(np.arange(len(at)), np.diff(ptr)), col]
+        kept = np.ones(at.shape, bool)
+        if "mask" in t.parts:
+            kept = unpacked_bits(t.parts["mask"], at.size).reshape(at.shape).astype(bool)
+            assert not values[~kept].any(), "a pruned value is not 0"
+            assert np.all(at[kept] < size), "padding is kept"
+            assert not np.all(kept[at < size]), "a mask that prunes nothing"
+        bits, _ = scattered(size, at, values)
+        stored = np.zeros(size + 1, bool)
+        stored[at[kept]] = True
+        stored = stored[:-1]
     elif name == "nm":
         n, m = a["n"], a["m"]
         at = nm_blocks(t.shape, m, a.get("axis", 1), a["dims"])
@@ -349,6 +375,16 @@ def encode(layout, dtype, bits, keep, pattern_of=None, order=None):
         parts["ptr"] = np.append(0, np.cumsum(kept.sum(axis=1))).astype(np.int64)
         parts["index"] = np.nonzero(kept)[1].astype(np.int32)
         parts["values"] = flat[lines[kept]]
+    elif name == "bcsr":
+        at = bcsr_blocks(shape, **a)
+        flat, kept = np.append(flat, bits.dtype.type(0)), np.append(kept, False)
+        line, col = np.nonzero(kept[at].any(axis=(-1, -2)))
+        parts["ptr"] = np.searchsorted(line, np.arange(len(at) + 1)).astype(np.int64)
+        parts["col"] = col.astype(np.int32)
+        at = at[line, col]
+        parts["values"] = np.where(kept[at], flat[at], 0).astype(bits.dtype)
+        if not np.all(kept[at][at < size]):
+            parts["mask"] = packed_bits(kept[at].reshape(-1))
     elif name == "nm":
         n, m = a["n"], a["m"]
         at = nm_blocks(shape, m, a.get("axis", 1), a["dims"])

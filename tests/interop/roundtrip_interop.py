@@ -19,6 +19,7 @@ from _reference import (
 from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask
 
 STRUCTURED = """
+    bcsr:h=4,w=4 bcsr:h=1,w=8 bcsr:h=5,w=1 bcsr:h=64,w=32 bcsr:h=2,w=3,dims=1.0
     nm:n=2,m=4 nm:n=1,m=3,axis=0 nm:n=4,m=4 nm:n=1,m=1 nm:n=2,m=16 nm:n=5,m=300
     nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=2,axis=1 nmg:n=3,m=6,g=1 nmg:n=4,m=8,g=4 nmg:n=3,m=3,g=3
     nmg:n=1,m=1,g=1 nmg:n=1,m=300,g=1
@@ -27,7 +28,8 @@ GROUPED = """
     nm:n=2,m=4 nm:n=1,m=10,axis=0 nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=3,axis=1 nmg:n=3,m=6,g=1
 """.split()
 WITH_DIMS = """
-    csr:dims=1.2 csr:dims=2.0 nm:n=2,m=4,dims=1.2 nm:n=2,m=4,dims=2.1 nm:n=1,m=3,axis=0,dims=0.2
+    csr:dims=1.2 csr:dims=2.0 bcsr:h=2,w=3,dims=1.2 bcsr:h=3,w=2,dims=2.0 nm:n=2,m=4,dims=1.2
+    nm:n=2,m=4,dims=2.1 nm:n=1,m=3,axis=0,dims=0.2
     nmg:n=1,m=4,g=2,dims=1.2 nmg:n=2,m=4,g=1,axis=1,dims=2.0
 """.split()
 
@@ -103,7 +105,7 @@ class RoundTrip(Case):
         name, args = parse_spec(to)
         entries = []
         for i, shape in enumerate(shapes):
-            if name == "csr":
+            if name in ("csr", "bcsr"):
                 keep = rng.random(shape) < 0.3
             elif name == "nm":
                 keep = nm_mask(rng, shape, **args)
@@ -126,7 +128,7 @@ class RoundTrip(Case):
                 self.same_parts(
                     t, encode(to, e.dtype, e.array(), e.array() != 0), f"{e.name} in {to}"
                 )
-            if name != "csr" and e.dtype in FLOATS and is_finite(e):
+            if name not in ("csr", "bcsr") and e.dtype in FLOATS and is_finite(e):
                 self.assertEqual(r["tensors"][e.name]["energy"], 1)
         self.check_restored(self.convert(out, "dense", name="back"), entries)
 

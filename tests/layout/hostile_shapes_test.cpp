@@ -50,6 +50,7 @@ TEST_CASE("parts without elements of huge shapes load at once, or are refused") 
     loaded("masked", {shape, {0}});
     loaded("bitmask", {{0}, {0}});
     loaded("csr", {{0}, {0}, {0}});
+    loaded("bcsr:h=4,w=4", {{0}, {0}, {0, 4, 4}});
     const Index rows = shape[0], cols = shape[1];
     loaded("nm:n=2,m=4", {{rows, cols / 4, 2}, {rows, cols / 4 / 2}});
     loaded("nm:n=2,m=4,axis=0", {{cols, rows / 4, 2}, {cols, rows / 4 / 2}});
@@ -58,7 +59,7 @@ TEST_CASE("parts without elements of huge shapes load at once, or are refused") 
   }
   for (const Shape& order : {Shape{0, huge, huge}, Shape{huge, 0, huge}, Shape{huge, huge, 0}})
     for (const char* spec :
-         {"dense", "masked", "bitmask", "csr", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
+         {"dense", "masked", "bitmask", "csr", "bcsr:h=4,w=4", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
       CAPTURE(spec);
       CHECK(has(error_of([&] { registry().load(claim(spec, order, {})); }), "more elements"));
     }

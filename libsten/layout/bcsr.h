@@ -1,0 +1,52 @@
+// Compressed sparse rows of dense blocks: those of h x w elements that keep anything.
+#pragma once
+#include <optional>
+
+#include "libsten/layout/csr.h"
+
+namespace sten {
+
+// Block rows and columns start at multiples of h and w of the matrix the tensor is seen as; the
+// block rows of all batches come in turn. What a block at the edge lacks is zeros.
+struct Bcsr {
+  static constexpr const char* name = "bcsr";
+  Shape extents;
+  Index h = 1, w = 1;
+  Dims dims;
+  Array<std::int64_t> ptr;  // [batches * block rows + 1]; row l has blocks ptr[l] to ptr[l + 1]
+  Array<std::int32_t> col;  // [b], block column, ascending within a block row
+  Values values;            // [b, h, w], 0 where pruned or beyond the edge
+  // [ceil(b * h * w / 8)], one bit per value, as Mask::bits: what is stored. Without it that is
+  // everything inside the tensor.
+  std::optional<Array<std::uint8_t>> mask;
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("h", self.h);
+    f("w", self.w);
+    f("dims", self.dims);
+    f("ptr", self.ptr);
+    f("col", self.col);
+    f("values", self.values, self.values_shape());
+    f("mask", self.mask);
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const;
+  Mask stored() const;
+  // Stored elements beyond the edge per stored element inside the tensor.
+  double padding() const;
+  static Bcsr pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+  // h and w are at least 1, a block has at most 65536 elements.
+  static void check(const Spec& spec);
+
+ private:
+  Shape values_shape() const;
+};
+
+// The same stored positions, directly; the matrix stays the one of x, so a dims= in `spec` has to
+// be that of x: Error (usage).
+Bcsr to_bcsr(const Csr& x, const Spec& spec);
+Csr to_csr(const Bcsr& x);
+
+}  // namespace sten
