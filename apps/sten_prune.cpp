@@ -57,7 +57,8 @@ int main(int argc, char** argv) {
         ->allow_extra_args(false);
     app.add_option(
            "--to", o->to,
-           "Layout of the pruned tensors: dense (default), masked, bitmask, csr, bcsr:h=,w=, "
+           "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
+           "bcsr:h=,w=, "
            "nm:n=,m=, "
            "nmg:n=,m=,g=; nm and nmg alone take the numbers of --structure; auto: nm and nmg as "
            "such, all else as bitmask")

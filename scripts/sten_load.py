@@ -2,8 +2,8 @@
 The path may be a directory of shards. Without ml_dtypes, and in an .npz, bfloat16 and float8 are raw bits."""
 import argparse, contextlib, json, math, pathlib, re, struct, numpy as np  # noqa: E401
 TYPES = {f"{kind}{8 * w}": f"<{kind.lower()}{w}" for kind in "FUIC" for w in (1, 2, 4, 8)} | dict(BOOL="?", BF16="<u2")
-PARTS = dict(masked="values mask", bitmask="mask values", csr="ptr index values",
-             bcsr="ptr col values", nm="values pos", nmg="values index")
+PARTS = dict(masked="values mask", bitmask="mask values", csr="ptr index values", csc="ptr index values",
+             coo="row col values", ell="index values", bcsr="ptr col values", nm="values pos", nmg="values index")
 with contextlib.suppress(ImportError, AttributeError):
     import ml_dtypes as ml
     TYPES.update(BF16=ml.bfloat16, F8_E4M3=ml.float8_e4m3fn, F8_E5M2=ml.float8_e5m2, F8_E8M0=ml.float8_e8m0fnu,
@@ -16,14 +16,18 @@ def blocks(at, axis, size):  # [..., block, size]: the axis, moved to the end an
     at = np.pad(np.moveaxis(at, axis, -1), [(0, 0)] * (at.ndim - 1) + [(0, -at.shape[axis] % size)], constant_values=-1)
     return at.reshape(*at.shape[:-1], at.shape[-1] // size, size)
 
-def places(layout, shape, values, mask=None, ptr=None, index=None, col=None, pos=None):  # of the values
+def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col=None, pos=None):  # of the values
     name, args = layout.partition(":")[0], dict(re.findall(r"(\w+)=([\d.]+)", layout))
     n, m, g, axis, h, w = (int(args.get(key, name == "nm")) for key in ("n", "m", "g", "axis", "h", "w"))
     at = np.arange(math.prod(shape)).reshape(shape)
     if "mask" in name: return at if name == "masked" else at.ravel()[np.unpackbits(mask, None, at.size, "little") == 1]
     at = at if "dims" in args else at.reshape(shape[0], math.prod(shape[1:]))
     at = np.moveaxis(at, [int(d) for d in args.get("dims", "0.1").split(".")], [-2, -1])  # [batch..., row, column]
-    if name == "csr": return at.ravel()[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * at.shape[-1] + index]
+    if name == "coo": return at.ravel()[row.astype(np.int64) * at.shape[-1] + col]
+    if name == "ell": return np.append(at, -1)[np.where(index < 0, at.size, np.arange(math.prod(at.shape[:-1])).reshape(
+        *at.shape[:-1], 1) * at.shape[-1] + index)]
+    if name == "csc": at = np.moveaxis(at, -1, -2)
+    if name in ("csr", "csc"): return at.ravel()[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * at.shape[-1] + index]
     if name == "bcsr":
         at = np.moveaxis(blocks(blocks(at, -2, h), -3, w), -3, -2)  # [..., block row, block column, h, w]
         return at.reshape(len(ptr) - 1, *at.shape[-3:])[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), col]

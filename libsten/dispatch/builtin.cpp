@@ -2,11 +2,8 @@
 
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/bcsr.h"
-#include "libsten/layout/bitmask.h"
-#include "libsten/layout/csr.h"
+#include "libsten/layout/convert.h"
 #include "libsten/layout/masked.h"
-#include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
 #include "libsten/sparsify/magnitude.h"
 #include "libsten/sparsify/nmg_fit.h"
 #include "libsten/sparsify/per_block.h"
@@ -36,9 +33,25 @@ void add_builtin(Registry& r) {
   r.add_layout<Masked>();
   r.add_layout<Bitmask>();
   r.add_layout<Csr>();
+  r.add_layout<Csc>();
+  r.add_layout<Coo>();
+  r.add_layout<Ell>();
   r.add_layout<Bcsr>(Spec::parse("bcsr:h=4,w=4"));
   r.add_layout<Nm>(Spec::parse("nm:n=2,m=4"));
   r.add_layout<Nmg>(Spec::parse("nmg:n=2,m=4,g=2"));
+
+  r.add_edge<Csr, Csc>([](const Csr& x, const Spec&) { return to_csc(x); });
+  r.add_edge<Csc, Csr>([](const Csc& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Csr, Coo>([](const Csr& x, const Spec&) { return to_coo(x); });
+  r.add_edge<Coo, Csr>([](const Coo& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Csr, Ell>([](const Csr& x, const Spec&) { return to_ell(x); });
+  r.add_edge<Ell, Csr>([](const Ell& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Csr, Bcsr>(to_bcsr);
+  r.add_edge<Bcsr, Csr>([](const Bcsr& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Bitmask, Csr>([](const Bitmask& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Csr, Bitmask>([](const Csr& x, const Spec&) { return to_bitmask(x); });
+  r.add_edge<Nm, Csr>([](const Nm& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Nmg, Csr>([](const Nmg& x, const Spec&) { return to_csr(x); });
 
   add_plain<KeepAll>(r);
   add_made<RandomFraction>(r, "random:fraction=0.5,seed=7");

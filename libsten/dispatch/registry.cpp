@@ -78,6 +78,22 @@ bool Registry::is_optional_part(std::string_view name, std::string_view part) co
   return std::find(optional.begin(), optional.end(), part) != optional.end();
 }
 
+void Registry::add(std::string from, std::string to, Edge edge) {
+  const std::unique_lock hold(lock_);
+  edges_[std::move(from)].insert_or_assign(std::move(to), std::move(edge));
+}
+
+std::map<std::string, Registry::Edge> Registry::edges(std::string_view from) const {
+  const std::shared_lock hold(lock_);
+  const auto at = edges_.find(from);
+  return at == edges_.end() ? std::map<std::string, Edge>() : at->second;
+}
+
+bool Registry::has_key(std::string_view name, std::string_view key) const {
+  const auto& all = layout(name).keys;
+  return std::find(all.begin(), all.end(), key) != all.end();
+}
+
 Sparsifier Registry::sparsifier(const Spec& spec) const {
   const SparsifierEntry* entry = nullptr;
   {
@@ -108,10 +124,6 @@ Registry& registry() {
     return &all;
   }();
   return r;
-}
-
-Tensor convert(const Tensor& x, const Spec& layout) {
-  return registry().pack(x.to_dense(), x.stored(), layout);
 }
 
 }  // namespace sten

@@ -15,6 +15,11 @@ class Registry {
   // registered layout use. A name that is already there is replaced.
   template <Layout L>
   void add_layout(const Spec& example = Spec(L::name));
+  // A lossless way from one layout to another that spares dense: the same positions and values,
+  // rows and columns as the same dimensions. `to` is the spec to reach, or the layout's name and
+  // dims where the way goes on.
+  template <Layout From, Layout To>
+  void add_edge(To (*convert)(const From& x, const Spec& to));
   // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys).
   void add_sparsifier(std::string name, const Spec& example,
                       std::function<Sparsifier(const Spec&)> make);
@@ -33,6 +38,12 @@ class Registry {
   // Whether a tensor in the layout may be without one of these parts.
   bool is_optional_part(std::string_view layout, std::string_view part) const;
   Sparsifier sparsifier(const Spec& spec) const;
+
+  // Edges from a layout, by name: what it leads to.
+  using Edge = std::function<Tensor(const Tensor&, const Spec& to)>;
+  std::map<std::string, Edge> edges(std::string_view from) const;
+  // Whether specs of the layout have that key.
+  bool has_key(std::string_view layout, std::string_view key) const;
 
   struct Example {
     std::string name;
@@ -54,19 +65,23 @@ class Registry {
     std::function<Sparsifier(const Spec&)> make;
   };
   void add(std::string name, LayoutEntry entry);
+  void add(std::string from, std::string to, Edge edge);
   const LayoutEntry& layout(std::string_view name) const;
 
   mutable std::shared_mutex lock_;
   std::map<std::string, LayoutEntry, std::less<>> layouts_;
   std::map<std::string, SparsifierEntry, std::less<>> sparsifiers_;
+  std::map<std::string, std::map<std::string, Edge>, std::less<>> edges_;
 };
 
 // The process-wide one, with the built-ins in it.
 Registry& registry();
 
-// The tensor in another layout, through dense, with exactly the positions it stores: Error where
-// the layout cannot hold them.
-Tensor convert(const Tensor& x, const Spec& layout);
+template <Layout From, Layout To>
+void Registry::add_edge(To (*convert)(const From&, const Spec&)) {
+  add(From::name, To::name,
+      [convert](const Tensor& x, const Spec& to) -> Tensor { return convert(x.as<From>(), to); });
+}
 
 template <Layout L>
 void Registry::add_layout(const Spec& example) {

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "libsten/layout/csr.h"
+#include "libsten/layout/compressed.h"
 
 namespace sten {
 

@@ -5,7 +5,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
-#include "libsten/layout/csr.h"
+#include "libsten/layout/compressed.h"
 
 namespace sten {
 namespace {
@@ -152,6 +152,12 @@ Mask Nm::stored() const {
     if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
+}
+
+std::vector<Index> Nm::offsets() const {
+  std::vector<Index> all(values.size(), -1);
+  for_each_slot([&](Index slot, Index at, Index, Index, Index) { all[slot] = at; });
+  return all;
 }
 
 double Nm::padding() const {

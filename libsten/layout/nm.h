@@ -30,6 +30,8 @@ struct Nm {
   // All slots inside the tensor: a filler cannot be told from a kept zero.
   Mask stored() const;
   double padding() const;
+  // For each slot of `values` its dense offset, -1 in padding.
+  std::vector<Index> offsets() const;
   // A block that keeps fewer than n is filled with its lowest free positions, value 0.
   static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
   void loaded() const;

@@ -2,7 +2,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
-#include "libsten/layout/csr.h"
+#include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/layout/nmg_place.h"
@@ -179,6 +179,12 @@ Mask Nmg::stored() const {
     if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
+}
+
+std::vector<Index> Nmg::offsets() const {
+  std::vector<Index> all(values.size(), -1);
+  for_each_slot([&](Index slot, Index at, const Unit&) { all[slot] = at; });
+  return all;
 }
 
 double Nmg::padding() const {

@@ -44,6 +44,8 @@ struct Nmg {
   // All slots inside the tensor: a filler cannot be told from a kept zero.
   Mask stored() const;
   double padding() const;
+  // For each slot of `values` its dense offset, -1 in padding.
+  std::vector<Index> offsets() const;
   // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
   // possible. Slots of a group are sorted by column.
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);

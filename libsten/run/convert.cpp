@@ -1,6 +1,6 @@
 #include "libsten/run/convert.h"
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/route.h"
 #include "libsten/run/measure.h"
 
 namespace sten {
@@ -10,7 +10,20 @@ struct Converted {
   Tensor tensor;
   Mask kept;
   std::string fit;  // how positions were chosen; empty: all stored ones are still there
+  std::string via;  // the layouts between two sparse ones
 };
+
+// With all positions that are stored, over lossless edges where there are some.
+std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
+  try {
+    Route route;
+    Tensor t = convert(from, to, &route);
+    const bool sparse = from.layout() != "dense" && !to.is("dense") && route.layouts.size() > 1;
+    return Converted{std::move(t), from.stored(), "", sparse ? route.str() : ""};
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 std::optional<Tensor> try_pack(const Dense& x, const Mask& keep, const Spec& to) {
   try {
@@ -53,13 +66,11 @@ Request resolve(const ConvertOptions& o) {
 }
 
 Converted convert_tensor(const Tensor& from, const Request& request) {
-  const Dense x = from.to_dense();
-  if (request.to.is("dense")) return {x, from.stored(), ""};
   // Zeros among the stored positions need not hinder, but where they fit they stay.
-  Mask stored = from.stored();
-  if (auto t = try_pack(x, stored, request.to)) return {*t, std::move(stored), ""};
+  if (auto c = try_convert(from, request.to)) return *std::move(c);
+  const Dense x = from.to_dense();
   Mask nonzero = nonzero_mask(x);
-  if (auto t = try_pack(x, nonzero, request.to)) return {*t, std::move(nonzero), ""};
+  if (auto t = try_pack(x, nonzero, request.to)) return {*t, std::move(nonzero), "", ""};
   if (!request.sparsifier) {
     registry().pack(x, nonzero, request.to);  // says why
     fail("{} holds it only at a second try", request.to.str());
@@ -74,7 +85,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   Tensor t = registry().pack(x, keep, request.to);
   const bool fitted = request.sparsifier->is("nmg");
   return {std::move(t), std::move(keep),
-          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block"};
+          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block", ""};
 }
 
 Report blank_report() {
@@ -84,6 +95,7 @@ Report blank_report() {
                {"shape", "shape", Unit::shape},
                {"dtype", "dtype", Unit::text},
                {"from", "from", Unit::text},
+               {"via", "via", Unit::text},
                {"stored", "stored", Unit::count},
                {"sparsity", "sparsity", Unit::fraction},
                {"energy", "energy", Unit::ratio},
@@ -139,6 +151,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "shape") = t.shape;
       r.at(row, "dtype") = std::string(name_of(t.dtype));
       r.at(row, "from") = t.layout.str();
+      if (!c.via.empty()) r.at(row, "via") = c.via;
       r.at(row, "stored") = c.kept.count();
       const Index z = zeros(x);
       r.at(row, "sparsity") =

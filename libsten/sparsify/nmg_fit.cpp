@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "kernels/reference/nmg_fit.h"
-#include "libsten/layout/csr.h"
+#include "libsten/layout/compressed.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
 

@@ -23,7 +23,8 @@ const Part& Reader::find(std::string_view key) {
 
 const Part& Reader::find(std::string_view key, const Shape& shape) {
   const Part& p = find(key);
-  if (p.shape != shape)
+  const auto fits = [](Index has, Index needs) { return needs == any_extent || has == needs; };
+  if (!std::equal(p.shape.begin(), p.shape.end(), shape.begin(), shape.end(), fits))
     fail("part {} has shape {}, the layout needs {}", quote(key), to_string(p.shape),
          to_string(shape));
   return p;

@@ -24,6 +24,7 @@
 //   f("values", Values&[, Shape])      stored elements, with the part's shape (default: 1-D)
 //   f("index", Array<T>&[, Shape])     stored numbers
 //   f("mask", optional<Array<T>>&...)  likewise, and of Values: a part that a file may lack
+// An extent that is any_extent in the Shape may be any when it is read.
 // The part called "values", else the first one, has the tensor's dtype.
 #pragma once
 #include <concepts>
@@ -52,6 +53,8 @@ concept Layout = Named<L> && requires(const L& l, const Dense& x, const Mask& m,
   { L::pack(x, m, s) } -> std::same_as<L>;
   L::parts(l, [](std::string_view, const auto&, auto&&...) {});
 } && std::copyable<L> && std::default_initializable<L>;
+
+inline constexpr Index any_extent = -1;
 
 struct Part {
   std::string name;

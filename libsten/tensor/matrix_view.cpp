@@ -18,6 +18,10 @@ Dims Dims::parse(std::string_view text) {
 
 std::string Dims::str() const { return fmt::format("{}.{}", row, col); }
 
+Dims dims_of(const Spec& spec) {
+  return spec.has("dims") ? Dims::parse(spec.word("dims", "")) : Dims{};
+}
+
 MatrixView MatrixView::of(const Shape& shape, Dims dims, bool transposed) {
   const auto rank = static_cast<Index>(shape.size());
   if (rank < 2) fail("a tensor of rank {} ({}) has no rows and columns", rank, to_string(shape));
@@ -56,6 +60,13 @@ Index MatrixView::batch_offset(Index b) const {
   for (std::size_t d = batch.size(); d-- > 0; b /= batch[d])
     offset += b % batch[d] * batch_strides[d];
   return offset;
+}
+
+std::pair<Index, Index> MatrixView::place(Index offset) const {
+  Index b = 0;
+  for (std::size_t d = 0; d < batch.size(); ++d)
+    b = b * batch[d] + offset / batch_strides[d] % batch[d];
+  return {b * rows + offset / row_stride % rows, offset / col_stride % cols};
 }
 
 Shape MatrixView::part(std::initializer_list<Index> rest) const {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "libsten/base/shape.h"
+#include "libsten/base/spec.h"
 
 namespace sten {
 
@@ -16,6 +17,9 @@ struct Dims {
   static Dims parse(std::string_view text);
   std::string str() const;
 };
+
+// dims= of a layout's spec; not given: empty. Error (usage).
+Dims dims_of(const Spec& spec);
 
 // Dense element (b, r, c) lies at batch_offset(b) + r * row_stride + c * col_stride.
 struct MatrixView {
@@ -30,6 +34,8 @@ struct MatrixView {
   Index batch_offset(Index b) const;
   // Line l of batches * rows lines: where its column 0 lies.
   Index line_offset(Index l) const { return batch_offset(l / rows) + l % rows * row_stride; }
+  // The line and the column of a dense offset.
+  std::pair<Index, Index> place(Index offset) const;
   // `batch` followed by `rest`: the shape of a part.
   Shape part(std::initializer_list<Index> rest) const;
 };

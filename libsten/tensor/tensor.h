@@ -1,6 +1,7 @@
 // A value in any layout, the user's own included.
 #pragma once
 #include <memory>
+#include <typeinfo>
 
 #include "libsten/tensor/layout.h"
 
@@ -29,6 +30,9 @@ class Tensor {
   template <Layout L>
   const L& as() const {
     if (layout() != L::name) fail_usage("the tensor is {}, not {}", layout(), L::name);
+    const Concept& self = *self_;
+    if (typeid(self) != typeid(Model<L>))
+      fail_usage("the tensor's layout {} is another type of that name", layout());
     return static_cast<const Model<L>&>(*self_).value;
   }
 

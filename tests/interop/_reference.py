@@ -301,6 +301,22 @@ def decode(t):
         line = np.repeat(np.arange(len(lines)), np.diff(ptr))
         assert all(np.all(np.diff(index[b:e]) > 0) for b, e in zip(ptr, ptr[1:]))
         bits, stored = scattered(size, lines[line, index], values)
+    elif name == "csc":
+        at = np.moveaxis(places(t.shape, a["dims"]), -1, -2)
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        ptr, index = t.parts["ptr"], t.parts["index"]
+        line = np.repeat(np.arange(len(lines)), np.diff(ptr))
+        bits, stored = scattered(size, lines[line, index], values)
+    elif name == "coo":
+        at = places(t.shape, a["dims"])
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        bits, stored = scattered(size, lines[t.parts["row"], t.parts["col"]], values)
+    elif name == "ell":
+        at = places(t.shape, a["dims"])
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        index = t.parts["index"].reshape(len(lines), -1)
+        line, slot = np.nonzero(index >= 0)
+        bits, stored = scattered(size, lines[line, index[line, slot]], values.reshape(index.shape)[line, slot])
     elif name == "bcsr":
         at = bcsr_blocks(t.shape, **a)
         ptr, col = t.parts["ptr"], t.parts["col"]
@@ -385,6 +401,31 @@ def encode(layout, dtype, bits, keep, pattern_of=None, order=None):
         parts["values"] = np.where(kept[at], flat[at], 0).astype(bits.dtype)
         if not np.all(kept[at][at < size]):
             parts["mask"] = packed_bits(kept[at].reshape(-1))
+    elif name == "csc":
+        at = np.moveaxis(places(shape, a["dims"]), -1, -2)
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        kept = kept[lines]
+        parts["ptr"] = np.append(0, np.cumsum(kept.sum(axis=1))).astype(np.int64)
+        parts["index"] = np.nonzero(kept)[1].astype(np.int32)
+        parts["values"] = flat[lines[kept]]
+    elif name == "coo":
+        at = places(shape, a["dims"])
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        row, col = np.nonzero(kept[lines])
+        parts["row"], parts["col"] = row.astype(np.int32), col.astype(np.int32)
+        parts["values"] = flat[lines[row, col]]
+    elif name == "ell":
+        at = places(shape, a["dims"])
+        lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
+        rows = [np.nonzero(k)[0] for k in kept[lines]]
+        w = max((len(r) for r in rows), default=0)
+        index = np.full((len(rows), w), -1, np.int32)
+        values = np.zeros((len(rows), w), bits.dtype)
+        for r, columns in enumerate(rows):
+            index[r, : len(columns)] = columns
+            values[r, : len(columns)] = flat[lines[r, columns]]
+        parts["index"] = index.reshape(at.shape[:-1] + (w,))
+        parts["values"] = values.reshape(at.shape[:-1] + (w,))
     elif name == "nm":
         n, m = a["n"], a["m"]
         at = nm_blocks(shape, m, a.get("axis", 1), a["dims"])

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "libsten/layout/bitmask.h"
-#include "libsten/layout/csr.h"
+#include "libsten/layout/compressed.h"
 #include "libsten/layout/masked.h"
 #include "tests/support/parts.h"
 

@@ -1,5 +1,6 @@
 // What the laws of layouts and sparsifiers are tried on.
 #pragma once
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,12 @@
 #include "tests/support/parts.h"
 
 namespace sten::testing {
+
+// How many shapes a law is tried on: STEN_LAWS_SHAPES, or `few`.
+inline int shapes_to_try(int few) {
+  const char* n = std::getenv("STEN_LAWS_SHAPES");
+  return n ? std::atoi(n) : few;
+}
 
 // Rank 2 to 4, ragged, empty and single extents, at most 4096 elements.
 inline Shape random_shape(Dice& dice) {
@@ -51,6 +58,20 @@ inline std::optional<Sparsifier> own_sparsifier(const Spec& layout) {
   for (const auto& [name, example] : registry().sparsifiers())
     if (name == spec.name()) return registry().sparsifier(spec);
   return std::nullopt;
+}
+
+// Whether a mask is one of those that ell is to refuse: a row much longer than the others.
+inline bool too_uneven(const Spec& layout, const Mask& m) {
+  if (!layout.is("ell")) return false;
+  const MatrixView v = MatrixView::of(m.extents, dims_of(layout));
+  const Index lines = v.batches * v.rows;
+  Index longest = 0;
+  for (Index l = 0; l < lines; ++l) {
+    Index n = 0;
+    for (Index c = 0; c < v.cols; ++c) n += m[v.line_offset(l) + c * v.col_stride];
+    longest = std::max(longest, n);
+  }
+  return lines * longest > 4 * m.count() + lines;
 }
 
 // What own_sparsifier selects on numbers of any kind.

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/route.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {

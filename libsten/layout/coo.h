@@ -1,0 +1,35 @@
+// Coordinates: the row, column and value of each entry.
+#pragma once
+#include "libsten/layout/compressed.h"
+
+namespace sten {
+
+struct Coo {
+  static constexpr const char* name = "coo";
+  Shape extents;
+  Dims dims;
+  Array<std::int32_t> row;  // [nnz], ascending; with batch dimensions batch * rows + row
+  Array<std::int32_t> col;  // [nnz], ascending within a row
+  Values values;            // [nnz]
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("dims", self.dims);
+    f("row", self.row);
+    f("col", self.col);
+    f("values", self.values);
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const;
+  Mask stored() const;
+  static Coo pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded() const;
+  static void check(const Spec& spec) { dims_of(spec); }
+};
+
+// The same entries; O(nnz + rows). Error where the rows of all batches do not fit 32 bits.
+Coo to_coo(const Csr& m);
+// Error where the pointers of empty rows do not fit memory: 2^31 rows need 17 GB.
+Csr to_csr(const Coo& m);
+
+}  // namespace sten

@@ -1,0 +1,41 @@
+// Rows of equal length: as many entries as the longest has.
+#pragma once
+#include "libsten/layout/compressed.h"
+#include "libsten/tensor/layout.h"
+
+namespace sten {
+
+struct Ell {
+  static constexpr const char* name = "ell";
+  Shape extents;
+  Dims dims;
+  Index width = any_extent;   // w, entries of the longest row; unknown while it is read
+  Array<std::int32_t> index;  // [batch..., R, w], column, ascending within a row; -1 pads
+  Values values;              // [batch..., R, w]; padding is 0
+
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("dims", self.dims);
+    f("index", self.index, self.part_shape());
+    f("values", self.values, self.part_shape());
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const;
+  Mask stored() const;
+  double padding() const;
+  // Error where rows * w > 4 nnz + rows: a few long rows would make it larger than dense.
+  static Ell pack(const Dense& x, const Mask& keep, const Spec& spec);
+  void loaded();
+  static void check(const Spec& spec) { dims_of(spec); }
+
+ private:
+  Shape part_shape() const;
+  template <class F>
+  void for_each(F&& f) const;
+};
+
+// The same entries, or Error as in Ell::pack().
+Ell to_ell(const Csr& m);
+Csr to_csr(const Ell& m);
+
+}  // namespace sten

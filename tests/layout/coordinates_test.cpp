@@ -1,0 +1,122 @@
+// csc, coo and ell: what they store, and what is refused.
+#include <doctest/doctest.h>
+
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using I32 = std::int32_t;
+using I64 = std::int64_t;
+using Floats = std::vector<float>;
+
+// 0 1 2 0 / 0 0 0 0 / 3 0 0 4
+const Dense& small() {
+  static const Dense x = Dense::of({3, 4}, {0, 1, 2, 0, 0, 0, 0, 0, 3, 0, 0, 4});
+  return x;
+}
+Stored good(const char* spec) { return packed(small(), spec).save(); }
+
+template <class F>
+std::string after(const char* spec, F change) {
+  Stored s = good(spec);
+  change(s);
+  return error_of([&] { registry().load(s); });
+}
+template <class T>
+auto put(const char* name, Index i, T value) {
+  return [=](Stored& s) { set_number<T>(part(s, name), i, value); };
+}
+template <class T>
+auto replace(const char* name, Shape shape, const std::vector<T>& v) {
+  return [=](Stored& s) {
+    part(s, name).shape = shape;
+    part(s, name).bytes = bytes_from<T>(v);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("csc stores column pointers, ascending rows and values column by column") {
+  const Stored s = good("csc");
+  CHECK(numbers<I64>(s, "ptr") == std::vector<I64>{0, 1, 2, 3, 4});
+  CHECK(numbers<I32>(s, "index") == std::vector<I32>{2, 0, 0, 2});
+  CHECK(numbers<float>(s, "values") == Floats{3, 1, 2, 4});
+}
+
+TEST_CASE("coo stores rows and columns row by row") {
+  const Stored s = good("coo");
+  CHECK(numbers<I32>(s, "row") == std::vector<I32>{0, 0, 2, 2});
+  CHECK(numbers<I32>(s, "col") == std::vector<I32>{1, 2, 0, 3});
+  CHECK(numbers<float>(s, "values") == Floats{1, 2, 3, 4});
+  const Dense batches = Dense::of({2, 2, 2}, {1, 0, 0, 2, 0, 3, 4, 0});
+  CHECK(numbers<I32>(packed(batches, "coo:dims=1.2").save(), "row") ==
+        std::vector<I32>{0, 1, 2, 3});
+}
+
+TEST_CASE("ell pads rows to the longest, and says how much") {
+  const Tensor t = packed(small(), "ell");
+  const Stored s = t.save();
+  CHECK(part(const_cast<Stored&>(s), "index").shape == Shape{3, 2});
+  CHECK(numbers<I32>(s, "index") == std::vector<I32>{1, 2, -1, -1, 0, 3});
+  CHECK(numbers<float>(s, "values") == Floats{1, 2, 0, 0, 3, 4});
+  CHECK(t.padding() == doctest::Approx(2.0 / 12));
+}
+
+TEST_CASE("ell refuses a few long rows among short ones, and names csr") {
+  Mask m = Mask::none({10, 40});
+  for (Index c = 0; c < 40; ++c) m.set(c, true);
+  const std::string why = error_of([&] { packed(Dense::zeros(DType::F32, {10, 40}), m, "ell"); });
+  CHECK(has(why, "the longest of 10 rows has 40 entries, of 40 in all"));
+  CHECK(has(why, "csr"));
+  for (Index r = 1; r < 4; ++r) m.set(r * 40, true);
+  m.set(4 * 40, true);
+  // 10 rows x 1 entry: fine again.
+  for (Index c = 1; c < 40; ++c) m.set(c, false);
+  CHECK(packed(Dense::zeros(DType::F32, {10, 40}), m, "ell").stored().count() == 5);
+}
+
+TEST_CASE("csc parts that no matrix has are refused") {
+  CHECK(has(after("csc", put<I64>("ptr", 1, 3)), "column pointers decrease at column 1"));
+  CHECK(has(after("csc", put<I64>("ptr", 4, 5)), "column pointers end at 5"));
+  CHECK(has(after("csc", put<I32>("index", 0, 3)), "column 0 has row 3 of 3"));
+  CHECK(has(after("csc", [](Stored& s) { s.shape = {3, 5}; }), "do not fit 5 columns"));
+}
+
+TEST_CASE("coo entries that are out of range, repeated or unordered are refused") {
+  CHECK(has(after("coo", put<I32>("row", 3, 3)), "entry 3 has row 3 of 3"));
+  CHECK(has(after("coo", put<I32>("row", 0, -1)), "entry 0 has row -1"));
+  CHECK(has(after("coo", put<I32>("col", 3, 4)), "entry 3 has column 4 of 4"));
+  CHECK(has(after("coo", put<I32>("col", 1, 1)), "entry 1, at (0, 1), comes after (0, 1)"));
+  CHECK(has(after("coo", put<I32>("row", 1, 2)), "entry 2, at (2, 0), comes after (2, 2)"));
+  CHECK(has(after("coo", replace<I32>("row", {3}, {0, 0, 2})), "do not fit 4 values"));
+}
+
+TEST_CASE("ell rows with gaps, bad columns, padding that is not 0 or too much room are refused") {
+  CHECK(has(after("ell",
+                  [](Stored& s) {
+                    put<I32>("index", 0, -1)(s);
+                    put<float>("values", 0, 0)(s);
+                  }),
+            "row 0: entry 1 follows padding"));
+  CHECK(has(after("ell", put<I32>("index", 1, 4)), "row 0 has column 4 of 4"));
+  CHECK(has(after("ell", put<I32>("index", 1, -2)), "row 0 has column -2"));
+  CHECK(has(after("ell", put<I32>("index", 1, 1)), "row 0 has column 1 after column 1"));
+  CHECK(has(after("ell", put<float>("values", 2, 5)), "row 1: entry 0 is padding but not 0"));
+  CHECK(has(after("ell", replace<I32>("index", {3, 1}, {1, 0, 3})), "do not fit 6 values"));
+  CHECK(has(after("ell", replace<I32>("index", {2, 3}, {1, 2, -1, 0, 3, -1})), "layout needs"));
+  CHECK(has(after("ell",
+                  [](Stored& s) {
+                    replace<I32>("index", {3, 3}, {1, 2, -1, -1, -1, -1, 0, 3, -1})(s);
+                    replace<float>("values", {3, 3}, {1, 2, 0, 0, 0, 0, 3, 4, 0})(s);
+                  }),
+            "room for 3 entries, the longest has 2"));
+}
+
+TEST_CASE("row numbers of coo have 32 bits") {
+  const Index many = Index{1} << 32;
+  CHECK(has(error_of([&] { packed(Dense::zeros(DType::F32, {many, 0}), "coo"); }), "32-bit"));
+  CHECK(has(error_of([&] { packed(Dense::zeros(DType::F32, {0, many}), "csc"); }), "csc"));
+}
