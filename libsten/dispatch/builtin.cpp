@@ -4,10 +4,13 @@
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/convert.h"
 #include "libsten/layout/masked.h"
+#include "libsten/sparsify/block_magnitude.h"
 #include "libsten/sparsify/magnitude.h"
 #include "libsten/sparsify/nmg_fit.h"
 #include "libsten/sparsify/per_block.h"
+#include "libsten/sparsify/resparsify.h"
 #include "libsten/sparsify/same_pattern.h"
+#include "libsten/sparsify/scored.h"
 #include "libsten/sparsify/streaming.h"
 
 namespace sten {
@@ -59,7 +62,13 @@ void add_builtin(Registry& r) {
   add_made<PerBlock>(r, "per-block:n=2,m=4");
   add_made<Magnitude>(r, "magnitude:sparsity=0.9");
   add_made<NmgFit>(r, "nmg:n=2,m=4,g=2");
+  add_made<BlockMagnitude>(r, "block-magnitude:sparsity=0.5,h=2,w=3");
+  add_made<Gradient>(r, "gradient:sparsity=0.9");
+  add_made<Movement>(r, "movement:sparsity=0.9");
+  add_plain<L0>(r);
+  add_plain<Relu>(r);
   add_plain<SamePattern>(r);
+  add_plain<Resparsify>(r);
 }
 
 }  // namespace sten

@@ -8,10 +8,13 @@
 //                                                             of a line; `keep` comes zeroed
 //   materializing  Mask select(const Dense& x, const Hints& h) const
 //
+// A materializing one that reads Hints::scores says so: static constexpr bool needs_scores = true.
+//
 // Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
 // members `axis` and `dims` says otherwise (matrix_view.h).
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "libsten/base/floats.h"
@@ -20,9 +23,13 @@
 
 namespace sten {
 
+class Sparsifier;
+
 // Inputs besides the tensor that some sparsifiers need.
 struct Hints {
-  const Mask* pattern = nullptr;  // the pattern the tensor had
+  const Mask* pattern = nullptr;    // the pattern the tensor had
+  const Dense* scores = nullptr;    // a number for each element; its meaning is the sparsifier's
+  const Sparsifier* own = nullptr;  // the tensor's own sparsifier
 };
 
 template <class S>
@@ -115,7 +122,7 @@ class Sparsifier {
  public:
   template <class S>
   requires Streaming<S> || Blocking<S> || Materializing<S> Sparsifier(S s)
-      : name_(S::name), kind_(kind_of<S>()) {
+      : name_(S::name), kind_(kind_of<S>()), needs_scores_(reads_scores<S>()) {
     select_ = [s = std::move(s)](const Dense& x, const Hints& h) {
       if constexpr (Materializing<S>) return s.select(x, h);
       if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
@@ -125,6 +132,8 @@ class Sparsifier {
   }
   const std::string& name() const { return name_; }
   Kind kind() const { return kind_; }
+  // Whether select() needs Hints::scores.
+  bool needs_scores() const { return needs_scores_; }
   // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
   // sparsifier cannot rank.
   Mask select(const Dense& x, const Hints& hints = {}) const { return select_(x, hints); }
@@ -134,8 +143,14 @@ class Sparsifier {
   static constexpr Kind kind_of() {
     return Materializing<S> ? Kind::materializing : Streaming<S> ? Kind::streaming : Kind::blocking;
   }
+  template <class S>
+  static constexpr bool reads_scores() {
+    if constexpr (requires { S::needs_scores; }) return S::needs_scores;
+    return false;
+  }
   std::string name_;
   Kind kind_;
+  bool needs_scores_;
   std::function<Mask(const Dense&, const Hints&)> select_;
 };
 

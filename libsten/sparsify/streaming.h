@@ -35,6 +35,12 @@ struct Threshold {
   static Threshold make(const Spec& spec);
 };
 
+// Keeps x > 0: the one-sided threshold.
+struct Relu {
+  static constexpr const char* name = "relu";
+  bool keep(auto v, Index) const { return v > 0; }
+};
+
 // The value of `key`, which has to lie in [0, 1]: Error (usage).
 double fraction_of(const Spec& spec, std::string_view key);
 

@@ -1,7 +1,10 @@
 // What holds for every registered sparsifier.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "tests/support/laws.h"
+#include "tests/support/sparsifier_reference.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -14,26 +17,110 @@ bool spare_bits_are_0(const Mask& m) {
          (n % 8 == 0 || m.bits[n / 8] >> n % 8 == 0);
 }
 
+// Any bits that are a number no larger than `limit`, else 0.
+Dense any_numbers(Dice& dice, DType dtype, const Shape& shape, double limit) {
+  Dense x = any_bits(dice, dtype, shape);
+  const std::vector<double> v = numbers(x);
+  const Values zero(dtype, 1);
+  for (Index i = 0; i < x.size(); ++i)
+    if (!(std::abs(v[i]) <= limit)) x.values.put(i, zero, 0);
+  return x;
+}
+
+// Everything that a sparsifier may ask for.
+struct Inputs {
+  Dense x, scores;
+  Mask had;
+  Sparsifier own;
+
+  Inputs(Dice& dice, Dense values, double limit = INFINITY)
+      : x(std::move(values)),
+        scores(any_numbers(dice, dice.one_of(prunable_dtypes()), x.extents, limit)),
+        had(random_mask(dice, x.extents, 0.5)),
+        own(registry().sparsifier(Spec::parse("magnitude:sparsity=0.3"))) {}
+  Hints hints() const { return {&had, &scores, &own}; }
+};
+
+// The example with another fraction, axis, or dimensions.
+Spec varied(Dice& dice, const Spec& example, const Shape& shape) {
+  Spec spec = vary_sparsifier(dice, example, shape);
+  for (const char* key : {"sparsity", "fraction"})
+    if (spec.has(key) && dice.below(4))
+      spec.set(key, dice.one_of<std::string>({"0", "1", "0.5", "0.1", "0.99", "0.333"}));
+  return spec;
+}
+
 }  // namespace
+
+TEST_CASE("every sparsifier is of the kind that the paper's table has") {
+  const std::map<std::string, Kind> kinds{{"keep-all", Kind::streaming},
+                                          {"random", Kind::streaming},
+                                          {"threshold", Kind::streaming},
+                                          {"relu", Kind::streaming},
+                                          {"per-block", Kind::blocking},
+                                          {"magnitude", Kind::materializing},
+                                          {"block-magnitude", Kind::materializing},
+                                          {"nmg", Kind::materializing},
+                                          {"movement", Kind::materializing},
+                                          {"l0", Kind::materializing},
+                                          {"gradient", Kind::materializing},
+                                          {"same-pattern", Kind::materializing},
+                                          {"resparsify", Kind::materializing}};
+  CHECK(registry().sparsifiers().size() == kinds.size());
+  for (const auto& entry : registry().sparsifiers()) {
+    CAPTURE(entry.name);
+    const auto at = kinds.find(entry.name);
+    REQUIRE(at != kinds.end());
+    CHECK(registry().sparsifier(entry.spec).kind() == at->second);
+  }
+}
+
+TEST_CASE("every sparsifier keeps what its rule says, at 1 and at 3 threads") {
+  Dice dice(5);
+  for (const auto& entry : registry().sparsifiers()) {
+    CAPTURE(entry.name);
+    for (int round = 0; round < shapes_to_try(100); ++round) {
+      const Shape shape = random_shape(dice);
+      const Spec spec = varied(dice, entry.spec, shape);
+      const DType dtype = prunable_dtypes()[round % prunable_dtypes().size()];
+      // Sums of four such squares are finite.
+      const Inputs in(dice, any_numbers(dice, dtype, shape, 1e18), 1e18);
+      const std::string where =
+          fmt::format("{} {} {}", spec.str(), name_of(dtype), to_string(shape));
+      const Sparsifier s = registry().sparsifier(spec);
+      const auto expected = reference_mask(spec, in.x, in.hints());
+      REQUIRE_MESSAGE(expected, where << ": there is no reference");
+      for (const int n : {1, 3}) {
+        const Threads scope(n);
+        if (!same_mask(s.select(in.x, in.hints()), *expected))
+          FAIL_CHECK(where << ": another set at " << n << " threads");
+      }
+      const bool counts = spec.has("sparsity") && !spec.has("h");
+      if (counts && in.x.size() - expected->count() != share_of(spec, in.x.size()))
+        FAIL_CHECK(where << ": " << expected->count() << " stay");
+    }
+  }
+}
 
 TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and bitmask hold") {
   Dice dice(1);
   for (const auto& entry : registry().sparsifiers()) {
     CAPTURE(entry.name);
-    for (int round = 0; round < 220; ++round) {
+    for (int round = 0; round < shapes_to_try(100); ++round) {
       const Shape shape = random_shape(dice);
       const Spec spec = vary_sparsifier(dice, entry.spec, shape);
       const DType dtype = prunable_dtypes()[round % prunable_dtypes().size()];
       const Dense x = any_bits(dice, dtype, shape);
-      const Mask had = random_mask(dice, shape, 0.5);
+      const Inputs in(dice, x, 1e18);
       const Sparsifier s = registry().sparsifier(spec);
       CHECK(s.name() == entry.name);
-      const Mask m = s.select(x, {&had});
+      const Mask m = s.select(x, in.hints());
       const std::string where =
           fmt::format("{} {} {}", spec.str(), name_of(dtype), to_string(shape));
       if (m.extents != shape || !spare_bits_are_0(m)) FAIL_CHECK(where << ": no mask of x");
-      if (!same_mask(s.select(x, {&had}), m)) FAIL_CHECK(where << ": another mask the second time");
-      if (!same_mask(registry().sparsifier(spec).select(x, {&had}), m))
+      if (!same_mask(s.select(x, in.hints()), m))
+        FAIL_CHECK(where << ": another mask the second time");
+      if (!same_mask(registry().sparsifier(spec).select(x, in.hints()), m))
         FAIL_CHECK(where << ": another mask from the same spec");
       for (const char* layout : {"dense", "masked", "bitmask"})
         if (!same_bits(packed(x, m, layout).to_dense(), masked_by(x, m)))
@@ -49,13 +136,13 @@ TEST_CASE("every sparsifier selects the same at 1, 2 and 3 threads") {
     for (const Shape& shape : {Shape{403, 511}, Shape{70001, 3}, Shape{3, 5, 13001}})
       for (DType dtype : {DType::F32, DType::F8_E4M3}) {
         const Dense x = any_bits(dice, dtype, shape);
-        const Mask had = random_mask(dice, shape, 0.5);
+        const Inputs in(dice, x, 1e18);
         const Sparsifier s = registry().sparsifier(vary_sparsifier(dice, entry.spec, shape));
         const Threads one(1);
-        const Mask m = s.select(x, {&had});
+        const Mask m = s.select(x, in.hints());
         for (int n : {2, 3}) {
           const Threads scope(n);
-          CHECK(same_mask(s.select(x, {&had}), m));
+          CHECK(same_mask(s.select(x, in.hints()), m));
         }
       }
   }
@@ -66,10 +153,10 @@ TEST_CASE("every sparsifier leaves the tensor as it was") {
   for (const auto& entry : registry().sparsifiers()) {
     CAPTURE(entry.name);
     const Dense x = any_bits(dice, DType::F32, {16, 40});
-    const Mask had = random_mask(dice, {16, 40}, 0.5);
+    const Inputs in(dice, x, 1e18);
     Dense copy = x;
     copy.values.mutate<std::uint32_t>();
-    registry().sparsifier(entry.spec).select(x, {&had});
+    registry().sparsifier(entry.spec).select(x, in.hints());
     CHECK(same_bits(x, copy));
   }
 }
@@ -82,8 +169,9 @@ TEST_CASE("selecting again from what a sparsifier kept keeps nothing that it dro
     CAPTURE(entry.name);
     const Dense x = normals(dice, {48, 72});
     const Sparsifier s = registry().sparsifier(entry.spec);
-    const Mask m = s.select(x);
-    const Mask again = s.select(masked_by(x, m));
+    const Inputs in(dice, x, 1e18);
+    const Mask m = s.select(x, in.hints());
+    const Mask again = s.select(masked_by(x, m), in.hints());
     for (Index i = 0; i < x.size(); ++i)
       if (again[i] && !m[i]) FAIL_CHECK("element " << i);
   }

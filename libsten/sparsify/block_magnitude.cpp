@@ -1,0 +1,93 @@
+#include "libsten/sparsify/block_magnitude.h"
+
+#include <cmath>
+#include <limits>
+
+#include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/streaming.h"
+
+namespace sten {
+namespace {
+
+struct Grid {
+  MatrixView view;
+  Index h, w;                      // of a block, no more than the matrix has
+  Index row_blocks = 0, cols = 0;  // blocks down and across a matrix
+  Index blocks = 0;                // of all matrices
+
+  Grid(const Shape& shape, const BlockMagnitude& b)
+      : view(sparsify_detail::lines_of(shape, 1, b.dims)),
+        h(std::min(b.h, std::max<Index>(1, view.rows))),
+        w(std::min(b.w, std::max<Index>(1, view.cols))) {
+    // Without elements there may be any number of empty rows.
+    if (size_of(shape) == 0) return;
+    row_blocks = ceil_div(view.rows, h);
+    cols = ceil_div(view.cols, w);
+    blocks = view.batches * row_blocks * cols;
+  }
+
+  // f(row of blocks, offset of the row's column 0) for all rows of the matrices, a row of blocks
+  // in one thread, from the top.
+  template <class F>
+  void for_each_row(F&& f) const {
+    if (blocks == 0) return;
+    const Index grain = std::max<Index>(1, mask_grain / (h * view.cols + 1));
+    parallel_for(view.batches * row_blocks, grain, [&](Index begin, Index end) {
+      for (Index b = begin; b < end; ++b) {
+        const Index first = b % row_blocks * h;
+        const Index offset = view.batch_offset(b / row_blocks);
+        for (Index r = first; r < std::min(first + h, view.rows); ++r)
+          f(b, offset + r * view.row_stride);
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Dense BlockMagnitude::sums(const Dense& x) const {
+  sparsify_detail::check_prunable(x.dtype());
+  const Grid grid(x.extents, *this);
+  Dense out = Dense::zeros(DType::F64, {grid.blocks});
+  const auto sum = out.values.mutate<double>();
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    grid.for_each_row([&](Index b, Index start) {
+      for (Index k = 0; k < grid.cols; ++k) {
+        double s = sum[b * grid.cols + k];
+        for (Index c = k * grid.w; c < std::min((k + 1) * grid.w, grid.view.cols); ++c)
+          s += std::abs(static_cast<double>(E::decode(v[start + c * grid.view.col_stride])));
+        // NaN ranks as infinity: it stays rather than vanish unseen.
+        sum[b * grid.cols + k] = std::isnan(s) ? std::numeric_limits<double>::infinity() : s;
+      }
+    });
+  });
+  return out;
+}
+
+Mask BlockMagnitude::expand(const Shape& shape, const Mask& blocks) const {
+  const Grid grid(shape, *this);
+  Mask mask = Mask::none(shape);
+  std::uint8_t* bits = mask.bits.mutate();
+  grid.for_each_row([&](Index b, Index start) {
+    for (Index k = 0; k < grid.cols; ++k)
+      if (blocks[b * grid.cols + k])
+        for (Index c = k * grid.w; c < std::min((k + 1) * grid.w, grid.view.cols); ++c)
+          set_bit_shared(bits, start + c * grid.view.col_stride);  // rows share bytes of the mask
+  });
+  return mask;
+}
+
+Mask BlockMagnitude::select(const Dense& x, const Hints&) const {
+  return expand(x.extents, Magnitude{sparsity}.select(sums(x), {}));
+}
+
+BlockMagnitude BlockMagnitude::make(const Spec& spec) {
+  spec.check_keys({"sparsity", "h", "w", "dims"});
+  BlockMagnitude s{fraction_of(spec, "sparsity"), spec.integer("h"), spec.integer("w"), {}};
+  if (s.h < 1 || s.w < 1) fail_usage("{}: a block has at least one row and column", spec.str());
+  if (spec.has("dims")) s.dims = Dims::parse(spec.word("dims", ""));
+  return s;
+}
+
+}  // namespace sten

@@ -1,0 +1,14 @@
+// Applies the tensor's own sparsifier anew to its updated values.
+#pragma once
+#include "libsten/sparsify/sparsifier.h"
+
+namespace sten {
+
+struct Resparsify {
+  static constexpr const char* name = "resparsify";
+  // By Hints::own, which gets the other hints: Error (usage) where there is none, or it is a
+  // resparsify itself.
+  Mask select(const Dense& x, const Hints& hints) const;
+};
+
+}  // namespace sten

@@ -1,0 +1,159 @@
+#include "libsten/sparsify/scored.h"
+
+#include <atomic>
+#include <cmath>
+
+#include "kernels/elementwise.h"
+#include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/streaming.h"
+
+namespace sten {
+namespace {
+
+// The scores, fit for x.
+const Dense& scores_of(const char* name, const Dense& x, const Hints& hints) {
+  sparsify_detail::check_prunable(x.dtype());
+  if (!hints.scores) fail_usage("{} needs scores: one for each element", name);
+  const Dense& s = *hints.scores;
+  if (s.extents != x.extents)
+    fail_usage("scores of shape {} do not fit a tensor of shape {}", to_string(s.extents),
+               to_string(x.extents));
+  if (!is_prunable(s.dtype()))
+    fail("scores are {}; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can be ranked", name_of(s.dtype()));
+  return s;
+}
+
+[[noreturn]] void fail_nan(Index i) { fail("the score of element {} is NaN", i); }
+
+// f(i, value, score) for all elements, both as T. Pieces are multiples of mask_grain.
+template <class T, class F>
+void for_each_score(const Dense& x, const Dense& scores, F&& f) {
+  with_float(x.dtype(), [&]<class X>(X) {
+    const auto v = x.values.as<typename X::Bits>();
+    with_float(scores.dtype(), [&]<class S>(S) {
+      const auto s = scores.values.as<typename S::Bits>();
+      parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          f(i, static_cast<T>(X::decode(v[i])), static_cast<T>(S::decode(s[i])));
+      });
+    });
+  });
+}
+
+// Ranks written as bits: rank(value, score, i).
+template <class F>
+Dense ranks_by(const Dense& x, const Dense& scores, bool wide, F&& rank) {
+  Dense out{x.extents, Values::uninitialized(wide ? DType::F64 : DType::F32, x.size())};
+  const auto fill = [&]<class T, class U>(T, U) {
+    const auto to = out.values.mutate<U>();
+    for_each_score<T>(x, scores, [&](Index i, T v, T s) { to[i] = rank(v, s, i); });
+  };
+  if (wide)
+    fill(double{}, std::uint64_t{});
+  else
+    fill(float{}, std::uint32_t{});
+  return out;
+}
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+}  // namespace
+
+std::optional<Index> first_nan(const Dense& x) {
+  if (!is_prunable(x.dtype())) return std::nullopt;
+  std::atomic<Index> first = x.size();
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        if (!std::isnan(E::decode(v[i]))) continue;
+        for (Index seen = first; i < seen && !first.compare_exchange_weak(seen, i);) continue;
+        return;
+      }
+    });
+  });
+  if (first == x.size()) return std::nullopt;
+  return first.load();
+}
+
+bool ranks_are_wide(const Dense& x, const Dense& scores) {
+  return x.dtype() == DType::F64 || scores.dtype() == DType::F64;
+}
+
+Dense gradient_ranks(const Dense& x, const Dense& gradient, bool wide) {
+  if (const auto i = first_nan(gradient)) fail_nan(*i);
+  return ranks_by(x, gradient, wide, [](auto w, auto g, Index i) {
+    using T = decltype(w);
+    const T rank = std::isfinite(w) ? std::abs(w * g) : std::numeric_limits<T>::infinity();
+    if (std::isnan(rank)) fail("the score of element {} is 0 times infinity", i);
+    return std::bit_cast<BitsOf<T>>(rank);
+  });
+}
+
+Dense movement_ranks(const Dense& x, const Dense& scores, bool wide, bool below_zero) {
+  if (const auto i = first_nan(scores)) fail_nan(*i);
+  return ranks_by(x, scores, wide, [below_zero](auto v, auto s, Index) {
+    using T = decltype(s);
+    using U = BitsOf<T>;
+    if (!std::isfinite(v)) s = std::numeric_limits<T>::infinity();
+    const U key = kernels::magnitude_key(std::bit_cast<U>(s));
+    if (below_zero) return s < 0 ? kernels::greatest_key<U> - key : kernels::greatest_key<U>;
+    // One more than the key, so that 0 is above all that is negative; infinity leaves room for it.
+    return s < 0 ? U{0} : key + 1;
+  });
+}
+
+Index count_below_zero(const Dense& x, const Dense& scores) {
+  if (const auto i = first_nan(scores)) fail_nan(*i);
+  std::atomic<Index> total = 0;
+  with_float(x.dtype(), [&]<class X>(X) {
+    const auto v = x.values.as<typename X::Bits>();
+    with_float(scores.dtype(), [&]<class S>(S) {
+      const auto s = scores.values.as<typename S::Bits>();
+      parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+        Index n = 0;
+        for (Index i = begin; i < end; ++i)
+          n += S::decode(s[i]) < 0 && std::isfinite(X::decode(v[i]));
+        total += n;
+      });
+    });
+  });
+  return total;
+}
+
+Mask Gradient::select(const Dense& x, const Hints& hints) const {
+  const Dense& g = scores_of(name, x, hints);
+  return Magnitude{sparsity}.select(gradient_ranks(x, g, ranks_are_wide(x, g)), {});
+}
+
+Mask Movement::select(const Dense& x, const Hints& hints) const {
+  const Dense& s = scores_of(name, x, hints);
+  const bool below_zero =
+      std::llround(sparsity * static_cast<double>(x.size())) <= count_below_zero(x, s);
+  return Magnitude{sparsity}.select(movement_ranks(x, s, ranks_are_wide(x, s), below_zero), {});
+}
+
+Mask L0::select(const Dense& x, const Hints& hints) const {
+  const Dense& a = scores_of(name, x, hints);
+  if (const auto i = first_nan(a)) fail_nan(*i);
+  Mask mask = Mask::none(x.extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  for_each_score<double>(x, a, [&](Index i, double v, double alpha) {
+    const double gate = 1.2 / (1 + std::exp(-alpha)) - 0.1;
+    if (gate > 0 || !std::isfinite(v)) set_bit(bits, i);
+  });
+  return mask;
+}
+
+Gradient Gradient::make(const Spec& spec) {
+  spec.check_keys({"sparsity"});
+  return {fraction_of(spec, "sparsity")};
+}
+
+Movement Movement::make(const Spec& spec) {
+  spec.check_keys({"sparsity"});
+  return {fraction_of(spec, "sparsity")};
+}
+
+}  // namespace sten

@@ -1,0 +1,66 @@
+#include "libsten/sparsify/block_magnitude.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using Ints = std::vector<int>;
+
+Mask select(const Dense& x, std::string_view spec) {
+  return registry().sparsifier(Spec::parse(spec)).select(x);
+}
+
+}  // namespace
+
+TEST_CASE("block-magnitude removes the blocks of the smallest sums, ragged ones among them") {
+  // Sums: 4 2 / 5 1 (the right and lower blocks are ragged).
+  const Dense x = Dense::of({3, 3}, {1, -1, 2, -1, 1, 0, 3, -2, 1});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.25,h=2,w=2")) ==
+        Ints{1, 1, 1, 1, 1, 1, 1, 1, 0});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=2,w=2")) ==
+        Ints{1, 1, 0, 1, 1, 0, 1, 1, 0});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.75,h=2,w=2")) ==
+        Ints{0, 0, 0, 0, 0, 0, 1, 1, 0});
+}
+
+TEST_CASE("among equal blocks the later goes first") {
+  const Dense x = Dense::of({2, 4}, {1, 1, 2, 0, 0, 2, 1, 1});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=1,w=2")) == Ints{1, 1, 1, 1, 0, 0, 0, 0});
+}
+
+TEST_CASE("a block larger than the tensor is the whole tensor") {
+  const Dense x = Dense::of({2, 2}, {1, 2, 3, 4});
+  const std::string huge = "h=9223372036854775807,w=9223372036854775807";
+  CHECK(select(x, "block-magnitude:sparsity=0.4," + huge).count() == 4);
+  CHECK(select(x, "block-magnitude:sparsity=0.6," + huge).count() == 0);
+  CHECK(select(Dense::zeros(DType::F32, {0, 3}), "block-magnitude:sparsity=1,h=2,w=2").count() ==
+        0);
+}
+
+TEST_CASE("rank 1 is a single row, and dims names rows and columns") {
+  CHECK(ones_of(select(Dense::of({5}, {1, 1, 5, 0, 4}), "block-magnitude:sparsity=0.34,h=4,w=2")) ==
+        Ints{0, 0, 1, 1, 1});
+  const Dense x = Dense::of({2, 2, 2}, {1, 9, 2, 9, 3, 9, 4, 9});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=2,w=1,dims=1.2")) ==
+        Ints{0, 1, 0, 1, 0, 1, 0, 1});
+}
+
+TEST_CASE("a block with NaN stays") {
+  const Dense x = Dense::of({1, 4}, {NAN, 0, 3e38f, 3e38f});
+  CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=1,w=2")) == Ints{1, 1, 0, 0});
+}
+
+TEST_CASE("blocks without an extent are refused") {
+  for (const char* wrong :
+       {"block-magnitude:sparsity=0.5", "block-magnitude:sparsity=0.5,h=0,w=4",
+        "block-magnitude:sparsity=0.5,h=4,w=-1", "block-magnitude:sparsity=2,h=4,w=4",
+        "block-magnitude:h=4,w=4", "block-magnitude:sparsity=0.5,h=4,w=4,axis=0"}) {
+    CAPTURE(wrong);
+    CHECK(fault_of([&] { registry().sparsifier(Spec::parse(wrong)); }) == Fault::usage);
+  }
+}

@@ -1,0 +1,219 @@
+// What each built-in sparsifier keeps, written down from its rule: slow, and without the library's
+// views, kernels or threads. For finite values.
+#pragma once
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "libsten/sparsify/sparsifier.h"
+#include "tests/support/parts.h"
+
+namespace sten::testing {
+
+inline std::vector<double> numbers(const Dense& x) {
+  std::vector<double> v(x.size());
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto bits = x.values.as<typename E::Bits>();
+    for (Index i = 0; i < x.size(); ++i) v[i] = E::decode(bits[i]);
+  });
+  return v;
+}
+
+// All but the `drop` smallest; among equals the later goes first.
+inline std::vector<bool> all_but_smallest(const std::vector<double>& rank, Index drop) {
+  std::vector<Index> order(rank.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(),
+            [&](Index a, Index b) { return rank[a] != rank[b] ? rank[a] < rank[b] : a > b; });
+  std::vector<bool> keep(rank.size(), true);
+  for (Index i = 0; i < drop; ++i) keep[order[i]] = false;
+  return keep;
+}
+
+inline Index share_of(const Spec& s, std::size_t n) {
+  return std::llround(s.number("sparsity") * static_cast<double>(n));
+}
+
+// [batch][row][column] -> offset, as FORMATS section 1 sees a tensor.
+using Matrices = std::vector<std::vector<std::vector<Index>>>;
+inline Matrices matrices(const Shape& shape, const Spec& spec, bool transposed) {
+  const auto rank = static_cast<Index>(shape.size());
+  Index row = 0, col = -1;
+  if (spec.has("dims")) {
+    const std::string dims(spec.word("dims", ""));
+    row = dims[0] - '0';
+    col = dims[2] - '0';
+  }
+  const auto is_batch = [&](Index d) { return col >= 0 && d != row && d != col; };
+  Index batches = 1, rows = shape[row], cols = 1;
+  for (Index d = 0; d < rank; ++d) {
+    if (is_batch(d)) batches *= shape[d];
+    if (d != row && !is_batch(d)) cols *= shape[d];
+  }
+  if (transposed) std::swap(rows, cols);
+  Matrices all(batches, {static_cast<std::size_t>(rows), std::vector<Index>(cols)});
+  for (Index i = 0; i < size_of(shape); ++i) {
+    Index b = 0, r = 0, c = 0, below = size_of(shape);
+    for (Index d = 0; d < rank; ++d) {
+      below /= shape[d];
+      const Index at = i / below % shape[d];
+      if (is_batch(d))
+        b = b * shape[d] + at;
+      else if (d == row)
+        r = at;
+      else
+        c = c * shape[d] + at;
+    }
+    if (transposed) std::swap(r, c);
+    all[b][r][c] = i;
+  }
+  return all;
+}
+
+// The patterns of n:m in their order (FORMATS section 3.5).
+inline std::vector<std::vector<Index>> patterns_of(Index n, Index m, bool backwards = false) {
+  if (n == 0) return {{}};
+  if (n == m) {
+    std::vector<Index> all(m);
+    std::iota(all.begin(), all.end(), Index{0});
+    return {all};
+  }
+  std::vector<std::vector<Index>> out = patterns_of(n, m - 1, true);
+  if (backwards) std::reverse(out.begin(), out.end());
+  for (std::vector<Index> p : patterns_of(n - 1, m - 1, !backwards)) {
+    p.push_back(m - 1);
+    out.push_back(p);
+  }
+  return out;
+}
+
+// The paper's greedy rule; sums in the precision in which values are ranked.
+inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
+  const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
+  const auto patterns = patterns_of(n, m);
+  const Index strips = static_cast<Index>(patterns.size()) * g;
+  const std::vector<double> v = numbers(x);
+  struct Pair {
+    double score;
+    Index strip, pattern;
+  };
+  for (const auto& a : matrices(x.extents, s, s.integer("axis", 0) == 1)) {
+    const auto rows = std::ssize(a), cols = rows ? std::ssize(a[0]) : 0;
+    for (Index r0 = 0; r0 < rows; r0 += m)
+      for (Index c0 = 0; c0 < cols; c0 += strips) {
+        std::vector<Pair> pairs;
+        for (Index t = 0; t < strips; ++t)
+          for (Index p = 0; p < std::ssize(patterns); ++p) {
+            double sum = 0;
+            for (const Index i : patterns[p])
+              if (r0 + i < rows && c0 + t < cols) {
+                sum += std::abs(v[a[r0 + i][c0 + t]]);
+                if (x.dtype() != DType::F64) sum = static_cast<float>(sum);
+              }
+            pairs.push_back({sum, t, p});
+          }
+        std::sort(pairs.begin(), pairs.end(), [](const Pair& l, const Pair& r) {
+          if (l.score != r.score) return l.score > r.score;
+          return l.strip != r.strip ? l.strip > r.strip : l.pattern > r.pattern;
+        });
+        std::vector<Index> fill(patterns.size());
+        std::vector<bool> taken(strips);
+        for (const Pair& p : pairs) {
+          if (taken[p.strip] || fill[p.pattern] == g) continue;
+          taken[p.strip] = true;
+          ++fill[p.pattern];
+          for (const Index i : patterns[p.pattern])
+            if (r0 + i < rows && c0 + p.strip < cols) mask.set(a[r0 + i][c0 + p.strip], true);
+        }
+      }
+  }
+}
+
+inline void keep_of_blocks(Mask& mask, const Spec& s, const std::vector<double>& v) {
+  const Index n = s.integer("n"), m = s.integer("m");
+  for (const auto& a : matrices(mask.extents, s, s.integer("axis", 1) == 0))
+    for (const auto& line : a)
+      for (Index c = 0; c < std::ssize(line); c += m) {
+        std::vector<double> rank;  // the earlier stays, so backwards
+        for (Index j = std::min<Index>(c + m, std::ssize(line)); j-- > c;)
+          rank.push_back(std::abs(v[line[j]]));
+        const auto b = std::ssize(rank);
+        for (Index j = 0; j < b; ++j) {
+          Index ahead = 0;
+          for (Index k = 0; k < b; ++k) ahead += rank[k] > rank[j] || (rank[k] == rank[j] && k > j);
+          if (ahead < n) mask.set(line[c + b - 1 - j], true);
+        }
+      }
+}
+
+inline void keep_large_blocks(Mask& mask, const Spec& s, const std::vector<double>& v) {
+  const Index h = s.integer("h"), w = s.integer("w");
+  const Matrices all = matrices(mask.extents, s, false);
+  std::vector<std::vector<Index>> blocks;
+  for (const auto& a : all)
+    for (Index r = 0; r < std::ssize(a); r += h)
+      for (Index c = 0; c < std::ssize(a[0]); c += w) {
+        std::vector<Index> block;
+        for (Index i = r; i < std::min<Index>(r + h, std::ssize(a)); ++i)
+          for (Index j = c; j < std::min<Index>(c + w, std::ssize(a[0])); ++j)
+            block.push_back(a[i][j]);
+        blocks.push_back(block);
+      }
+  std::vector<double> sums;
+  for (const auto& block : blocks) {
+    double sum = 0;
+    for (const Index i : block) sum += std::abs(v[i]);
+    sums.push_back(sum);
+  }
+  const auto keep = all_but_smallest(sums, share_of(s, sums.size()));
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    for (const Index i : blocks[b])
+      if (keep[b]) mask.set(i, true);
+}
+
+// None for a sparsifier that is not built in.
+inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const Hints& hints) {
+  const std::vector<double> v = numbers(x);
+  const std::size_t n = v.size();
+  Mask mask = Mask::none(x.extents);
+  const auto keep_if = [&](const std::function<bool(Index)>& keep) {
+    for (Index i = 0; i < x.size(); ++i) mask.set(i, keep(i));
+    return mask;
+  };
+  const auto keep_top = [&](const std::vector<double>& rank) {
+    const auto keep = all_but_smallest(rank, share_of(s, n));
+    return keep_if([&](Index i) { return keep[i]; });
+  };
+  std::vector<double> score = hints.scores ? numbers(*hints.scores) : std::vector<double>();
+  if (s.is("keep-all")) return Mask::all(x.extents);
+  if (s.is("random"))
+    return keep_if(
+        [&](Index i) { return random_uniform(s.integer("seed"), i) >= s.number("fraction"); });
+  if (s.is("threshold")) return keep_if([&](Index i) { return std::abs(v[i]) >= s.number("at"); });
+  if (s.is("relu")) return keep_if([&](Index i) { return v[i] > 0; });
+  if (s.is("same-pattern")) return *hints.pattern;
+  if (s.is("resparsify")) return hints.own->select(x, {hints.pattern, hints.scores, nullptr});
+  if (s.is("l0"))
+    return keep_if(
+        [&](Index i) { return std::clamp(1.2 / (1 + std::exp(-score[i])) - 0.1, 0.0, 1.0) > 0; });
+  if (s.is("movement")) return keep_top(score);
+  if (s.is("gradient")) {
+    const bool wide = x.dtype() == DType::F64 || hints.scores->dtype() == DType::F64;
+    for (std::size_t i = 0; i < n; ++i)
+      score[i] = std::abs(wide ? v[i] * score[i]
+                               : static_cast<float>(v[i]) * static_cast<float>(score[i]));
+    return keep_top(score);
+  }
+  if (s.is("magnitude")) {
+    std::vector<double> rank;
+    for (const double u : v) rank.push_back(std::abs(u));
+    return keep_top(rank);
+  }
+  if (s.is("per-block")) return keep_of_blocks(mask, s, v), mask;
+  if (s.is("block-magnitude")) return keep_large_blocks(mask, s, v), mask;
+  if (s.is("nmg")) return keep_greedily(mask, s, x), mask;
+  return std::nullopt;
+}
+
+}  // namespace sten::testing
