@@ -5,9 +5,16 @@ function(sten_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${STEN_WERROR}>:-Werror>)
   # g++ 12 sees overlapping copies in literal + std::string && where there are none (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
-  if(STEN_SANITIZE)
+  if(STEN_SANITIZE STREQUAL thread)
+    target_compile_options(${target} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=thread)
+  elseif(STEN_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all
                                              -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+    # What the fuzzers see of the code they drive.
+    if(STEN_FUZZ)
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
   endif()
 endfunction()

@@ -22,7 +22,7 @@ NamePattern::NamePattern(const std::string& text) {
     RE2::Options options;
     options.set_log_errors(false);
     auto re = std::make_shared<RE2>(text.substr(3), options);
-    if (!re->ok()) fail_usage("{}: {}", quote(text), re->error());
+    if (!re->ok()) fail_usage("{}: {}", quote(text), printable(re->error()));
     matches_ = [re](const std::string& name) { return RE2::FullMatch(name, *re); };
   } else if (has_glob_characters(text)) {
     matches_ = [text](const std::string& name) { return glob_match(text, name); };
