@@ -1,9 +1,13 @@
 // What programs are, without running them: their flags, as --help and the manual have them.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "apps/help.h"
 #include "apps/main.h"
 #include "libsten/base/version.h"
+#include "libsten/dispatch/builtin.h"
+#include "libsten/dispatch/registry.h"
 
 namespace sten::app {
 namespace {
@@ -31,11 +35,29 @@ void add_common(CLI::App& app, Common& c) {
       app.add_flag("-v,--verbose", c.verbose, "Also print the selected tensors to standard error"));
 }
 
+// Layouts and sparsifiers that were linked to the program.
+std::string additions() {
+  Registry builtin;
+  add_builtin(builtin);
+  const auto beyond = [](const char* what, const auto& all, const auto& known) {
+    std::string text;
+    for (const Registry::Example& e : all)
+      if (std::none_of(known.begin(), known.end(), [&](const auto& k) { return k.name == e.name; }))
+        text += fmt::format("{} {}", text.empty() ? what : ",", e.spec.str());
+    return text;
+  };
+  const std::string layouts = beyond("layouts", registry().layouts(), builtin.layouts());
+  const std::string others = beyond("sparsifiers", registry().sparsifiers(), builtin.sparsifiers());
+  if (layouts.empty() && others.empty()) return "";
+  return fmt::format("Added here: {}{}{}\n\n", layouts,
+                     layouts.empty() || others.empty() ? "" : "; ", others);
+}
+
 std::string footer(const Program& program) {
   std::string codes;
   for (const ExitCode& e : exit_codes)
     codes += fmt::format("{}{} {}", codes.empty() ? "" : ", ", e.code, e.meaning);
-  return fmt::format("Example:\n  {}\n\nExit codes: {}.", program.example, codes);
+  return fmt::format("{}Example:\n  {}\n\nExit codes: {}.", additions(), program.example, codes);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
-# `cmake --install` gives programs, libsten, its headers and the CMake package sten::sten.
+# `cmake --install` gives programs, libsten, its headers and the CMake package: sten::sten,
+# and sten::prune-main and the like, which are the programs to link something to.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS sten EXPORT stenTargets
+install(TARGETS sten ${STEN_MAINS} EXPORT stenTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

@@ -18,6 +18,12 @@ sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
 sten_script_test(install.consumer LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh ${CMAKE_BINARY_DIR})
 
+sten_script_test(extend.programs
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/programs.sh
+                         ${CMAKE_CURRENT_BINARY_DIR}/extend/bin)
+sten_script_test(extend.document LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/document.sh)
+
 # A name that begins with _ is a helper of the others.
 file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
 foreach(script IN LISTS scripts)

@@ -18,7 +18,7 @@ namespace {
 
 template <class S>
 void add_made(Registry& r, std::string_view example) {
-  r.add_sparsifier(S::name, Spec::parse(example), [](const Spec& s) { return S::make(s); });
+  r.add_sparsifier<S>(Spec::parse(example));
 }
 
 template <class S>

@@ -23,6 +23,11 @@ class Registry {
   // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys).
   void add_sparsifier(std::string name, const Spec& example,
                       std::function<Sparsifier(const Spec&)> make);
+  // The same for an S with a name and a static S make(const Spec&).
+  template <class S>
+  void add_sparsifier(const Spec& example) {
+    add_sparsifier(S::name, example, [](const Spec& s) { return S::make(s); });
+  }
 
   // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
   // suggested.
@@ -76,6 +81,24 @@ class Registry {
 
 // The process-wide one, with the built-ins in it.
 Registry& registry();
+
+// For namespace scope: where a file says `const bool added = add_layout<Mine>("mine:k=1");`, every
+// program that it is linked to knows the layout.
+template <Layout L>
+bool add_layout(std::string_view example) {
+  registry().add_layout<L>(Spec::parse(example));
+  return true;
+}
+template <class S>
+bool add_sparsifier(std::string_view example) {
+  registry().add_sparsifier<S>(Spec::parse(example));
+  return true;
+}
+template <Layout From, Layout To>
+bool add_edge(To (*convert)(const From& x, const Spec& to)) {
+  registry().add_edge<From, To>(convert);
+  return true;
+}
 
 template <Layout From, Layout To>
 void Registry::add_edge(To (*convert)(const From&, const Spec&)) {

@@ -170,6 +170,21 @@ class Reader {
   std::vector<std::string> seen_;
 };
 
+// On a default-constructed layout: what a spec says, the parts stay empty.
+struct ParameterReader {
+  const Shape& shape;
+  const Spec& spec;
+  void operator()(std::string_view, Shape& extents) { extents = shape; }
+  void operator()(std::string_view key, Index& v) { v = spec.integer(key); }
+  void operator()(std::string_view key, Index& v, Index fallback) {
+    v = spec.integer(key, fallback);
+  }
+  void operator()(std::string_view key, Dims& d) {
+    if (spec.has(key)) d = Dims::parse(spec.word(key, ""));
+  }
+  void operator()(std::string_view, auto&, auto&&...) {}
+};
+
 // On a default-constructed layout.
 struct KeyLister {
   std::vector<std::string>& keys;
@@ -188,6 +203,14 @@ struct KeyLister {
 };
 
 }  // namespace parts_detail
+
+// A layout of that shape with the parameters of the spec and empty parts: what pack() begins with.
+template <class L>
+L with_parameters(const Shape& shape, const Spec& spec) {
+  L l;
+  L::parts(l, parts_detail::ParameterReader{shape, spec});
+  return l;
+}
 
 // Shares the layout's memory.
 template <Layout L>

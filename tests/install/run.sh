@@ -14,6 +14,7 @@ mv "$T/first" "$T/prefix" # programs and package must not remember where they we
 # The library's compiler is the consumer's too: two standard libraries need not fit together.
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
 cmake -S "$here/consumer" -B "$T/consumer" -DCMAKE_PREFIX_PATH="$T/prefix" \
+  -DEXTENSION="$here/../extend/extension.cpp" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
 cmake --build "$T/consumer"
 
@@ -33,3 +34,9 @@ for program in sten-prune sten-convert sten-energy; do
     [[ -s $T/prefix/share/$file ]] || { echo "share/$file is not installed"; exit 1; }
   done
 done
+
+# What the consumer added works in the installed programs.
+model=$here/../../recipes/models/shakespeare-bert/model.safetensors
+"$T/consumer/my-prune" "$model" -o "$T/pruned" -q --rule '*.query.weight=row-share:of=0.3' >"$T/log"
+"$T/consumer/my-convert" "$T/pruned" -o "$T/banded" -q --include '*.query.weight' --to banded:k=160 >"$T/log"
+expect '.*"banded:k=160".*' "$T/consumer/my-energy" "$T/banded" -q --json

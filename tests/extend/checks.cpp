@@ -1,0 +1,156 @@
+// A layout and a sparsifier from outside of the library do what the built-in ones do.
+#include <doctest/doctest.h>
+
+#include "libsten/dispatch/route.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// 1 2 0 0
+// 3 0 4 0
+// 0 0 0 5
+Dense x() { return Dense::of({3, 4}, {1, 2, 0, 0, 3, 0, 4, 0, 0, 0, 0, 5}); }
+Stored banded() { return packed(x(), "banded:k=1").save(); }
+
+template <class F>
+std::string after(F change) {
+  Stored s = banded();
+  change(s);
+  return error_of([&] { registry().load(s); });
+}
+
+}  // namespace
+
+TEST_CASE("a program knows the layout and the sparsifier that are linked to it") {
+  const auto names = [](const auto& examples) {
+    std::vector<std::string> v;
+    for (const auto& e : examples) v.push_back(e.name + " " + e.spec.str());
+    return v;
+  };
+  const auto layouts = names(registry().layouts()), sparsifiers = names(registry().sparsifiers());
+  CHECK(std::count(layouts.begin(), layouts.end(), "banded banded:k=1") == 1);
+  CHECK(std::count(sparsifiers.begin(), sparsifiers.end(), "row-share row-share:of=0.5") == 1);
+  CHECK(has(error_of([] { registry().check_layout(Spec("bandet")); }), "did you mean 'banded'?"));
+  CHECK(has(error_of([] { registry().check_layout(Spec::parse("banded:m=1")); }), "no key 'm'"));
+}
+
+TEST_CASE("the band is stored as diagonals and nothing else") {
+  const Stored s = banded();
+  CHECK(s.layout.str() == "banded:k=1");
+  REQUIRE(s.parts.size() == 1);
+  CHECK(s.parts[0].shape == Shape{3, 3});
+  CHECK(numbers<float>(s, "values") == std::vector<float>{0, 1, 2, 3, 0, 4, 0, 0, 5});
+  const Tensor t = registry().load(s);
+  CHECK(same_bits(t.to_dense(), x()));
+  CHECK(t.has_fillers());
+  CHECK(ones_of(t.stored()) == std::vector<int>{1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1});
+  CHECK(t.padding() == doctest::Approx(9.0 / 8 - 1));
+}
+
+TEST_CASE("what the band has no slot for is refused, and so is a band that there is not") {
+  const auto why = [](const char* spec, const Dense& d) {
+    return error_of([&] { packed(d, spec); });
+  };
+  CHECK(has(why("banded:k=0", x()), "banded:k=0 has no slot for 4 of the 5 kept positions"));
+  CHECK(why("banded:k=4", x()) == "");
+  CHECK(has(why("banded:k=5", x()), "shape [3, 4] has no band of k=5"));
+  CHECK(has(why("banded:k=-1", x()), "no band of k=-1"));
+  CHECK(has(why("banded", x()), "'k' is missing"));
+  CHECK(has(why("banded:k=1", Dense::zeros(DType::F32, {4})), "shape [4] has no band"));
+  CHECK(why("banded:k=0", Dense::zeros(DType::F32, {0, 4})) == "");
+  CHECK(has(why("banded:k=0", Dense::zeros(DType::F32, {1 << 30, 0})), "without elements"));
+}
+
+TEST_CASE("every dtype goes through the band bit for bit, zeros that were kept too") {
+  Dice dice(1);
+  for (const DType dtype : movable_dtypes())
+    for (const Shape& shape : {Shape{7, 5}, Shape{5, 7}, Shape{1, 9}, Shape{9, 1}, Shape{6, 6}}) {
+      const Dense d = any_bits(dice, dtype, shape);
+      const Mask band = registry().load(packed(d, Mask::none(shape), "banded:k=1").save()).stored();
+      const Tensor t = registry().load(packed(d, band, "banded:k=1").save());
+      CHECK(same_bits(t.to_dense(), masked_by(d, band)));
+      for (const char* to : {"csr", "bitmask", "bcsr:h=2,w=2", "masked", "banded:k=1"}) {
+        const Tensor there = convert(t, Spec::parse(to));
+        CHECK(same_mask(there.stored(), band));
+        CHECK(same_parts(convert(there, Spec::parse("banded:k=1")).save(), t.save()));
+      }
+    }
+}
+
+TEST_CASE("the band becomes csr, and what csr becomes, over the edge that was added") {
+  Dice dice(3);
+  for (const Shape& shape : {Shape{7, 5}, Shape{5, 7}, Shape{9, 1}, Shape{0, 4}, Shape{6, 6}})
+    for (const char* to : {"csr", "csc", "coo", "bcsr:h=2,w=3"}) {
+      const Dense d = any_bits(dice, DType::BF16, shape);
+      const Mask band = registry().load(packed(d, Mask::none(shape), "banded:k=1").save()).stored();
+      Route route;
+      const Tensor t = convert(packed(d, band, "banded:k=1"), Spec::parse(to), &route);
+      CHECK(!route.through_dense());
+      CHECK(same_parts(t.save(), packed(d, band, to).save()));
+    }
+  Route back;
+  const Tensor t = convert(packed(x(), "csr"), Spec::parse("banded:k=1"), &back);
+  CHECK(back.through_dense());
+  CHECK(same_parts(t.save(), banded()));
+  // Far larger than memory as dense.
+  Stored huge = banded();
+  huge.shape = {3, INT32_MAX};
+  part(huge, "values").bytes = bytes_from<float>({0, 1, 2, 3, 4, 5, 6, 7, 8});
+  const Tensor wide = convert(registry().load(huge), Spec("csr"));
+  CHECK(numbers<std::int32_t>(wide.save(), "index") == std::vector<int>{0, 1, 0, 1, 2, 1, 2, 3});
+  huge.shape = {3, Index{1} << 40};
+  CHECK(has(error_of([&] { convert(registry().load(huge), Spec("csr")); }), "too many"));
+}
+
+TEST_CASE("files that claim a band and have none are refused") {
+  CHECK(after([](Stored&) {}) == "");
+  const auto with = [](const char* spec) {
+    return after([&](Stored& s) { s.layout = Spec::parse(spec); });
+  };
+  CHECK(has(with("banded:k=2"), "shape [3, 3], the layout needs [3, 5]"));
+  CHECK(has(with("banded:k=4611686018427387904"), "no band"));
+  CHECK(has(with("banded:k=-1"), "no band"));
+  CHECK(has(with("banded"), "'k' is missing"));
+  const auto shaped = [](Shape shape) { return after([&](Stored& s) { s.shape = shape; }); };
+  for (const Shape& wrong : {Shape{}, Shape{3}, Shape{3, 4, 1}, Shape{4, 4}, Shape{0, 4}})
+    if (shaped(wrong) == "") FAIL_CHECK("a shape of " << to_string(wrong) << " is taken");
+  CHECK(has(after([](Stored& s) { set_number(part(s, "values"), 0, 1.0f); }),
+            "slot 0 is beyond the tensor"));
+  CHECK(has(after([](Stored& s) { part(s, "values").name = "diagonals"; }), "is missing"));
+  CHECK(after([](Stored& s) { part(s, "values").dtype = DType::I32; }) != "");
+}
+
+TEST_CASE("the sparsifier keeps a share of each row's largest magnitude") {
+  const auto keeps = [](const char* spec, const Dense& d) {
+    return ones_of(registry().sparsifier(Spec::parse(spec)).select(d));
+  };
+  const Dense d = Dense::of({2, 4}, {4, -2, 1, 0, 0, 0, -1, 0.5});
+  CHECK(keeps("row-share:of=0.5", d) == std::vector<int>{1, 1, 0, 0, 0, 0, 1, 1});
+  CHECK(keeps("row-share:of=1", d) == std::vector<int>{1, 0, 0, 0, 0, 0, 1, 0});
+  CHECK(keeps("row-share:of=0", d) == std::vector<int>(8, 1));
+  CHECK(registry().sparsifier(Spec::parse("row-share:of=1")).kind() == Kind::blocking);
+  const auto why = [](const char* spec) {
+    return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
+  };
+  CHECK(has(why("row-share:of=1.5"), "within [0, 1]"));
+  CHECK(has(why("row-share:off=1"), "did you mean 'of'?"));
+  CHECK(has(why("row-share"), "'of' is missing"));
+}
+
+TEST_CASE("the sparsifier selects the same in every dtype that holds the numbers, at any threads") {
+  Dice dice(2);
+  Dense wide = Dense::zeros(DType::F32, {300, 1000}), same = Dense::zeros(DType::F64, {300, 1000});
+  for (Index i = 0; i < wide.size(); ++i) {
+    wide.values.mutate<float>()[i] = static_cast<float>(dice.below(64));
+    same.values.mutate<double>()[i] = wide.values.as<float>()[i];
+  }
+  const Sparsifier s = registry().sparsifier(Spec::parse("row-share:of=0.75"));
+  const Threads one(1);
+  const Mask m = s.select(wide);
+  CHECK(same_mask(m, s.select(same)));
+  const Threads three(3);
+  CHECK(same_mask(m, s.select(wide)));
+}

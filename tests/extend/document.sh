@@ -1,0 +1,21 @@
+# docs/extending.md shows the code that is tested here, and that code is as short as it says.
+set -eu
+cd "$(dirname "$0")/../.."
+doc=docs/extending.md code=tests/extend/extension.cpp
+
+# The C++ of the page, its pieces parted by blank lines, is the whole file.
+awk '/^```cpp$/ { if (n++) print ""; inside = 1; next } /^```$/ { inside = 0 } inside' $doc |
+  diff -u $code - || { echo "$doc: differs from $code"; exit 1; }
+
+# at_most LINES FIRST_LINE: that piece, comments, blank lines and registration included.
+at_most() {
+  lines=$(awk -v first="$2" '
+    /^```cpp$/ { n = 0; found = 0; inside = 1; next }
+    /^```$/ { if (inside && found) print n; inside = 0 }
+    inside { if (!n++ && $0 == first) found = 1 }' $doc)
+  [ -n "$lines" ] || { echo "$doc: no code begins with '$2'"; exit 1; }
+  [ "$lines" -le "$1" ] || { echo "$doc: '$2' has $lines lines, more than $1"; exit 1; }
+  echo "$2: $lines lines"
+}
+at_most 25 '// Matrices that keep nothing farther than k from the diagonal.'
+at_most 17 "// Keeps what has at least a share of its row's largest magnitude."

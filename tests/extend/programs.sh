@@ -1,0 +1,58 @@
+# The programs with a user's layout and sparsifier linked to them.
+#   tests/extend/programs.sh DIRECTORY_OF_THOSE_PROGRAMS
+plain=${STEN_BIN-}
+STEN_BIN=$1
+. "$(dirname "$0")/../cli/_lib.sh"
+. "$(dirname "$0")/../cli/_safetensors.sh"
+
+cd "$T"
+# 1 2 0
+# 0 3 4
+safetensors in.safetensors "{$(entry w.weight F32 2,3 0 24)}" "$F1$F2$F0$F0$F3$F4"
+
+for program in sten-prune sten-convert sten-energy; do
+  expect_exit 0 $program --help
+  expect_out 'Added here: layouts banded:k=1; sparsifiers row-share:of=0.5'
+done
+
+# Into the layout and back, as it is.
+expect_exit 0 sten-convert in.safetensors -o banded.safetensors --to banded:k=1
+header banded.safetensors | grep -qF '"w.weight::values":{"dtype":"F32","shape":[2,3]' ||
+  fail 'the part is not there'
+header banded.safetensors | grep -qF '{\"layout\":\"banded:k=1\",\"shape\":[2,3],\"dtype\":\"F32\"}' ||
+  fail 'the layout is not described'
+expect_exit 0 sten-energy banded.safetensors --against in.safetensors --min-energy 1
+for to in dense csr bcsr:h=2,w=2; do
+  expect_exit 0 sten-convert banded.safetensors -o other.safetensors --to $to --force
+  expect_exit 0 sten-convert other.safetensors -o dense.safetensors --to dense --force
+  data in.safetensors >wanted
+  data dense.safetensors | cmp - wanted || fail "another tensor by way of $to"
+  expect_exit 0 sten-convert other.safetensors -o back.safetensors --to banded:k=1 --force
+  data banded.safetensors >wanted
+  data back.safetensors | cmp - wanted || fail "another band by way of $to"
+done
+
+# Pruned by the sparsifier, to the layout.
+expect_exit 0 sten-prune in.safetensors -o pruned.safetensors --rule '*=row-share:of=1' --to banded:k=1
+expect_exit 0 sten-convert pruned.safetensors -o dense.safetensors --to dense --force
+data dense.safetensors >got
+printf '%b' "$F0$F2$F0$F0$F0$F4" | cmp - got || fail 'pruned to something else'
+expect_exit 0 sten-energy pruned.safetensors --against in.safetensors --min-energy 0.59
+
+# What does not fit, and what is none.
+expect_exit 1 sten-convert in.safetensors -o none.safetensors --to banded:k=0
+expect_one_line_err
+expect_err "'w.weight': banded:k=0 has no slot for 2 of the 4 kept positions"
+expect_exit 2 sten-prune in.safetensors -o none.safetensors --rule '*=row-share:of=2'
+expect_one_line_err
+sparse bad.safetensors banded:k=1 2,3 "$(part values F32 2,3 0 24)" "$F1$F2$F0$F0$F3$F4"
+refused 'slot 0 is beyond the tensor, but its bits are not all 0'
+sparse bad.safetensors banded:k=4611686018427387904 2,3 "$(part values F32 2,3 0 24)" "$F1$F2$F0$F0$F3$F4"
+refused 'no band of k=4611686018427387904'
+
+# The programs without it say that they do not know the file.
+if [ -n "$plain" ]; then
+  PATH=$plain:$PATH
+  expect_exit 1 sten-energy banded.safetensors
+  expect_err "there is no layout 'banded'"
+fi
