@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -143,6 +144,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   occupy_standard_descriptors();
   install_fault_handler(program.name);
   install_interrupt_handlers();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of the write, not our end
   Common common;
   CLI::App app;
   const std::function<Outcome()> action = define_app(program, define, app, common);

@@ -45,6 +45,7 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> plan,
       std::any_of(plan_.begin(), plan_.end(), [](const TensorInfo& t) { return t.is_sparse(); });
   if (npy_ && (plan_.size() != 1 || sten_names_))
     fail_usage("a .npy file takes one dense tensor; write a .safetensors file");
+  check_entry_names(plan_, in.name());  // of all shards: an index has one name for each entry
   if (!npy_) open_shard(0);
   queue_.emplace(max_pending);
 }

@@ -16,29 +16,10 @@ std::vector<std::string> entry_names(const TensorInfo& t) {
   return names;
 }
 
-// Error where two tensors would need the same entry, or a reader would take one for a part of
-// another.
 std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
-  std::unordered_set<std::string_view> sparse;
-  for (const TensorInfo& t : plan)
-    if (t.is_sparse()) sparse.insert(t.name);
-  for (const TensorInfo& t : plan) {
-    const std::size_t cut = t.name.rfind(part_separator);
-    if (cut == std::string::npos || !sparse.contains(std::string_view(t.name).substr(0, cut)))
-      continue;
-    fail("{} would look like a part of {}, which is to be written in parts", quote(t.name),
-         quote(t.name.substr(0, cut)));
-  }
   std::vector<std::string> order;
-  std::unordered_map<std::string, std::string> owner;
   for (const TensorInfo& t : plan)
-    for (std::string& entry : entry_names(t)) {
-      const auto [at, fresh] = owner.emplace(entry, t.name);
-      if (!fresh)
-        fail("tensors {} and {} would both be written as {}", quote(at->second), quote(t.name),
-             quote(entry));
-      order.push_back(std::move(entry));
-    }
+    for (std::string& entry : entry_names(t)) order.push_back(std::move(entry));
   return order;
 }
 
@@ -75,14 +56,33 @@ std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metad
 
 }  // namespace
 
+void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& file) {
+  std::unordered_set<std::string_view> sparse;
+  for (const TensorInfo& t : plan)
+    if (t.is_sparse()) sparse.insert(t.name);
+  for (const TensorInfo& t : plan) {
+    const std::size_t cut = t.name.rfind(part_separator);
+    if (cut == std::string::npos || !sparse.contains(std::string_view(t.name).substr(0, cut)))
+      continue;
+    fail("{}: {} would look like a part of {}, which is to be written in parts", file,
+         quote(t.name), quote(t.name.substr(0, cut)));
+  }
+  std::unordered_map<std::string, std::string_view> owner;
+  for (const TensorInfo& t : plan)
+    for (const std::string& entry : entry_names(t)) {
+      const auto [at, fresh] = owner.emplace(entry, t.name);
+      if (!fresh)
+        fail("{}: {} and {} would both be written as {}", file, quote(at->second), quote(t.name),
+             quote(entry));
+    }
+}
+
 CheckpointWriter::CheckpointWriter(OutputFile& out,
                                    std::vector<std::pair<std::string, std::string>> metadata,
                                    std::vector<TensorInfo> plan)
     : metadata_(std::move(metadata)),
       plan_(std::move(plan)),
-      writer_(out, header_room(metadata_, plan_)) {
-  header_order(plan_);  // a clash of names is found before the work
-}
+      writer_(out, header_room(metadata_, plan_)) {}
 
 void CheckpointWriter::add(const std::string& name, const Tensor& t) {
   const Stored stored = t.save();

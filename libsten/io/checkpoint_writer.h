@@ -8,10 +8,14 @@
 
 namespace sten {
 
+// Error where two tensors of the plan would need the same entry, or a reader would take one for a
+// part of another. `file` begins the message.
+void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& file);
+
 class CheckpointWriter {
  public:
-  // `plan` says what will be added, in the order the header shall have; a layout's spec may be
-  // completed by the tensor that comes. Error where two tensors would need the same entry name.
+  // `plan` says what will be added, in the order the header shall have, its names checked; a
+  // layout's spec may be completed by the tensor that comes.
   CheckpointWriter(OutputFile& out, std::vector<std::pair<std::string, std::string>> metadata,
                    std::vector<TensorInfo> plan);
 

@@ -67,6 +67,10 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
       bytes_ += changed.bytes();
       if (out_) out_->add(i, changed);
     } else {
+      if (t.is_sparse()) {  // damage is not passed on
+        (void)input_.load(t);
+        input_.drop(t);
+      }
       bytes_ += t.bytes();
       if (out_) out_->copy(i);
     }

@@ -61,10 +61,20 @@ for command in 'sten-prune clash.safetensors -o o --sparsity 0.5 --to bitmask' \
     'sten-convert clash.safetensors -o o --to csr'; do
   expect_exit 1 $command
   expect_one_line_err
-  expect_err "'a.weight::mask'"
+  expect_err ": clash.safetensors: 'a.weight::mask' would look like a part of 'a.weight'"
   [ ! -e o ] || fail "'$command' left an output"
 done
 expect_exit 0 sten-prune clash.safetensors -o o --sparsity 0.5 # dense, it has no parts
 rm o
+# In another shard too, since an index has one name for each entry.
+mkdir ../shards
+safetensors ../shards/a.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+safetensors ../shards/b.safetensors "{$(entry a.weight::mask F32 1 0 4)}" "$F1"
+echo '{"weight_map":{"a.weight":"a.safetensors","a.weight::mask":"b.safetensors"}}' \
+  >../shards/model.safetensors.index.json
+expect_exit 1 sten-convert ../shards -o o --to bitmask
+expect_one_line_err
+expect_err ": ../shards: 'a.weight::mask' would look like a part of 'a.weight'"
+[ ! -e o ] || fail 'a clash between shards left an output'
 [ "$(ls -A | tr '\n' ' ')" = 'clash.safetensors in.safetensors ' ] ||
   fail "something was left behind: $(ls -A)"

@@ -59,7 +59,7 @@ bool wait_for(int process, double seconds) {
   // If we are killed, the shell goes too; a signal that can be handled ends the whole group.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);
-  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(s, SIG_DFL);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(s, SIG_DFL);
   close(STDIN_FILENO);
   (void)!open("/dev/null", O_RDONLY);
   dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -1,0 +1,60 @@
+# What the machine refuses: room for a file, a directory to write to, memory.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+
+mkdir "$T/work" "$T/tmp"
+cd "$T/work"
+export TMPDIR=$T/tmp
+refused() { # TEXT COMMAND...
+  expect_exit 1 "${@:2}"
+  expect_one_line_err
+  expect_err "$1"
+  [ ! -s "$T/out" ] || fail "'${*:2}' printed something"
+}
+
+# No room in the middle of a file, of the copy of a pipe and of standard output: a limit on the
+# size of files stands for a full disk.
+limited() { (ulimit -f 1000 && "$@"); }
+piped() { cat "$MODEL" 2>/dev/null | sten-prune - -o new --sparsity 0.5; }
+to_stdout() { sten-prune "$MODEL" -o - --sparsity 0.5 >"$T/stdout"; }
+echo old >old
+refused 'new: File too large' limited sten-prune "$MODEL" -o new --sparsity 0.5
+refused 'old: File too large' limited sten-prune "$MODEL" -o old --sparsity 0.5 --force
+refused 'new: File too large' limited sten-convert "$MODEL" -o new --to dense
+refused 'File too large' limited piped
+refused 'standard output: temporary copy in' limited to_stdout
+[ "$(cat old)" = old ] || fail 'the old output was touched'
+[ "$(ls -A)" = old ] || fail "something was left behind: $(ls -A)"
+[ -z "$(ls -A "$T/tmp")" ] || fail "temporary files were left behind: $(ls -A "$T/tmp")"
+
+# A directory that not even root can write to.
+if [ -d /proc/self ]; then
+  refused '/proc/self' sten-prune "$MODEL" -o /proc/self/new --sparsity 0.5
+  refused '/proc/self' sten-prune "$MODEL" -o new --sparsity 0.5 --report /proc/self/new.json
+  [ ! -e new ] || fail 'an output was left'
+fi
+rm old
+
+# 256 MB of weights in 32 tensors pass through memory for half of them, and a limit that is too
+# low for one of them is an error. The sanitizers reserve more than any limit.
+entries=
+for i in $(seq 0 31); do
+  entries+=,$(entry l.$i.weight F32 1024,2048 $((i << 23)) $(((i + 1) << 23)))
+done
+safetensors in.safetensors "{${entries#,}}"
+truncate -s $(($(data_offset in.safetensors) + (32 << 23))) in.safetensors # zeros that take no room
+within() { (ulimit -d "$1" && "${@:2}"); }
+if within 131072 sten-prune --version >"$T/out" 2>&1; then
+  for to in dense bitmask csr nm:n=2,m=4; do
+    case $to in nm*) how="--to $to" ;; *) how="--sparsity 0.9 --to $to" ;; esac
+    expect_exit 0 within 131072 sten-prune in.safetensors -o out $how --threads 2 --force
+    peak=$(sed -n 's/.* s, peak memory \([0-9]*\).* MB$/\1/p' "$T/err")
+    [ "$peak" -lt 200 ] || fail "--to $to held $peak MB"
+  done
+  rm out
+  refused 'out of memory' within 20000 sten-prune in.safetensors -o out --sparsity 0.9
+else
+  echo 'memory limits are left out: the program does not start within them'
+fi
+rm in.safetensors
+[ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"
