@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -44,8 +45,13 @@ struct Loop {
 // Workers that wait for a loop, all of them join each loop. One loop at a time.
 class Pool {
  public:
+  // Fewer where the machine gives no more.
   explicit Pool(int workers) {
-    for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+    workers_.reserve(workers);
+    try {
+      for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Pool() {
     {

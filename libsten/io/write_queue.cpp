@@ -1,5 +1,6 @@
 #include "libsten/io/write_queue.h"
 
+#include <system_error>
 #include <utility>
 
 #include "libsten/base/parallel.h"
@@ -7,7 +8,10 @@
 namespace sten {
 
 WriteQueue::WriteQueue(std::uint64_t max_pending) : max_pending_(max_pending) {
-  if (threads() > 1) thread_ = std::thread([this] { work(); });
+  if (threads() > 1) try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {  // without one, every task runs in push()
+    }
 }
 
 WriteQueue::~WriteQueue() {
