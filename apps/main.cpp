@@ -61,9 +61,11 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
 
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
                    bool stdout_taken) {
-  if (c.verbose)
+  if (c.verbose) {
     for (const auto& row : outcome.report.rows)
       print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
+    for (const std::string& line : outcome.details) print_line(program.name, line);
+  }
   Report shown = outcome.report;
   if (c.summary) shown.rows.clear();
   const std::string text = c.json ? to_json(shown) : to_text(shown);

@@ -26,6 +26,11 @@ std::vector<Registry::Example> examples_of(const Map& map) {
 
 void Registry::add(std::string name, LayoutEntry entry) {
   const std::unique_lock hold(lock_);
+  if (layouts_.contains(name)) {
+    // They know the type that had the name.
+    edges_.erase(name);
+    for (auto& [from, to] : edges_) to.erase(name);
+  }
   layouts_.insert_or_assign(std::move(name), std::move(entry));
 }
 
@@ -79,6 +84,8 @@ bool Registry::is_optional_part(std::string_view name, std::string_view part) co
 }
 
 void Registry::add(std::string from, std::string to, Edge edge) {
+  layout(from);
+  layout(to);
   const std::unique_lock hold(lock_);
   edges_[std::move(from)].insert_or_assign(std::move(to), std::move(edge));
 }
@@ -92,6 +99,10 @@ std::map<std::string, Registry::Edge> Registry::edges(std::string_view from) con
 bool Registry::has_key(std::string_view name, std::string_view key) const {
   const auto& all = layout(name).keys;
   return std::find(all.begin(), all.end(), key) != all.end();
+}
+
+bool Registry::needs_numbers(std::string_view name) const {
+  return !layout(name).example.args().empty();
 }
 
 Sparsifier Registry::sparsifier(const Spec& spec) const {

@@ -12,12 +12,13 @@ namespace sten {
 class Registry {
  public:
   // Makes L known to files, conversions and programs. `example` is a spec that the tests of every
-  // registered layout use. A name that is already there is replaced.
+  // registered layout use. A name that is already there is replaced, and loses its edges.
   template <Layout L>
   void add_layout(const Spec& example = Spec(L::name));
   // A lossless way from one layout to another that spares dense: the same positions and values,
-  // rows and columns as the same dimensions. `to` is the spec to reach, or the layout's name and
-  // dims where the way goes on.
+  // rows and columns as the same dimensions, or Error where To cannot hold them. `to` is the spec
+  // to reach, or the layout's name and dims where the way goes on: a layout whose spec needs more
+  // is an end only. Both layouts are registered before; the edge may come anew.
   template <Layout From, Layout To>
   void add_edge(To (*convert)(const From& x, const Spec& to));
   // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys).
@@ -49,6 +50,8 @@ class Registry {
   std::map<std::string, Edge> edges(std::string_view from) const;
   // Whether specs of the layout have that key.
   bool has_key(std::string_view layout, std::string_view key) const;
+  // Whether the layout's name alone is no spec of it, as its example shows.
+  bool needs_numbers(std::string_view layout) const;
 
   struct Example {
     std::string name;

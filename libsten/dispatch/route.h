@@ -6,7 +6,7 @@ namespace sten {
 
 // A way of converting, as data.
 struct Route {
-  std::vector<std::string> layouts;  // from, ..., to
+  std::vector<std::string> layouts;  // from, ..., to; only one where nothing is to be done
   std::string reason;                // one line
 
   bool through_dense() const;
@@ -20,5 +20,7 @@ Route find_route(const Registry& r, const Spec& from, const Spec& to);
 // The tensor in another layout, with exactly the positions it stores: Error where the layout cannot
 // hold them. `taken`, if not null, becomes the route.
 Tensor convert(const Tensor& x, const Spec& layout, Route* taken = nullptr);
+// The same with the layouts and edges of another registry than registry().
+Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* taken = nullptr);
 
 }  // namespace sten

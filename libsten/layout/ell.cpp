@@ -116,7 +116,7 @@ void Ell::loaded() {
   Index entries = 0, longest = 0;
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();
-    for (Index l = 0; l < lines; ++l) {
+    for (Index l = 0; width > 0 && l < lines; ++l) {
       Index n = 0;
       for (Index k = 0; k < width; ++k) {
         const Index slot = l * width + k, c = index[slot];

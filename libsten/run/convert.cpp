@@ -10,7 +10,13 @@ struct Converted {
   Tensor tensor;
   Mask kept;
   std::string fit;  // how positions were chosen; empty: all stored ones are still there
-  std::string via;  // the layouts between two sparse ones
+  Route route;
+  // The layouts between two sparse ones.
+  std::string via() const {
+    const bool sparse = route.layouts.size() > 1 && route.layouts.front() != "dense" &&
+                        route.layouts.back() != "dense";
+    return sparse ? route.str() : "";
+  }
 };
 
 // With all positions that are stored, over lossless edges where there are some.
@@ -18,8 +24,7 @@ std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
   try {
     Route route;
     Tensor t = convert(from, to, &route);
-    const bool sparse = from.layout() != "dense" && !to.is("dense") && route.layouts.size() > 1;
-    return Converted{std::move(t), from.stored(), "", sparse ? route.str() : ""};
+    return Converted{std::move(t), from.stored(), "", std::move(route)};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -70,7 +75,13 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   if (auto c = try_convert(from, request.to)) return *std::move(c);
   const Dense x = from.to_dense();
   Mask nonzero = nonzero_mask(x);
-  if (auto t = try_pack(x, nonzero, request.to)) return {*t, std::move(nonzero), "", ""};
+  Route route{{std::string(from.layout())}, ""};
+  if (from.layout() != "dense") route.layouts.push_back("dense");
+  route.layouts.push_back(request.to.name());
+  if (auto t = try_pack(x, nonzero, request.to)) {
+    route.reason = "it holds the nonzeros, not the zeros that were stored";
+    return {*t, std::move(nonzero), "", std::move(route)};
+  }
   if (!request.sparsifier) {
     registry().pack(x, nonzero, request.to);  // says why
     fail("{} holds it only at a second try", request.to.str());
@@ -84,8 +95,10 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
         fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
   Tensor t = registry().pack(x, keep, request.to);
   const bool fitted = request.sparsifier->is("nmg");
+  route.reason = "pruned, as it does not hold all of it";
   return {std::move(t), std::move(keep),
-          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block", ""};
+          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block",
+          std::move(route)};
 }
 
 Report blank_report() {
@@ -137,6 +150,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
         in.name(), in.tensors().size());
 
   std::vector<std::vector<Cell>> rows(in.tensors().size());
+  std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
   Magnitudes total;
   rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
@@ -151,7 +165,8 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "shape") = t.shape;
       r.at(row, "dtype") = std::string(name_of(t.dtype));
       r.at(row, "from") = t.layout.str();
-      if (!c.via.empty()) r.at(row, "via") = c.via;
+      if (!c.via().empty()) r.at(row, "via") = c.via();
+      details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
       r.at(row, "stored") = c.kept.count();
       const Index z = zeros(x);
       r.at(row, "sparsity") =
@@ -177,7 +192,10 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
     }
   });
-  for (const std::size_t i : natural_order(in, selection)) r.rows.push_back(std::move(rows[i]));
+  for (const std::size_t i : natural_order(in, selection)) {
+    r.rows.push_back(std::move(rows[i]));
+    outcome.details.push_back(std::move(details[i]));
+  }
   r.at(r.total, "name") = "total";
   r.at(r.total, "sparsity") =
       elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;

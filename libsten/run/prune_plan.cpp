@@ -64,7 +64,15 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
                  to.name(), to.name());
     return *own;
   }
-  return registry().canonical(to);
+  // More of each n than there is room for: that holds for any blocks, along either axis.
+  const auto crowded = [&] {
+    return own->integer("n") * to.integer("m") > to.integer("n") * own->integer("m");
+  };
+  Spec layout = registry().canonical(to);
+  if (own && is_grouped(to) && crowded())
+    fail_usage("{} keeps {} of {}, more than --to {} holds", own->str(), own->integer("n"),
+               own->integer("m"), to.str());
+  return layout;
 }
 
 Spec unstructured_sparsifier(const PruneOptions& o) {

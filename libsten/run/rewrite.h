@@ -20,6 +20,7 @@ struct OutputOptions {
 struct Outcome {
   Report report;
   std::optional<Error> failure;  // to be said after the report: a check that did not hold, say
+  std::vector<std::string> details = {};  // lines for those who ask for more
 };
 
 // Flags and their values, in canonical order; a flag may come several times.

@@ -11,3 +11,10 @@ sten-convert pruned.safetensors -o masked.safetensors --to masked -q >/dev/null
 sten-convert masked.safetensors -o again.safetensors --to csr -q >/dev/null
 data again.safetensors >got
 data csr.safetensors | cmp - got || fail 'csr of masked differs from csr of dense'
+# -v says which way each tensor went.
+sten-convert csr.safetensors -o coo.safetensors --to coo -v >/dev/null 2>err
+way='key.weight: csr -> coo: lossless edges'
+grep -q "^sten-convert: .*$way\$" err || fail "-v lacks '$way'"
+sten-convert csr.safetensors -o dense.safetensors --to masked -v >/dev/null 2>err
+way='key.weight: csr -> dense -> masked: no lossless edges lead from csr to masked'
+grep -q "^sten-convert: .*$way\$" err || fail "-v lacks '$way'"

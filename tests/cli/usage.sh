@@ -116,3 +116,8 @@ energy "the name has to end in .json, .csv, .md or .html" --report report.htm
 for report in report.txt json report.html; do
   [ ! -e $report ] || fail "$report was written"
 done
+
+# More of each block than the layout has room for.
+prune 'nm:n=3,m=4 keeps 3 of 4, more than --to nm:n=2,m=4 holds' --structure nm:n=3,m=4 --to nm:n=2,m=4
+prune 'keeps 2 of 4, more than --to nmg:n=1,m=4,g=1 holds' --structure nm:n=2,m=4 --to nmg:n=1,m=4,g=1
+prune 'keeps 3 of 4, more than --to nm:n=2,m=4 holds' --rule '*key.weight=nm:n=3,m=4' --to nm:n=2,m=4

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "libsten/dispatch/builtin.h"
+#include "libsten/layout/bitmask.h"
 #include "libsten/layout/coo.h"
 #include "tests/support/parts.h"
 
@@ -17,6 +19,45 @@ std::string way(const char* from, const char* to) {
 std::string reason(const char* from, const char* to) {
   return find_route(registry(), Spec::parse(from), Spec::parse(to)).reason;
 }
+
+// A user's layout: the values and, for each, where it lies in the dense tensor.
+struct Flat {
+  static constexpr const char* name = "flat";
+  Shape extents;
+  Array<std::int64_t> at;
+  Values values;
+  static void parts(auto& self, auto&& f) {
+    f("shape", self.extents);
+    f("at", self.at);
+    f("values", self.values);
+  }
+  const Shape& shape() const { return extents; }
+  Dense to_dense() const { return bitmask().to_dense(); }
+  Mask stored() const {
+    Mask m = Mask::none(extents);
+    for (const Index i : at) m.set(i, true);
+    return m;
+  }
+  Bitmask bitmask() const { return {extents, stored().bits, values}; }
+  static Flat of(const Bitmask& b) {
+    Flat f{b.extents, Array<std::int64_t>(b.values.size()), b.values};
+    const Mask m = b.stored();
+    for (Index i = 0, k = 0; i < m.size(); ++i)
+      if (m[i]) f.at.mutate()[k++] = i;
+    return f;
+  }
+  static Flat pack(const Dense& x, const Mask& keep, const Spec& spec) {
+    return of(Bitmask::pack(x, keep, spec));
+  }
+};
+
+// Another layout under the name of a built-in one.
+struct OtherCsr : Flat {
+  static constexpr const char* name = "csr";
+  static OtherCsr pack(const Dense& x, const Mask& m, const Spec& s) {
+    return {Flat::pack(x, m, s)};
+  }
+};
 
 }  // namespace
 
@@ -36,6 +77,7 @@ TEST_CASE("a route is the fewest lossless edges, and says why where there are no
   CHECK(reason("csr", "coo:dims=1.0") == "rows and columns become other dimensions");
   CHECK(way("csr:dims=1.0", "bitmask") == "csr -> dense -> bitmask");
   CHECK(way("nm:n=1,m=4", "nm:n=2,m=4") == "nm -> dense -> nm");
+  CHECK(way("bcsr:h=4,w=4", "bcsr:h=2,w=8") == "bcsr -> csr -> bcsr");
 }
 
 TEST_CASE("a matrix too large for dense is converted over edges") {
@@ -71,4 +113,65 @@ TEST_CASE("zeros, negative zeros and NaN that are stored stay so over every edge
       CHECK(same_mask(t.stored(), all));
       CHECK(same_bits(t.to_dense(), x));
     }
+}
+
+TEST_CASE("a user's layout is on routes by the edges registered for it") {
+  Registry r;
+  add_builtin(r);
+  r.add_layout<Flat>();
+  const Spec flat("flat"), csc("csc");
+  CHECK(find_route(r, flat, csc).str() == "flat -> dense -> csc");
+  r.add_edge<Flat, Bitmask>([](const Flat& x, const Spec&) { return x.bitmask(); });
+  r.add_edge<Bitmask, Flat>([](const Bitmask& x, const Spec&) { return Flat::of(x); });
+  CHECK(find_route(r, flat, csc).str() == "flat -> bitmask -> csr -> csc");
+  CHECK(find_route(r, csc, flat).str() == "csc -> csr -> bitmask -> flat");
+  const Dense x = Dense::of({2, 3}, {0, 1, 2, 0, 0, 3});
+  const Tensor t = convert(r, r.pack(x, nonzero_mask(x), csc), flat);
+  CHECK(t.as<Flat>().at[2] == 5);
+  CHECK(same_bits(convert(r, t, csc).to_dense(), x));
+}
+
+TEST_CASE("an edge of a layout that is not registered is refused") {
+  Registry r;
+  r.add_layout<Bitmask>();
+  const auto edge = [&] {
+    r.add_edge<Bitmask, Flat>([](const Bitmask& x, const Spec&) { return Flat::of(x); });
+  };
+  CHECK(has(error_of(edge), "there is no layout 'flat'"));
+  r.add_layout<Flat>();
+  CHECK(error_of(edge) == "");
+}
+
+TEST_CASE("a layout that takes another's name does not take its edges") {
+  Registry r;
+  add_builtin(r);
+  const Dense x = Dense::of({2, 3}, {0, 1, 2, 0, 0, 3});
+  const Tensor before = r.pack(x, nonzero_mask(x), Spec("csr"));
+  r.add_layout<OtherCsr>();
+  CHECK(find_route(r, Spec("csr"), Spec("csc")).str() == "csr -> dense -> csc");
+  CHECK(find_route(r, Spec("bitmask"), Spec("coo")).str() == "bitmask -> dense -> coo");
+  const Tensor after = r.pack(x, nonzero_mask(x), Spec("csr"));
+  CHECK(same_bits(convert(r, after, Spec("coo")).to_dense(), x));
+  CHECK(same_bits(convert(r, before, Spec("coo")).to_dense(), x));
+}
+
+TEST_CASE("where a layout on the way cannot hold a tensor it goes through dense, and says so") {
+  // Too many columns for csr, which is on the way.
+  const Tensor t = packed(Dense::zeros(DType::F32, {0, Index{1} << 32}), "bitmask");
+  Route route;
+  CHECK(has(error_of([&] { convert(t, Spec("csr"), &route); }), "32-bit column numbers"));
+  CHECK(convert(t, Spec::parse("bcsr:h=1,w=4"), &route).shape() == t.shape());
+  CHECK(route.str() == "bitmask -> dense -> bcsr");
+  CHECK(has(route.reason, "csr on the way cannot hold it: csr: 4294967296 columns"));
+}
+
+TEST_CASE("ell says that a row is too long before anything is made dense") {
+  const Index n = 1000000;
+  Coo coo;
+  coo.extents = {n, n};
+  coo.row = Array<std::int32_t>(100);
+  coo.col = Array<std::int32_t>(100);
+  for (std::int32_t k = 0; k < 100; ++k) coo.col.mutate()[k] = k;
+  coo.values = Values(DType::F32, 100);
+  CHECK(has(error_of([&] { convert(Tensor(coo), Spec("ell")); }), "csr holds them"));
 }

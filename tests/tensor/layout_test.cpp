@@ -10,6 +10,12 @@ using namespace sten::testing;
 
 namespace {
 
+// Called as Sample is.
+struct Namesake : Dense {
+  static constexpr const char* name = "sample";
+  static Namesake pack(const Dense& x, const Mask&, const Spec&) { return {x}; }
+};
+
 // A field of every kind that parts() can name.
 struct Sample {
   static constexpr const char* name = "sample";
@@ -141,6 +147,12 @@ TEST_CASE("a part with more or fewer bytes than its shape needs is refused") {
   CHECK(has(after([](Stored& s) { s.parts[2].bytes = Array<std::byte>(7); }), "7 bytes"));
   CHECK(after([](Stored& s) { s.parts[2].shape = {Index{1} << 62}; }) != "");
   CHECK(after([](Stored& s) { s.parts[2].shape = {-1}; }) != "");
+}
+
+TEST_CASE("another type of the same name is refused, not misread") {
+  const Tensor t = Sample::pack(Dense::of({2}, {1, 0}), Mask::all({2}), Spec::parse("sample:k=3"));
+  CHECK(has(error_of([&] { t.as<Namesake>(); }), "another type of that name"));
+  CHECK(fault_of([&] { t.as<Namesake>(); }) == Fault::usage);
 }
 
 TEST_CASE("a tensor holds any layout and gives it back by its type only") {
