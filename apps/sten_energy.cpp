@@ -1,7 +1,9 @@
-// sten-energy: flags -> EnergyOptions -> measure_energy().
+// sten-energy: flags -> EnergyOptions -> measure_energy(), or sweep_energy().
 #include "libsten/run/energy.h"
+#include "libsten/run/energy_sweep.h"
 
 #include "apps/main.h"
+#include "libsten/base/error.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -23,8 +25,40 @@ int main(int argc, char** argv) {
     app.add_option("--min-energy", o->min_energy,
                    "Fail with exit code 3 if the total energy is below X, 0 to 1")
         ->type_name("X");
+    app.add_option("--min-sparsity", o->min_sparsity,
+                   "Fail with exit code 3 if less than the fraction X of all is 0")
+        ->type_name("X");
+    app.add_option("--require", o->require,
+                   "Fail with exit code 3 unless the tensors that PATTERN matches have the pattern "
+                   "SPEC, nm:n=2,m=4[,axis=1] or nmg:n=1,m=10,g=4[,axis=0], and name those that "
+                   "break it; PATTERN=SPEC, repeatable")
+        ->type_name("RULE")
+        ->allow_extra_args(false);
+    auto sweep = std::make_shared<sten::SweepOptions>();
+    auto sweeps = std::make_shared<bool>(false);
+    auto axis = std::make_shared<std::optional<sten::Index>>();
+    app.add_flag("--sweep", *sweeps,
+                 "Prune in memory to unstructured sparsities, n:m, n:m:g and blocks, and say what "
+                 "energy each keeps at which sparsity");
+    app.add_option("--plot", sweep->plot, "Also write the sweep as a chart to FILE.svg")
+        ->type_name("FILE");
+    app.add_option("--axis", *axis,
+                   "Where n:m and n:m:g of the sweep run: 0 down columns (default), 1 along rows")
+        ->type_name("AXIS");
     sten::app::add_patterns(app, o->patterns);
-    return [o, &common] {
+    return [o, sweep, sweeps, axis, &common] {
+      if (*sweeps) {
+        if (!o->against.empty() || o->min_energy || o->min_sparsity || !o->require.empty())
+          sten::fail_usage(
+              "--sweep excludes --against, --min-energy, --min-sparsity and --require");
+        sweep->input = o->input;
+        sweep->patterns = o->patterns;
+        sweep->axis = axis->value_or(0);
+        sweep->force = common.force;
+        sweep->show_progress = common.show_progress();
+        return sten::sweep_energy(*sweep);
+      }
+      if (!sweep->plot.empty() || *axis) sten::fail_usage("--plot and --axis belong to --sweep");
       o->show_progress = common.show_progress();
       return sten::measure_energy(*o);
     };

@@ -1,7 +1,10 @@
 #include "libsten/run/energy.h"
 
+#include "libsten/dispatch/registry.h"
 #include "libsten/run/measure.h"
+#include "libsten/run/patterns.h"
 #include "libsten/run/progress.h"
+#include "libsten/run/rules.h"
 
 namespace sten {
 namespace {
@@ -15,6 +18,7 @@ Report blank_report() {
                {"layout", "layout", Unit::text},
                {"nnz", "nnz", Unit::count},
                {"sparsity", "sparsity", Unit::fraction},
+               {"patterns", "patterns", Unit::text},
                {"energy", "energy", Unit::ratio},
                {"l1_ratio", "|new|/|old|", Unit::ratio},
                {"bytes", "bytes", Unit::bytes},
@@ -108,13 +112,53 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   return row;
 }
 
+// What the tensors have to be, and how they are not.
+class Requirements {
+ public:
+  // Error (usage) for what is no pattern, or matches nothing.
+  Requirements(const std::vector<std::string>& texts, const Checkpoint& in)
+      : of_(in.tensors().size()) {
+    for (const std::string& text : texts) {
+      Rule rule = parse_rule(text, "--require");
+      if (!rule.spec.is("nm") && !rule.spec.is("nmg"))
+        fail_usage("--require {}: nm or nmg is expected, such as nm:n=2,m=4", quote(text));
+      rule.spec = registry().canonical(rule.spec);
+      for_each_match(in, rule.pattern, "--require",
+                     [&](std::size_t i) { of_[i].push_back(rule.spec); });
+    }
+  }
+  bool concerns(std::size_t i) const { return !of_[i].empty(); }
+  void check(std::size_t i, const std::string& name, const Dense& x) {
+    for (const Spec& pattern : of_[i])
+      if (const auto why =
+              x.extents.size() < 2 ? "it has no rows and columns" : breach(x, pattern)) {
+        constexpr Index most = 10;  // of them are named in the one line
+        if (++broken_ <= most) text_ += fmt::format("; {}: {}", quote(name), *why);
+      }
+  }
+  std::optional<Error> failure() const {
+    if (!broken_) return std::nullopt;
+    return Error(Fault::check, fmt::format("{} of the required patterns {} broken{}", broken_,
+                                           broken_ == 1 ? "is" : "are", text_));
+  }
+
+ private:
+  std::vector<std::vector<Spec>> of_;
+  Index broken_ = 0;
+  std::string text_;
+};
+
+void check_fraction(const char* flag, const std::optional<double>& x) {
+  if (x && !(*x >= 0 && *x <= 1)) fail_usage("{} {} is not within [0, 1]", flag, *x);
+}
+
 }  // namespace
 
 Outcome measure_energy(const EnergyOptions& o) {
   if (o.min_energy && o.against.empty())
     fail_usage("--min-energy needs --against, the original to compare with");
-  if (o.min_energy && !(*o.min_energy >= 0 && *o.min_energy <= 1))
-    fail_usage("--min-energy {} is not within [0, 1]", *o.min_energy);
+  check_fraction("--min-energy", o.min_energy);
+  check_fraction("--min-sparsity", o.min_sparsity);
   if (o.input == "-" && o.against == "-")
     fail_usage("standard input cannot be both the input and the original");
   const Checkpoint in = Checkpoint::open(o.input);
@@ -127,6 +171,7 @@ Outcome measure_energy(const EnergyOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
+  Requirements required(o.require, in);
   Outcome outcome{blank_report(), std::nullopt};
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
@@ -137,7 +182,10 @@ Outcome measure_energy(const EnergyOptions& o) {
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
     progress.add(t.bytes());
-    if (!selection.chosen[i]) continue;
+    if (!selection.chosen[i]) {
+      if (required.concerns(i)) required.check(i, t.name, in.load(t).to_dense());
+      continue;
+    }
     {
       const Tensor tensor = in.load(t);
       const Dense x = tensor.to_dense();
@@ -153,6 +201,9 @@ Outcome measure_energy(const EnergyOptions& o) {
       r.at(rows[i], "shape") = t.shape;
       r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
       r.at(rows[i], "layout") = t.layout.str();
+      if (const std::string patterns = strictest(held_patterns(x)); !patterns.empty())
+        r.at(rows[i], "patterns") = patterns;
+      required.check(i, t.name, x);
       total.add(s);
     }
     in.drop(t);
@@ -171,9 +222,16 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"skipped", selection.skipped},
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
+  const double sparsity =
+      total.elements ? static_cast<double>(total.zeros) / static_cast<double>(total.elements) : 0;
   if (o.min_energy && !(energy(total.original) >= *o.min_energy))
     outcome.failure = Error(Fault::check, fmt::format("energy {:.6f} is below --min-energy {}",
                                                       energy(total.original), *o.min_energy));
+  else if (o.min_sparsity && !(sparsity >= *o.min_sparsity))
+    outcome.failure = Error(Fault::check, fmt::format("sparsity {:.6f} is below --min-sparsity {}",
+                                                      sparsity, *o.min_sparsity));
+  else
+    outcome.failure = required.failure();
   return outcome;
 }
 

@@ -8,7 +8,9 @@ struct EnergyOptions {
   std::string input;
   std::string against;  // the original; empty: no energy
   Patterns patterns;
-  std::optional<double> min_energy;  // a check on the total
+  std::optional<double> min_energy;    // a check on the total
+  std::optional<double> min_sparsity;  // likewise
+  std::vector<std::string> require;    // PATTERN=SPEC, nm or nmg: what the tensors have to be
   bool show_progress = false;
 };
 

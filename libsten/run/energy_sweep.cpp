@@ -1,0 +1,144 @@
+#include "libsten/run/energy_sweep.h"
+
+#include <algorithm>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/run/measure.h"
+#include "libsten/run/progress.h"
+#include "libsten/run/svg_chart.h"
+
+namespace sten {
+namespace {
+
+// One structure: what is summed over all tensors.
+struct Point {
+  std::string family, structure;
+  Spec sparsifier;
+  Index zeros = 0;
+  Magnitudes magnitudes;
+};
+
+std::vector<Point> points_of(Index axis) {
+  struct NofM {
+    Index n, m;
+  };
+  constexpr NofM of[] = {{1, 2}, {2, 4}, {4, 8}, {1, 4}, {2, 8}, {1, 8}, {1, 10}, {1, 20}};
+  std::vector<Point> points;
+  const auto add = [&](std::string family, std::string structure, Spec sparsifier) {
+    points.push_back({std::move(family), std::move(structure), std::move(sparsifier), 0, {}});
+  };
+  // Those of n:m among them, to compare at equal sparsity.
+  for (const double s :
+       {0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.875, 0.9, 0.95, 0.975, 0.99})
+    add("unstructured", fmt::format("{} %", 100 * s),
+        Spec("magnitude").set("sparsity", fmt::to_string(s)));
+  for (const auto [n, m] : of)
+    add("n:m", fmt::format("{}:{}", n, m),
+        Spec("per-block").set("n", n).set("m", m).set("axis", axis));
+  for (const Index g : {64, 16, 4, 1})
+    for (const auto [n, m] : of)
+      add(fmt::format("n:m:g, g={}", g), fmt::format("{}:{}:{}", n, m, g),
+          Spec("nmg").set("n", n).set("m", m).set("g", g).set("axis", axis));
+  for (const Index size : {4, 8})
+    for (const double s : {0.0, 0.25, 0.5, 0.75, 0.9, 0.95})
+      add(fmt::format("blocks {0}x{0}", size), fmt::format("{} %", 100 * s),
+          Spec("block-magnitude").set("sparsity", fmt::to_string(s)).set("h", size).set("w", size));
+  return points;
+}
+
+std::string chart_of(const std::vector<Point>& points, Index elements, const std::string& input,
+                     Index axis) {
+  Chart chart{.title = "Energy kept by pruning",
+              .subtitle = fmt::format("{}; n:m and n:m:g {}", input,
+                                      axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)")};
+  chart.x = {.label = "sparsity", .range = std::pair(0.0, 1.0), .numbers = ChartNumbers::percent};
+  chart.y = {.label = "energy: kept magnitude / all magnitude", .range = std::pair(0.0, 1.0)};
+  for (const Point& p : points) {
+    if (chart.series.empty() || chart.series.back().name != p.family)
+      chart.series.push_back({.name = p.family,
+                              .line = !p.family.starts_with("n:m"),
+                              .dashed = p.family.starts_with("blocks")});
+    chart.series.back().points.push_back(
+        {static_cast<double>(p.zeros) / static_cast<double>(elements), energy(p.magnitudes),
+         p.structure});
+  }
+  for (ChartSeries& s : chart.series)
+    std::stable_sort(s.points.begin(), s.points.end(),
+                     [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
+  return to_svg(chart);
+}
+
+}  // namespace
+
+Outcome sweep_energy(const SweepOptions& o) {
+  if (o.axis != 0 && o.axis != 1) fail_usage("--axis {} is neither 0 nor 1", o.axis);
+  if (!o.plot.empty() && !o.plot.ends_with(".svg"))
+    fail_usage("--plot {}: the chart is an .svg file", quote(o.plot));
+  std::optional<OutputFile> plot;
+  if (!o.plot.empty()) plot.emplace(o.plot, o.force);
+  const Checkpoint in = Checkpoint::open(o.input);
+  const Selection selection = select_tensors(in, o.patterns, Purpose::prune);
+  if (selection.count == 0)
+    fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
+               in.name(), in.tensors().size());
+
+  std::vector<Point> points = points_of(o.axis);
+  std::uint64_t bytes = 0;
+  Index elements = 0;
+  for (std::size_t i = 0; i < selection.chosen.size(); ++i)
+    if (selection.chosen[i]) bytes += in.tensors()[i].bytes() * points.size();
+  Progress progress("sten-energy", bytes, o.show_progress);
+  for (const std::size_t i : in.data_order()) {
+    if (!selection.chosen[i]) continue;
+    const CheckpointTensor& t = in.tensors()[i];
+    const Dense x = in.load(t).to_dense();
+    if (const auto bad = first_not_finite(x))
+      fail("{}: {}: element {} is not a finite number, and cannot be ranked", in.name(),
+           quote(t.name), *bad);
+    elements += x.size();
+    for (Point& p : points) {
+      const MaskedDense kept = mask_and_measure(x, registry().sparsifier(p.sparsifier).select(x));
+      p.zeros += kept.zeros;
+      p.magnitudes.all += kept.magnitudes.all;
+      p.magnitudes.kept += kept.magnitudes.kept;
+      progress.add(t.bytes());
+    }
+    in.drop(t);
+  }
+
+  Outcome outcome;
+  Report& r = outcome.report;
+  r.program = "sten-energy";
+  r.item = "structures";
+  r.columns = {{"name", "family", Unit::text},
+               {"structure", "structure", Unit::text},
+               {"spec", "", Unit::text},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"energy", "energy", Unit::ratio}};
+  for (const Point& p : points) {
+    std::vector<Cell> row;
+    r.at(row, "name") = p.family;
+    r.at(row, "structure") = p.structure;
+    r.at(row, "spec") = p.sparsifier.str();
+    r.at(row, "sparsity") =
+        elements ? static_cast<double>(p.zeros) / static_cast<double>(elements) : 0.0;
+    r.at(row, "energy") = energy(p.magnitudes);
+    r.rows.push_back(std::move(row));
+  }
+  r.facts = {{"input", in.name()},
+             {"axis", o.axis},
+             {"selected", selection.count},
+             {"skipped", selection.skipped},
+             {"elements", elements}};
+  r.notes.push_back(fmt::format("{} tensors, each pruned for itself; n:m and n:m:g {}",
+                                selection.count,
+                                o.axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)"));
+  if (plot) {
+    const std::string svg = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
+    plot->write(std::as_bytes(std::span(svg)));
+    plot->commit();
+  }
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,159 @@
+#include "libsten/run/patterns.h"
+
+#include <algorithm>
+
+#include "libsten/base/error.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/layout/nmg.h"
+
+namespace sten {
+namespace {
+
+struct Blocks {
+  Index m;
+  std::vector<Index> ns;  // that are looked for, ascending
+};
+const std::vector<Blocks> looked_for = {
+    {2, {1}}, {4, {1, 2}}, {8, {1, 2, 4}}, {10, {1}}, {20, {1}}};
+constexpr Index groups[] = {1, 4, 16};
+
+// f(line, block, nonzeros) for the blocks of m along each line until it returns false.
+template <class F>
+void for_each_block(const Mask& nonzero, const MatrixView& v, Index m, F&& f) {
+  const std::uint8_t* bits = nonzero.bits.data();
+  const Index blocks = ceil_div(v.cols, m);
+  if (v.col_stride == 1) {
+    for (Index l = 0; l < v.batches * v.rows; ++l)
+      for (Index b = 0, start = v.line_offset(l); b < blocks; ++b)
+        if (!f(l, b, count_bits(bits, start + b * m, start + std::min((b + 1) * m, v.cols))))
+          return;
+    return;
+  }
+  // Down columns: the blocks of all lines side by side, so that memory is read in its order.
+  std::vector<Index> counts(v.rows);
+  for (Index batch = 0; batch < v.batches; ++batch)
+    for (Index b = 0; b < blocks; ++b) {
+      std::fill(counts.begin(), counts.end(), 0);
+      for (Index c = b * m; c < std::min((b + 1) * m, v.cols); ++c) {
+        const Index start = v.batch_offset(batch) + c * v.col_stride;
+        for (Index r = 0; r < v.rows; ++r) counts[r] += bit_at(bits, start + r * v.row_stride);
+      }
+      for (Index r = 0; r < v.rows; ++r)
+        if (!f(batch * v.rows + r, b, counts[r])) return;
+    }
+}
+
+// The most nonzeros of any block; more than `enough` once that is clear.
+Index fullest_block(const Mask& nonzero, const MatrixView& v, Index m, Index enough) {
+  Index most = 0;
+  for_each_block(nonzero, v, m, [&](Index, Index, Index n) {
+    most = std::max(most, n);
+    return most <= enough;
+  });
+  return most;
+}
+
+bool packs(const Dense& x, const Mask& nonzero, const Spec& layout) {
+  try {
+    registry().pack(x, nonzero, layout);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether whatever has pattern a has b too.
+bool implies(const Pattern& a, const Pattern& b) {
+  if (a.axis != b.axis) return false;
+  if (b.g > 0) return a.n == b.n && a.m == b.m && a.g > 0 && a.g < b.g;
+  if (b.m % a.m == 0 && b.n >= a.n * (b.m / a.m)) return a.n != b.n || a.m != b.m || a.g > 0;
+  if (a.m % b.m == 0 && a.m != b.m && b.n >= a.n) return true;
+  // However they lie: a block of b.m meets at most so many of a.m.
+  return a.m != b.m && b.n >= a.n * ((b.m + a.m - 2) / a.m + 1);
+}
+
+bool implied(const std::vector<Pattern>& held, const Pattern& p) {
+  return std::any_of(held.begin(), held.end(), [&](const Pattern& q) { return implies(q, p); });
+}
+
+}  // namespace
+
+std::string Pattern::str() const {
+  std::string text = fmt::format("{}:{}", n, m);
+  if (g) text += fmt::format(":{}", g);
+  return axis == (g ? 0 : 1) ? text : fmt::format("{} axis={}", text, axis);
+}
+
+Spec Pattern::layout() const {
+  Spec s(g ? "nmg" : "nm");
+  s.set("n", n).set("m", m);
+  if (g) s.set("g", g);
+  return s.set("axis", axis);
+}
+
+std::vector<Pattern> held_patterns(const Dense& x) {
+  std::vector<Pattern> held;
+  if (x.extents.size() < 2 || x.size() == 0) return held;
+  const Mask nonzero = nonzero_mask(x);
+  for (const Index axis : {Index{1}, Index{0}}) {
+    const MatrixView v = MatrixView::of(x.extents, {}, axis == 0);
+    for (const Blocks& blocks : looked_for) {
+      if (v.cols < blocks.m) continue;
+      const Index most = fullest_block(nonzero, v, blocks.m, blocks.ns.back());
+      if (most == 0) return {};
+      for (const Index n : blocks.ns)
+        if (most <= n) held.push_back({n, blocks.m, 0, axis});
+    }
+  }
+  // In groups only what no stricter pattern explains: with fillers that would be n:m:g too.
+  const std::vector<Pattern> all = held;
+  for (const Pattern& p : all) {
+    // Nor what is so empty that its groups can be filled up in many ways.
+    if (implied(all, p) || 10 * nonzero.count() * p.m < 9 * x.size() * p.n) continue;
+    for (const Index g : groups) {
+      const Pattern grouped{p.n, p.m, g, p.axis};
+      const NmgGeometry geo = NmgGeometry::of(x.extents, p.n, p.m, g, p.axis, {});
+      if (geo.strips <= geo.view.cols && packs(x, nonzero, grouped.layout()))
+        held.push_back(grouped);
+    }
+  }
+  return held;
+}
+
+std::string strictest(const std::vector<Pattern>& held) {
+  std::string text;
+  for (const Pattern& p : held) {
+    if (implied(held, p)) continue;
+    text += (text.empty() ? "" : ", ") + p.str();
+  }
+  return text;
+}
+
+std::optional<std::string> breach(const Dense& x, const Spec& pattern) {
+  const Mask nonzero = nonzero_mask(x);
+  if (pattern.is("nmg")) {
+    try {
+      registry().pack(x, nonzero, pattern);
+      return std::nullopt;
+    } catch (const Error& e) {
+      return e.what();
+    }
+  }
+  const Index n = pattern.integer("n"), m = pattern.integer("m"), axis = pattern.integer("axis", 1);
+  const MatrixView v = MatrixView::of(x.extents, dims_of(pattern), axis == 0);
+  Index all = 0, broken = 0;
+  std::string first;
+  for_each_block(nonzero, v, m, [&](Index l, Index b, Index count) {
+    ++all;
+    if (count <= n) return true;
+    if (broken++ == 0)
+      first = fmt::format("{} {}, {} {} to {}: {} nonzeros", axis == 1 ? "row" : "column", l,
+                          axis == 1 ? "columns" : "rows", b * m, std::min((b + 1) * m, v.cols) - 1,
+                          count);
+    return true;
+  });
+  if (!broken) return std::nullopt;
+  return fmt::format("{} of {} blocks break {}, first {}", broken, all, pattern.str(), first);
+}
+
+}  // namespace sten
