@@ -16,7 +16,7 @@ namespace {
 // What bash cannot ask the library: tests/cli/completion.sh holds it against the programs' errors.
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
-      {"--method", {"magnitude", "random", "threshold"}},
+      {"--method", {"magnitude", "random", "threshold", "movement", "l0", "gradient"}},
       {"--scope", {"local", "global"}},
       {"--nan", {"error", "keep", "zero"}},
       {"--structure", {"unstructured", "nm:", "nmg:"}},

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "apps/help.h"
 #include "kernels/isa.h"
@@ -30,6 +31,19 @@ namespace {
 void print_result(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     fail("standard output: {}", std::strerror(errno));
+}
+
+// --help and --version.
+int print_about(const Program& program, const CLI::App& app, const CLI::ParseError& e) {
+  std::ostringstream text;
+  app.exit(e, text, text);
+  try {
+    print_result(text.str());
+    return 0;
+  } catch (const Error& error) {
+    print_line(program.name, error.what());
+    return static_cast<int>(error.fault());
+  }
 }
 
 std::vector<std::string> flag_names(const CLI::App& app) {
@@ -153,7 +167,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (e.get_exit_code() == 0) return print_about(program, app, e);
     print_line(program.name, usage_text(app, e));
     return static_cast<int>(Fault::usage);
   }

@@ -23,7 +23,11 @@ void add_common(CLI::App& app, Common& c) {
   group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
-  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))->type_name("N");
+  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))
+      ->type_name("N")
+      ->check([](const std::string& text) {  // which would wrap around
+        return text.starts_with('-') ? text + " is below 0" : "";
+      });
   group(app.add_flag("--strict", c.strict,
                      "Fail rather than fall back to a slower way (this program has none)"));
   group(

@@ -36,12 +36,20 @@ int main(int argc, char** argv) {
     app.add_flag("--keep-going", batch->keep_going, "Go on with the next input after one failed");
     app.add_flag("--skip-existing", batch->skip_existing,
                  "Leave inputs alone whose output is there already");
-    app.add_option("--sparsity", o->sparsity, "Fraction of each tensor's weights to remove, 0 to 1")
+    app.add_option("--sparsity", o->sparsity,
+                   "Fraction of each tensor's weights or blocks to remove, 0 to 1")
         ->type_name("X");
     app.add_option("--method", o->method,
                    "What goes first: magnitude (smallest; default), random (each with probability "
-                   "X), threshold (all below --at)")
+                   "X), threshold (all below --at); with --scores: movement (smallest signed "
+                   "score), gradient (smallest |weight * score|), l0 (all whose gate is shut)")
         ->type_name("METHOD");
+    app.add_option("--scores", o->scores,
+                   "A number for each weight, as tensors of the same names and shapes in a "
+                   "safetensors file or HuggingFace directory. Of movement: the score -sum(weight "
+                   "* dLoss/dweight) of training; of gradient: dLoss/dweight; of l0: the gate's a, "
+                   "and weights stay where 1.2 * sigmoid(a) - 0.1 > 0")
+        ->type_name("FILE");
     app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X");
     app.add_option("--scope", o->scope,
@@ -50,9 +58,10 @@ int main(int argc, char** argv) {
         ->type_name("SCOPE");
     app.add_option(
            "--structure", staged->structures,
-           "Which patterns are allowed: unstructured (default), nm:n=2,m=4[,axis=1] (n kept "
-           "of every m along a row), nmg:n=1,m=10,g=4[,axis=0] (n kept of m, patterns in "
-           "groups of g). With nm and nmg --sparsity is 1 - n/m and can be left out")
+           "Which patterns are allowed: unstructured (default), block:h=4,w=4 (whole blocks, the "
+           "smallest sum first), nm:n=2,m=4[,axis=1] (n kept of every m along a row), "
+           "nmg:n=1,m=10,g=4[,axis=0] (n kept of m, patterns in groups of g). With nm and nmg "
+           "--sparsity is 1 - n/m and can be left out")
         ->type_name("SPEC")
         ->allow_extra_args(false);
     app.add_option(
@@ -60,14 +69,16 @@ int main(int argc, char** argv) {
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
            "bcsr:h=,w=, "
            "nm:n=,m=, "
-           "nmg:n=,m=,g=; nm and nmg alone take the numbers of --structure; auto: nm and nmg as "
+           "nmg:n=,m=,g=; nm, nmg and bcsr alone take the numbers of --structure; auto: nm and nmg "
+           "as "
            "such, all else as bitmask")
         ->type_name("LAYOUT");
     app.add_option(
            "--rule", o->rules,
            "Another way for some tensors: PATTERN=SPEC, where SPEC is magnitude:sparsity=X, "
-           "random:fraction=X, threshold:at=X, nm:..., nmg:... or keep; repeatable, the "
-           "first match wins")
+           "random:fraction=X, threshold:at=X, block-magnitude:sparsity=X,h=4,w=4, "
+           "movement:sparsity=X, gradient:sparsity=X, l0, relu (what is above 0 stays), nm:..., "
+           "nmg:... or keep; repeatable, the first match wins")
         ->type_name("RULE")
         ->allow_extra_args(false);
     app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")

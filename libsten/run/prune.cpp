@@ -4,10 +4,13 @@
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/run/global_magnitude.h"
+#include "libsten/run/global_ranks.h"
 #include "libsten/run/mask_file.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/prune_plan.h"
+#include "libsten/run/score_file.h"
 #include "libsten/run/tied.h"
+#include "libsten/sparsify/scored.h"
 
 namespace sten {
 namespace {
@@ -38,6 +41,9 @@ class Pruning {
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return natural_less(in().tensors()[a].name, in().tensors()[b].name);
     });
+    if (!o.scores.empty()) scores_.emplace(o.scores);
+    for (const std::size_t i : order_)
+      if (plan_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
     rows_.resize(plan_.tensors.size());
   }
 
@@ -99,34 +105,56 @@ class Pruning {
     return x;
   }
 
+  // f(scores of tensor i), or f(nullptr) where it needs none.
+  template <class F>
+  auto with_scores(std::size_t i, F&& f) const {
+    if (!plan_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
+    const Dense scores = scores_->read(in().tensors()[i]);
+    struct Drop {
+      const ScoreFile& file;
+      const TensorInfo& t;
+      ~Drop() { file.drop(t); }
+    } drop{*scores_, in().tensors()[i]};
+    return f(&scores);
+  }
+
   // Tied tensors count once, as the first of them.
   void find_global() {
     for (const std::size_t i : order_)
       if (plan_.tensors[i]->global && first_[i] == i) union_.push_back(i);
     if (union_.empty()) return;
+    const GlobalRanks::With with = [&](std::size_t k, const auto& f) {
+      const Dense x = load(union_[k]);
+      with_scores(union_[k], [&](const Dense* scores) { f(x, scores); });
+      in().drop(in().tensors()[union_[k]]);
+    };
+    ranks_.emplace(*plan_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
     global_.emplace(
         union_.size(),
         [&](std::size_t k, const std::function<void(const Dense&)>& f) {
-          f(load(union_[k]));
-          in().drop(in().tensors()[union_[k]]);
+          with(k, [&](const Dense& x, const Dense* scores) { f(ranks_->of(x, scores)); });
         },
         *o_.sparsity);
     place_.resize(plan_.tensors.size());
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
-  Mask choose(std::size_t i, const Dense& x) const {
+  Mask choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
     if (masks_) return read_mask(*masks_, t);
     const Treatment& how = *plan_.tensors[i];
     if (how.sparsifier.is("same-pattern")) return read_mask(*so_far_, t);
-    if (how.global) return global_->select(place_[first_[i]], x);
+    if (how.global)
+      return ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores)));
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
     if (spec.is("random")) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
-    Mask keep = registry().sparsifier(spec).select(x);
-    // Random does not look at values, which would rank NaN above all numbers.
-    if (request_.nan() == Nan::keep && spec.is("random")) {
+    if (how.by_gradient)
+      return registry().sparsifier(spec).select(
+          gradient_ranks(x, *scores, ranks_are_wide(x, *scores)));
+    Mask keep = registry().sparsifier(spec).select(x, {nullptr, scores, nullptr});
+    // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
+    if (request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"))) {
       const Mask finite = finite_mask(x);
       for (Index i = 0; i < x.size(); ++i)
         if (!finite[i]) keep.set(i, true);
@@ -135,10 +163,16 @@ class Pruning {
   }
 
   Tensor change(std::size_t i) {
-    const CheckpointTensor& t = in().tensors()[i];
     const Dense x = load(i);
+    // Tensors that are tied share the mask of the first.
+    return with_scores(plan_.tensors[i]->global ? first_[i] : i,
+                       [&](const Dense* scores) { return change(i, x, scores); });
+  }
+
+  Tensor change(std::size_t i, const Dense& x, const Dense* scores) {
+    const CheckpointTensor& t = in().tensors()[i];
     try {
-      const Mask keep = choose(i, x);
+      const Mask keep = choose(i, x, scores);
       if (mask_out_) mask_out_->add(t.name, keep);
       if (plan_.tensors[i]->to.is("dense") && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
@@ -211,6 +245,8 @@ class Pruning {
                {"selected", plan_.chosen},
                {"skipped", plan_.skipped},
                {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
+    if (o_.method == "gradient" && o_.structure != "unstructured")
+      r.facts.emplace_back("method", o_.method);
     if (o_.min_energy && !(kept_energy >= *o_.min_energy)) {
       outcome.failure = Error(
           Fault::check, fmt::format("energy {:.6f} is below --min-energy {}; nothing was written",
@@ -231,8 +267,9 @@ class Pruning {
           o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
     r.notes.push_back(first);
     if (global_)
-      r.notes.push_back(fmt::format("one threshold: {} of the {} weights of {} tensors removed",
-                                    global_->dropped(), global_->elements(), union_.size()));
+      r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
+                                    global_->dropped(), global_->elements(),
+                                    ranks_->of_blocks() ? "blocks" : "weights", union_.size()));
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
     if (total_.same_size == plan_.chosen && total_.bitmask < total_.bytes_before)
       r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
@@ -247,11 +284,13 @@ class Pruning {
   const PruneRequest& request_;
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
+  std::optional<ScoreFile> scores_;
   PruneRequest::Plan plan_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number
   std::vector<std::size_t> union_;  // those that share one threshold
   std::vector<std::size_t> place_;  // of a tensor in union_
+  std::optional<GlobalRanks> ranks_;
   std::optional<GlobalMagnitude> global_;
   std::optional<MaskWriter> mask_out_;
   Report report_ = prune_report();

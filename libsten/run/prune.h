@@ -8,11 +8,12 @@ struct PruneOptions {
   std::string input;
   OutputOptions output;
   Patterns patterns;
-  std::optional<double> sparsity;          // fraction of zeros, [0, 1]
-  std::string method = "magnitude";        // magnitude | random | threshold
-  std::optional<double> at;                // of method threshold
-  std::string scope = "local";             // local: each tensor for itself | global
-  std::string structure = "unstructured";  // or a spec of nm or nmg
+  std::optional<double> sparsity;    // fraction of zeros, [0, 1]
+  std::string method = "magnitude";  // magnitude | random | threshold | movement | l0 | gradient
+  std::optional<double> at;          // of method threshold
+  std::string scores;                // a file, of movement, l0 and gradient
+  std::string scope = "local";       // local: each tensor for itself | global
+  std::string structure = "unstructured";  // or a spec of block, nm or nmg
   std::string to = "dense";                // layout of what was pruned, or "auto"
   std::vector<std::string> rules;          // PATTERN=SPEC, first match wins
   std::string rules_file;                  // more of them, after these

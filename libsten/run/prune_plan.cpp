@@ -3,17 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
 
 namespace sten {
 namespace {
-
-std::string number_text(double v) { return fmt::format("{}", v); }
-
-bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg"); }
 
 void check_choice(const char* flag, const std::string& value,
                   const std::vector<std::string>& choices) {
@@ -27,129 +22,11 @@ void check_fraction(const char* flag, const std::optional<double>& value) {
     fail_usage("{} {} is not within [0, 1]", flag, *value);
 }
 
-// The sparsifier of a structure nm or nmg, checked, its keys in canonical order.
-Spec grouped_sparsifier(const Spec& structure) {
-  Spec layout(structure.name());  // its errors name what was given
-  for (const auto& [key, value] : structure.args())
-    if (key != "fit") layout.set(key, value);
-  registry().check_layout(layout);
-  Spec s(structure.is("nm") ? "per-block" : "nmg");
-  for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})
-    if (structure.has(key)) s.set(key, std::string(structure.word(key, "")));
-  registry().sparsifier(s);
-  return s;
-}
-
-// The layout that stores exactly what per-block or nmg keeps; none for other sparsifiers.
-std::optional<Spec> own_layout(const Spec& sparsifier) {
-  if (!sparsifier.is("per-block") && !sparsifier.is("nmg")) return std::nullopt;
-  Spec layout(sparsifier.is("nmg") ? "nmg" : "nm");
-  for (const auto& [key, value] : sparsifier.args())
-    if (key != "fit") layout.set(key, value);
-  return registry().canonical(layout);
-}
-
-// What --to means for a sparsifier: a layout; "auto"; or nm and nmg alone, which take the numbers
-// of the structure.
-Spec resolve_to(const std::string& text, const Spec& sparsifier) {
-  const Spec to = Spec::parse(text);
-  const auto own = own_layout(sparsifier);
-  if (to.is("auto")) {
-    to.check_keys({});
-    return own ? *own : Spec("bitmask");
-  }
-  if (is_grouped(to) && to.args().empty()) {
-    if (!own || !own->is(to.name()))
-      fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
-                 to.name(), to.name());
-    return *own;
-  }
-  // More of each n than there is room for: that holds for any blocks, along either axis.
-  const auto crowded = [&] {
-    return own->integer("n") * to.integer("m") > to.integer("n") * own->integer("m");
-  };
-  Spec layout = registry().canonical(to);
-  if (own && is_grouped(to) && crowded())
-    fail_usage("{} keeps {} of {}, more than --to {} holds", own->str(), own->integer("n"),
-               own->integer("m"), to.str());
-  return layout;
-}
-
-Spec unstructured_sparsifier(const PruneOptions& o) {
-  const auto need_sparsity = [&] {
-    if (!o.sparsity)
-      fail_usage("--sparsity is missing: the fraction of weights to remove, such as 0.9");
-    return number_text(*o.sparsity);
-  };
-  if (o.method == "threshold") {
-    if (o.sparsity) fail_usage("--sparsity and --method threshold exclude each other");
-    if (!o.at) fail_usage("--method threshold needs --at, the smallest magnitude that stays");
-    return Spec("threshold").set("at", number_text(*o.at));
-  }
-  if (o.method == "random") return Spec("random").set("fraction", need_sparsity());
-  return Spec("magnitude").set("sparsity", need_sparsity());
-}
-
-// A structure, with what --to alone asks for.
-Spec structure_of(const PruneOptions& o) {
-  const Spec structure = Spec::parse(o.structure), to = Spec::parse(o.to);
-  if (structure.is("unstructured")) {
-    structure.check_keys({});
-    return is_grouped(to) && !to.args().empty() ? to : structure;
-  }
-  if (!is_grouped(structure))
-    fail_usage("there is no structure {}{}", quote(structure.name()),
-               suggestion(structure.name(), {"unstructured", "nm", "nmg"}));
-  return structure;
-}
-
-Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
-  Treatment t;
-  t.global = o.scope == "global";
-  if (structure.is("unstructured")) {
-    t.sparsifier = unstructured_sparsifier(o);
-    if (t.global && !t.sparsifier.is("magnitude"))
-      fail_usage("--scope global is for --method magnitude");
-  } else {
-    if (o.method != "magnitude")
-      fail_usage("--method {} exists for unstructured pruning alone", o.method);
-    if (t.global)
-      fail_usage("--scope global is for unstructured pruning: {} keeps the same share everywhere",
-                 structure.str());
-    t.sparsifier = grouped_sparsifier(structure);
-    const double implied = 1 - static_cast<double>(structure.integer("n")) /
-                                   static_cast<double>(structure.integer("m"));
-    if (o.sparsity && std::abs(*o.sparsity - implied) > 1e-9)
-      fail_usage("--sparsity {} contradicts --structure {}, whose sparsity is {}; leave one out",
-                 *o.sparsity, structure.str(), implied);
-  }
-  registry().sparsifier(t.sparsifier);
-  t.to = resolve_to(o.to, t.sparsifier);
-  return t;
-}
-
-std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to) {
-  try {
-    if (rule.spec.is("keep")) {
-      rule.spec.check_keys({});
-      return std::nullopt;
-    }
-    Treatment t;
-    t.sparsifier = is_grouped(rule.spec) ? grouped_sparsifier(rule.spec) : rule.spec;
-    if (t.sparsifier.is("same-pattern"))
-      fail_usage("a rule names how to prune, and same-pattern prunes nothing");
-    registry().sparsifier(t.sparsifier);
-    t.to = resolve_to(to, t.sparsifier);
-    return t;
-  } catch (const Error& e) {
-    fail_usage("{} {}: {}", rule.where, quote(rule.pattern), e.what());
-  }
-}
-
 }  // namespace
 
 PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
-  check_choice("--method", o.method, {"magnitude", "random", "threshold"});
+  check_choice("--method", o.method,
+               {"magnitude", "random", "threshold", "movement", "l0", "gradient"});
   check_choice("--scope", o.scope, {"local", "global"});
   check_choice("--nan", o.nan, {"error", "keep", "zero"});
   nan_ = o.nan == "keep" ? Nan::keep : o.nan == "zero" ? Nan::zero : Nan::error;
@@ -165,7 +42,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
                         !structure.is("unstructured") || o.scope != "local";
   if (!o.mask.empty()) {
-    if (says_how || !rules_.empty())
+    if (says_how || !rules_.empty() || !o.scores.empty())
       fail_usage("--mask says which weights stay; leave out what else chooses them");
     mask_to_ = resolve_to(o.to, Spec("same-pattern"));
     values_ = {{"mask", "file"}, {"to", mask_to_.str()}};
@@ -180,6 +57,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
     }
     for (const Rule& r : rules_) values_.emplace_back("rule", r.pattern + "=" + r.spec.str());
   }
+  check_scores();
   const bool random =
       (default_ && default_->sparsifier.is("random")) ||
       std::any_of(rules_.begin(), rules_.end(), [](const Rule& r) { return r.spec.is("random"); });
@@ -187,6 +65,28 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   if (nan_ != Nan::error) values_.emplace_back("nan", o.nan);
   for (const std::string& p : o.patterns.include) values_.emplace_back("include", p);
   for (const std::string& p : o.patterns.exclude) values_.emplace_back("exclude", p);
+}
+
+void PruneRequest::check_scores() {
+  bool needed = default_ && default_->needs_scores;
+  if (needed && options_.scores.empty())
+    fail_usage(
+        "--method {} needs --scores FILE, with a tensor under the name of each that is pruned",
+        options_.method);
+  for (std::size_t r = 0; r < treatments_.size(); ++r) {
+    if (!treatments_[r] || !treatments_[r]->needs_scores) continue;
+    needed = true;
+    if (options_.scores.empty())
+      fail_usage("{} {}: {} needs --scores FILE", rules_[r].where, quote(rules_[r].pattern),
+                 rules_[r].spec.name());
+  }
+  if (options_.scores.empty()) return;
+  if (!needed)
+    fail_usage("--scores belongs to --method movement, gradient and l0, and to rules with them");
+  if (options_.scores == "-" && options_.input == "-")
+    fail_usage("standard input cannot be both the checkpoint and its scores");
+  if (default_ && default_->by_gradient) values_.emplace_back("method", "gradient");
+  values_.emplace_back("scores", "file");
 }
 
 std::string PruneRequest::text() const {

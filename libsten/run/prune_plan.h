@@ -1,18 +1,10 @@
 // What the options of sten-prune come to for each tensor.
 #pragma once
-#include "libsten/run/prune.h"
-#include "libsten/run/rules.h"
+#include "libsten/run/treatment.h"
 
 namespace sten {
 
 enum class Nan { error, keep, zero };
-
-// How a tensor is pruned, and where it goes.
-struct Treatment {
-  Spec sparsifier;  // of random without the seed, which each tensor gets its own of; "" with a mask
-  Spec to;
-  bool global = false;  // in the union that has one threshold
-};
 
 // The options checked for themselves, before any file is read: Error (usage).
 class PruneRequest {
@@ -33,6 +25,7 @@ class PruneRequest {
   Plan plan(const Checkpoint& in, const Checkpoint* masks) const;
 
  private:
+  void check_scores();
   void plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const;
   void plan_rules(const Checkpoint& in, Plan& plan) const;
 

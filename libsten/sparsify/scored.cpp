@@ -140,8 +140,9 @@ Mask L0::select(const Dense& x, const Hints& hints) const {
   Mask mask = Mask::none(x.extents);
   std::uint8_t* bits = mask.bits.mutate();
   for_each_score<double>(x, a, [&](Index i, double v, double alpha) {
-    const double gate = 1.2 / (1 + std::exp(-alpha)) - 0.1;
-    if (gate > 0 || !std::isfinite(v)) set_bit(bits, i);
+    // The gate rises with alpha and opens at -ln 11 = -2.3979; only there the formula is needed.
+    const bool open = alpha > -2.3 || (alpha > -2.5 && 1.2 / (1 + std::exp(-alpha)) - 0.1 > 0);
+    if (open || !std::isfinite(v)) set_bit(bits, i);
   });
   return mask;
 }

@@ -12,6 +12,14 @@ for program in sten-prune sten-convert sten-energy; do
   expect_exit 0 $program -h
   cmp "$T/out" "$T/help" || fail "$program -h differs from --help"
 
+  # A result that does not get through is none.
+  for flag in --help --version; do
+    status=0
+    $program $flag >/dev/full 2>"$T/err" || status=$?
+    [ "$status" = 1 ] || fail "$program $flag to a full disk ended with $status"
+    expect_err "$program: standard output: No space left on device"
+  done
+
   expect_exit 0 $program --version
   grep -qxE "$program [0-9]+\.[0-9]+\.[0-9]+" "$T/out" || fail "$program --version has another form"
 done

@@ -56,10 +56,12 @@ energy '--min-energy nan is not within [0, 1]' --against in.safetensors --min-en
 prune '--threads' --sparsity 0.9 --threads 0
 prune '--threads' --sparsity 0.9 --threads many
 prune '--seed' --sparsity 0.9 --seed 1.5
+prune '--seed: -1 is below 0' --sparsity 0.9 --seed -1
+prune '--seed: -1 is below 0' --sparsity 0.9 --seed=-1
 prune '--progress' --sparsity 0.9 --progress sometimes
 
 # Methods.
-prune "'magnitud' is none of magnitude, random, threshold, did you mean 'magnitude'?" --sparsity \
+prune "'magnitud' is none of magnitude, random, threshold, movement, l0, gradient, did you mean 'magnitude'?" --sparsity \
   0.9 --method magnitud
 prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \

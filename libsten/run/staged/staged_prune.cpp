@@ -66,6 +66,8 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (!(o.finetune_timeout >= 0))
     fail_usage("--finetune-timeout {} is below 0", o.finetune_timeout);
   if (!schedule.structures.empty() || schedule.layerwise) return;
+  if (p.structure.starts_with("block"))
+    fail_usage("--schedule prunes unstructured, nm or nmg, and {} is neither", quote(p.structure));
   if (p.structure != "unstructured")
     fail_usage(
         "--structure {} has one sparsity; repeat --structure with --schedule iterative, one "

@@ -1,0 +1,28 @@
+// How a tensor is pruned: what the options and rules of sten-prune come to.
+#pragma once
+#include <optional>
+
+#include "libsten/run/prune.h"
+#include "libsten/run/rules.h"
+
+namespace sten {
+
+struct Treatment {
+  Spec sparsifier;  // of random without the seed, which each tensor gets its own of; "" with a mask
+  Spec to;
+  bool global = false;        // in the union that has one threshold
+  bool needs_scores = false;  // of a file beside the checkpoint
+  bool by_gradient = false;   // a structure ranks |w * score| for |w|
+};
+
+// --structure, or what --to alone asks for. Error (usage), as all of these.
+Spec structure_of(const PruneOptions& o);
+// The layout that --to means for a sparsifier: a layout; "auto"; or nm, nmg and bcsr alone, which
+// take the numbers of the structure.
+Spec resolve_to(const std::string& text, const Spec& sparsifier);
+// Of the tensors that no rule decides.
+Treatment default_treatment(const PruneOptions& o, const Spec& structure);
+// None for "keep".
+std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to);
+
+}  // namespace sten
