@@ -66,8 +66,8 @@ TEST_CASE("every sparsifier is of the kind that the paper's table has") {
                                           {"gradient", Kind::materializing},
                                           {"same-pattern", Kind::materializing},
                                           {"resparsify", Kind::materializing}};
-  CHECK(registry().sparsifiers().size() == kinds.size());
-  for (const auto& entry : registry().sparsifiers()) {
+  CHECK(builtin_sparsifiers().size() == kinds.size());
+  for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     const auto at = kinds.find(entry.name);
     REQUIRE(at != kinds.end());
@@ -77,7 +77,7 @@ TEST_CASE("every sparsifier is of the kind that the paper's table has") {
 
 TEST_CASE("every sparsifier keeps what its rule says, at 1 and at 3 threads") {
   Dice dice(5);
-  for (const auto& entry : registry().sparsifiers()) {
+  for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     for (int round = 0; round < shapes_to_try(100); ++round) {
       const Shape shape = random_shape(dice);
@@ -104,7 +104,7 @@ TEST_CASE("every sparsifier keeps what its rule says, at 1 and at 3 threads") {
 
 TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and bitmask hold") {
   Dice dice(1);
-  for (const auto& entry : registry().sparsifiers()) {
+  for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     for (int round = 0; round < shapes_to_try(100); ++round) {
       const Shape shape = random_shape(dice);
@@ -131,7 +131,7 @@ TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and
 
 TEST_CASE("every sparsifier selects the same at 1, 2 and 3 threads") {
   Dice dice(2);
-  for (const auto& entry : registry().sparsifiers()) {
+  for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     for (const Shape& shape : {Shape{403, 511}, Shape{70001, 3}, Shape{3, 5, 13001}})
       for (DType dtype : {DType::F32, DType::F8_E4M3}) {
@@ -150,7 +150,7 @@ TEST_CASE("every sparsifier selects the same at 1, 2 and 3 threads") {
 
 TEST_CASE("every sparsifier leaves the tensor as it was") {
   Dice dice(3);
-  for (const auto& entry : registry().sparsifiers()) {
+  for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     const Dense x = any_bits(dice, DType::F32, {16, 40});
     const Inputs in(dice, x, 1e18);
@@ -164,7 +164,7 @@ TEST_CASE("every sparsifier leaves the tensor as it was") {
 TEST_CASE("selecting again from what a sparsifier kept keeps nothing that it dropped") {
   // Kept zeros cannot be told from dropped values, so the values have none.
   Dice dice(4);
-  for (const auto& entry : registry().sparsifiers()) {
+  for (const auto& entry : builtin_sparsifiers()) {
     if (entry.name == "same-pattern" || entry.name == "keep-all") continue;
     CAPTURE(entry.name);
     const Dense x = normals(dice, {48, 72});

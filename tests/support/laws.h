@@ -15,6 +15,13 @@ inline int shapes_to_try(int few) {
   return n ? std::atoi(n) : few;
 }
 
+// What the toolkit brings along; tests name sparsifiers of their own user-....
+inline std::vector<Registry::Example> builtin_sparsifiers() {
+  std::vector<Registry::Example> all = registry().sparsifiers();
+  std::erase_if(all, [](const auto& e) { return e.name.starts_with("user-"); });
+  return all;
+}
+
 // Rank 2 to 4, ragged, empty and single extents, at most 4096 elements.
 inline Shape random_shape(Dice& dice) {
   static const std::vector<Index> extents{0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 40, 65};
