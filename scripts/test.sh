@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs every test: first with g++ in build/, then under AddressSanitizer and
-# UndefinedBehaviorSanitizer with clang in build-asan/. STEN_JOBS limits the parallel jobs.
+# UndefinedBehaviorSanitizer with clang in build-asan/, where fuzzers run for 10 s each too; and what
+# runs on several threads under ThreadSanitizer in build-tsan/. STEN_JOBS limits the parallel jobs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=${STEN_JOBS:-$(nproc)}
@@ -8,11 +9,11 @@ jobs=${STEN_JOBS:-$(nproc)}
 heading() { printf '\n== %s\n' "$1"; }
 
 # The compiler and Ninja are chosen through the environment: an existing build directory keeps its own.
-configure() { # configure DIR COMPILER OPTION...
-  local dir=$1 compiler=$2
-  shift 2
+configure() { # configure DIR COMPILER TARGETS OPTION...
+  local dir=$1 compiler=$2 targets=$3
+  shift 3
   CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_WERROR=ON "$@"
-  cmake --build "$dir" -j "$jobs"
+  cmake --build "$dir" -j "$jobs" --target $targets
 }
 
 failed=0
@@ -27,7 +28,7 @@ heading "packages"
 scripts/setup.sh test
 
 heading "build (g++, Release)"
-configure build g++ -DCMAKE_BUILD_TYPE=Release
+configure build g++ all -DCMAKE_BUILD_TYPE=Release
 
 heading "Python packages for the interop tests"
 python=build/venv/bin/python
@@ -47,14 +48,21 @@ run_tests build
 
 heading "build (clang++-14, sanitizers)"
 # -O1 without NDEBUG: quick enough, and assertions count.
-configure build-asan clang++-14 -DSTEN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
+configure build-asan clang++-14 all -DSTEN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS_DEBUG="-O1 -gline-tables-only"
 
 heading "tests (clang++-14, sanitizers)"
 run_tests build-asan --label-exclude '^(once|interop)$'
 
-# Both of ctest's own summaries again, so that the last screen says it all.
-for dir in build build-asan; do
+heading "build (clang++-14, ThreadSanitizer)"
+configure build-tsan clang++-14 'sten_tests sten-prune sten-convert sten-energy' -DSTEN_SANITIZE=thread \
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -gline-tables-only"
+
+heading "tests (clang++-14, ThreadSanitizer)"
+run_tests build-tsan
+
+# All of ctest's own summaries again, so that the last screen says it all.
+for dir in build build-asan build-tsan; do
   heading "summary of $dir"
   sed -n '/% tests passed/,$p' "$dir/test.log"
 done
