@@ -65,8 +65,12 @@ void read_index(const std::string& path, ShardIndex& out) {
     if (!j["metadata"].is_object()) fail("{}: 'metadata' is not an object", file.name());
     out.metadata = j["metadata"].dump();
     const Json& metadata = j["metadata"];
-    if (metadata.contains("total_size") && metadata["total_size"].is_number_unsigned())
-      out.total_size = metadata["total_size"].get<std::uint64_t>();
+    if (metadata.contains("total_size")) {
+      if (metadata["total_size"].is_number_unsigned())
+        out.total_size = metadata["total_size"].get<std::uint64_t>();
+      else
+        warn("{}: total_size is not a number of bytes, and is ignored", file.name());
+    }
   }
   std::set<std::string> files;
   for (const auto& [name, shard] : j["weight_map"].items()) {

@@ -211,5 +211,16 @@ refused "'w.weight::index': the layout bitmask has no such part"
 sparse $BAD bitmask 2,3 "$(bitmask),$(entry w.weight F32 1 13 17)" '\x26'"$F1$F2$F3$F1"
 refused "'w.weight' is there both dense and in parts"
 
+# One that would only be copied is checked too: damage is not passed on.
+sparse $BAD bitmask 2,3 "$(bitmask),$(entry b.weight F32 1,2 13 21)" '\x06'"$F1$F2$F3$F1$F2"
+for command in "sten-prune $BAD -o out.safetensors --sparsity 0.5 --exclude w.weight" \
+  "sten-prune $BAD --dry-run --sparsity 0.5 --exclude w.weight" \
+  "sten-convert $BAD -o out.safetensors --to csr --include b.weight"; do
+  expect_exit 1 $command
+  expect_one_line_err
+  expect_err "$BAD: 'w.weight': the mask keeps 2 elements, 3 are stored"
+  [ ! -e out.safetensors ] || fail "'$command' left an output"
+done
+
 rm $BAD
 [ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"

@@ -94,6 +94,11 @@ rm -rf "$T/bad" && cp -r "$T/in" "$T/bad" && sed -i 's/"total_size":[0-9]*/"tota
 expect_exit 0 sten-prune "$T/bad" -o "$T/bad.out" --sparsity 0.5
 expect_err "warning"
 expect_err "total_size is 17"
+for size in '"5"' -5 1.5 null; do
+  sed -i 's/"total_size":[^,}]*/"total_size":'"$size/" "$T/bad/model.safetensors.index.json"
+  expect_exit 0 sten-prune "$T/bad" --dry-run --sparsity 0.5
+  expect_err "warning: $T/bad/model.safetensors.index.json: total_size is not a number of bytes"
+done
 mkdir "$T/empty"
 expect_exit 1 sten-prune "$T/empty" -o "$T/bad.out2" --sparsity 0.5
 expect_err "neither a model.safetensors nor an index"
