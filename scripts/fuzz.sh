@@ -15,6 +15,6 @@ cmake --build "$dir" --target "${@/%/_fuzz}" >/dev/null
 for target in "$@"; do
   mkdir -p "$dir/fuzz/$target"
   echo "== $target, $seconds s"
-  "$dir/bin/${target}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=512 -verbosity=0 \
+  "$dir/bin/${target}_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=256 -verbosity=0 \
     -print_final_stats=1 -artifact_prefix="$dir/fuzz/$target-" "$dir/fuzz/$target" "tests/fuzz/corpus/$target"
 done
