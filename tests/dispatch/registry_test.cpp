@@ -45,8 +45,9 @@ TEST_CASE("the parts of a layout are named in the order they are saved") {
     std::vector<std::string> names;
     for (const Part& p : s.parts) names.push_back(p.name);
     std::vector<std::string> needed = registry().part_names(name);
-    std::erase_if(needed,
-                  [&](const std::string& p) { return registry().is_optional_part(name, p); });
+    std::erase_if(needed, [&, &of = name](const std::string& p) {
+      return registry().is_optional_part(of, p);
+    });
     CHECK(names == needed);
   }
 }
