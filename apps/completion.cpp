@@ -16,6 +16,7 @@ namespace {
 // What bash cannot ask the library: tests/cli/completion.sh holds it against the programs' errors.
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
+      {"BENCH", {"convert"}},
       {"--method", {"magnitude", "random", "threshold", "movement", "l0", "gradient"}},
       {"--scope", {"local", "global"}},
       {"--nan", {"error", "keep", "zero"}},
@@ -52,6 +53,8 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   if (type == "LAYOUT") words = layouts(program);
   if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
   if (name == "--report") return "kind=files endings=('*.json' '*.csv' '*.md' '*.html')";
+  if (name == "--output" && program.name == std::string_view("sten-bench"))
+    return "kind=files endings=('*.json' '*.csv' '*.md' '*.svg')";
   if (name == "--rules") return "kind=files endings=('*')";
   if (name == "--plot") return "kind=files endings=('*.svg')";
   if (type == "FILE" || type == "OUT") return "kind=files";
@@ -78,7 +81,7 @@ constexpr const char* script =
   if [[ $kind == input && $value == -* ]]; then
     kind=words
     words='{options}'
-  fi
+{positional}  fi
   COMPREPLY=()
   case $kind in
     words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$value") ;;
@@ -102,10 +105,15 @@ complete -F {function} {program}
 }  // namespace
 
 std::string bash_completion(const Program& program, const CLI::App& app) {
-  std::string function = std::string("_") + program.name, cases;
+  std::string function = std::string("_") + program.name, cases, positional;
   std::replace(function.begin(), function.end(), '-', '_');
   std::vector<std::string> options;
   for (const CLI::Option* o : app.get_options()) {
+    // A word, not an input file.
+    if (const auto known = known_values().find(o->get_name(true));
+        o->get_positional() && known != known_values().end())
+      positional = fmt::format("  elif [[ $kind == input ]]; then\n    kind=words words='{}'\n",
+                               fmt::join(known->second, " "));
     if (o->get_positional() || o->get_group().empty()) continue;
     std::vector<std::string> names;
     for (const std::string& name : o->get_snames()) names.push_back("-" + name);
@@ -116,7 +124,8 @@ std::string bash_completion(const Program& program, const CLI::App& app) {
   }
   return fmt::format(script, fmt::arg("program", program.name), fmt::arg("version", version()),
                      fmt::arg("function", function), fmt::arg("cases", cases),
-                     fmt::arg("options", fmt::format("{}", fmt::join(options, " "))));
+                     fmt::arg("options", fmt::format("{}", fmt::join(options, " "))),
+                     fmt::arg("positional", positional));
 }
 
 }  // namespace sten::app

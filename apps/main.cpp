@@ -76,8 +76,9 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
                    bool stdout_taken) {
   if (c.verbose) {
-    for (const auto& row : outcome.report.rows)
-      print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
+    if (outcome.report.item == "tensors")
+      for (const auto& row : outcome.report.rows)
+        print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
     for (const std::string& line : outcome.details) print_line(program.name, line);
   }
   Report shown = outcome.report;

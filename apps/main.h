@@ -31,6 +31,8 @@ struct Program {
   const char* example;                 // for the end of --help
   std::vector<Example> examples = {};  // more of them, for the manual; each may use what those
                                        // before it wrote
+  const char* detail = "the selected tensors";  // what --verbose adds
+  bool has_total = true;                        // that --summary leaves alone
 };
 
 struct ExitCode {

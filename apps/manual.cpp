@@ -97,7 +97,9 @@ std::string description(const Program& program, const CLI::App& app) {
   out += ".PP\n" + paragraph(
                        "Results are printed on standard output, everything else on standard error. "
                        "An error is one line that begins with the program's name.");
-  if (app.get_option_no_throw("--output"))
+  // Those that change a checkpoint.
+  const CLI::Option* output = app.get_option_no_throw("--output");
+  if (output && value_name(*output) == "OUT")
     out += ".PP\n" +
            paragraph(
                "What is not worked on is copied byte for byte. The output gets its name when it is "

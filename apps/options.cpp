@@ -12,17 +12,19 @@
 namespace sten::app {
 namespace {
 
-void add_common(CLI::App& app, Common& c) {
+void add_common(const Program& program, CLI::App& app, Common& c) {
   const auto group = [](CLI::Option* o) { return o->group(common_options); };
   group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
-  group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
+  if (program.has_total)
+    group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
   group(app.add_option("--report", c.report,
                        "Also write the report to FILE.json, .csv, .md or .html"))
       ->type_name("FILE");
   group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
-  group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096));
+  if (!app.get_option_no_throw("--threads"))  // a program may have its own
+    group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
   group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))
       ->type_name("N")
       ->check([](const std::string& text) {  // which would wrap around
@@ -35,8 +37,8 @@ void add_common(CLI::App& app, Common& c) {
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   group(app.add_flag("-q,--quiet", c.quiet, "Print errors and results only"));
-  group(
-      app.add_flag("-v,--verbose", c.verbose, "Also print the selected tensors to standard error"));
+  group(app.add_flag("-v,--verbose", c.verbose,
+                     fmt::format("Also print {} to standard error", program.detail)));
 }
 
 // Layouts and sparsifiers that were linked to the program.
@@ -101,7 +103,7 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
                        "Print the version");
   app.footer(footer(program));
   std::function<Outcome()> action = define(app, common);
-  add_common(app, common);
+  add_common(program, app, common);
   return action;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "libsten/base/error.h"
@@ -34,6 +35,12 @@ std::string csv_field(const std::string& text) {
 // Code points, which is what lines up for most scripts.
 std::size_t columns_of(std::string_view s) {
   return std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; });
+}
+
+std::string three_digits(double v) {
+  if (v == 0 || !std::isfinite(v)) return fmt::format("{:.0f}", v);
+  const int before = static_cast<int>(std::floor(std::log10(std::abs(v)))) + 1;
+  return fmt::format("{:.{}f}", v, std::clamp(3 - before, 0, 9));
 }
 
 bool is_text(Unit unit) { return unit == Unit::text; }
@@ -75,9 +82,10 @@ std::string shown_cell(const Cell& cell, Unit unit) {
   if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
   if (const auto* n = std::get_if<Index>(&cell))
     return unit == Unit::bytes ? human_bytes(static_cast<std::uint64_t>(*n)) : fmt::to_string(*n);
-  if (const auto* v = std::get_if<double>(&cell))
-    return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
-  return "";
+  const auto* v = std::get_if<double>(&cell);
+  if (!v) return "";
+  if (unit == Unit::measured) return three_digits(*v);
+  return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
 }
 
 std::string exact_cell(const Cell& cell) {
@@ -132,11 +140,13 @@ std::string to_json(const Report& r) {
   j["schema"] = 1;
   j["program"] = r.program;
   j["version"] = std::string(version());
-  for (const auto& [key, cell] : r.facts) j[key] = json_of(cell);
+  for (const auto& [key, cell] : r.facts)
+    j[nlohmann::ordered_json::json_pointer("/" + key)] = json_of(cell);
   const auto object = [&](const std::vector<Cell>& row) {
     nlohmann::ordered_json o;
     for (std::size_t c = 0; c < r.columns.size(); ++c)
-      if (!std::holds_alternative<std::monostate>(row[c])) o[r.columns[c].key] = json_of(row[c]);
+      if (r.whole_rows || !std::holds_alternative<std::monostate>(row[c]))
+        o[r.columns[c].key] = json_of(row[c]);
     return o;
   };
   j[r.item] = nlohmann::ordered_json::array();

@@ -19,6 +19,7 @@ enum class Unit {
   bytes,
   fraction,  // "90.00 %"
   ratio,     // "0.2363"
+  measured,  // "12.3": three digits, or all before the point
 };
 
 using Cell = std::variant<std::monostate, std::string, Shape, Index, double>;
@@ -34,8 +35,10 @@ struct Report {
   std::string item = "tensors";  // what the rows are called in JSON
   std::vector<Column> columns;   // a column without any cell is left out but for JSON and CSV
   std::vector<std::vector<Cell>> rows;
+  bool whole_rows = false;  // JSON says null where a row has no cell, rather than nothing
   std::vector<Cell> total;  // empty: no total
-  // Facts about the whole run; JSON and HTML only, in this order.
+  // Facts about the whole run; JSON and HTML only, in this order. "a/b" is the key b of an object
+  // a.
   std::vector<std::pair<std::string, Cell>> facts;
   std::string options;  // that decide the numbers, as for a shell; HTML only
   // Sentences for people: what to know about the result.

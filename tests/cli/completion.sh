@@ -23,7 +23,7 @@ expect() { # expect PROPOSALS PROGRAM WORD...
   [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
 }
 
-for program in sten-prune sten-convert sten-energy; do
+for program in sten-prune sten-convert sten-energy sten-bench; do
   bash -n "$scripts/$program" || fail "$program's completion is no bash"
   if command -v shellcheck >/dev/null; then
     shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"
@@ -44,9 +44,10 @@ for program in sten-prune sten-convert sten-energy; do
   expect 'always|auto|never' $program --progress =
   expect 'models|page.html|report.json|state' $program --report ''
   expect 'report.json' $program --report = rep
+  expect '' $program --threads ''
+  [ $program = sten-bench ] && continue
   expect 'model.safetensors|models|state|two words.safetensors|w.npy' $program ''
   expect 'model.safetensors|models' $program --quiet mod
-  expect '' $program --threads ''
   [ $program = sten-energy ] && continue
   for layout in dense masked bitmask csr nm nmg; do
     complete_line $program --to '' | tr '|' '\n' | grep -qx $layout || fail "$program: no --to $layout"
@@ -63,6 +64,10 @@ expect 'nm:|nmg:' sten-prune --structure n
 expect '' sten-prune --structure nm : n = 2
 expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
+expect 'convert' sten-bench con
+expect 'laplace|normal|rowscaled|student3' sten-bench convert --input ''
+expect 'nm|nmg' sten-bench convert --layouts nm
+expect 'report.json' sten-bench convert -o rep
 
 # The words are those that the programs name in their errors.
 for flag in --method --scope --nan; do

@@ -1,0 +1,35 @@
+// The paper's conversion from dense to n:m:g, which others are compared with: its greedy with
+// std::sort (section 5.2) and the values and indices written, on one thread.
+#pragma once
+#include <vector>
+
+#include "kernels/reference/nmg_fit.h"
+#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmg_patterns.h"
+
+namespace sten {
+
+class PaperGreedy {
+ public:
+  // x, F32, and a spec of n:m:g.
+  PaperGreedy(const Dense& x, const Spec& nmg);
+  // Whether a chunk's (strip, pattern) pairs fit 1 GB. Beyond, nobody would convert so.
+  static bool is_feasible(const NmgGeometry& geometry);
+
+  void run();
+  const std::vector<float>& values() const { return values_; }        // as of Nmg
+  const std::vector<std::uint16_t>& index() const { return index_; }  // as of Nmg, 16 bits each
+
+ private:
+  void convert(Index unit);
+
+  Dense x_;
+  NmgGeometry geometry_;
+  std::shared_ptr<const PatternTable> table_;
+  std::vector<float> values_, magnitudes_;
+  std::vector<std::uint16_t> index_;
+  std::vector<kernels::NmgPair<float>> pairs_;
+  std::vector<std::int32_t> fill_, pattern_of_;
+};
+
+}  // namespace sten

@@ -1,0 +1,56 @@
+#include "libsten/run/bench/row.h"
+
+#include <fmt/ranges.h>
+
+#include "kernels/isa.h"
+#include "libsten/run/svg_chart.h"
+
+namespace sten {
+
+Report bench_report(const std::vector<BenchRow>& rows) {
+  Report r;
+  r.program = "sten-bench";
+  r.item = "results";
+  r.whole_rows = true;
+  r.columns = {{"bench", "bench", Unit::text},         {"form", "form", Unit::text},
+               {"shape", "shape", Unit::shape},        {"layout", "layout", Unit::text},
+               {"input", "input", Unit::text},         {"isa", "isa", Unit::text},
+               {"threads", "threads", Unit::count},    {"ms", "ms", Unit::measured},
+               {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
+               {"ratio", "ratio", Unit::measured},     {"ratio_low", "low", Unit::measured},
+               {"ratio_high", "high", Unit::measured}, {"repeats", "repeats", Unit::count}};
+  for (const BenchRow& b : rows) {
+    std::vector<Cell>& row = r.rows.emplace_back();
+    r.at(row, "bench") = b.bench;
+    if (!b.form.empty()) r.at(row, "form") = b.form;
+    r.at(row, "shape") = b.shape;
+    r.at(row, "layout") = b.layout;
+    if (!b.input.empty()) r.at(row, "input") = b.input;
+    r.at(row, "isa") = std::string(kernels::name_of(kernels::active_isa()));
+    r.at(row, "threads") = Index{b.threads};
+    r.at(row, "ms") = 1e3 * b.seconds;
+    if (b.gflops) r.at(row, "gflops") = *b.gflops;
+    if (b.input_gb_per_s) r.at(row, "input_gb_per_s") = *b.input_gb_per_s;
+    if (b.ratio) {
+      r.at(row, "ratio") = b.ratio->median;
+      r.at(row, "ratio_low") = b.ratio->low;
+      r.at(row, "ratio_high") = b.ratio->high;
+    }
+    r.at(row, "repeats") = Index{b.repeats};
+  }
+  return r;
+}
+
+std::string bench_chart(const std::vector<BenchRow>& rows) {
+  BarChart chart{.title = "Speed-up measured by sten-bench"};
+  chart.axis.label = "times as fast as the baseline";
+  for (const BenchRow& b : rows)
+    if (b.ratio)
+      chart.groups.push_back(
+          {fmt::format("{} {} {}{}{}, {} thread{}", b.layout, b.form, fmt::join(b.shape, "x"),
+                       b.input.empty() ? "" : " ", b.input, b.threads, b.threads == 1 ? "" : "s"),
+           {b.ratio->median}});
+  return to_svg(chart);
+}
+
+}  // namespace sten

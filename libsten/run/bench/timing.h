@@ -1,0 +1,33 @@
+// Times of several ways of doing the same, taken in turns, so that a machine that slows down slows
+// down all of them.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace sten {
+
+// Seconds of one call.
+double seconds_of(const std::function<void()>& work);
+
+struct Turns {
+  std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
+};
+
+// seconds[way][turn]: every way once untimed, then A B C A B C ...
+std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
+                                            const Turns& turns);
+
+double median(std::vector<double> values);
+
+// A median and where the true one lies with a probability of 95 %, whatever the distribution: order
+// statistics by the binomial distribution. Below six values: the least and the greatest.
+struct Spread {
+  double median = 0, low = 0, high = 0;
+};
+Spread spread_of(std::vector<double> values);
+
+// How many times faster `way` is than `baseline`, from the ratios within each turn.
+Spread speedup(const std::vector<double>& baseline, const std::vector<double>& way);
+
+}  // namespace sten

@@ -1,0 +1,22 @@
+# sten-bench says what is wrong with its command line in one line, with exit code 2.
+. "$(dirname "$0")/_lib.sh"
+
+wrong() { # wrong TEXT ARGUMENT...
+  text=$1
+  shift
+  expect_exit 2 sten-bench "$@"
+  expect_one_line_err
+  expect_err "$text"
+  [ ! -s "$T/out" ] || fail "'$*' prints a result"
+}
+wrong 'BENCH' --repeats 2
+wrong "BENCH 'convrt' is not convert, did you mean 'convert'?" convrt
+wrong "'768x' is not of the form RxK" convert --shape 768x
+wrong "did you mean 'bert-ffn-in'" convert --shape bert-ffn-im
+wrong "did you mean 'csr'" convert --layouts csrr
+wrong 'sparsity=1.5 is not within 0 and 1' convert --layouts csr:sparsity=1.5
+wrong 'input' convert --input gaussian
+wrong 'has to end in .json, .csv, .md or .svg' convert -o result.txt
+wrong '--repeats' convert --repeats 0
+wrong '--threads' convert --threads 0
+wrong "there is no option '--layout', did you mean '--layouts'" convert --layout csr

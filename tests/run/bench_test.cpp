@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/run/bench/input.h"
+#include "libsten/run/bench/paper_greedy.h"
+#include "libsten/run/bench/subject.h"
+#include "libsten/run/bench/timing.h"
+
+using namespace sten;
+
+TEST_CASE("a median lies in the middle, whatever the order") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 2.5);
+  CHECK(median({7}) == 7);
+}
+
+TEST_CASE("the spread of a median is that of order statistics, and outliers do not move it") {
+  std::vector<double> values;
+  for (int i = 1; i <= 15; ++i) values.push_back(i);
+  Spread s = spread_of(values);
+  CHECK(s.median == 8);
+  CHECK(s.low == 4);  // P(Binomial(15, 1/2) <= 3) = 1.8 %, of 4 it is 5.9 %
+  CHECK(s.high == 12);
+  values[0] = -1e9;
+  values[14] = 1e9;
+  s = spread_of(values);
+  CHECK(s.low == 4);
+  CHECK(s.high == 12);
+  s = spread_of({5, 1, 3});
+  CHECK(s.low == 1);
+  CHECK(s.high == 5);
+}
+
+TEST_CASE("a speed-up is the median of the ratios within each turn") {
+  // The machine halves its speed in the second turn: medians of seconds would compare turns.
+  const Spread s = speedup({2, 4, 6}, {1, 2, 3});
+  CHECK(s.median == 2);
+  CHECK(s.low == 2);
+  CHECK(s.high == 2);
+}
+
+TEST_CASE("ways take turns, each after one call that does not count") {
+  std::string calls;
+  const auto seconds =
+      take_turns({[&] { calls += 'a'; }, [&] { calls += 'b'; }}, Turns{.repeats = 3});
+  CHECK(calls == "abababab");
+  CHECK(seconds.size() == 2);
+  CHECK(seconds[1].size() == 3);
+}
+
+TEST_CASE("the paper's greedy writes the values and indices of the library's greedy") {
+  const std::tuple<const char*, Shape, bool> samples[] = {
+      {"nmg:n=2,m=4,g=2", {8, 24}, true},        {"nmg:n=1,m=10,g=4", {20, 80}, true},
+      {"nmg:n=1,m=4,g=3,axis=1", {24, 8}, true}, {"nmg:n=1,m=10,g=4", {23, 97}, false},
+      {"nmg:n=3,m=6,g=1", {7, 19}, false},       {"nmg:n=1,m=4,g=100", {6, 5}, false}};
+  for (const auto& sample : samples) {
+    const auto [text, shape, whole] = sample;
+    const std::string name = text;
+    CAPTURE(name);
+    const Dense x = bench_input("normal", shape, 3);
+    const Spec layout = Spec::parse(text);
+    Spec greedy = layout;
+    greedy.set("fit", "greedy");
+    const Tensor wanted = registry().pack(x, registry().sparsifier(greedy).select(x), layout);
+    PaperGreedy paper(x, layout);
+    paper.run();
+    Nmg got = wanted.as<Nmg>();
+    REQUIRE(got.values.size() == static_cast<Index>(paper.values().size()));
+    REQUIRE(got.index.size() == static_cast<Index>(paper.index().size()));
+    for (Index i = 0; i < got.index.size(); ++i) {
+      // In padding, strips that keep nothing may stand in any group that has room.
+      if (whole) CHECK(strip_at(got.index, i) == paper.index()[i]);
+      if (got.index.width() == 1)
+        got.index.mutate<std::uint8_t>()[i] = static_cast<std::uint8_t>(paper.index()[i]);
+      else
+        got.index.mutate<std::uint16_t>()[i] = paper.index()[i];
+    }
+    std::copy(paper.values().begin(), paper.values().end(), got.values.mutate<float>().begin());
+    const Dense a = got.to_dense(), b = wanted.to_dense();
+    CHECK(std::ranges::equal(a.values.as<float>(), b.values.as<float>()));
+  }
+}
+
+TEST_CASE("inputs have the moments of their distributions") {
+  for (const char* kind : bench_inputs) {
+    CAPTURE(kind);
+    const Dense x = bench_input(kind, {400, 500}, 1);
+    double sum = 0, magnitudes = 0;
+    for (const float v : x.values.as<float>()) {
+      sum += v;
+      magnitudes += std::abs(v);
+    }
+    const auto n = static_cast<double>(x.size());
+    CHECK(std::abs(sum / n) < 0.03);
+    // E|x|: sqrt(2/pi); 2 sqrt(3)/pi; 1; sqrt(2/pi) exp(1/8), of only 400 rows.
+    const std::string_view name = kind;
+    const double wanted = name == "normal"     ? 0.7979
+                          : name == "student3" ? 1.1027
+                          : name == "laplace"  ? 1
+                                               : 0.9041;
+    CHECK(magnitudes / n == doctest::Approx(wanted).epsilon(name == "rowscaled" ? 0.1 : 0.02));
+  }
+  CHECK_THROWS_WITH(bench_input("norml", {2, 2}, 0),
+                    "--input 'norml' is none of normal, student3, laplace and rowscaled, did you "
+                    "mean 'normal'?");
+}
+
+TEST_CASE("a layout to measure has its numbers pruned before, or by the conversion") {
+  const Dense x = bench_input("normal", {40, 40}, 0);
+  const BenchLayout csr = BenchLayout::parse("csr:sparsity=0.75");
+  CHECK(csr.name == "csr:sparsity=0.75");
+  CHECK(csr.convert(csr.prepare(x)).stored().count() == 400);
+  const BenchLayout bitmask = BenchLayout::parse("bitmask");
+  CHECK(bitmask.name == "bitmask:sparsity=0.9");
+  const BenchLayout nmg = BenchLayout::parse("nmg:n=1,m=4,g=2");
+  CHECK(nmg.prepare(x).values.as<float>()[5] == x.values.as<float>()[5]);
+  CHECK(nmg.convert(x).layout() == "nmg");
+  CHECK_THROWS_AS(BenchLayout::parse("csr:sparsity=2"), Error);
+  CHECK_THROWS_AS(BenchLayout::parse("csrr"), Error);
+  CHECK_THROWS_AS(BenchLayout::parse("nmg:n=1,m=4"), Error);
+}
+
+TEST_CASE("shapes to measure are extents or names of layers") {
+  CHECK(parse_bench_shape("768x3072", 2) == Shape{768, 3072});
+  CHECK(parse_bench_shape("bert-ffn-out", 3) == Shape{768, 3072, 4096});
+  CHECK(parse_bench_shape("bert-ffn-in", 2) == Shape{3072, 768});
+  for (const char* wrong : {"768", "768x", "x768", "1x2x3", "-1x5", "0x5", "bert", "", "9x9 "})
+    CHECK_THROWS_AS(parse_bench_shape(wrong, 2), Error);
+}
