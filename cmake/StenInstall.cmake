@@ -10,6 +10,7 @@ install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 install(FILES kernels/elementwise.h kernels/isa.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernels)
+install(FILES kernels/reference/nmg_fit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernels/reference)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
 install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})

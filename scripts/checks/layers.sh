@@ -16,6 +16,7 @@ libsten/autograd
 libsten/dispatch
 libsten/layout libsten/sparsify
 libsten/tensor
+libsten/linalg
 libsten/base kernels
 '
 

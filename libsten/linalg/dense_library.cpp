@@ -1,0 +1,45 @@
+#include "libsten/linalg/dense_library.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "kernels/reference/gemm.h"
+#include "libsten/base/parallel.h"
+
+namespace sten {
+
+DenseLibrary own_loop() {
+  return {"own loop", [](bool transposed, Index m, Index n, Index k, const float* a, const float* b,
+                         float* c, int threads) {
+            const Index rows = ceil_div(m, threads);
+            parallel_for(threads, 1, [&](Index begin, Index end) {
+              const Index r0 = std::min(m, begin * rows), r1 = std::min(m, end * rows);
+              kernels::gemm_blocked(transposed, r1 - r0, n, k, a + r0 * k, b, c + r0 * n);
+            });
+          }};
+}
+
+const std::vector<DenseLibrary>& dense_libraries() {
+  static const std::vector<DenseLibrary> all = [] {
+    std::vector<DenseLibrary> found;
+    if (auto library = load_onednn()) found.push_back(*std::move(library));
+    if (auto library = load_openblas()) found.push_back(*std::move(library));
+    if (found.empty()) found.push_back(own_loop());
+    return found;
+  }();
+  return all;
+}
+
+namespace linalg_detail {
+
+Environment::Environment(const char* name, const char* value)
+    : name_(std::getenv(name) ? nullptr : name) {
+  if (name_) setenv(name_, value, 1);
+}
+
+Environment::~Environment() {
+  if (name_) unsetenv(name_);
+}
+
+}  // namespace linalg_detail
+}  // namespace sten

@@ -1,0 +1,49 @@
+// The libraries that multiply dense matrices for us, loaded when they are first needed.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+// C[m,n] = A[m,k] * B, all row-major float32; B is [k,n], or with `transposed` [n,k]. No extent
+// is 0. Runs on `threads` threads.
+using DenseProduct = std::function<void(bool transposed, Index m, Index n, Index k, const float* a,
+                                        const float* b, float* c, int threads)>;
+
+struct DenseLibrary {
+  std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"
+  DenseProduct multiply;
+};
+
+// Held to the ISA of active_isa(). Empty where it was not there at build time or is not now, or
+// where that ISA is none they know. Debian's OpenBLAS does not know newer CPUs and would fall back
+// to AVX2, so the core type is chosen for it, unless OPENBLAS_CORETYPE is set: it is read when the
+// library initialises, which is why it is loaded by us rather than linked. Not a process of its
+// own: a library cannot start its user's program anew.
+std::optional<DenseLibrary> load_onednn();
+std::optional<DenseLibrary> load_openblas();
+DenseLibrary own_loop();
+
+// All that this machine has; the own loop only where there is no other. Loaded at the first call.
+const std::vector<DenseLibrary>& dense_libraries();
+
+namespace linalg_detail {
+
+// Sets a variable of the environment where it is not set, for as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value);
+  ~Environment();
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;  // nullptr: was set before
+};
+
+}  // namespace linalg_detail
+}  // namespace sten

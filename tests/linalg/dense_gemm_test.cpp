@@ -1,0 +1,105 @@
+#include "libsten/linalg/dense_gemm.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "kernels/isa.h"
+#include "kernels/peak.h"
+#include "kernels/reference/gemm.h"
+#include "libsten/base/random.h"
+
+using namespace sten;
+
+namespace {
+
+std::vector<float> random_values(std::uint64_t seed, Index n) {
+  std::vector<float> x(n);
+  for (Index i = 0; i < n; ++i)
+    x[i] = static_cast<float>(2 * random_uniform(seed, static_cast<std::uint64_t>(i)) - 1);
+  return x;
+}
+
+// Every element of c is that of the formula in double; rounding grows with the inner extent.
+void check_product(const DenseProduct& multiply, bool transposed, Index m, Index n, Index k,
+                   int threads) {
+  CAPTURE(transposed);
+  CAPTURE(m);
+  CAPTURE(n);
+  CAPTURE(k);
+  CAPTURE(threads);
+  const std::vector<float> a = random_values(1, m * k), b = random_values(2, k * n);
+  const std::vector<double> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
+  std::vector<double> wanted(m * n);
+  kernels::gemm_reference(transposed, m, n, k, wide_a.data(), wide_b.data(), wanted.data());
+  // What C held before does not matter, NaN neither.
+  std::vector<float> c(m * n + 1, std::numeric_limits<float>::quiet_NaN());
+  c.back() = 7;
+  multiply(transposed, m, n, k, a.data(), b.data(), c.data(), threads);
+  double worst = 0;
+  for (Index i = 0; i < m * n; ++i) worst = std::fmax(worst, std::abs(c[i] - wanted[i]));
+  CHECK(std::none_of(c.begin(), c.end(), [](float v) { return std::isnan(v); }));
+  CHECK(worst <= 1e-6 * static_cast<double>(k + 1));
+  CHECK(c.back() == 7);
+}
+
+constexpr Index shapes[][3] = {{1, 1, 1},    {1, 7, 5},     {7, 1, 9},    {3, 5, 1},
+                               {8, 8, 8},    {17, 33, 65},  {64, 64, 64}, {63, 65, 1},
+                               {5, 130, 31}, {96, 40, 200}, {1, 300, 70}, {129, 257, 100}};
+
+}  // namespace
+
+TEST_CASE("every dense library agrees with the formula in double, on one thread and on three") {
+  std::vector<DenseLibrary> all = dense_libraries();
+  all.push_back(own_loop());
+  for (const DenseLibrary& library : all) {
+    CAPTURE(library.name);
+    for (const auto [m, n, k] : shapes)
+      for (const bool transposed : {false, true})
+        for (const int team : {1, 3}) check_product(library.multiply, transposed, m, n, k, team);
+  }
+}
+
+TEST_CASE("dense products have any extents, and without an inner one they are zero") {
+  const DenseProduct gemm = [](bool transposed, Index m, Index n, Index k, const float* a,
+                               const float* b, float* c, int team) {
+    transposed ? dense_linear(m, n, k, a, b, c, team) : dense_gemm(m, n, k, a, b, c, team);
+  };
+  for (const Index m : {0, 1, 6})
+    for (const Index n : {0, 1, 9})
+      for (const Index k : {0, 1, 20})
+        for (const bool transposed : {false, true}) check_product(gemm, transposed, m, n, k, 1);
+  check_product(gemm, true, 70, 90, 300, 2);
+}
+
+TEST_CASE("the library chosen is one of those that are there") {
+  const DenseLibrary& chosen = fastest_dense_library();
+  bool known = false;
+  for (const DenseLibrary& library : dense_libraries()) known |= &library == &chosen;
+  CHECK(known);
+  CHECK(&fastest_dense_library() == &chosen);
+  if (kernels::active_isa() == kernels::Isa::reference) CHECK(chosen.name == "own loop");
+}
+
+TEST_CASE(
+    "OpenBLAS is told the core that STEN_ISA or the CPU allows, and the environment is left") {
+  const bool given = std::getenv("OPENBLAS_CORETYPE") != nullptr;
+  for (const DenseLibrary& library : dense_libraries())
+    if (library.name.starts_with("OpenBLAS") && !given) {
+      const bool wide = kernels::active_isa() == kernels::Isa::avx512;
+      CHECK(library.name.ends_with(wide ? " SkylakeX" : " Haswell"));
+    }
+  CHECK((std::getenv("OPENBLAS_CORETYPE") != nullptr) == given);
+}
+
+TEST_CASE("FMAs are counted by lanes and rounds") {
+  for (const kernels::Isa isa : kernels::all_isas)
+    if (kernels::has_isa(isa)) {
+      const double once = kernels::run_fmas(isa, 1);
+      CHECK(once >= 2 * 8);
+      CHECK(kernels::run_fmas(isa, 10) == 10 * once);
+    }
+}
