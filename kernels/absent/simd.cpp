@@ -1,6 +1,7 @@
 // Stands in for simd/ where the compiler does not build for x86-64.
 #include "kernels/simd/cpu.h"
 #include "kernels/simd/elementwise.h"
+#include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/peak.h"
 
 namespace sten::kernels {
@@ -10,6 +11,9 @@ bool cpu_runs_avx512() { return false; }
 
 const ElementwiseTable* elementwise_avx2() { return nullptr; }
 const ElementwiseTable* elementwise_avx512() { return nullptr; }
+
+const NmgFitTable* nmg_fit_avx2() { return nullptr; }
+const NmgFitTable* nmg_fit_avx512() { return nullptr; }
 
 double run_fmas_avx2(std::int64_t) { return 0; }
 double run_fmas_avx512(std::int64_t) { return 0; }

@@ -43,8 +43,17 @@ PatternTable::PatternTable(Index n, Index m, Index count)
       m_(m),
       count_(count),
       rows_(count * n),
+      swaps_(count),
       slots_(std::bit_ceil<std::size_t>(2 * count), -1) {
   fill(0, n, m, count, false, false);
+  for (Index p = 1; p < count; ++p) {
+    const std::uint16_t *a = rows_.data() + (p - 1) * n, *b = a + n;
+    Index i = 0, j = n;
+    while (a[i] == b[i]) ++i;
+    while (a[j - 1] == b[j - 1]) --j;
+    // What lies between moved up or down by one place, or nothing did.
+    swaps_[p] = a[i] < b[i] ? kernels::NmgSwap{a[i], b[j - 1]} : kernels::NmgSwap{a[j - 1], b[i]};
+  }
   for (Index p = 0; p < count; ++p) {
     std::size_t slot = slot_of(rows_.data() + p * n);
     while (slots_[slot] >= 0) slot = (slot + 1) % slots_.size();

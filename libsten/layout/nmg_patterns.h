@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/nmg_fit.h"
 #include "libsten/base/shape.h"
 
 namespace sten {
@@ -26,6 +27,11 @@ class PatternTable {
     return {rows_.data() + p * n_, static_cast<std::size_t>(n_)};
   }
   const std::uint16_t* data() const { return rows_.data(); }  // [count, n]
+  // Pattern p is pattern p - 1 with one position exchanged; [count], the first one unused.
+  const kernels::NmgSwap* swaps() const { return swaps_.data(); }
+  kernels::NmgFormat format(Index g) const {
+    return {rows_.data(), swaps_.data(), n_, m_, count_, g};
+  }
   // The pattern with these n ascending positions.
   Index find(const std::uint16_t* positions) const;
 
@@ -36,6 +42,7 @@ class PatternTable {
 
   Index n_, m_, count_;
   std::vector<std::uint16_t> rows_;
+  std::vector<kernels::NmgSwap> swaps_;
   std::vector<std::int32_t> slots_;  // open addressing; -1 free
 };
 

@@ -1,0 +1,142 @@
+// What the exact fits of all tables share: their memory, and the strips of each pattern.
+#pragma once
+#include <algorithm>
+#include <bit>
+
+#include "kernels/nmg_fit.h"
+
+namespace sten::kernels {
+
+// Cuts scratch into arrays that start at cache lines; from nullptr it only counts.
+class NmgCarver {
+ public:
+  explicit NmgCarver(std::byte* scratch) : scratch_(scratch) {}
+
+  template <class T>
+  T* take(std::int64_t n) {
+    const std::size_t at = used_;
+    used_ += (static_cast<std::size_t>(n) * sizeof(T) + 63) / 64 * 64;
+    return scratch_ ? reinterpret_cast<T*>(scratch_ + at) : nullptr;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* scratch_;
+  std::size_t used_ = 0;
+};
+
+// Beyond this many scores of a chunk, those of a strip are added up each time they are needed.
+inline constexpr std::int64_t most_stored_scores = std::int64_t{1} << 22;
+
+inline bool nmg_stores_scores(const NmgFormat& f, std::int64_t cols) {
+  return cols <= most_stored_scores / f.count;
+}
+
+// The strips of each pattern in ascending order. Strips with the pattern `count` are in none.
+struct NmgGroups {
+  std::uint16_t* strips;  // those of p from strips[first[p]] on
+  std::int32_t* first;    // [count]
+  std::int32_t* size;     // [count]
+  std::int64_t count, g;
+
+  NmgGroups(const NmgFormat& f, NmgCarver& carve)
+      : strips(carve.take<std::uint16_t>(2 * f.strips())),
+        first(carve.take<std::int32_t>(f.count)),
+        size(carve.take<std::int32_t>(f.count)),
+        count(f.count),
+        g(f.g) {}
+
+  // Of the first `cols` strips. of_pattern[count]: how many of them each pattern has.
+  void build(const std::uint16_t* pattern_of, std::int64_t cols, const std::int32_t* of_pattern) {
+    std::int32_t at = 0;
+    for (std::int64_t p = 0; p < count; ++p) {
+      first[p] = at;
+      size[p] = 0;
+      at += std::max(of_pattern[p], static_cast<std::int32_t>(g));
+    }
+    for (std::int64_t s = 0; s < cols; ++s)
+      if (const std::uint16_t p = pattern_of[s]; p < count)
+        strips[first[p] + size[p]++] = static_cast<std::uint16_t>(s);
+  }
+  const std::uint16_t* of(std::int64_t p) const { return strips + first[p]; }
+
+  void move(std::int64_t from, std::int64_t to, std::uint16_t s, std::uint16_t* pattern_of) {
+    std::uint16_t* a = strips + first[from];
+    std::int32_t i = 0;
+    while (a[i] != s) ++i;
+    for (--size[from]; i < size[from]; ++i) a[i] = a[i + 1];
+    std::uint16_t* b = strips + first[to];
+    for (i = size[to]++; i > 0 && b[i - 1] > s; --i) b[i] = b[i - 1];
+    b[i] = s;
+    pattern_of[s] = static_cast<std::uint16_t>(to);
+  }
+
+  // Gives the strips that are in no pattern, all from `cols` on among them, to those with room.
+  void fill_up(std::uint16_t* pattern_of, std::int64_t cols) {
+    std::int64_t p = 0;
+    for (std::int64_t s = 0; s < count * g; ++s) {
+      if (s < cols && pattern_of[s] < count) continue;
+      while (size[p] == g) ++p;
+      ++size[p];
+      pattern_of[s] = static_cast<std::uint16_t>(p);
+    }
+  }
+};
+
+// Strips that patterns have beyond g.
+inline std::int64_t nmg_overflow(const std::int32_t* of_pattern, std::int64_t count,
+                                 std::int64_t g) {
+  std::int64_t sum = 0;
+  for (std::int64_t p = 0; p < count; ++p) sum += std::max<std::int64_t>(0, of_pattern[p] - g);
+  return sum;
+}
+
+// Prices per strip of a pattern, which strips weigh against its score. The paths below need prices
+// to start from; those under which the strips spread evenly leave little to do. They go up where
+// too many strips want a pattern, in proportion to `gap`, the mean difference between the best and
+// the second best score of a strip. Where strips of zeros fill up what is left, prices have to
+// start from 0: what patterns with room cost, nobody pays.
+template <class T>
+void nmg_next_prices(const T* price, std::int64_t gap, const std::int32_t* of_pattern,
+                     std::int64_t count, std::int64_t g, T most, T* next) {
+  for (std::int64_t p = 0; p < count; ++p) {
+    const std::int64_t excess = std::min<std::int64_t>(of_pattern[p], 2 * g) - g;
+    const std::int64_t step = gap * 7 * excess / (10 * g);
+    next[p] = static_cast<T>(
+        std::clamp<std::int64_t>(price[p] + step, -std::int64_t{most}, std::int64_t{most}));
+  }
+}
+inline constexpr int nmg_price_steps = 4;
+// Fewer strips are moved sooner than priced.
+inline constexpr std::int64_t nmg_fewest_priced = 16;
+
+inline constexpr int nmg_score_bits = 27;       // of 32: lengths of paths do not overflow
+inline constexpr int nmg_wide_score_bits = 59;  // of 64
+
+// How many bits a sum of n has more than one of them.
+inline int nmg_sum_bits(std::int64_t n) {
+  int bits = 0;
+  while (std::int64_t{1} << bits < n) ++bits;
+  return bits;
+}
+
+// How the magnitudes of a chunk become 32-bit integers.
+struct NmgRange {
+  bool is_wide;  // they do not: the least would be less than 8 units, or the scale no float
+  float scale;   // a power of 2
+
+  // Of all that are not 0. Greatest may be 0, infinity or NaN.
+  static NmgRange of(float greatest, float least, std::int64_t n) {
+    const int bits = nmg_score_bits - nmg_sum_bits(n);
+    const auto exponent = [](float x) {
+      return static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 0xff);
+    };
+    const int e = exponent(greatest), low = exponent(least);
+    if (greatest == 0) return {false, 1};
+    if (e == 255 || e < bits || low == 0 || e - low > bits - 4) return {true, 0};
+    // 2^(e - 127) <= greatest < 2^(e - 126), which becomes 2^bits.
+    return {false, std::bit_cast<float>(static_cast<std::uint32_t>(bits + 126 - e + 127) << 23)};
+  }
+};
+
+}  // namespace sten::kernels
