@@ -20,12 +20,13 @@ int main(int argc, char** argv) {
                    "input")
         ->required();
     sten::app::add_output(app, o->output);
-    app.add_option("--to", o->to,
-                   "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
-                   "csr, csc, coo, ell, bcsr:h=4,w=4, nm:n=2,m=4[,axis=1] and "
-                   "nmg:n=1,m=10,g=4[,axis=0], which "
-                   "keep n of m and "
-                   "prune what does not fit; dims=ROW.COLUMN names the dimensions of a matrix")
+    app.add_option(
+           "--to", o->to,
+           "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
+           "csr, csc, coo, ell, bcsr:h=4,w=4, nm:n=2,m=4[,axis=1] and "
+           "nmg:n=1,m=10,g=4[,axis=0][,fit=exact], which keep n of m and prune what does not "
+           "fit (nmg keeps the most magnitude; fit=greedy: by the paper's rule); dims=ROW.COLUMN "
+           "names the dimensions of a matrix")
         ->type_name("LAYOUT")
         ->required();
     app.add_flag("--lossless", o->lossless,

@@ -64,6 +64,44 @@ void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* 
   }
 }
 
+template <class T>
+void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill,
+                 std::int32_t* pattern_of) {
+  const std::int64_t strips = c.count * c.g;
+  std::fill_n(fill, c.count, 0);
+  for (std::int32_t s = 0; s < strips; ++s)
+    members[pattern_of[s] * c.g + fill[pattern_of[s]]++] = s;
+  for (std::int32_t i = 0; i < 2 * strips; ++i) {
+    const auto s = static_cast<std::int32_t>(i % strips);
+    const std::int32_t p = pattern_of[s];
+    std::int32_t q = 0;
+    T best = -1;
+    for (std::int32_t r = 0; r < c.count; ++r)
+      if (const T score = nmg_score(c, s, r); score > best) {
+        best = score;
+        q = r;
+      }
+    if (best == 0) continue;
+    T most = 0;  // gained; sums of infinities are no numbers, and do not count
+    std::int32_t* other = nullptr;
+    for (std::int32_t* t = members + q * c.g; p != q && t != members + (q + 1) * c.g; ++t) {
+      const T gain = best - nmg_score(c, s, p) + nmg_score(c, *t, p) - nmg_score(c, *t, q);
+      if (gain > most) {
+        most = gain;
+        other = t;
+      }
+    }
+    if (other == nullptr) continue;
+    const std::int32_t t = *other;
+    *std::find(members + p * c.g, members + (p + 1) * c.g, s) = t;
+    *other = s;
+    pattern_of[s] = q;
+    pattern_of[t] = p;
+  }
+}
+
+template void nmg_improve(const NmgChunk<float>&, std::int32_t*, std::int32_t*, std::int32_t*);
+template void nmg_improve(const NmgChunk<double>&, std::int32_t*, std::int32_t*, std::int32_t*);
 template void nmg_fit_greedy(const NmgChunk<float>&, NmgPair<float>*, std::int32_t*, std::int32_t*);
 template void nmg_fit_greedy(const NmgChunk<double>&, NmgPair<double>*, std::int32_t*,
                              std::int32_t*);

@@ -42,4 +42,11 @@ template <class T>
 void nmg_fit_greedy_lazy(const NmgChunk<T>& chunk, NmgPair<T>* pairs, std::int32_t* fill,
                          std::int32_t* pattern_of);
 
+// Improves an assignment: a strip and one that has its best pattern, the one that loses least by
+// it, change places if they keep more together. Strips in ascending order, twice.
+// members: scratch [S]; fill: scratch [count].
+template <class T>
+void nmg_improve(const NmgChunk<T>& chunk, std::int32_t* members, std::int32_t* fill,
+                 std::int32_t* pattern_of);
+
 }  // namespace sten::kernels

@@ -24,25 +24,17 @@ Index unit_grain(const NmgGeometry& geo) {
   return std::max<Index>(1, mask_grain / (geo.strips * geo.m));
 }
 
-// Where a unit (batch, row block, chunk) lies.
-struct Unit {
-  Index batch_offset, row0, col0;
-  Unit(const NmgGeometry& geo, Index u)
-      : batch_offset(geo.view.batch_offset(u / (geo.row_blocks * geo.chunks))),
-        row0(u / geo.chunks % geo.row_blocks * geo.m),
-        col0(u % geo.chunks * geo.strips) {}
-  // Dense offset of row p of strip s, or -1 in padding.
-  Index at(const NmgGeometry& geo, Index p, Index s) const {
-    const Index r = row0 + p, c = col0 + s;
-    if (r >= geo.view.rows || c >= geo.view.cols) return -1;
-    return batch_offset + r * geo.view.row_stride + c * geo.view.col_stride;
-  }
-  std::string str(const NmgGeometry& geo, Index axis) const {
-    return fmt::format("{} {} to {}, {} {} to {}", axis == 0 ? "rows" : "columns", row0,
-                       std::min(row0 + geo.m, geo.view.rows) - 1, axis == 0 ? "columns" : "rows",
-                       col0, std::min(col0 + geo.strips, geo.view.cols) - 1);
-  }
-};
+// Dense offset of row p of strip s of a unit, or -1 in padding.
+Index at(const NmgGeometry& geo, const NmgUnit& unit, Index p, Index s) {
+  if (p >= unit.rows || s >= unit.cols) return -1;
+  return unit.offset + p * geo.view.row_stride + s * geo.view.col_stride;
+}
+
+std::string text_of(const NmgUnit& unit, Index axis) {
+  return fmt::format("{} {} to {}, {} {} to {}", axis == 0 ? "rows" : "columns", unit.row0,
+                     unit.row0 + unit.rows - 1, axis == 0 ? "columns" : "rows", unit.col0,
+                     unit.col0 + unit.cols - 1);
+}
 
 }  // namespace
 
@@ -61,6 +53,14 @@ NmgGeometry NmgGeometry::of(const Shape& shape, Index n, Index m, Index g, Index
   geo.chunks = ceil_div(geo.view.cols, geo.strips);
   return geo;
 }
+
+NmgUnit::NmgUnit(const NmgGeometry& geo, Index u)
+    : row0(u / geo.chunks % geo.row_blocks * geo.m),
+      col0(u % geo.chunks * geo.strips),
+      rows(std::min(geo.m, geo.view.rows - row0)),
+      cols(std::min(geo.strips, geo.view.cols - col0)),
+      offset(geo.view.batch_offset(u / (geo.row_blocks * geo.chunks)) + row0 * geo.view.row_stride +
+             col0 * geo.view.col_stride) {}
 
 void Nmg::check(const Spec& spec) {
   const Index n = spec.integer("n"), m = spec.integer("m");
@@ -109,27 +109,27 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
       ChunkPlacer placer(*table, geo.g);
       std::vector<std::uint16_t> positions(geo.strips * geo.n), kept(geo.strips);
       for (Index u = begin; u < end; ++u) {
-        const Unit unit(geo, u);
+        const NmgUnit unit(geo, u);
         for (Index s = 0; s < geo.strips; ++s) {
           kept[s] = 0;
           for (Index p = 0; p < geo.m; ++p) {
-            const Index at = unit.at(geo, p, s);
-            if (at < 0 || !bit_at(bits, at)) continue;
+            const Index i = at(geo, unit, p, s);
+            if (i < 0 || !bit_at(bits, i)) continue;
             if (kept[s] == geo.n)
               fail("{} cannot hold {} {}: more than {} positions are kept among {}", spec.str(),
-                   out.axis == 0 ? "column" : "row", unit.col0 + s, geo.n, unit.str(geo, out.axis));
+                   out.axis == 0 ? "column" : "row", unit.col0 + s, geo.n, text_of(unit, out.axis));
             positions[s * geo.n + kept[s]++] = static_cast<std::uint16_t>(p);
           }
         }
         if (!placer.place(positions, kept))
           fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", spec.str(),
-               unit.str(geo, out.axis), geo.g);
+               text_of(unit, out.axis), geo.g);
         Index slot = u * geo.strips;
         for (Index p = 0; p < geo.patterns; ++p)
           for (const std::int32_t s : placer.group(p)) {
             for (Index i = 0; i < geo.n; ++i) {
-              const Index at = unit.at(geo, (*table)[p][i], s);
-              if (at >= 0 && bit_at(bits, at)) to[slot * geo.n + i] = from[at];
+              const Index k = at(geo, unit, (*table)[p][i], s);
+              if (k >= 0 && bit_at(bits, k)) to[slot * geo.n + i] = from[k];
             }
             if (narrow)
               index8[slot++] = static_cast<std::uint8_t>(s);
@@ -149,11 +149,11 @@ void Nmg::for_each_slot(F&& f) const {
   const auto table = PatternTable::get(n, m);
   parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
     for (Index u = begin; u < end; ++u) {
-      const Unit unit(geo, u);
+      const NmgUnit unit(geo, u);
       for (Index slot = u * geo.strips, p = 0; p < geo.patterns; ++p)
         for (Index j = 0; j < g; ++j, ++slot) {
           const Index s = strip_at(index, slot);
-          for (Index i = 0; i < n; ++i) f(slot * n + i, unit.at(geo, (*table)[p][i], s), unit);
+          for (Index i = 0; i < n; ++i) f(slot * n + i, at(geo, unit, (*table)[p][i], s), unit);
         }
     }
   });
@@ -164,7 +164,7 @@ Dense Nmg::to_dense() const {
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();
-    for_each_slot([&](Index slot, Index at, const Unit&) {
+    for_each_slot([&](Index slot, Index at, const NmgUnit&) {
       if (at >= 0) to[at] = from[slot];
     });
   });
@@ -175,7 +175,7 @@ Mask Nmg::stored() const {
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   // Units share bytes of the mask at their edges.
-  for_each_slot([&](Index, Index at, const Unit&) {
+  for_each_slot([&](Index, Index at, const NmgUnit&) {
     if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
@@ -183,7 +183,7 @@ Mask Nmg::stored() const {
 
 std::vector<Index> Nmg::offsets() const {
   std::vector<Index> all(values.size(), -1);
-  for_each_slot([&](Index slot, Index at, const Unit&) { all[slot] = at; });
+  for_each_slot([&](Index slot, Index at, const NmgUnit&) { all[slot] = at; });
   return all;
 }
 
@@ -215,9 +215,9 @@ void Nmg::loaded() const {
   });
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();
-    for_each_slot([&](Index slot, Index at, const Unit& unit) {
+    for_each_slot([&](Index slot, Index at, const NmgUnit& unit) {
       if (at < 0 && stored[slot] != U{0})
-        fail("{}: a value in padding is not 0", unit.str(geo, axis));
+        fail("{}: a value in padding is not 0", text_of(unit, axis));
     });
   });
 }

@@ -18,6 +18,14 @@ struct NmgGeometry {
   Index units() const { return view.batches * row_blocks * chunks; }
 };
 
+// A chunk of one row block: unit u of units().
+struct NmgUnit {
+  Index row0, col0;  // in its matrix
+  Index rows, cols;  // besides padding
+  Index offset;      // dense offset of its first element
+  NmgUnit(const NmgGeometry& geo, Index u);
+};
+
 struct Nmg {
   static constexpr const char* name = "nmg";
   static constexpr bool has_fillers = true;

@@ -2,6 +2,7 @@
 
 #include "libsten/dispatch/route.h"
 #include "libsten/run/measure.h"
+#include "libsten/sparsify/nmg_fit.h"
 
 namespace sten {
 namespace {
@@ -97,7 +98,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   const bool fitted = request.sparsifier->is("nmg");
   route.reason = "pruned, as it does not hold all of it";
   return {std::move(t), std::move(keep),
-          fitted ? std::string(request.sparsifier->word("fit", "greedy")) : "per-block",
+          fitted ? std::string(name_of(NmgFit::make(*request.sparsifier).method)) : "per-block",
           std::move(route)};
 }
 

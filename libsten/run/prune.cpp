@@ -10,6 +10,7 @@
 #include "libsten/run/prune_plan.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/tied.h"
+#include "libsten/sparsify/nmg_fit.h"
 #include "libsten/sparsify/scored.h"
 
 namespace sten {
@@ -211,7 +212,7 @@ class Pruning {
     r.at(row, "bytes_after") = bytes;
     if (how.to.is("nm") || how.to.is("nmg")) r.at(row, "padding") = after.padding();
     if (how.sparsifier.is("nmg"))
-      r.at(row, "fit") = std::string(how.sparsifier.word("fit", "greedy"));
+      r.at(row, "fit") = std::string(name_of(NmgFit::make(how.sparsifier).method));
     total_.elements += n;
     total_.kept += kept;
     total_.zeros += zero;

@@ -1,17 +1,26 @@
 // Chooses an n:m:g pattern for every strip: a sparsifier; packing (layout/nmg.h) never chooses.
 #pragma once
+#include "libsten/sparsify/nmg_chunk_fit.h"
 #include "libsten/sparsify/sparsifier.h"
 
 namespace sten {
 
-// fit=greedy is the paper's CPU rule (section 5.2). Scores are summed in float, F64 in double.
-// Every strip of the tensor keeps the n positions of its pattern, zeros among them.
+// Every strip of the tensor keeps the n positions of its pattern, zeros among them. Scores are
+// summed in float, F64 in double.
+//   exact      what keeps the most magnitude in each chunk (kernels/nmg_fit.h); of formats with up
+//              to 1024 patterns, and their default
+//   heuristic  greedy, and then pairs of strips change places where that keeps more
+//   greedy     the paper's CPU rule (section 5.2)
 struct NmgFit {
   static constexpr const char* name = "nmg";
   Index n = 1, m = 4, g = 1, axis = 0;
   Dims dims;
+  FitMethod method = FitMethod::exact;
   Mask select(const Dense& x, const Hints& hints) const;
   static NmgFit make(const Spec& spec);
 };
+
+// "exact", "heuristic" or "greedy".
+std::string_view name_of(FitMethod method);
 
 }  // namespace sten

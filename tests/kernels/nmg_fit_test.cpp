@@ -15,9 +15,10 @@ namespace {
 
 using Ints = std::vector<int>;
 
-Mask fitted(const Dense& x, const std::string& spec) {
+Mask selected(const Dense& x, const std::string& spec) {
   return registry().sparsifier(Spec::parse(spec)).select(x);
 }
+Mask fitted(const Dense& x, const std::string& spec) { return selected(x, spec + ",fit=greedy"); }
 
 double energy(const Dense& x, const Mask& m) {
   double kept = 0, all = 0;
@@ -143,12 +144,59 @@ TEST_CASE("the energy of a greedy fit of normal values is plausible") {
   const Mask m = fitted(x, "nmg:n=2,m=4,g=16");
   CHECK(m.count() == x.size() / 2);
   const double grouped = energy(x, m);
-  const double free = energy(x, fitted(x, "per-block:n=2,m=4,axis=0"));
+  const double free = energy(x, selected(x, "per-block:n=2,m=4,axis=0"));
   CHECK(free > 0.735);
   CHECK(free < 0.755);
   CHECK(grouped > 0.70);
   CHECK(grouped < free);
   CHECK(energy(x, fitted(x, "nmg:n=2,m=4,g=1")) < grouped);
+}
+
+TEST_CASE("the exact fit keeps the energy of the optimum, more than the greedy one keeps") {
+  Dice dice(8);
+  const Dense x = normals(dice, {960, 1920}), few = normals(dice, {40, 1920});
+  const struct {
+    std::string spec;
+    double energy;
+  } cases[] = {{"nmg:n=2,m=4,g=16", 0.7416},
+               {"nmg:n=2,m=4,g=4", 0.7330},
+               {"nmg:n=1,m=10,g=16", 0.2342},
+               {"nmg:n=1,m=10,g=4", 0.2295}};
+  for (const auto& c : cases) {
+    CAPTURE(c.spec);
+    CHECK(std::abs(energy(x, selected(x, c.spec)) - c.energy) < 0.0005);
+    const double exact = energy(few, selected(few, c.spec));
+    const double greedy = energy(few, fitted(few, c.spec));
+    CHECK(greedy < exact);
+    const double heuristic = energy(few, selected(few, c.spec + ",fit=heuristic"));
+    CHECK(heuristic > greedy);
+    CHECK(heuristic < exact);
+  }
+}
+
+TEST_CASE("what is n:m:g already keeps its patterns, whatever the magnitudes") {
+  Dice dice(9);
+  for (const char* spec : {"nmg:n=2,m=4,g=4", "nmg:n=1,m=10,g=3,axis=1", "nmg:n=3,m=6,g=2"}) {
+    const Dense x = normals(dice, {61, 190});
+    Dense y = Dense::pack(x, selected(x, spec));
+    for (float& v : y.values.mutate<float>()) v *= static_cast<float>(std::exp(9 * dice.normal()));
+    const Mask again = selected(y, spec);
+    CHECK(same_bits(masked_by(y, again), y));
+  }
+}
+
+TEST_CASE("the exact fit is the same at any number of threads, in every dtype") {
+  Dice dice(10);
+  for (const DType dtype : prunable_dtypes()) {
+    const Dense x = any_bits(dice, dtype, {61, 90});
+    for (const char* spec :
+         {"nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=4,axis=1", "nmg:n=2,m=5,g=3,fit=heuristic"}) {
+      const Threads one(1);
+      const Mask m = selected(x, spec);
+      const Threads scope(3);
+      CHECK(same_mask(selected(x, spec), m));
+    }
+  }
 }
 
 TEST_CASE("the fit follows rows and columns that dims and axis name") {
@@ -191,10 +239,13 @@ TEST_CASE("NaN is kept as the largest, and F64 is scored in double") {
 }
 
 TEST_CASE("specs of the fit that have no meaning are refused") {
-  for (const char* wrong : {"nmg", "nmg:n=1,m=10", "nmg:n=3,m=2,g=1", "nmg:n=1,m=2,g=0",
-                            "nmg:n=1,m=2,g=1,fit=best", "nmg:n=20,m=40,g=1", "nmg:n=1,m=2,g=1,k=1"})
+  for (const char* wrong :
+       {"nmg", "nmg:n=1,m=10", "nmg:n=3,m=2,g=1", "nmg:n=1,m=2,g=0", "nmg:n=1,m=2,g=1,fit=best",
+        "nmg:n=20,m=40,g=1", "nmg:n=1,m=2,g=1,k=1", "nmg:n=1,m=1025,g=1,fit=exact"})
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(wrong)); }) == Fault::usage);
-  CHECK(error_of([] { registry().sparsifier(Spec::parse("nmg:n=1,m=2,g=1,fit=greedy")); }) == "");
+  for (const char* right : {"nmg:n=1,m=2,g=1,fit=greedy", "nmg:n=1,m=2,g=1,fit=heuristic",
+                            "nmg:n=1,m=1024,g=1,fit=exact", "nmg:n=1,m=1025,g=1"})
+    CHECK(error_of([&] { registry().sparsifier(Spec::parse(right)); }) == "");
   const Dense line = Dense::of({3}, {1, 2, 3});
   CHECK(has(error_of([&] { fitted(line, "nmg:n=1,m=2,g=1"); }), "rank 1"));
 }

@@ -47,6 +47,7 @@ Spec varied(Dice& dice, const Spec& example, const Shape& shape) {
   for (const char* key : {"sparsity", "fraction"})
     if (spec.has(key) && dice.below(4))
       spec.set(key, dice.one_of<std::string>({"0", "1", "0.5", "0.1", "0.99", "0.333"}));
+  if (spec.is("nmg") && dice.below(2)) spec.set("fit", "greedy");
   return spec;
 }
 

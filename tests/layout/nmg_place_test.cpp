@@ -85,7 +85,7 @@ TEST_CASE("packing moves a strip that has a choice out of the way of one that ha
   // the later of its two choices, which is all that strip 1 can use.
   const Dense x = Dense::of({3, 3}, {100, 1, 0, 0, 0, 1, 0, 1, 0});
   const Spec spec = Spec::parse("nmg:n=2,m=3,g=1");
-  const Mask greedy = NmgFit::make(spec).select(x, {});
+  const Mask greedy = NmgFit::make(Spec::parse("nmg:n=2,m=3,g=1,fit=greedy")).select(x, {});
   CHECK(masked_by(x, greedy).values.as<float>()[7] == 0);
   const Tensor t = packed(x, spec.str());
   CHECK(same_bits(t.to_dense(), x));

@@ -6,6 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/nmg_fit.h"
+#include "libsten/base/memory.h"
+#include "libsten/layout/nmg_patterns.h"
 #include "libsten/sparsify/sparsifier.h"
 #include "tests/support/parts.h"
 
@@ -130,6 +133,39 @@ inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
   }
 }
 
+// What the plain loops of the exact fit choose for each chunk.
+inline void keep_exactly(Mask& mask, const Spec& s, const Dense& x) {
+  const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
+  const auto table = PatternTable::get(n, m);
+  const kernels::NmgFormat format = table->format(g);
+  const kernels::NmgFitTable& fit = *kernels::nmg_fit_for(kernels::Isa::reference);
+  const Index strips = format.strips();
+  const std::vector<double> v = numbers(x);
+  std::vector<double> chunk(m * strips);
+  std::vector<std::uint16_t> pattern_of(strips);
+  const std::size_t room = fit.scratch(format, m, strips);
+  const std::shared_ptr<void> scratch = allocate(room);
+  const auto fit_chunk = [&](Index rows, Index cols) {
+    auto* memory = static_cast<std::byte*>(scratch.get());
+    if (x.dtype() == DType::F64)
+      return fit.exact_f64(format, {chunk.data(), strips, rows, cols}, memory, pattern_of.data());
+    const std::vector<float> narrow(chunk.begin(), chunk.end());
+    fit.exact_f32(format, {narrow.data(), strips, rows, cols}, memory, pattern_of.data());
+  };
+  for (const auto& a : matrices(x.extents, s, s.integer("axis", 0) == 1))
+    for (Index r0 = 0; r0 < std::ssize(a); r0 += m)
+      for (Index c0 = 0; c0 < std::ssize(a[0]); c0 += strips) {
+        const Index rows = std::min<Index>(m, std::ssize(a) - r0),
+                    cols = std::min<Index>(strips, std::ssize(a[0]) - c0);
+        for (Index r = 0; r < rows; ++r)
+          for (Index c = 0; c < cols; ++c) chunk[r * strips + c] = v[a[r0 + r][c0 + c]];
+        fit_chunk(rows, cols);
+        for (Index c = 0; c < cols; ++c)
+          for (const std::uint16_t r : (*table)[pattern_of[c]])
+            if (r < rows) mask.set(a[r0 + r][c0 + c], true);
+      }
+}
+
 inline void keep_of_blocks(Mask& mask, const Spec& s, const std::vector<double>& v) {
   const Index n = s.integer("n"), m = s.integer("m");
   for (const auto& a : matrices(mask.extents, s, s.integer("axis", 1) == 0))
@@ -212,7 +248,8 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   }
   if (s.is("per-block")) return keep_of_blocks(mask, s, v), mask;
   if (s.is("block-magnitude")) return keep_large_blocks(mask, s, v), mask;
-  if (s.is("nmg")) return keep_greedily(mask, s, x), mask;
+  if (s.is("nmg"))
+    return (s.word("fit", "exact") == "exact" ? keep_exactly : keep_greedily)(mask, s, x), mask;
   return std::nullopt;
 }
 

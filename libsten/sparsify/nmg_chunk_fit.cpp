@@ -1,0 +1,100 @@
+#include "libsten/sparsify/nmg_chunk_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sten {
+namespace {
+
+// Up to this many (strip, pattern) pairs are sorted (64 MB of float pairs); beyond, the lazy form
+// gives the same result from a heap.
+constexpr Index most_pairs = Index{1} << 22;
+
+bool sorts_pairs(const NmgGeometry& geo) { return geo.patterns <= most_pairs / geo.strips; }
+
+}  // namespace
+
+template <class E>
+NmgChunkFit<E>::NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, FitMethod method)
+    : geo_(geo), table_(table), method_(method), pattern_of_(geo.strips) {
+  if (method == FitMethod::exact) {
+    constexpr std::size_t line = 64;
+    std::size_t room =
+        line + kernels::nmg_fit().scratch(table.format(geo.g), std::min(geo.m, geo.view.rows),
+                                          std::min(geo.strips, geo.view.cols));
+    memory_.reset(new std::byte[room]);  // not filled
+    void* at = memory_.get();
+    scratch_ = static_cast<std::byte*>(std::align(line, room - line, at, room));
+  } else {
+    pairs_.resize(sorts_pairs(geo) ? geo.patterns * geo.strips : geo.strips);
+    fill_.resize(geo.patterns);
+    greedy_.resize(geo.strips);
+    if (method == FitMethod::heuristic) members_.resize(geo.strips);
+  }
+}
+
+template <class E>
+std::span<const std::uint16_t> NmgChunkFit<E>::fit(const Bits* x, const NmgUnit& unit) {
+  if (method_ == FitMethod::exact)
+    fit_exactly(x, unit);
+  else
+    fit_greedily(x, unit);
+  return pattern_of_;
+}
+
+template <class E>
+template <class F>
+void NmgChunkFit<E>::decode(const Bits* x, const NmgUnit& unit, Index stride, F&& f) {
+  for (Index r = 0; r < unit.rows; ++r) {
+    const Bits* from = x + unit.offset + r * geo_.view.row_stride;
+    Score* to = values_.data() + r * stride;
+    for (Index s = 0; s < unit.cols; ++s) to[s] = f(E::decode(from[s * geo_.view.col_stride]));
+  }
+}
+
+template <class E>
+void NmgChunkFit<E>::fit_exactly(const Bits* x, const NmgUnit& unit) {
+  const kernels::NmgFormat format = table_.format(geo_.g);
+  kernels::NmgStrips<Score> in{nullptr, 0, unit.rows, unit.cols};
+  constexpr bool numbers = std::is_same_v<E, F32Element> || std::is_same_v<E, F64Element>;
+  if (numbers && geo_.view.col_stride == 1) {
+    in.x = reinterpret_cast<const Score*>(x + unit.offset);
+    in.row_stride = geo_.view.row_stride;
+  } else {
+    values_.resize(unit.rows * unit.cols);
+    decode(x, unit, unit.cols, [](Score v) { return v; });
+    in.x = values_.data();
+    in.row_stride = unit.cols;
+  }
+  if constexpr (std::is_same_v<Score, double>)
+    kernels::nmg_fit().exact_f64(format, in, scratch_, pattern_of_.data());
+  else
+    kernels::nmg_fit().exact_f32(format, in, scratch_, pattern_of_.data());
+}
+
+template <class E>
+void NmgChunkFit<E>::fit_greedily(const Bits* x, const NmgUnit& unit) {
+  values_.assign(geo_.m * geo_.strips, Score{0});
+  // NaN ranks as infinity: it stays rather than vanish unseen, and sorting stays an order.
+  decode(x, unit, geo_.strips, [](Score v) {
+    return std::isnan(v) ? std::numeric_limits<Score>::infinity() : std::abs(v);
+  });
+  const kernels::NmgChunk<Score> chunk{values_.data(), table_.data(), geo_.n,
+                                       geo_.m,         geo_.patterns, geo_.g};
+  (sorts_pairs(geo_)
+       ? kernels::nmg_fit_greedy<Score>
+       : kernels::nmg_fit_greedy_lazy<Score>)(chunk, pairs_.data(), fill_.data(), greedy_.data());
+  if (method_ == FitMethod::heuristic)
+    kernels::nmg_improve(chunk, members_.data(), fill_.data(), greedy_.data());
+  std::copy(greedy_.begin(), greedy_.end(), pattern_of_.begin());
+}
+
+template class NmgChunkFit<F64Element>;
+template class NmgChunkFit<F32Element>;
+template class NmgChunkFit<F16Element>;
+template class NmgChunkFit<BF16Element>;
+template class NmgChunkFit<F8E4M3Element>;
+template class NmgChunkFit<F8E5M2Element>;
+
+}  // namespace sten
