@@ -1,5 +1,6 @@
 // Stands in for simd/ where the compiler does not build for x86-64.
 #include "kernels/simd/cpu.h"
+#include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/peak.h"
@@ -14,6 +15,9 @@ const ElementwiseTable* elementwise_avx512() { return nullptr; }
 
 const NmgFitTable* nmg_fit_avx2() { return nullptr; }
 const NmgFitTable* nmg_fit_avx512() { return nullptr; }
+
+CsrPanel* csr_panel_avx2() { return nullptr; }
+CsrPanel* csr_panel_avx512() { return nullptr; }
 
 double run_fmas_avx2(std::int64_t) { return 0; }
 double run_fmas_avx512(std::int64_t) { return 0; }
