@@ -16,7 +16,7 @@ namespace {
 // What bash cannot ask the library: tests/cli/completion.sh holds it against the programs' errors.
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
-      {"BENCH", {"convert"}},
+      {"BENCH", {"gemm", "convert"}},
       {"--method", {"magnitude", "random", "threshold", "movement", "l0", "gradient"}},
       {"--scope", {"local", "global"}},
       {"--nan", {"error", "keep", "zero"}},
@@ -55,6 +55,8 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   if (name == "--report") return "kind=files endings=('*.json' '*.csv' '*.md' '*.html')";
   if (name == "--output" && program.name == std::string_view("sten-bench"))
     return "kind=files endings=('*.json' '*.csv' '*.md' '*.svg')";
+  if (name == "--against" && program.name == std::string_view("sten-bench"))
+    return "kind=files endings=('*.json')";
   if (name == "--rules") return "kind=files endings=('*')";
   if (name == "--plot") return "kind=files endings=('*.svg')";
   if (type == "FILE" || type == "OUT") return "kind=files";

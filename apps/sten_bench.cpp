@@ -7,36 +7,48 @@ int main(int argc, char** argv) {
   const sten::app::Program program = {
       .name = "sten-bench",
       .purpose =
-          "Measures how fast conversions to sparse layouts are, as ratios that hold on a "
-          "busy machine too.",
-      .example = "sten-bench convert --shape 768x3072 --layouts nmg:n=1,m=10,g=4 --repeats 3",
-      .examples = {{"For a program, and as a picture:",
-                    "sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --layouts "
-                    "csr:sparsity=0.9 --repeats 3 -o bench.json -o bench.svg"},
-                   {"On one thread and on two:",
-                    "sten-bench convert --shape 96x160 --layouts bitmask --threads 1 --threads 2 "
-                    "--repeats 3"}},
-      .detail = "details",
+          "Measures sparse products and conversions, as ratios that hold on a busy machine "
+          "too.",
+      .example = "sten-bench gemm --shape 768x768x512 --layouts csr:sparsity=0.95 --repeats 3",
+      .examples =
+          {{"How long dense numbers take to a layout, for a program and as a picture:",
+            "sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --layouts "
+            "csr:sparsity=0.9 --repeats 3 -o bench.json -o bench.svg"},
+           {"Whether that became slower, which ends with 3:",
+            "sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --against bench.json "
+            "--max-slowdown 1.2"},
+           {"A linear layer, and eight of them in a row, on one thread and on two:",
+            "sten-bench gemm --form linear --form chain --shape 96x160x64 --layouts "
+            "csr:sparsity=0.9 --threads 1 --threads 2 --repeats 3"}},
+      .detail = "the dense library that was chosen",
       .has_total = false};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::BenchOptions>();
-    app.add_option("BENCH", o->bench, "convert: dense to a layout, values and indices written")
+    app.add_option(
+           "BENCH", o->bench,
+           "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
+           "and indices written")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
     };
-    list(
-        "--shape", o->shapes, "SHAPE",
-        "Rows and columns, as 768x3072; bert-ffn-out (768x3072, the paper's, default), bert-ffn-in "
-        "(3072x768) or bert-attention (768x768); repeatable");
+    list("--shape", o->shapes, "SHAPE",
+         "MxKxN for gemm, as 768x3072x4096, and RxK for convert, as 768x3072; bert-ffn-out "
+         "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
+         "(768x768x4096); repeatable");
     list("--layouts", o->layouts, "LAYOUT",
-         "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4, pruned to as part of the conversion; "
-         "csr, csc, coo, ell, bitmask, masked, bcsr:h=4,w=4, each of numbers that were pruned "
-         "before "
-         "to [sparsity=0.9]; repeatable (default: nmg of 2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8)");
+         "For gemm: csr, pruned before to [sparsity=0.9]; dense is measured in any case. For "
+         "convert: nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4, pruned to as part of the "
+         "conversion; csr, csc, coo, ell, bitmask, masked, bcsr:h=4,w=4, each of numbers that "
+         "were pruned before to [sparsity=0.9]; repeatable (default for convert: nmg of 2:4:16, "
+         "1:10:4, 3:6:16, 1:4:16, 2:8:8)");
+    list("--form", o->forms, "FORM",
+         "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "
+         "eight linears M <-> K over N tokens, per product; repeatable")
+        ->check(CLI::IsMember({"gemm", "linear", "chain"}));
     list("--input", o->inputs, "KIND",
-         "Distribution of the numbers: normal (default), student3, laplace or rowscaled (normal, "
-         "rows times exp(0.5 N(0,1))); repeatable")
+         "Distribution of the numbers to convert: normal (default), student3, laplace or rowscaled "
+         "(normal, rows times exp(0.5 N(0,1))); repeatable")
         ->check(CLI::IsMember({"normal", "student3", "laplace", "rowscaled"}));
     list("--threads", o->threads, "N", "Threads (default 1); repeatable")
         ->check(CLI::Range(1, 4096))
@@ -47,6 +59,14 @@ int main(int argc, char** argv) {
                    "they take more than 10 s)")
         ->type_name("N")
         ->check(CLI::Range(1, 10000));
+    app.add_option("--against", o->against,
+                   "Fail with exit code 3, and write nothing, if a ratio became worse than in the "
+                   "results FILE.json of an earlier run on this CPU and ISA")
+        ->type_name("FILE");
+    app.add_option("--max-slowdown", o->max_slowdown,
+                   "How many times worse a ratio may be with --against, beyond what the spread of "
+                   "both runs allows (default 1.1)")
+        ->type_name("X");
     list("-o,--output", o->outputs, "FILE",
          "Also write the results to FILE.json, .csv or .md, or a chart of ratios to FILE.svg; "
          "repeatable");

@@ -9,6 +9,16 @@ namespace {
 
 using kernels::panel_width;
 
+// to[c * to_stride + r] = from[r * from_stride + c], a cache line of columns at a time.
+void transpose(Index rows, Index cols, const float* from, Index from_stride, float* to,
+               Index to_stride) {
+  constexpr Index line = 16;
+  for (Index c0 = 0; c0 < cols; c0 += line)
+    for (Index r = 0; r < rows; ++r)
+      for (Index c = c0; c < std::min(cols, c0 + line); ++c)
+        to[c * to_stride + r] = from[r * from_stride + c];
+}
+
 // Panels of B's columns, or of X's tokens, are copied to where their rows lie side by side: read in
 // place, rows of a power of two of bytes would share a few sets of every cache.
 void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out) {
@@ -20,8 +30,7 @@ void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out
       const Index cols = std::min(panel_width, n - j0);
       if (cols < panel_width) std::fill(b.begin(), b.end(), 0.0f);
       if (linear)
-        for (Index j = 0; j < cols; ++j)
-          for (Index p = 0; p < k; ++p) b[p * panel_width + j] = in[(j0 + j) * k + p];
+        transpose(cols, k, in + j0 * k, k, b.data(), panel_width);
       else
         for (Index p = 0; p < k; ++p) std::copy_n(in + p * n + j0, cols, &b[p * panel_width]);
       if (!linear && cols == panel_width) {
@@ -29,9 +38,10 @@ void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out
         continue;
       }
       kernels::csr_panel()(view, 0, m, b.data(), c.data(), panel_width);
-      for (Index j = 0; j < cols; ++j)
-        for (Index r = 0; r < m; ++r)
-          out[linear ? (j0 + j) * m + r : r * n + j0 + j] = c[r * panel_width + j];
+      if (linear)
+        transpose(m, cols, c.data(), panel_width, out + j0 * m, m);
+      else
+        for (Index r = 0; r < m; ++r) std::copy_n(&c[r * panel_width], cols, out + r * n + j0);
     }
   });
 }

@@ -65,9 +65,12 @@ expect '' sten-prune --structure nm : n = 2
 expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
 expect 'convert' sten-bench con
+expect 'convert|gemm' sten-bench ''
+expect 'chain|gemm|linear' sten-bench gemm --form ''
 expect 'laplace|normal|rowscaled|student3' sten-bench convert --input ''
 expect 'nm|nmg' sten-bench convert --layouts nm
 expect 'report.json' sten-bench convert -o rep
+expect 'report.json' sten-bench gemm --against rep
 
 # The words are those that the programs name in their errors.
 for flag in --method --scope --nan; do

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/run/bench/against.h"
 #include "libsten/run/bench/input.h"
 #include "libsten/run/bench/paper_greedy.h"
 #include "libsten/run/bench/subject.h"
 #include "libsten/run/bench/timing.h"
+#include "tests/support/temp_dir.h"
 
 using namespace sten;
 
@@ -129,4 +131,82 @@ TEST_CASE("shapes to measure are extents or names of layers") {
   CHECK(parse_bench_shape("bert-ffn-in", 2) == Shape{3072, 768});
   for (const char* wrong : {"768", "768x", "x768", "1x2x3", "-1x5", "0x5", "bert", "", "9x9 "})
     CHECK_THROWS_AS(parse_bench_shape(wrong, 2), Error);
+}
+
+namespace {
+
+BenchRow row_of(double ratio, double low, double high) {
+  BenchRow row;
+  row.bench = "convert";
+  row.input = "normal";
+  row.shape = {8, 8};
+  row.layout = "nmg:n=1,m=4,g=1";
+  row.ratio = Spread{ratio, low, high};
+  return row;
+}
+
+Baseline baseline_of(const TempDir& dir, const BenchRow& row) {
+  Report r = bench_report({row});
+  r.facts = {{"machine/cpu", std::string("cpu")}, {"machine/isa", std::string("isa")}};
+  return Baseline::read(dir.write("base.json", to_json(r)), "cpu", "isa");
+}
+
+}  // namespace
+
+TEST_CASE("a ratio is too slow beyond the larger of the limit and the spread of both runs") {
+  const TempDir dir;
+  const Baseline sharp = baseline_of(dir, row_of(10, 10, 10));
+  CHECK(sharp.slowdown(row_of(8, 8, 8), 1.1)->times == doctest::Approx(1.25));
+  CHECK_FALSE(sharp.slowdown(row_of(9.2, 9.2, 9.2), 1.1)->is_alarm());
+  CHECK(sharp.slowdown(row_of(9, 9, 9), 1.1)->is_alarm());
+  CHECK_FALSE(sharp.slowdown(row_of(9, 9, 9), 1.2)->is_alarm());
+  CHECK_FALSE(sharp.slowdown(row_of(100, 100, 100), 1.1)->is_alarm());
+  // 9 with a spread from 6.3 to 9: half of it is a factor of 1.195.
+  CHECK_FALSE(sharp.slowdown(row_of(9, 6.3, 9), 1.1)->is_alarm());
+  CHECK(sharp.slowdown(row_of(7, 4.9, 7), 1.1)->is_alarm());
+  // A baseline's own spread counts alike; one whose ratio alone was raised is not excused by that.
+  const Baseline wide = baseline_of(dir, row_of(10, 8, 12));
+  CHECK_FALSE(wide.slowdown(row_of(8.5, 8.5, 8.5), 1.1)->is_alarm());
+  const Baseline raised = baseline_of(dir, row_of(15, 9.9, 10.1));
+  CHECK(raised.slowdown(row_of(10, 9.9, 10.1), 1.1)->is_alarm());
+}
+
+TEST_CASE("only the same row is compared, and never a dense product") {
+  const TempDir dir;
+  const Baseline baseline = baseline_of(dir, row_of(10, 10, 10));
+  const BenchRow same = row_of(5, 5, 5);
+  CHECK(baseline.slowdown(same, 1.1));
+  const auto without = [&](auto&& change) {
+    BenchRow row = same;
+    change(row);
+    return !baseline.slowdown(row, 1.1);
+  };
+  CHECK(without([](BenchRow& r) { r.shape = {8, 9}; }));
+  CHECK(without([](BenchRow& r) { r.threads = 2; }));
+  CHECK(without([](BenchRow& r) { r.layout = "nmg:n=1,m=4,g=2"; }));
+  CHECK(without([](BenchRow& r) { r.input = "laplace"; }));
+  CHECK(without([](BenchRow& r) { r.form = "gemm"; }));
+  CHECK(without([](BenchRow& r) { r.ratio.reset(); }));
+  CHECK(without([](BenchRow& r) { r.layout = "dense"; }));
+}
+
+TEST_CASE("a row that looks too slow is measured again before it counts") {
+  const TempDir dir;
+  const Baseline baseline = baseline_of(dir, row_of(10, 10, 10));
+  const auto compare = [&](double first, double again, int& measured) {
+    std::vector<BenchRow> rows = {row_of(first, first, first)};
+    measured = 0;
+    const auto s = baseline.compare(rows, 1.1, [&](const BenchRow&) {
+      ++measured;
+      return std::optional(row_of(again, again, again));
+    });
+    return s[0]->is_alarm();
+  };
+  int measured = 0;
+  CHECK_FALSE(compare(9.5, 5, measured));
+  CHECK(measured == 0);
+  CHECK_FALSE(compare(6, 9.5, measured));
+  CHECK(measured == 1);
+  CHECK(compare(6, 7, measured));
+  CHECK(measured == 2);
 }

@@ -1,12 +1,23 @@
 #include "libsten/run/bench/bench.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <deque>
 
+#include "kernels/isa.h"
+#include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
+#include "libsten/linalg/dense_gemm.h"
+#include "libsten/run/bench/against.h"
 #include "libsten/run/bench/convert.h"
+#include "libsten/run/bench/gemm.h"
+#include "libsten/run/bench/machine.h"
 
 namespace sten {
 namespace {
+
+constexpr double usual_slowdown = 1.1;
 
 void check_output_path(const std::string& path) {
   for (const char* ending : {".json", ".csv", ".md", ".svg"})
@@ -14,33 +25,117 @@ void check_output_path(const std::string& path) {
   fail_usage("-o {}: the name has to end in .json, .csv, .md or .svg", quote(path));
 }
 
+void check(const BenchOptions& o) {
+  if (o.bench != "gemm" && o.bench != "convert")
+    fail_usage("BENCH {} is neither gemm nor convert{}", quote(o.bench),
+               suggestion(o.bench, {"gemm", "convert"}));
+  if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
+  if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
+  if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
+  if (o.max_slowdown && !(*o.max_slowdown >= 1))
+    fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
+  for (const std::string& path : o.outputs) check_output_path(path);
+}
+
 BenchOptions with_defaults(BenchOptions o) {
   if (o.shapes.empty()) o.shapes = {"bert-ffn-out"};
   if (o.inputs.empty()) o.inputs = {"normal"};
+  if (o.forms.empty()) o.forms = {"gemm"};
   if (o.threads.empty()) o.threads = {1};
+  if (o.layouts.empty() && o.bench == "gemm") o.layouts = {"csr:sparsity=0.9"};
   if (o.layouts.empty())
     o.layouts = {"nmg:n=2,m=4,g=16", "nmg:n=1,m=10,g=4", "nmg:n=3,m=6,g=16", "nmg:n=1,m=4,g=16",
                  "nmg:n=2,m=8,g=8"};
   return o;
 }
 
+std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
+  return o.bench == "gemm" ? bench_gemm(o, best) : bench_convert(o);
+}
+
+// One row of an earlier measurement, for itself.
+std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
+  o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
+  o.layouts = {row.layout};
+  o.forms = {row.form};
+  o.inputs = {row.input};
+  o.threads = {row.threads};
+  DensePeak best;
+  for (BenchRow& again : measure(o, best))
+    if (again.layout == row.layout) return std::move(again);
+  return std::nullopt;
+}
+
+// Fills in the report's columns; the error of a row that became too slow.
+std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
+                             std::vector<BenchRow>& rows, Report& report) {
+  const double limit = o.max_slowdown.value_or(usual_slowdown);
+  const auto slowdowns =
+      baseline.compare(rows, limit, [&](const BenchRow& row) { return measure_row(o, row); });
+  report = bench_report(rows);
+  report.columns.push_back({"baseline_ratio", "before", Unit::measured});
+  report.columns.push_back({"slowdown", "slowdown", Unit::measured});
+  report.columns.push_back({"allowed", "allowed", Unit::measured});
+  std::string first;
+  Index compared = 0, slower = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    report.rows[i].resize(report.columns.size());
+    if (!slowdowns[i]) continue;
+    const Baseline::Slowdown& s = *slowdowns[i];
+    ++compared;
+    report.at(report.rows[i], "baseline_ratio") = s.baseline;
+    report.at(report.rows[i], "slowdown") = s.times;
+    report.at(report.rows[i], "allowed") = s.allowed;
+    if (!s.is_alarm()) continue;
+    if (slower++ == 0)
+      first = fmt::format("{}: {:.2f} times slower than in {}, of {:.2f} allowed",
+                          describe(rows[i]), s.times, printable(baseline.path()), s.allowed);
+  }
+  if (compared == 0) fail("{}: has no ratio of what was measured", printable(baseline.path()));
+  report.notes.push_back(fmt::format("{} of {} rows compared with {}", compared, rows.size(),
+                                     printable(baseline.path())));
+  if (slower == 0) return std::nullopt;
+  if (slower > 1) first += fmt::format("; {} more rows are slower too", slower - 1);
+  return Error(Fault::check, first + (o.outputs.empty() ? "" : "; nothing was written"));
+}
+
 }  // namespace
 
 Outcome run_bench(const BenchOptions& given) {
-  if (given.bench != "convert")
-    fail_usage("BENCH {} is not convert{}", quote(given.bench),
-               suggestion(given.bench, {"convert"}));
+  check(given);
   const BenchOptions o = with_defaults(given);
   std::deque<OutputFile> outputs;
-  for (const std::string& path : o.outputs) check_output_path(path);
   for (const std::string& path : o.outputs) outputs.emplace_back(path, o.force);
-  const std::vector<BenchRow> rows = bench_convert(o);
+  const std::string cpu = cpu_name(), isa = kernels::name_of(kernels::active_isa());
+  std::optional<Baseline> baseline;
+  if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
+
+  DensePeak best;
+  std::vector<BenchRow> rows = measure(o, best);
+  if (o.bench == "convert")
+    best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
   Outcome outcome{bench_report(rows), std::nullopt};
-  outcome.report.notes.push_back(
-      "ratio: to the paper's greedy with std::sort on one thread, above 1 is faster");
+  if (baseline) outcome.failure = compare(*baseline, o, rows, outcome.report);
+  Report& r = outcome.report;
+  r.facts = {{"machine/cpu", cpu},
+             {"machine/isa", isa},
+             {"machine/threads", Index{available_threads()}},
+             {"peak_gflops", best.peak_gflops},
+             {"dense/library", best.library},
+             {"dense/gflops", best.gflops}};
+  r.notes.push_back(o.bench == "gemm"
+                        ? "ratio: to the fastest dense product of the same form, "
+                          "shape and threads, above 1 is faster"
+                        : "ratio: to the paper's greedy with std::sort on one thread, "
+                          "above 1 is faster");
+  r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
+                                isa, best.library, best.gflops, best.peak_gflops));
+  outcome.details.push_back("this process multiplies dense matrices by " +
+                            fastest_dense_library().name);
+  if (outcome.failure) return outcome;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!o.outputs[i].ends_with(".svg")) {
-      write_report(outcome.report, o.outputs[i], outputs[i]);
+      write_report(r, o.outputs[i], outputs[i]);
       continue;
     }
     const std::string svg = bench_chart(rows);

@@ -8,7 +8,8 @@
 namespace sten {
 namespace {
 
-BenchRow measure(const BenchLayout& layout, const Dense& x, const BenchOptions& o) {
+BenchRow measure(const BenchLayout& layout, const Dense& x, int threads, const BenchOptions& o) {
+  set_threads(threads);
   std::optional<PaperGreedy> greedy;
   if (layout.layout.is("nmg")) {
     const Spec& s = layout.layout;
@@ -19,11 +20,12 @@ BenchRow measure(const BenchLayout& layout, const Dense& x, const BenchOptions& 
   std::vector<std::function<void()>> ways;
   if (greedy) ways.push_back([&] { greedy->run(); });
   ways.push_back([&] { layout.convert(x); });
-  const auto seconds = take_turns(ways, {o.repeats});
+  const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
   BenchRow row;
   row.bench = "convert";
   row.shape = x.extents;
   row.layout = layout.name;
+  row.threads = threads;
   row.seconds = median(seconds.back());
   row.input_gb_per_s = static_cast<double>(x.values.bytes().size()) / row.seconds / 1e9;
   if (greedy) row.ratio = speedup(seconds[0], seconds[1]);
@@ -46,10 +48,8 @@ std::vector<BenchRow> bench_convert(const BenchOptions& o) {
       for (const BenchLayout& layout : layouts) {
         const Dense prepared = layout.prepare(x);
         for (const int threads : o.threads) {
-          set_threads(threads);
-          rows.push_back(measure(layout, prepared, o));
+          rows.push_back(measure(layout, prepared, threads, o));
           rows.back().input = input;
-          rows.back().threads = threads;
         }
       }
     }

@@ -12,19 +12,28 @@ Report bench_report(const std::vector<BenchRow>& rows) {
   r.program = "sten-bench";
   r.item = "results";
   r.whole_rows = true;
-  r.columns = {{"bench", "bench", Unit::text},         {"form", "form", Unit::text},
-               {"shape", "shape", Unit::shape},        {"layout", "layout", Unit::text},
-               {"input", "input", Unit::text},         {"isa", "isa", Unit::text},
-               {"threads", "threads", Unit::count},    {"ms", "ms", Unit::measured},
-               {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
-               {"ratio", "ratio", Unit::measured},     {"ratio_low", "low", Unit::measured},
-               {"ratio_high", "high", Unit::measured}, {"repeats", "repeats", Unit::count}};
+  r.columns = {{"bench", "bench", Unit::text},
+               {"form", "form", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"layout", "layout", Unit::text},
+               {"library", "library", Unit::text},
+               {"input", "input", Unit::text},
+               {"isa", "isa", Unit::text},
+               {"threads", "threads", Unit::count},
+               {"ms", "ms", Unit::measured},
+               {"gflops", "GFLOP/s", Unit::measured},
+               {"input_gb_per_s", "GB/s", Unit::measured},
+               {"ratio", "ratio", Unit::measured},
+               {"ratio_low", "low", Unit::measured},
+               {"ratio_high", "high", Unit::measured},
+               {"repeats", "repeats", Unit::count}};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;
     if (!b.form.empty()) r.at(row, "form") = b.form;
     r.at(row, "shape") = b.shape;
     r.at(row, "layout") = b.layout;
+    if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
     r.at(row, "isa") = std::string(kernels::name_of(kernels::active_isa()));
     r.at(row, "threads") = Index{b.threads};
@@ -41,15 +50,21 @@ Report bench_report(const std::vector<BenchRow>& rows) {
   return r;
 }
 
+std::string describe(const BenchRow& row) {
+  std::string text = row.bench;
+  for (const std::string& part : {row.form, row.layout, row.library, row.input})
+    if (!part.empty()) text += " " + part;
+  return fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,
+                     row.threads == 1 ? "" : "s");
+}
+
 std::string bench_chart(const std::vector<BenchRow>& rows) {
   BarChart chart{.title = "Speed-up measured by sten-bench"};
   chart.axis.label = "times as fast as the baseline";
-  for (const BenchRow& b : rows)
-    if (b.ratio)
-      chart.groups.push_back(
-          {fmt::format("{} {} {}{}{}, {} thread{}", b.layout, b.form, fmt::join(b.shape, "x"),
-                       b.input.empty() ? "" : " ", b.input, b.threads, b.threads == 1 ? "" : "s"),
-           {b.ratio->median}});
+  for (const BenchRow& b : rows) {
+    if (!b.ratio) continue;
+    chart.groups.push_back({describe(b), {b.ratio->median}});
+  }
   return to_svg(chart);
 }
 

@@ -13,6 +13,7 @@ struct BenchRow {
   std::string input;  // distribution of the numbers; empty: does not matter
   Shape shape;
   std::string layout;
+  std::string library;  // of a dense product; empty: our own
   int threads = 1;
   double seconds = 0;            // median
   std::optional<double> gflops;  // useful ones: 2 per stored value and column
@@ -20,6 +21,9 @@ struct BenchRow {
   std::optional<Spread> ratio;  // to the baseline, above 1 is faster
   int repeats = 0;
 };
+
+// "gemm csr:sparsity=0.9 768x3072x4096, 1 thread"
+std::string describe(const BenchRow& row);
 
 // Columns and rows; JSON has all of the keys in each row.
 Report bench_report(const std::vector<BenchRow>& rows);

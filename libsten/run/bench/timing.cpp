@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
+#include <thread>
 
 namespace sten {
 namespace {
@@ -14,6 +16,10 @@ constexpr int few_turns = 5;     // of what takes so long that 15 would be no be
 constexpr double patience = 10;  // seconds, after which few turns are enough
 constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
 constexpr double narrow = 1.04;       // high / low of a ratio that needs no more turns
+
+// Before each way where several threads work: those of OpenMP and OpenBLAS stay awake for a while
+// after their work, and would take from whoever comes next.
+constexpr std::chrono::milliseconds rest(30);
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -29,10 +35,15 @@ bool scatters(const std::vector<std::vector<double>>& seconds) {
 
 }  // namespace
 
-double seconds_of(const std::function<void()>& work) {
-  const Clock::time_point start = Clock::now();
+double seconds_of(const std::function<void()>& work, int threads) {
+  const auto now = [&] {
+    timespec t{};
+    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  const double start = now();
   work();
-  return seconds_since(start);
+  return now() - start;
 }
 
 std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
@@ -47,8 +58,10 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
     return turn >= most_turns || spent > extra_patience || !scatters(seconds);
   };
   for (int turn = 0; !enough(turn); ++turn)
-    for (std::size_t way = 0; way < ways.size(); ++way)
-      seconds[way].push_back(std::max(1e-9, seconds_of(ways[way])));
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      if (turns.threads > 1) std::this_thread::sleep_for(rest);
+      seconds[way].push_back(std::max(1e-9, seconds_of(ways[way], turns.threads)));
+    }
   return seconds;
 }
 

@@ -7,11 +7,13 @@
 
 namespace sten {
 
-// Seconds of one call.
-double seconds_of(const std::function<void()>& work);
+// Seconds of one call. On one thread they are those that the process computed, so that what other
+// processes take in the meantime does not count; on several they are those that passed.
+double seconds_of(const std::function<void()>& work, int threads);
 
 struct Turns {
   std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
+  int threads = 1;             // that each way works on
 };
 
 // seconds[way][turn]: every way once untimed, then A B C A B C ...

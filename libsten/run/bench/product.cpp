@@ -1,0 +1,74 @@
+#include "libsten/run/bench/product.h"
+
+#include <cmath>
+#include <memory>
+
+#include "libsten/base/random.h"
+#include "libsten/ops/sparse_product.h"
+#include "libsten/run/bench/input.h"
+
+namespace sten {
+namespace {
+
+// N(0, 1) over the root of the columns, so that a chain neither grows nor vanishes.
+Dense weight(Index rows, Index cols, std::uint64_t seed) {
+  Dense w = bench_input("normal", {rows, cols}, seed);
+  const float scale = 1 / std::sqrt(static_cast<float>(cols));
+  for (float& v : w.values.mutate<float>()) v *= scale;
+  return w;
+}
+
+}  // namespace
+
+BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uint64_t seed)
+    : form_(form), m_(shape[0]), k_(shape[1]), n_(shape[2]) {
+  if (form != "gemm" && form != "linear" && form != "chain")
+    fail_usage("--form {} is none of gemm, linear and chain{}", quote(form),
+               suggestion(form, {"gemm", "linear", "chain"}));
+  weights_[0] = weight(m_, k_, seed_for(seed, "weight"));
+  if (form == "chain") weights_[1] = weight(k_, m_, seed_for(seed, "second weight"));
+  start_ = bench_input("normal", form == "gemm" ? Shape{k_, n_} : Shape{n_, k_},
+                       seed_for(seed, "activations"));
+  odd_.resize(m_ * n_);
+  if (form == "chain") even_.resize(k_ * n_);
+}
+
+const float* BenchProduct::in(int i) const {
+  return i == 0 ? start_.values.as<float>().data() : i % 2 ? odd_.data() : even_.data();
+}
+float* BenchProduct::out(int i) { return i % 2 ? even_.data() : odd_.data(); }
+
+std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threads) {
+  return [this, &library, threads] {
+    const float* a = weights_[0].values.as<float>().data();
+    if (form_ == "gemm") {
+      library.multiply(false, m_, n_, k_, a, in(0), out(0), threads);
+      return;
+    }
+    for (int i = 0; i < products(); ++i) {
+      const Dense& w = weights_[i % 2];
+      library.multiply(true, n_, w.extents[0], w.extents[1], in(i), w.values.as<float>().data(),
+                       out(i), threads);
+    }
+  };
+}
+
+BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
+  auto tensors = std::make_shared<std::vector<Tensor>>();
+  double stored = 0;
+  const int count = form_ == "chain" ? 2 : 1;
+  for (int i = 0; i < count; ++i) {
+    tensors->push_back(layout.convert(layout.prepare(weights_[i])));
+    stored += static_cast<double>(tensors->back().stored().count()) / count;
+  }
+  const auto run = [this, tensors] {
+    if (form_ == "gemm") {
+      sparse_gemm(tensors->front(), n_, in(0), out(0));
+      return;
+    }
+    for (int i = 0; i < products(); ++i) sparse_linear((*tensors)[i % 2], n_, in(i), out(i));
+  };
+  return {run, 2 * stored * static_cast<double>(n_)};
+}
+
+}  // namespace sten

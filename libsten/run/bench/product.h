@@ -1,0 +1,40 @@
+// One form of a product, ready to be run by any dense library or layout, again and again.
+#pragma once
+#include "libsten/linalg/dense_library.h"
+#include "libsten/run/bench/subject.h"
+
+namespace sten {
+
+// "gemm": C[M,N] = A[M,K] B[K,N]. "linear": Y[N,M] = X[N,K] A^T. "chain": eight linears K -> M -> K
+// over N tokens, each with one of two weights.
+class BenchProduct {
+ public:
+  static constexpr int chain_length = 8;
+
+  // shape: M, K, N. Error (usage) for another form.
+  BenchProduct(const std::string& form, const Shape& shape, std::uint64_t seed);
+
+  // The whole of it: `products` products.
+  std::function<void()> dense(const DenseLibrary& library, int threads);
+  struct Sparse {
+    std::function<void()> run;
+    double flops;  // useful ones of one product, on average: 2 for each stored value and column
+  };
+  Sparse sparse(const BenchLayout& layout);
+
+  int products() const { return form_ == "chain" ? chain_length : 1; }
+  double dense_flops() const { return 2.0 * m_ * k_ * n_; }
+
+ private:
+  // What product i of the chain reads and writes: the start is not overwritten.
+  const float* in(int i) const;
+  float* out(int i);
+
+  std::string form_;
+  Index m_, k_, n_;
+  Dense weights_[2];               // [M,K]; of a chain [K,M] too
+  Dense start_;                    // [K,N], or [N,K]
+  std::vector<float> odd_, even_;  // what products write
+};
+
+}  // namespace sten

@@ -1,0 +1,48 @@
+# sten-bench --against: ratios of an earlier run are a check; those of another machine are refused.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+
+bench() { sten-bench convert --shape 40x60 --layouts nmg:n=1,m=10,g=2 --repeats 3 -q "$@"; }
+expect_exit 0 bench -o base.json
+
+# Ratios a thousandth of these were surely slower, ratios a thousand times as large surely faster.
+doctored() { # doctored FACTOR FILE
+  awk -v f="$1" '/"ratio(_low|_high)?": [0-9]/ {
+    comma = /,$/ ? "," : ""; split($0, part, ": "); sub(/,$/, "", part[2])
+    printf "%s: %.9f%s\n", part[1], part[2] * f, comma; next } { print }' base.json >"$2"
+}
+doctored 0.001 slow.json
+doctored 1000 fast.json
+expect_exit 0 bench --against slow.json -o kept.json
+expect_out 'compared with slow.json'
+[ -s kept.json ] || fail 'the results of a check that held were not written'
+expect_exit 3 bench --against fast.json -o lost.json
+expect_err 'times slower than in fast.json'
+expect_err 'nothing was written'
+expect_out 'nmg:n=1,m=10,g=2'
+[ ! -e lost.json ] || fail 'the results of a check that failed were written'
+expect_exit 0 bench --against fast.json --max-slowdown 1000000
+# JSON says what was compared.
+expect_exit 0 bench --against slow.json --json
+expect_out '"slowdown": '
+
+sed 's/"cpu": ".*"/"cpu": "Z80"/' base.json >cpu.json
+sed 's/"isa": ".*"/"isa": "mmx"/' base.json >isa.json
+for wrong in cpu isa; do
+  expect_exit 1 bench --against $wrong.json
+  expect_one_line_err
+  expect_err "$wrong.json: was measured"
+  [ ! -s out ] || fail 'a result was printed'
+done
+# Rows that were not measured are no matter; no row at all is.
+expect_exit 1 sten-bench convert --shape 40x61 --layouts nmg:n=1,m=10,g=2 --repeats 1 -q --against base.json
+expect_err 'base.json: has no ratio of what was measured'
+
+for text in '' '{' '[]' '{"schema": 2}' '{"schema": 1, "machine": {"cpu": 3}}' '{"schema": 1, "results": 5}'; do
+  printf '%s' "$text" >bad.json
+  expect_exit 1 bench --against bad.json
+  expect_one_line_err
+  expect_err 'bad.json: '
+done
+expect_exit 1 bench --against missing.json
+expect_err 'missing.json: cannot be read'

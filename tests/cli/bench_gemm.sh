@@ -1,0 +1,25 @@
+# sten-bench gemm: every dense library and layout in every form; the document that --json prints.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+
+expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts csr:sparsity=0.5 --layouts csr --form gemm \
+  --form linear --form chain --threads 1 --threads 2 --repeats 2 --json -o b.json -o b.csv -o b.svg
+cmp out b.json || fail '-o FILE.json differs from --json'
+for key in schema machine cpu isa threads peak_gflops dense library gflops results; do
+  grep -q "^ *\"$key\":" out || fail "the document lacks $key"
+done
+for form in gemm linear chain; do
+  for layout in csr:sparsity=0.5 csr:sparsity=0.9; do
+    [ "$(grep -c "^gemm,$form,24x40x70,$layout," b.csv)" = 2 ] || fail "$form lacks $layout"
+  done
+  [ "$(grep -c "^gemm,$form,24x40x70,dense,.*,1,1,1,2\$" b.csv)" -ge 2 ] ||
+    fail "$form has no dense product with a ratio of 1"
+done
+grep -q '<svg' b.svg || fail 'there is no chart'
+
+# The library is held to the instruction set too, and the reference has a loop of its own.
+STEN_ISA=reference expect_exit 0 sten-bench gemm --shape 8x8x8 --repeats 1 --json
+expect_out '"library": "own loop"'
+expect_out '"isa": "reference"'
+expect_exit 0 sten-bench gemm --shape 8x8x8 --repeats 1 -v
+expect_err 'this process multiplies dense matrices by '
