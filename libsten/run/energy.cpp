@@ -1,6 +1,7 @@
 #include "libsten/run/energy.h"
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/run/layout_bytes.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/patterns.h"
 #include "libsten/run/progress.h"
@@ -21,27 +22,35 @@ Report blank_report() {
                {"patterns", "patterns", Unit::text},
                {"energy", "energy", Unit::ratio},
                {"l1_ratio", "|new|/|old|", Unit::ratio},
-               {"bytes", "bytes", Unit::bytes},
-               {"bytes_dense", "dense", Unit::bytes},
-               {"bytes_bitmask", "bitmask", Unit::bytes},
-               {"bytes_csr", "csr", Unit::bytes}};
+               {"bytes", "bytes", Unit::bytes}};
+  for (const char* layout : layout_names) {
+    const std::string_view name = layout;
+    const bool shown = name == "dense" || name == "bitmask" || name == "csr";
+    r.columns.push_back({fmt::format("bytes_{}", name), layout, Unit::bytes, !shown});
+  }
   return r;
 }
 
 struct Sums {
-  Index elements = 0, nnz = 0, zeros = 0, bytes = 0, dense = 0, bitmask = 0, csr = 0;
+  Index elements = 0, nnz = 0, zeros = 0, bytes = 0;
+  LayoutBytes as = nothing();
   Magnitudes original;  // kept: at the positions the pruned tensor keeps
   double l1 = 0;        // of the pruned tensor
   bool changed = false;
 
+  static LayoutBytes nothing() {
+    LayoutBytes none;
+    none.fill(0);
+    return none;
+  }
   void add(const Sums& s) {
     elements += s.elements;
     nnz += s.nnz;
     zeros += s.zeros;
     bytes += s.bytes;
-    dense += s.dense;
-    bitmask += s.bitmask;
-    csr += s.csr;
+    // What cannot hold every tensor has no sum.
+    for (std::size_t l = 0; l < as.size(); ++l)
+      as[l] = as[l] && s.as[l] ? std::optional(*as[l] + *s.as[l]) : std::nullopt;
     original.all += s.original.all;
     original.kept += s.original.kept;
     l1 += s.l1;
@@ -54,17 +63,18 @@ Mask kept_positions(const Tensor& t, const Dense& x) {
   return t.layout() == "dense" || t.has_fillers() ? nonzero_mask(x) : t.stored();
 }
 
-Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, const Mask& kept) {
+Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, const Mask& kept,
+             const std::vector<Pattern>& held) {
   Sums s;
-  const Index n = x.size(), width = x.values.width();
-  s.elements = n;
-  s.nnz = t.has_fillers() ? t.stored().count() : kept.count();
+  const Mask stored = t.has_fillers() ? t.stored() : kept;
+  s.elements = x.size();
+  s.nnz = stored.count();
   s.zeros = zeros(x);
   s.bytes = static_cast<Index>(info.bytes());
-  s.dense = n * width;
-  s.bitmask = ceil_div(n, 8) + s.nnz * width;
-  const Index rows = t.shape().empty() ? 1 : t.shape()[0];
-  s.csr = (rows + 1) * 8 + s.nnz * (4 + width);
+  s.as = layout_bytes(x, stored, held);
+  // Its own n:m need not be one of those that are looked for.
+  for (std::size_t l = 0; l < s.as.size(); ++l)
+    if (t.has_fillers() && t.layout() == layout_names[l]) s.as[l] = s.bytes;
   return s;
 }
 
@@ -106,10 +116,24 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
     if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? s.l1 / s.original.all : 1.0;
   }
   r.at(row, "bytes") = s.bytes;
-  r.at(row, "bytes_dense") = s.dense;
-  r.at(row, "bytes_bitmask") = s.bitmask;
-  r.at(row, "bytes_csr") = s.csr;
+  for (std::size_t l = 0; l < s.as.size(); ++l)
+    if (s.as[l]) r.at(row, fmt::format("bytes_{}", layout_names[l])) = *s.as[l];
   return row;
+}
+
+// "in other layouts: masked 5.07 MB, ...": those that have no column for people.
+std::string all_sizes(const LayoutBytes& as) {
+  std::string text;
+  const Report r = blank_report();
+  for (std::size_t l = 0; l < as.size(); ++l) {
+    const bool shown = std::ranges::none_of(
+        r.columns, [&](const Column& c) { return c.detail && c.title == layout_names[l]; });
+    if (shown || !as[l]) continue;
+    text += fmt::format("{}{}{} {}", text.empty() ? "in other layouts: " : ", ", layout_names[l],
+                        layout_names[l] == std::string_view("bcsr") ? " 4x4" : "",
+                        human_bytes(static_cast<std::uint64_t>(*as[l])));
+  }
+  return text;
 }
 
 // What the tensors have to be, and how they are not.
@@ -190,7 +214,8 @@ Outcome measure_energy(const EnergyOptions& o) {
       const Tensor tensor = in.load(t);
       const Dense x = tensor.to_dense();
       const Mask kept = kept_positions(tensor, x);
-      Sums s = measure(t, tensor, x, kept);
+      const std::vector<Pattern> held = held_patterns(x);
+      Sums s = measure(t, tensor, x, kept, held);
       if (against) {
         if (!is_prunable(t.dtype))
           fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
@@ -201,7 +226,7 @@ Outcome measure_energy(const EnergyOptions& o) {
       r.at(rows[i], "shape") = t.shape;
       r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
       r.at(rows[i], "layout") = t.layout.str();
-      if (const std::string patterns = strictest(held_patterns(x)); !patterns.empty())
+      if (const std::string patterns = strictest(held); !patterns.empty())
         r.at(rows[i], "patterns") = patterns;
       required.check(i, t.name, x);
       total.add(s);
@@ -213,6 +238,7 @@ Outcome measure_energy(const EnergyOptions& o) {
   r.at(r.total, "name") = "total";
   r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
                                 in.tensors().size(), human_bytes(in.file_bytes())));
+  r.notes.push_back(all_sizes(total.as));
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left out",
                                   selection.skipped));

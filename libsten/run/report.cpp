@@ -99,6 +99,7 @@ std::string exact_cell(const Cell& cell) {
 std::vector<std::size_t> filled_columns(const Report& r) {
   std::vector<std::size_t> out;
   for (std::size_t c = 0; c < r.columns.size(); ++c) {
+    if (r.columns[c].detail) continue;
     const auto filled = [&](const std::vector<Cell>& row) {
       return !row.empty() && !std::holds_alternative<std::monostate>(row[c]);
     };

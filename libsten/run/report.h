@@ -28,6 +28,7 @@ struct Column {
   std::string key;    // in JSON and CSV
   std::string title;  // in text and Markdown
   Unit unit;
+  bool detail = false;  // in JSON and CSV alone
 };
 
 struct Report {
@@ -51,7 +52,7 @@ struct Report {
 std::string shown_cell(const Cell& cell, Unit unit);
 // In full: the shortest text that reads back to the same number.
 std::string exact_cell(const Cell& cell);
-// The columns with a cell in any row or the total.
+// The columns for people that have a cell in any row or the total.
 std::vector<std::size_t> filled_columns(const Report& r);
 
 std::string to_text(const Report& r);

@@ -1,0 +1,67 @@
+#include "libsten/run/layout_bytes.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("the bytes of a layout are those of its parts, and none where it refuses the tensor") {
+  Dice dice(1);
+  const auto check = [&](const Shape& shape, const char* sparsifier, DType dtype) {
+    CAPTURE(to_string(shape));
+    CAPTURE(sparsifier);
+    Dense x = Dense::zeros(dtype, shape);
+    with_width(x.values.width(), [&]<class U>(U) {
+      for (U& v : x.values.mutate<U>()) v = static_cast<U>(0x3c00 + dice.below(256));
+    });
+    const Mask kept = registry().sparsifier(Spec::parse(sparsifier)).select(x);
+    x = Dense::pack(x, kept);
+    const std::vector<Pattern> held = held_patterns(x);
+    const LayoutBytes bytes = layout_bytes(x, kept, held);
+    const auto packed = [&](const std::string& spec) -> std::optional<Index> {
+      try {
+        Index sum = 0;
+        for (const Part& p : registry().pack(x, kept, Spec::parse(spec)).save().parts)
+          sum += std::ssize(p.bytes);
+        return sum;
+      } catch (const Error&) {
+        return std::nullopt;
+      }
+    };
+    for (std::size_t l = 0; l < layout_names.size(); ++l) {
+      const std::string name = layout_names[l];
+      CAPTURE(name);
+      std::optional<Index> expected;
+      if (name == "nm" || name == "nmg") {
+        for (const Pattern& p : held)
+          if ((p.g > 0) == (name == "nmg")) {
+            const auto size = packed(p.layout().str());
+            if (!expected || *size < *expected) expected = size;
+          }
+      } else {
+        expected = packed(name == "bcsr" ? "bcsr:h=4,w=4" : name);
+      }
+      CHECK(bytes[l] == expected);
+    }
+  };
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+    check({64, 120}, "random:fraction=0.9", dtype);
+    check({13, 7}, "random:fraction=0.5", dtype);
+    check({13, 2, 5}, "random:fraction=0.2", dtype);
+    check({64, 120}, "per-block:n=2,m=4", dtype);
+    check({64, 120}, "nmg:n=2,m=4,g=4", dtype);
+    check({600, 130}, "nmg:n=1,m=10,g=4", dtype);
+    check({64, 120}, "block-magnitude:sparsity=0.5,h=4,w=4", dtype);
+    check({65, 121}, "block-magnitude:sparsity=0.5,h=4,w=4", dtype);
+    check({9, 9}, "keep-all", dtype);
+    check({0, 5}, "keep-all", dtype);
+    check({5, 0}, "keep-all", dtype);
+    check({1, 1}, "keep-all", dtype);
+  }
+  // One full row: ell would be larger than dense.
+  Dense x = Dense::zeros(DType::F32, {100, 100});
+  std::ranges::fill(x.values.mutate<float>().first(100), 1.0f);
+  CHECK(!layout_bytes(x, nonzero_mask(x), {})[6]);
+}
