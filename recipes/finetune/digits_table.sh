@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Prunes the digits MLP by four procedures at four sparsities, for five seeds, and prints the mean accuracy
+# on held-out rows as a Markdown table. Needs sten-prune in PATH, and python3 with numpy ($PYTHON).
+#
+#   recipes/finetune/digits_table.sh [DIR]      DIR keeps all models, and what is there is not made again
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+dir=${1:-$(mktemp -d)}
+python=${PYTHON:-python3}
+train="$python $here/digits_numpy.py"
+sparsities="50 80 90 95"
+mkdir -p "$dir" && cd "$dir"
+
+run() { # run OUT ARGUMENT...: sten-prune with the trainer, unless OUT is there
+  local out=$1
+  shift
+  [ -e "$out" ] || sten-prune "dense-$seed.safetensors" -o "$out" -q "$@" >>log.txt
+}
+tune() { echo "$train tune {in} {out} --metrics {metrics} --seed $seed --epochs $1"; }
+
+for seed in 0 1 2 3 4; do
+  [ -e "dense-$seed.safetensors" ] || $train dense "dense-$seed.safetensors" --seed "$seed"
+  # Every stage is a pruned and trained model: those of 50, 80, 90 and 95 % are stages 5, 8, 9 and 10.
+  run "iterative-95-$seed.safetensors" --schedule iterative:from=0.1,to=0.95,step=0.1 \
+    --finetune "$(tune 20)" --state "iterative-$seed"
+  stage=5
+  for sparsity in $sparsities; do
+    [ "$sparsity" = 50 ] || stage=$((sparsity == 80 ? 8 : stage + 1))
+    [ "$sparsity" = 95 ] || cp "iterative-$seed/stage-$(printf %03d $stage)/model.safetensors" "iterative-$sparsity-$seed.safetensors"
+    run "oneshot-$sparsity-$seed.safetensors" --sparsity 0.$sparsity
+    # As many epochs as the iterative run has had by then.
+    run "tuned-$sparsity-$seed.safetensors" --schedule linear:from=0,to=0.$sparsity,stages=1 \
+      --finetune "$(tune $((20 * stage)))" --state "tuned-$sparsity-$seed"
+    run "layerwise-$sparsity-$seed.safetensors" --sparsity 0.$sparsity --schedule layerwise --tolerance 0.1 \
+      --finetune "$(tune 20)" --state "layerwise-$sparsity-$seed"
+  done
+done
+
+mean() { $train test "$@" | awk '{ sum += $1; squares += $1 * $1; sparsity += $2 } END {
+  m = sum / NR; v = squares / NR - m * m; printf "%.1f ± %.1f", m, sqrt(v > 0 ? v * NR / (NR - 1) : 0)
+  if (ENVIRON["REACHED"]) printf " (%.1f %%)", sparsity / NR }'; }
+echo "Accuracy on held-out rows in percent, mean and standard deviation of 5 seeds; dense: $(mean dense-*.safetensors)"
+echo
+echo "| sparsity | one shot | one shot, then training | iterative | layer-wise (sparsity reached) |"
+echo "|---|---|---|---|---|"
+for sparsity in $sparsities; do
+  printf '| %s %% |' "$sparsity"
+  for method in oneshot tuned iterative; do
+    printf ' %s |' "$(mean $method-$sparsity-?.safetensors)"
+  done
+  echo " $(REACHED=1 mean layerwise-$sparsity-?.safetensors) |"
+done
