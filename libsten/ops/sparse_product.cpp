@@ -25,7 +25,10 @@ void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out
   const Index m = a.extents[0], k = a.extents[1];
   const kernels::CsrView view{a.ptr.data(), a.index.data(), a.values.as<float>().data()};
   parallel_for(ceil_div(n, panel_width), 1, [&](Index begin, Index end) {
-    std::vector<float> b(k * panel_width), c(linear || n % panel_width ? m * panel_width : 0);
+    // Kept from call to call: memory that is new each time costs more than small products do.
+    thread_local std::vector<float> b, c;
+    b.resize(k * panel_width);
+    c.resize(m * panel_width);
     for (Index j0 = begin * panel_width; j0 < std::min(n, end * panel_width); j0 += panel_width) {
       const Index cols = std::min(panel_width, n - j0);
       if (cols < panel_width) std::fill(b.begin(), b.end(), 0.0f);

@@ -38,7 +38,7 @@ bool scatters(const std::vector<std::vector<double>>& seconds) {
 double seconds_of(const std::function<void()>& work, int threads) {
   const auto now = [&] {
     timespec t{};
-    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
   };
   const double start = now();

@@ -7,8 +7,8 @@
 
 namespace sten {
 
-// Seconds of one call. On one thread they are those that the process computed, so that what other
-// processes take in the meantime does not count; on several they are those that passed.
+// Seconds of one call. On one thread, this one, they are those that it computed, so that what
+// others take in the meantime does not count; on several they are those that passed.
 double seconds_of(const std::function<void()>& work, int threads);
 
 struct Turns {
