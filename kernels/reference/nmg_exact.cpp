@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/reference/nmg_groups.h"
 
@@ -12,6 +13,8 @@ namespace {
 // From integer magnitudes on: T is int32_t or int64_t.
 template <class T>
 class Solver {
+  static constexpr bool is_wide = sizeof(T) == 8;
+
  public:
   Solver(const NmgFormat& f, std::int64_t rows, std::int64_t cols, NmgCarver carve,
          std::uint16_t* pattern_of)
@@ -75,9 +78,12 @@ class Solver {
   };
   // Every strip takes its best pattern; strips of zeros take none.
   Choices choose_first() {
-    int shift = 0;  // sums of differences in vectors of 8 lanes do not overflow
-    while ((cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
-    std::int64_t sum = 0, chosen = 0;
+    // As vectors of 8 lanes of 32 bits do, which shift so that their sums do not overflow; 64 bits
+    // have no vectors to agree with.
+    int shift = 0;
+    while (!is_wide && (cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
+    std::conditional_t<is_wide, double, std::int64_t> sum = 0;
+    std::int64_t chosen = 0;
     std::fill_n(price_, f_.count, T{0});
     std::fill_n(of_pattern_, f_.count, 0);
     for (std::int64_t s = 0; s < cols_; ++s) {
@@ -94,15 +100,18 @@ class Solver {
       ++of_pattern_[best];
       sum += (score[best] - second) >> shift;
     }
-    return {chosen, chosen ? (sum << shift) / chosen : 0};
+    if (chosen == 0) return {0, 0};
+    if constexpr (is_wide)
+      return {chosen, static_cast<std::int64_t>(sum / static_cast<double>(chosen))};
+    else
+      return {chosen, (sum << shift) / chosen};
   }
 
   void find_prices(std::int64_t gap) {
     for (int step = 0; step < nmg_price_steps; ++step) {
       const std::int64_t overflow = nmg_overflow(of_pattern_, f_.count, f_.g);
       if (overflow == 0) return;
-      nmg_next_prices<T>(price_, gap, of_pattern_, f_.count, f_.g, T{1} << nmg_score_bits,
-                         next_price_);
+      nmg_next_prices<T>(price_, gap, of_pattern_, f_.count, f_.g, next_price_);
       choose(next_price_);
       if (nmg_overflow(next_of_, f_.count, f_.g) >= overflow) return;
       std::swap(price_, next_price_);

@@ -65,6 +65,13 @@ void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* 
 }
 
 template <class T>
+bool is_zero(const NmgChunk<T>& c, std::int64_t strip) {
+  for (std::int64_t r = 0; r < c.m; ++r)
+    if (c.x[r * c.count * c.g + strip] != 0) return false;
+  return true;
+}
+
+template <class T>
 void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill,
                  std::int32_t* pattern_of) {
   const std::int64_t strips = c.count * c.g;
@@ -73,6 +80,7 @@ void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill
     members[pattern_of[s] * c.g + fill[pattern_of[s]]++] = s;
   for (std::int32_t i = 0; i < 2 * strips; ++i) {
     const auto s = static_cast<std::int32_t>(i % strips);
+    if (is_zero(c, s)) continue;
     const std::int32_t p = pattern_of[s];
     std::int32_t q = 0;
     T best = -1;
@@ -81,7 +89,6 @@ void nmg_improve(const NmgChunk<T>& c, std::int32_t* members, std::int32_t* fill
         best = score;
         q = r;
       }
-    if (best == 0) continue;
     T most = 0;  // gained; sums of infinities are no numbers, and do not count
     std::int32_t* other = nullptr;
     for (std::int32_t* t = members + q * c.g; p != q && t != members + (q + 1) * c.g; ++t) {

@@ -91,6 +91,11 @@ inline std::int64_t nmg_overflow(const std::int32_t* of_pattern, std::int64_t co
   return sum;
 }
 
+inline constexpr int nmg_score_bits = 27;       // of 32: lengths of paths do not overflow
+inline constexpr int nmg_wide_score_bits = 59;  // of 64
+template <class T>
+inline constexpr T nmg_most_score = T{1} << (sizeof(T) == 8 ? nmg_wide_score_bits : nmg_score_bits);
+
 // Prices per strip of a pattern, which strips weigh against its score. The paths below need prices
 // to start from; those under which the strips spread evenly leave little to do. They go up where
 // too many strips want a pattern, in proportion to `gap`, the mean difference between the best and
@@ -98,20 +103,18 @@ inline std::int64_t nmg_overflow(const std::int32_t* of_pattern, std::int64_t co
 // start from 0: what patterns with room cost, nobody pays.
 template <class T>
 void nmg_next_prices(const T* price, std::int64_t gap, const std::int32_t* of_pattern,
-                     std::int64_t count, std::int64_t g, T most, T* next) {
+                     std::int64_t count, std::int64_t g, T* next) {
+  constexpr std::int64_t most = nmg_most_score<T>;
   for (std::int64_t p = 0; p < count; ++p) {
     const std::int64_t excess = std::min<std::int64_t>(of_pattern[p], 2 * g) - g;
-    const std::int64_t step = gap * 7 * excess / (10 * g);
-    next[p] = static_cast<T>(
-        std::clamp<std::int64_t>(price[p] + step, -std::int64_t{most}, std::int64_t{most}));
+    const std::int64_t step =
+        sizeof(T) == 8 ? gap / (10 * g) * 7 * excess : gap * 7 * excess / (10 * g);
+    next[p] = static_cast<T>(std::clamp<std::int64_t>(price[p] + step, -most, most));
   }
 }
 inline constexpr int nmg_price_steps = 4;
 // Fewer strips are moved sooner than priced.
 inline constexpr std::int64_t nmg_fewest_priced = 16;
-
-inline constexpr int nmg_score_bits = 27;       // of 32: lengths of paths do not overflow
-inline constexpr int nmg_wide_score_bits = 59;  // of 64
 
 // How many bits a sum of n has more than one of them.
 inline int nmg_sum_bits(std::int64_t n) {

@@ -179,8 +179,7 @@ class NmgExact {
     for (int step = 0; step < nmg_price_steps; ++step) {
       const std::int64_t overflow = nmg_overflow(of_pattern_, count_, f_.g);
       if (overflow == 0) return;
-      nmg_next_prices<Int>(price_, gap, of_pattern_, count_, f_.g, Int{1} << nmg_score_bits,
-                           next_price_);
+      nmg_next_prices<Int>(price_, gap, of_pattern_, count_, f_.g, next_price_);
       choose(next_price_);
       if (nmg_overflow(next_of_, count_, f_.g) >= overflow) return;
       std::swap(price_, next_price_);
