@@ -29,6 +29,17 @@ void add_plain(Registry& r) {
   });
 }
 
+std::optional<Tensor> fit_nmg(const Dense& x, const Spec& sparsifier, const Spec& layout,
+                              Mask* kept) {
+  const NmgFit fit = NmgFit::make(sparsifier);
+  const Dims dims = dims_of(layout);
+  if (layout.integer("n") != fit.n || layout.integer("m") != fit.m ||
+      layout.integer("g") != fit.g || layout.integer("axis", 0) != fit.axis ||
+      dims.row != fit.dims.row || dims.col != fit.dims.col)
+    return std::nullopt;
+  return fit.fit(x, kept);
+}
+
 }  // namespace
 
 void add_builtin(Registry& r) {
@@ -69,6 +80,7 @@ void add_builtin(Registry& r) {
   add_plain<Relu>(r);
   add_plain<SamePattern>(r);
   add_plain<Resparsify>(r);
+  r.add_fused(NmgFit::name, Nmg::name, fit_nmg);
 }
 
 }  // namespace sten

@@ -30,6 +30,7 @@ void Registry::add(std::string name, LayoutEntry entry) {
     // They know the type that had the name.
     edges_.erase(name);
     for (auto& [from, to] : edges_) to.erase(name);
+    std::erase_if(fused_, [&](const auto& f) { return f.first.second == name; });
   }
   layouts_.insert_or_assign(std::move(name), std::move(entry));
 }
@@ -37,6 +38,7 @@ void Registry::add(std::string name, LayoutEntry entry) {
 void Registry::add_sparsifier(std::string name, const Spec& example,
                               std::function<Sparsifier(const Spec&)> make) {
   const std::unique_lock hold(lock_);
+  std::erase_if(fused_, [&](const auto& f) { return f.first.first == name; });
   sparsifiers_.insert_or_assign(std::move(name), SparsifierEntry{example, std::move(make)});
 }
 
@@ -66,6 +68,28 @@ Spec Registry::canonical(const Spec& spec) const {
 Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const {
   check_layout(spec);
   return layout(spec.name()).pack(x, keep, spec);
+}
+
+void Registry::add_fused(std::string sparsifier, std::string layout, Fused way) {
+  const std::unique_lock hold(lock_);
+  fused_.insert_or_assign({std::move(sparsifier), std::move(layout)}, std::move(way));
+}
+
+Tensor Registry::prune(const Dense& x, const Spec& sparsifier, const Spec& layout,
+                       const Hints& hints, Mask* kept) const {
+  check_layout(layout);
+  Fused way;
+  {
+    const std::shared_lock hold(lock_);
+    const auto at = fused_.find({sparsifier.name(), layout.name()});
+    if (at != fused_.end()) way = at->second;
+  }
+  if (way)
+    if (auto t = way(x, sparsifier, layout, kept)) return *std::move(t);
+  Mask mask = this->sparsifier(sparsifier).select(x, hints);
+  Tensor t = pack(x, mask, layout);
+  if (kept) *kept = std::move(mask);
+  return t;
 }
 
 Tensor Registry::load(const Stored& stored) const {

@@ -30,6 +30,13 @@ class Registry {
     add_sparsifier(S::name, example, [](const Spec& s) { return S::make(s); });
   }
 
+  // A way to select and pack at once, with equal results: what prune() takes for a sparsifier of S
+  // and layouts L, unless it gives nothing because the two specs do not fit each other. Both are
+  // registered before, and to register either anew ends it.
+  using Fused = std::function<std::optional<Tensor>(const Dense& x, const Spec& sparsifier,
+                                                    const Spec& layout, Mask* kept)>;
+  void add_fused(std::string sparsifier, std::string layout, Fused way);
+
   // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
   // suggested.
   void check_layout(const Spec& spec) const;
@@ -37,6 +44,10 @@ class Registry {
   Spec canonical(const Spec& spec) const;
   // x where the mask keeps it, exactly, or Error.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
+  // What a sparsifier keeps of x, packed; in one step where there is one for the pair. `kept` gets
+  // the mask, if there is need for it.
+  Tensor prune(const Dense& x, const Spec& sparsifier, const Spec& layout, const Hints& hints = {},
+               Mask* kept = nullptr) const;
   // From parts read elsewhere, all of them checked: Error.
   Tensor load(const Stored& stored) const;
   // Names of the parts a layout is saved as, in order.
@@ -80,6 +91,7 @@ class Registry {
   std::map<std::string, LayoutEntry, std::less<>> layouts_;
   std::map<std::string, SparsifierEntry, std::less<>> sparsifiers_;
   std::map<std::string, std::map<std::string, Edge>, std::less<>> edges_;
+  std::map<std::pair<std::string, std::string>, Fused> fused_;  // by sparsifier and layout
 };
 
 // The process-wide one, with the built-ins in it.

@@ -82,22 +82,23 @@ Index strip_at(const Values& index, Index slot) {
                             : Index{index.as<std::uint16_t>()[slot]};
 }
 
+Nmg Nmg::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
+                   Dims dims) {
+  Nmg out{shape, n, m, g, axis, dims, {}, {}};
+  const DType index = out.geometry().strips <= 256 ? DType::U8 : DType::U16;
+  out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)));
+  out.index = Values::uninitialized(index, size_of(out.part_shape(false)));
+  return out;
+}
+
 Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   check(spec);
   check_same_shape(x, keep);
-  Nmg out;
-  out.extents = x.extents;
-  out.n = spec.integer("n");
-  out.m = spec.integer("m");
-  out.g = spec.integer("g");
-  out.axis = spec.integer("axis", 0);
-  out.dims = dims_of(spec);
+  Nmg out = unwritten(x.dtype(), x.extents, spec.integer("n"), spec.integer("m"), spec.integer("g"),
+                      spec.integer("axis", 0), dims_of(spec));
   const NmgGeometry geo = out.geometry();
   const auto table = PatternTable::get(geo.n, geo.m);
-  out.values = Values(x.dtype(), size_of(out.part_shape(true)));
-  const bool narrow = geo.strips <= 256;
-  out.index =
-      Values::uninitialized(narrow ? DType::U8 : DType::U16, size_of(out.part_shape(false)));
+  const bool narrow = out.index.width() == 1;
   std::uint8_t* index8 = narrow ? out.index.mutate<std::uint8_t>().data() : nullptr;
   std::uint16_t* index16 = narrow ? nullptr : out.index.mutate<std::uint16_t>().data();
   const std::uint8_t* bits = keep.bits.data();
@@ -107,35 +108,26 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
     const auto to = out.values.mutate<U>();
     parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
       ChunkPlacer placer(*table, geo.g);
-      std::vector<std::uint16_t> positions(geo.strips * geo.n), kept(geo.strips);
+      ChunkPositions kept(geo);
       for (Index u = begin; u < end; ++u) {
         const NmgUnit unit(geo, u);
-        for (Index s = 0; s < geo.strips; ++s) {
-          kept[s] = 0;
-          for (Index p = 0; p < geo.m; ++p) {
-            const Index i = at(geo, unit, p, s);
-            if (i < 0 || !bit_at(bits, i)) continue;
-            if (kept[s] == geo.n)
+        kept.clear();
+        for (Index s = 0; s < unit.cols; ++s)
+          for (Index p = 0; p < unit.rows; ++p)
+            if (bit_at(bits, at(geo, unit, p, s)) && !kept.keep(s, p))
               fail("{} cannot hold {} {}: more than {} positions are kept among {}", spec.str(),
                    out.axis == 0 ? "column" : "row", unit.col0 + s, geo.n, text_of(unit, out.axis));
-            positions[s * geo.n + kept[s]++] = static_cast<std::uint16_t>(p);
-          }
-        }
-        if (!placer.place(positions, kept))
+        if (!placer.place(kept))
           fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", spec.str(),
                text_of(unit, out.axis), geo.g);
-        Index slot = u * geo.strips;
-        for (Index p = 0; p < geo.patterns; ++p)
-          for (const std::int32_t s : placer.group(p)) {
-            for (Index i = 0; i < geo.n; ++i) {
-              const Index k = at(geo, unit, (*table)[p][i], s);
-              if (k >= 0 && bit_at(bits, k)) to[slot * geo.n + i] = from[k];
-            }
-            if (narrow)
-              index8[slot++] = static_cast<std::uint8_t>(s);
-            else
-              index16[slot++] = static_cast<std::uint16_t>(s);
-          }
+        const auto write = [&](auto* index) {
+          write_placed(geo, unit, *table, kept, placer, from.data(),
+                       to.data() + u * geo.strips * geo.n, index + u * geo.strips);
+        };
+        if (narrow)
+          write(index8);
+        else
+          write(index16);
       }
     });
   });

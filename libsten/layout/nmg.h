@@ -57,6 +57,9 @@ struct Nmg {
   // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
   // possible. Slots of a group are sorted by column.
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);
+  // With values and indices that the caller writes before anything reads them.
+  static Nmg unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
+                       Dims dims);
   void loaded() const;
   static void check(const Spec& spec);
 

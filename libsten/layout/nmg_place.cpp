@@ -14,25 +14,23 @@ ChunkPlacer::ChunkPlacer(const PatternTable& table, Index g)
       via_(table.count()),
       visited_(table.count()) {}
 
-bool ChunkPlacer::place(const std::vector<std::uint16_t>& positions,
-                        const std::vector<std::uint16_t>& kept) {
-  positions_ = positions.data();
-  kept_ = kept.data();
+bool ChunkPlacer::place(const ChunkPositions& kept) {
+  kept_ = &kept;
   std::fill(fill_.begin(), fill_.end(), 0);
   std::fill(pattern_of_.begin(), pattern_of_.end(), -1);
   const Index strips = table_.count() * g_;
   for (Index s = 0; s < strips; ++s) {
-    if (kept_[s] != n_) continue;
-    const Index p = table_.find(positions_ + s * n_);
+    if (count_of(s) != n_) continue;
+    const Index p = table_.find(kept[s].data());
     if (fill_[p] == g_) return false;
     members_[p * g_ + fill_[p]++] = static_cast<std::int32_t>(s);
     pattern_of_[s] = static_cast<std::int32_t>(p);
   }
   for (Index s = 0; s < strips; ++s)
-    if (kept_[s] > 0 && kept_[s] < n_ && !augment(s)) return false;
+    if (count_of(s) > 0 && count_of(s) < n_ && !augment(s)) return false;
   Index p = 0;
   for (Index s = 0; s < strips; ++s) {
-    if (kept_[s]) continue;
+    if (count_of(s)) continue;
     while (fill_[p] == g_) ++p;
     members_[p * g_ + fill_[p]++] = static_cast<std::int32_t>(s);
   }
@@ -64,7 +62,7 @@ bool ChunkPlacer::augment(Index strip) {
   for (std::size_t head = 0; end < 0 && head < queue_.size(); ++head)
     for (Index j = 0; end < 0 && j < g_; ++j) {
       const Index s = members_[queue_[head] * g_ + j];
-      if (kept_[s] < n_) expand(s);
+      if (count_of(s) < n_) expand(s);
     }
   if (end < 0) return false;
 
@@ -85,8 +83,8 @@ bool ChunkPlacer::augment(Index strip) {
 // f(pattern) for the patterns that contain the strip's positions, until f returns true.
 template <class F>
 void ChunkPlacer::for_each_superset(Index strip, F&& f) {
-  const std::uint16_t* own = positions_ + strip * n_;
-  const Index k = kept_[strip], more = n_ - k;
+  const std::span<const std::uint16_t> own = (*kept_)[strip];
+  const Index k = count_of(strip), more = n_ - k;
   free_.clear();
   for (Index r = 0, i = 0; r < table_.m(); ++r) {
     if (i < k && own[i] == r)

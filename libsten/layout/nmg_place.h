@@ -1,11 +1,35 @@
 // Exact placement of one n:m:g chunk: which strip may use which pattern.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
 
 namespace sten {
+
+// Which positions each strip of a chunk keeps.
+class ChunkPositions {
+ public:
+  explicit ChunkPositions(const NmgGeometry& geo)
+      : n_(geo.n), positions_(geo.strips * geo.n), kept_(geo.strips) {}
+
+  void clear() { std::fill(kept_.begin(), kept_.end(), std::uint16_t{0}); }
+  // In ascending order; false if the strip keeps n already.
+  bool keep(Index strip, Index position) {
+    if (kept_[strip] == n_) return false;
+    positions_[strip * n_ + kept_[strip]++] = static_cast<std::uint16_t>(position);
+    return true;
+  }
+  std::span<const std::uint16_t> operator[](Index strip) const {
+    return {positions_.data() + strip * n_, kept_[strip]};
+  }
+
+ private:
+  Index n_;
+  std::vector<std::uint16_t> positions_, kept_;  // [strips, n], [strips]
+};
 
 // Every pattern takes exactly g strips, and a strip's pattern contains its kept positions. Strips
 // with n kept positions have no choice, those with none any; the others are placed by augmenting
@@ -14,23 +38,22 @@ class ChunkPlacer {
  public:
   ChunkPlacer(const PatternTable& table, Index g);
 
-  // kept[s]: how many positions strip s keeps; positions[s * n ...]: which, ascending. For all
-  // count * g strips of the chunk. False if there is no placement.
-  bool place(const std::vector<std::uint16_t>& positions, const std::vector<std::uint16_t>& kept);
+  // False if there is no placement.
+  bool place(const ChunkPositions& kept);
   // The strips of pattern p, ascending: its group, [g].
   std::span<const std::int32_t> group(Index p) const {
     return {members_.data() + p * g_, static_cast<std::size_t>(g_)};
   }
 
  private:
+  Index count_of(Index strip) const { return static_cast<Index>((*kept_)[strip].size()); }
   bool augment(Index strip);
   template <class F>
   void for_each_superset(Index strip, F&& f);
 
   const PatternTable& table_;
   const Index n_, g_;
-  const std::uint16_t* positions_ = nullptr;
-  const std::uint16_t* kept_ = nullptr;
+  const ChunkPositions* kept_ = nullptr;
   std::vector<std::int32_t> members_;     // [count, g]
   std::vector<std::int32_t> fill_;        // [count], strips placed in each pattern
   std::vector<std::int32_t> pattern_of_;  // [count * g], -1 not placed yet
@@ -41,5 +64,24 @@ class ChunkPlacer {
   std::vector<std::uint16_t> free_, merged_;
   std::vector<Index> chosen_;
 };
+
+// What a chunk that was placed stores of x, a whole tensor: zeros where a strip's pattern has a
+// position that it does not keep. values: [C, g, n], index: [C, g].
+template <class U, class I>
+void write_placed(const NmgGeometry& geo, const NmgUnit& unit, const PatternTable& table,
+                  const ChunkPositions& kept, const ChunkPlacer& placer, const U* x, U* values,
+                  I* index) {
+  for (Index p = 0; p < geo.patterns; ++p)
+    for (const std::int32_t s : placer.group(p)) {
+      *index++ = static_cast<I>(s);
+      auto next = kept[s].begin();
+      for (const std::uint16_t r : table[p]) {
+        const bool is_kept = next != kept[s].end() && *next == r;
+        next += is_kept;
+        *values++ =
+            is_kept ? x[unit.offset + r * geo.view.row_stride + s * geo.view.col_stride] : U{0};
+      }
+    }
+}
 
 }  // namespace sten

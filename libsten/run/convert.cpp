@@ -89,12 +89,12 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   }
   if (const auto bad = first_not_finite(x))
     fail("element {} is not a finite number, and cannot be ranked", position(x.extents, *bad));
-  Mask keep = registry().sparsifier(*request.sparsifier).select(x);
+  Mask keep;
+  Tensor t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
   if (request.lossless)
     for (Index i = 0; i < x.size(); ++i)
       if (nonzero[i] && !keep[i])
         fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
-  Tensor t = registry().pack(x, keep, request.to);
   const bool fitted = request.sparsifier->is("nmg");
   route.reason = "pruned, as it does not hold all of it";
   return {std::move(t), std::move(keep),

@@ -140,27 +140,39 @@ class Pruning {
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
-  Mask choose(std::size_t i, const Dense& x, const Dense* scores) const {
+  struct Pruned {
+    Mask keep;
+    std::optional<Tensor> tensor;  // if choosing and packing was one step
+  };
+
+  Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
-    if (masks_) return read_mask(*masks_, t);
+    if (masks_) return {read_mask(*masks_, t), {}};
     const Treatment& how = *plan_.tensors[i];
-    if (how.sparsifier.is("same-pattern")) return read_mask(*so_far_, t);
+    if (how.sparsifier.is("same-pattern")) return {read_mask(*so_far_, t), {}};
     if (how.global)
-      return ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores)));
+      return {ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores))),
+              {}};
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
     if (spec.is("random")) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
     if (how.by_gradient)
-      return registry().sparsifier(spec).select(
-          gradient_ranks(x, *scores, ranks_are_wide(x, *scores)));
-    Mask keep = registry().sparsifier(spec).select(x, {nullptr, scores, nullptr});
+      return {registry().sparsifier(spec).select(
+                  gradient_ranks(x, *scores, ranks_are_wide(x, *scores))),
+              {}};
+    const Hints hints{nullptr, scores, nullptr};
     // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
-    if (request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"))) {
-      const Mask finite = finite_mask(x);
-      for (Index i = 0; i < x.size(); ++i)
-        if (!finite[i]) keep.set(i, true);
+    const bool blind = request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"));
+    Pruned p;
+    if (!blind && !how.to.is("dense")) {
+      p.tensor = registry().prune(x, spec, how.to, hints, &p.keep);
+      return p;
     }
-    return keep;
+    p.keep = registry().sparsifier(spec).select(x, hints);
+    const Mask finite = blind ? finite_mask(x) : Mask();
+    for (Index k = 0; blind && k < x.size(); ++k)
+      if (!finite[k]) p.keep.set(k, true);
+    return p;
   }
 
   Tensor change(std::size_t i) {
@@ -173,7 +185,8 @@ class Pruning {
   Tensor change(std::size_t i, const Dense& x, const Dense* scores) {
     const CheckpointTensor& t = in().tensors()[i];
     try {
-      const Mask keep = choose(i, x, scores);
+      Pruned pruned = choose(i, x, scores);
+      const Mask& keep = pruned.keep;
       if (mask_out_) mask_out_->add(t.name, keep);
       if (plan_.tensors[i]->to.is("dense") && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
@@ -181,7 +194,8 @@ class Pruning {
         add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
         return after;
       }
-      const Tensor after = registry().pack(x, keep, plan_.tensors[i]->to);
+      const Tensor after =
+          pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plan_.tensors[i]->to);
       // Infinities would hide everything else.
       add_row(i, x, keep, after,
               request_.nan() == Nan::keep ? finite_magnitudes(x, keep) : magnitudes(x, keep),

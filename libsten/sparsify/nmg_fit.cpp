@@ -2,25 +2,116 @@
 
 #include <algorithm>
 
+#include "kernels/nmg_write.h"
+#include "libsten/layout/nmg_place.h"
+
 namespace sten {
 namespace {
 
+// The kept positions of fitted strips, as bits.
+class ChunkBits {
+ public:
+  ChunkBits(const NmgGeometry& geo, const PatternTable& table, std::uint8_t* bits)
+      : geo_(geo), table_(table), bits_(bits), rows_(geo.m) {}
+
+  // Units share bytes of the mask at their edges.
+  void set(const NmgUnit& unit, const std::uint16_t* pattern_of) {
+    if (geo_.view.col_stride == 1) {
+      for (Index s = 0; s < unit.cols; s += 64)
+        set_rows(unit, pattern_of + s, s, std::min<Index>(64, unit.cols - s));
+    } else {
+      for (Index s = 0; s < unit.cols; ++s)
+        for (const std::uint16_t r : table_[pattern_of[s]])
+          if (r < unit.rows)
+            set_bit_shared(bits_,
+                           unit.offset + r * geo_.view.row_stride + s * geo_.view.col_stride);
+    }
+  }
+
+ private:
+  // Up to 64 neighbours.
+  void set_rows(const NmgUnit& unit, const std::uint16_t* pattern_of, Index s0, Index strips) {
+    std::fill(rows_.begin(), rows_.end(), 0);
+    for (Index s = 0; s < strips; ++s)
+      for (const std::uint16_t r : table_[pattern_of[s]]) rows_[r] |= std::uint64_t{1} << s;
+    for (Index r = 0; r < unit.rows; ++r)
+      set_bits_shared(bits_, unit.offset + r * geo_.view.row_stride + s0, rows_[r]);
+  }
+
+  const NmgGeometry& geo_;
+  const PatternTable& table_;
+  std::uint8_t* bits_;
+  std::vector<std::uint64_t> rows_;
+};
+
+// One thread's: fits, and writes what is asked for.
 template <class E>
-void fit_chunks(const NmgGeometry& geo, const PatternTable& table, FitMethod method,
-                std::span<const typename E::Bits> x, std::uint8_t* bits) {
-  Pool<NmgChunkFit<E>> fits;
+struct Worker {
+  using Bits = typename E::Bits;
+  const NmgGeometry& geo;
+  const PatternTable& table;
+  NmgChunkFit<E> chunk;
+  ChunkBits bits;
+  std::vector<std::int32_t> next;
+  ChunkPlacer placer;
+  ChunkPositions kept;
+
+  Worker(const NmgGeometry& geometry, const PatternTable& patterns, FitMethod method,
+         std::uint8_t* mask)
+      : geo(geometry),
+        table(patterns),
+        chunk(geo, table, method),
+        bits(geo, table, mask),
+        next(geo.patterns),
+        placer(table, geo.g),
+        kept(geo) {}
+
+  // In padding strips are free to have other patterns than the fit gave them: the same as for
+  // everyone who packs, so that the same numbers are always the same bytes.
+  template <class I>
+  void write(const Bits* x, const NmgUnit& unit, const std::uint16_t* pattern_of, Bits* values,
+             I* index) {
+    if (unit.rows < geo.m || unit.cols < geo.strips) {
+      kept.clear();
+      for (Index s = 0; s < unit.cols; ++s)
+        for (const std::uint16_t r : table[pattern_of[s]])
+          if (r < unit.rows) kept.keep(s, r);
+      placer.place(kept);  // there is one: the fit's
+      write_placed(geo, unit, table, kept, placer, x, values, index);
+      return;
+    }
+    const kernels::NmgElements<Bits> in{x + unit.offset, geo.view.row_stride, geo.view.col_stride};
+    kernels::nmg_write(table.format(geo.g), in, pattern_of, next.data(), values, index);
+  }
+};
+
+// Where results go; nullptr where they are not asked for. One index is.
+template <class U>
+struct Outputs {
+  std::uint8_t* bits = nullptr;
+  U* values = nullptr;
+  std::uint8_t* index8 = nullptr;
+  std::uint16_t* index16 = nullptr;
+};
+
+template <class E>
+void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits* x,
+               const Outputs<typename E::Bits>& out) {
+  const auto table = PatternTable::get(geo.n, geo.m);
+  Pool<Worker<E>> workers;
   const Index grain = std::max<Index>(1, mask_grain / (geo.strips * geo.m));
   parallel_for(geo.units(), grain, [&](Index begin, Index end) {
-    const auto make = [&] { return std::make_unique<NmgChunkFit<E>>(geo, table, method); };
-    fits.with(make, [&](NmgChunkFit<E>& fit) {
+    const auto make = [&] { return std::make_unique<Worker<E>>(geo, *table, method, out.bits); };
+    workers.with(make, [&](Worker<E>& worker) {
       for (Index u = begin; u < end; ++u) {
         const NmgUnit unit(geo, u);
-        const std::span<const std::uint16_t> pattern_of = fit.fit(x.data(), unit);
-        for (Index s = 0; s < unit.cols; ++s)
-          for (const std::uint16_t p : table[pattern_of[s]])
-            // Units share bytes of the mask at their edges.
-            if (p < unit.rows)
-              set_bit_shared(bits, unit.offset + p * geo.view.row_stride + s * geo.view.col_stride);
+        const std::uint16_t* pattern_of = worker.chunk.fit(x, unit).data();
+        if (out.bits) worker.bits.set(unit, pattern_of);
+        const Index slot = u * geo.strips;
+        if (out.index8)
+          worker.write(x, unit, pattern_of, out.values + slot * geo.n, out.index8 + slot);
+        if (out.index16)
+          worker.write(x, unit, pattern_of, out.values + slot * geo.n, out.index16 + slot);
       }
     });
   });
@@ -36,13 +127,30 @@ std::string_view name_of(FitMethod method) {
 Mask NmgFit::select(const Dense& x, const Hints&) const {
   sparsify_detail::check_prunable(x.dtype());
   const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
-  const auto table = PatternTable::get(n, m);
   Mask mask = Mask::none(x.extents);
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {
-    fit_chunks<E>(geo, *table, method, x.values.as<typename E::Bits>(), bits);
+    using U = typename E::Bits;
+    fit_units<E>(geo, method, x.values.as<U>().data(), {.bits = bits});
   });
   return mask;
+}
+
+Nmg NmgFit::fit(const Dense& x, Mask* kept) const {
+  sparsify_detail::check_prunable(x.dtype());
+  Nmg out = Nmg::unwritten(x.dtype(), x.extents, n, m, g, axis, dims);
+  if (kept) *kept = Mask::none(x.extents);
+  std::uint8_t* bits = kept ? kept->bits.mutate() : nullptr;
+  with_float(x.dtype(), [&]<class E>(E) {
+    using U = typename E::Bits;
+    Outputs<U> to{.bits = bits, .values = out.values.mutate<U>().data()};
+    if (out.index.width() == 1)
+      to.index8 = out.index.mutate<std::uint8_t>().data();
+    else
+      to.index16 = out.index.mutate<std::uint16_t>().data();
+    fit_units<E>(out.geometry(), method, x.values.as<U>().data(), to);
+  });
+  return out;
 }
 
 NmgFit NmgFit::make(const Spec& spec) {
@@ -50,11 +158,12 @@ NmgFit NmgFit::make(const Spec& spec) {
   Nmg::check(spec);
   NmgFit f{spec.integer("n"), spec.integer("m"), spec.integer("g"), spec.integer("axis", 0),
            dims_of(spec)};
-  const bool small = PatternTable::get(f.n, f.m)->count() <= kernels::most_exact_patterns;
+  const Index patterns = PatternTable::get(f.n, f.m)->count();
+  const bool small = patterns <= kernels::most_exact_patterns;
   const std::string_view method = spec.word("fit", small ? "exact" : "heuristic");
   if (method == "exact" && !small)
     fail_usage("{}: fit=exact is for up to {} patterns, and there are {}", spec.str(),
-               kernels::most_exact_patterns, PatternTable::get(f.n, f.m)->count());
+               kernels::most_exact_patterns, patterns);
   for (const FitMethod m : {FitMethod::exact, FitMethod::heuristic, FitMethod::greedy}) {
     if (method != name_of(m)) continue;
     f.method = m;

@@ -1,5 +1,6 @@
 // Chooses an n:m:g pattern for every strip: a sparsifier; packing (layout/nmg.h) never chooses.
 #pragma once
+#include "libsten/layout/nmg.h"
 #include "libsten/sparsify/nmg_chunk_fit.h"
 #include "libsten/sparsify/sparsifier.h"
 
@@ -17,6 +18,9 @@ struct NmgFit {
   Dims dims;
   FitMethod method = FitMethod::exact;
   Mask select(const Dense& x, const Hints& hints) const;
+  // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
+  // written while it is in cache. kept: where the mask goes; nullptr if there is no need for one.
+  Nmg fit(const Dense& x, Mask* kept = nullptr) const;
   static NmgFit make(const Spec& spec);
 };
 

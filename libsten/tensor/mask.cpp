@@ -1,10 +1,24 @@
 #include "libsten/tensor/mask.h"
 
+#include <bit>
 #include <cstring>
 
 #include "kernels/elementwise.h"
 
 namespace sten {
+
+void set_bits_shared(std::uint8_t* bits, Index i, std::uint64_t word) {
+  if (word == 0) return;
+  const int last_bit = 63 - std::countl_zero(word);
+  std::uint8_t *at = bits + (i >> 3), *last = bits + ((i + last_bit) >> 3);
+  const auto share = [](std::uint8_t* byte, std::uint64_t v) {
+    std::atomic_ref(*byte).fetch_or(static_cast<std::uint8_t>(v), std::memory_order_relaxed);
+  };
+  share(at, word << (i & 7) & 0xff);
+  word >>= 8 - (i & 7);
+  for (; ++at < last; word >>= 8) *at = static_cast<std::uint8_t>(*at | (word & 0xff));
+  if (at == last) share(at, word & 0xff);
+}
 
 Mask Mask::none(Shape extents) {
   const Index n = size_of(extents);

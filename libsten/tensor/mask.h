@@ -19,6 +19,10 @@ inline void set_bit_shared(std::uint8_t* bits, Index i) {
       .fetch_or(static_cast<std::uint8_t>(1u << (i & 7)), std::memory_order_relaxed);
 }
 
+// Sets those of the bits from i on that `word` has; other threads may set other bits of the first
+// byte and of the last one.
+void set_bits_shared(std::uint8_t* bits, Index i, std::uint64_t word);
+
 struct Mask {
   Shape extents;
   Array<std::uint8_t> bits;  // [ceil(N/8)], row-major, least significant bit first; spare bits 0

@@ -51,8 +51,7 @@ Dense BenchLayout::prepare(const Dense& x) const {
 }
 
 Tensor BenchLayout::convert(const Dense& prepared) const {
-  if (sparsifier)
-    return registry().pack(prepared, registry().sparsifier(*sparsifier).select(prepared), layout);
+  if (sparsifier) return registry().prune(prepared, *sparsifier, layout);
   return sten::convert(prepared, layout);
 }
 
