@@ -364,9 +364,9 @@ class Staged {
                                   100 * sparsity, selected_, done, count_));
     if (first_loss_) r.notes.push_back(fmt::format("loss on the input: {:.4f}", *first_loss_));
     if (!records_.empty() && !records_.back().recovered)
-      r.notes.push_back(
-          fmt::format("stopped at {}: no lower loss in {} rounds; the layers after it stay dense",
-                      quote(records_.back().tensor), o_.patience));
+      r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
+                                    quote(records_.back().tensor), o_.patience,
+                                    done < count_ ? "; the layers after it stay dense" : ""));
     if (violations)
       r.notes.push_back(fmt::format(
           "the command changed {} pruned positions; they were set to 0 again", violations));
