@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
          "(768x768x4096); repeatable");
     list("--layouts", o->layouts, "LAYOUT",
-         "For gemm: csr, pruned before to [sparsity=0.9]; dense is measured in any case. For "
+         "For gemm: nmg:n=1,m=10,g=4, pruned to before; csr, pruned before to [sparsity=0.9]; "
+         "dense is measured in any case. For "
          "convert: nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4, pruned to as part of the "
          "conversion; csr, csc, coo, ell, bitmask, masked, bcsr:h=4,w=4, each of numbers that "
          "were pruned before to [sparsity=0.9]; repeatable (default for convert: nmg of 2:4:16, "

@@ -3,6 +3,7 @@
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/nmg_exact.h"
+#include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/peak.h"
 
 namespace sten::kernels {
@@ -18,6 +19,9 @@ const NmgFitTable* nmg_fit_avx512() { return nullptr; }
 
 CsrPanel* csr_panel_avx2() { return nullptr; }
 CsrPanel* csr_panel_avx512() { return nullptr; }
+
+NmgBlock* nmg_block_avx2() { return nullptr; }
+NmgBlock* nmg_block_avx512() { return nullptr; }
 
 double run_fmas_avx2(std::int64_t) { return 0; }
 double run_fmas_avx512(std::int64_t) { return 0; }

@@ -3,21 +3,13 @@
 #include "kernels/csr.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
+#include "libsten/ops/nmg_packed.h"
+#include "libsten/ops/transpose.h"
 
 namespace sten {
 namespace {
 
 using kernels::panel_width;
-
-// to[c * to_stride + r] = from[r * from_stride + c], a cache line of columns at a time.
-void transpose(Index rows, Index cols, const float* from, Index from_stride, float* to,
-               Index to_stride) {
-  constexpr Index line = 16;
-  for (Index c0 = 0; c0 < cols; c0 += line)
-    for (Index r = 0; r < rows; ++r)
-      for (Index c = c0; c < std::min(cols, c0 + line); ++c)
-        to[c * to_stride + r] = from[r * from_stride + c];
-}
 
 // Panels of B's columns, or of X's tokens, are copied to where their rows lie side by side: read in
 // place, rows of a power of two of bytes would share a few sets of every cache.
@@ -54,8 +46,13 @@ struct Product {
   void (*run)(const Tensor& a, bool linear, Index n, const float* in, float* out);
 };
 constexpr Product products[] = {
-    {Csr::name, [](const Tensor& a, bool linear, Index n, const float* in, float* out) {
-       csr_product(a.as<Csr>(), linear, n, in, out);
+    {Csr::name, [](const Tensor& a, bool linear, Index n, const float* in,
+                   float* out) { csr_product(a.as<Csr>(), linear, n, in, out); }},
+    {Nmg::name, [](const Tensor& a, bool linear, Index n, const float* in, float* out) {
+       const Nmg& nmg = a.as<Nmg>();
+       if (nmg.axis != 0)
+         fail_usage("product: there is none of nmg with axis=1 with dense; convert it first");
+       nmg_product(nmg, linear, n, in, out);
      }}};
 
 void multiply(const Tensor& a, bool linear, Index n, const float* in, float* out) {

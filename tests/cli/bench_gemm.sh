@@ -2,14 +2,14 @@
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 
-expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts csr:sparsity=0.5 --layouts csr --form gemm \
+expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts csr:sparsity=0.5 --layouts csr --layouts nmg:n=2,m=4,g=4 --form gemm \
   --form linear --form chain --threads 1 --threads 2 --repeats 2 --json -o b.json -o b.csv -o b.svg
 cmp out b.json || fail '-o FILE.json differs from --json'
 for key in schema machine cpu isa threads peak_gflops dense library gflops results; do
   grep -q "^ *\"$key\":" out || fail "the document lacks $key"
 done
 for form in gemm linear chain; do
-  for layout in csr:sparsity=0.5 csr:sparsity=0.9; do
+  for layout in csr:sparsity=0.5 csr:sparsity=0.9 '"nmg:n=2,m=4,g=4"'; do
     [ "$(grep -c "^gemm,$form,24x40x70,$layout," b.csv)" = 2 ] || fail "$form lacks $layout"
   done
   [ "$(grep -c "^gemm,$form,24x40x70,dense,.*,1,1,1,2\$" b.csv)" -ge 2 ] ||

@@ -8,6 +8,7 @@
 #include "kernels/reference/gemm.h"
 #include "libsten/base/parallel.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/route.h"
 #include "libsten/run/bench/input.h"
 
 using namespace sten;
@@ -27,10 +28,11 @@ std::vector<double> wide(const Dense& x) {
 }  // namespace
 
 TEST_CASE("products of every layout that has one agree with the formula in double") {
+  CHECK(sparse_product_layouts() == std::vector<std::string>{"csr", "nmg"});
   const Index shapes[][3] = {{1, 1, 1},     {3, 5, 2}, {16, 16, 64}, {7, 40, 63}, {20, 9, 65},
                              {33, 70, 130}, {0, 4, 3}, {4, 0, 3},    {4, 3, 0},   {64, 1, 200}};
   const int before = threads();
-  for (const std::string& layout : sparse_product_layouts())
+  for (const std::string layout : {"csr", "nmg:n=1,m=3,g=2", "nmg:n=2,m=4,g=3"})
     for (const Index* shape : shapes)
       for (const bool linear : {false, true})
         for (const int team : {1, 3}) {
@@ -41,7 +43,10 @@ TEST_CASE("products of every layout that has one agree with the formula in doubl
           CAPTURE(n);
           CAPTURE(linear);
           set_threads(team);
-          const Dense a = random_sparse({m, k});
+          const Spec spec = Spec::parse(layout);
+          const Tensor sparse = spec.is("nmg") ? registry().prune(random_sparse({m, k}), spec, spec)
+                                               : convert(random_sparse({m, k}), spec);
+          const Dense a = sparse.to_dense();
           const Dense in = bench_input("normal", linear ? Shape{n, k} : Shape{k, n}, 9);
           const std::vector<double> wide_a = wide(a), wide_in = wide(in);
           std::vector<double> wanted(m * n);
@@ -50,7 +55,6 @@ TEST_CASE("products of every layout that has one agree with the formula in doubl
           else
             kernels::gemm_reference(false, m, n, k, wide_a.data(), wide_in.data(), wanted.data());
           std::vector<float> out(m * n + 1, 7.0f);
-          const Tensor sparse = registry().pack(a, nonzero_mask(a), Spec(layout));
           (linear ? sparse_linear : sparse_gemm)(sparse, n, in.values.as<float>().data(),
                                                  out.data());
           double worst = 0;
@@ -69,6 +73,9 @@ TEST_CASE("a product of a layout that has none is refused, and of what is no F32
   };
   refused(registry().pack(a, nonzero_mask(a), Spec("bitmask")),
           "product: there is none of bitmask with dense; convert it first");
+  const Spec rows = Spec::parse("nmg:n=1,m=2,g=1,axis=1");
+  refused(registry().prune(a, rows, rows),
+          "product: there is none of nmg with axis=1 with dense; convert it first");
   const Dense cube = Dense::zeros(DType::F32, {2, 2, 2});
   refused(registry().pack(cube, Mask::none({2, 2, 2}), Spec("csr")),
           "product: the sparse matrix is F32 [2, 2, 2], not an F32 matrix");

@@ -1,0 +1,35 @@
+#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#include <immintrin.h>
+
+#include "kernels/simd/nmg_gemm.h"
+#include "kernels/simd/nmg_gemm_loops.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::avx512 {
+namespace {
+
+struct Lanes {
+  using Vec = __m512;
+  static constexpr int lanes = 16, part = 4, most = 6;
+
+  static Vec zero() { return _mm512_setzero_ps(); }
+  static Vec load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+  static Vec one(const float* p) { return _mm512_set1_ps(*p); }
+  static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+  static Vec four(const float* p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
+  template <int i>
+  static Vec pick(Vec v) {
+    return _mm512_permute_ps(v, i * 0x55);
+  }
+};
+
+}  // namespace
+}  // namespace sten::kernels::avx512
+STEN_TARGET_END
+
+namespace sten::kernels {
+
+NmgBlock* nmg_block_avx512() { return simd::NmgBlocks<avx512::Lanes>::block; }
+
+}  // namespace sten::kernels

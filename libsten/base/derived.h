@@ -1,0 +1,33 @@
+// What is computed from a value when it is first needed, and kept with it.
+#pragma once
+#include <memory>
+#include <mutex>
+
+namespace sten {
+
+// A member of a value that does not change any more, such as a layout in a Tensor. A copy is free
+// to change before it is used, so it starts without.
+class Derived {
+ public:
+  Derived() = default;
+  Derived(const Derived&) {}
+  Derived& operator=(const Derived&) {
+    const std::lock_guard hold(lock_);
+    kept_ = nullptr;
+    return *this;
+  }
+
+  // make() at the first call, by one thread. Always of the same T.
+  template <class T, class F>
+  std::shared_ptr<const T> get(F&& make) const {
+    const std::lock_guard hold(lock_);
+    if (!kept_) kept_ = std::make_shared<const T>(make());
+    return std::static_pointer_cast<const T>(kept_);
+  }
+
+ private:
+  mutable std::mutex lock_;
+  mutable std::shared_ptr<const void> kept_;
+};
+
+}  // namespace sten

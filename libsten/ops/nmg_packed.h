@@ -1,0 +1,44 @@
+// n:m:g as its products read it.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "kernels/nmg_gemm.h"
+#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmg_patterns.h"
+
+namespace sten {
+
+// Made once per weight, kept in memory with it and never written to a file. The columns are cut
+// into slabs whose rows of B, panel_width wide, fit the first cache: whole chunks if they fit, else
+// equal parts of one. Strips are sorted by slab, row block, pattern and column.
+struct NmgPacked {
+  Index rows, cols, row_blocks;
+  Index n, m;
+  std::shared_ptr<const PatternTable> table;
+  std::vector<Index> slabs;            // [slabs + 1]: where each begins, and the end
+  std::vector<Index> first;            // [slabs, row_blocks]: the first strip
+  std::vector<std::uint16_t> counts;   // [slabs, row_blocks, C]
+  std::vector<std::uint16_t> offsets;  // [strips]: bytes from the beginning of the slab
+  std::vector<float> values;           // [strips, n]
+
+  // F32 of rank 2 with axis 0.
+  explicit NmgPacked(const Nmg& a);
+
+  Index slab_count() const { return std::ssize(slabs) - 1; }
+  Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
+  kernels::NmgRows pattern_rows() const { return {table->data(), n, m, table->count()}; }
+  kernels::NmgRuns runs(Index slab, Index row_block) const {
+    const Index at = slab * row_blocks + row_block;
+    return {counts.data() + at * table->count(), offsets.data() + first[at],
+            values.data() + first[at] * n};
+  }
+};
+
+// Rows of a slab: 40 KB of a first cache of 48, where C passes through too.
+inline constexpr Index most_slab_rows = 160;
+
+// C[m,n] = A[m,k] * B[k,n], or with `linear` Y[n,m] = X[n,k] * A^T. Packs A if that was not done.
+void nmg_product(const Nmg& a, bool linear, Index n, const float* in, float* out);
+
+}  // namespace sten
