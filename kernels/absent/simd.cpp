@@ -2,6 +2,7 @@
 #include "kernels/simd/cpu.h"
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
+#include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/peak.h"
@@ -13,6 +14,9 @@ bool cpu_runs_avx512() { return false; }
 
 const ElementwiseTable* elementwise_avx2() { return nullptr; }
 const ElementwiseTable* elementwise_avx512() { return nullptr; }
+
+const NmSelectTable* nm_select_avx2() { return nullptr; }
+const NmSelectTable* nm_select_avx512() { return nullptr; }
 
 const NmgFitTable* nmg_fit_avx2() { return nullptr; }
 const NmgFitTable* nmg_fit_avx512() { return nullptr; }
