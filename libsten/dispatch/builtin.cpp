@@ -40,6 +40,17 @@ std::optional<Tensor> fit_nmg(const Dense& x, const Spec& sparsifier, const Spec
   return fit.fit(x, kept);
 }
 
+std::optional<Tensor> fit_nm(const Dense& x, const Spec& sparsifier, const Spec& layout,
+                             Mask* kept) {
+  const PerBlock fit = PerBlock::make(sparsifier);
+  const Dims dims = dims_of(layout);
+  if (layout.integer("n") != fit.n || layout.integer("m") != fit.m ||
+      layout.integer("axis", 1) != fit.axis || dims.row != fit.dims.row || dims.col != fit.dims.col)
+    return std::nullopt;
+  if (auto packed = fit.fit(x, kept)) return *std::move(packed);
+  return std::nullopt;
+}
+
 }  // namespace
 
 void add_builtin(Registry& r) {
@@ -80,6 +91,7 @@ void add_builtin(Registry& r) {
   add_plain<Relu>(r);
   add_plain<SamePattern>(r);
   add_plain<Resparsify>(r);
+  r.add_fused(PerBlock::name, Nm::name, fit_nm);
   r.add_fused(NmgFit::name, Nmg::name, fit_nmg);
 }
 

@@ -62,6 +62,13 @@ Shape Nm::pos_shape() const {
   return v.part({v.rows, line_bytes(v, n, m)});
 }
 
+Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims) {
+  Nm out{shape, n, m, axis, dims, {}, {}};
+  out.values = Values::uninitialized(dtype, size_of(out.values_shape()));
+  out.pos = Array<std::uint8_t>::uninitialized(size_of(out.pos_shape()));
+  return out;
+}
+
 Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   check(spec);
   check_same_shape(x, keep);

@@ -1,5 +1,6 @@
 // n values in every block of m, with their positions.
 #pragma once
+#include "libsten/layout/nm_write.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
 
@@ -34,6 +35,14 @@ struct Nm {
   std::vector<Index> offsets() const;
   // A block that keeps fewer than n is filled with its lowest free positions, value 0.
   static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
+  // A tensor whose values and pos the caller writes; Error where the numbers do not fit the shape.
+  static Nm unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims);
+  // Of all lines; m <= NmPositions::most. U: unsigned of the elements' width.
+  template <class U>
+  NmWriter<U> writer() {
+    const Shape lines = values_shape(), bytes = pos_shape();
+    return {n, m, lines[lines.size() - 2], bytes.back(), values.mutate<U>().data(), pos.mutate()};
+  }
   void loaded() const;
   static void check(const Spec& spec);
 

@@ -6,7 +6,10 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/nm_select.h"
 #include "libsten/base/error.h"
+#include "libsten/sparsify/sparsifier.h"
+#include "libsten/tensor/line_pieces.h"
 
 namespace sten {
 namespace {
@@ -37,6 +40,47 @@ void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) 
   }
 }
 
+// What NaN ranks as; E4M3 has no infinity, and NaN after all numbers.
+template <class E>
+constexpr typename E::Bits infinity_bits() {
+  if constexpr (std::same_as<E, F64Element>) return 0x7ff0000000000000;
+  if constexpr (std::same_as<E, F32Element>) return 0x7f800000;
+  if constexpr (std::same_as<E, F16Element>) return 0x7c00;
+  if constexpr (std::same_as<E, BF16Element>) return 0x7f80;
+  if constexpr (std::same_as<E, F8E4M3Element>) return 0x7f;
+  if constexpr (std::same_as<E, F8E5M2Element>) return 0x7c;
+}
+
+bool is_ranked(const PerBlock& s) {
+  static_assert(kernels::most_ranked <= NmPositions::most);
+  return s.m <= kernels::most_ranked;
+}
+
+// bits and out: where the mask and the packed lines go; nullptr where they are not asked for.
+template <class E>
+void select_pieces(const PerBlock& s, const MatrixView& lines, const typename E::Bits* x,
+                   std::uint8_t* bits, const NmWriter<typename E::Bits>* out) {
+  using U = typename E::Bits;
+  const auto select = kernels::nm_select().of<U>();
+  const LinePieces pieces(lines, s.m);
+  const Index words_per_line = pieces.words_per_line();
+  parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
+    LinePieces::Buffer<U> from;
+    LinePieces::Words words;
+    for (Index u = begin; u < end; ++u)
+      pieces.each(u, [&](const LinePieces::Piece& p) {
+        from.read(pieces, p, x);
+        for (Index l = 0; l < p.lines; ++l) {
+          const U* at = from.values + l * from.stride;
+          std::uint64_t* keep = words + l * words_per_line;
+          select(at, p.cols, s.n, s.m, infinity_bits<E>(), keep);
+          if (out) out->write(p.line + l, p.col, p.cols, at, keep);
+        }
+        if (bits) pieces.set_bits(p, words, bits);
+      });
+  });
+}
+
 }  // namespace
 
 void PerBlock::select(std::span<const float> in, std::span<std::uint8_t> keep) const {
@@ -44,6 +88,29 @@ void PerBlock::select(std::span<const float> in, std::span<std::uint8_t> keep) c
 }
 void PerBlock::select(std::span<const double> in, std::span<std::uint8_t> keep) const {
   keep_largest(in, keep, n);
+}
+
+bool PerBlock::select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
+  if (!is_ranked(*this)) return false;
+  with_float(x.dtype(), [&]<class E>(E) {
+    select_pieces<E>(*this, lines, x.values.as<typename E::Bits>().data(), bits, nullptr);
+  });
+  return true;
+}
+
+std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
+  sparsify_detail::check_prunable(x.dtype());
+  if (!is_ranked(*this)) return std::nullopt;
+  Nm out = Nm::unwritten(x.dtype(), x.extents, n, m, axis, dims);
+  if (kept) *kept = Mask::none(x.extents);
+  std::uint8_t* bits = kept ? kept->bits.mutate() : nullptr;
+  with_float(x.dtype(), [&]<class E>(E) {
+    using U = typename E::Bits;
+    const NmWriter<U> writer = out.writer<U>();
+    select_pieces<E>(*this, MatrixView::of(x.extents, dims, axis == 0), x.values.as<U>().data(),
+                     bits, &writer);
+  });
+  return out;
 }
 
 PerBlock PerBlock::make(const Spec& spec) {

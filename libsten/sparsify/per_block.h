@@ -3,6 +3,7 @@
 #include <span>
 
 #include "libsten/base/spec.h"
+#include "libsten/layout/nm.h"
 #include "libsten/tensor/matrix_view.h"
 
 namespace sten {
@@ -16,6 +17,12 @@ struct PerBlock {
   Index block() const { return m; }
   void select(std::span<const float> in, std::span<std::uint8_t> keep) const;
   void select(std::span<const double> in, std::span<std::uint8_t> keep) const;
+  // The same for all lines at once, but for large blocks: false.
+  bool select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const;
+  // What stays, as n:m with the same numbers: what Nm::pack() gives, but each piece is packed while
+  // it is in cache. kept: where the mask goes; nullptr if there is no need for one. Nothing for
+  // large blocks.
+  std::optional<Nm> fit(const Dense& x, Mask* kept = nullptr) const;
   static PerBlock make(const Spec& spec);
 };
 

@@ -6,6 +6,9 @@
 //                  void select(span<const float> in, span<uint8_t> keep) const
 //                                                             block() neighbours, fewer at the end
 //                                                             of a line; `keep` comes zeroed
+//                  bool select_lines(const Dense& x, const MatrixView& lines, uint8_t* bits) const
+//                                                             optional: the same for the whole
+//                                                             tensor into a mask of zeros, or false
 //   materializing  Mask select(const Dense& x, const Hints& h) const
 //
 // A materializing one that reads Hints::scores says so: static constexpr bool needs_scores = true.
@@ -82,6 +85,8 @@ Mask block(const S& s, const Dense& x) {
   Mask mask = Mask::none(x.extents);
   // Without columns there may be any number of empty lines.
   if (x.size() == 0) return mask;
+  if constexpr (requires { s.select_lines(x, view, mask.bits.mutate()); })
+    if (s.select_lines(x, view, mask.bits.mutate())) return mask;
   const Index b = std::min<Index>(s.block(), view.cols);
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {

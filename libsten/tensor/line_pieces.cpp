@@ -1,0 +1,45 @@
+#include "libsten/tensor/line_pieces.h"
+
+#include <bit>
+
+namespace sten {
+namespace {
+
+// Row r, bit c becomes row c, bit r: quarters are exchanged, of ever smaller squares (Warren,
+// Hacker's Delight, 7-3).
+void transpose_bits(std::uint64_t (&rows)[64]) {
+  std::uint64_t mask = 0x00000000ffffffff;
+  for (int half = 32; half; half >>= 1, mask ^= mask << half)
+    for (int r = 0; r < 64; r = (r + half + 1) & ~half) {
+      const std::uint64_t t = (rows[r] >> half ^ rows[r + half]) & mask;
+      rows[r] ^= t << half;
+      rows[r + half] ^= t;
+    }
+}
+
+}  // namespace
+
+void LinePieces::set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const {
+  if (in_place_) {
+    for (Index c = 0; c < p.cols; c += 64) set_bits_shared(bits, p.offset + c, words[c / 64]);
+    return;
+  }
+  std::uint64_t square[64];
+  for (Index c0 = 0; c0 < p.cols; c0 += 64) {
+    for (Index l = 0; l < 64; ++l)
+      square[l] = l < p.lines ? words[l * words_per_line() + c0 / 64] : 0;
+    transpose_bits(square);
+    const Index cols = std::min<Index>(64, p.cols - c0);
+    for (Index c = 0; c < cols; ++c) {
+      const Index at = p.offset + (c0 + c) * view_.col_stride;
+      if (view_.row_stride == 1) {
+        set_bits_shared(bits, at, square[c]);
+        continue;
+      }
+      for (std::uint64_t w = square[c]; w; w &= w - 1)
+        set_bit_shared(bits, at + std::countr_zero(w) * view_.row_stride);
+    }
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,86 @@
+// The lines of a matrix view, some columns at a time and as contiguous values: as they lie in
+// memory where columns are neighbours there, else up to 64 lines at once through a buffer.
+#pragma once
+#include <algorithm>
+
+#include "libsten/tensor/mask.h"
+#include "libsten/tensor/matrix_view.h"
+
+namespace sten {
+
+class LinePieces {
+  static constexpr Index most_lines = 64, most_gathered = 128;
+
+ public:
+  // Columns are taken from multiples of `block` on; block <= 128.
+  LinePieces(const MatrixView& view, Index block) : view_(view), in_place_(view.col_stride == 1) {
+    most_cols_ = (in_place_ ? most_words * 64 : most_gathered) / block * block;
+  }
+
+  // Lines start..., each of `cols` columns from `col` on.
+  struct Piece {
+    Index line, lines, col, cols;
+    Index offset;  // where the first element lies
+  };
+  // Bits of a piece: line l has words from l * words_per_line() on, spare bits are 0.
+  static constexpr Index most_words = 128;
+  using Words = std::uint64_t[most_words];
+  Index words_per_line() const { return in_place_ ? most_words : most_words / most_lines; }
+
+  // Units hold whole lines, and may be walked at the same time.
+  Index units() const {
+    if (view_.cols == 0) return 0;  // there may be any number of empty lines
+    return in_place_ ? view_.batches * view_.rows
+                     : view_.batches * ceil_div(view_.rows, most_lines);
+  }
+  Index grain() const {
+    return std::max<Index>(1, mask_grain / ((in_place_ ? 1 : most_lines) * (view_.cols + 1)));
+  }
+  // f(piece) for the pieces of a unit, in order.
+  template <class F>
+  void each(Index unit, F&& f) const {
+    Piece p{unit, 1, 0, 0, 0};
+    if (!in_place_) {
+      const Index groups = ceil_div(view_.rows, most_lines), r = unit % groups * most_lines;
+      p.line = unit / groups * view_.rows + r;
+      p.lines = std::min(most_lines, view_.rows - r);
+    }
+    const Index start = view_.line_offset(p.line);
+    for (; p.col < view_.cols; p.col += most_cols_) {
+      p.cols = std::min(most_cols_, view_.cols - p.col);
+      p.offset = start + p.col * view_.col_stride;
+      f(std::as_const(p));
+    }
+  }
+
+  // A piece's values: line l begins at values + l * stride.
+  template <class U>
+  class Buffer {
+   public:
+    const U* values = nullptr;
+    Index stride = most_gathered + 64 / static_cast<Index>(sizeof(U));  // off the cache's sets
+
+    void read(const LinePieces& pieces, const Piece& p, const U* x) {
+      values = x + p.offset;
+      if (pieces.in_place_) return;
+      const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
+      values = room_;
+      for (Index c = 0; c < p.cols; ++c)
+        for (Index l = 0; l < p.lines; ++l)
+          room_[l * stride + c] = x[p.offset + c * down + l * along];
+    }
+
+   private:
+    U room_[most_lines * (most_gathered + 64 / sizeof(U))];
+  };
+
+  // Sets the bits of a piece in a mask; other threads may set those of other units.
+  void set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const;
+
+ private:
+  MatrixView view_;
+  bool in_place_;
+  Index most_cols_;
+};
+
+}  // namespace sten
