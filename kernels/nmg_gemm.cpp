@@ -5,21 +5,21 @@
 
 namespace sten::kernels {
 
-NmgBlock* nmg_block_for(Isa isa) {
+const NmgGemmTable* nmg_gemm_for(Isa isa) {
   if (!has_isa(isa)) return nullptr;
   switch (isa) {
     case Isa::avx2:
-      return nmg_block_avx2();
+      return nmg_gemm_avx2();
     case Isa::avx512:
-      return nmg_block_avx512();
+      return nmg_gemm_avx512();
     default:
-      return nmg_block_reference;
+      return nmg_gemm_reference();
   }
 }
 
-NmgBlock& nmg_block() {
-  static NmgBlock* const block = nmg_block_for(active_isa());
-  return *block;
+const NmgGemmTable& nmg_gemm() {
+  static const NmgGemmTable& table = *nmg_gemm_for(active_isa());
+  return table;
 }
 
 }  // namespace sten::kernels

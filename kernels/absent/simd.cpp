@@ -24,8 +24,8 @@ const NmgFitTable* nmg_fit_avx512() { return nullptr; }
 CsrPanel* csr_panel_avx2() { return nullptr; }
 CsrPanel* csr_panel_avx512() { return nullptr; }
 
-NmgBlock* nmg_block_avx2() { return nullptr; }
-NmgBlock* nmg_block_avx512() { return nullptr; }
+const NmgGemmTable* nmg_gemm_avx2() { return nullptr; }
+const NmgGemmTable* nmg_gemm_avx512() { return nullptr; }
 
 double run_fmas_avx2(std::int64_t) { return 0; }
 double run_fmas_avx512(std::int64_t) { return 0; }

@@ -4,6 +4,6 @@
 
 namespace sten::kernels {
 
-NmgBlock nmg_block_reference;
+const NmgGemmTable* nmg_gemm_reference();
 
 }  // namespace sten::kernels

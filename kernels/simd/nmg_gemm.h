@@ -4,7 +4,7 @@
 
 namespace sten::kernels {
 
-NmgBlock* nmg_block_avx2();
-NmgBlock* nmg_block_avx512();
+const NmgGemmTable* nmg_gemm_avx2();
+const NmgGemmTable* nmg_gemm_avx512();
 
 }  // namespace sten::kernels

@@ -10,12 +10,15 @@ namespace {
 
 struct Lanes {
   using Vec = __m256;
-  static constexpr int lanes = 8, part = 4, most = 2;
+  static constexpr int lanes = 8;
+  static constexpr int part = 4, most = 2;              // sorted by pattern
+  static constexpr int whole_part = 2, most_whole = 6;  // interleaved
 
   static Vec zero() { return _mm256_setzero_ps(); }
   static Vec load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm256_set1_ps(*p); }
+  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
   static Vec four(const float* p) {
     return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
@@ -26,12 +29,14 @@ struct Lanes {
   }
 };
 
+constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::block, simd::NmgBlocks<Lanes>::interleaves};
+
 }  // namespace
 }  // namespace sten::kernels::avx2
 STEN_TARGET_END
 
 namespace sten::kernels {
 
-NmgBlock* nmg_block_avx2() { return simd::NmgBlocks<avx2::Lanes>::block; }
+const NmgGemmTable* nmg_gemm_avx2() { return &avx2::table; }
 
 }  // namespace sten::kernels

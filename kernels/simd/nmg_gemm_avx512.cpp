@@ -10,12 +10,15 @@ namespace {
 
 struct Lanes {
   using Vec = __m512;
-  static constexpr int lanes = 16, part = 4, most = 6;
+  static constexpr int lanes = 16;
+  static constexpr int part = 4, most = 6;              // sorted by pattern
+  static constexpr int whole_part = 4, most_whole = 6;  // interleaved
 
   static Vec zero() { return _mm512_setzero_ps(); }
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm512_set1_ps(*p); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
   static Vec four(const float* p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
   template <int i>
@@ -24,12 +27,14 @@ struct Lanes {
   }
 };
 
+constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::block, simd::NmgBlocks<Lanes>::interleaves};
+
 }  // namespace
 }  // namespace sten::kernels::avx512
 STEN_TARGET_END
 
 namespace sten::kernels {
 
-NmgBlock* nmg_block_avx512() { return simd::NmgBlocks<avx512::Lanes>::block; }
+const NmgGemmTable* nmg_gemm_avx512() { return &avx512::table; }
 
 }  // namespace sten::kernels

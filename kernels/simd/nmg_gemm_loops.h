@@ -2,9 +2,11 @@
 //
 // Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), one(p): *p in all lanes,
 // fma(a, b, c): a * b + c; four(p): p[0..3] again and again, pick<i>(v): its i-th in all lanes.
-// `part` vectors of a row of C are worked on at a time, and up to `most` rows: both times as many
-// sums, and `part` vectors of B, fit the registers.
+// Sorted by pattern, `part` vectors of a row of C are worked on at a time and up to `most` rows;
+// interleaved, `whole_part` vectors of all rows, for m up to `most_whole`: so many sums, and a row
+// of B, fit the registers.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -26,120 +28,256 @@ STEN_INLINE inline void each(F&& f) {
   each_of(std::make_index_sequence<n>{}, f);
 }
 
+constexpr std::size_t choose(std::size_t m, std::size_t n) {
+  std::size_t c = 1;
+  for (std::size_t i = 1; i <= n; ++i) c = c * (m - n + i) / i;
+  return c;
+}
+
+// Row i of pattern p of n of m, in lexicographic order.
+template <int n, int m>
+constexpr auto patterns_of() {
+  std::array<std::array<int, n>, choose(m, n)> all{};
+  std::array<int, n> next{};
+  for (int i = 0; i < n; ++i) next[i] = i;
+  for (auto& pattern : all) {
+    pattern = next;
+    int i = n - 1;
+    while (i >= 0 && next[i] == m - n + i) --i;
+    if (i < 0) break;
+    for (++next[i++]; i < n; ++i) next[i] = next[i - 1] + 1;
+  }
+  return all;
+}
+
+// Where C is read from, nullptr for zeros, and written to.
+struct NmgC {
+  const float* in;
+  std::int64_t ld_in;
+  float* out;
+  std::int64_t ld_out;
+
+  NmgC at(std::int64_t column) const {
+    return {in ? in + column : nullptr, ld_in, out + column, ld_out};
+  }
+};
+
 template <class L>
 class NmgBlocks {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
-  static constexpr int part = L::part, most = L::most;
-  static constexpr Int part_width = part * L::lanes;
+  using Offset = std::uint16_t;
 
-  template <int n>
+  template <int n, int width>
   struct Sums {
-    Vec of[n][part];
+    Vec of[n][width];
+
+    // Row i of C is rows[i].
+    template <class R>
+    STEN_INLINE void load(const NmgC& c, const R* rows) {
+      if (c.in == nullptr) return clear();
+      each<n>([&](auto i) STEN_INLINE {
+        const float* from = c.in + rows[i] * c.ld_in;
+        each<width>([&](auto j) STEN_INLINE { of[i][j] = L::load(from + j * L::lanes); });
+      });
+    }
+    template <class R>
+    STEN_INLINE void store(const NmgC& c, const R* rows) const {
+      each<n>([&](auto i) STEN_INLINE {
+        float* to = c.out + rows[i] * c.ld_out;
+        each<width>([&](auto j) STEN_INLINE { L::store(to + j * L::lanes, of[i][j]); });
+      });
+    }
+    STEN_INLINE void clear() {
+      each<n>([&](auto i)
+                  STEN_INLINE { each<width>([&](auto j) STEN_INLINE { of[i][j] = L::zero(); }); });
+    }
+    STEN_INLINE void add(const Sums& other) {
+      each<n>([&](auto i) STEN_INLINE {
+        each<width>([&](auto j) STEN_INLINE { of[i][j] = L::add(of[i][j], other.of[i][j]); });
+      });
+    }
   };
 
-  STEN_INLINE static const float* row(const float* slab, std::size_t offset) {
-    return reinterpret_cast<const float*>(reinterpret_cast<const char*>(slab) + offset);
+  // Offsets and values of strips one after the other, four at a time: every load counts as much as
+  // one of B. Strips and rows are asked for in order.
+  template <int n>
+  struct Fours {
+    const Offset* offsets;
+    const float* values;
+    std::uint64_t offset_bits;
+    Vec value_bits;
+
+    template <std::size_t strip>
+    STEN_INLINE const float* row(const float* slab) {
+      if constexpr (strip % 4 == 0)
+        __builtin_memcpy(&offset_bits, offsets + strip, sizeof offset_bits);
+      else
+        offset_bits >>= 16;
+      return from_slab(slab, offset_bits & 0xffff);
+    }
+    template <std::size_t strip, std::size_t i>
+    STEN_INLINE Vec value() {
+      constexpr std::size_t at = strip * n + i;
+      if constexpr (n > 1) return L::one(values + at);
+      if constexpr (at % 4 == 0) value_bits = L::four(values + at);
+      return L::template pick<at % 4>(value_bits);
+    }
+  };
+
+  STEN_INLINE static const float* from_slab(const float* slab, std::size_t bytes) {
+    return reinterpret_cast<const float*>(reinterpret_cast<const char*>(slab) + bytes);
   }
 
-  // A strip; value<i>(): of row i, in all lanes.
-  template <int n, class F>
-  STEN_INLINE static void strip(const float* b, Sums<n>& sums, F&& value) {
+  // A strip, to sums of rows row(0), row(1), ...
+  template <int n, int width, class S, class F, class R>
+  STEN_INLINE static void strip(const float* b, S& sums, F&& value, R&& row) {
     if constexpr (n == 1) {  // B is read where it is multiplied
-      const Vec v = value(std::integral_constant<std::size_t, 0>{});
-      each<part>([&](auto j) STEN_INLINE {
-        sums.of[0][j] = L::fma(v, L::load(b + j * L::lanes), sums.of[0][j]);
-      });
+      constexpr std::integral_constant<std::size_t, 0> first{};
+      const Vec v = value(first);
+      Vec* to = sums.of[row(first)];
+      each<width>([&](auto j) STEN_INLINE { to[j] = L::fma(v, L::load(b + j * L::lanes), to[j]); });
     } else {
-      Vec in[part];
-      each<part>([&](auto j) STEN_INLINE { in[j] = L::load(b + j * L::lanes); });
+      Vec in[width];
+      each<width>([&](auto j) STEN_INLINE { in[j] = L::load(b + j * L::lanes); });
       each<n>([&](auto i) STEN_INLINE {
         const Vec v = value(i);
-        each<part>([&](auto j) STEN_INLINE { sums.of[i][j] = L::fma(v, in[j], sums.of[i][j]); });
+        Vec* to = sums.of[row(i)];
+        each<width>([&](auto j) STEN_INLINE { to[j] = L::fma(v, in[j], to[j]); });
       });
     }
   }
 
-  // n of the rows that strips of `all` rows have.
+  // n of the `all` rows that strips of one pattern have.
   template <int n>
-  STEN_INLINE static void run(Int count, const std::uint16_t* offsets, const float* values, Int all,
-                              const float* slab, Sums<n>& sums) {
+  STEN_INLINE static void run(Int count, const Offset* offsets, const float* values, Int all,
+                              const float* slab, Sums<n, L::part>& sums) {
+    const auto same = [](auto i) STEN_INLINE { return decltype(i)::value; };
     Int e = 0;
     if (all == n) {
-      // Four offsets and four values at a time: every load counts as much as one of B.
-      for (; e + 4 <= count; e += 4) {
-        std::uint64_t four_offsets;
-        __builtin_memcpy(&four_offsets, offsets + e, sizeof four_offsets);
-        const float* value = values + e * n;
-        Vec four_values{};
+      const auto four = [&](Sums<n, L::part>& even, Sums<n, L::part>& odd) STEN_INLINE {
+        Fours<n> from{offsets + e, values + e * n, 0, L::zero()};
         each<4>([&](auto c) STEN_INLINE {
-          strip<n>(row(slab, four_offsets & 0xffff), sums, [&](auto i) STEN_INLINE {
-            constexpr std::size_t at = decltype(c)::value * n + decltype(i)::value;
-            if constexpr (at % 4 == 0) four_values = L::four(value + at);
-            return L::template pick<at % 4>(four_values);
-          });
-          four_offsets >>= 16;
+          constexpr std::size_t column = decltype(c)::value;
+          strip<n, L::part>(
+              from.template row<column>(slab), column % 2 ? odd : even,
+              [&](auto i) STEN_INLINE { return from.template value<column, decltype(i)::value>(); },
+              same);
         });
-      }
+        e += 4;
+      };
+      // A sum has to wait for the one before: those of long runs of few rows are added up in two.
+      // Short ones overlap with the next.
+      if constexpr (n * L::part < 12 && 2 * n <= L::most)
+        if (count >= 16) {
+          Sums<n, L::part> more;
+          more.clear();
+          while (e + 4 <= count) four(sums, more);
+          sums.add(more);
+        }
+      while (e + 4 <= count) four(sums, sums);
     }
     for (; e < count; ++e)
-      strip<n>(row(slab, offsets[e]), sums,
-               [&](auto i) STEN_INLINE { return L::one(values + e * all + i); });
+      strip<n, L::part>(
+          from_slab(slab, offsets[e]), sums,
+          [&](auto i) STEN_INLINE { return L::one(values + e * all + i); }, same);
   }
 
   // The rows i0 to i0 + n of every pattern.
   template <int n>
-  static void rows_from(Int i0, const NmgRows& rows, const NmgRuns& runs, const float* slab,
-                        const float* c_in, Int ld_in, float* c_out, Int ld_out) {
-    const std::uint16_t* offsets = runs.offsets;
-    const float* values = runs.values + i0;
+  static void sorted(Int i0, const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab,
+                     const NmgC& c) {
+    const Offset* offsets = strips.offsets;
+    const float* values = strips.values + i0;
     const std::uint16_t* pattern = rows.patterns + i0;
     for (Int p = 0; p < rows.count; ++p, pattern += rows.n) {
-      const Int count = runs.counts[p];
-      Sums<n> sums;
-      each<n>([&](auto i) STEN_INLINE {
-        each<part>([&](auto j) STEN_INLINE {
-          sums.of[i][j] = c_in ? L::load(c_in + pattern[i] * ld_in + j * L::lanes) : L::zero();
-        });
-      });
+      const Int count = strips.counts[p];
+      Int of[n];
+      each<n>([&](auto i) STEN_INLINE { of[i] = pattern[i]; });
+      Sums<n, L::part> sums;
+      sums.load(c, of);
       run<n>(count, offsets, values, rows.n, slab, sums);
-      each<n>([&](auto i) STEN_INLINE {
-        each<part>([&](auto j) STEN_INLINE {
-          L::store(c_out + pattern[i] * ld_out + j * L::lanes, sums.of[i][j]);
-        });
-      });
+      sums.store(c, of);
       offsets += count;
       values += count * rows.n;
     }
   }
 
-  using Rows = void(Int, const NmgRows&, const NmgRuns&, const float*, const float*, Int, float*,
-                    Int);
-  template <std::size_t... i>
-  static constexpr auto table_of(std::index_sequence<i...>) {
-    struct Table {
-      Rows* of[sizeof...(i)];
-    };
-    return Table{{&rows_from<static_cast<int>(i) + 1>...}};
+  template <int n, int m>
+  static void interleaved(const NmgStripsInSlab& strips, const float* slab, const NmgC& c) {
+    static constexpr auto patterns = patterns_of<n, m>();
+    static constexpr auto rows = [] {
+      std::array<Int, m> r{};
+      for (int i = 0; i < m; ++i) r[i] = i;
+      return r;
+    }();
+    Sums<m, L::whole_part> sums;
+    sums.load(c, rows.data());
+    Fours<n> from{strips.offsets, strips.values, 0, L::zero()};
+    for (Int step = 0; step < strips.steps; ++step) {
+      each<patterns.size()>([&](auto p) STEN_INLINE {
+        constexpr std::size_t at = decltype(p)::value;
+        strip<n, L::whole_part>(
+            from.template row<at>(slab), sums,
+            [&](auto i) STEN_INLINE { return from.template value<at, decltype(i)::value>(); },
+            [](auto i) STEN_INLINE { return patterns[at][decltype(i)::value]; });
+      });
+      from.offsets += patterns.size();
+      from.values += patterns.size() * n;
+    }
+    sums.store(c, rows.data());
   }
-  static constexpr auto table = table_of(std::make_index_sequence<most>{});
+
+  using Sorted = void(Int, const NmgRows&, const NmgStripsInSlab&, const float*, const NmgC&);
+  using Interleaved = void(const NmgStripsInSlab&, const float*, const NmgC&);
+  template <std::size_t... i>
+  static constexpr std::array<Sorted*, L::most> sorted_table(std::index_sequence<i...>) {
+    return {&sorted<static_cast<int>(i) + 1>...};
+  }
+  // Of n:m at (m - 1) * most_whole + n - 1; none for n = m, which is dense.
+  template <std::size_t at>
+  static constexpr Interleaved* interleaved_of() {
+    constexpr int n = at % L::most_whole + 1, m = at / L::most_whole + 1;
+    if constexpr (n < m)
+      return &interleaved<n, m>;
+    else
+      return nullptr;
+  }
+  template <std::size_t... i>
+  static constexpr auto interleaved_table(std::index_sequence<i...>) {
+    return std::array<Interleaved*, sizeof...(i)>{interleaved_of<i>()...};
+  }
+  static Interleaved* find(Int n, Int m) {
+    static constexpr auto table =
+        interleaved_table(std::make_index_sequence<L::most_whole * L::most_whole>{});
+    return m <= L::most_whole && n < m ? table[(m - 1) * L::most_whole + n - 1] : nullptr;
+  }
 
  public:
-  static void block(const NmgRows& rows, const NmgRuns& runs, const float* slab, const float* c_in,
-                    Int ld_in, float* c_out, Int ld_out) {
+  static bool interleaves(Int n, Int m) { return find(n, m) != nullptr; }
+
+  static void block(const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab,
+                    const float* c_in, Int ld_in, float* c_out, Int ld_out) {
+    NmgC c{c_in, ld_in, c_out, ld_out};
+    if (strips.steps >= 0) {
+      Interleaved* const run = find(rows.n, rows.m);
+      for (Int j = 0; j < panel_width; j += L::whole_part * L::lanes)
+        run(strips, slab + j, c.at(j));
+      return;
+    }
     // Patterns of one row have it to themselves; where rows belong to several, C_out has to be
     // there before the first.
     if (rows.n > 1 && c_in != c_out) {
       for (Int r = 0; r < rows.m; ++r)
         for (Int j = 0; j < panel_width; j += L::lanes)
           L::store(c_out + r * ld_out + j, c_in ? L::load(c_in + r * ld_in + j) : L::zero());
-      c_in = c_out;
-      ld_in = ld_out;
+      c = {c_out, ld_out, c_out, ld_out};
     }
-    for (Int j = 0; j < panel_width; j += part_width)
-      for (Int i0 = 0; i0 < rows.n; i0 += most)
-        table.of[(rows.n - i0 < most ? rows.n - i0 : most) - 1](
-            i0, rows, runs, slab + j, c_in ? c_in + j : nullptr, ld_in, c_out + j, ld_out);
+    static constexpr auto table = sorted_table(std::make_index_sequence<L::most>{});
+    for (Int j = 0; j < panel_width; j += L::part * L::lanes)
+      for (Int i0 = 0; i0 < rows.n; i0 += L::most)
+        table[(rows.n - i0 < L::most ? rows.n - i0 : L::most) - 1](i0, rows, strips, slab + j,
+                                                                   c.at(j));
   }
 };
 

@@ -1,6 +1,8 @@
 #include "libsten/ops/nmg_packed.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "libsten/base/parallel.h"
 
@@ -26,8 +28,7 @@ std::vector<Index> cut(Index cols, Index chunk) {
 
 }  // namespace
 
-NmgPacked::NmgPacked(const Nmg& a)
-    : rows(a.extents[0]), cols(a.extents[1]), n(a.n), m(a.m), table(PatternTable::get(n, m)) {
+NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a.n), m(a.m) {
   const NmgGeometry geo = a.geometry();
   row_blocks = geo.row_blocks;
   slabs = cut(cols, geo.strips);
@@ -35,48 +36,67 @@ NmgPacked::NmgPacked(const Nmg& a)
   for (Index s = 0; s < slab_count(); ++s)
     std::fill(slab_of.begin() + slabs[s], slab_of.begin() + slabs[s + 1], s);
 
-  const Index patterns = table->count();
-  counts.assign(slab_count() * row_blocks * patterns, 0);
+  const auto table = PatternTable::get(n, m);
+  pattern_count = table->count();
+  std::vector<Index> order(pattern_count), place(pattern_count);
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(), [&](Index p, Index q) {
+    return std::ranges::lexicographical_compare((*table)[p], (*table)[q]);
+  });
+  for (Index i = 0; i < pattern_count; ++i) {
+    place[order[i]] = i;
+    patterns.insert(patterns.end(), (*table)[order[i]].begin(), (*table)[order[i]].end());
+  }
+
+  counts.assign(slab_count() * row_blocks * pattern_count, 0);
   first.assign(slab_count() * row_blocks, 0);
   // f(slot, column, its slab, pattern) of a row block.
   const auto each_slot = [&](Index block, auto&& f) {
     for (Index chunk = 0; chunk < geo.chunks; ++chunk)
-      for (Index p = 0; p < patterns; ++p)
+      for (Index p = 0; p < pattern_count; ++p)
         for (Index j = 0; j < a.g; ++j) {
-          const Index slot = ((block * geo.chunks + chunk) * patterns + p) * a.g + j;
+          const Index slot = ((block * geo.chunks + chunk) * pattern_count + p) * a.g + j;
           const Index col = chunk * geo.strips + strip_at(a.index, slot);
-          if (col < cols) f(slot, col, slab_of[col], p);
+          if (col < cols) f(slot, col, slab_of[col], place[p]);
         }
   };
   parallel_for(row_blocks, 1, [&](Index begin, Index end) {
     for (Index b = begin; b < end; ++b)
       each_slot(b, [&](Index, Index, Index s, Index p) {
-        ++counts[(s * row_blocks + b) * patterns + p];
+        ++counts[(s * row_blocks + b) * pattern_count + p];
       });
   });
+  const bool interleaves = kernels::nmg_gemm().interleaves(n, m);
   Index strips = 0;
-  for (Index i = 0; i < std::ssize(first); ++i) {
-    first[i] = strips;
-    for (Index p = 0; p < patterns; ++p) strips += counts[i * patterns + p];
+  for (Index s = 0; s < slab_count(); ++s) {
+    const auto of_slab =
+        std::span(counts).subspan(s * row_blocks * pattern_count, row_blocks * pattern_count);
+    const bool even = std::ranges::all_of(of_slab, [&](auto c) { return c == of_slab[0]; });
+    steps.push_back(interleaves && even && row_blocks ? of_slab[0] : -1);
+    for (Index b = 0; b < row_blocks; ++b) {
+      first[s * row_blocks + b] = strips;
+      strips += slab_rows(s);
+    }
   }
-  offsets.resize(strips);
-  values.resize(strips * n);
+  offsets.resize(strips + kernels::nmg_read_ahead);
+  values.resize(strips * n + kernels::nmg_read_ahead);
 
   const auto from = a.values.as<float>();
   parallel_for(row_blocks, 1, [&](Index begin, Index end) {
-    std::vector<Index> next(slab_count() * patterns);
+    std::vector<Index> next(slab_count() * pattern_count);
     for (Index b = begin; b < end; ++b) {
       for (Index s = 0; s < slab_count(); ++s) {
         Index at = first[s * row_blocks + b];
-        for (Index p = 0; p < patterns; ++p) {
-          next[s * patterns + p] = at;
-          at += counts[(s * row_blocks + b) * patterns + p];
+        for (Index p = 0; p < pattern_count; ++p) {
+          next[s * pattern_count + p] = at;
+          at += steps[s] >= 0 ? 1 : Index{counts[(s * row_blocks + b) * pattern_count + p]};
         }
       }
       each_slot(b, [&](Index slot, Index col, Index s, Index p) {
-        const Index at = next[s * patterns + p]++;
+        Index& at = next[s * pattern_count + p];
         offsets[at] = static_cast<std::uint16_t>((col - slabs[s]) * panel_width * sizeof(float));
         std::copy_n(&from[slot * n], n, &values[at * n]);
+        at += steps[s] >= 0 ? pattern_count : 1;
       });
     }
   });

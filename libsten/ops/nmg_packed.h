@@ -11,13 +11,17 @@ namespace sten {
 
 // Made once per weight, kept in memory with it and never written to a file. The columns are cut
 // into slabs whose rows of B, panel_width wide, fit the first cache: whole chunks if they fit, else
-// equal parts of one. Strips are sorted by slab, row block, pattern and column.
+// equal parts of one. Strips are sorted by slab, row block, pattern and column; where the kernel
+// wants them interleaved, and every pattern has as many strips in the slab, by slab, row block,
+// number among those of the same pattern, and pattern.
 struct NmgPacked {
   Index rows, cols, row_blocks;
   Index n, m;
-  std::shared_ptr<const PatternTable> table;
-  std::vector<Index> slabs;            // [slabs + 1]: where each begins, and the end
-  std::vector<Index> first;            // [slabs, row_blocks]: the first strip
+  Index pattern_count;
+  std::vector<std::uint16_t> patterns;  // [C, n], in lexicographic order
+  std::vector<Index> slabs;             // [slabs + 1]: where each begins, and the end
+  std::vector<Index> first;             // [slabs, row_blocks]: the first strip
+  std::vector<Index> steps;            // [slabs]: strips of each pattern where interleaved, else -1
   std::vector<std::uint16_t> counts;   // [slabs, row_blocks, C]
   std::vector<std::uint16_t> offsets;  // [strips]: bytes from the beginning of the slab
   std::vector<float> values;           // [strips, n]
@@ -27,10 +31,10 @@ struct NmgPacked {
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
-  kernels::NmgRows pattern_rows() const { return {table->data(), n, m, table->count()}; }
-  kernels::NmgRuns runs(Index slab, Index row_block) const {
+  kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count}; }
+  kernels::NmgStripsInSlab strips(Index slab, Index row_block) const {
     const Index at = slab * row_blocks + row_block;
-    return {counts.data() + at * table->count(), offsets.data() + first[at],
+    return {steps[slab], counts.data() + at * pattern_count, offsets.data() + first[at],
             values.data() + first[at] * n};
   }
 };

@@ -32,50 +32,78 @@ class Scratch {
   Index size_ = 0;
 };
 
-// Some row blocks times `cols` <= panel_width columns of B, or tokens of X.
+// Some row blocks times some panels of B's columns, or of X's tokens.
 struct Task {
   const NmgPacked& a;
   bool linear;
-  Index n, j0, cols, begin, end;
+  Index n, begin, end, j0, j1;
   const float* in;
   float* out;
 
-  void pack_slab(Index s, float* slab) const {
+  void pack_slab(Index s, Index j, Index width, float* slab) const {
     const Index k0 = a.slabs[s], rows = a.slab_rows(s);
     if (linear) {
-      transpose(cols, rows, in + j0 * a.cols + k0, a.cols, slab, panel_width);
+      transpose(width, rows, in + j * a.cols + k0, a.cols, slab, panel_width);
       return;
     }
     for (Index p = 0; p < rows; ++p)
-      std::copy_n(in + (k0 + p) * n + j0, cols, slab + p * panel_width);
+      std::copy_n(in + (k0 + p) * n + j, width, slab + p * panel_width);
   }
 
+  // Asks the second cache for what pack_slab() will read: `part` of `parts`, while others compute.
+  void fetch_slab(Index s, Index j, Index part, Index parts) const {
+    if (s == a.slab_count()) return;
+    constexpr Index line = 64 / sizeof(float);
+    const Index width = std::min(panel_width, j1 - j), rows = a.slab_rows(s);
+    const Index lines = linear ? width : rows, length = linear ? rows : width;
+    const Index stride = linear ? a.cols : n;
+    const float* from = in + (linear ? j * a.cols + a.slabs[s] : a.slabs[s] * n + j);
+    for (Index i = part * lines / parts; i < (part + 1) * lines / parts; ++i)
+      for (Index c = 0; c < length; c += line) __builtin_prefetch(from + i * stride + c, 0, 2);
+  }
+
+  // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run() const {
     thread_local Scratch slab_memory, panel_memory;
+    const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
-    float* panel = panel_memory.of((end - begin) * a.m * panel_width);
-    if (cols < panel_width) std::fill_n(slab, most_slab_rows * panel_width, 0.0f);
-    const Index r0 = begin * a.m, rows = std::min(a.rows, end * a.m) - r0;
+    float* panels = panel_memory.of(ceil_div(j1 - j0, panel_width) * panel_size);
     const kernels::NmgRows patterns = a.pattern_rows();
-    if (a.slab_count() == 0) std::fill_n(panel, rows * panel_width, 0.0f);
     for (Index s = 0; s < a.slab_count(); ++s) {
-      pack_slab(s, slab);
-      const bool last = s + 1 == a.slab_count();
-      for (Index b = begin; b < end; ++b) {
-        float* sums = panel + (b - begin) * a.m * panel_width;
-        const bool in_place = last && !linear && cols == panel_width && (b + 1) * a.m <= a.rows;
-        float* to = in_place ? out + b * a.m * n + j0 : sums;
-        kernels::nmg_block()(patterns, a.runs(s, b), slab, s ? sums : nullptr, panel_width, to,
-                             in_place ? n : panel_width);
+      float* panel = panels;
+      for (Index j = j0; j < j1; j += panel_width, panel += panel_size) {
+        const Index width = std::min(panel_width, j1 - j);
+        if (width < panel_width) std::fill_n(slab, most_slab_rows * panel_width, 0.0f);
+        pack_slab(s, j, width, slab);
+        const bool more = j + panel_width < j1;  // panels of this slab
+        const Index next_j = more ? j + panel_width : j0, next_s = more ? s : s + 1;
+        for (Index b = begin; b < end; ++b) {
+          float* sums = panel + (b - begin) * a.m * panel_width;
+          fetch_slab(next_s, next_j, b - begin, end - begin);
+          const bool direct = s + 1 == a.slab_count() && is_direct(b, width);
+          kernels::nmg_gemm().block(patterns, a.strips(s, b), slab, s ? sums : nullptr, panel_width,
+                                    direct ? out + b * a.m * n + j : sums,
+                                    direct ? n : panel_width);
+        }
       }
     }
-    if (linear) {
-      transpose(rows, cols, panel, panel_width, out + j0 * a.rows + r0, a.rows);
-      return;
+    const Index r0 = begin * a.m, rows = std::min(a.rows, end * a.m) - r0;
+    float* panel = panels;
+    for (Index j = j0; j < j1; j += panel_width, panel += panel_size) {
+      const Index width = std::min(panel_width, j1 - j);
+      if (a.slab_count() == 0) std::fill_n(panel, panel_size, 0.0f);
+      if (linear)
+        transpose(rows, width, panel, panel_width, out + j * a.rows + r0, a.rows);
+      else
+        for (Index r = 0; r < rows; ++r)
+          if (a.slab_count() == 0 || !is_direct((r0 + r) / a.m, width))
+            std::copy_n(panel + r * panel_width, width, out + (r0 + r) * n + j);
     }
-    for (Index r = 0; r < rows; ++r)
-      if (a.slab_count() == 0 || cols < panel_width || (r0 + r) / a.m * a.m + a.m > a.rows)
-        std::copy_n(panel + r * panel_width, cols, out + (r0 + r) * n + j0);
+  }
+
+  // Whether the last slab leaves a row block in C rather than in a panel.
+  bool is_direct(Index block, Index width) const {
+    return !linear && width == panel_width && (block + 1) * a.m <= a.rows;
   }
 };
 
@@ -83,23 +111,21 @@ struct Task {
 
 void nmg_product(const Nmg& a, bool linear, Index n, const float* in, float* out) {
   const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
-  const Index panels = ceil_div(n, panel_width);
-  if (panels == 0 || packed->row_blocks == 0) return;
-  // Few columns are not enough for all threads: then row blocks are shared out too.
-  const Index parts = std::min<Index>(packed->row_blocks,
-                                      panels < 2 * threads() ? ceil_div(2 * threads(), panels) : 1);
-  parallel_for(panels * parts, 1, [&](Index first, Index last) {
+  const Index panels = ceil_div(n, panel_width), blocks = packed->row_blocks;
+  if (panels == 0 || blocks == 0) return;
+  // Panels of C that stay in the second cache together.
+  constexpr Index most_bytes = Index{1} << 20;
+  const Index group =
+      std::clamp<Index>(most_bytes / (blocks * packed->m * panel_width * sizeof(float)), 1, 8);
+  const Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
+  // Few panels are not enough for all threads: then row blocks are shared out too.
+  const Index parts = std::min<Index>(blocks, groups < threads() ? ceil_div(threads(), groups) : 1);
+  parallel_for(groups * parts, 1, [&](Index first, Index last) {
     for (Index t = first; t < last; ++t) {
-      const Index j0 = t / parts * panel_width, part = t % parts;
-      Task{*packed,
-           linear,
-           n,
-           j0,
-           std::min(panel_width, n - j0),
-           part * packed->row_blocks / parts,
-           (part + 1) * packed->row_blocks / parts,
-           in,
-           out}
+      const Index i = t / parts, part = t % parts;
+      const Index j0 = i * panels / groups * panel_width,
+                  j1 = std::min(n, (i + 1) * panels / groups * panel_width);
+      Task{*packed, linear, n, part * blocks / parts, (part + 1) * blocks / parts, j0, j1, in, out}
           .run();
     }
   });

@@ -40,6 +40,7 @@ Tensor fitted(const Dense& x, const Spec& spec) { return registry().prune(x, spe
 struct Format {
   Index n, m, g;
 };
+Spec nmg(const Format& f) { return Spec("nmg").set("n", f.n).set("m", f.m).set("g", f.g); }
 constexpr Format formats[] = {{1, 1, 4},   {2, 2, 3},  {1, 2, 7},  {1, 3, 2}, {2, 4, 1},
                               {2, 4, 16},  {1, 4, 16}, {3, 4, 2},  {1, 8, 8}, {1, 10, 4},
                               {2, 10, 1},  {1, 20, 2}, {5, 7, 1},  {7, 8, 3}, {9, 10, 2},
@@ -51,7 +52,7 @@ TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and 
   Dice dice(1);
   for (int round = 0; round < 500; ++round) {
     const Format f = formats[round % std::size(formats)];
-    const Spec spec = Spec("nmg").set("n", f.n).set("m", f.m).set("g", f.g);
+    const Spec spec = nmg(f);
     const Index m = dice.below(9) ? 1 + dice.below(50) : dice.below(3),
                 k = dice.below(9) ? 1 + dice.below(dice.below(4) ? 60 : 500) : dice.below(3),
                 n = dice.below(9) ? 1 + dice.below(dice.below(4) ? 60 : 150) : dice.below(3);
@@ -82,7 +83,7 @@ TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and 
 TEST_CASE("every column of n:m:g is in one slab, and slabs fit the first cache") {
   Dice dice(2);
   for (const Format& f : formats) {
-    const Spec spec = Spec("nmg").set("n", f.n).set("m", f.m).set("g", f.g);
+    const Spec spec = nmg(f);
     for (const Index cols : {1, 159, 160, 161, 700}) {
       const Tensor t = fitted(normals(dice, {f.m + 1, cols}), spec);
       const NmgPacked packed(t.as<Nmg>());
@@ -92,7 +93,7 @@ TEST_CASE("every column of n:m:g is in one slab, and slabs fit the first cache")
         CHECK(packed.slab_rows(s) > 0);
         CHECK(packed.slab_rows(s) <= most_slab_rows);
       }
-      CHECK(std::ssize(packed.offsets) == 2 * cols);  // of two row blocks
+      CHECK(std::ssize(packed.offsets) == 2 * cols + kernels::nmg_read_ahead);  // of two blocks
     }
   }
 }
@@ -110,36 +111,43 @@ TEST_CASE("a weight is packed once, and a copy of it anew") {
 TEST_CASE("block products of every ISA agree with the reference, and touch nothing else") {
   using kernels::panel_width;
   Dice dice(4);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 120; ++round) {
     const Format f = formats[round % std::size(formats)];
-    const auto table = PatternTable::get(f.n, f.m);
-    const kernels::NmgRows rows{table->data(), f.n, f.m, table->count()};
+    const NmgPacked any(fitted(normals(dice, {f.m, 1}), nmg(f)).as<Nmg>());
+    const kernels::NmgRows rows = any.pattern_rows();
     const Index slab_rows = 1 + dice.below(20);
-    std::vector<std::uint16_t> counts(table->count()), offsets;
-    for (std::uint16_t& c : counts) {
-      c = static_cast<std::uint16_t>(dice.below(10));
-      for (int i = 0; i < c; ++i)
-        offsets.push_back(static_cast<std::uint16_t>(dice.below(slab_rows) * panel_width * 4));
-    }
-    Fenced<std::uint16_t> fenced_offsets(offsets), fenced_counts(counts);
-    Fenced<float> values(floats(normals(dice, {std::ssize(offsets) * f.n})));
-    Fenced<float> slab(floats(normals(dice, {slab_rows * panel_width})));
-    const kernels::NmgRuns runs{fenced_counts.data(), fenced_offsets.data(), values.data()};
-    const Index ld_in = panel_width + 3, ld_out = panel_width + 1;
-    Fenced<float> before(floats(normals(dice, {f.m * ld_in})));
-    for (const float* c_in : std::initializer_list<const float*>{nullptr, before.data()}) {
-      std::vector<float> wanted(f.m * ld_out, 7.0f), got;
-      kernels::nmg_block_reference(rows, runs, slab.data(), c_in, ld_in, wanted.data(), ld_out);
-      for (const kernels::Isa isa : kernels::all_isas) {
-        kernels::NmgBlock* block = kernels::nmg_block_for(isa);
-        CHECK((block != nullptr) == kernels::has_isa(isa));
-        if (!block) continue;
-        got.assign(f.m * ld_out, 7.0f);
-        block(rows, runs, slab.data(), c_in, ld_in, got.data(), ld_out);
-        Index wrong = 0;
-        for (std::size_t i = 0; i < got.size(); ++i)
-          wrong += !(std::abs(got[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
-        CHECK_MESSAGE(wrong == 0, f.n, ":", f.m, " ", kernels::name_of(isa));
+    for (const bool interleaved : {false, true}) {
+      const Index steps = interleaved ? dice.below(6) : -1;
+      std::vector<std::uint16_t> counts(rows.count), offsets;
+      for (std::uint16_t& c : counts) {
+        c = static_cast<std::uint16_t>(interleaved ? steps : dice.below(24));
+        for (int i = 0; i < c; ++i)
+          offsets.push_back(static_cast<std::uint16_t>(dice.below(slab_rows) * panel_width * 4));
+      }
+      const Index strips = std::ssize(offsets);
+      offsets.resize(strips + kernels::nmg_read_ahead, 0xffff);
+      Dense numbers = normals(dice, {strips * f.n + kernels::nmg_read_ahead});
+      Fenced<std::uint16_t> fenced_offsets(offsets), fenced_counts(counts);
+      Fenced<float> values(floats(numbers)), slab(floats(normals(dice, {slab_rows * panel_width})));
+      const kernels::NmgStripsInSlab in_slab{steps, interleaved ? nullptr : fenced_counts.data(),
+                                             fenced_offsets.data(), values.data()};
+      const Index ld_in = panel_width + 3, ld_out = panel_width + 1;
+      Fenced<float> before(floats(normals(dice, {f.m * ld_in})));
+      for (const float* c_in : std::initializer_list<const float*>{nullptr, before.data()}) {
+        std::vector<float> wanted(f.m * ld_out, 7.0f), got;
+        kernels::nmg_gemm_reference()->block(rows, in_slab, slab.data(), c_in, ld_in, wanted.data(),
+                                             ld_out);
+        for (const kernels::Isa isa : kernels::all_isas) {
+          const kernels::NmgGemmTable* table = kernels::nmg_gemm_for(isa);
+          CHECK((table != nullptr) == kernels::has_isa(isa));
+          if (!table || (interleaved && !table->interleaves(f.n, f.m))) continue;
+          got.assign(f.m * ld_out, 7.0f);
+          table->block(rows, in_slab, slab.data(), c_in, ld_in, got.data(), ld_out);
+          Index wrong = 0;
+          for (std::size_t i = 0; i < got.size(); ++i)
+            wrong += !(std::abs(got[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
+          CHECK_MESSAGE(wrong == 0, f.n, ":", f.m, " ", interleaved, " ", kernels::name_of(isa));
+        }
       }
     }
   }
