@@ -24,17 +24,14 @@ struct Lanes<std::uint8_t> : Common {
   using Test = __mmask64;
   static constexpr std::int64_t lanes = 64;
   static Vec all(std::uint8_t v) { return _mm512_set1_epi8(static_cast<char>(v)); }
-  static Vec add(Vec a, Vec b) { return _mm512_add_epi8(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_epi8(a, b); }
   static Vec key(Vec v, Vec infinity) {
     return _mm512_min_epu8(_mm512_and_si512(v, all(greatest_key<std::uint8_t>)), infinity);
   }
   static Test less(Vec a, Vec b) { return _mm512_cmplt_epi8_mask(a, b); }
-  static Vec count(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi8(rank, _mm512_mask_cmpgt_epi8_mask(in, a, b), rank, all(1));
-  }
-  static Vec count_equal(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi8(rank, _mm512_mask_cmpge_epi8_mask(in, a, b), rank, all(1));
+  static Vec choose(Test t, Vec no, Vec yes) { return _mm512_mask_blend_epi8(t, no, yes); }
+  static Vec count_less(Vec count, Vec a, Vec b) {
+    return _mm512_mask_add_epi8(count, less(a, b), count, all(1));
   }
 };
 
@@ -43,17 +40,14 @@ struct Lanes<std::uint16_t> : Common {
   using Test = __mmask32;
   static constexpr std::int64_t lanes = 32;
   static Vec all(std::uint16_t v) { return _mm512_set1_epi16(static_cast<short>(v)); }
-  static Vec add(Vec a, Vec b) { return _mm512_add_epi16(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_epi16(a, b); }
   static Vec key(Vec v, Vec infinity) {
     return _mm512_min_epu16(_mm512_and_si512(v, all(greatest_key<std::uint16_t>)), infinity);
   }
   static Test less(Vec a, Vec b) { return _mm512_cmplt_epi16_mask(a, b); }
-  static Vec count(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi16(rank, _mm512_mask_cmpgt_epi16_mask(in, a, b), rank, all(1));
-  }
-  static Vec count_equal(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi16(rank, _mm512_mask_cmpge_epi16_mask(in, a, b), rank, all(1));
+  static Vec choose(Test t, Vec no, Vec yes) { return _mm512_mask_blend_epi16(t, no, yes); }
+  static Vec count_less(Vec count, Vec a, Vec b) {
+    return _mm512_mask_add_epi16(count, less(a, b), count, all(1));
   }
 };
 
@@ -62,17 +56,14 @@ struct Lanes<std::uint32_t> : Common {
   using Test = __mmask16;
   static constexpr std::int64_t lanes = 16;
   static Vec all(std::uint32_t v) { return _mm512_set1_epi32(static_cast<int>(v)); }
-  static Vec add(Vec a, Vec b) { return _mm512_add_epi32(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_epi32(a, b); }
   static Vec key(Vec v, Vec infinity) {
     return _mm512_min_epu32(_mm512_and_si512(v, all(greatest_key<std::uint32_t>)), infinity);
   }
   static Test less(Vec a, Vec b) { return _mm512_cmplt_epi32_mask(a, b); }
-  static Vec count(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi32(rank, _mm512_mask_cmpgt_epi32_mask(in, a, b), rank, all(1));
-  }
-  static Vec count_equal(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi32(rank, _mm512_mask_cmpge_epi32_mask(in, a, b), rank, all(1));
+  static Vec choose(Test t, Vec no, Vec yes) { return _mm512_mask_blend_epi32(t, no, yes); }
+  static Vec count_less(Vec count, Vec a, Vec b) {
+    return _mm512_mask_add_epi32(count, less(a, b), count, all(1));
   }
 };
 
@@ -81,17 +72,14 @@ struct Lanes<std::uint64_t> : Common {
   using Test = __mmask8;
   static constexpr std::int64_t lanes = 8;
   static Vec all(std::uint64_t v) { return _mm512_set1_epi64(static_cast<long long>(v)); }
-  static Vec add(Vec a, Vec b) { return _mm512_add_epi64(a, b); }
   static Vec sub(Vec a, Vec b) { return _mm512_sub_epi64(a, b); }
   static Vec key(Vec v, Vec infinity) {
     return _mm512_min_epu64(_mm512_and_si512(v, all(greatest_key<std::uint64_t>)), infinity);
   }
   static Test less(Vec a, Vec b) { return _mm512_cmplt_epi64_mask(a, b); }
-  static Vec count(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi64(rank, _mm512_mask_cmpgt_epi64_mask(in, a, b), rank, all(1));
-  }
-  static Vec count_equal(Vec rank, Test in, Vec a, Vec b) {
-    return _mm512_mask_add_epi64(rank, _mm512_mask_cmpge_epi64_mask(in, a, b), rank, all(1));
+  static Vec choose(Test t, Vec no, Vec yes) { return _mm512_mask_blend_epi64(t, no, yes); }
+  static Vec count_less(Vec count, Vec a, Vec b) {
+    return _mm512_mask_add_epi64(count, less(a, b), count, all(1));
   }
 };
 

@@ -1,17 +1,19 @@
 // The selection of kernels/nm_select.h. Compiled once per ISA, for the target that the includer's
 // STEN_TARGET names.
 //
-// Every element is compared with those up to m - 1 before and after it, whole vectors at a time;
-// what lies in another block does not count. Keys are compared as signed numbers, which they are
-// not below 0; where there are no elements keys are -1, less than all.
+// Every element is compared with the m - 1 others of its block, at distances 1 to m - 1 around it:
+// with those behind it, and past the block's end with those from its begin on, whole vectors at a
+// time. One that is behind beats it if greater, so if its key less 1 is not less; one before it if
+// its key is not less. Keys are compared as signed numbers, which they are not below 0; where there
+// are no elements keys are -1, less than all.
 //
 // L = Lanes<U> is a type in the ISA's namespace:
 //   L::Vec, L::Test, L::lanes           lanes of U, and a yes or no for each
-//   load(p), store(p, v), all(u)
-//   key(v, infinity)
+//   load(p), store(p, v), all(u), sub(a, b)
+//   Vec key(v, infinity)
 //   Test less(a, b)
-//   Vec count(rank, in, a, b)           rank + 1 where `in`, and a > b
-//   Vec count_equal(rank, in, a, b)     rank + 1 where `in`, and a >= b
+//   Vec choose(test, no, yes)
+//   Vec count_less(count, a, b)         count + 1 where a < b
 //   Word bits(test)
 #pragma once
 #include <algorithm>
@@ -28,79 +30,90 @@ struct NmSelects {
   using Size = std::int64_t;
   static constexpr Size piece = 512;
 
-  // What of `v`'s block is greater, or equal and earlier. Its keys are at p, positions in the
-  // block at `pos`.
+  // Keys, and keys less 1, of a piece; as much before and after it as comparisons may read.
   template <class U>
-  static typename Lanes<U>::Vec rank(const U* p, const U* pos, Size m) {
-    using L = Lanes<U>;
-    const auto v = L::load(p), at = L::load(pos), one = L::all(1);
-    auto rank = L::all(0), before = L::all(0), after = L::all(static_cast<U>(m));
-    for (Size d = 1; d < m; ++d) {
-      after = L::sub(after, one);
-      rank = L::count(rank, L::less(at, after), L::load(p + d), v);
-      rank = L::count_equal(rank, L::less(before, at), L::load(p - d), v);
-      before = L::add(before, one);
-    }
-    return rank;
-  }
+  struct Keys {
+    alignas(64) U all[most_ranked + piece + most_ranked], less1[most_ranked + piece + most_ranked];
 
-  // The same where vectors hold whole blocks.
-  template <Size m, class U>
-  static typename Lanes<U>::Vec rank_whole(const U* p, const U* pos) {
-    using L = Lanes<U>;
-    const auto v = L::load(p), at = L::load(pos);
-    auto rank = L::all(0);
-#pragma GCC unroll 8
-    for (Size d = 1; d < m; ++d) {
-      rank = L::count(rank, L::less(at, L::all(static_cast<U>(m - d))), L::load(p + d), v);
-      rank = L::count_equal(rank, L::less(L::all(static_cast<U>(d - 1)), at), L::load(p - d), v);
+    void put(Size i, typename Lanes<U>::Vec key) {
+      using L = Lanes<U>;
+      L::store(all + most_ranked + i, key);
+      L::store(less1 + most_ranked + i, L::sub(key, L::all(1)));
     }
-    return rank;
+    void put_one(Size i, U key) {
+      all[most_ranked + i] = key;
+      less1[most_ranked + i] = static_cast<U>(key - 1);
+    }
+  };
+
+  // How many of its block each of the elements from i on stays before. wraps(d): which of them have
+  // no element of their block d behind them.
+  template <class U, class F>
+  static typename Lanes<U>::Vec beaten(const Keys<U>& keys, Size i, Size m, F&& wraps) {
+    using L = Lanes<U>;
+    const U *p = keys.all + most_ranked + i, *less1 = keys.less1 + most_ranked + i;
+    const auto v = L::load(p);
+    auto count = L::all(0);
+#pragma GCC unroll 8
+    for (Size d = 1; d < m; ++d)
+      count = L::count_less(count, L::choose(wraps(d), L::load(less1 + d), L::load(p + d - m)), v);
+    return count;
   }
 
   template <class U, class F>
   static void each_piece(const U* x, Size count, Size n, Size m, U infinity, std::uint64_t* keep,
-                         F&& rank_at) {
+                         F&& beaten_at) {
     using L = Lanes<U>;
-    alignas(64) U room[most_ranked + piece + most_ranked];
-    U* keys = room + most_ranked;
-    std::fill_n(room, most_ranked, U{0});
-    const auto limit = L::all(static_cast<U>(n)), top = L::all(infinity);
+    Keys<U> keys;
+    for (Size i = 1; i < m; ++i) keys.put_one(-i, 0);
+    // To stay: not more than n - 1 of the m - 1 others are before it.
+    const auto others = L::all(static_cast<U>(m - n - 1)), top = L::all(infinity);
     const Size reach = piece % m ? m - 1 : 0;
     for (Size begin = 0; begin < count; begin += piece) {
-      const Size from = begin ? -reach : 0, here = std::min(piece, count - begin),
-                 to = std::min(here + reach, count - begin);
+      const Size here = std::min(piece, count - begin), to = std::min(here + reach, count - begin);
       const U* at = x + begin;
-      Size i = from;
-      for (; i + L::lanes <= to; i += L::lanes) L::store(keys + i, L::key(L::load(at + i), top));
-      for (; i < to; ++i) keys[i] = std::min(magnitude_key(at[i]), infinity);
-      std::fill(keys + i, keys + std::min(here + m + L::lanes, piece + most_ranked),
-                static_cast<U>(-1));
+      Size i = begin ? -reach : 0;
+      for (; i + L::lanes <= to; i += L::lanes) keys.put(i, L::key(L::load(at + i), top));
+      for (; i < to; ++i) keys.put_one(i, std::min(magnitude_key(at[i]), infinity));
+      for (const Size end = std::min(here + m + L::lanes, piece + most_ranked); i < end; ++i)
+        keys.put_one(i, static_cast<U>(-1));
       std::uint64_t* words = keep + begin / 64;
       std::fill_n(words, (here + 63) / 64, 0);
       for (i = 0; i < here; i += L::lanes) {
-        const std::uint64_t bits = L::bits(L::less(rank_at(keys + i, begin + i), limit));
+        const std::uint64_t bits = L::bits(L::less(others, beaten_at(keys, i, begin + i)));
         words[i / 64] |= bits << i % 64;
       }
       if (here % 64) words[here / 64] &= ~(~std::uint64_t{0} << here % 64);
     }
   }
 
+  // Vectors hold whole blocks.
+  template <Size m, class U>
+  static void select_whole(const U* x, Size count, Size n, U infinity, std::uint64_t* keep,
+                           const U* pos) {
+    using L = Lanes<U>;
+    typename L::Test wraps[m];
+    for (Size d = 1; d < m; ++d)
+      wraps[d] = L::less(L::all(static_cast<U>(m - 1 - d)), L::load(pos));
+    each_piece(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size) {
+      return beaten(keys, i, m, [&](Size d) { return wraps[d]; });
+    });
+  }
+
   template <class U>
   static void select(const U* x, Size count, Size n, Size m, U infinity, std::uint64_t* keep) {
     using L = Lanes<U>;
-    U pos[2 * most_ranked];
+    U pos[2 * most_ranked];  // of elements in their blocks
     for (Size p = 0, i = 0; i < m + L::lanes; ++i, p = p + 1 == m ? 0 : p + 1)
       pos[i] = static_cast<U>(p);
-    if (m == 4)
-      return each_piece(x, count, n, m, infinity, keep,
-                        [&](const U* p, Size) { return rank_whole<4>(p, pos); });
+    if (m == 4) return select_whole<4>(x, count, n, infinity, keep, pos);
     if constexpr (L::lanes >= 8)
-      if (m == 8)
-        return each_piece(x, count, n, m, infinity, keep,
-                          [&](const U* p, Size) { return rank_whole<8>(p, pos); });
-    each_piece(x, count, n, m, infinity, keep,
-               [&](const U* p, Size i) { return rank(p, pos + i % m, m); });
+      if (m == 8) return select_whole<8>(x, count, n, infinity, keep, pos);
+    each_piece(x, count, n, m, infinity, keep, [&](const Keys<U>& keys, Size i, Size element) {
+      const auto at = L::load(pos + element % m);
+      return beaten(keys, i, m,
+                    [&](Size d) { return L::less(L::all(static_cast<U>(m - 1 - d)), at); });
+    });
   }
 
   static constexpr NmSelectTable table{select, select, select, select};

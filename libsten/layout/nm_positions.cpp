@@ -11,15 +11,17 @@ class BitWriter {
   BitWriter(std::uint8_t* bytes, Index bit) : at_(bytes + bit / 8), used_(bit % 8) {
     if (used_) word_ = *at_ & ((1u << used_) - 1);
   }
-  // v < 2^bits, bits <= 32
+  // v < 2^bits, bits <= 64
   void add(std::uint64_t v, Index bits) {
     word_ |= v << used_;
-    used_ += bits;
-    if (used_ < 32) return;
-    for (int i = 0; i < 4; ++i) at_[i] = static_cast<std::uint8_t>(word_ >> 8 * i);
-    at_ += 4;
-    word_ >>= 32;
-    used_ -= 32;
+    if (used_ + bits < 64) {
+      used_ += bits;
+      return;
+    }
+    std::memcpy(at_, &word_, 8);
+    at_ += 8;
+    word_ = used_ ? v >> (64 - used_) : 0;
+    used_ += bits - 64;
   }
   void finish() {
     for (; used_ > 0; used_ -= 8, word_ >>= 8) *at_++ = static_cast<std::uint8_t>(word_);
@@ -27,7 +29,7 @@ class BitWriter {
 
  private:
   std::uint8_t* at_;
-  Index used_;
+  Index used_;  // of word_, less than 64
   std::uint64_t word_ = 0;
 };
 
@@ -54,8 +56,18 @@ void NmPositions::write(const std::uint64_t* slots, Index blocks, Index first,
   BitWriter out(line, first * block_bits);
   Index b = 0;
   if (group_) {
+    const Index at_once = group_ * m_, bits = group_ * block_bits, groups = 64 / at_once;
+    const std::uint64_t mask = codes_.size() - 1;
+    if (64 % at_once == 0 && groups * bits <= 64)
+      for (; b + groups * group_ <= blocks; b += groups * group_) {
+        const std::uint64_t word = slots[b * m_ / 64];
+        std::uint64_t codes = 0;
+        for (Index g = 0; g < groups; ++g)
+          codes |= std::uint64_t{codes_[word >> g * at_once & mask]} << g * bits;
+        out.add(codes, groups * bits);
+      }
     for (; b + group_ <= blocks; b += group_)
-      out.add(codes_[bits_from(slots, b * m_, group_ * m_)], group_ * block_bits);
+      out.add(codes_[bits_from(slots, b * m_, at_once)], bits);
     const Index rest = blocks - b;
     out.add(codes_[bits_from(slots, b * m_, rest * m_)], rest * block_bits);
   } else {

@@ -5,14 +5,15 @@
 
 #include "libsten/tensor/mask.h"
 #include "libsten/tensor/matrix_view.h"
+#include "libsten/tensor/transpose.h"
 
 namespace sten {
 
 class LinePieces {
-  static constexpr Index most_lines = 64, most_gathered = 128;
+  static constexpr Index most_lines = 64, most_gathered = 256;
 
  public:
-  // Columns are taken from multiples of `block` on; block <= 128.
+  // Columns are taken from multiples of `block` on; block <= 256.
   LinePieces(const MatrixView& view, Index block) : view_(view), in_place_(view.col_stride == 1) {
     most_cols_ = (in_place_ ? most_words * 64 : most_gathered) / block * block;
   }
@@ -23,7 +24,7 @@ class LinePieces {
     Index offset;  // where the first element lies
   };
   // Bits of a piece: line l has words from l * words_per_line() on, spare bits are 0.
-  static constexpr Index most_words = 128;
+  static constexpr Index most_words = 256;
   using Words = std::uint64_t[most_words];
   Index words_per_line() const { return in_place_ ? most_words : most_words / most_lines; }
 
@@ -65,6 +66,7 @@ class LinePieces {
       if (pieces.in_place_) return;
       const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
       values = room_;
+      if (along == 1) return transpose(x + p.offset, down, p.cols, p.lines, room_, stride);
       for (Index c = 0; c < p.cols; ++c)
         for (Index l = 0; l < p.lines; ++l)
           room_[l * stride + c] = x[p.offset + c * down + l * along];
