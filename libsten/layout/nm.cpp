@@ -1,11 +1,12 @@
 #include "libsten/layout/nm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
-#include "libsten/layout/compressed.h"
+#include "libsten/tensor/line_pieces.h"
 
 namespace sten {
 namespace {
@@ -14,17 +15,6 @@ namespace {
 constexpr Index max_block = Index{1} << 16;
 
 int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
-
-// Bits of one line, least significant first. Writing needs zeroed bytes.
-std::uint32_t read_bits(const std::uint8_t* line, Index bit, int width) {
-  std::uint32_t v = 0;
-  for (int b = 0; b < width; ++b) v |= std::uint32_t{bit_at(line, bit + b)} << b;
-  return v;
-}
-void write_bits(std::uint8_t* line, Index bit, int width, std::uint32_t v) {
-  for (int b = 0; b < width; ++b)
-    if (v >> b & 1) set_bit(line, bit + b);
-}
 
 // Lines that hold anything: without columns there may be any number of empty ones.
 Index line_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
@@ -72,80 +62,172 @@ Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, 
 Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   check(spec);
   check_same_shape(x, keep);
-  Nm out;
-  out.extents = x.extents;
-  out.n = spec.integer("n");
-  out.m = spec.integer("m");
-  out.axis = spec.integer("axis", 1);
-  out.dims = dims_of(spec);
-  const Index n = out.n, m = out.m;
-  const MatrixView v = out.view();
-  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = line_bytes(v, n, m);
-  const int width = position_bits(m);
-  out.values = Values(x.dtype(), size_of(out.values_shape()));
-  out.pos = Array<std::uint8_t>(lines * stride);
-  std::uint8_t* pos = out.pos.mutate();
+  const Index m = spec.integer("m");
+  Nm out =
+      unwritten(x.dtype(), x.extents, spec.integer("n"), m, spec.integer("axis", 1), dims_of(spec));
   const std::uint8_t* bits = keep.bits.data();
-
+  std::atomic<bool> fits = true;
   with_width(x.values.width(), [&]<class U>(U) {
-    const auto from = x.values.as<U>();
-    const auto to = out.values.mutate<U>();
-    parallel_for(lines, std::max<Index>(1, mask_grain / (v.cols + 1)), [&](Index begin, Index end) {
-      for (Index l = begin; l < end; ++l) {
-        const Index start = v.line_offset(l);
-        for (Index b = 0; b < blocks; ++b) {
-          const auto kept_at = [&](Index p) {
-            const Index c = b * m + p;
-            return c < v.cols && bit_at(bits, start + c * v.col_stride);
-          };
-          Index kept = 0;
-          for (Index p = 0; p < m; ++p) kept += kept_at(p);
-          if (kept > n)
-            fail("{} keeps {} of the {} positions of {} {} from {} {} on", spec.str(), kept, m,
-                 out.axis == 1 ? "row" : "column", l, out.axis == 1 ? "column" : "row", b * m);
-          Index fill = n - kept, slot = (l * blocks + b) * n;
-          for (Index p = 0; p < m && slot < (l * blocks + b + 1) * n; ++p) {
-            const bool keeps = kept_at(p);
-            if (!keeps && fill == 0) continue;
-            fill -= !keeps;
-            write_bits(pos + l * stride, (slot - l * blocks * n) * width, width,
-                       static_cast<std::uint32_t>(p));
-            if (keeps) to[slot] = from[start + (b * m + p) * v.col_stride];
-            ++slot;
-          }
-        }
-      }
+    const U* from = x.values.as<U>().data();
+    if (m > NmPositions::most) {
+      fits = out.pack_bit_by_bit(from, bits);
+      return;
+    }
+    const NmWriter<U> writer = out.writer<U>();
+    const LinePieces pieces(out.view(), m);
+    parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
+      LinePieces::Buffer<U> values;
+      LinePieces::Words words;
+      for (Index u = begin; u < end; ++u)
+        pieces.each(u, [&](const LinePieces::Piece& p) {
+          values.read(pieces, p, from);
+          pieces.get_bits(p, bits, words);
+          for (Index l = 0; l < p.lines; ++l)
+            if (!writer.pack(p.line + l, p.col, p.cols, values.values + l * values.stride,
+                             words + l * pieces.words_per_line()))
+              fits = false;
+        });
     });
   });
+  if (!fits) out.refuse(bits, spec);
   return out;
 }
 
-// f(slot, dense offset or -1 in padding, line, block, position), in parallel over lines.
+// False where a block keeps more than n.
+template <class U>
+bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
+  const MatrixView v = view();
+  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = line_bytes(v, n, m);
+  const int width = position_bits(m);
+  U* values_begin = values.mutate<U>().data();
+  std::uint8_t* pos_begin = pos.mutate();
+  std::atomic<bool> fits = true;
+  parallel_for(lines, std::max<Index>(1, mask_grain / (v.cols + 1)), [&](Index begin, Index end) {
+    for (Index l = begin; l < end; ++l) {
+      const Index start = v.line_offset(l);
+      BitWriter out(pos_begin + l * stride, 0);
+      for (Index b = 0; b < blocks; ++b) {
+        const auto kept_at = [&](Index p) {
+          const Index c = b * m + p;
+          return c < v.cols && bit_at(bits, start + c * v.col_stride);
+        };
+        Index kept = 0;
+        for (Index p = 0; p < m; ++p) kept += kept_at(p);
+        if (kept > n) {
+          fits = false;
+          return;
+        }
+        U* to = values_begin + (l * blocks + b) * n;
+        U* const to_end = to + n;
+        for (Index p = 0, fillers = n - kept; p < m && to < to_end; ++p) {
+          const bool keeps = kept_at(p);
+          if (!keeps && fillers == 0) continue;
+          fillers -= !keeps;
+          out.add(static_cast<std::uint64_t>(p), width);
+          *to++ = keeps ? x[start + (b * m + p) * v.col_stride] : U{0};
+        }
+      }
+      out.finish();
+    }
+  });
+  return fits;
+}
+
+// Error with the first block that keeps more than n.
+void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
+  const MatrixView v = view();
+  for (Index l = 0; l < line_count(v); ++l) {
+    const Index start = v.line_offset(l);
+    for (Index c = 0; c < v.cols; c += m) {
+      Index kept = 0;
+      for (Index i = c; i < std::min(c + m, v.cols); ++i)
+        kept += bit_at(bits, start + i * v.col_stride);
+      if (kept > n)
+        fail("{} keeps {} of the {} positions of {} {} from {} {} on", spec.str(), kept, m,
+             axis == 1 ? "row" : "column", l, axis == 1 ? "column" : "row", c);
+    }
+  }
+}
+
+// f(slot), in parallel over lines and in order along each.
 template <class F>
 void Nm::for_each_slot(F&& f) const {
   const MatrixView v = view();
   const Index blocks = ceil_div(v.cols, m), stride = line_bytes(v, n, m);
   const int width = position_bits(m);
-  parallel_for(
-      line_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)), [&](Index begin, Index end) {
-        for (Index l = begin; l < end; ++l) {
-          const Index start = v.line_offset(l);
-          for (Index s = 0; s < blocks * n; ++s) {
-            const Index p = read_bits(pos.data() + l * stride, s * width, width);
-            const Index c = s / n * m + p;
-            f(l * blocks * n + s, c < v.cols ? start + c * v.col_stride : Index{-1}, l, s / n, p);
-          }
+  parallel_for(line_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)),
+               [&](Index begin, Index end) {
+                 for (Index l = begin; l < end; ++l) {
+                   const Index start = v.line_offset(l);
+                   const std::uint8_t* line = pos.data() + l * stride;
+                   BitReader in(line, 0, line + stride);
+                   Slot s{l * blocks * n, -1, l, 0, 0, -1};
+                   for (; s.block < blocks; ++s.block) {
+                     s.before = -1;
+                     for (Index i = 0; i < n; ++i, ++s.index) {
+                       s.position = in.next(width);
+                       const Index c = s.block * m + s.position;
+                       s.at = c < v.cols ? start + c * v.col_stride : Index{-1};
+                       f(std::as_const(s));
+                       s.before = s.position;
+                     }
+                   }
+                 }
+               });
+}
+
+// f(piece, the slots of its lines), in parallel over units; m <= NmPositions::most.
+template <class F>
+void Nm::for_each_piece(const LinePieces& pieces, F&& f) const {
+  const MatrixView v = view();
+  const NmPositions positions(n, m);
+  const Index stride = line_bytes(v, n, m);
+  parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
+    LinePieces::Words words;
+    for (Index u = begin; u < end; ++u)
+      pieces.each(u, [&](const LinePieces::Piece& p) {
+        for (Index l = 0; l < p.lines; ++l) {
+          std::uint64_t* slots = words + l * pieces.words_per_line();
+          positions.read(pos.data() + (p.line + l) * stride, stride, p.col / m, ceil_div(p.cols, m),
+                         slots);
+          // Those in padding are no elements.
+          if (p.cols % 64) slots[p.cols / 64] &= ~(~std::uint64_t{0} << p.cols % 64);
+          if (ceil_div(ceil_div(p.cols, m) * m, 64) > ceil_div(p.cols, 64))
+            slots[ceil_div(p.cols, 64)] = 0;
         }
+        f(p, words);
       });
+  });
 }
 
 Dense Nm::to_dense() const {
-  Dense x = Dense::zeros(values.dtype(), extents);
+  if (m > NmPositions::most) {
+    Dense x = Dense::zeros(values.dtype(), extents);
+    with_width(values.width(), [&]<class U>(U) {
+      const auto from = values.as<U>();
+      const auto to = x.values.mutate<U>();
+      for_each_slot([&](const Slot& s) {
+        if (s.at >= 0) to[s.at] = from[s.index];
+      });
+    });
+    return x;
+  }
+  Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents))};
+  const MatrixView v = view();
+  const LinePieces pieces(v, m);
+  const Index blocks = ceil_div(v.cols, m);
   with_width(values.width(), [&]<class U>(U) {
-    const auto from = values.as<U>();
-    const auto to = x.values.mutate<U>();
-    for_each_slot([&](Index slot, Index at, Index, Index, Index) {
-      if (at >= 0) to[at] = from[slot];
+    const U* from = values.as<U>().data();
+    U* to = x.values.mutate<U>().data();
+    const auto expand = kernels::elementwise().of<U>().expand;
+    for_each_piece(pieces, [&](const LinePieces::Piece& p, const LinePieces::Words& words) {
+      LinePieces::Buffer<U> out;
+      U* lines = out.begin(pieces, p, to);
+      for (Index l = 0; l < p.lines; ++l)
+        expand(from + ((p.line + l) * blocks + p.col / m) * n,
+               reinterpret_cast<const std::uint8_t*>(words + l * pieces.words_per_line()), p.cols,
+               lines + l * out.stride);
+      out.end(pieces, p, to);
     });
   });
   return x;
@@ -154,16 +236,23 @@ Dense Nm::to_dense() const {
 Mask Nm::stored() const {
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
+  if (m <= NmPositions::most) {
+    const LinePieces pieces(view(), m);
+    for_each_piece(pieces, [&](const LinePieces::Piece& p, const LinePieces::Words& words) {
+      pieces.set_bits(p, words, bits);
+    });
+    return mask;
+  }
   // Neighbouring lines share bytes of the mask.
-  for_each_slot([&](Index, Index at, Index, Index, Index) {
-    if (at >= 0) set_bit_shared(bits, at);
+  for_each_slot([&](const Slot& s) {
+    if (s.at >= 0) set_bit_shared(bits, s.at);
   });
   return mask;
 }
 
 std::vector<Index> Nm::offsets() const {
   std::vector<Index> all(values.size(), -1);
-  for_each_slot([&](Index slot, Index at, Index, Index, Index) { all[slot] = at; });
+  for_each_slot([&](const Slot& s) { all[s.index] = s.at; });
   return all;
 }
 
@@ -179,15 +268,13 @@ void Nm::loaded() const {
   const int width = position_bits(m);
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();
-    for_each_slot([&](Index slot, Index at, Index l, Index b, Index p) {
-      if (p >= m) fail("line {}, block {}: position {} of {}", l, b, p, m);
-      if (slot % n) {
-        const Index last =
-            read_bits(pos.data() + l * stride, (slot - l * blocks * n - 1) * width, width);
-        if (p <= last) fail("line {}, block {}: position {} after {}", l, b, p, last);
-      }
-      if (at < 0 && stored[slot] != U{0})
-        fail("line {}, block {}: position {} is padding but not 0", l, b, p);
+    for_each_slot([&](const Slot& s) {
+      if (s.position >= m)
+        fail("line {}, block {}: position {} of {}", s.line, s.block, s.position, m);
+      if (s.position <= s.before)
+        fail("line {}, block {}: position {} after {}", s.line, s.block, s.position, s.before);
+      if (s.at < 0 && stored[s.index] != U{0})
+        fail("line {}, block {}: position {} is padding but not 0", s.line, s.block, s.position);
     });
   });
   const Index used = blocks * n * width;

@@ -6,6 +6,8 @@
 
 namespace sten {
 
+class LinePieces;
+
 // n kept of m. With axis 1 blocks run along a row (the reduction of a linear layer), with axis 0
 // down a column: then everything below is said of the transpose.
 struct Nm {
@@ -50,8 +52,19 @@ struct Nm {
   MatrixView view() const { return MatrixView::of(extents, dims, axis == 0); }
   Shape values_shape() const;
   Shape pos_shape() const;
+  // A place in `values`.
+  struct Slot {
+    Index index, at;  // at: its dense offset, -1 in padding
+    Index line, block, position;
+    Index before;  // the position before it in the block, or -1
+  };
   template <class F>
   void for_each_slot(F&& f) const;
+  template <class F>
+  void for_each_piece(const LinePieces& pieces, F&& f) const;
+  template <class U>
+  bool pack_bit_by_bit(const U* x, const std::uint8_t* bits);
+  void refuse(const std::uint8_t* bits, const Spec& spec) const;
 };
 
 // n, m and axis of an n:m or n:m:g spec; Error (usage) where 1 <= n <= m does not hold.

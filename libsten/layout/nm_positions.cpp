@@ -1,42 +1,20 @@
 #include "libsten/layout/nm_positions.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sten {
-namespace {
-
-// Appends numbers of few bits, least significant first.
-class BitWriter {
- public:
-  BitWriter(std::uint8_t* bytes, Index bit) : at_(bytes + bit / 8), used_(bit % 8) {
-    if (used_) word_ = *at_ & ((1u << used_) - 1);
-  }
-  // v < 2^bits, bits <= 64
-  void add(std::uint64_t v, Index bits) {
-    word_ |= v << used_;
-    if (used_ + bits < 64) {
-      used_ += bits;
-      return;
-    }
-    std::memcpy(at_, &word_, 8);
-    at_ += 8;
-    word_ = used_ ? v >> (64 - used_) : 0;
-    used_ += bits - 64;
-  }
-  void finish() {
-    for (; used_ > 0; used_ -= 8, word_ >>= 8) *at_++ = static_cast<std::uint8_t>(word_);
-  }
-
- private:
-  std::uint8_t* at_;
-  Index used_;  // of word_, less than 64
-  std::uint64_t word_ = 0;
-};
-
-}  // namespace
-
 NmPositions::NmPositions(Index n, Index m)
     : n_(n), m_(m), width_(std::bit_width(static_cast<std::uint64_t>(m - 1))), group_(8 / m) {
+  const Index bits = n * width_;
+  if (bits >= 1 && bits <= 8) {
+    read_group_ = std::min(8 / bits, 64 / m);
+    slots_.resize(std::size_t{1} << read_group_ * bits);
+    for (std::size_t code = 0; code < slots_.size(); ++code)
+      for (Index i = 0; i < read_group_ * n; ++i)
+        slots_[code] |= std::uint64_t{1}
+                        << (i / n * m + (code >> i * width_ & ((1 << width_) - 1))) % 64;
+  }
   if (group_ == 0) return;
   codes_.resize(std::size_t{1} << group_ * m);
   for (std::size_t bits = 0; bits < codes_.size(); ++bits) {
@@ -76,6 +54,22 @@ void NmPositions::write(const std::uint64_t* slots, Index blocks, Index first,
         out.add(static_cast<std::uint64_t>(std::countr_zero(bits)), width_);
   }
   out.finish();
+}
+
+void NmPositions::read(const std::uint8_t* line, Index bytes, Index first, Index blocks,
+                       std::uint64_t* slots) const {
+  const Index block_bits = n_ * width_;
+  std::fill_n(slots, ceil_div(blocks * m_, 64), 0);
+  BitReader in(line, first * block_bits, line + bytes);
+  Index b = 0;
+  if (read_group_)
+    for (; b + read_group_ <= blocks; b += read_group_)
+      add_bits(slots, b * m_, slots_[in.next(read_group_ * block_bits)]);
+  for (; b < blocks; ++b) {
+    std::uint64_t block = 0;
+    for (Index i = 0; i < n_; ++i) block |= std::uint64_t{1} << in.next(width_) % 64;
+    add_bits(slots, b * m_, block);
+  }
 }
 
 }  // namespace sten

@@ -25,27 +25,53 @@ class NmWriter {
   // whether x[i] stays: n of each block do, but of a short last one any number up to n.
   void write(Index line, Index col, Index cols, const U* x, const std::uint64_t* keep) const {
     const Index first = col / m_, whole = cols / m_;
-    std::uint8_t* pos = pos_ + line * line_bytes_;
     kernels::elementwise().of<U>().compress(x, reinterpret_cast<const std::uint8_t*>(keep),
                                             whole * m_, values_ + (line * blocks_ + first) * n_);
-    positions_.write(keep, whole, first, pos);
-    if (cols % m_)
-      write_block(line, first + whole, x + whole * m_, bits_from(keep, whole * m_, cols % m_));
+    positions_.write(keep, whole, first, pos_ + line * line_bytes_);
+    if (cols % m_) fill(line, first, whole, cols, x, keep);
   }
 
-  // x[p] where bit p of `keep`, n at most, is set; then the lowest free positions, with zeros.
-  void write_block(Index line, Index block, const U* x, std::uint64_t keep) const {
-    std::uint64_t slots = keep;
-    while (std::popcount(slots) < n_) slots |= slots + 1;
-    positions_.write(&slots, 1, block, pos_ + line * line_bytes_);
-    U* to = values_ + (line * blocks_ + block) * n_;
-    for (std::uint64_t s = slots; s; s &= s - 1) {
-      const int p = std::countr_zero(s);
-      *to++ = keep >> p & 1 ? x[p] : U{0};
+  // The same of any numbers; false, with nothing of use written, where a block keeps more than n.
+  bool pack(Index line, Index col, Index cols, const U* x, const std::uint64_t* keep) const {
+    bool full = true;
+    for (Index c = 0; c < cols; c += m_) {
+      const Index kept = std::popcount(bits_from(keep, c, std::min(m_, cols - c)));
+      if (kept > n_) return false;
+      full &= kept == n_ || cols - c < m_;
     }
+    if (full)
+      write(line, col, cols, x, keep);
+    else
+      fill(line, col / m_, 0, cols, x, keep);
+    return true;
   }
 
  private:
+  // From block `begin` of x on, whose first block is `first` of the line: what is kept, n at most
+  // of a block, and zeros at its lowest free positions.
+  void fill(Index line, Index first, Index begin, Index cols, const U* x,
+            const std::uint64_t* keep) const {
+    constexpr Index some = 64;
+    const Index end = ceil_div(cols, m_);
+    for (; begin < end; begin += some) {
+      const Index count = std::min(some, end - begin);
+      std::uint64_t all[some + 1] = {};
+      U* to = values_ + (line * blocks_ + first + begin) * n_;
+      for (Index b = 0; b < count; ++b) {
+        const Index c = (begin + b) * m_;
+        const std::uint64_t kept = bits_from(keep, c, std::min(m_, cols - c));
+        std::uint64_t slots = kept;
+        while (std::popcount(slots) < n_) slots |= slots + 1;
+        add_bits(all, b * m_, slots);
+        for (; slots; slots &= slots - 1) {
+          const int p = std::countr_zero(slots);
+          *to++ = kept >> p & 1 ? x[c + p] : U{0};
+        }
+      }
+      positions_.write(all, count, first + begin, pos_ + line * line_bytes_);
+    }
+  }
+
   Index n_, m_, blocks_, line_bytes_;
   U* values_;
   std::uint8_t* pos_;

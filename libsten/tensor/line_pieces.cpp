@@ -1,6 +1,7 @@
 #include "libsten/tensor/line_pieces.h"
 
 #include <bit>
+#include <cstring>
 
 namespace sten {
 namespace {
@@ -15,6 +16,16 @@ void transpose_bits(std::uint64_t (&rows)[64]) {
       rows[r] ^= t << half;
       rows[r + half] ^= t;
     }
+}
+
+// Bits i to i + n - 1, 1 <= n <= 64.
+std::uint64_t word_from(const std::uint8_t* bits, Index i, Index n) {
+  const Index shift = i % 8, bytes = ceil_div(shift + n, 8);
+  std::uint64_t word = 0;
+  std::memcpy(&word, bits + i / 8, std::min<Index>(bytes, 8));
+  word >>= shift;
+  if (bytes > 8) word |= std::uint64_t{bits[i / 8 + 8]} << (64 - shift);
+  return word & ~std::uint64_t{0} >> (64 - n);
 }
 
 }  // namespace
@@ -39,6 +50,31 @@ void LinePieces::set_bits(const Piece& p, const Words& words, std::uint8_t* bits
       for (std::uint64_t w = square[c]; w; w &= w - 1)
         set_bit_shared(bits, at + std::countr_zero(w) * view_.row_stride);
     }
+  }
+}
+
+void LinePieces::get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const {
+  if (in_place_) {
+    for (Index c = 0; c < p.cols; c += 64)
+      words[c / 64] = word_from(bits, p.offset + c, std::min<Index>(64, p.cols - c));
+    return;
+  }
+  std::uint64_t square[64];
+  for (Index c0 = 0; c0 < p.cols; c0 += 64) {
+    const Index cols = std::min<Index>(64, p.cols - c0);
+    for (Index c = 0; c < 64; ++c) {
+      square[c] = 0;
+      if (c >= cols) continue;
+      const Index at = p.offset + (c0 + c) * view_.col_stride;
+      if (view_.row_stride == 1) {
+        square[c] = word_from(bits, at, p.lines);
+        continue;
+      }
+      for (Index l = 0; l < p.lines; ++l)
+        square[c] |= std::uint64_t{bit_at(bits, at + l * view_.row_stride)} << l;
+    }
+    transpose_bits(square);
+    for (Index l = 0; l < p.lines; ++l) words[l * words_per_line() + c0 / 64] = square[l];
   }
 }
 

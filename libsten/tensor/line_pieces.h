@@ -72,12 +72,28 @@ class LinePieces {
           room_[l * stride + c] = x[p.offset + c * down + l * along];
     }
 
+    // The values of a piece to come: where to write them, with the same stride.
+    U* begin(const LinePieces& pieces, const Piece& p, U* x) {
+      return pieces.in_place_ ? x + p.offset : room_;
+    }
+    // They are there.
+    void end(const LinePieces& pieces, const Piece& p, U* x) {
+      if (pieces.in_place_) return;
+      const Index down = pieces.view_.col_stride, along = pieces.view_.row_stride;
+      if (along == 1) return transpose(room_, stride, p.lines, p.cols, x + p.offset, down);
+      for (Index c = 0; c < p.cols; ++c)
+        for (Index l = 0; l < p.lines; ++l)
+          x[p.offset + c * down + l * along] = room_[l * stride + c];
+    }
+
    private:
     U room_[most_lines * (most_gathered + 64 / sizeof(U))];
   };
 
   // Sets the bits of a piece in a mask; other threads may set those of other units.
   void set_bits(const Piece& p, const Words& words, std::uint8_t* bits) const;
+  // The bits of a piece.
+  void get_bits(const Piece& p, const std::uint8_t* bits, Words& words) const;
 
  private:
   MatrixView view_;

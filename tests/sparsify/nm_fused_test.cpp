@@ -66,6 +66,42 @@ bool same_parts(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+// Bits of a line, one at a time.
+Index number_at(const std::uint8_t* line, Index bit, Index width) {
+  Index v = 0;
+  for (Index i = 0; i < width; ++i) v |= Index{bit_at(line, bit + i)} << i;
+  return v;
+}
+
+// Whether `t` holds, block by block, what the mask keeps and else its lowest free positions.
+bool holds(const Nm& t, const Dense& x, const Mask& keep) {
+  const MatrixView v = MatrixView::of(t.extents, t.dims, t.axis == 0);
+  const Index width = std::bit_width(static_cast<std::uint64_t>(t.m - 1)),
+              blocks = ceil_div(v.cols, t.m), bytes = ceil_div(blocks * t.n * width, 8);
+  for (Index l = 0; l < v.batches * v.rows; ++l)
+    for (Index b = 0; b < blocks; ++b) {
+      std::vector<Index> at(t.m, -1), positions;
+      std::vector<bool> kept(t.m);
+      for (Index p = 0; p < t.m && b * t.m + p < v.cols; ++p) {
+        at[p] = v.line_offset(l) + (b * t.m + p) * v.col_stride;
+        kept[p] = keep[at[p]];
+      }
+      Index fillers = t.n - std::count(kept.begin(), kept.end(), true);
+      for (Index p = 0; p < t.m; ++p)
+        if (kept[p] || fillers-- > 0) positions.push_back(p);
+      for (Index i = 0; i < t.n; ++i) {
+        const Index slot = (l * blocks + b) * t.n + i, p = positions[i];
+        if (number_at(t.pos.data() + l * bytes, (b * t.n + i) * width, width) != p) return false;
+        Values one(x.dtype(), 1), other(x.dtype(), 1);
+        one.put(0, t.values, slot);
+        if (kept[p]) other.put(0, x.values, at[p]);
+        if (!std::equal(one.bytes().begin(), one.bytes().end(), other.bytes().begin()))
+          return false;
+      }
+    }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("per-block keeps what its rule keeps of each block, in every dtype and view") {
@@ -95,5 +131,42 @@ TEST_CASE("selecting and packing n:m at once stores what the two steps store") {
       CHECK_MESSAGE(same_parts(registry().prune(c.x, c.sparsifier, c.layout), packed), c.name);
     }
     CHECK_MESSAGE(same_parts(registry().load(packed.save()), packed), c.name);
+  }
+}
+
+TEST_CASE("n:m holds any mask of at most n a block, and gives it back") {
+  Dice dice(3);
+  for (int round = 0; round < 160; ++round) {
+    const Case c = random_case(dice, round);
+    if (c.x.size() > 5000) continue;
+    Mask keep = registry().sparsifier(c.sparsifier).select(c.x);
+    for (Index i = 0; round % 3 && i < c.x.size(); ++i)
+      if (dice.below(round % 3 == 1 ? 2 : 50) == 0) keep.set(i, false);
+    const Threads scope(1 + round % 3);
+    const Nm t = Nm::pack(c.x, keep, c.layout);
+    CHECK_MESSAGE(holds(t, c.x, keep), c.name);
+    CHECK_MESSAGE(same_bits(t.to_dense(), masked_by(c.x, keep)), c.name);
+    Mask stored = Mask::none(c.x.extents);
+    for (const Index at : t.offsets())
+      if (at >= 0) stored.set(at, true);
+    CHECK_MESSAGE(same_mask(t.stored(), stored), c.name);
+    CHECK_MESSAGE(error_of([&] { t.loaded(); }) == "", c.name);
+  }
+}
+
+TEST_CASE("the first block that keeps too many is named, at any number of threads") {
+  const Dense x = Dense::zeros(DType::F32, {300, 700});
+  Mask keep = Mask::none(x.extents);
+  for (const Index i :
+       {700 * 2 + 600, 700 * 2 + 601, 700 * 250, 700 * 250 + 1, 700 * 280 + 3, 700 * 281 + 3})
+    keep.set(i, true);
+  for (const int threads : {1, 3}) {
+    const Threads scope(threads);
+    CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=4")); }) ==
+          "nm:n=1,m=4 keeps 2 of the 4 positions of row 2 from column 600 on");
+    CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=4,axis=0")); }) ==
+          "nm:n=1,m=4,axis=0 keeps 2 of the 4 positions of column 3 from row 280 on");
+    CHECK(error_of([&] { Nm::pack(x, keep, Spec::parse("nm:n=1,m=70")); }) ==
+          "nm:n=1,m=70 keeps 2 of the 70 positions of row 2 from column 560 on");
   }
 }
