@@ -44,6 +44,8 @@ Json parse_index(const MappedFile& file) {
     return j;
   } catch (const Json::parse_error& e) {
     fail("{}: is not JSON, at byte {}", file.name(), e.byte);
+  } catch (const Json::out_of_range&) {
+    fail("{}: has a number beyond all that a double holds", file.name());
   } catch (const Error& e) {
     fail("{}: {}", file.name(), e.what());
   }
