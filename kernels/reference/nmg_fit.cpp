@@ -23,6 +23,13 @@ NmgPair<T> best_with_room(const NmgChunk<T>& c, const std::int32_t* fill, std::i
   return best;
 }
 
+template <class T>
+bool is_zero(const NmgChunk<T>& c, std::int64_t strip) {
+  for (std::int64_t r = 0; r < c.m; ++r)
+    if (c.x[r * c.count * c.g + strip] != 0) return false;
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -48,7 +55,14 @@ void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* 
   const std::int64_t strips = c.count * c.g;
   const auto later = [](const NmgPair<T>& a, const NmgPair<T>& b) { return before(b, a); };
   std::fill_n(fill, c.count, 0);
-  for (std::int32_t s = 0; s < strips; ++s) pairs[s] = best_with_room(c, fill, s);
+  // Strips of zeros, padding among them, take the last pattern with room.
+  auto last = static_cast<std::int32_t>(c.count - 1);
+  const auto best = [&](std::int32_t strip) {
+    if (!is_zero(c, strip)) return best_with_room(c, fill, strip);
+    while (fill[last] == c.g) --last;
+    return NmgPair<T>{0, strip, last};
+  };
+  for (std::int32_t s = 0; s < strips; ++s) pairs[s] = best(s);
   std::make_heap(pairs, pairs + strips, later);
   for (NmgPair<T>* end = pairs + strips; end != pairs;) {
     std::pop_heap(pairs, end, later);
@@ -58,17 +72,10 @@ void nmg_fit_greedy_lazy(const NmgChunk<T>& c, NmgPair<T>* pairs, std::int32_t* 
       ++fill[pair.pattern];
       --end;
     } else {
-      pair = best_with_room(c, fill, pair.strip);
+      pair = best(pair.strip);
       std::push_heap(pairs, end, later);
     }
   }
-}
-
-template <class T>
-bool is_zero(const NmgChunk<T>& c, std::int64_t strip) {
-  for (std::int64_t r = 0; r < c.m; ++r)
-    if (c.x[r * c.count * c.g + strip] != 0) return false;
-  return true;
 }
 
 template <class T>
