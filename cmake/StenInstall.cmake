@@ -9,8 +9,9 @@ install(TARGETS sten ${STEN_MAINS} EXPORT stenTargets
 install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
-install(FILES kernels/elementwise.h kernels/isa.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernels)
-install(FILES kernels/reference/nmg_fit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kernels/reference)
+# Those that libsten's include.
+install(DIRECTORY kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
+        PATTERN simd EXCLUDE PATTERN absent EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
 install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})

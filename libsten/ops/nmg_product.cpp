@@ -4,7 +4,7 @@
 
 #include "libsten/base/parallel.h"
 #include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/transpose.h"
+#include "libsten/ops/tiles.h"
 
 namespace sten {
 namespace {
@@ -43,7 +43,7 @@ struct Task {
   void pack_slab(Index s, Index j, Index width, float* slab) const {
     const Index k0 = a.slabs[s], rows = a.slab_rows(s);
     if (linear) {
-      transpose(width, rows, in + j * a.cols + k0, a.cols, slab, panel_width);
+      transpose_tiles(in + j * a.cols + k0, a.cols, width, rows, slab, panel_width);
       return;
     }
     for (Index p = 0; p < rows; ++p)
@@ -93,7 +93,7 @@ struct Task {
       const Index width = std::min(panel_width, j1 - j);
       if (a.slab_count() == 0) std::fill_n(panel, panel_size, 0.0f);
       if (linear)
-        transpose(rows, width, panel, panel_width, out + j * a.rows + r0, a.rows);
+        transpose_tiles(panel, panel_width, rows, width, out + j * a.rows + r0, a.rows);
       else
         for (Index r = 0; r < rows; ++r)
           if (a.slab_count() == 0 || !is_direct((r0 + r) / a.m, width))

@@ -4,7 +4,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/transpose.h"
+#include "libsten/ops/tiles.h"
 
 namespace sten {
 namespace {
@@ -25,7 +25,7 @@ void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out
       const Index cols = std::min(panel_width, n - j0);
       if (cols < panel_width) std::fill(b.begin(), b.end(), 0.0f);
       if (linear)
-        transpose(cols, k, in + j0 * k, k, b.data(), panel_width);
+        transpose_tiles(in + j0 * k, k, cols, k, b.data(), panel_width);
       else
         for (Index p = 0; p < k; ++p) std::copy_n(in + p * n + j0, cols, &b[p * panel_width]);
       if (!linear && cols == panel_width) {
@@ -34,7 +34,7 @@ void csr_product(const Csr& a, bool linear, Index n, const float* in, float* out
       }
       kernels::csr_panel()(view, 0, m, b.data(), c.data(), panel_width);
       if (linear)
-        transpose(m, cols, c.data(), panel_width, out + j0 * m, m);
+        transpose_tiles(c.data(), panel_width, m, cols, out + j0 * m, m);
       else
         for (Index r = 0; r < m; ++r) std::copy_n(&c[r * panel_width], cols, out + r * n + j0);
     }

@@ -35,7 +35,8 @@ class LinePieces {
                      : view_.batches * ceil_div(view_.rows, most_lines);
   }
   Index grain() const {
-    return std::max<Index>(1, mask_grain / ((in_place_ ? 1 : most_lines) * (view_.cols + 1)));
+    const Index lines = in_place_ ? 1 : most_lines;
+    return std::max<Index>(1, mask_grain / lines / std::max<Index>(1, view_.cols));
   }
   // f(piece) for the pieces of a unit, in order.
   template <class F>

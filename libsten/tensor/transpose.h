@@ -38,8 +38,8 @@ struct Square {
 
 }  // namespace transpose_detail
 
-// out[c * to_stride + r] = x[r * stride + c] for the rows and columns of x. U is an unsigned
-// integer of 1, 2, 4 or 8 bytes.
+// out[c * to_stride + r] = x[r * stride + c] for the rows and columns of x. U is a number
+// of 1, 2, 4 or 8 bytes.
 template <class U>
 void transpose(const U* x, Index stride, Index rows, Index cols, U* out, Index to_stride) {
   using Square = transpose_detail::Square<U>;
