@@ -31,6 +31,9 @@ std::optional<DenseLibrary> load_openblas() {
   {
     const linalg_detail::Environment core("OPENBLAS_CORETYPE", core_type(isa));
     const linalg_detail::Environment team("OPENBLAS_NUM_THREADS", "1");  // more when asked for
+    // Its threads stay awake for 2^28 cycles after their work, a tenth of a second that they take
+    // from ours, if they are not told otherwise.
+    const linalg_detail::Environment awake("OPENBLAS_THREAD_TIMEOUT", "20");
     library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   }
   if (!library) return std::nullopt;

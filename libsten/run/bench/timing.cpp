@@ -17,9 +17,25 @@ constexpr double patience = 10;  // seconds, after which few turns are enough
 constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
 constexpr double narrow = 1.04;       // high / low of a ratio that needs no more turns
 
+double read(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
 // Before each way where several threads work: those of OpenMP and OpenBLAS stay awake for a while
-// after their work, and would take from whoever comes next.
-constexpr std::chrono::milliseconds rest(30);
+// after their work, up to a tenth of a second, and would take from whoever comes next.
+void wait_for_rest() {
+  constexpr int most_steps = 50;
+  constexpr std::chrono::milliseconds step(10);
+  for (int i = 0; i < most_steps; ++i) {
+    const double computed = read(CLOCK_PROCESS_CPUTIME_ID), start = read(CLOCK_MONOTONIC);
+    std::this_thread::sleep_for(step);
+    const double share =
+        (read(CLOCK_PROCESS_CPUTIME_ID) - computed) / (read(CLOCK_MONOTONIC) - start);
+    if (share < 0.05) return;
+  }
+}
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -36,14 +52,10 @@ bool scatters(const std::vector<std::vector<double>>& seconds) {
 }  // namespace
 
 double seconds_of(const std::function<void()>& work, int threads) {
-  const auto now = [&] {
-    timespec t{};
-    clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-  };
-  const double start = now();
+  const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const double start = read(clock);
   work();
-  return now() - start;
+  return read(clock) - start;
 }
 
 std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
@@ -59,7 +71,7 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
   };
   for (int turn = 0; !enough(turn); ++turn)
     for (std::size_t way = 0; way < ways.size(); ++way) {
-      if (turns.threads > 1) std::this_thread::sleep_for(rest);
+      if (turns.threads > 1) wait_for_rest();
       seconds[way].push_back(std::max(1e-9, seconds_of(ways[way], turns.threads)));
     }
   return seconds;
