@@ -38,6 +38,17 @@ const auto& float_kernels() {
     return t.f8_e5m2;
 }
 
+// How many of n elements are zeros where those that the bits drop are 0.
+template <class U>
+Index zeros_after(const U* x, const std::uint8_t* bits, Index n) {
+  const auto& kernel = kernels::elementwise().of<U>();
+  if (kernel.count_key(x, n, 0) == 0)  // trained weights hardly have any
+    return n - kernels::elementwise().count_bits(bits, n);
+  std::vector<U> masked(n);
+  kernel.mask_values(x, bits, n, masked.data());
+  return kernel.count_key(masked.data(), n, 0);
+}
+
 }  // namespace
 
 Magnitudes magnitudes(const Dense& x, const Mask& keep) {
@@ -106,9 +117,31 @@ Index zeros(const Dense& x) {
   return n;
 }
 
+KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
+  check_same_shape(x, keep);
+  struct Piece {
+    kernels::MagnitudeSums sums;
+    Index zeros;
+  };
+  KeptMeasure out;
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    const auto& kernel = float_kernels<E>();
+    for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
+           const std::uint8_t* bits = keep.bits.data() + begin / 8;
+           return {kernel.sum_magnitudes(v.data() + begin, bits, end - begin),
+                   zeros_after(v.data() + begin, bits, end - begin)};
+         })) {
+      out.magnitudes.all += p.sums.all;
+      out.magnitudes.kept += p.sums.kept;
+      out.zeros += p.zeros;
+    }
+  });
+  return out;
+}
+
 Index kept_zeros(const Dense& x, const Mask& keep) {
-  if (zeros(x) == 0) return 0;  // trained weights hardly have any
-  return zeros(Dense::pack(x, keep)) - (x.size() - keep.count());
+  return measure_kept(x, keep).zeros - (x.size() - keep.count());
 }
 
 Mask finite_mask(const Dense& x) {

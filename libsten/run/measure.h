@@ -28,8 +28,15 @@ double energy(const Magnitudes& m);
 // Elements that are 0, -0.0 among them.
 Index zeros(const Dense& x);
 
-// Elements that are kept and 0.
+// Elements that are kept and 0. x has a prunable dtype.
 Index kept_zeros(const Dense& x, const Mask& keep);
+
+struct KeptMeasure {
+  Magnitudes magnitudes;
+  Index zeros = 0;  // of x where the mask keeps it, and 0 elsewhere
+};
+// In one pass, and without that tensor. x has a prunable dtype.
+KeptMeasure measure_kept(const Dense& x, const Mask& keep);
 
 // Elements that are neither NaN nor infinite. x has a prunable dtype.
 Mask finite_mask(const Dense& x);

@@ -196,10 +196,10 @@ class Pruning {
       }
       const Tensor after =
           pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plan_.tensors[i]->to);
+      KeptMeasure m = measure_kept(x, keep);
       // Infinities would hide everything else.
-      add_row(i, x, keep, after,
-              request_.nan() == Nan::keep ? finite_magnitudes(x, keep) : magnitudes(x, keep),
-              x.size() - keep.count() + kept_zeros(x, keep));
+      if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
+      add_row(i, x, keep, after, m.magnitudes, m.zeros);
       return after;
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
