@@ -17,15 +17,24 @@ class Derived {
     return *this;
   }
 
-  // make() at the first call, by one thread. Always of the same T.
+  // make() at the first call; threads that come at once may all make it, and one result is kept.
+  // Always of the same T.
   template <class T, class F>
   std::shared_ptr<const T> get(F&& make) const {
+    if (auto kept = this->kept()) return std::static_pointer_cast<const T>(kept);
+    // Without the lock: make() may wait for threads that ask for it too.
+    auto made = std::make_shared<const T>(make());
     const std::lock_guard hold(lock_);
-    if (!kept_) kept_ = std::make_shared<const T>(make());
+    if (!kept_) kept_ = std::move(made);
     return std::static_pointer_cast<const T>(kept_);
   }
 
  private:
+  std::shared_ptr<const void> kept() const {
+    const std::lock_guard hold(lock_);
+    return kept_;
+  }
+
   mutable std::mutex lock_;
   mutable std::shared_ptr<const void> kept_;
 };

@@ -141,7 +141,15 @@ KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
 }
 
 Index kept_zeros(const Dense& x, const Mask& keep) {
-  return measure_kept(x, keep).zeros - (x.size() - keep.count());
+  Index n = keep.count() - x.size();
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto v = x.values.as<U>();
+    for (const Index zeros : by_piece<Index>(x.size(), [&](Index begin, Index end) {
+           return zeros_after(v.data() + begin, keep.bits.data() + begin / 8, end - begin);
+         }))
+      n += zeros;
+  });
+  return n;
 }
 
 Mask finite_mask(const Dense& x) {
