@@ -1,10 +1,6 @@
 // The exact fit of kernels/nmg_fit.h in vectors. Compiled once per ISA, for the target that the
 // includer's STEN_TARGET names. The steps, their order and their names are those of the reference.
 //
-// V is a type in the ISA's namespace with vectors Vec of `lanes` 32-bit integers and comparisons
-// Test. Arrays over patterns are padded to whole vectors, over strips to 16; what stands beside the
-// patterns is never chosen, since it is closed from the start.
-//
 // Two orders of scores: the first choice compares vectors of strips, pattern by pattern, and adds
 // the sums up anew each time (one row less, one more); losses by moving compare vectors of
 // patterns, strip by strip, from a transposed copy.
@@ -12,46 +8,37 @@
 #include <bit>
 #include <limits>
 
-#include "kernels/reference/nmg_exact.h"
-#include "kernels/reference/nmg_groups.h"
-#include "kernels/simd/target.h"
+#include "kernels/simd/nmg_exact_first.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
 // nv: vectors that hold a number for each pattern; 0 if only known at run time.
 template <class V, int nv>
-class NmgExact {
-  using Vec = typename V::Vec;
-  using Test = typename V::Test;
-  using Int = std::int32_t;
+class NmgExact : NmgFirstChoice<V> {
+  using First = NmgFirstChoice<V>;
+  using First::chosen_;
+  using First::cols_;
+  using First::count_;
+  using First::f_;
+  using First::lanes;
+  using First::of_pattern_;
+  using First::price_;
+  using First::scores_;
+  using First::stored_;
+  using First::stride_;
+  using First::wide_;
+  using typename First::Int;
+  using typename First::Vec;
 
  public:
   NmgExact(const NmgFormat& f, std::int64_t rows, std::int64_t cols, NmgCarver carve,
            std::uint16_t* pattern_of)
-      : f_(f), pattern_of_(pattern_of), groups_(f, carve) {
-    count_ = static_cast<Int>(f.count);
-    rows_ = static_cast<Int>(rows);
-    cols_ = static_cast<Int>(cols);
-    padded_ = (cols_ + 15) / 16 * 16;
-    stored_ = nmg_stores_scores(f, cols);
-    stride_ = (count_ + 3) / 4 * 4;
-    wide_ = (count_ + 15) / 16 * 16;
-    const std::int64_t scores = stored_ ? std::int64_t{padded_} * stride_ : 0;
-    x_ = carve.take<Int>((rows + 1) * padded_);
-    scores_ = carve.take<Int>(scores + wide_ + 16);
-    other_ = carve.take<std::uint16_t>(padded_);
-    chosen_ = carve.take<std::uint16_t>(padded_);
-    out_ = carve.take<Int>(stride_);
-    in_ = carve.take<Int>(stride_);
-    price_ = carve.take<Int>(wide_);
-    next_price_ = carve.take<Int>(wide_);
+      : First(f, rows, cols, carve), pattern_of_(pattern_of), groups_(f, carve) {
     label_ = carve.take<Int>(wide_);
     via_ = carve.take<Int>(wide_);
     bar_ = carve.take<Int>(wide_);
     kind_ = carve.take<Int>(wide_);
-    of_pattern_ = carve.take<Int>(2 * (count_ + 1));
-    next_of_ = carve.take<Int>(2 * (count_ + 1));
     known_ = carve.take<std::uint8_t>(count_);
     loss_ = carve.take<Int>(std::int64_t{count_} * wide_);
     mover_ = carve.take<Int>(std::int64_t{count_} * wide_);
@@ -61,9 +48,10 @@ class NmgExact {
 
   // False if the values do not fit into 32 bits.
   bool run(const NmgStrips<float>& in) {
-    if (!read(in)) return false;
-    const Choices first = choose_first();
-    if (first.strips == f_.strips() && first.strips >= nmg_fewest_priced) find_prices(first.gap);
+    if (!this->read(in)) return false;
+    const auto first = this->choose_first();
+    if (first.strips == f_.strips() && first.strips >= nmg_fewest_priced)
+      this->find_prices(first.gap);
     std::copy_n(chosen_, cols_, pattern_of_);
     if (nmg_overflow(of_pattern_, count_, f_.g) > 0) {
       groups_.build(pattern_of_, cols_, of_pattern_);
@@ -80,149 +68,8 @@ class NmgExact {
   }
 
  private:
-  static constexpr Int lanes = V::lanes;
   static constexpr Int infinite = std::numeric_limits<Int>::max() / 16 * 5;
   Int vectors() const { return nv > 0 ? nv : (count_ + lanes - 1) / lanes; }
-
-  bool read(const NmgStrips<float>& in) {
-    const Int whole = cols_ / lanes * lanes;
-    const auto lasts = V::first(cols_ - whole);
-    // As integers, magnitudes are in order; less 1, zeros come last.
-    Vec greatest = V::all(0), least = V::all(-1);
-    const auto see = [&](Vec v) {
-      greatest = V::max(greatest, v);
-      least = V::unsigned_min(least, V::sub(v, V::all(1)));
-    };
-    for (Int r = 0; r < rows_; ++r) {
-      const float* x = in.x + r * in.row_stride;
-      for (Int s = 0; s < whole; s += lanes) see(V::magnitudes(x + s));
-      if (whole < cols_) see(V::magnitudes(x + whole, lasts));
-    }
-    const auto top = static_cast<std::uint32_t>(V::greatest(greatest));
-    const std::uint32_t low = V::unsigned_least(least) + 1;
-    const NmgRange range =
-        NmgRange::of(std::bit_cast<float>(top), std::bit_cast<float>(top ? low : 0), f_.n);
-    if (range.is_wide) return false;
-    for (Int r = 0; r < rows_; ++r) {
-      const float* x = in.x + r * in.row_stride;
-      Int* to = x_ + r * padded_;
-      for (Int s = 0; s < whole; s += lanes)
-        V::store(to + s, V::scaled(V::magnitudes(x + s), range.scale));
-      if (whole < cols_)
-        V::store(to + whole, V::scaled(V::magnitudes(x + whole, lasts), range.scale));
-      for (Int s = (cols_ + lanes - 1) / lanes * lanes; s < padded_; s += lanes)
-        V::store(to + s, V::all(0));
-    }
-    std::fill_n(x_ + rows_ * padded_, padded_, 0);
-    for (Int p = 1; p < count_; ++p) {
-      out_[p] = row(f_.swaps[p].out);
-      in_[p] = row(f_.swaps[p].in);
-    }
-    return true;
-  }
-  // Where a row begins; those beyond the tensor are the row of zeros.
-  Int row(Int r) const { return std::min(r, rows_) * padded_; }
-
-  // f(p, the sums of pattern p), in order, for strips from s on.
-  template <class F>
-  void each_sum(Int s, Int end, F&& f) const {
-    const Int* x = x_ + s;
-    Vec sum = V::load(x + row(f_.patterns[0]));
-    for (std::int64_t i = 1; i < f_.n; ++i) sum = V::add(sum, V::load(x + row(f_.patterns[i])));
-    f(0, sum);
-    if (f_.n == 1) {
-      for (Int p = 1; p < end; ++p) f(p, V::load(x + in_[p]));
-    } else {
-      for (Int p = 1; p < end; ++p) {
-        sum = V::add(V::sub(sum, V::load(x + out_[p])), V::load(x + in_[p]));
-        f(p, sum);
-      }
-    }
-  }
-
-  struct Choices {
-    std::int64_t strips, gap;
-  };
-  Choices choose_first() {
-    for (Int p = 0; p < wide_; ++p) price_[p] = 0;
-    int shift = 0;
-    while (padded_ / 16 * 2 >> shift > 8) ++shift;
-    Vec gaps = V::all(0);
-    for (Int s = 0; s < padded_; s += lanes) {
-      Vec best = V::all(-1), second = V::all(-1), at = V::all(0);
-      Vec four[4] = {best, best, best, best};
-      Int* scores = scores_ + std::int64_t{s} * stride_;
-      const auto take = [&](Int p, Vec v) {
-        second = V::max(second, V::min(v, best));
-        at = V::blend(V::less(best, v), at, V::all(p));
-        best = V::max(best, v);
-      };
-      each_sum(s, count_, [&](Int p, Vec v) {
-        take(p, v);
-        if (stored_) {
-          four[p % 4] = v;
-          if (p % 4 == 3 || p + 1 == count_)
-            V::store_transposed(scores + p / 4 * 4, stride_, four[0], four[1], four[2], four[3]);
-        }
-      });
-      const Test some = V::less(V::all(0), best);
-      at = V::blend(some, V::all(count_), at);
-      gaps = V::add(gaps, V::blend(some, V::all(0), V::shift_right(V::sub(best, second), shift)));
-      V::store_narrow(chosen_ + s, at);
-    }
-    count_up(chosen_, of_pattern_);
-    const std::int64_t chosen = padded_ - of_pattern_[count_];
-    return {chosen, chosen ? (V::sum(gaps) << shift) / chosen : 0};
-  }
-
-  void find_prices(std::int64_t gap) {
-    for (int step = 0; step < nmg_price_steps; ++step) {
-      const std::int64_t overflow = nmg_overflow(of_pattern_, count_, f_.g);
-      if (overflow == 0) return;
-      nmg_next_prices<Int>(price_, gap, of_pattern_, count_, f_.g, next_price_);
-      choose(next_price_);
-      if (nmg_overflow(next_of_, count_, f_.g) >= overflow) return;
-      std::swap(price_, next_price_);
-      std::swap(of_pattern_, next_of_);
-      std::swap(chosen_, other_);
-    }
-  }
-
-  void choose(const Int* price) {
-    for (Int s = 0; s < padded_; s += lanes) {
-      Vec best = V::all(std::numeric_limits<Int>::min()), at = best;
-      each_sum(s, count_, [&](Int p, Vec v) {
-        v = V::sub(v, V::all(price[p]));
-        at = V::blend(V::less(best, v), at, V::all(p));
-        best = V::max(best, v);
-      });
-      const Vec none = V::all(count_);
-      V::store_narrow(other_ + s, V::blend(V::less(V::load_narrow(chosen_ + s), none), none, at));
-    }
-    count_up(other_, next_of_);
-  }
-
-  // In two sets of counters: neighbours that are equal would wait for each other.
-  void count_up(const std::uint16_t* chosen, Int* of) const {
-    Int* even = of + count_ + 1;
-    std::fill_n(of, 2 * (count_ + 1), 0);
-    for (Int s = 0; s < padded_; s += 2) {
-      ++of[chosen[s]];
-      ++even[chosen[s + 1]];
-    }
-    for (Int p = 0; p <= count_; ++p) of[p] += even[p];
-  }
-
-  const Int* scores_of(Int s) const {
-    if (stored_) return scores_ + std::int64_t{s} * stride_;
-    Int* to = scores_;
-    const Int* x = x_ + s;
-    Int sum = 0;
-    for (std::int64_t i = 0; i < f_.n; ++i) sum += x[row(f_.patterns[i])];
-    to[0] = sum;
-    for (Int p = 1; p < count_; ++p) to[p] = sum += x[in_[p]] - x[out_[p]];
-    return to;
-  }
 
   void look_at(Int p) {
     if (known_[p]) return;
@@ -258,7 +105,7 @@ class NmgExact {
 
   // Takes strip s, which came to p, into its losses; among equals the lowest strip moves.
   void add_to(Int p, Int strip) {
-    const Int* scores = scores_of(strip);
+    const Int* scores = this->scores_of(strip);
     const Vec own = V::all(scores[p]), s = V::all(strip);
     for (Int q = 0; q < vectors() * lanes; q += lanes) {
       const std::int64_t at = std::int64_t{p} * wide_ + q;
@@ -353,7 +200,7 @@ class NmgExact {
   void move_more(Int from, Int sink, Int loss, Int most) {
     for (Int i = 0; most > 0 && i < groups_.size[from];) {
       const std::uint16_t s = groups_.of(from)[i];
-      const Int* scores = scores_of(s);
+      const Int* scores = this->scores_of(s);
       if (scores[from] - scores[sink] != loss) {
         ++i;
         continue;
@@ -370,14 +217,9 @@ class NmgExact {
     if (known_[q]) add_to(q, s);
   }
 
-  const NmgFormat& f_;
   std::uint16_t* pattern_of_;
   NmgGroups groups_;
-  Int count_, rows_, cols_, padded_, stride_, wide_;
-  bool stored_;
-  Int *x_, *scores_, *out_, *in_, *price_, *next_price_, *label_, *via_, *bar_, *kind_;
-  Int *of_pattern_, *next_of_, *loss_, *mover_;
-  std::uint16_t *other_, *chosen_;
+  Int *label_, *via_, *bar_, *kind_, *loss_, *mover_;
   std::uint8_t* known_;
   std::size_t used_;
 };
