@@ -17,6 +17,8 @@ class Derived {
     return *this;
   }
 
+  bool is_made() const { return kept() != nullptr; }
+
   // make() at the first call; threads that come at once may all make it, and one result is kept.
   // Always of the same T.
   template <class T, class F>

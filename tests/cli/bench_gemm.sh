@@ -15,6 +15,15 @@ for form in gemm linear chain; do
   [ "$(grep -c "^gemm,$form,24x40x70,dense,.*,1,1,1,2\$" b.csv)" -ge 2 ] ||
     fail "$form has no dense product with a ratio of 1"
 done
+# What is packed once per weight is said of n:m:g, in each form and number of threads, and of nothing else.
+[ "$(grep -c '"pack_ms": [0-9]' out)" = 6 ] || fail 'packing n:m:g took no time'
+[ "$(grep -c '"pack_products": [0-9]' out)" = 6 ] || fail 'packing n:m:g is not said in products'
+# Results from before packing was measured compare too.
+grep -v '"pack_' b.json >old.json
+expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --repeats 2 --against old.json \
+  --max-slowdown 1000000
+expect_out 'compared with old.json'
+expect_out 'pack ms'
 grep -q '<svg' b.svg || fail 'there is no chart'
 
 # The library is held to the instruction set too, and the reference has a loop of its own.

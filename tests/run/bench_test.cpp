@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/ops/sparse_product.h"
 #include "libsten/run/bench/against.h"
 #include "libsten/run/bench/input.h"
 #include "libsten/run/bench/paper_greedy.h"
+#include "libsten/run/bench/product.h"
 #include "libsten/run/bench/subject.h"
 #include "libsten/run/bench/timing.h"
 #include "tests/support/temp_dir.h"
@@ -123,6 +125,27 @@ TEST_CASE("a layout to measure has its numbers pruned before, or by the conversi
   CHECK_THROWS_AS(BenchLayout::parse("csr:sparsity=2"), Error);
   CHECK_THROWS_AS(BenchLayout::parse("csrr"), Error);
   CHECK_THROWS_AS(BenchLayout::parse("nmg:n=1,m=4"), Error);
+}
+
+TEST_CASE("a product of no columns packs n:m:g, anew for each copy") {
+  const BenchLayout layout = BenchLayout::parse("nmg:n=1,m=4,g=2");
+  for (const auto product : {sparse_gemm, sparse_linear}) {
+    const Tensor a = layout.convert(bench_input("normal", {8, 16}, 0));
+    product(a, 0, nullptr, nullptr);
+    CHECK(a.as<Nmg>().derived.is_made());
+    CHECK_FALSE(Nmg(a.as<Nmg>()).derived.is_made());
+  }
+}
+
+TEST_CASE("packing is measured of layouts that have a packed form") {
+  for (const char* form : {"gemm", "linear", "chain"}) {
+    BenchProduct product(form, {8, 16, 4}, 0);
+    const BenchProduct::Sparse nmg = product.sparse(BenchLayout::parse("nmg:n=1,m=4,g=2"));
+    REQUIRE(nmg.pack);
+    nmg.pack();
+    CHECK(nmg.packed == (form == std::string_view("chain") ? 2 : 1));
+    CHECK_FALSE(product.sparse(BenchLayout::parse("csr")).pack);
+  }
 }
 
 TEST_CASE("shapes to measure are extents or names of layers") {

@@ -42,6 +42,13 @@ struct Group {
   int threads;
 };
 
+// What a row's first product does beside.
+struct Pack {
+  std::size_t row;
+  int weights;
+  std::function<void()> way;
+};
+
 std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>& layouts,
                               const BenchOptions& o, DensePeak& best) {
   set_threads(group.threads);
@@ -50,6 +57,7 @@ std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>
   const Burst burst(group.threads);
   std::vector<std::function<void()>> ways;
   std::vector<BenchRow> rows;
+  std::vector<Pack> packs;
   const auto add = [&](std::string layout, std::string library, double flops,
                        std::function<void()> way) {
     BenchRow& row = rows.emplace_back();
@@ -67,7 +75,9 @@ std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>
   for (const BenchLayout& layout : layouts) {
     BenchProduct::Sparse sparse = product.sparse(layout);
     add(layout.name, "", sparse.flops, std::move(sparse.run));
+    if (sparse.pack) packs.push_back({rows.size() - 1, sparse.packed, std::move(sparse.pack)});
   }
+  for (const Pack& pack : packs) ways.push_back(pack.way);
   ways.push_back([&] { burst.run(); });
   const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = group.threads});
 
@@ -79,6 +89,13 @@ std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>
     rows[i].gflops = *rows[i].gflops / rows[i].seconds;
     rows[i].ratio = speedup(seconds[fastest], seconds[i]);
     rows[i].repeats = static_cast<int>(seconds[i].size());
+  }
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    BenchRow& row = rows[packs[i].row];
+    const auto& taken = seconds[rows.size() + i];
+    row.pack_seconds = median(taken) / packs[i].weights;
+    row.pack_products =
+        speedup(taken, seconds[packs[i].row]).median * product.products() / packs[i].weights;
   }
   const double reached = *rows[fastest].gflops, peak = burst.flops() / median(seconds.back()) / 1e9;
   if (reached < good * peak)

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "libsten/base/random.h"
+#include "libsten/layout/nmg.h"
 #include "libsten/ops/sparse_product.h"
 #include "libsten/run/bench/input.h"
 
@@ -16,6 +17,13 @@ Dense weight(Index rows, Index cols, std::uint64_t seed) {
   const float scale = 1 / std::sqrt(static_cast<float>(cols));
   for (float& v : w.values.mutate<float>()) v *= scale;
   return w;
+}
+
+// A copy shares the values but not what products have made of them; a product of no columns packs
+// and is done.
+void pack_anew(const Tensor& a, bool linear) {
+  const Tensor fresh = Nmg(a.as<Nmg>());
+  (linear ? sparse_linear : sparse_gemm)(fresh, 0, nullptr, nullptr);
 }
 
 }  // namespace
@@ -68,7 +76,12 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
     }
     for (int i = 0; i < products(); ++i) sparse_linear((*tensors)[i % 2], n_, in(i), out(i));
   };
-  return {run, 2 * stored * static_cast<double>(n_)};
+  std::function<void()> pack;
+  if (layout.layout.is(Nmg::name))
+    pack = [this, tensors] {
+      for (const Tensor& t : *tensors) pack_anew(t, form_ != "gemm");
+    };
+  return {run, pack, count, 2 * stored * static_cast<double>(n_)};
 }
 
 }  // namespace sten

@@ -18,6 +18,9 @@ class BenchProduct {
   std::function<void()> dense(const DenseLibrary& library, int threads);
   struct Sparse {
     std::function<void()> run;
+    // What the first product with a weight does beside: for each weight once. Empty: nothing.
+    std::function<void()> pack;
+    int packed;    // weights
     double flops;  // useful ones of one product, on average: 2 for each stored value and column
   };
   Sparse sparse(const BenchLayout& layout);

@@ -23,6 +23,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
                {"ms", "ms", Unit::measured},
                {"gflops", "GFLOP/s", Unit::measured},
                {"input_gb_per_s", "GB/s", Unit::measured},
+               {"pack_ms", "pack ms", Unit::measured},
+               {"pack_products", "in products", Unit::measured},
                {"ratio", "ratio", Unit::measured},
                {"ratio_low", "low", Unit::measured},
                {"ratio_high", "high", Unit::measured},
@@ -40,6 +42,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     r.at(row, "ms") = 1e3 * b.seconds;
     if (b.gflops) r.at(row, "gflops") = *b.gflops;
     if (b.input_gb_per_s) r.at(row, "input_gb_per_s") = *b.input_gb_per_s;
+    if (b.pack_seconds) r.at(row, "pack_ms") = 1e3 * *b.pack_seconds;
+    if (b.pack_products) r.at(row, "pack_products") = *b.pack_products;
     if (b.ratio) {
       r.at(row, "ratio") = b.ratio->median;
       r.at(row, "ratio_low") = b.ratio->low;

@@ -18,6 +18,8 @@ struct BenchRow {
   double seconds = 0;            // median
   std::optional<double> gflops;  // useful ones: 2 per stored value and column
   std::optional<double> input_gb_per_s;
+  // Of what the first product with a weight packs beside: seconds, and in products, medians.
+  std::optional<double> pack_seconds, pack_products;
   std::optional<Spread> ratio;  // to the baseline, above 1 is faster
   int repeats = 0;
 };
