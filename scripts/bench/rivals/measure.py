@@ -1,0 +1,153 @@
+"""Measures in rounds: sten-bench and every worker in turn, each round beginning with another."""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+import plan
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REST = 0.3  # seconds in which a team of threads goes to sleep after its work
+
+
+class Failed(Exception):
+    pass
+
+
+class Record(dict):
+    """One figure and what it is of; ms has one value for each round."""
+
+    def __init__(self, **what):
+        super().__init__(**what, ms=[])
+
+
+class Sten:
+    def __init__(self, program, setup):
+        self.program, self.setup = program, setup
+        self.lines = {}
+        for line, s, layout in plan.sten_layouts(setup["form"], setup["sparsities"]):
+            self.lines[layout] = (line, s)
+        self.records = {}
+
+    def command(self):
+        s = self.setup
+        layouts = [word for layout in self.lines for word in ("--layouts", layout)]
+        shape = "x".join(map(str, s["shape"]))
+        return (
+            [self.program, "gemm", "--form", s["form"], "--shape", shape]
+            + layouts
+            + [*("--threads", str(s["threads"]), "--repeats", str(s["repeats"]), "--json", "-q")]
+        )
+
+    def measure(self, pause):
+        pause()
+        done = subprocess.run(self.command(), capture_output=True, text=True)
+        if done.returncode:
+            raise Failed(f"sten-bench failed: {done.stderr.strip()}")
+        self.add(json.loads(done.stdout))
+
+    def add(self, document):
+        """Takes what sten-bench says of one round; dense libraries are runtimes of their own."""
+        for row in document["results"]:
+            key = (row["layout"], row["library"])
+            if key not in self.records:
+                name, _, version = (row["library"] or "sten").partition(" ")
+                line, sparsity = self.lines.get(row["layout"], (None, 0))
+                self.records[key] = Record(
+                    line=line,
+                    runtime=name,
+                    version=version or self.setup["version"],
+                    layout=row["layout"],
+                    sparsity=sparsity,
+                    isa=row["isa"],
+                    note="",
+                )
+            self.records[key]["ms"].append(row["ms"])
+
+    def close(self):
+        pass
+
+
+class Worker:
+    def __init__(self, python, name, setup):
+        self.name, self.setup = name, setup
+        self.sparsities = [0] + (setup["sparsities"] if name in plan.LINES else [])
+        self.texts = [f"{s:g}" for s in self.sparsities]
+        self.said = tempfile.TemporaryFile("w+")
+        threads = str(setup["threads"])
+        shape = "x".join(map(str, setup["shape"]))
+        # Results of a product are new memory each time for some; kept by malloc, it is not the
+        # kernel's to clear every time.
+        kept = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+        self.process = subprocess.Popen(
+            [python, "-B", os.path.join(HERE, "worker.py"), name, threads, setup["form"], shape]
+            + self.texts,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.said,
+            text=True,
+            env={**os.environ, **kept, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
+        )
+        who = self.answer()
+        self.records = {}
+        for text, sparsity in zip(self.texts, self.sparsities):
+            self.records[text] = Record(
+                line=plan.LINES.get(name) if sparsity else None,
+                layout="random zeros" if sparsity else "dense",
+                sparsity=sparsity,
+                **who,
+                **self.answer(),
+            )
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.said.seek(0)
+            tail = self.said.read().strip().splitlines()[-5:]
+            raise Failed(f"{self.name} failed:\n  " + "\n  ".join(tail))
+        return json.loads(line)
+
+    def measure(self, pause):
+        for text, record in self.records.items():
+            pause()
+            request = {"sparsity": text, "repeats": self.setup["repeats"]}
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            record["ms"].append(self.answer()["ms"])
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def run_rounds(members, setup, say):
+    """All records of a form, after so many rounds."""
+
+    def pause():
+        if setup["threads"] > 1:
+            time.sleep(REST)
+
+    for r in range(setup["rounds"]):
+        first = r % len(members)
+        for member in members[first:] + members[:first]:
+            member.measure(pause)
+        say(f"{setup['form']}: round {r + 1} of {setup['rounds']}")
+    return [record for member in members for record in member.records.values()]
+
+
+def measure_form(setup, runtimes, program, python, say):
+    members = []
+    try:
+        for name in runtimes:
+            say(f"{setup['form']}: loading {name}")
+            if name == "sten":
+                members.append(Sten(program, setup))
+            else:
+                members.append(Worker(python, name, setup))
+        return run_rounds(members, setup, say)
+    finally:
+        for member in members:
+            member.close()

@@ -1,0 +1,52 @@
+"""What is measured: change it here."""
+
+# Pinned, from PyPI, into an environment of their own. DeepSparse has no build for later Pythons.
+PYTHON = "3.11"
+PACKAGES = {
+    "deepsparse": "1.8.0",
+    "numpy": "1.26.4",
+    "onnx": "1.14.1",
+    "onnxruntime": "1.31.1",
+    "torch": "2.5.1",
+}
+
+# Lines of the chart and their n:m:g, in the g that are fast in a form. A small g keeps less.
+STEN = {
+    "sten n:m:g": ["2:4:16", "1:4:16", "1:10:4", "1:20:2"],
+    "sten n:m:g, small g": ["2:4:2", "1:4:4", "1:10:1", "1:20:1"],
+}
+STEN_OF_FORM = {
+    "gemm": ["sten n:m:g"],
+    "linear": ["sten n:m:g", "sten n:m:g, small g"],
+    "chain": ["sten n:m:g", "sten n:m:g, small g"],
+}
+STEN_CSR = "sten CSR"  # at every sparsity
+
+# Rivals, whose weights of a sparsity are zero at random places. Dense: a sparsity of 0.
+RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse"]
+LINES = {"torch": "PyTorch CSR", "deepsparse": "DeepSparse"}
+ORDER = [*STEN, STEN_CSR, *LINES.values()]  # of the lines
+
+FORMS = ["gemm", "linear", "chain"]
+SHAPE = (768, 3072, 4096)  # M, K, N: BERT-base's second feed-forward layer, 8 x 512 tokens
+SPARSITIES = [0.5, 0.75, 0.9, 0.95]
+CHAIN = 8  # products; as in sten-bench
+LEAST_ROUNDS = 7  # below, a median's 95 % interval is wider than all of its values
+REPEATS = 3
+QUICK = {"shape": (96, 192, 256), "rounds": 2, "repeats": 1}
+
+
+def sparsity_of(nmg):
+    n, m, _ = map(int, nmg.split(":"))
+    return round(1 - n / m, 6)
+
+
+def sten_layouts(form, sparsities):
+    """(line, sparsity, layout as sten-bench takes it) of each."""
+    for line in STEN_OF_FORM[form]:
+        for nmg in STEN[line]:
+            n, m, g = nmg.split(":")
+            if sparsity_of(nmg) in sparsities:
+                yield line, sparsity_of(nmg), f"nmg:n={n},m={m},g={g}"
+    for s in sparsities:
+        yield STEN_CSR, s, f"csr:sparsity={s:g}"

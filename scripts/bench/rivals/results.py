@@ -1,0 +1,153 @@
+"""From what was measured to one table: text, Markdown, CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+import statistics
+
+SCHEMA = 1
+KEYS = ["form", "shape", "threads", "sparsity", "runtime", "version", "layout", "isa", "note"]
+KEYS += ["ms", "ratio", "ratio_low", "ratio_high", "rounds"]
+TITLES = {"ratio_low": "low", "ratio_high": "high"}
+
+
+def spread(values):
+    """Median, and where the true one lies with a probability of 95 %: order statistics."""
+    values, n = sorted(values), len(values)
+    rank, below = 0, 0.5**n  # P(Binomial(n, 1/2) <= rank) is at most 2.5 %
+    while below <= 0.025 and rank < n // 2:
+        rank += 1
+        below += math.comb(n, rank) * 0.5**n
+    low = max(0, rank - 1)
+    return statistics.median(values), values[low], values[n - 1 - low]
+
+
+def summarize(setup, records):
+    """Rows of one form: ratios within each round to the dense product of the least median."""
+    dense = [r for r in records if r["layout"] == "dense"]
+    base = min(dense, key=lambda r: statistics.median(r["ms"]))
+    rows = []
+    for r in records:
+        ratio, low, high = spread([b / t for b, t in zip(base["ms"], r["ms"])])
+        rows.append(
+            {
+                **{key: setup[key] for key in ("form", "shape", "threads")},
+                **{k: v for k, v in r.items() if k != "ms"},
+                "ms": statistics.median(r["ms"]),
+                "ratio": ratio,
+                "ratio_low": low,
+                "ratio_high": high,
+                "rounds": len(r["ms"]),
+                "ms_of_rounds": r["ms"],
+            }
+        )
+    return sorted(rows, key=lambda r: (r["sparsity"], -r["ratio"]))
+
+
+def group_of(row):
+    return row["form"], tuple(row["shape"]), row["threads"]
+
+
+def groups(rows):
+    """{(form, shape, threads): its rows}, in the order of the rows."""
+    out = {}
+    for row in rows:
+        out.setdefault(group_of(row), []).append(row)
+    return out
+
+
+def merge(documents):
+    """One document of several runs on one machine. ValueError where they do not fit."""
+    merged = None
+    for path, d in documents:
+        if not isinstance(d, dict) or d.get("schema") != SCHEMA or "results" not in d:
+            raise ValueError(f"{path}: not results of scripts/rivals.sh")
+        if merged is None:
+            merged = {**d, "results": list(d["results"])}
+            continue
+        if d["machine"] != merged["machine"]:
+            raise ValueError(f"{path}: was measured on another machine")
+        both = groups(merged["results"]).keys() & groups(d["results"]).keys()
+        if both:
+            raise ValueError(f"{path}: {describe(sorted(both)[0])} is in another file too")
+        merged["results"] += d["results"]
+    return merged
+
+
+def describe(group):
+    form, shape, threads = group
+    return f"{form} {'x'.join(map(str, shape))}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def shown(key, value):
+    if value is None:
+        return ""
+    if key == "shape":
+        return "x".join(map(str, value))
+    if key == "sparsity":
+        return f"{100 * value:g} %"
+    if isinstance(value, float):
+        return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
+    return str(value)
+
+
+def table(rows):
+    """Titles and cells for people; columns that say nothing are left out."""
+    keys = [k for k in KEYS if any(shown(k, r[k]) for r in rows)]
+    titles = [TITLES.get(k, k) for k in keys]
+    return keys, titles, [[shown(k, r[k]) for k in keys] for r in rows]
+
+
+def is_number(key):
+    return key in ("threads", "sparsity", "ms", "ratio", "ratio_low", "ratio_high", "rounds")
+
+
+def to_text(document):
+    keys, titles, cells = table(document["results"])
+    widths = [max(map(len, column)) for column in zip(titles, *cells)]
+
+    def line(row):
+        padded = (c.rjust(w) if is_number(k) else c.ljust(w) for k, c, w in zip(keys, row, widths))
+        return "  ".join(padded).rstrip()
+
+    lines = [line(titles), "  ".join("-" * w for w in widths), *map(line, cells)]
+    return "\n".join(lines + notes(document)) + "\n"
+
+
+def to_markdown(document):
+    keys, titles, cells = table(document["results"])
+    rule = ["---:" if is_number(k) else "---" for k in keys]
+    lines = ["| " + " | ".join(row) + " |" for row in [titles, rule, *cells]]
+    return "\n".join(lines + [""] + ["- " + note for note in notes(document)]) + "\n"
+
+
+def to_csv(document):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(KEYS)
+    for r in document["results"]:
+        row = {**r, "shape": "x".join(map(str, r["shape"]))}
+        writer.writerow([row[k] for k in KEYS])
+    return out.getvalue()
+
+
+def to_json(document):
+    return json.dumps(document, indent=1) + "\n"
+
+
+def fastest_dense(rows):
+    """The row that the ratios of a group are to."""
+    dense = [r for r in rows if r["layout"] == "dense"]
+    return min(dense, key=lambda r: r["ms"])
+
+
+def notes(document):
+    m = document["machine"]
+    out = [
+        "ratio: to the fastest dense product of the same form, shape and threads, above 1 is faster"
+    ]
+    if any(r["note"] == "transposed" for r in document["results"]):
+        out.append("transposed: Y = X W^T was asked, the form that the runtime is made for")
+    out.append(f"{m['cpu']}, {m['threads']} CPUs")
+    return out

@@ -1,0 +1,175 @@
+"""The rivals. Each has ways(form, weights, x, sparse): candidates of the same product, of which the
+fastest counts. A way is (note, run); run() returns the result, or for a note "transposed" one that is
+its transpose. Weights are [M, K], of a chain [M, K] and [K, M], as W in Y = X W^T."""
+
+import os
+import tempfile
+
+import numpy as np
+
+import plan
+
+
+def cpu_isa():
+    """What a library that chooses for itself chooses."""
+    with open("/proc/cpuinfo") as f:
+        return "avx512" if " avx512f" in f.read() else "avx2"
+
+
+class Torch:
+    name = "PyTorch"
+
+    def __init__(self, threads):
+        import torch
+
+        self.torch = torch
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        self.version = torch.__version__
+        self.isa = torch.backends.cpu.get_cpu_capability().lower()
+
+    def ways(self, form, weights, x, sparse):
+        t = self.torch
+        given = [t.from_numpy(w) for w in weights]
+        x = t.from_numpy(x)
+        return list((self.sparse if sparse else self.dense)(form, given, x))
+
+    def dense(self, form, ws, x):
+        t = self.torch
+        linear = t.nn.functional.linear
+        if form == "gemm":
+            y = t.empty(ws[0].shape[0], x.shape[1])
+            yield "", lambda: t.mm(ws[0], x, out=y).numpy()
+        elif form == "linear":
+            y = t.empty(x.shape[0], ws[0].shape[0])
+            yield "", lambda: t.mm(x, ws[0].t(), out=y).numpy()
+            yield "", lambda: linear(x, ws[0]).numpy()
+        else:
+            ys = [t.empty(x.shape[0], w.shape[0]) for w in ws]
+
+            def chain():
+                h = x
+                for i in range(plan.CHAIN):
+                    h = t.mm(h, ws[i % 2].t(), out=ys[i % 2])
+                return h.numpy()
+
+            yield "", chain
+
+    def sparse(self, form, ws, x):
+        t = self.torch
+        linear = t.nn.functional.linear
+        csr = [w.to_sparse_csr() for w in ws]
+        if form == "gemm":
+            y = t.empty(ws[0].shape[0], x.shape[1])
+            yield "", lambda: (csr[0] @ x).numpy()
+            yield "", lambda: t.mm(csr[0], x, out=y).numpy()
+        elif form == "linear":
+            yield "", lambda: linear(x, csr[0]).numpy()
+            yield "", lambda: (csr[0] @ x.t()).t().contiguous().numpy()
+        else:
+
+            def chain():  # features by tokens throughout, so that nothing is transposed between
+                h = x.t()
+                for i in range(plan.CHAIN):
+                    h = csr[i % 2] @ h
+                return h.t().numpy()
+
+            yield "", chain
+
+
+def onnx_model(form, weights, x_shape, node):
+    """node: "matmul", "matmul3d" with a batch of 1 before, or "gemm" with its transB."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    is_gemm = node == "gemm"
+    nodes, last = [], "x"
+    for i in range(plan.CHAIN if form == "chain" else 1):
+        w, y = f"w{i % len(weights)}", f"y{i}"
+        if form == "gemm":
+            nodes.append(helper.make_node("MatMul", [w, last], [y]))
+        elif is_gemm:
+            nodes.append(helper.make_node("Gemm", [last, w], [y], transB=1))
+        else:
+            nodes.append(helper.make_node("MatMul", [last, w], [y]))
+        last = y
+    shape = list(x_shape)
+    if form == "gemm":
+        out = [weights[0].shape[0], shape[1]]
+    else:
+        out = [shape[0], (weights[1] if form == "chain" else weights[0]).shape[0]]
+    if node == "matmul3d":
+        shape, out = [1, *shape], [1, *out]
+    keep = form == "gemm" or is_gemm
+    initializers = [
+        numpy_helper.from_array(w if keep else np.ascontiguousarray(w.T), f"w{i}")
+        for i, w in enumerate(weights)
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "product",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, out)],
+        initializers,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return model, shape
+
+
+class OnnxRuntime:
+    name = "ONNX Runtime"
+
+    def __init__(self, threads):
+        import onnxruntime
+
+        self.ort = onnxruntime
+        self.options = onnxruntime.SessionOptions()
+        self.options.intra_op_num_threads = threads
+        self.options.inter_op_num_threads = 1
+        self.version = onnxruntime.__version__
+        self.isa = cpu_isa()
+
+    def ways(self, form, weights, x, sparse):
+        for node in ["matmul"] if form == "gemm" else ["matmul", "matmul3d", "gemm"]:
+            model, shape = onnx_model(form, weights, x.shape, node)
+            session = self.ort.InferenceSession(
+                model.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
+            )
+            given = {"x": x.reshape(shape)}
+            yield "", lambda session=session, given=given: session.run(None, given)[0]
+
+
+class DeepSparse:
+    name = "DeepSparse"
+
+    def __init__(self, threads):
+        os.environ["NM_DISABLE_ANALYTICS"] = "True"  # else it reports its use over the network
+        import deepsparse
+
+        self.deepsparse = deepsparse
+        self.threads = threads
+        self.version = deepsparse.__version__
+        self.isa = deepsparse.cpu.cpu_architecture()["isa"]
+
+    def ways(self, form, weights, x, sparse):
+        # A weight on the left side is not among what it makes fast (it takes as long as a plain
+        # loop), so it multiplies in its own form.
+        note = "transposed" if form == "gemm" else ""
+        if form == "gemm":
+            form, x = "linear", np.ascontiguousarray(x.T)
+        for node in ["matmul", "matmul3d"]:
+            model, shape = onnx_model(form, weights, x.shape, node)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model.onnx")
+                with open(path, "wb") as f:
+                    f.write(model.SerializeToString())
+                engine = self.deepsparse.Engine(
+                    path,
+                    batch_size=shape[0],
+                    num_cores=self.threads,
+                    scheduler=self.deepsparse.Scheduler.single_stream,
+                )
+            given = [x.reshape(shape)]
+            yield note, lambda engine=engine, given=given: engine.run(given)[0]
+
+
+CLASSES = {"torch": Torch, "onnxruntime": OnnxRuntime, "deepsparse": DeepSparse}
