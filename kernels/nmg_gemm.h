@@ -4,9 +4,10 @@
 // A row block is m rows of A. What it has in a slab comes in one of two orders:
 //   - sorted by pattern: the strips of one pattern are a run, whose n rows of C stay in registers
 //     while the run lasts;
-//   - interleaved: a strip of every pattern, then another of every pattern, and so on. All m rows
-//   of
-//     C stay in registers, and the rows of each strip are known when compiling. For few small m.
+//   - interleaved: a strip of every pattern, then another of every pattern, and so on, so that all
+//     rows of C stay in registers, and the rows of each strip are known when compiling. Rows that
+//     are too many are cut into groups, which is possible for n = 1, where a pattern is a row: the
+//     strips of one group come after those of the other.
 #pragma once
 #include <cstdint>
 
@@ -18,25 +19,39 @@ namespace sten::kernels {
 struct NmgRows {
   const std::uint16_t* patterns;  // [count, n], ascending rows of a block, in lexicographic order
   std::int64_t n, m, count;
+  std::int64_t groups;  // of interleaved patterns
+
+  // The first pattern of a group.
+  std::int64_t first_of(std::int64_t group) const { return group * count / groups; }
 };
 
-// What a row block has in a slab.
-struct NmgStripsInSlab {
+// What row blocks, one after the other, have in a slab.
+struct NmgSlabStrips {
   std::int64_t steps;            // interleaved: strips of each pattern; sorted: -1
-  const std::uint16_t* counts;   // sorted: [count], strips of each pattern
+  const std::uint16_t* counts;   // sorted: [blocks, count], strips of each pattern
   const std::uint16_t* offsets;  // [strips]: bytes to the strip's row of the slab
   const float* values;           // [strips, n]
 };
 // Beyond the last strip so many offsets and values are read, and not used.
 inline constexpr std::int64_t nmg_read_ahead = 4;
 
+// Lines of the cache that the second cache is asked for, a few with each group of rows: all at once
+// they would keep those waiting that are needed now.
+struct NmgFetch {
+  const float* row = nullptr;
+  std::int64_t column = 0, columns = 0, stride = 0;  // of the rows to come, in floats
+  std::int64_t lines = 0;                            // to come
+  std::int64_t at_once = 0;
+
+  static constexpr std::int64_t line = 16;
+};
+
 struct NmgGemmTable {
-  // C_out[m, panel_width] = C_in + block * slab.   slab [rows, panel_width].
-  // C_in: nullptr for zeros; may be C_out, else they do not overlap.
-  void (*block)(const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab,
-                const float* c_in, std::int64_t ld_in, float* c_out, std::int64_t ld_out);
-  // Whether it knows n:m interleaved.
-  bool (*interleaves)(std::int64_t n, std::int64_t m);
+  // C[blocks * m, panel_width] = A * slab, or with `more` C += A * slab. slab [rows, panel_width].
+  void (*run)(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const float* slab,
+              bool more, float* c, NmgFetch& fetch);
+  // Into how many groups it wants the patterns of n:m interleaved; 0: it wants them sorted.
+  std::int64_t (*groups)(std::int64_t n, std::int64_t m);
 };
 
 // nullptr where has_isa() says no.

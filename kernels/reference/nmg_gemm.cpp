@@ -1,28 +1,31 @@
 #include "kernels/reference/nmg_gemm.h"
 
+#include <algorithm>
+
 namespace sten::kernels {
 namespace {
 
-void block(const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab, const float* c_in,
-           std::int64_t ld_in, float* c_out, std::int64_t ld_out) {
-  for (std::int64_t r = 0; r < rows.m; ++r)
-    for (std::int64_t j = 0; j < panel_width; ++j)
-      c_out[r * ld_out + j] = c_in ? c_in[r * ld_in + j] : 0.0f;
-  const auto add = [&](std::int64_t strip, std::int64_t pattern) {
-    const float* b = slab + strips.offsets[strip] / sizeof(float);
-    for (std::int64_t i = 0; i < rows.n; ++i) {
-      float* c = c_out + rows.patterns[pattern * rows.n + i] * ld_out;
-      for (std::int64_t j = 0; j < panel_width; ++j)
-        c[j] += strips.values[strip * rows.n + i] * b[j];
-    }
-  };
-  for (std::int64_t e = 0; e < strips.steps * rows.count; ++e) add(e, e % rows.count);
-  std::int64_t strip = 0;
-  for (std::int64_t p = 0; strips.steps < 0 && p < rows.count; ++p)
-    for (std::int64_t e = 0; e < strips.counts[p]; ++e) add(strip++, p);
+void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const float* slab,
+         bool more, float* c_out, NmgFetch&) {
+  if (!more) std::fill_n(c_out, blocks * rows.m * panel_width, 0.0f);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const auto add = [&](std::int64_t pattern) {  // the next strip
+      const float* b = slab + *strips.offsets++ / sizeof(float);
+      for (std::int64_t i = 0; i < rows.n; ++i) {
+        float* c = c_out + (block * rows.m + rows.patterns[pattern * rows.n + i]) * panel_width;
+        for (std::int64_t j = 0; j < panel_width; ++j) c[j] += *strips.values * b[j];
+        ++strips.values;
+      }
+    };
+    for (std::int64_t k = 0; strips.steps >= 0 && k < rows.groups; ++k)
+      for (std::int64_t step = 0; step < strips.steps; ++step)
+        for (std::int64_t p = rows.first_of(k); p < rows.first_of(k + 1); ++p) add(p);
+    for (std::int64_t p = 0; strips.steps < 0 && p < rows.count; ++p)
+      for (std::int64_t e = *strips.counts++; e > 0; --e) add(p);
+  }
 }
 
-constexpr NmgGemmTable table{block, [](std::int64_t, std::int64_t) { return true; }};
+constexpr NmgGemmTable table{run, [](std::int64_t, std::int64_t) -> std::int64_t { return 1; }};
 
 }  // namespace
 

@@ -13,6 +13,7 @@ struct Lanes {
   static constexpr int lanes = 8;
   static constexpr int part = 4, most = 2;              // sorted by pattern
   static constexpr int whole_part = 2, most_whole = 6;  // interleaved
+  static constexpr int most_ones = 3;
 
   static Vec zero() { return _mm256_setzero_ps(); }
   static Vec load(const float* p) { return _mm256_loadu_ps(p); }
@@ -29,7 +30,7 @@ struct Lanes {
   }
 };
 
-constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::block, simd::NmgBlocks<Lanes>::interleaves};
+constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::run, simd::NmgBlocks<Lanes>::groups};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

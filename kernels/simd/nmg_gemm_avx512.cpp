@@ -13,6 +13,7 @@ struct Lanes {
   static constexpr int lanes = 16;
   static constexpr int part = 4, most = 6;              // sorted by pattern
   static constexpr int whole_part = 4, most_whole = 6;  // interleaved
+  static constexpr int most_ones = 5;
 
   static Vec zero() { return _mm512_setzero_ps(); }
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
@@ -27,7 +28,7 @@ struct Lanes {
   }
 };
 
-constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::block, simd::NmgBlocks<Lanes>::interleaves};
+constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::run, simd::NmgBlocks<Lanes>::groups};
 
 }  // namespace
 }  // namespace sten::kernels::avx512

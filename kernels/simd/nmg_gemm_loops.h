@@ -3,8 +3,8 @@
 // Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), one(p): *p in all lanes,
 // fma(a, b, c): a * b + c; four(p): p[0..3] again and again, pick<i>(v): its i-th in all lanes.
 // Sorted by pattern, `part` vectors of a row of C are worked on at a time and up to `most` rows;
-// interleaved, `whole_part` vectors of all rows, for m up to `most_whole`: so many sums, and a row
-// of B, fit the registers.
+// interleaved, `whole_part` vectors of all rows, for m up to `most_whole`, and with n = 1 `part`
+// vectors of up to `most_ones` rows: so many sums, and a row of B, fit the registers.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -50,18 +50,6 @@ constexpr auto patterns_of() {
   return all;
 }
 
-// Where C is read from, nullptr for zeros, and written to.
-struct NmgC {
-  const float* in;
-  std::int64_t ld_in;
-  float* out;
-  std::int64_t ld_out;
-
-  NmgC at(std::int64_t column) const {
-    return {in ? in + column : nullptr, ld_in, out + column, ld_out};
-  }
-};
-
 template <class L>
 class NmgBlocks {
   using Vec = typename L::Vec;
@@ -74,17 +62,16 @@ class NmgBlocks {
 
     // Row i of C is rows[i].
     template <class R>
-    STEN_INLINE void load(const NmgC& c, const R* rows) {
-      if (c.in == nullptr) return clear();
+    STEN_INLINE void load(const float* c, const R* rows) {
       each<n>([&](auto i) STEN_INLINE {
-        const float* from = c.in + rows[i] * c.ld_in;
+        const float* from = c + rows[i] * panel_width;
         each<width>([&](auto j) STEN_INLINE { of[i][j] = L::load(from + j * L::lanes); });
       });
     }
     template <class R>
-    STEN_INLINE void store(const NmgC& c, const R* rows) const {
+    STEN_INLINE void store(float* c, const R* rows) const {
       each<n>([&](auto i) STEN_INLINE {
-        float* to = c.out + rows[i] * c.ld_out;
+        float* to = c + rows[i] * panel_width;
         each<width>([&](auto j) STEN_INLINE { L::store(to + j * L::lanes, of[i][j]); });
       });
     }
@@ -99,9 +86,9 @@ class NmgBlocks {
     }
   };
 
-  // Offsets and values of strips one after the other, four at a time: every load counts as much as
-  // one of B. Strips and rows are asked for in order.
-  template <int n>
+  // Offsets and values of `strips` strips one after the other, four at a time: every load counts as
+  // much as one of B. Strips and rows are asked for in order.
+  template <int n, std::size_t strips>
   struct Fours {
     const Offset* offsets;
     const float* values;
@@ -116,12 +103,15 @@ class NmgBlocks {
         offset_bits >>= 16;
       return from_slab(slab, offset_bits & 0xffff);
     }
+    // Of four values one is loaded alone: shuffles take a port of the FMAs on Intel, loads do not,
+    // and so both are as busy.
     template <std::size_t strip, std::size_t i>
     STEN_INLINE Vec value() {
-      constexpr std::size_t at = strip * n + i;
-      if constexpr (n > 1) return L::one(values + at);
-      if constexpr (at % 4 == 0) value_bits = L::four(values + at);
-      return L::template pick<at % 4>(value_bits);
+      constexpr std::size_t first = strip / 4 * 4;
+      if constexpr (n > 1) return L::one(values + strip * n + i);
+      if constexpr (strip == first || strips - first < 3) return L::one(values + strip);
+      if constexpr (strip == first + 1) value_bits = L::four(values + first);
+      return L::template pick<strip - first>(value_bits);
     }
   };
 
@@ -156,7 +146,7 @@ class NmgBlocks {
     Int e = 0;
     if (all == n) {
       const auto four = [&](Sums<n, L::part>& even, Sums<n, L::part>& odd) STEN_INLINE {
-        Fours<n> from{offsets + e, values + e * n, 0, L::zero()};
+        Fours<n, 4> from{offsets + e, values + e * n, 0, L::zero()};
         each<4>([&](auto c) STEN_INLINE {
           constexpr std::size_t column = decltype(c)::value;
           strip<n, L::part>(
@@ -183,10 +173,10 @@ class NmgBlocks {
           [&](auto i) STEN_INLINE { return L::one(values + e * all + i); }, same);
   }
 
-  // The rows i0 to i0 + n of every pattern.
+  // The rows i0 to i0 + n of every pattern of a row block.
   template <int n>
-  static void sorted(Int i0, const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab,
-                     const NmgC& c) {
+  static void sorted(Int i0, const NmgRows& rows, const NmgSlabStrips& strips, const float* slab,
+                     bool more, float* c) {
     const Offset* offsets = strips.offsets;
     const float* values = strips.values + i0;
     const std::uint16_t* pattern = rows.patterns + i0;
@@ -195,7 +185,10 @@ class NmgBlocks {
       Int of[n];
       each<n>([&](auto i) STEN_INLINE { of[i] = pattern[i]; });
       Sums<n, L::part> sums;
-      sums.load(c, of);
+      if (more)
+        sums.load(c, of);
+      else
+        sums.clear();
       run<n>(count, offsets, values, rows.n, slab, sums);
       sums.store(c, of);
       offsets += count;
@@ -203,43 +196,72 @@ class NmgBlocks {
     }
   }
 
-  template <int n, int m>
-  static void interleaved(const NmgStripsInSlab& strips, const float* slab, const NmgC& c) {
+  // Blocks of m rows, whose patterns of n come one after the other, again and again.
+  template <int n, int m, int width>
+  static void interleaved(Int blocks, Int steps, const Offset* offsets, const float* values,
+                          const float* slab, bool more, float* c, NmgFetch& fetch) {
     static constexpr auto patterns = patterns_of<n, m>();
     static constexpr auto rows = [] {
       std::array<Int, m> r{};
       for (int i = 0; i < m; ++i) r[i] = i;
       return r;
     }();
-    Sums<m, L::whole_part> sums;
-    sums.load(c, rows.data());
-    Fours<n> from{strips.offsets, strips.values, 0, L::zero()};
-    for (Int step = 0; step < strips.steps; ++step) {
-      each<patterns.size()>([&](auto p) STEN_INLINE {
-        constexpr std::size_t at = decltype(p)::value;
-        strip<n, L::whole_part>(
-            from.template row<at>(slab), sums,
-            [&](auto i) STEN_INLINE { return from.template value<at, decltype(i)::value>(); },
-            [](auto i) STEN_INLINE { return patterns[at][decltype(i)::value]; });
-      });
-      from.offsets += patterns.size();
-      from.values += patterns.size() * n;
+    for (; blocks > 0; --blocks) {
+      ask(fetch);
+      for (Int j = 0; j < panel_width; j += width * L::lanes) {
+        Sums<m, width> sums;
+        if (more)
+          sums.load(c + j, rows.data());
+        else
+          sums.clear();
+        Fours<n, patterns.size()> from{offsets, values, 0, L::zero()};
+        for (Int step = 0; step < steps; ++step) {
+          each<patterns.size()>([&](auto p) STEN_INLINE {
+            constexpr std::size_t at = decltype(p)::value;
+            strip<n, width>(
+                from.template row<at>(slab + j), sums,
+                [&](auto i) STEN_INLINE { return from.template value<at, decltype(i)::value>(); },
+                [](auto i) STEN_INLINE { return patterns[at][decltype(i)::value]; });
+          });
+          from.offsets += patterns.size();
+          from.values += patterns.size() * n;
+        }
+        sums.store(c + j, rows.data());
+      }
+      offsets += steps * patterns.size();
+      values += steps * patterns.size() * n;
+      c += m * panel_width;
     }
-    sums.store(c, rows.data());
   }
 
-  using Sorted = void(Int, const NmgRows&, const NmgStripsInSlab&, const float*, const NmgC&);
-  using Interleaved = void(const NmgStripsInSlab&, const float*, const NmgC&);
+  STEN_INLINE static void ask(NmgFetch& f) {
+    for (Int i = f.lines < f.at_once ? f.lines : f.at_once; i > 0; --i, --f.lines) {
+      __builtin_prefetch(f.row + f.column, 0, 2);
+      f.column += NmgFetch::line;
+      if (f.column < f.columns) continue;
+      f.column = 0;
+      f.row += f.stride;
+    }
+  }
+
+  using Sorted = void(Int, const NmgRows&, const NmgSlabStrips&, const float*, bool, float*);
+  using Interleaved = void(Int, Int, const Offset*, const float*, const float*, bool, float*,
+                           NmgFetch&);
   template <std::size_t... i>
   static constexpr std::array<Sorted*, L::most> sorted_table(std::index_sequence<i...>) {
     return {&sorted<static_cast<int>(i) + 1>...};
+  }
+  // Of one row of m at m - 1, up to most_ones.
+  template <std::size_t... i>
+  static constexpr std::array<Interleaved*, L::most_ones> ones_table(std::index_sequence<i...>) {
+    return {&interleaved<1, static_cast<int>(i) + 1, L::part>...};
   }
   // Of n:m at (m - 1) * most_whole + n - 1; none for n = m, which is dense.
   template <std::size_t at>
   static constexpr Interleaved* interleaved_of() {
     constexpr int n = at % L::most_whole + 1, m = at / L::most_whole + 1;
-    if constexpr (n < m)
-      return &interleaved<n, m>;
+    if constexpr (n > 1 && n < m)
+      return &interleaved<n, m, L::whole_part>;
     else
       return nullptr;
   }
@@ -254,30 +276,53 @@ class NmgBlocks {
   }
 
  public:
-  static bool interleaves(Int n, Int m) { return find(n, m) != nullptr; }
+  static Int groups(Int n, Int m) {
+    if (n == 1) return (m + L::most_ones - 1) / L::most_ones;
+    return find(n, m) != nullptr;
+  }
 
-  static void block(const NmgRows& rows, const NmgStripsInSlab& strips, const float* slab,
-                    const float* c_in, Int ld_in, float* c_out, Int ld_out) {
-    NmgC c{c_in, ld_in, c_out, ld_out};
-    if (strips.steps >= 0) {
-      Interleaved* const run = find(rows.n, rows.m);
-      for (Int j = 0; j < panel_width; j += L::whole_part * L::lanes)
-        run(strips, slab + j, c.at(j));
-      return;
-    }
-    // Patterns of one row have it to themselves; where rows belong to several, C_out has to be
-    // there before the first.
-    if (rows.n > 1 && c_in != c_out) {
-      for (Int r = 0; r < rows.m; ++r)
-        for (Int j = 0; j < panel_width; j += L::lanes)
-          L::store(c_out + r * ld_out + j, c_in ? L::load(c_in + r * ld_in + j) : L::zero());
-      c = {c_out, ld_out, c_out, ld_out};
-    }
+  static void run(const NmgRows& rows, NmgSlabStrips strips, Int blocks, const float* slab,
+                  bool more, float* c, NmgFetch& fetch) {
+    if (strips.steps < 0) return run_sorted(rows, strips, blocks, slab, more, c, fetch);
+    const Int steps = strips.steps;
+    if (rows.n > 1)
+      return find(rows.n, rows.m)(blocks, steps, strips.offsets, strips.values, slab, more, c,
+                                  fetch);
+    static constexpr auto table = ones_table(std::make_index_sequence<L::most_ones>{});
+    if (rows.m % rows.groups == 0)  // groups are like blocks
+      return table[rows.m / rows.groups - 1](blocks * rows.groups, steps, strips.offsets,
+                                             strips.values, slab, more, c, fetch);
+    for (; blocks > 0; --blocks)
+      for (Int k = 0; k < rows.groups; ++k) {
+        const Int m = rows.first_of(k + 1) - rows.first_of(k);
+        table[m - 1](1, steps, strips.offsets, strips.values, slab, more, c, fetch);
+        strips.offsets += m * steps;
+        strips.values += m * steps;
+        c += m * panel_width;
+      }
+  }
+
+ private:
+  static void run_sorted(const NmgRows& rows, NmgSlabStrips strips, Int blocks, const float* slab,
+                         bool more, float* c, NmgFetch& fetch) {
     static constexpr auto table = sorted_table(std::make_index_sequence<L::most>{});
-    for (Int j = 0; j < panel_width; j += L::part * L::lanes)
-      for (Int i0 = 0; i0 < rows.n; i0 += L::most)
-        table[(rows.n - i0 < L::most ? rows.n - i0 : L::most) - 1](i0, rows, strips, slab + j,
-                                                                   c.at(j));
+    for (; blocks > 0; --blocks) {
+      ask(fetch);
+      // Patterns of one row have it to themselves; where rows belong to several, C has to be there
+      // before the first.
+      if (rows.n > 1 && !more)
+        for (Int i = 0; i < rows.m * panel_width; i += L::lanes) L::store(c + i, L::zero());
+      for (Int j = 0; j < panel_width; j += L::part * L::lanes)
+        for (Int i0 = 0; i0 < rows.n; i0 += L::most)
+          table[(rows.n - i0 < L::most ? rows.n - i0 : L::most) - 1](i0, rows, strips, slab + j,
+                                                                     more || rows.n > 1, c + j);
+      Int count = 0;
+      for (Int p = 0; p < rows.count; ++p) count += strips.counts[p];
+      strips.counts += rows.count;
+      strips.offsets += count;
+      strips.values += count * rows.n;
+      c += rows.m * panel_width;
+    }
   }
 };
 

@@ -66,13 +66,18 @@ NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a
         ++counts[(s * row_blocks + b) * pattern_count + p];
       });
   });
-  const bool interleaves = kernels::nmg_gemm().interleaves(n, m);
+  groups = kernels::nmg_gemm().groups(n, m);
+  std::vector<Index> group_size(pattern_count);  // of each pattern's group
+  for (Index k = 0; k < groups; ++k) {
+    const Index begin = pattern_rows().first_of(k), end = pattern_rows().first_of(k + 1);
+    std::fill(group_size.begin() + begin, group_size.begin() + end, end - begin);
+  }
   Index strips = 0;
   for (Index s = 0; s < slab_count(); ++s) {
     const auto of_slab =
         std::span(counts).subspan(s * row_blocks * pattern_count, row_blocks * pattern_count);
     const bool even = std::ranges::all_of(of_slab, [&](auto c) { return c == of_slab[0]; });
-    steps.push_back(interleaves && even && row_blocks ? of_slab[0] : -1);
+    steps.push_back(groups > 0 && even && row_blocks ? of_slab[0] : -1);
     for (Index b = 0; b < row_blocks; ++b) {
       first[s * row_blocks + b] = strips;
       strips += slab_rows(s);
@@ -87,16 +92,19 @@ NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a
     for (Index b = begin; b < end; ++b) {
       for (Index s = 0; s < slab_count(); ++s) {
         Index at = first[s * row_blocks + b];
-        for (Index p = 0; p < pattern_count; ++p) {
+        for (Index p = 0; steps[s] < 0 && p < pattern_count; ++p) {
           next[s * pattern_count + p] = at;
-          at += steps[s] >= 0 ? 1 : Index{counts[(s * row_blocks + b) * pattern_count + p]};
+          at += counts[(s * row_blocks + b) * pattern_count + p];
         }
+        for (Index k = 0; steps[s] >= 0 && k < groups; ++k)
+          for (Index p = pattern_rows().first_of(k); p < pattern_rows().first_of(k + 1); ++p)
+            next[s * pattern_count + p] = at + pattern_rows().first_of(k) * (steps[s] - 1) + p;
       }
       each_slot(b, [&](Index slot, Index col, Index s, Index p) {
         Index& at = next[s * pattern_count + p];
         offsets[at] = static_cast<std::uint16_t>((col - slabs[s]) * panel_width * sizeof(float));
         std::copy_n(&from[slot * n], n, &values[at * n]);
-        at += steps[s] >= 0 ? pattern_count : 1;
+        at += steps[s] >= 0 ? group_size[p] : 1;
       });
     }
   });

@@ -13,11 +13,12 @@ namespace sten {
 // into slabs whose rows of B, panel_width wide, fit the first cache: whole chunks if they fit, else
 // equal parts of one. Strips are sorted by slab, row block, pattern and column; where the kernel
 // wants them interleaved, and every pattern has as many strips in the slab, by slab, row block,
-// number among those of the same pattern, and pattern.
+// group of patterns, number among those of the same pattern, and pattern.
 struct NmgPacked {
   Index rows, cols, row_blocks;
   Index n, m;
   Index pattern_count;
+  Index groups;                         // of interleaved patterns, see kernels/nmg_gemm.h
   std::vector<std::uint16_t> patterns;  // [C, n], in lexicographic order
   std::vector<Index> slabs;             // [slabs + 1]: where each begins, and the end
   std::vector<Index> first;             // [slabs, row_blocks]: the first strip
@@ -31,8 +32,8 @@ struct NmgPacked {
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
-  kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count}; }
-  kernels::NmgStripsInSlab strips(Index slab, Index row_block) const {
+  kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count, groups}; }
+  kernels::NmgSlabStrips strips(Index slab, Index row_block) const {
     const Index at = slab * row_blocks + row_block;
     return {steps[slab], counts.data() + at * pattern_count, offsets.data() + first[at],
             values.data() + first[at] * n};
@@ -42,9 +43,5 @@ struct NmgPacked {
 // Rows of a slab: 32 KB of a first cache of 48, through which C and A pass too (measured on
 // Sapphire Rapids: 160 loses 2 to 4 % against dense, 100 up to 20 %, 240 up to 32 %).
 inline constexpr Index most_slab_rows = 128;
-
-// C[m,n] = A[m,k] * B[k,n], or with `linear` Y[n,m] = X[n,k] * A^T, row-major. A is as NmgPacked
-// wants it, and packed at its first product.
-void nmg_product(const Nmg& a, bool linear, Index n, const float* in, float* out);
 
 }  // namespace sten

@@ -1,15 +1,14 @@
+#include "libsten/ops/nmg_product.h"
+
 #include <algorithm>
 #include <memory>
 #include <new>
 
 #include "libsten/base/parallel.h"
 #include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/tiles.h"
 
 namespace sten {
 namespace {
-
-using kernels::panel_width;
 
 // Aligned floats that are kept from call to call: memory that is new each time costs more than
 // small products do.
@@ -32,87 +31,93 @@ class Scratch {
   Index size_ = 0;
 };
 
-// Some row blocks times some panels of B's columns, or of X's tokens.
+// Rows of C that are finished and written at a time: 16 KB of the first cache.
+constexpr Index finished_rows = 64;
+
+// Some row blocks times some panels.
 struct Task {
   const NmgPacked& a;
-  bool linear;
-  Index n, begin, end, j0, j1;
-  const float* in;
-  float* out;
+  const Activations& x;
+  const ActivationsOut& y;
+  Index begin, end;   // row blocks
+  Index first, last;  // tokens
+  bool stream;
 
-  void pack_slab(Index s, Index j, Index width, float* slab) const {
-    const Index k0 = a.slabs[s], rows = a.slab_rows(s);
-    if (linear) {
-      transpose_tiles(in + j * a.cols + k0, a.cols, width, rows, slab, panel_width);
-      return;
-    }
-    for (Index p = 0; p < rows; ++p)
-      std::copy_n(in + (k0 + p) * n + j, width, slab + p * panel_width);
+  Index panels() const { return panels_of(last - first); }
+  // One step is one slab for one panel: slabs outside, so that what A has in one is read from
+  // memory once for all panels.
+  Index steps() const { return a.slab_count() * panels(); }
+
+  // What read_tile() will read for a step.
+  kernels::NmgFetch fetch(Index step, Index blocks) const {
+    kernels::NmgFetch f;
+    if (step >= steps()) return f;
+    const Index s = step / panels(), token = first + step % panels() * panel_width;
+    const Index rows = a.slab_rows(s), width = std::min(panel_width, x.tokens - token);
+    f.row = x.tile(a.slabs[s], token);
+    f.stride = x.stride();
+    f.columns = x.form == Form::tokens ? rows : width;
+    f.lines = (x.form == Form::tokens ? width : rows) * ceil_div(f.columns, f.line);
+    f.at_once = ceil_div(f.lines, blocks * std::max<Index>(a.groups, 1));
+    return f;
   }
 
-  // Asks the second cache for what pack_slab() will read: `part` of `parts`, while others compute.
-  void fetch_slab(Index s, Index j, Index part, Index parts) const {
-    if (s == a.slab_count()) return;
-    constexpr Index line = 64 / sizeof(float);
-    const Index width = std::min(panel_width, j1 - j), rows = a.slab_rows(s);
-    const Index lines = linear ? width : rows, length = linear ? rows : width;
-    const Index stride = linear ? a.cols : n;
-    const float* from = in + (linear ? j * a.cols + a.slabs[s] : a.slabs[s] * n + j);
-    for (Index i = part * lines / parts; i < (part + 1) * lines / parts; ++i)
-      for (Index c = 0; c < length; c += line) __builtin_prefetch(from + i * stride + c, 0, 2);
-  }
-
-  // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run() const {
     thread_local Scratch slab_memory, panel_memory;
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
-    float* panels = panel_memory.of(ceil_div(j1 - j0, panel_width) * panel_size);
+    float* panels_begin = panel_memory.of(panels() * panel_size);
+    if (last % panel_width) std::fill_n(slab, most_slab_rows * panel_width, 0.0f);
     const kernels::NmgRows patterns = a.pattern_rows();
-    for (Index s = 0; s < a.slab_count(); ++s) {
-      float* panel = panels;
-      for (Index j = j0; j < j1; j += panel_width, panel += panel_size) {
-        const Index width = std::min(panel_width, j1 - j);
-        if (width < panel_width) std::fill_n(slab, most_slab_rows * panel_width, 0.0f);
-        pack_slab(s, j, width, slab);
-        const bool more = j + panel_width < j1;  // panels of this slab
-        const Index next_j = more ? j + panel_width : j0, next_s = more ? s : s + 1;
-        for (Index b = begin; b < end; ++b) {
-          float* sums = panel + (b - begin) * a.m * panel_width;
-          fetch_slab(next_s, next_j, b - begin, end - begin);
-          const bool direct = s + 1 == a.slab_count() && is_direct(b, width);
-          kernels::nmg_gemm().block(patterns, a.strips(s, b), slab, s ? sums : nullptr, panel_width,
-                                    direct ? out + b * a.m * n + j : sums,
-                                    direct ? n : panel_width);
-        }
+    for (Index step = 0; step < steps(); ++step) {
+      const Index s = step / panels(), p = step % panels(), token = first + p * panel_width;
+      const float* in = slab;
+      if (x.form == Form::panels)
+        in = x.tile(a.slabs[s], token);
+      else
+        read_tile(x, a.slabs[s], a.slab_rows(s), token, slab);
+      kernels::NmgFetch next = fetch(step + 1, end - begin);
+      float* panel = panels_begin + p * panel_size;
+      const bool is_last = s + 1 == a.slab_count();
+      // What is finished is written while it is in the first cache.
+      const Index at_once = is_last ? std::max<Index>(1, finished_rows / a.m) : end - begin;
+      Index done = begin * a.m;
+      for (Index b = begin; b < end; b += at_once) {
+        const Index blocks = std::min(at_once, end - b);
+        kernels::nmg_gemm().run(patterns, a.strips(s, b), blocks, in, s > 0,
+                                panel + (b - begin) * a.m * panel_width, next);
+        if (is_last) done = write(panel, token, done, (b + blocks) * a.m);
       }
     }
-    const Index r0 = begin * a.m, rows = std::min(a.rows, end * a.m) - r0;
-    float* panel = panels;
-    for (Index j = j0; j < j1; j += panel_width, panel += panel_size) {
-      const Index width = std::min(panel_width, j1 - j);
-      if (a.slab_count() == 0) std::fill_n(panel, panel_size, 0.0f);
-      if (linear)
-        transpose_tiles(panel, panel_width, rows, width, out + j * a.rows + r0, a.rows);
-      else
-        for (Index r = 0; r < rows; ++r)
-          if (a.slab_count() == 0 || !is_direct((r0 + r) / a.m, width))
-            std::copy_n(panel + r * panel_width, width, out + (r0 + r) * n + j);
+    if (a.slab_count() == 0) {
+      std::fill_n(panels_begin, panel_size, 0.0f);
+      for (Index token = first; token < last; token += panel_width)
+        write(panels_begin, token, begin * a.m, end * a.m);
     }
+    if (stream) stream_done();
   }
 
-  // Whether the last slab leaves a row block in C rather than in a panel.
-  bool is_direct(Index block, Index width) const {
-    return !linear && width == panel_width && (block + 1) * a.m <= a.rows;
+  // Rows of a panel from `done` on; returns how far it came. Whole lines of tokens as long as more
+  // rows follow.
+  Index write(const float* panel, Index token, Index done, Index ready) const {
+    const Index rows = std::min(a.rows, end * a.m);
+    ready = ready >= rows ? rows : ready / 16 * 16;
+    if (ready <= done) return done;
+    write_tile(panel + (done - begin * a.m) * panel_width, done, ready - done, token, stream, y);
+    return ready;
   }
 };
 
+// Beyond it C is not expected to stay in a cache.
+constexpr Index most_cached_bytes = Index{8} << 20;
+
 }  // namespace
 
-void nmg_product(const Nmg& a, bool linear, Index n, const float* in, float* out) {
+void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
   const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
-  const Index panels = ceil_div(n, panel_width), blocks = packed->row_blocks;
+  const Index panels = panels_of(x.tokens), blocks = packed->row_blocks;
   if (panels == 0 || blocks == 0) return;
+  const bool stream = y.features * y.tokens * static_cast<Index>(sizeof(float)) > most_cached_bytes;
   // Panels of C that stay in the second cache together.
   constexpr Index most_bytes = Index{1} << 20;
   const Index group =
@@ -120,12 +125,12 @@ void nmg_product(const Nmg& a, bool linear, Index n, const float* in, float* out
   const Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
   // Few panels are not enough for all threads: then row blocks are shared out too.
   const Index parts = std::min<Index>(blocks, groups < threads() ? ceil_div(threads(), groups) : 1);
-  parallel_for(groups * parts, 1, [&](Index first, Index last) {
-    for (Index t = first; t < last; ++t) {
+  parallel_for(groups * parts, 1, [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t) {
       const Index i = t / parts, part = t % parts;
-      const Index j0 = i * panels / groups * panel_width,
-                  j1 = std::min(n, (i + 1) * panels / groups * panel_width);
-      Task{*packed, linear, n, part * blocks / parts, (part + 1) * blocks / parts, j0, j1, in, out}
+      const Index first = i * panels / groups * panel_width,
+                  last = std::min(x.tokens, (i + 1) * panels / groups * panel_width);
+      Task{*packed, x, y, part * blocks / parts, (part + 1) * blocks / parts, first, last, stream}
           .run();
     }
   });

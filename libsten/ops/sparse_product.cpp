@@ -3,7 +3,7 @@
 #include "kernels/csr.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/ops/nmg_packed.h"
+#include "libsten/ops/nmg_product.h"
 #include "libsten/ops/tiles.h"
 
 namespace sten {
@@ -52,7 +52,8 @@ constexpr Product products[] = {
        const Nmg& nmg = a.as<Nmg>();
        if (nmg.axis != 0)
          fail_usage("product: there is none of nmg with axis=1 with dense; convert it first");
-       nmg_product(nmg, linear, n, in, out);
+       const Form form = linear ? Form::tokens : Form::features;
+       nmg_product(nmg, {form, nmg.extents[1], n, in}, {form, nmg.extents[0], n, out});
      }}};
 
 void multiply(const Tensor& a, bool linear, Index n, const float* in, float* out) {

@@ -108,44 +108,47 @@ TEST_CASE("a weight is packed once, and a copy of it anew") {
   CHECK(copy.derived.get<NmgPacked>([&] { return NmgPacked(copy); }) != packed);
 }
 
-TEST_CASE("block products of every ISA agree with the reference, and touch nothing else") {
+TEST_CASE("products with a slab of every ISA agree with the reference, and touch nothing else") {
   using kernels::panel_width;
   Dice dice(4);
   for (int round = 0; round < 120; ++round) {
     const Format f = formats[round % std::size(formats)];
     const NmgPacked any(fitted(normals(dice, {f.m, 1}), nmg(f)).as<Nmg>());
-    const kernels::NmgRows rows = any.pattern_rows();
-    const Index slab_rows = 1 + dice.below(20);
-    for (const bool interleaved : {false, true}) {
-      const Index steps = interleaved ? dice.below(6) : -1;
-      std::vector<std::uint16_t> counts(rows.count), offsets;
-      for (std::uint16_t& c : counts) {
-        c = static_cast<std::uint16_t>(interleaved ? steps : dice.below(24));
-        for (int i = 0; i < c; ++i)
-          offsets.push_back(static_cast<std::uint16_t>(dice.below(slab_rows) * panel_width * 4));
-      }
-      const Index strips = std::ssize(offsets);
-      offsets.resize(strips + kernels::nmg_read_ahead, 0xffff);
-      Dense numbers = normals(dice, {strips * f.n + kernels::nmg_read_ahead});
-      Fenced<std::uint16_t> fenced_offsets(offsets), fenced_counts(counts);
-      Fenced<float> values(floats(numbers)), slab(floats(normals(dice, {slab_rows * panel_width})));
-      const kernels::NmgStripsInSlab in_slab{steps, interleaved ? nullptr : fenced_counts.data(),
-                                             fenced_offsets.data(), values.data()};
-      const Index ld_in = panel_width + 3, ld_out = panel_width + 1;
-      Fenced<float> before(floats(normals(dice, {f.m * ld_in})));
-      for (const float* c_in : std::initializer_list<const float*>{nullptr, before.data()}) {
-        std::vector<float> wanted(f.m * ld_out, 7.0f), got;
-        kernels::nmg_gemm_reference()->block(rows, in_slab, slab.data(), c_in, ld_in, wanted.data(),
-                                             ld_out);
-        for (const kernels::Isa isa : kernels::all_isas) {
-          const kernels::NmgGemmTable* table = kernels::nmg_gemm_for(isa);
-          CHECK((table != nullptr) == kernels::has_isa(isa));
-          if (!table || (interleaved && !table->interleaves(f.n, f.m))) continue;
-          got.assign(f.m * ld_out, 7.0f);
-          table->block(rows, in_slab, slab.data(), c_in, ld_in, got.data(), ld_out);
+    kernels::NmgRows rows = any.pattern_rows();
+    const Index slab_rows = 1 + dice.below(20), blocks = 1 + dice.below(3);
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const kernels::NmgGemmTable* table = kernels::nmg_gemm_for(isa);
+      CHECK((table != nullptr) == kernels::has_isa(isa));
+      if (!table) continue;
+      rows.groups = table->groups(f.n, f.m);
+      for (const bool interleaved : {false, true}) {
+        if (interleaved && rows.groups == 0) continue;
+        const Index steps = interleaved ? dice.below(6) : -1;
+        std::vector<std::uint16_t> counts(blocks * rows.count), offsets;
+        for (std::uint16_t& c : counts) {
+          c = static_cast<std::uint16_t>(interleaved ? steps : dice.below(24));
+          for (int i = 0; i < c; ++i)
+            offsets.push_back(static_cast<std::uint16_t>(dice.below(slab_rows) * panel_width * 4));
+        }
+        const Index strips = std::ssize(offsets);
+        offsets.resize(strips + kernels::nmg_read_ahead, 0xffff);
+        Fenced<std::uint16_t> fenced_offsets(offsets), fenced_counts(counts);
+        Fenced<float> values(floats(normals(dice, {strips * f.n + kernels::nmg_read_ahead}))),
+            slab(floats(normals(dice, {slab_rows * panel_width})));
+        const kernels::NmgSlabStrips strips_in_slab{steps,
+                                                    interleaved ? nullptr : fenced_counts.data(),
+                                                    fenced_offsets.data(), values.data()};
+        const std::vector<float> before = floats(normals(dice, {blocks * f.m * panel_width}));
+        for (const bool more : {false, true}) {
+          std::vector<float> wanted = before;
+          Fenced<float> got(before);
+          kernels::NmgFetch none;
+          kernels::nmg_gemm_reference()->run(rows, strips_in_slab, blocks, slab.data(), more,
+                                             wanted.data(), none);
+          table->run(rows, strips_in_slab, blocks, slab.data(), more, got.data(), none);
           Index wrong = 0;
-          for (std::size_t i = 0; i < got.size(); ++i)
-            wrong += !(std::abs(got[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            wrong += !(std::abs(got.data()[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
           CHECK_MESSAGE(wrong == 0, f.n, ":", f.m, " ", interleaved, " ", kernels::name_of(isa));
         }
       }

@@ -1,0 +1,65 @@
+#include "libsten/ops/panels.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "libsten/ops/tiles.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace sten {
+namespace {
+
+constexpr Index line = 64 / sizeof(float);
+
+// Whole lines go past the caches: else each would be read from memory before it is written.
+void stream_copy(const float* from, Index count, float* to) {
+#ifdef __SSE2__
+  const Index head =
+      std::min<Index>(count, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64 / sizeof(float));
+  std::copy_n(from, head, to);
+  Index i = head;
+  for (; i + line <= count; i += line)
+    for (Index j = i; j < i + line; j += 4) _mm_stream_ps(to + j, _mm_loadu_ps(from + j));
+  std::copy(from + i, from + count, to + i);
+#else
+  std::copy_n(from, count, to);
+#endif
+}
+
+}  // namespace
+
+void read_tile(const Activations& x, Index k0, Index count, Index token, float* tile) {
+  const Index width = std::min(panel_width, x.tokens - token);
+  const float* from = x.tile(k0, token);
+  if (x.form == Form::tokens)
+    return transpose_tiles(from, x.features, width, count, tile, panel_width);
+  if (width == panel_width)  // a size that is known is copied faster
+    for (Index k = 0; k < count; ++k)
+      std::copy_n(from + k * x.stride(), panel_width, tile + k * panel_width);
+  else
+    for (Index k = 0; k < count; ++k)
+      std::copy_n(from + k * x.stride(), width, tile + k * panel_width);
+}
+
+void write_tile(const float* tile, Index k0, Index count, Index token, bool stream,
+                const ActivationsOut& y) {
+  const Index width = std::min(panel_width, y.tokens - token);
+  float* to = y.tile(k0, token);
+  if (y.form == Form::tokens)
+    return transpose_tiles(tile, panel_width, count, width, to, y.features);
+  for (Index k = 0; k < count; ++k)
+    if (stream)
+      stream_copy(tile + k * panel_width, width, to + k * y.stride());
+    else
+      std::copy_n(tile + k * panel_width, width, to + k * y.stride());
+}
+
+void stream_done() {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
+}
+
+}  // namespace sten

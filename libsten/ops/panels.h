@@ -1,0 +1,58 @@
+// Activations of N tokens with K features, and how they lie.
+#pragma once
+#include "kernels/csr.h"
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+using kernels::panel_width;
+
+enum class Form {
+  features,  // row-major [K, N]
+  tokens,    // row-major [N, K]
+  panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
+             // last token is not read by anybody, but has to be there
+};
+
+inline Index panels_of(Index tokens) { return ceil_div(tokens, panel_width); }
+// Floats of activations in panels.
+inline Index panels_size(Index features, Index tokens) {
+  return panels_of(tokens) * features * panel_width;
+}
+
+// Activations of K features and N tokens, and where they are.
+template <class F>
+struct ActivationsOf {
+  Form form;
+  Index features, tokens;
+  F* at;
+
+  // Where the first of some tokens, from a multiple of panel_width on, has feature k.
+  F* tile(Index k, Index token) const {
+    switch (form) {
+      case Form::features:
+        return at + k * tokens + token;
+      case Form::tokens:
+        return at + token * features + k;
+      default:
+        return at + token * features + k * panel_width;
+    }
+  }
+  // From one row of such a tile to the next, of features or of tokens.
+  Index stride() const {
+    return form == Form::features ? tokens : form == Form::tokens ? features : panel_width;
+  }
+};
+using Activations = ActivationsOf<const float>;
+using ActivationsOut = ActivationsOf<float>;
+
+// A tile of features k0 to k0 + count and panel_width tokens from `token` on, or as many as there
+// are, to [count, panel_width]. Not of panels, whose tiles lie so already.
+void read_tile(const Activations& x, Index k0, Index count, Index token, float* tile);
+
+// And back. `stream`: past the caches; stream_done() has to follow before others read it.
+void write_tile(const float* tile, Index k0, Index count, Index token, bool stream,
+                const ActivationsOut& y);
+void stream_done();
+
+}  // namespace sten
