@@ -10,14 +10,17 @@ for key in schema machine cpu isa threads peak_gflops dense library gflops resul
 done
 for form in gemm linear chain; do
   for layout in csr:sparsity=0.5 csr:sparsity=0.9 '"nmg:n=2,m=4,g=4"'; do
-    [ "$(grep -c "^gemm,$form,24x40x70,$layout," b.csv)" = 2 ] || fail "$form lacks $layout"
+    [ "$(grep -c "^gemm,$form,24x40x70,$layout,," b.csv)" = 2 ] || fail "$form lacks $layout"
   done
   [ "$(grep -c "^gemm,$form,24x40x70,dense,.*,1,1,1,2\$" b.csv)" -ge 2 ] ||
     fail "$form has no dense product with a ratio of 1"
 done
 # What is packed once per weight is said of n:m:g, in each form and number of threads, and of nothing else.
-[ "$(grep -c '"pack_ms": [0-9]' out)" = 6 ] || fail 'packing n:m:g took no time'
-[ "$(grep -c '"pack_products": [0-9]' out)" = 6 ] || fail 'packing n:m:g is not said in products'
+# libxsmm, where there is one, makes something of CSR too.
+theirs=$(grep -c '"library": "libxsmm' out) || true
+[ "$theirs" = 0 ] || [ "$theirs" = 12 ] || fail 'libxsmm is not measured for each form, number of threads and CSR'
+[ "$(grep -c '"pack_ms": [0-9]' out)" = $((6 + theirs)) ] || fail 'packing n:m:g took no time'
+[ "$(grep -c '"pack_products": [0-9]' out)" = $((6 + theirs)) ] || fail 'packing n:m:g is not said in products'
 # Results from before packing was measured compare too.
 grep -v '"pack_' b.json >old.json
 expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --repeats 2 --against old.json \

@@ -148,6 +148,40 @@ TEST_CASE("packing is measured of layouts that have a packed form") {
   }
 }
 
+TEST_CASE(
+    "a library that is linked gets the numbers of csr, and a wrong product of it is an error") {
+  int prepared = 0, multiplied = 0;
+  float factor = 1;
+  const SparseRival rival = {"other",
+                             [&](const float* a, Index m, Index k, Index n, bool linear, int) {
+                               CHECK(linear);
+                               ++prepared;
+                               const std::vector<float> kept(a, a + m * k);
+                               return [&, kept, m, k, n](const float* in, float* out) {
+                                 ++multiplied;
+                                 for (Index t = 0; t < n; ++t)
+                                   for (Index r = 0; r < m; ++r) {
+                                     float sum = 0;
+                                     for (Index p = 0; p < k; ++p)
+                                       sum += kept[r * k + p] * in[t * k + p];
+                                     out[t * m + r] = factor * sum;
+                                   }
+                               };
+                             }};
+  BenchProduct product("chain", {8, 16, 4}, 0);
+  const BenchLayout csr = BenchLayout::parse("csr:sparsity=0.75");
+  const auto sparse = product.sparse(csr, rival, 1);
+  CHECK(sparse.flops == 2 * 32 * 4);
+  CHECK(prepared == 2);
+  multiplied = 0;
+  sparse.run();
+  CHECK(multiplied == BenchProduct::chain_length);
+  sparse.pack();
+  CHECK(prepared == 4);
+  factor = 1.01f;
+  CHECK_THROWS_AS(product.sparse(csr, rival, 1), Error);
+}
+
 TEST_CASE("shapes to measure are extents or names of layers") {
   CHECK(parse_bench_shape("768x3072", 2) == Shape{768, 3072});
   CHECK(parse_bench_shape("bert-ffn-out", 3) == Shape{768, 3072, 4096});
@@ -194,7 +228,7 @@ TEST_CASE("a ratio is too slow beyond the larger of the limit and the spread of 
   CHECK(raised.slowdown(row_of(10, 9.9, 10.1), 1.1)->is_alarm());
 }
 
-TEST_CASE("only the same row is compared, and never a dense product") {
+TEST_CASE("only the same row is compared, and never a product of another library") {
   const TempDir dir;
   const Baseline baseline = baseline_of(dir, row_of(10, 10, 10));
   const BenchRow same = row_of(5, 5, 5);
@@ -210,7 +244,10 @@ TEST_CASE("only the same row is compared, and never a dense product") {
   CHECK(without([](BenchRow& r) { r.input = "laplace"; }));
   CHECK(without([](BenchRow& r) { r.form = "gemm"; }));
   CHECK(without([](BenchRow& r) { r.ratio.reset(); }));
-  CHECK(without([](BenchRow& r) { r.layout = "dense"; }));
+  CHECK(without([](BenchRow& r) { r.library = "libxsmm 1.17"; }));
+  BenchRow theirs = same;
+  theirs.library = "libxsmm 1.17";
+  CHECK_FALSE(baseline_of(dir, theirs).slowdown(same, 1.1));
 }
 
 TEST_CASE("a row that looks too slow is measured again before it counts") {

@@ -37,7 +37,7 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
     its_cpu = j.at("machine").at("cpu").get<std::string>();
     its_isa = j.at("machine").at("isa").get<std::string>();
     for (const Json& r : j.at("results")) {
-      if (r.at("ratio").is_null()) continue;
+      if (r.at("ratio").is_null() || !word(r, "library").empty()) continue;
       Row row{.bench = r.at("bench").get<std::string>(),
               .form = word(r, "form"),
               .input = word(r, "input"),
@@ -64,7 +64,7 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
 }
 
 std::optional<Baseline::Slowdown> Baseline::slowdown(const BenchRow& row, double limit) const {
-  if (!row.ratio || row.layout == "dense") return std::nullopt;
+  if (!row.ratio || !row.library.empty()) return std::nullopt;
   for (const Row& r : rows_) {
     if (r.bench != row.bench || r.form != row.form || r.layout != row.layout ||
         r.shape != row.shape || r.threads != row.threads ||

@@ -18,8 +18,8 @@ class Baseline {
     double baseline, times, allowed;
     bool is_alarm() const { return times > allowed; }
   };
-  // No value where the baseline has no such row, or where either has no ratio. Dense products are
-  // what the others are measured against, and are not compared.
+  // No value where the baseline has no such row, or where either has no ratio. Products of
+  // other libraries are what ours are measured against, and are not compared.
   std::optional<Slowdown> slowdown(const BenchRow& row, double limit) const;
 
   // A row beyond `limit` is measured up to twice more, since a busy machine slows down one process

@@ -62,7 +62,7 @@ std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   o.threads = {row.threads};
   DensePeak best;
   for (BenchRow& again : measure(o, best))
-    if (again.layout == row.layout) return std::move(again);
+    if (again.layout == row.layout && again.library.empty()) return std::move(again);
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/peak.h"
 #include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
+#include "libsten/layout/compressed.h"
 #include "libsten/ops/sparse_product.h"
 #include "libsten/run/bench/product.h"
 
@@ -70,12 +71,24 @@ std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>
     row.gflops = flops / 1e9;  // over the time, below
     ways.push_back(std::move(way));
   };
+  const auto add_sparse = [&](const BenchLayout& layout, const std::string& library,
+                              BenchProduct::Sparse sparse) {
+    add(layout.name, library, sparse.flops, std::move(sparse.run));
+    if (sparse.pack) packs.push_back({rows.size() - 1, sparse.packed, std::move(sparse.pack)});
+  };
+  const auto add_rival = [&](const BenchLayout& layout, const SparseRival& rival) {
+    try {
+      add_sparse(layout, rival.name, product.sparse(layout, rival, group.threads));
+    } catch (const Error& e) {
+      warn("{} {}: {}; it is not measured", group.form, layout.name, e.what());
+    }
+  };
   for (const DenseLibrary& library : libraries)
     add("dense", library.name, product.dense_flops(), product.dense(library, group.threads));
   for (const BenchLayout& layout : layouts) {
-    BenchProduct::Sparse sparse = product.sparse(layout);
-    add(layout.name, "", sparse.flops, std::move(sparse.run));
-    if (sparse.pack) packs.push_back({rows.size() - 1, sparse.packed, std::move(sparse.pack)});
+    add_sparse(layout, "", product.sparse(layout));
+    if (layout.layout.is(Csr::name) && kernels::active_isa() != kernels::Isa::reference)
+      for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
   }
   for (const Pack& pack : packs) ways.push_back(pack.way);
   ways.push_back([&] { burst.run(); });

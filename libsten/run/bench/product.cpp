@@ -64,7 +64,7 @@ std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threa
 BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
   auto tensors = std::make_shared<std::vector<Tensor>>();
   double stored = 0;
-  const int count = form_ == "chain" ? 2 : 1;
+  const int count = weights();
   for (int i = 0; i < count; ++i) {
     tensors->push_back(layout.convert(layout.prepare(weights_[i])));
     stored += static_cast<double>(tensors->back().stored().count()) / count;
@@ -82,6 +82,36 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
       for (const Tensor& t : *tensors) pack_anew(t, form_ != "gemm");
     };
   return {run, pack, count, 2 * stored * static_cast<double>(n_)};
+}
+
+BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout, const SparseRival& rival,
+                                          int threads) {
+  auto pruned = std::make_shared<std::vector<Dense>>();
+  double stored = 0;
+  for (int i = 0; i < weights(); ++i) {
+    pruned->push_back(layout.prepare(weights_[i]));
+    stored += static_cast<double>(nonzero_mask(pruned->back()).count()) / weights();
+  }
+  const auto prepare = [this, pruned, rival, threads](int i) {
+    const Dense& a = (*pruned)[i];
+    return rival.prepare(a.values.as<float>().data(), a.extents[0], a.extents[1], n_,
+                         form_ != "gemm", threads);
+  };
+  std::vector<SparseRival::Product> ready;
+  for (int i = 0; i < weights(); ++i) {
+    ready.push_back(prepare(i));
+    ready[i](in(i), out(i));
+    const Dense& a = (*pruned)[i];
+    check_product(rival.name, a.values.as<float>().data(), a.extents[0], a.extents[1], n_,
+                  form_ != "gemm", in(i), out(i));
+  }
+  const auto run = [this, ready] {
+    for (int i = 0; i < products(); ++i) ready[i % ready.size()](in(i), out(i));
+  };
+  const auto pack = [this, prepare] {
+    for (int i = 0; i < weights(); ++i) prepare(i);
+  };
+  return {run, pack, weights(), 2 * stored * static_cast<double>(n_)};
 }
 
 }  // namespace sten

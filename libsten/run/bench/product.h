@@ -1,6 +1,7 @@
 // One form of a product, ready to be run by any dense library or layout, again and again.
 #pragma once
 #include "libsten/linalg/dense_library.h"
+#include "libsten/run/bench/rival.h"
 #include "libsten/run/bench/subject.h"
 
 namespace sten {
@@ -24,11 +25,15 @@ class BenchProduct {
     double flops;  // useful ones of one product, on average: 2 for each stored value and column
   };
   Sparse sparse(const BenchLayout& layout);
+  // Of the same numbers; the layout is none that prunes by its conversion. Error where the rival
+  // multiplies wrongly.
+  Sparse sparse(const BenchLayout& layout, const SparseRival& rival, int threads);
 
   int products() const { return form_ == "chain" ? chain_length : 1; }
   double dense_flops() const { return 2.0 * m_ * k_ * n_; }
 
  private:
+  int weights() const { return form_ == "chain" ? 2 : 1; }
   // What product i of the chain reads and writes: the start is not overwritten.
   const float* in(int i) const;
   float* out(int i);

@@ -13,7 +13,7 @@ struct BenchRow {
   std::string input;  // distribution of the numbers; empty: does not matter
   Shape shape;
   std::string layout;
-  std::string library;  // of a dense product; empty: our own
+  std::string library;  // somebody else's; empty: our own
   int threads = 1;
   double seconds = 0;            // median
   std::optional<double> gflops;  // useful ones: 2 per stored value and column

@@ -55,6 +55,8 @@ class Sten:
             if key not in self.records:
                 name, _, version = (row["library"] or "sten").partition(" ")
                 line, sparsity = self.lines.get(row["layout"], (None, 0))
+                if line and row["library"]:
+                    line = name
                 self.records[key] = Record(
                     line=line,
                     runtime=name,

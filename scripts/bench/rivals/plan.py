@@ -25,7 +25,7 @@ STEN_CSR = "sten CSR"  # at every sparsity
 # Rivals, whose weights of a sparsity are zero at random places. Dense: a sparsity of 0.
 RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse"]
 LINES = {"torch": "PyTorch CSR", "deepsparse": "DeepSparse"}
-ORDER = [*STEN, STEN_CSR, *LINES.values()]  # of the lines
+ORDER = [*STEN, STEN_CSR, *LINES.values(), "libxsmm"]  # of the lines
 
 FORMS = ["gemm", "linear", "chain"]
 SHAPE = (768, 3072, 4096)  # M, K, N: BERT-base's second feed-forward layer, 8 x 512 tokens
