@@ -46,10 +46,16 @@ struct NmgFetch {
   static constexpr std::int64_t line = 16;
 };
 
+// C[blocks * m, width] = A * slab, or with `more` C += A * slab. slab [rows, width]; what offsets
+// say is for a width of panel_width, and is scaled.
+using NmgRun = void(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks,
+                    const float* slab, bool more, float* c, NmgFetch& fetch);
+
+// Widths of panels, for few columns of B too: what is left of a vector is lost.
+inline constexpr std::int64_t nmg_widths[] = {8, 16, 32, panel_width};
+
 struct NmgGemmTable {
-  // C[blocks * m, panel_width] = A * slab, or with `more` C += A * slab. slab [rows, panel_width].
-  void (*run)(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const float* slab,
-              bool more, float* c, NmgFetch& fetch);
+  NmgRun* run[4];  // of each width
   // Into how many groups it wants the patterns of n:m interleaved; 0: it wants them sorted.
   std::int64_t (*groups)(std::int64_t n, std::int64_t m);
 };
@@ -58,5 +64,7 @@ struct NmgGemmTable {
 const NmgGemmTable* nmg_gemm_for(Isa isa);
 // Of active_isa().
 const NmgGemmTable& nmg_gemm();
+// Its product for panels of one of nmg_widths.
+NmgRun* nmg_run(std::int64_t width);
 
 }  // namespace sten::kernels

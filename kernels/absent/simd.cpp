@@ -5,6 +5,7 @@
 #include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
+#include "kernels/simd/nmg_lanes.h"
 #include "kernels/simd/peak.h"
 
 namespace sten::kernels {
@@ -26,6 +27,9 @@ CsrPanel* csr_panel_avx512() { return nullptr; }
 
 const NmgGemmTable* nmg_gemm_avx2() { return nullptr; }
 const NmgGemmTable* nmg_gemm_avx512() { return nullptr; }
+
+NmgLanesRun* nmg_lanes_avx2() { return nullptr; }
+NmgLanesRun* nmg_lanes_avx512() { return nullptr; }
 
 double run_fmas_avx2(std::int64_t) { return 0; }
 double run_fmas_avx512(std::int64_t) { return 0; }

@@ -5,15 +5,16 @@
 namespace sten::kernels {
 namespace {
 
+template <std::int64_t width>
 void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const float* slab,
          bool more, float* c_out, NmgFetch&) {
-  if (!more) std::fill_n(c_out, blocks * rows.m * panel_width, 0.0f);
+  if (!more) std::fill_n(c_out, blocks * rows.m * width, 0.0f);
   for (std::int64_t block = 0; block < blocks; ++block) {
     const auto add = [&](std::int64_t pattern) {  // the next strip
-      const float* b = slab + *strips.offsets++ / sizeof(float);
+      const float* b = slab + *strips.offsets++ / (sizeof(float) * panel_width) * width;
       for (std::int64_t i = 0; i < rows.n; ++i) {
-        float* c = c_out + (block * rows.m + rows.patterns[pattern * rows.n + i]) * panel_width;
-        for (std::int64_t j = 0; j < panel_width; ++j) c[j] += *strips.values * b[j];
+        float* c = c_out + (block * rows.m + rows.patterns[pattern * rows.n + i]) * width;
+        for (std::int64_t j = 0; j < width; ++j) c[j] += *strips.values * b[j];
         ++strips.values;
       }
     };
@@ -25,7 +26,8 @@ void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const f
   }
 }
 
-constexpr NmgGemmTable table{run, [](std::int64_t, std::int64_t) -> std::int64_t { return 1; }};
+constexpr NmgGemmTable table{{run<8>, run<16>, run<32>, run<panel_width>},
+                             [](std::int64_t, std::int64_t) -> std::int64_t { return 1; }};
 
 }  // namespace
 

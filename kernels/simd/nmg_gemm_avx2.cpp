@@ -8,7 +8,9 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
+template <int width>
 struct Lanes {
+  static constexpr int panel = width;
   using Vec = __m256;
   static constexpr int lanes = 8;
   static constexpr int part = 4, most = 2;              // sorted by pattern
@@ -30,7 +32,11 @@ struct Lanes {
   }
 };
 
-constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::run, simd::NmgBlocks<Lanes>::groups};
+template <int width>
+using Blocks = simd::NmgBlocks<Lanes<width>>;
+constexpr NmgGemmTable table{
+    {Blocks<8>::run, Blocks<16>::run, Blocks<32>::run, Blocks<panel_width>::run},
+    Blocks<panel_width>::groups};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

@@ -8,7 +8,9 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
+template <int width>
 struct Lanes {
+  static constexpr int panel = width;
   using Vec = __m512;
   static constexpr int lanes = 16;
   static constexpr int part = 4, most = 6;              // sorted by pattern
@@ -28,7 +30,35 @@ struct Lanes {
   }
 };
 
-constexpr NmgGemmTable table{simd::NmgBlocks<Lanes>::run, simd::NmgBlocks<Lanes>::groups};
+// Half a vector; loads of it are faster too.
+struct Half {
+  static constexpr int panel = 8;
+  using Vec = __m256;
+  static constexpr int lanes = 8;
+  static constexpr int part = 1, most = 6;
+  static constexpr int whole_part = 1, most_whole = 6;
+  static constexpr int most_ones = 5;
+
+  static Vec zero() { return _mm256_setzero_ps(); }
+  static Vec load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
+  static Vec one(const float* p) { return _mm256_set1_ps(*p); }
+  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+  static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+  static Vec four(const float* p) {
+    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
+  }
+  template <int i>
+  static Vec pick(Vec v) {
+    return _mm256_permute_ps(v, i * 0x55);
+  }
+};
+
+template <int width>
+using Blocks = simd::NmgBlocks<Lanes<width>>;
+constexpr NmgGemmTable table{
+    {simd::NmgBlocks<Half>::run, Blocks<16>::run, Blocks<32>::run, Blocks<panel_width>::run},
+    Blocks<panel_width>::groups};
 
 }  // namespace
 }  // namespace sten::kernels::avx512

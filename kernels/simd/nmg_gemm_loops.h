@@ -55,6 +55,9 @@ class NmgBlocks {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
   using Offset = std::uint16_t;
+  static constexpr Int panel = L::panel;
+  static constexpr Int part = L::part < panel / L::lanes ? L::part : panel / L::lanes;
+  static constexpr Int whole_part = L::whole_part < part ? L::whole_part : part;
 
   template <int n, int width>
   struct Sums {
@@ -64,14 +67,14 @@ class NmgBlocks {
     template <class R>
     STEN_INLINE void load(const float* c, const R* rows) {
       each<n>([&](auto i) STEN_INLINE {
-        const float* from = c + rows[i] * panel_width;
+        const float* from = c + rows[i] * panel;
         each<width>([&](auto j) STEN_INLINE { of[i][j] = L::load(from + j * L::lanes); });
       });
     }
     template <class R>
     STEN_INLINE void store(float* c, const R* rows) const {
       each<n>([&](auto i) STEN_INLINE {
-        float* to = c + rows[i] * panel_width;
+        float* to = c + rows[i] * panel;
         each<width>([&](auto j) STEN_INLINE { L::store(to + j * L::lanes, of[i][j]); });
       });
     }
@@ -116,7 +119,8 @@ class NmgBlocks {
   };
 
   STEN_INLINE static const float* from_slab(const float* slab, std::size_t bytes) {
-    return reinterpret_cast<const float*>(reinterpret_cast<const char*>(slab) + bytes);
+    return reinterpret_cast<const float*>(reinterpret_cast<const char*>(slab) +
+                                          bytes / (panel_width / panel));
   }
 
   // A strip, to sums of rows row(0), row(1), ...
@@ -141,15 +145,15 @@ class NmgBlocks {
   // n of the `all` rows that strips of one pattern have.
   template <int n>
   STEN_INLINE static void run(Int count, const Offset* offsets, const float* values, Int all,
-                              const float* slab, Sums<n, L::part>& sums) {
+                              const float* slab, Sums<n, part>& sums) {
     const auto same = [](auto i) STEN_INLINE { return decltype(i)::value; };
     Int e = 0;
     if (all == n) {
-      const auto four = [&](Sums<n, L::part>& even, Sums<n, L::part>& odd) STEN_INLINE {
+      const auto four = [&](Sums<n, part>& even, Sums<n, part>& odd) STEN_INLINE {
         Fours<n, 4> from{offsets + e, values + e * n, 0, L::zero()};
         each<4>([&](auto c) STEN_INLINE {
           constexpr std::size_t column = decltype(c)::value;
-          strip<n, L::part>(
+          strip<n, part>(
               from.template row<column>(slab), column % 2 ? odd : even,
               [&](auto i) STEN_INLINE { return from.template value<column, decltype(i)::value>(); },
               same);
@@ -158,9 +162,9 @@ class NmgBlocks {
       };
       // A sum has to wait for the one before: those of long runs of few rows are added up in two.
       // Short ones overlap with the next.
-      if constexpr (n * L::part < 12 && 2 * n <= L::most)
+      if constexpr (n * part < 12 && 2 * n <= L::most)
         if (count >= 16) {
-          Sums<n, L::part> more;
+          Sums<n, part> more;
           more.clear();
           while (e + 4 <= count) four(sums, more);
           sums.add(more);
@@ -168,7 +172,7 @@ class NmgBlocks {
       while (e + 4 <= count) four(sums, sums);
     }
     for (; e < count; ++e)
-      strip<n, L::part>(
+      strip<n, part>(
           from_slab(slab, offsets[e]), sums,
           [&](auto i) STEN_INLINE { return L::one(values + e * all + i); }, same);
   }
@@ -184,7 +188,7 @@ class NmgBlocks {
       const Int count = strips.counts[p];
       Int of[n];
       each<n>([&](auto i) STEN_INLINE { of[i] = pattern[i]; });
-      Sums<n, L::part> sums;
+      Sums<n, part> sums;
       if (more)
         sums.load(c, of);
       else
@@ -208,29 +212,39 @@ class NmgBlocks {
     }();
     for (; blocks > 0; --blocks) {
       ask(fetch);
-      for (Int j = 0; j < panel_width; j += width * L::lanes) {
-        Sums<m, width> sums;
+      for (Int j = 0; j < panel; j += width * L::lanes) {
+        Sums<m, width> sums, odd;
         if (more)
           sums.load(c + j, rows.data());
         else
           sums.clear();
         Fours<n, patterns.size()> from{offsets, values, 0, L::zero()};
-        for (Int step = 0; step < steps; ++step) {
+        const auto step = [&](auto& to) STEN_INLINE {
           each<patterns.size()>([&](auto p) STEN_INLINE {
             constexpr std::size_t at = decltype(p)::value;
             strip<n, width>(
-                from.template row<at>(slab + j), sums,
+                from.template row<at>(slab + j), to,
                 [&](auto i) STEN_INLINE { return from.template value<at, decltype(i)::value>(); },
                 [](auto i) STEN_INLINE { return patterns[at][decltype(i)::value]; });
           });
           from.offsets += patterns.size();
           from.values += patterns.size() * n;
+        };
+        Int left = steps;
+        if constexpr (m * width < 8) {  // a sum has to wait for the one before
+          odd.clear();
+          for (; left >= 2; left -= 2) {
+            step(sums);
+            step(odd);
+          }
+          sums.add(odd);
         }
+        for (; left > 0; --left) step(sums);
         sums.store(c + j, rows.data());
       }
       offsets += steps * patterns.size();
       values += steps * patterns.size() * n;
-      c += m * panel_width;
+      c += m * panel;
     }
   }
 
@@ -254,14 +268,14 @@ class NmgBlocks {
   // Of one row of m at m - 1, up to most_ones.
   template <std::size_t... i>
   static constexpr std::array<Interleaved*, L::most_ones> ones_table(std::index_sequence<i...>) {
-    return {&interleaved<1, static_cast<int>(i) + 1, L::part>...};
+    return {&interleaved<1, static_cast<int>(i) + 1, part>...};
   }
   // Of n:m at (m - 1) * most_whole + n - 1; none for n = m, which is dense.
   template <std::size_t at>
   static constexpr Interleaved* interleaved_of() {
     constexpr int n = at % L::most_whole + 1, m = at / L::most_whole + 1;
     if constexpr (n > 1 && n < m)
-      return &interleaved<n, m, L::whole_part>;
+      return &interleaved<n, m, whole_part>;
     else
       return nullptr;
   }
@@ -298,7 +312,7 @@ class NmgBlocks {
         table[m - 1](1, steps, strips.offsets, strips.values, slab, more, c, fetch);
         strips.offsets += m * steps;
         strips.values += m * steps;
-        c += m * panel_width;
+        c += m * panel;
       }
   }
 
@@ -311,8 +325,8 @@ class NmgBlocks {
       // Patterns of one row have it to themselves; where rows belong to several, C has to be there
       // before the first.
       if (rows.n > 1 && !more)
-        for (Int i = 0; i < rows.m * panel_width; i += L::lanes) L::store(c + i, L::zero());
-      for (Int j = 0; j < panel_width; j += L::part * L::lanes)
+        for (Int i = 0; i < rows.m * panel; i += L::lanes) L::store(c + i, L::zero());
+      for (Int j = 0; j < panel; j += part * L::lanes)
         for (Int i0 = 0; i0 < rows.n; i0 += L::most)
           table[(rows.n - i0 < L::most ? rows.n - i0 : L::most) - 1](i0, rows, strips, slab + j,
                                                                      more || rows.n > 1, c + j);
@@ -321,7 +335,7 @@ class NmgBlocks {
       strips.counts += rows.count;
       strips.offsets += count;
       strips.values += count * rows.n;
-      c += rows.m * panel_width;
+      c += rows.m * panel;
     }
   }
 };

@@ -2,6 +2,9 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <typeindex>
+#include <utility>
+#include <vector>
 
 namespace sten {
 
@@ -13,32 +16,42 @@ class Derived {
   Derived(const Derived&) {}
   Derived& operator=(const Derived&) {
     const std::lock_guard hold(lock_);
-    kept_ = nullptr;
+    kept_.clear();
     return *this;
   }
 
-  bool is_made() const { return kept() != nullptr; }
+  bool is_made() const {
+    const std::lock_guard hold(lock_);
+    return !kept_.empty();
+  }
 
-  // make() at the first call; threads that come at once may all make it, and one result is kept.
-  // Always of the same T.
+  // make() at the first call for this T; threads that come at once may all make it, and one result
+  // is kept.
   template <class T, class F>
   std::shared_ptr<const T> get(F&& make) const {
-    if (auto kept = this->kept()) return std::static_pointer_cast<const T>(kept);
+    const std::type_index type = typeid(T);
+    if (auto kept = this->kept(type)) return std::static_pointer_cast<const T>(kept);
     // Without the lock: make() may wait for threads that ask for it too.
     auto made = std::make_shared<const T>(make());
     const std::lock_guard hold(lock_);
-    if (!kept_) kept_ = std::move(made);
-    return std::static_pointer_cast<const T>(kept_);
+    if (auto kept = find(type)) return std::static_pointer_cast<const T>(kept);
+    kept_.emplace_back(type, made);
+    return made;
   }
 
  private:
-  std::shared_ptr<const void> kept() const {
+  std::shared_ptr<const void> kept(std::type_index type) const {
     const std::lock_guard hold(lock_);
-    return kept_;
+    return find(type);
+  }
+  std::shared_ptr<const void> find(std::type_index type) const {
+    for (const auto& [known, kept] : kept_)
+      if (known == type) return kept;
+    return nullptr;
   }
 
   mutable std::mutex lock_;
-  mutable std::shared_ptr<const void> kept_;
+  mutable std::vector<std::pair<std::type_index, std::shared_ptr<const void>>> kept_;
 };
 
 }  // namespace sten

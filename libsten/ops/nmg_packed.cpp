@@ -83,8 +83,10 @@ NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a
       strips += slab_rows(s);
     }
   }
-  offsets.resize(strips + kernels::nmg_read_ahead);
-  values.resize(strips * n + kernels::nmg_read_ahead);
+  offsets = Array<std::uint16_t>(strips + kernels::nmg_read_ahead);
+  values = Array<float>(strips * n + kernels::nmg_read_ahead);
+  std::uint16_t* const to_offsets = offsets.mutate();
+  float* const to_values = values.mutate();
 
   const auto from = a.values.as<float>();
   parallel_for(row_blocks, 1, [&](Index begin, Index end) {
@@ -102,8 +104,8 @@ NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a
       }
       each_slot(b, [&](Index slot, Index col, Index s, Index p) {
         Index& at = next[s * pattern_count + p];
-        offsets[at] = static_cast<std::uint16_t>((col - slabs[s]) * panel_width * sizeof(float));
-        std::copy_n(&from[slot * n], n, &values[at * n]);
+        to_offsets[at] = static_cast<std::uint16_t>((col - slabs[s]) * panel_width * sizeof(float));
+        std::copy_n(&from[slot * n], n, &to_values[at * n]);
         at += steps[s] >= 0 ? group_size[p] : 1;
       });
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/nmg_gemm.h"
+#include "libsten/base/array.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
 
@@ -22,10 +23,10 @@ struct NmgPacked {
   std::vector<std::uint16_t> patterns;  // [C, n], in lexicographic order
   std::vector<Index> slabs;             // [slabs + 1]: where each begins, and the end
   std::vector<Index> first;             // [slabs, row_blocks]: the first strip
-  std::vector<Index> steps;            // [slabs]: strips of each pattern where interleaved, else -1
-  std::vector<std::uint16_t> counts;   // [slabs, row_blocks, C]
-  std::vector<std::uint16_t> offsets;  // [strips]: bytes from the beginning of the slab
-  std::vector<float> values;           // [strips, n]
+  std::vector<Index> steps;           // [slabs]: strips of each pattern where interleaved, else -1
+  std::vector<std::uint16_t> counts;  // [slabs, row_blocks, C]
+  Array<std::uint16_t> offsets;       // [strips]: bytes from the beginning of the slab
+  Array<float> values;                // [strips, n]
 
   // F32 of rank 2 with axis 0.
   explicit NmgPacked(const Nmg& a);

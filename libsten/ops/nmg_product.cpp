@@ -5,6 +5,7 @@
 #include <new>
 
 #include "libsten/base/parallel.h"
+#include "libsten/ops/nmg_few.h"
 #include "libsten/ops/nmg_packed.h"
 
 namespace sten {
@@ -47,17 +48,26 @@ struct Task {
   // One step is one slab for one panel: slabs outside, so that what A has in one is read from
   // memory once for all panels.
   Index steps() const { return a.slab_count() * panels(); }
+  Index token(Index panel) const { return first + panel * panel_width; }
+  // The last panel is as narrow as it can be, unless somebody else lays it out.
+  Index width(Index panel) const {
+    if (x.form == Form::panels || y.form == Form::panels) return panel_width;
+    const Index tokens = last - token(panel);
+    for (const Index w : kernels::nmg_widths)
+      if (w >= tokens) return w;
+    return panel_width;
+  }
 
   // What read_tile() will read for a step.
   kernels::NmgFetch fetch(Index step, Index blocks) const {
     kernels::NmgFetch f;
     if (step >= steps()) return f;
-    const Index s = step / panels(), token = first + step % panels() * panel_width;
-    const Index rows = a.slab_rows(s), width = std::min(panel_width, x.tokens - token);
-    f.row = x.tile(a.slabs[s], token);
+    const Index s = step / panels(), p = step % panels();
+    const Index rows = a.slab_rows(s), tokens = std::min(panel_width, x.tokens - token(p));
+    f.row = x.tile(a.slabs[s], token(p));
     f.stride = x.stride();
-    f.columns = x.form == Form::tokens ? rows : width;
-    f.lines = (x.form == Form::tokens ? width : rows) * ceil_div(f.columns, f.line);
+    f.columns = x.form == Form::tokens ? rows : tokens;
+    f.lines = (x.form == Form::tokens ? tokens : rows) * ceil_div(f.columns, f.line);
     f.at_once = ceil_div(f.lines, blocks * std::max<Index>(a.groups, 1));
     return f;
   }
@@ -67,16 +77,18 @@ struct Task {
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
     float* panels_begin = panel_memory.of(panels() * panel_size);
-    if (last % panel_width) std::fill_n(slab, most_slab_rows * panel_width, 0.0f);
     const kernels::NmgRows patterns = a.pattern_rows();
     for (Index step = 0; step < steps(); ++step) {
-      const Index s = step / panels(), p = step % panels(), token = first + p * panel_width;
+      const Index s = step / panels(), p = step % panels(), wide = width(p);
       const float* in = slab;
-      if (x.form == Form::panels)
-        in = x.tile(a.slabs[s], token);
-      else
-        read_tile(x, a.slabs[s], a.slab_rows(s), token, slab);
+      if (x.form == Form::panels) {
+        in = x.tile(a.slabs[s], token(p));
+      } else {
+        if (x.tokens - token(p) < wide) std::fill_n(slab, most_slab_rows * wide, 0.0f);
+        read_tile(x, a.slabs[s], a.slab_rows(s), token(p), wide, slab);
+      }
       kernels::NmgFetch next = fetch(step + 1, end - begin);
+      kernels::NmgRun& run = *kernels::nmg_run(wide);
       float* panel = panels_begin + p * panel_size;
       const bool is_last = s + 1 == a.slab_count();
       // What is finished is written while it is in the first cache.
@@ -84,26 +96,25 @@ struct Task {
       Index done = begin * a.m;
       for (Index b = begin; b < end; b += at_once) {
         const Index blocks = std::min(at_once, end - b);
-        kernels::nmg_gemm().run(patterns, a.strips(s, b), blocks, in, s > 0,
-                                panel + (b - begin) * a.m * panel_width, next);
-        if (is_last) done = write(panel, token, done, (b + blocks) * a.m);
+        run(patterns, a.strips(s, b), blocks, in, s > 0, panel + (b - begin) * a.m * wide, next);
+        if (is_last) done = write(panel, p, done, (b + blocks) * a.m);
       }
     }
     if (a.slab_count() == 0) {
       std::fill_n(panels_begin, panel_size, 0.0f);
-      for (Index token = first; token < last; token += panel_width)
-        write(panels_begin, token, begin * a.m, end * a.m);
+      for (Index p = 0; p < panels(); ++p) write(panels_begin, p, begin * a.m, end * a.m);
     }
     if (stream) stream_done();
   }
 
   // Rows of a panel from `done` on; returns how far it came. Whole lines of tokens as long as more
   // rows follow.
-  Index write(const float* panel, Index token, Index done, Index ready) const {
+  Index write(const float* panel, Index p, Index done, Index ready) const {
     const Index rows = std::min(a.rows, end * a.m);
     ready = ready >= rows ? rows : ready / 16 * 16;
     if (ready <= done) return done;
-    write_tile(panel + (done - begin * a.m) * panel_width, done, ready - done, token, stream, y);
+    write_tile(panel + (done - begin * a.m) * width(p), done, ready - done, token(p), width(p),
+               stream, y);
     return ready;
   }
 };
@@ -114,6 +125,8 @@ constexpr Index most_cached_bytes = Index{8} << 20;
 }  // namespace
 
 void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
+  if (x.form != Form::panels && y.form != Form::panels && is_for_few(a, x.tokens))
+    return nmg_few_product(a, x, y);
   const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
   const Index panels = panels_of(x.tokens), blocks = packed->row_blocks;
   if (panels == 0 || blocks == 0) return;

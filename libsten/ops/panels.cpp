@@ -30,30 +30,27 @@ void stream_copy(const float* from, Index count, float* to) {
 
 }  // namespace
 
-void read_tile(const Activations& x, Index k0, Index count, Index token, float* tile) {
-  const Index width = std::min(panel_width, x.tokens - token);
+void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile) {
+  const Index tokens = std::min(width, x.tokens - token);
   const float* from = x.tile(k0, token);
-  if (x.form == Form::tokens)
-    return transpose_tiles(from, x.features, width, count, tile, panel_width);
-  if (width == panel_width)  // a size that is known is copied faster
+  if (x.form == Form::tokens) return transpose_tiles(from, x.features, tokens, count, tile, width);
+  if (tokens == panel_width)  // a size that is known is copied faster
     for (Index k = 0; k < count; ++k)
-      std::copy_n(from + k * x.stride(), panel_width, tile + k * panel_width);
+      std::copy_n(from + k * x.stride(), panel_width, tile + k * width);
   else
-    for (Index k = 0; k < count; ++k)
-      std::copy_n(from + k * x.stride(), width, tile + k * panel_width);
+    for (Index k = 0; k < count; ++k) std::copy_n(from + k * x.stride(), tokens, tile + k * width);
 }
 
-void write_tile(const float* tile, Index k0, Index count, Index token, bool stream,
+void write_tile(const float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y) {
-  const Index width = std::min(panel_width, y.tokens - token);
+  const Index tokens = std::min(width, y.tokens - token);
   float* to = y.tile(k0, token);
-  if (y.form == Form::tokens)
-    return transpose_tiles(tile, panel_width, count, width, to, y.features);
+  if (y.form == Form::tokens) return transpose_tiles(tile, width, count, tokens, to, y.features);
   for (Index k = 0; k < count; ++k)
     if (stream)
-      stream_copy(tile + k * panel_width, width, to + k * y.stride());
+      stream_copy(tile + k * width, tokens, to + k * y.stride());
     else
-      std::copy_n(tile + k * panel_width, width, to + k * y.stride());
+      std::copy_n(tile + k * width, tokens, to + k * y.stride());
 }
 
 void stream_done() {

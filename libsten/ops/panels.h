@@ -46,12 +46,12 @@ struct ActivationsOf {
 using Activations = ActivationsOf<const float>;
 using ActivationsOut = ActivationsOf<float>;
 
-// A tile of features k0 to k0 + count and panel_width tokens from `token` on, or as many as there
-// are, to [count, panel_width]. Not of panels, whose tiles lie so already.
-void read_tile(const Activations& x, Index k0, Index count, Index token, float* tile);
+// A tile of features k0 to k0 + count and `width` tokens from `token` on, or as many as there are,
+// to [count, width]. width: panel_width, or less where the form is not panels.
+void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 
 // And back. `stream`: past the caches; stream_done() has to follow before others read it.
-void write_tile(const float* tile, Index k0, Index count, Index token, bool stream,
+void write_tile(const float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y);
 void stream_done();
 

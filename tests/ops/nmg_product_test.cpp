@@ -5,6 +5,7 @@
 
 #include "kernels/reference/gemm.h"
 #include "kernels/reference/nmg_gemm.h"
+#include "kernels/reference/nmg_lanes.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/ops/nmg_packed.h"
 #include "libsten/ops/sparse_product.h"
@@ -109,10 +110,11 @@ TEST_CASE("a weight is packed once, and a copy of it anew") {
 }
 
 TEST_CASE("products with a slab of every ISA agree with the reference, and touch nothing else") {
-  using kernels::panel_width;
   Dice dice(4);
-  for (int round = 0; round < 120; ++round) {
+  for (int round = 0; round < 240; ++round) {
     const Format f = formats[round % std::size(formats)];
+    const std::size_t w = dice.below(std::size(kernels::nmg_widths));
+    const Index width = kernels::nmg_widths[w];
     const NmgPacked any(fitted(normals(dice, {f.m, 1}), nmg(f)).as<Nmg>());
     kernels::NmgRows rows = any.pattern_rows();
     const Index slab_rows = 1 + dice.below(20), blocks = 1 + dice.below(3);
@@ -128,30 +130,61 @@ TEST_CASE("products with a slab of every ISA agree with the reference, and touch
         for (std::uint16_t& c : counts) {
           c = static_cast<std::uint16_t>(interleaved ? steps : dice.below(24));
           for (int i = 0; i < c; ++i)
-            offsets.push_back(static_cast<std::uint16_t>(dice.below(slab_rows) * panel_width * 4));
+            offsets.push_back(
+                static_cast<std::uint16_t>(dice.below(slab_rows) * kernels::panel_width * 4));
         }
         const Index strips = std::ssize(offsets);
         offsets.resize(strips + kernels::nmg_read_ahead, 0xffff);
         Fenced<std::uint16_t> fenced_offsets(offsets), fenced_counts(counts);
         Fenced<float> values(floats(normals(dice, {strips * f.n + kernels::nmg_read_ahead}))),
-            slab(floats(normals(dice, {slab_rows * panel_width})));
+            slab(floats(normals(dice, {slab_rows * width})));
         const kernels::NmgSlabStrips strips_in_slab{steps,
                                                     interleaved ? nullptr : fenced_counts.data(),
                                                     fenced_offsets.data(), values.data()};
-        const std::vector<float> before = floats(normals(dice, {blocks * f.m * panel_width}));
+        const std::vector<float> before = floats(normals(dice, {blocks * f.m * width}));
         for (const bool more : {false, true}) {
           std::vector<float> wanted = before;
           Fenced<float> got(before);
           kernels::NmgFetch none;
-          kernels::nmg_gemm_reference()->run(rows, strips_in_slab, blocks, slab.data(), more,
-                                             wanted.data(), none);
-          table->run(rows, strips_in_slab, blocks, slab.data(), more, got.data(), none);
+          kernels::nmg_gemm_reference()->run[w](rows, strips_in_slab, blocks, slab.data(), more,
+                                                wanted.data(), none);
+          table->run[w](rows, strips_in_slab, blocks, slab.data(), more, got.data(), none);
           Index wrong = 0;
           for (std::size_t i = 0; i < wanted.size(); ++i)
             wrong += !(std::abs(got.data()[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
-          CHECK_MESSAGE(wrong == 0, f.n, ":", f.m, " ", interleaved, " ", kernels::name_of(isa));
+          CHECK_MESSAGE(wrong == 0, f.n, ":", f.m, " ", interleaved, " ", width, " ",
+                        kernels::name_of(isa));
         }
       }
+    }
+  }
+}
+
+TEST_CASE("few columns are multiplied by lanes as by the reference, on every ISA") {
+  Dice dice(5);
+  for (int round = 0; round < 100; ++round) {
+    const Index m = 1 + dice.below(11), entries = 1 + dice.below(3), chunks = dice.below(5),
+                chunk = 1 + dice.below(dice.below(2) ? 100 : 256), columns = 1 + dice.below(4),
+                ldx = chunk * chunks + kernels::nmg_columns_ahead,
+                size = m * chunks * entries * kernels::nmg_lanes;
+    std::vector<std::uint8_t> at(size);
+    for (std::uint8_t& c : at) c = static_cast<std::uint8_t>(dice.below(chunk));
+    Fenced<std::uint8_t> fenced_at(at);
+    Fenced<float> values(floats(normals(dice, {size}))), x(floats(normals(dice, {columns * ldx})));
+    const kernels::NmgLanes a{m, chunks, chunk, entries, fenced_at.data(), values.data()};
+    const Index results = columns * m * kernels::nmg_lanes;
+    std::vector<float> wanted(results);
+    kernels::nmg_lanes_reference()(a, columns, x.data(), ldx, wanted.data());
+    for (const kernels::Isa isa : kernels::all_isas) {
+      kernels::NmgLanesRun* run = kernels::nmg_lanes_for(isa);
+      CHECK((run != nullptr) == kernels::has_isa(isa));
+      if (!run) continue;
+      Fenced<float> got(results);
+      run(a, columns, x.data(), ldx, got.data());
+      Index wrong = 0;
+      for (Index i = 0; i < results; ++i)
+        wrong += !(std::abs(got.data()[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
+      CHECK_MESSAGE(wrong == 0, m, " ", chunk, " ", columns, " ", kernels::name_of(isa));
     }
   }
 }

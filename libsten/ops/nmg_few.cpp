@@ -1,0 +1,82 @@
+#include "libsten/ops/nmg_few.h"
+
+#include <algorithm>
+
+#include "libsten/base/parallel.h"
+#include "libsten/layout/nmg_patterns.h"
+
+namespace sten {
+namespace {
+
+using kernels::nmg_lanes;
+using kernels::nmg_rows_at_once;
+
+}  // namespace
+
+NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
+  const NmgGeometry geo = a.geometry();
+  const auto table = PatternTable::get(a.n, m);
+  chunk = geo.strips;
+  chunks = geo.chunks;
+  entries = chunk * a.n / m;  // every row is in as many patterns
+  const Index size = groups() * m * chunks * entries * nmg_lanes;
+  columns = Array<std::uint8_t>(size);
+  values = Array<float>(size);
+  std::uint8_t* const to_columns = columns.mutate();
+  float* const to_values = values.mutate();
+  const auto from = a.values.as<float>();
+  parallel_for(groups(), 1, [&](Index begin, Index end) {
+    std::vector<Index> used(m);
+    const Index last = std::min(geo.row_blocks, end * nmg_lanes);
+    for (Index block = begin * nmg_lanes; block < last; ++block)
+      for (Index c = 0; c < chunks; ++c) {
+        std::ranges::fill(used, 0);
+        for (Index p = 0; p < geo.patterns; ++p)
+          for (Index j = 0; j < a.g; ++j) {
+            const Index slot = ((block * chunks + c) * geo.patterns + p) * a.g + j;
+            const Index column = strip_at(a.index, slot);
+            for (Index i = 0; i < a.n; ++i) {
+              const Index r = (*table)[p][i], first = r / nmg_rows_at_once * nmg_rows_at_once,
+                          at_once = std::min(nmg_rows_at_once, m - first);
+              const Index at = ((block / nmg_lanes * m + first) * chunks * entries +
+                                (c * entries + used[r]++) * at_once + r - first) *
+                                   nmg_lanes +
+                               block % nmg_lanes;
+              to_columns[at] = static_cast<std::uint8_t>(column);
+              if (c * chunk + column < a.extents[1]) to_values[at] = from[slot * a.n + i];
+            }
+          }
+      }
+  });
+}
+
+bool is_for_few(const Nmg& a, Index tokens) {
+  return tokens > 0 && tokens <= kernels::nmg_most_columns && a.geometry().strips <= 256;
+}
+
+void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
+  const auto packed = a.derived.get<NmgByLanes>([&] { return NmgByLanes(a); });
+  const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
+  // Tokens one after the other, each with zeros behind it.
+  std::vector<float> columns(tokens * ldx);
+  for (Index t = 0; t < tokens; ++t)
+    for (Index k = 0; k < x.features; ++k)
+      columns[t * ldx + k] =
+          x.form == Form::tokens ? x.at[t * x.features + k] : x.at[k * tokens + t];
+  parallel_for(packed->groups(), 1, [&](Index begin, Index end) {
+    std::vector<float> sums(tokens * packed->m * nmg_lanes);
+    for (Index g = begin; g < end; ++g) {
+      kernels::nmg_lanes_run()(packed->group(g), tokens, columns.data(), ldx, sums.data());
+      const Index first = g * nmg_lanes * packed->m;
+      const Index count = std::min(y.features - first, nmg_lanes * packed->m);
+      for (Index t = 0; t < tokens; ++t)
+        for (Index i = 0; i < count; ++i) {
+          const float value = sums[(t * packed->m + i % packed->m) * nmg_lanes + i / packed->m];
+          (y.form == Form::tokens ? y.at[t * y.features + first + i]
+                                  : y.at[(first + i) * tokens + t]) = value;
+        }
+    }
+  });
+}
+
+}  // namespace sten
