@@ -37,11 +37,10 @@ int main(int argc, char** argv) {
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
          "(768x768x4096); repeatable");
     list("--layouts", o->layouts, "LAYOUT",
-         "For gemm: nmg:n=1,m=10,g=4, pruned to before; csr, pruned before to [sparsity=0.9]; "
-         "dense is measured in any case. For "
-         "convert: nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4, pruned to as part of the "
-         "conversion; csr, csc, coo, ell, bitmask, masked, bcsr:h=4,w=4, each of numbers that "
-         "were pruned before to [sparsity=0.9]; repeatable (default for convert: nmg of 2:4:16, "
+         "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
+         "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
+         "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
+         "(gemm measures dense in any case; default for convert: nmg of 2:4:16, "
          "1:10:4, 3:6:16, 1:4:16, 2:8:8)");
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "

@@ -5,21 +5,21 @@
 
 namespace sten::kernels {
 
-CsrPanel* csr_panel_for(Isa isa) {
+const CsrTable* csr_gemm_for(Isa isa) {
   if (!has_isa(isa)) return nullptr;
   switch (isa) {
     case Isa::avx2:
-      return csr_panel_avx2();
+      return csr_gemm_avx2();
     case Isa::avx512:
-      return csr_panel_avx512();
+      return csr_gemm_avx512();
     default:
-      return csr_panel_reference;
+      return csr_gemm_reference();
   }
 }
 
-CsrPanel& csr_panel() {
-  static CsrPanel* const panel = csr_panel_for(active_isa());
-  return *panel;
+const CsrTable& csr_gemm() {
+  static const CsrTable& table = *csr_gemm_for(active_isa());
+  return table;
 }
 
 }  // namespace sten::kernels

@@ -1,4 +1,10 @@
-// Products of compressed sparse rows with dense panels.
+// Products of sparse rows with a dense slab.
+//
+// A slab is some neighbouring rows of B, packed side by side so that they stay in the first caches.
+// What a matrix has in it comes as runs of strips. A strip is a row of the slab and a value for
+// each of a few rows of C; the strips of a run are those of the same rows of C, whose sums stay in
+// registers meanwhile. In csr a run is a row, of height 1; in bcsr a block row, where each column
+// of a block is a strip.
 #pragma once
 #include <cstdint>
 
@@ -6,24 +12,41 @@
 
 namespace sten::kernels {
 
-// Row r is entries ptr[r] to ptr[r + 1].
-struct CsrView {
-  const std::int64_t* ptr;
-  const std::int32_t* index;
-  const float* values;
-};
-
-// Four vectors of AVX-512: a row's sums stay in registers, and a panel of 3072 rows in the second
-// cache (786 KB).
+// Columns of B and C that are worked on together: four vectors of AVX-512.
 inline constexpr std::int64_t panel_width = 64;
 
-// C[begin:end, :] = A[begin:end, :] * B.   B [k, panel_width], C [m, panel_width] of row stride ldc
-using CsrPanel = void(const CsrView& a, std::int64_t begin, std::int64_t end, const float* b,
-                      float* c, std::int64_t ldc);
+// So many rows of C have their sums in registers.
+inline constexpr int most_run_height = 6;
+struct CsrRows {
+  std::int32_t height;
+  std::int32_t rows[most_run_height];  // counted from the run's row
+};
+
+struct CsrRun {
+  std::uint16_t row;     // of C
+  std::uint16_t strips;  // at least 1
+  std::uint16_t rows;    // which of CsrRuns::rows
+};
+
+struct CsrRuns {
+  const CsrRows* rows;
+  const CsrRun* runs;
+  std::int64_t count;
+  const std::uint16_t* columns;  // [strips] of one run after the other: rows of the slab
+  const float* values;           // [strips, height]
+};
+
+struct CsrTable {
+  // C += runs * slab.   slab [rows, panel_width], C [rows, panel_width]
+  void (*multiply)(const CsrRuns& runs, const float* slab, float* c);
+  // For runs of height 1, whose values it does not read: the product of row and column of each
+  // strip, sums[strip] += C[row of C] . slab[row of the slab].
+  void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);
+};
 
 // nullptr where has_isa() says no.
-CsrPanel* csr_panel_for(Isa isa);
+const CsrTable* csr_gemm_for(Isa isa);
 // Of active_isa().
-CsrPanel& csr_panel();
+const CsrTable& csr_gemm();
 
 }  // namespace sten::kernels

@@ -1,16 +1,40 @@
 #include "kernels/reference/csr.h"
 
 namespace sten::kernels {
+namespace {
 
-void csr_panel_reference(const CsrView& a, std::int64_t begin, std::int64_t end, const float* b,
-                         float* c, std::int64_t ldc) {
-  for (std::int64_t r = begin; r < end; ++r)
-    for (std::int64_t j = 0; j < panel_width; ++j) {
-      float sum = 0;
-      for (std::int64_t e = a.ptr[r]; e < a.ptr[r + 1]; ++e)
-        sum += a.values[e] * b[a.index[e] * panel_width + j];
-      c[r * ldc + j] = sum;
-    }
+// f(row of the slab, row of C, which value) for every value.
+template <class F>
+void each_value(const CsrRuns& runs, F&& f) {
+  std::int64_t strip = 0, value = 0;
+  for (std::int64_t r = 0; r < runs.count; ++r) {
+    const CsrRows& rows = runs.rows[runs.runs[r].rows];
+    for (std::int64_t e = 0; e < runs.runs[r].strips; ++e, ++strip)
+      for (std::int64_t i = 0; i < rows.height; ++i)
+        f(std::int64_t{runs.columns[strip]}, runs.runs[r].row + rows.rows[i], value++);
+  }
 }
+
+void multiply(const CsrRuns& runs, const float* slab, float* c) {
+  each_value(runs, [&](std::int64_t from, std::int64_t to, std::int64_t value) {
+    for (std::int64_t j = 0; j < panel_width; ++j)
+      c[to * panel_width + j] += runs.values[value] * slab[from * panel_width + j];
+  });
+}
+
+void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums) {
+  each_value(runs, [&](std::int64_t column, std::int64_t row, std::int64_t value) {
+    float sum = 0;
+    for (std::int64_t j = 0; j < panel_width; ++j)
+      sum += c[row * panel_width + j] * slab[column * panel_width + j];
+    sums[value] += sum;
+  });
+}
+
+constexpr CsrTable table{multiply, sample};
+
+}  // namespace
+
+const CsrTable* csr_gemm_reference() { return &table; }
 
 }  // namespace sten::kernels

@@ -4,6 +4,6 @@
 
 namespace sten::kernels {
 
-CsrPanel csr_panel_reference;
+const CsrTable* csr_gemm_reference();
 
 }  // namespace sten::kernels

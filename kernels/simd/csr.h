@@ -1,10 +1,10 @@
-// The panel products of kernels/csr.h by ISA; nullptr where the build lacks it.
+// The products of kernels/csr.h by ISA; nullptr where the build lacks it.
 #pragma once
 #include "kernels/csr.h"
 
 namespace sten::kernels {
 
-CsrPanel* csr_panel_avx2();
-CsrPanel* csr_panel_avx512();
+const CsrTable* csr_gemm_avx2();
+const CsrTable* csr_gemm_avx512();
 
 }  // namespace sten::kernels

@@ -2,29 +2,39 @@
 #include <immintrin.h>
 
 #include "kernels/simd/csr.h"
-#include "kernels/simd/target.h"
+#include "kernels/simd/csr_loops.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-constexpr int lanes = 8, vectors = panel_width / lanes;
+struct Lanes {
+  using Vec = __m256;
+  static constexpr int lanes = 8;
+  static constexpr int width(int height) { return height <= 2 ? 4 : 2; }
 
-void csr_panel(const CsrView& a, std::int64_t begin, std::int64_t end, const float* b, float* c,
-               std::int64_t ldc) {
-  for (std::int64_t r = begin; r < end; ++r) {
-    __m256 sum[vectors];
-    for (int v = 0; v < vectors; ++v) sum[v] = _mm256_setzero_ps();
-    for (std::int64_t e = a.ptr[r]; e < a.ptr[r + 1]; ++e) {
-      const __m256 value = _mm256_set1_ps(a.values[e]);
-      const float* row = b + a.index[e] * panel_width;
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v)
-        sum[v] = _mm256_fmadd_ps(value, _mm256_loadu_ps(row + v * lanes), sum[v]);
-    }
-    for (int v = 0; v < vectors; ++v) _mm256_storeu_ps(c + r * ldc + v * lanes, sum[v]);
+  static Vec zero() { return _mm256_setzero_ps(); }
+  static Vec load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
+  static Vec one(const float* p) { return _mm256_set1_ps(*p); }
+  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+  static Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
+  static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+  static Vec four(const float* p) {
+    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
   }
-}
+  template <int i>
+  static Vec pick(Vec v) {
+    return _mm256_permute_ps(v, i * 0x55);
+  }
+  static void add_sums(float* p, const Vec* v) {
+    const Vec fours = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+    const __m128 sums = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));
+    _mm_storeu_ps(p, _mm_add_ps(_mm_loadu_ps(p), sums));
+  }
+};
+
+constexpr CsrTable table{simd::CsrLoops<Lanes>::multiply, simd::CsrLoops<Lanes>::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx2
@@ -32,6 +42,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-CsrPanel* csr_panel_avx2() { return avx2::csr_panel; }
+const CsrTable* csr_gemm_avx2() { return &avx2::table; }
 
 }  // namespace sten::kernels

@@ -2,29 +2,47 @@
 #include <immintrin.h>
 
 #include "kernels/simd/csr.h"
-#include "kernels/simd/target.h"
+#include "kernels/simd/csr_loops.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
-constexpr int lanes = 16, vectors = panel_width / lanes;
+struct Lanes {
+  using Vec = __m512;
+  static constexpr int lanes = 16;
+  static constexpr int width(int) { return 4; }
 
-void csr_panel(const CsrView& a, std::int64_t begin, std::int64_t end, const float* b, float* c,
-               std::int64_t ldc) {
-  for (std::int64_t r = begin; r < end; ++r) {
-    __m512 sum[vectors];
-    for (int v = 0; v < vectors; ++v) sum[v] = _mm512_setzero_ps();
-    for (std::int64_t e = a.ptr[r]; e < a.ptr[r + 1]; ++e) {
-      const __m512 value = _mm512_set1_ps(a.values[e]);
-      const float* row = b + a.index[e] * panel_width;
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v)
-        sum[v] = _mm512_fmadd_ps(value, _mm512_loadu_ps(row + v * lanes), sum[v]);
-    }
-    for (int v = 0; v < vectors; ++v) _mm512_storeu_ps(c + r * ldc + v * lanes, sum[v]);
+  static Vec zero() { return _mm512_setzero_ps(); }
+  static Vec load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+  static Vec one(const float* p) { return _mm512_set1_ps(*p); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+  static Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+  static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+  static Vec four(const float* p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
+  template <int i>
+  static Vec pick(Vec v) {
+    return _mm512_permute_ps(v, i * 0x55);
   }
-}
+  // Of a and b, half as many sums, side by side in every four lanes.
+  static Vec add_pairs(Vec a, Vec b) {
+    return _mm512_add_ps(_mm512_mask_blend_ps(0xaaaa, a, b),
+                         _mm512_permute_ps(_mm512_mask_blend_ps(0xaaaa, b, a), 0xb1));
+  }
+  static void add_sums(float* p, const Vec* v) {
+    const Vec low = add_pairs(v[0], v[1]), high = add_pairs(v[2], v[3]);
+    const Vec fours =
+        _mm512_add_ps(_mm512_shuffle_ps(low, high, 0x44), _mm512_shuffle_ps(low, high, 0xee));
+    const __m256 halves =
+        _mm256_add_ps(_mm512_castps512_ps256(fours), _mm512_extractf32x8_ps(fours, 1));
+    const __m128 sums =
+        _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+    _mm_storeu_ps(p, _mm_add_ps(_mm_loadu_ps(p), sums));
+  }
+};
+
+constexpr CsrTable table{simd::CsrLoops<Lanes>::multiply, simd::CsrLoops<Lanes>::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx512
@@ -32,6 +50,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-CsrPanel* csr_panel_avx512() { return avx512::csr_panel; }
+const CsrTable* csr_gemm_avx512() { return &avx512::table; }
 
 }  // namespace sten::kernels

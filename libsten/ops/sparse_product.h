@@ -13,4 +13,8 @@ void sparse_gemm(const Tensor& a, Index n, const float* b, float* c);
 // Y[n,m] = X[n,k] * A[m,k]^T: a linear layer's forward pass over n tokens.
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y);
 
+// What the first product with A makes of it and keeps, made once more and dropped: to be measured.
+// A is as for products.
+void pack_anew(const Tensor& a);
+
 }  // namespace sten

@@ -3,6 +3,7 @@
 #include <memory>
 #include <typeinfo>
 
+#include "libsten/base/derived.h"
 #include "libsten/tensor/layout.h"
 
 namespace sten {
@@ -27,6 +28,9 @@ class Tensor {
   // Elements of padding per element of the tensor: 0.67 where the layout stores 1.67 times as many.
   double padding() const { return self_->padding(); }
 
+  // What is computed from the tensor and kept with it, copies included.
+  const Derived& derived() const { return self_->derived; }
+
   template <Layout L>
   const L& as() const {
     if (layout() != L::name) fail_usage("the tensor is {}, not {}", layout(), L::name);
@@ -46,6 +50,7 @@ class Tensor {
     virtual bool has_fillers() const = 0;
     virtual Stored save() const = 0;
     virtual double padding() const = 0;
+    Derived derived;
   };
   template <Layout L>
   struct Model final : Concept {

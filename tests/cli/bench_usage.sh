@@ -16,7 +16,6 @@ wrong '--form belongs to gemm' convert --form linear
 wrong '--input belongs to convert' gemm --input laplace
 wrong '--form' gemm --form linaer
 wrong "'768x3072' is not of the form MxKxN" gemm --shape 768x3072
-wrong 'there is no product of bitmask with dense; there is one of csr, nmg' gemm --layouts bitmask
 wrong '--max-slowdown belongs to --against' gemm --max-slowdown 1.2
 wrong '--max-slowdown 0.5 is below 1' gemm --against x.json --max-slowdown 0.5
 wrong "'768x' is not of the form RxK" convert --shape 768x

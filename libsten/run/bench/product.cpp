@@ -19,13 +19,6 @@ Dense weight(Index rows, Index cols, std::uint64_t seed) {
   return w;
 }
 
-// A copy shares the values but not what products have made of them; a product of no columns packs
-// and is done.
-void pack_anew(const Tensor& a, bool linear) {
-  const Tensor fresh = Nmg(a.as<Nmg>());
-  (linear ? sparse_linear : sparse_gemm)(fresh, 0, nullptr, nullptr);
-}
-
 }  // namespace
 
 BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uint64_t seed)
@@ -76,11 +69,9 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
     }
     for (int i = 0; i < products(); ++i) sparse_linear((*tensors)[i % 2], n_, in(i), out(i));
   };
-  std::function<void()> pack;
-  if (layout.layout.is(Nmg::name))
-    pack = [this, tensors] {
-      for (const Tensor& t : *tensors) pack_anew(t, form_ != "gemm");
-    };
+  const auto pack = [tensors] {
+    for (const Tensor& t : *tensors) pack_anew(t);
+  };
   return {run, pack, count, 2 * stored * static_cast<double>(n_)};
 }
 

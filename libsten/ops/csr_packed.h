@@ -1,0 +1,67 @@
+// Sparse matrices as their products read them.
+#pragma once
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kernels/csr.h"
+#include "libsten/layout/bcsr.h"
+#include "libsten/layout/compressed.h"
+#include "libsten/layout/nm.h"
+#include "libsten/ops/panels.h"
+
+namespace sten {
+
+// Rows of C in runs of strips (kernels/csr.h). Made once per weight, kept in memory with it and
+// never written to a file: 6 bytes for each value of height 1 (a run of height h: 4 + 2 / h), and 6
+// for each run. Columns are cut into slabs whose rows of B, panel_width wide, fit the first cache;
+// fewer and larger ones where runs would be short. Rows are cut into bands, which threads share
+// out.
+struct CsrPacked {
+  Index rows = 0, cols = 0;
+  Index band_rows = 1;       // the last band may have fewer, but those of padding
+  std::vector<Index> slabs;  // [slabs + 1]: where each begins, and the end
+  std::vector<kernels::CsrRows> heights;
+  std::vector<kernels::CsrRun> runs;   // by slab and band; then by height and length, so that the
+                                       // branches of neighbours are alike
+  std::vector<std::uint16_t> columns;  // [strips], from the slab's beginning
+  std::vector<float> values;           // [strips, height]
+  struct Place {
+    Index run, strip, value;
+  };
+  std::vector<Place> first;  // [slabs * bands + 1]
+
+  Index slab_count() const { return std::ssize(slabs) - 1; }
+  Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
+  Index band_count() const { return ceil_div(rows, band_rows); }
+  // Rows of C of a band are counted from its first.
+  kernels::CsrRuns part(Index slab, Index band) const {
+    const Place &at = first[slab * band_count() + band], &end = (&at)[1];
+    return {heights.data(), runs.data() + at.run, end.run - at.run, columns.data() + at.strip,
+            values.data() + at.value};
+  }
+};
+
+// Rows of a matrix, from [0, nnz]: row r is entries ptr[r] to ptr[r + 1], columns ascending.
+struct CsrEntries {
+  Index rows, cols;
+  const std::int64_t* ptr;
+  const std::int32_t* index;
+  const float* values;
+};
+CsrPacked pack_csr(const CsrEntries& a);
+
+// F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height rows
+// are several runs.
+CsrPacked pack_bcsr(const Bcsr& a);
+
+// Whether pack_nm() has runs that are long enough: n:m with axis 0 and few patterns of several
+// rows.
+bool packs_by_pattern(const Nm& a);
+// F32 of rank 2 with axis 0. The strips of one pattern in a block of rows are a run.
+CsrPacked pack_nm(const Nm& a);
+
+// y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.
+void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y);
+
+}  // namespace sten

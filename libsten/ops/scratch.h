@@ -1,0 +1,33 @@
+// Memory that products work in.
+#pragma once
+#include <memory>
+#include <new>
+
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+// Aligned floats that are kept from call to call: memory that is new each time costs more than
+// small products do.
+class Scratch {
+ public:
+  float* of(Index size) {
+    if (size > size_) {
+      size_ = 0;
+      memory_.reset();
+      memory_.reset(static_cast<float*>(::operator new[](size * sizeof(float), alignment)));
+      size_ = size;
+    }
+    return memory_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct Delete {
+    void operator()(float* p) const { ::operator delete[](p, alignment); }
+  };
+  std::unique_ptr<float[], Delete> memory_;
+  Index size_ = 0;
+};
+
+}  // namespace sten

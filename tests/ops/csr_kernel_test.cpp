@@ -1,0 +1,64 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "kernels/reference/csr.h"
+#include "tests/kernels/fenced.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::panel_width;
+
+TEST_CASE("products of runs agree with the reference on every ISA, and touch nothing else") {
+  Dice dice(4);
+  std::vector<kernels::CsrRows> heights;
+  for (std::int32_t h = 1; h <= kernels::most_run_height; ++h) {
+    kernels::CsrRows next{h, {}};
+    for (std::int32_t i = 0; i < h; ++i) next.rows[i] = 2 * i;
+    heights.push_back(next);
+  }
+  const Index slab_rows = 9, c_rows = 20;
+  for (int round = 0; round < 200; ++round) {
+    const bool sampled = round % 2;
+    std::vector<kernels::CsrRun> runs(dice.below(9));
+    std::vector<std::uint16_t> columns;
+    Index values = 0;
+    for (kernels::CsrRun& run : runs) {
+      run.rows = static_cast<std::uint16_t>(sampled ? 0 : dice.below(std::ssize(heights)));
+      run.row = static_cast<std::uint16_t>(dice.below(c_rows - 2 * run.rows));
+      run.strips = static_cast<std::uint16_t>(1 + dice.below(round % 3 ? 9 : 40));
+      for (int i = 0; i < run.strips; ++i)
+        columns.push_back(static_cast<std::uint16_t>(dice.below(slab_rows)));
+      values += run.strips * heights[run.rows].height;
+    }
+    Fenced<kernels::CsrRun> fenced_runs(runs);
+    Fenced<std::uint16_t> fenced_columns(columns);
+    Fenced<float> weights(floats(normals(dice, {values}))),
+        slab(floats(normals(dice, {slab_rows * panel_width})));
+    const std::vector<float> c = floats(normals(dice, {c_rows * panel_width})),
+                             sums = floats(normals(dice, {values}));
+    const kernels::CsrRuns view{heights.data(), fenced_runs.data(), std::ssize(runs),
+                                fenced_columns.data(), weights.data()};
+    const auto run_with = [&](const kernels::CsrTable& table) {
+      Fenced<float> panel(c), out(sums);
+      if (sampled)
+        table.sample(view, slab.data(), panel.data(), out.data());
+      else
+        table.multiply(view, slab.data(), panel.data());
+      if (sampled) CHECK(panel.values() == c);
+      return sampled ? out.values() : panel.values();
+    };
+    const std::vector<float> wanted = run_with(*kernels::csr_gemm_reference());
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const kernels::CsrTable* table = kernels::csr_gemm_for(isa);
+      CHECK((table != nullptr) == kernels::has_isa(isa));
+      if (!table) continue;
+      const std::vector<float> got = run_with(*table);
+      Index wrong = 0;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        wrong += !(std::abs(got[i] - wanted[i]) <= 1e-5f * (10 + std::abs(wanted[i])));
+      CHECK_MESSAGE(wrong == 0, sampled, " ", kernels::name_of(isa));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// Products by the formula in double, and how far those in float32 may be off.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "kernels/reference/gemm.h"
+#include "libsten/tensor/dense.h"
+
+namespace sten::testing {
+
+inline std::vector<double> wide(const Dense& x, bool magnitudes) {
+  std::vector<double> v;
+  for (const float f : x.values.as<float>()) v.push_back(magnitudes ? std::abs(f) : f);
+  return v;
+}
+
+struct Bounds {
+  std::vector<double> wanted, most;  // the product, and how far from it one may be
+
+  Index violations(const std::vector<float>& got) const {
+    Index wrong = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      wrong += !(std::abs(got[i] - wanted[i]) <= most[i]);
+    return wrong;
+  }
+};
+
+// A[m,k] * in, as `linear` has it: |C - C64| <= 2^-23 (nonzeros of the row + 8) (|A| |B|).
+inline Bounds product_bounds(bool linear, const Dense& a, const Dense& in, Index n) {
+  const Index m = a.extents[0], k = a.extents[1];
+  const auto product = [&](bool magnitudes) {
+    std::vector<double> out(m * n);
+    const auto x = wide(a, magnitudes), y = wide(in, magnitudes);
+    if (linear)
+      kernels::gemm_reference(true, n, m, k, y.data(), x.data(), out.data());
+    else
+      kernels::gemm_reference(false, m, n, k, x.data(), y.data(), out.data());
+    return out;
+  };
+  Bounds bounds{product(false), product(true)};
+  std::vector<double> nonzeros(m);
+  for (Index i = 0; i < m * k; ++i) nonzeros[i / k] += a.values.as<float>()[i] != 0;
+  for (Index i = 0; i < m * n; ++i)
+    bounds.most[i] *= std::ldexp(nonzeros[linear ? i % m : i / n] + 8, -23);
+  return bounds;
+}
+
+}  // namespace sten::testing
