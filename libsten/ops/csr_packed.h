@@ -50,6 +50,10 @@ struct CsrEntries {
   const float* values;
 };
 CsrPacked pack_csr(const CsrEntries& a);
+// Of rank 2, values of 4 bytes.
+inline CsrEntries entries_of(const Csr& a) {
+  return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), a.values.as<float>().data()};
+}
 
 // F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height rows
 // are several runs.

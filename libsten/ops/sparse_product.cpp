@@ -14,10 +14,6 @@
 namespace sten {
 namespace {
 
-CsrEntries entries_of(const Csr& a) {
-  return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), a.values.as<float>().data()};
-}
-
 CsrPacked pack(const Tensor& a) {
   if (a.layout() == Bcsr::name) return pack_bcsr(a.as<Bcsr>());
   if (a.layout() == Nm::name && packs_by_pattern(a.as<Nm>())) return pack_nm(a.as<Nm>());
@@ -32,20 +28,28 @@ bool runs_by_nmg_kernel(const Tensor& a) {
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name};
 
-void check(const Tensor& a) {
-  const Stored stored = a.save();
-  if (stored.shape.size() != 2 || stored.dtype != DType::F32)
-    fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(stored.dtype),
-               to_string(stored.shape));
-  if (stored.layout.has("dims")) fail_usage("product: of {} with dims there is none", a.layout());
-  if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
-    fail_usage("product: there is none of {} with dense; convert it first", a.layout());
+// A^T, by its rows.
+struct Transposed {
+  CsrPacked rows;
+
+  explicit Transposed(const Tensor& a) {
+    const Tensor columns = convert(a, Spec("csc"));
+    const Csc& c = columns.as<Csc>();
+    rows = pack_csr(
+        {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()});
+  }
+};
+
+void multiply_transposed(const Tensor& a, Form form, Index n, const float* in, float* out) {
+  check_factor(a);
+  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
+  const CsrPacked& rows = transposed->rows;
+  packed_product(rows, {form, rows.cols, n, in}, {form, rows.rows, n, out});
 }
 
-void multiply(const Tensor& a, bool linear, Index n, const float* in, float* out) {
-  check(a);
+void multiply(const Tensor& a, Form form, Index n, const float* in, float* out) {
+  check_factor(a);
   const Shape shape = a.shape();
-  const Form form = linear ? Form::tokens : Form::features;
   const Activations x{form, shape[1], n, in};
   const ActivationsOut y{form, shape[0], n, out};
   if (runs_by_nmg_kernel(a)) return nmg_product(a.as<Nmg>(), x, y);
@@ -59,15 +63,33 @@ std::vector<std::string> sparse_product_layouts() {
 }
 
 void sparse_gemm(const Tensor& a, Index n, const float* b, float* c) {
-  multiply(a, false, n, b, c);
+  multiply(a, Form::features, n, b, c);
 }
 
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y) {
-  multiply(a, true, n, x, y);
+  multiply(a, Form::tokens, n, x, y);
+}
+
+void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c) {
+  multiply_transposed(a, Form::features, n, b, c);
+}
+
+void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx) {
+  multiply_transposed(a, Form::tokens, n, dy, dx);
+}
+
+void check_factor(const Tensor& a) {
+  const Stored stored = a.save();
+  if (stored.shape.size() != 2 || stored.dtype != DType::F32)
+    fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(stored.dtype),
+               to_string(stored.shape));
+  if (stored.layout.has("dims")) fail_usage("product: of {} with dims there is none", a.layout());
+  if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
+    fail_usage("product: there is none of {} with dense; convert it first", a.layout());
 }
 
 void pack_anew(const Tensor& a) {
-  check(a);
+  check_factor(a);
   if (runs_by_nmg_kernel(a))
     NmgPacked(a.as<Nmg>());
   else

@@ -45,4 +45,18 @@ inline Bounds product_bounds(bool linear, const Dense& a, const Dense& in, Index
   return bounds;
 }
 
+// dy[m,n] * x[k,n]^T, whose elements are sums of n products.
+inline Bounds sampled_bounds(const Dense& dy, const Dense& x) {
+  const Index m = dy.extents[0], k = x.extents[0], n = dy.extents[1];
+  const auto product = [&](bool magnitudes) {
+    std::vector<double> out(m * k);
+    const auto a = wide(dy, magnitudes), b = wide(x, magnitudes);
+    kernels::gemm_reference(true, m, k, n, a.data(), b.data(), out.data());
+    return out;
+  };
+  Bounds bounds{product(false), product(true)};
+  for (double& most : bounds.most) most *= std::ldexp(static_cast<double>(n) + 8, -23);
+  return bounds;
+}
+
 }  // namespace sten::testing

@@ -1,0 +1,153 @@
+#include "libsten/ops/sampled_product.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "libsten/base/parallel.h"
+#include "libsten/dispatch/route.h"
+#include "libsten/layout/bitmask.h"
+#include "libsten/layout/coo.h"
+#include "libsten/layout/ell.h"
+#include "libsten/layout/masked.h"
+#include "libsten/layout/nmg.h"
+#include "libsten/ops/csr_packed.h"
+#include "libsten/ops/scratch.h"
+#include "libsten/ops/sparse_product.h"
+
+namespace sten {
+namespace {
+
+// f(the layout), which has `values`.
+template <class... L, class F>
+void visit(const Tensor& a, F&& f) {
+  ((a.layout() == L::name ? f(a.as<L>()) : void()), ...);
+}
+
+Tensor with_values(const Tensor& a, const Values& values) {
+  std::optional<Tensor> out;
+  visit<Bcsr, Bitmask, Coo, Csc, Csr, Ell, Masked, Nm, Nmg>(a, [&](auto layout) {
+    layout.values = values;
+    out.emplace(std::move(layout));
+  });
+  return *out;
+}
+
+Index value_count(const Tensor& a) {
+  Index n = 0;
+  visit<Bcsr, Bitmask, Coo, Csc, Csr, Ell, Masked, Nm, Nmg>(
+      a, [&](const auto& layout) { n = layout.values.size(); });
+  return n;
+}
+
+// Runs of height 1 at A's positions; what stands for a value is the number of A's, as bits.
+struct Positions {
+  CsrPacked runs;
+
+  explicit Positions(const Tensor& a) {
+    const Index count = value_count(a);
+    if (count > std::numeric_limits<std::uint32_t>::max())
+      fail_usage("sampled product: {} values are too many", count);
+    Values numbers = Values::uninitialized(DType::U32, count);
+    const auto to = numbers.mutate<std::uint32_t>();
+    for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i);
+    const Tensor rows = convert(with_values(a, numbers), Spec("csr"));
+    runs = pack_csr(entries_of(rows.as<Csr>()));
+  }
+};
+
+// Some bands and slabs, for all tokens.
+struct Task {
+  const CsrPacked& a;
+  const Activations& dy;
+  const Activations& x;
+  Index band0, band1, slab0, slab1;
+  float* sums;  // [values]
+
+  void run() const {
+    thread_local Scratch slab_memory, panel_memory;
+    Index most_rows = 0;
+    for (Index s = slab0; s < slab1; ++s) most_rows = std::max(most_rows, a.slab_rows(s));
+    const Index row = band0 * a.band_rows, rows = std::min(a.rows, band1 * a.band_rows) - row;
+    float* slab = slab_memory.of(most_rows * panel_width);
+    float* panel = panel_memory.of(rows * panel_width);
+    for (Index token = 0; token < x.tokens; token += panel_width) {
+      if (x.tokens - token < panel_width) {  // those beyond the last add nothing
+        std::fill_n(slab, most_rows * panel_width, 0.0f);
+        std::fill_n(panel, rows * panel_width, 0.0f);
+      }
+      read_tile(dy, row, rows, token, panel_width, panel);
+      for (Index s = slab0; s < slab1; ++s) {
+        read_tile(x, a.slabs[s], a.slab_rows(s), token, panel_width, slab);
+        for (Index b = band0; b < band1; ++b)
+          kernels::csr_gemm().sample(a.part(s, b), slab,
+                                     panel + (b - band0) * a.band_rows * panel_width,
+                                     sums + a.first[s * a.band_count() + b].value);
+      }
+    }
+  }
+};
+
+// Each entry's sum is one task's, so that threads change nothing: bands and slabs are cut in as
+// many parts as there are threads, with the least reading for each.
+void sample(const CsrPacked& a, const Activations& dy, const Activations& x, float* sums) {
+  const Index bands = a.band_count(), slabs = a.slab_count(), team = threads();
+  if (bands == 0 || slabs == 0) return;
+  Index band_parts = 1, slab_parts = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (Index i = 1; i <= std::min(bands, team); ++i) {
+    const Index j = std::min(slabs, ceil_div(team, i));
+    // Tasks too few leave threads idle: products count more than reading.
+    const double cost = static_cast<double>(a.rows) / static_cast<double>(i) +
+                        static_cast<double>(a.cols) / static_cast<double>(j) +
+                        static_cast<double>(a.rows + a.cols) *
+                            static_cast<double>(std::max<Index>(0, team - i * j));
+    if (cost < least) {
+      least = cost;
+      band_parts = i;
+      slab_parts = j;
+    }
+  }
+  parallel_for(band_parts * slab_parts, 1, [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t) {
+      const Index i = t / slab_parts, j = t % slab_parts;
+      Task{a,
+           dy,
+           x,
+           i * bands / band_parts,
+           (i + 1) * bands / band_parts,
+           j * slabs / slab_parts,
+           (j + 1) * slabs / slab_parts,
+           sums}
+          .run();
+    }
+  });
+}
+
+Tensor gradient(const Tensor& a, Form form, Index n, const float* dy, const float* x) {
+  check_factor(a);
+  const auto positions = a.derived().get<Positions>([&] { return Positions(a); });
+  const CsrPacked& runs = positions->runs;
+  std::vector<float> sums(runs.values.size());
+  sample(runs, {form, runs.rows, n, dy}, {form, runs.cols, n, x}, sums.data());
+  Values values(DType::F32, value_count(a));
+  float* to = values.mutate<float>().data();
+  parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) to[std::bit_cast<std::uint32_t>(runs.values[i])] = sums[i];
+  });
+  return with_values(a, values);
+}
+
+}  // namespace
+
+Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {
+  return gradient(a, Form::features, n, dc, b);
+}
+
+Tensor sampled_linear(const Tensor& a, Index n, const float* dy, const float* x) {
+  return gradient(a, Form::tokens, n, dy, x);
+}
+
+}  // namespace sten

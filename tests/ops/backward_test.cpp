@@ -1,0 +1,111 @@
+// Products of backward passes, against the formula in double with the bound of float32's rounding.
+#include <doctest/doctest.h>
+
+#include "libsten/ops/sampled_product.h"
+#include "libsten/ops/sparse_product.h"
+#include "tests/ops/reference.h"
+#include "tests/ops/sparse_tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Dense transposed(const Dense& x) {
+  const Index rows = x.extents[0], cols = x.extents[1];
+  Dense out = Dense::zeros(DType::F32, {cols, rows});
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < cols; ++c) out.values.put(c * rows + r, x.values, r * cols + c);
+  return out;
+}
+
+struct Case {
+  Spec spec;
+  Index m, k, n;
+  bool linear;
+  Tensor a;
+
+  Case(Dice& dice, int round)
+      : spec(Spec::parse(sparse_specs[round % sparse_specs.size()])),
+        m(dice.below(9) ? 1 + dice.below(dice.below(4) ? 60 : 300) : dice.below(3)),
+        k(dice.below(9) ? 1 + dice.below(dice.below(4) ? 60 : 400) : dice.below(3)),
+        n(dice.below(9) ? 1 + dice.below(dice.below(4) ? 60 : 150) : dice.below(3)),
+        linear(dice.below(2)),
+        a(sparse_tensor(dice, normals(dice, {m, k}), spec)) {}
+  std::string str() const { return fmt::format("{} {} {} {} {}", spec.str(), m, k, n, linear); }
+  // [features, n], or the other way round where tokens are rows.
+  Dense activations(Dice& dice, Index features) const {
+    return normals(dice, linear ? Shape{n, features} : Shape{features, n});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("products with the transpose of every layout are as exact as float32 allows") {
+  Dice dice(1);
+  for (int round = 0; round < 200; ++round) {
+    const Case it(dice, round);
+    const Dense in = it.activations(dice, it.m);
+    const Bounds bounds = product_bounds(it.linear, transposed(it.a.to_dense()), in, it.n);
+    std::vector<float> first;
+    for (const int team : {1, 2, 3}) {
+      const Threads scope(team);
+      std::vector<float> out(it.k * it.n + 1, 7.0f);
+      (it.linear ? sparse_transposed_linear : sparse_transposed_gemm)(
+          it.a, it.n, in.values.as<float>().data(), out.data());
+      CHECK_MESSAGE(bounds.violations(out) == 0, it.str());
+      CHECK(out.back() == 7.0f);
+      if (team == 1) first = out;
+      CHECK_MESSAGE(out == first, it.str(), ": threads change nothing");
+    }
+  }
+}
+
+TEST_CASE("gradients of every layout are those of dense at its positions, and 0 elsewhere") {
+  Dice dice(2);
+  for (int round = 0; round < 300; ++round) {
+    const Case it(dice, round);
+    const Dense dy = it.activations(dice, it.m), x = it.activations(dice, it.k);
+    // [m, n] times [k, n]^T.
+    const Dense left = it.linear ? transposed(dy) : dy, right = it.linear ? transposed(x) : x;
+    const Bounds bounds = sampled_bounds(left, right);
+    const Mask stored = it.a.stored();
+    Dense first;
+    for (const int team : {1, 2, 3, 7}) {
+      const Threads scope(team);
+      const Tensor got = (it.linear ? sampled_linear : sampled_gemm)(
+          it.a, it.n, dy.values.as<float>().data(), x.values.as<float>().data());
+      CHECK(got.save().layout == it.a.save().layout);
+      CHECK(same_mask(got.stored(), stored));
+      const Dense values = got.to_dense();
+      Index wrong = 0;
+      for (Index i = 0; i < values.size(); ++i) {
+        const double off = values.values.as<float>()[i] - (stored[i] ? bounds.wanted[i] : 0);
+        wrong += !(std::abs(off) <= (stored[i] ? bounds.most[i] : 0));
+      }
+      CHECK_MESSAGE(wrong == 0, it.str());
+      if (team == 1) first = values;
+      CHECK_MESSAGE(same_bits(values, first), it.str(), ": threads change nothing");
+    }
+  }
+}
+
+TEST_CASE("what a gradient leaves in padding is 0, as loading it anew checks") {
+  Dice dice(3);
+  for (const std::string& text : sparse_specs) {
+    const Tensor a = sparse_tensor(dice, normals(dice, {11, 23}), Spec::parse(text));
+    const Dense dy = normals(dice, {11, 5}), x = normals(dice, {23, 5});
+    const Tensor got =
+        sampled_gemm(a, 5, dy.values.as<float>().data(), x.values.as<float>().data());
+    CHECK_NOTHROW(registry().load(got.save()));
+  }
+}
+
+TEST_CASE("backward products refuse what forward ones refuse") {
+  Dice dice(4);
+  const Tensor dense = normals(dice, {4, 4});
+  std::vector<float> in(16), out(16);
+  const char* text = "product: there is none of dense with dense; convert it first";
+  CHECK_THROWS_WITH_AS(sparse_transposed_gemm(dense, 4, in.data(), out.data()), text, Error);
+  CHECK_THROWS_WITH_AS(sampled_gemm(dense, 4, in.data(), in.data()), text, Error);
+}
