@@ -77,29 +77,24 @@ class Torch:
             yield "", chain
 
 
-def onnx_model(form, weights, x_shape, node):
-    """node: "matmul", "matmul3d" with a batch of 1 before, or "gemm" with its transB."""
+def onnx_model(form, weights, lead, node="MatMul"):
+    """Of activations [*lead, K], lead being the tokens in any shape; of a gemm [K, *lead]. node:
+    "MatMul", or "Gemm" with its transB. Returns the model and the shape of its input."""
     from onnx import TensorProto, helper, numpy_helper
 
-    is_gemm = node == "gemm"
     nodes, last = [], "x"
     for i in range(plan.CHAIN if form == "chain" else 1):
         w, y = f"w{i % len(weights)}", f"y{i}"
-        if form == "gemm":
-            nodes.append(helper.make_node("MatMul", [w, last], [y]))
-        elif is_gemm:
-            nodes.append(helper.make_node("Gemm", [last, w], [y], transB=1))
-        else:
-            nodes.append(helper.make_node("MatMul", [last, w], [y]))
+        inputs = [w, last] if form == "gemm" else [last, w]
+        nodes.append(
+            helper.make_node(node, inputs, [y], **({"transB": 1} if node == "Gemm" else {}))
+        )
         last = y
-    shape = list(x_shape)
+    features = weights[-1].shape[0]
+    shape, out = [*lead, weights[0].shape[1]], [*lead, features]
     if form == "gemm":
-        out = [weights[0].shape[0], shape[1]]
-    else:
-        out = [shape[0], (weights[1] if form == "chain" else weights[0]).shape[0]]
-    if node == "matmul3d":
-        shape, out = [1, *shape], [1, *out]
-    keep = form == "gemm" or is_gemm
+        shape, out = shape[::-1], out[::-1]
+    keep = form == "gemm" or node == "Gemm"
     initializers = [
         numpy_helper.from_array(w if keep else np.ascontiguousarray(w.T), f"w{i}")
         for i, w in enumerate(weights)
@@ -129,8 +124,12 @@ class OnnxRuntime:
         self.isa = cpu_isa()
 
     def ways(self, form, weights, x, sparse):
-        for node in ["matmul"] if form == "gemm" else ["matmul", "matmul3d", "gemm"]:
-            model, shape = onnx_model(form, weights, x.shape, node)
+        if form == "gemm":
+            said = [([x.shape[1]], "MatMul")]
+        else:
+            said = [([len(x)], "MatMul"), ([1, len(x)], "MatMul"), ([len(x)], "Gemm")]
+        for lead, node in said:
+            model, shape = onnx_model(form, weights, lead, node)
             session = self.ort.InferenceSession(
                 model.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
             )
@@ -156,8 +155,12 @@ class DeepSparse:
         note = "transposed" if form == "gemm" else ""
         if form == "gemm":
             form, x = "linear", np.ascontiguousarray(x.T)
-        for node in ["matmul", "matmul3d"]:
-            model, shape = onnx_model(form, weights, x.shape, node)
+        # It is fastest where tokens are sequences that are neither long nor short, and compiles
+        # sparse weights for one long sequence for up to two minutes.
+        tokens = len(x)
+        leads = [[tokens // t, t] for t in (256, 128, 64) if tokens % t == 0] or [[tokens]]
+        for lead in leads:
+            model, shape = onnx_model(form, weights, lead)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model.onnx")
                 with open(path, "wb") as f:
