@@ -2,6 +2,7 @@
 #include "kernels/simd/cpu.h"
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
+#include "kernels/simd/epilogue.h"
 #include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
@@ -27,6 +28,9 @@ const CsrTable* csr_gemm_avx512() { return nullptr; }
 
 const NmgGemmTable* nmg_gemm_avx2() { return nullptr; }
 const NmgGemmTable* nmg_gemm_avx512() { return nullptr; }
+
+Finish* finish_avx2() { return nullptr; }
+Finish* finish_avx512() { return nullptr; }
 
 NmgLanesRun* nmg_lanes_avx2() { return nullptr; }
 NmgLanesRun* nmg_lanes_avx512() { return nullptr; }

@@ -54,7 +54,8 @@ bool is_for_few(const Nmg& a, Index tokens) {
   return tokens > 0 && tokens <= kernels::nmg_most_columns && a.geometry().strips <= 256;
 }
 
-void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
+void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+                     const Epilogue& epilogue) {
   const auto packed = a.derived.get<NmgByLanes>([&] { return NmgByLanes(a); });
   const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
   // Tokens one after the other, each with zeros behind it.
@@ -64,17 +65,15 @@ void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y
       columns[t * ldx + k] =
           x.form == Form::tokens ? x.at[t * x.features + k] : x.at[k * tokens + t];
   parallel_for(packed->groups(), 1, [&](Index begin, Index end) {
-    std::vector<float> sums(tokens * packed->m * nmg_lanes);
+    std::vector<float> sums(tokens * packed->m * nmg_lanes), tile(sums.size());
     for (Index g = begin; g < end; ++g) {
       kernels::nmg_lanes_run()(packed->group(g), tokens, columns.data(), ldx, sums.data());
       const Index first = g * nmg_lanes * packed->m;
       const Index count = std::min(y.features - first, nmg_lanes * packed->m);
       for (Index t = 0; t < tokens; ++t)
-        for (Index i = 0; i < count; ++i) {
-          const float value = sums[(t * packed->m + i % packed->m) * nmg_lanes + i / packed->m];
-          (y.form == Form::tokens ? y.at[t * y.features + first + i]
-                                  : y.at[(first + i) * tokens + t]) = value;
-        }
+        for (Index i = 0; i < count; ++i)
+          tile[i * tokens + t] = sums[(t * packed->m + i % packed->m) * nmg_lanes + i / packed->m];
+      write_tile(tile.data(), first, count, 0, tokens, false, y, epilogue);
     }
   });
 }

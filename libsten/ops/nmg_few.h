@@ -28,6 +28,7 @@ struct NmgByLanes {
 bool is_for_few(const Nmg& a, Index tokens);
 
 // The same as nmg_product().
-void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y);
+void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+                     const Epilogue& epilogue);
 
 }  // namespace sten

@@ -40,6 +40,7 @@ struct Task {
   const NmgPacked& a;
   const Activations& x;
   const ActivationsOut& y;
+  const Epilogue& epilogue;
   Index begin, end;   // row blocks
   Index first, last;  // tokens
   bool stream;
@@ -76,7 +77,10 @@ struct Task {
     thread_local Scratch slab_memory, panel_memory;
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
-    float* panels_begin = panel_memory.of(panels() * panel_size);
+    // Panels that are asked for are summed up where they are to be.
+    const bool in_place =
+        y.form == Form::panels && a.rows % a.m == 0 && epilogue.residual != y.at && steps() > 0;
+    float* panels_begin = in_place ? nullptr : panel_memory.of(panels() * panel_size);
     const kernels::NmgRows patterns = a.pattern_rows();
     for (Index step = 0; step < steps(); ++step) {
       const Index s = step / panels(), p = step % panels(), wide = width(p);
@@ -89,7 +93,7 @@ struct Task {
       }
       kernels::NmgFetch next = fetch(step + 1, end - begin);
       kernels::NmgRun& run = *kernels::nmg_run(wide);
-      float* panel = panels_begin + p * panel_size;
+      float* panel = in_place ? y.tile(begin * a.m, token(p)) : panels_begin + p * panel_size;
       const bool is_last = s + 1 == a.slab_count();
       // What is finished is written while it is in the first cache.
       const Index at_once = is_last ? std::max<Index>(1, finished_rows / a.m) : end - begin;
@@ -101,20 +105,22 @@ struct Task {
       }
     }
     if (a.slab_count() == 0) {
-      std::fill_n(panels_begin, panel_size, 0.0f);
-      for (Index p = 0; p < panels(); ++p) write(panels_begin, p, begin * a.m, end * a.m);
+      for (Index p = 0; p < panels(); ++p) {
+        std::fill_n(panels_begin, panel_size, 0.0f);
+        write(panels_begin, p, begin * a.m, end * a.m);
+      }
     }
     if (stream) stream_done();
   }
 
   // Rows of a panel from `done` on; returns how far it came. Whole lines of tokens as long as more
   // rows follow.
-  Index write(const float* panel, Index p, Index done, Index ready) const {
+  Index write(float* panel, Index p, Index done, Index ready) const {
     const Index rows = std::min(a.rows, end * a.m);
     ready = ready >= rows ? rows : ready / 16 * 16;
     if (ready <= done) return done;
     write_tile(panel + (done - begin * a.m) * width(p), done, ready - done, token(p), width(p),
-               stream, y);
+               stream, y, epilogue);
     return ready;
   }
 };
@@ -124,9 +130,10 @@ constexpr Index most_cached_bytes = Index{8} << 20;
 
 }  // namespace
 
-void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
+void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+                 const Epilogue& epilogue) {
   if (x.form != Form::panels && y.form != Form::panels && is_for_few(a, x.tokens))
-    return nmg_few_product(a, x, y);
+    return nmg_few_product(a, x, y, epilogue);
   const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
   const Index panels = panels_of(x.tokens), blocks = packed->row_blocks;
   if (panels == 0 || blocks == 0) return;
@@ -143,7 +150,8 @@ void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y) {
       const Index i = t / parts, part = t % parts;
       const Index first = i * panels / groups * panel_width,
                   last = std::min(x.tokens, (i + 1) * panels / groups * panel_width);
-      Task{*packed, x, y, part * blocks / parts, (part + 1) * blocks / parts, first, last, stream}
+      Task{*packed, x,    y,     epilogue, part * blocks / parts, (part + 1) * blocks / parts,
+           first,   last, stream}
           .run();
     }
   });

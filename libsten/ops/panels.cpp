@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "libsten/ops/tiles.h"
 #ifdef __SSE2__
@@ -41,11 +42,27 @@ void read_tile(const Activations& x, Index k0, Index count, Index token, Index w
     for (Index k = 0; k < count; ++k) std::copy_n(from + k * x.stride(), tokens, tile + k * width);
 }
 
-void write_tile(const float* tile, Index k0, Index count, Index token, Index width, bool stream,
-                const ActivationsOut& y) {
+void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
+                const ActivationsOut& y, const Epilogue& epilogue) {
   const Index tokens = std::min(width, y.tokens - token);
+  if (!epilogue.does_nothing()) {
+    const Activations other{y.form, y.features, y.tokens, epilogue.residual};
+    const float* residual = epilogue.residual ? other.tile(k0, token) : nullptr;
+    Index stride = other.stride();
+    thread_local std::vector<float> turned;
+    if (residual && y.form == Form::tokens) {
+      turned.resize(count * width);
+      read_tile(other, k0, count, token, width, turned.data());
+      residual = turned.data();
+      stride = width;
+    }
+    kernels::finish()(tile, width, count, tokens, epilogue.scale,
+                      epilogue.bias ? epilogue.bias + k0 : nullptr, residual, stride,
+                      epilogue.activation);
+  }
   float* to = y.tile(k0, token);
   if (y.form == Form::tokens) return transpose_tiles(tile, width, count, tokens, to, y.features);
+  if (to == tile) return;
   for (Index k = 0; k < count; ++k)
     if (stream)
       stream_copy(tile + k * width, tokens, to + k * y.stride());

@@ -1,6 +1,7 @@
 // Activations of N tokens with K features, and how they lie.
 #pragma once
 #include "kernels/csr.h"
+#include "kernels/epilogue.h"
 #include "libsten/base/shape.h"
 
 namespace sten {
@@ -46,13 +47,27 @@ struct ActivationsOf {
 using Activations = ActivationsOf<const float>;
 using ActivationsOut = ActivationsOf<float>;
 
+// What is made of a product on its way to y: activation(scale * product + bias + residual). With y
+// for residual products are added to it.
+struct Epilogue {
+  float scale = 1;
+  const float* bias = nullptr;      // [features]
+  const float* residual = nullptr;  // as y lies; may be y, else it does not overlap with it
+  kernels::Activation activation = kernels::Activation::none;
+
+  bool does_nothing() const {
+    return scale == 1 && !bias && !residual && activation == kernels::Activation::none;
+  }
+};
+
 // A tile of features k0 to k0 + count and `width` tokens from `token` on, or as many as there are,
 // to [count, width]. width: panel_width, or less where the form is not panels.
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 
-// And back. `stream`: past the caches; stream_done() has to follow before others read it.
-void write_tile(const float* tile, Index k0, Index count, Index token, Index width, bool stream,
-                const ActivationsOut& y);
+// And back, as the epilogue has it; the tile is changed. `stream`: past the caches; stream_done()
+// has to follow before others read it.
+void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
+                const ActivationsOut& y, const Epilogue& epilogue);
 void stream_done();
 
 }  // namespace sten

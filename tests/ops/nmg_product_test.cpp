@@ -1,13 +1,16 @@
 // Products of n:m:g, against the formula in double with the bound of float32's rounding.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernels/reference/gemm.h"
 #include "kernels/reference/nmg_gemm.h"
 #include "kernels/reference/nmg_lanes.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/ops/nmg_packed.h"
+#include "libsten/ops/nmg_product.h"
 #include "libsten/ops/sparse_product.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
@@ -77,6 +80,98 @@ TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and 
       CHECK(out.back() == 7.0f);
       if (team == 1) first = out;
       CHECK_MESSAGE(out == first, spec.str(), ": threads change nothing");
+    }
+  }
+}
+
+namespace {
+
+// [features, tokens], row-major, as the form has it.
+std::vector<float> laid(Form form, Index features, Index tokens, const std::vector<float>& x) {
+  std::vector<float> out(form == Form::panels ? panels_size(features, tokens) : features * tokens);
+  const ActivationsOut to{form, features, tokens, out.data()};
+  for (Index k = 0; k < features; ++k)
+    for (Index t = 0; t < tokens; ++t) {
+      const Index first = t / panel_width * panel_width;
+      to.tile(k, first)[(t - first) * (form == Form::tokens ? features : 1)] = x[k * tokens + t];
+    }
+  return out;
+}
+
+float finished(double product, const Epilogue& e, Index feature, float residual) {
+  const double x = e.scale * product + (e.bias ? e.bias[feature] : 0) + residual;
+  if (e.activation == kernels::Activation::relu) return static_cast<float>(std::max(x, 0.0));
+  if (e.activation == kernels::Activation::gelu)
+    return static_cast<float>(x / 2 * (1 + std::erf(x / std::sqrt(2.0))));
+  return static_cast<float>(x);
+}
+
+}  // namespace
+
+TEST_CASE("products read and write every form, and finish what they write") {
+  using kernels::Activation;
+  Dice dice(6);
+  for (int round = 0; round < 240; ++round) {
+    const Format f = formats[round % std::size(formats)];
+    const Index m = 1 + dice.below(40), k = dice.below(9) ? 1 + dice.below(200) : 0,
+                n = 1 + dice.below(dice.below(2) ? 10 : 200);
+    const Tensor t = fitted(normals(dice, {m, k}), nmg(f));
+    const Dense a = t.to_dense(), in = normals(dice, {k, n});
+    const auto product = formula(false, a, in, n, false), sizes = formula(false, a, in, n, true);
+    const std::vector<float> bias = floats(normals(dice, {m})),
+                             residual = floats(normals(dice, {m, n}));
+    Epilogue e;
+    if (dice.below(3) == 0) e.scale = 0.5f;
+    if (dice.below(2)) e.bias = bias.data();
+    e.activation = std::array{Activation::none, Activation::relu, Activation::gelu}[dice.below(3)];
+    const Index adds = dice.below(3);  // nothing, something, or to what is there
+    constexpr Form forms[] = {Form::features, Form::tokens, Form::panels};
+    const Form from = forms[dice.below(3)], to = forms[dice.below(3)];
+    const std::vector<float> x = laid(from, k, n, floats(in)), other = laid(to, m, n, residual);
+    std::vector<float> y = adds == 2 ? other : laid(to, m, n, std::vector<float>(m * n, 7.0f));
+    if (adds) e.residual = adds == 2 ? y.data() : other.data();
+    const Threads scope(1 + static_cast<int>(dice.below(3)));
+    nmg_product(t.as<Nmg>(), {from, k, n, x.data()}, {to, m, n, y.data()}, e);
+    std::vector<float> wanted(m * n), bounds(m * n);
+    for (Index i = 0; i < m * n; ++i) {
+      wanted[i] = finished(product[i], e, i / n, adds ? residual[i] : 0);
+      bounds[i] = static_cast<float>(
+          std::ldexp(static_cast<double>(k) + 8, -23) *
+          (sizes[i] + (e.bias ? std::abs(bias[i / n]) : 0) + (adds ? std::abs(residual[i]) : 0)));
+    }
+    const auto in_order = laid(to, m, n, wanted), allowed = laid(to, m, n, bounds);
+    Index wrong = 0;
+    for (Index i = 0; i < m * n; ++i) {
+      const Index tok = i % n, first = tok / panel_width * panel_width;
+      const Index at = (ActivationsOut{to, m, n, y.data()}.tile(i / n, first) - y.data()) +
+                       (tok - first) * (to == Form::tokens ? m : 1);
+      wrong += !(std::abs(y[at] - in_order[at]) <= allowed[at]);
+    }
+    CHECK_MESSAGE(wrong == 0, nmg(f).str(), " ", m, " ", k, " ", n, " ", static_cast<int>(from),
+                  " ", static_cast<int>(to), " ", static_cast<int>(e.activation), " ", adds);
+  }
+}
+
+TEST_CASE("every ISA finishes alike, NaN and infinities too") {
+  using kernels::Activation;
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x{0, -0.0f, 1e-30f, -1e-30f, infinity, std::nanf(""), 100, -100, -13.1f, -6};
+  for (float v = -8; v < 8; v += 0.01f) x.push_back(v);
+  for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
+    std::vector<float> wanted = x;
+    kernels::finish_for(kernels::Isa::reference)(wanted.data(), std::ssize(x), 1, std::ssize(x), 1,
+                                                 nullptr, nullptr, 0, activation);
+    for (const kernels::Isa isa : kernels::all_isas) {
+      if (!kernels::finish_for(isa)) continue;
+      std::vector<float> got = x;
+      kernels::finish_for(isa)(got.data(), std::ssize(x), 1, std::ssize(x), 1, nullptr, nullptr, 0,
+                               activation);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        CHECK_MESSAGE((std::isnan(wanted[i]) ? std::isnan(got[i])
+                       : std::isinf(wanted[i])
+                           ? got[i] == wanted[i]
+                           : std::abs(got[i] - wanted[i]) <= 3e-7f * (std::abs(x[i]) + 1e-3f)),
+                      x[i], ": ", got[i], ", not ", wanted[i], " on ", kernels::name_of(isa));
     }
   }
 }

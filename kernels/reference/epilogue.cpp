@@ -1,0 +1,36 @@
+#include "kernels/reference/epilogue.h"
+
+#include <cmath>
+
+namespace sten::kernels {
+namespace {
+
+float activated(double x, Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return static_cast<float>(x < 0 ? 0 : x);
+    case Activation::gelu:
+      return static_cast<float>(x / 2 * (1 + std::erf(x / std::sqrt(2.0))));
+    default:
+      return static_cast<float>(x);
+  }
+}
+
+void finish(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns, float scale,
+            const float* bias, const float* residual, std::int64_t ld_residual,
+            Activation activation) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      float& x = c[r * ldc + j];
+      x *= scale;
+      if (bias) x += bias[r];
+      if (residual) x += residual[r * ld_residual + j];
+      x = activated(x, activation);
+    }
+}
+
+}  // namespace
+
+Finish* finish_reference() { return finish; }
+
+}  // namespace sten::kernels

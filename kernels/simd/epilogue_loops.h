@@ -1,0 +1,84 @@
+// What follows a product, in loops that the compiler turns into vectors.
+#pragma once
+#include <bit>
+#include <cmath>
+
+#include "kernels/epilogue.h"
+#include "kernels/simd/target.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+#define STEN_INLINE_LOOP inline __attribute__((always_inline))
+
+// e^x for x <= 0, to a few units of the last place; 0 below -87.
+STEN_INLINE_LOOP float exp_negative(float x) {
+  const float bounded = x > -87.0f ? x : -87.0f;
+  // x = k ln 2 + r: adding 1.5 * 2^23 rounds to the nearest integer.
+  const float shifted = bounded * 1.44269504f + 12582912.0f;
+  const float k = shifted - 12582912.0f;
+  const float r = (bounded - k * 0.693359375f) + k * 2.12194440e-4f;
+  float p = 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  const auto bits = std::bit_cast<std::uint32_t>(shifted) << 23;  // k in the place of an exponent
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(p) + bits);
+}
+
+// Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26: erf to 1.5e-7.
+STEN_INLINE_LOOP float gelu(float x) {
+  const float z = std::abs(x) * 0.70710678f;
+  const float t = 1.0f / (1.0f + 0.3275911f * z);
+  float p = 1.061405429f;
+  p = p * t - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  const float rest = p * t * exp_negative(-z * z);  // 1 - erf(z)
+  return 0.5f * x * (x < 0 ? rest : 2.0f - rest);
+}
+
+template <Activation activation>
+STEN_INLINE_LOOP float activated(float x) {
+  if constexpr (activation == Activation::relu) return x < 0 ? 0 : x;
+  if constexpr (activation == Activation::gelu) return gelu(x);
+  return x;
+}
+
+// Isa: a type of each ISA's own, since each needs functions of its own.
+template <class Isa>
+class Finishing {
+  template <Activation activation>
+  static void rows_of(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
+                      float scale, const float* bias, const float* residual,
+                      std::int64_t ld_residual) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* x = c + r * ldc;
+      const float b = bias ? bias[r] : 0;
+      if (residual) {
+        const float* other = residual + r * ld_residual;
+        for (std::int64_t j = 0; j < columns; ++j)
+          x[j] = activated<activation>(x[j] * scale + b + other[j]);
+      } else {
+        for (std::int64_t j = 0; j < columns; ++j) x[j] = activated<activation>(x[j] * scale + b);
+      }
+    }
+  }
+
+ public:
+  static void run(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns, float scale,
+                  const float* bias, const float* residual, std::int64_t ld_residual,
+                  Activation activation) {
+    const auto of = activation == Activation::relu   ? rows_of<Activation::relu>
+                    : activation == Activation::gelu ? rows_of<Activation::gelu>
+                                                     : rows_of<Activation::none>;
+    of(c, ldc, rows, columns, scale, bias, residual, ld_residual);
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END
