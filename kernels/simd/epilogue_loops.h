@@ -11,9 +11,13 @@ namespace sten::kernels::simd {
 
 #define STEN_INLINE_LOOP inline __attribute__((always_inline))
 
-// e^x for x <= 0, to a few units of the last place; 0 below -87.
+// Choices are made of bits: AVX2 has no vectors of branches.
+
+// e^x for x whose sign is set, to a few units of the last place; e^-87 below -87.
 STEN_INLINE_LOOP float exp_negative(float x) {
-  const float bounded = x > -87.0f ? x : -87.0f;
+  constexpr auto least = std::bit_cast<std::uint32_t>(-87.0f);
+  const auto as_bits = std::bit_cast<std::uint32_t>(x);
+  const float bounded = std::bit_cast<float>(as_bits < least ? as_bits : least);
   // x = k ln 2 + r: adding 1.5 * 2^23 rounds to the nearest integer.
   const float shifted = bounded * 1.44269504f + 12582912.0f;
   const float k = shifted - 12582912.0f;
@@ -38,8 +42,9 @@ STEN_INLINE_LOOP float gelu(float x) {
   p = p * t + 1.421413741f;
   p = p * t - 0.284496736f;
   p = p * t + 0.254829592f;
-  const float rest = p * t * exp_negative(-z * z);  // 1 - erf(z)
-  return 0.5f * x * (x < 0 ? rest : 2.0f - rest);
+  const float erf = 1.0f - p * t * exp_negative(-z * z);
+  const auto sign = std::bit_cast<std::uint32_t>(x) & 0x80000000u;
+  return 0.5f * x * (1.0f + std::bit_cast<float>(std::bit_cast<std::uint32_t>(erf) ^ sign));
 }
 
 template <Activation activation>
