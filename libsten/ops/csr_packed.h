@@ -66,6 +66,7 @@ bool packs_by_pattern(const Nm& a);
 CsrPacked pack_nm(const Nm& a);
 
 // y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.
-void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y);
+void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue = {});
 
 }  // namespace sten

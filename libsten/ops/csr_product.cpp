@@ -12,6 +12,7 @@ struct Task {
   const CsrPacked& a;
   const Activations& x;
   const ActivationsOut& y;
+  const Epilogue& epilogue;
   Index begin, end;   // bands
   Index first, last;  // tokens
   bool stream;
@@ -25,7 +26,7 @@ struct Task {
     const Index lines = tokens ? width : rows, length = tokens ? rows : width;
     const float* from = x.tile(a.slabs[s], token);
     for (Index i = part * lines / parts; i < (part + 1) * lines / parts; ++i)
-      for (Index c = 0; c < length; c += line) __builtin_prefetch(from + i * x.stride() + c, 0, 2);
+      for (Index c = 0; c < length; c += line) fetch_line(from + i * x.stride() + c);
   }
 
   // Slabs outside, so that what A has in one is read from memory once for all panels.
@@ -55,9 +56,9 @@ struct Task {
       }
     }
     const Index row = begin * a.band_rows, rows = std::min(a.rows, end * a.band_rows) - row;
-    const float* panel = panels;
+    float* panel = panels;
     for (Index token = first; token < last; token += panel_width, panel += panel_size)
-      write_tile(panel, row, rows, token, panel_width, stream, y);
+      write_tile(panel, row, rows, token, panel_width, stream, y, epilogue);
     if (stream) stream_done();
   }
 };
@@ -67,7 +68,8 @@ constexpr Index most_cached_bytes = Index{8} << 20;
 
 }  // namespace
 
-void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y) {
+void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
   const Index panels = panels_of(x.tokens), bands = a.band_count();
   if (panels == 0 || bands == 0) return;
   const bool stream = y.features * y.tokens * Index{sizeof(float)} > most_cached_bytes;
@@ -83,7 +85,8 @@ void packed_product(const CsrPacked& a, const Activations& x, const ActivationsO
       const Index i = t / parts, part = t % parts;
       const Index first = i * panels / groups * panel_width,
                   last = std::min(x.tokens, (i + 1) * panels / groups * panel_width);
-      Task{a, x, y, part * bands / parts, (part + 1) * bands / parts, first, last, stream}.run();
+      Task{a, x, y, epilogue, part * bands / parts, (part + 1) * bands / parts, first, last, stream}
+          .run();
     }
   });
 }

@@ -1,36 +1,14 @@
 #include "libsten/ops/nmg_product.h"
 
 #include <algorithm>
-#include <memory>
-#include <new>
 
 #include "libsten/base/parallel.h"
 #include "libsten/ops/nmg_few.h"
 #include "libsten/ops/nmg_packed.h"
+#include "libsten/ops/scratch.h"
 
 namespace sten {
 namespace {
-
-// Aligned floats that are kept from call to call: memory that is new each time costs more than
-// small products do.
-class Scratch {
- public:
-  float* of(Index size) {
-    if (size > size_) {
-      memory_.reset(static_cast<float*>(::operator new[](size * sizeof(float), alignment)));
-      size_ = size;
-    }
-    return memory_.get();
-  }
-
- private:
-  static constexpr std::align_val_t alignment{64};
-  struct Delete {
-    void operator()(float* p) const { ::operator delete[](p, alignment); }
-  };
-  std::unique_ptr<float[], Delete> memory_;
-  Index size_ = 0;
-};
 
 // Rows of C that are finished and written at a time: 16 KB of the first cache.
 constexpr Index finished_rows = 64;

@@ -8,6 +8,7 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
 #include "libsten/ops/csr_packed.h"
+#include "libsten/ops/nmg_few.h"
 #include "libsten/ops/nmg_packed.h"
 #include "libsten/ops/nmg_product.h"
 
@@ -40,20 +41,11 @@ struct Transposed {
   }
 };
 
-void multiply_transposed(const Tensor& a, Form form, Index n, const float* in, float* out) {
-  check_factor(a);
-  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
-  const CsrPacked& rows = transposed->rows;
-  packed_product(rows, {form, rows.cols, n, in}, {form, rows.rows, n, out});
-}
-
-void multiply(const Tensor& a, Form form, Index n, const float* in, float* out) {
-  check_factor(a);
-  const Shape shape = a.shape();
-  const Activations x{form, shape[1], n, in};
-  const ActivationsOut y{form, shape[0], n, out};
-  if (runs_by_nmg_kernel(a)) return nmg_product(a.as<Nmg>(), x, y);
-  packed_product(*a.derived().get<CsrPacked>([&] { return pack(a); }), x, y);
+// factor: [rows, columns] of what is multiplied with x.
+void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
+  if (x.features != factor[1] || y.features != factor[0] || x.tokens != y.tokens)
+    fail_usage("product: {} times {} features of {} tokens is not {} features of {} tokens",
+               to_string(factor), x.features, x.tokens, y.features, y.tokens);
 }
 
 }  // namespace
@@ -62,20 +54,44 @@ std::vector<std::string> sparse_product_layouts() {
   return {std::begin(layouts), std::end(layouts)};
 }
 
+void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
+  check_factor(a);
+  check_activations(a.shape(), x, y);
+  if (runs_by_nmg_kernel(a)) return nmg_product(a.as<Nmg>(), x, y, epilogue);
+  packed_product(*a.derived().get<CsrPacked>([&] { return pack(a); }), x, y, epilogue);
+}
+
+void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
+                               const Epilogue& epilogue) {
+  check_factor(a);
+  check_activations({a.shape()[1], a.shape()[0]}, x, y);
+  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
+  packed_product(transposed->rows, x, y, epilogue);
+}
+
 void sparse_gemm(const Tensor& a, Index n, const float* b, float* c) {
-  multiply(a, Form::features, n, b, c);
+  check_factor(a);
+  const Shape shape = a.shape();
+  sparse_product(a, {Form::features, shape[1], n, b}, {Form::features, shape[0], n, c});
 }
 
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y) {
-  multiply(a, Form::tokens, n, x, y);
+  check_factor(a);
+  const Shape shape = a.shape();
+  sparse_product(a, {Form::tokens, shape[1], n, x}, {Form::tokens, shape[0], n, y});
 }
 
 void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c) {
-  multiply_transposed(a, Form::features, n, b, c);
+  check_factor(a);
+  const Shape shape = a.shape();
+  sparse_transposed_product(a, {Form::features, shape[0], n, b}, {Form::features, shape[1], n, c});
 }
 
 void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx) {
-  multiply_transposed(a, Form::tokens, n, dy, dx);
+  check_factor(a);
+  const Shape shape = a.shape();
+  sparse_transposed_product(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, dx});
 }
 
 void check_factor(const Tensor& a) {
@@ -88,9 +104,11 @@ void check_factor(const Tensor& a) {
     fail_usage("product: there is none of {} with dense; convert it first", a.layout());
 }
 
-void pack_anew(const Tensor& a) {
+void pack_anew(const Tensor& a, Index tokens) {
   check_factor(a);
-  if (runs_by_nmg_kernel(a))
+  if (runs_by_nmg_kernel(a) && is_for_few(a.as<Nmg>(), tokens))
+    NmgByLanes(a.as<Nmg>());
+  else if (runs_by_nmg_kernel(a))
     NmgPacked(a.as<Nmg>());
   else
     pack(a);

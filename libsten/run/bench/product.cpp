@@ -30,8 +30,8 @@ BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uin
   if (form == "chain") weights_[1] = weight(k_, m_, seed_for(seed, "second weight"));
   start_ = bench_input("normal", form == "gemm" ? Shape{k_, n_} : Shape{n_, k_},
                        seed_for(seed, "activations"));
-  odd_.resize(m_ * n_);
-  if (form == "chain") even_.resize(k_ * n_);
+  odd_.resize(panels_size(m_, n_));
+  if (form == "chain") even_.resize(panels_size(k_, n_));
 }
 
 const float* BenchProduct::in(int i) const {
@@ -67,10 +67,17 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
       sparse_gemm(tensors->front(), n_, in(0), out(0));
       return;
     }
-    for (int i = 0; i < products(); ++i) sparse_linear((*tensors)[i % 2], n_, in(i), out(i));
+    // Between its products a chain keeps activations as products like them.
+    for (int i = 0; i < products(); ++i) {
+      const Tensor& a = (*tensors)[i % 2];
+      const Shape shape = a.shape();
+      const Form from = i > 0 ? Form::panels : Form::tokens;
+      const Form to = i + 1 < products() ? Form::panels : Form::tokens;
+      sparse_product(a, {from, shape[1], n_, in(i)}, {to, shape[0], n_, out(i)});
+    }
   };
-  const auto pack = [tensors] {
-    for (const Tensor& t : *tensors) pack_anew(t);
+  const auto pack = [this, tensors] {
+    for (const Tensor& t : *tensors) pack_anew(t, n_);
   };
   return {run, pack, count, 2 * stored * static_cast<double>(n_)};
 }
