@@ -2,11 +2,14 @@
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
-namespace sten::kernels {
+namespace sten::kernels::avx2 {
 namespace {
 struct Own;
 }
+}  // namespace sten::kernels::avx2
 
-Finish* finish_avx2() { return simd::Finishing<Own>::run; }
+namespace sten::kernels {
+
+Finish* finish_avx2() { return simd::Finishing<avx2::Own>::run; }
 
 }  // namespace sten::kernels
