@@ -212,6 +212,10 @@ class NmgBlocks {
     }();
     for (; blocks > 0; --blocks) {
       ask(fetch);
+      // C of the next block; with n = 1, where loads are what is scarce, this costs more than it
+      // gives.
+      if constexpr (n > 1)
+        for (Int i = 0; i < m * panel; i += NmgFetch::line) __builtin_prefetch(c + m * panel + i);
       for (Int j = 0; j < panel; j += width * L::lanes) {
         Sums<m, width> sums, odd;
         if (more)
