@@ -36,11 +36,14 @@ struct CsrRuns {
   const float* values;           // [strips, height]
 };
 
+// Of panels: for a few columns of B, and for many.
+inline constexpr std::int64_t csr_widths[] = {16, panel_width};
+
 struct CsrTable {
-  // C += runs * slab.   slab [rows, panel_width], C [rows, panel_width]
-  void (*multiply)(const CsrRuns& runs, const float* slab, float* c);
-  // For runs of height 1, whose values it does not read: the product of row and column of each
-  // strip, sums[strip] += C[row of C] . slab[row of the slab].
+  // C += runs * slab.   slab [rows, width], C [rows, width], of each width
+  void (*multiply[2])(const CsrRuns& runs, const float* slab, float* c);
+  // Of panel_width, for runs of height 1, whose values it does not read: the product of row and
+  // column of each strip, sums[strip] += C[row of C] . slab[row of the slab].
   void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);
 };
 

@@ -15,10 +15,11 @@ void each_value(const CsrRuns& runs, F&& f) {
   }
 }
 
+template <std::int64_t width>
 void multiply(const CsrRuns& runs, const float* slab, float* c) {
   each_value(runs, [&](std::int64_t from, std::int64_t to, std::int64_t value) {
-    for (std::int64_t j = 0; j < panel_width; ++j)
-      c[to * panel_width + j] += runs.values[value] * slab[from * panel_width + j];
+    for (std::int64_t j = 0; j < width; ++j)
+      c[to * width + j] += runs.values[value] * slab[from * width + j];
   });
 }
 
@@ -31,7 +32,7 @@ void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums)
   });
 }
 
-constexpr CsrTable table{multiply, sample};
+constexpr CsrTable table{{multiply<csr_widths[0]>, multiply<csr_widths[1]>}, sample};
 
 }  // namespace
 

@@ -34,7 +34,9 @@ struct Lanes {
   }
 };
 
-constexpr CsrTable table{simd::CsrLoops<Lanes>::multiply, simd::CsrLoops<Lanes>::sample};
+using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
+using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
+constexpr CsrTable table{{Narrow::multiply, Wide::multiply}, Wide::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

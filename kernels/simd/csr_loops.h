@@ -3,8 +3,8 @@
 // Lanes: Vec of `lanes` floats; zero(), load(p), store(p, v), add(a, b), mul(a, b), one(p): *p in
 // all lanes, fma(a, b, c): a * b + c; four(p): p[0..3] again and again, pick<i>(v): its i-th in all
 // lanes; add_sums(p, v): the sums over the lanes of v[0..3] are added to p[0..3].
-// `width(height)` vectors of a row of C are worked on at a time: the sums of all rows of a run, and
-// a row of B, fit the registers.
+// At most `width(height)` vectors of a row of C are worked on at a time: the sums of all rows of a
+// run, and a row of B, fit the registers.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -28,14 +28,16 @@ STEN_INLINE inline void each(F&& f) {
   each_of(std::make_index_sequence<n>{}, f);
 }
 
-template <class L>
+// panel: one of csr_widths.
+template <class L, int panel>
 class CsrLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
 
   template <int height>
   struct Sums {
-    static constexpr int width = L::width(height);
+    static constexpr int width =
+        L::width(height) * L::lanes < panel ? L::width(height) : panel / L::lanes;
     Vec of[height][width];
 
     template <class F>
@@ -63,13 +65,13 @@ class CsrLoops {
   template <int height>
   STEN_INLINE static void add(Int strips, const std::uint16_t* columns, const float* values,
                               const float* slab, Sums<height>& sums) {
-    const auto row = [&](std::uint64_t r) STEN_INLINE { return slab + r * panel_width; };
+    const auto row = [&](std::uint64_t r) STEN_INLINE { return slab + r * panel; };
     Int e = 0;
     if constexpr (height == 1) {
       // Every load counts as much as one of B.
       // A sum has to wait for the one before: those of long runs are added up in several. Short
       // ones overlap with the next.
-      constexpr std::size_t sets = 8 / Sums<1>::width;
+      constexpr std::size_t sets = Sums<1>::width < 4 ? 4 : 2;
       Sums<1> of[sets];
       const auto four = [&](auto count) STEN_INLINE {
         const Vec v = L::four(values + e);
@@ -111,10 +113,9 @@ class CsrLoops {
       const CsrRows& rows = all.rows[run->rows];
       if (rows.height != height) break;
       float* to[height];
-      each<height>([&](auto i)
-                       STEN_INLINE { to[i] = c + (run->row + rows.rows[i]) * panel_width; });
+      each<height>([&](auto i) STEN_INLINE { to[i] = c + (run->row + rows.rows[i]) * panel; });
       const Int strips = run->strips;
-      for (Int at = 0; at < panel_width; at += step) {
+      for (Int at = 0; at < panel; at += step) {
         Sums<height> sums;
         sums.set([&](auto i, auto j) STEN_INLINE { return L::load(to[i] + at + j * L::lanes); });
         add<height>(strips, columns, values, slab + at, sums);
@@ -137,7 +138,7 @@ class CsrLoops {
   // Of one strip, before its lanes are added up.
   STEN_INLINE static Vec dot(const Vec* row, const float* b) {
     Vec sum = L::mul(row[0], L::load(b));
-    each<panel_width / L::lanes - 1>([&](auto j) STEN_INLINE {
+    each<panel / L::lanes - 1>([&](auto j) STEN_INLINE {
       sum = L::fma(row[j + 1], L::load(b + (j + 1) * L::lanes), sum);
     });
     return sum;
@@ -152,13 +153,12 @@ class CsrLoops {
 
   static void sample(const CsrRuns& all, const float* slab, const float* c, float* sums) {
     const std::uint16_t* columns = all.columns;
-    const auto at = [&](Int e) STEN_INLINE { return slab + columns[e] * panel_width; };
+    const auto at = [&](Int e) STEN_INLINE { return slab + columns[e] * panel; };
     for (Int r = 0; r < all.count; ++r) {
       const CsrRun& run = all.runs[r];
-      const float* from = c + (run.row + all.rows[run.rows].rows[0]) * panel_width;
-      Vec row[panel_width / L::lanes];
-      each<panel_width / L::lanes>([&](auto j)
-                                       STEN_INLINE { row[j] = L::load(from + j * L::lanes); });
+      const float* from = c + (run.row + all.rows[run.rows].rows[0]) * panel;
+      Vec row[panel / L::lanes];
+      each<panel / L::lanes>([&](auto j) STEN_INLINE { row[j] = L::load(from + j * L::lanes); });
       Int e = 0;
       for (; e + 4 <= run.strips; e += 4) {
         Vec four[4];

@@ -126,12 +126,18 @@ void sample(const CsrPacked& a, const Activations& dy, const Activations& x, flo
   });
 }
 
-Tensor gradient(const Tensor& a, Form form, Index n, const float* dy, const float* x) {
+}  // namespace
+
+Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations& x) {
   check_factor(a);
+  const Shape shape = a.shape();
+  if (dy.features != shape[0] || x.features != shape[1] || dy.tokens != x.tokens)
+    fail_usage("sampled product: {} features of {} tokens times {} of {} is not {}", dy.features,
+               dy.tokens, x.features, x.tokens, to_string(shape));
   const auto positions = a.derived().get<Positions>([&] { return Positions(a); });
   const CsrPacked& runs = positions->runs;
   std::vector<float> sums(runs.values.size());
-  sample(runs, {form, runs.rows, n, dy}, {form, runs.cols, n, x}, sums.data());
+  sample(runs, dy, x, sums.data());
   Values values(DType::F32, value_count(a));
   float* to = values.mutate<float>().data();
   parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
@@ -140,14 +146,16 @@ Tensor gradient(const Tensor& a, Form form, Index n, const float* dy, const floa
   return with_values(a, values);
 }
 
-}  // namespace
-
 Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {
-  return gradient(a, Form::features, n, dc, b);
+  check_factor(a);
+  const Shape shape = a.shape();
+  return sampled_product(a, {Form::features, shape[0], n, dc}, {Form::features, shape[1], n, b});
 }
 
 Tensor sampled_linear(const Tensor& a, Index n, const float* dy, const float* x) {
-  return gradient(a, Form::tokens, n, dy, x);
+  check_factor(a);
+  const Shape shape = a.shape();
+  return sampled_product(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, x});
 }
 
 }  // namespace sten

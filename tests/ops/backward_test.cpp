@@ -90,6 +90,32 @@ TEST_CASE("gradients of every layout are those of dense at its positions, and 0 
   }
 }
 
+TEST_CASE("a gradient is the same from activations in any form") {
+  Dice dice(5);
+  for (const Index n : {1, 63, 64, 130}) {
+    const Tensor a = sparse_tensor(dice, normals(dice, {11, 23}), Spec("csr"));
+    const Dense dy = normals(dice, {11, n}), x = normals(dice, {23, n});
+    const auto in_panels = [&](const Dense& features) {
+      const Index rows = features.extents[0];
+      std::vector<float> out(panels_size(rows, n), NAN);  // beyond the last token it is anything
+      for (Index r = 0; r < rows; ++r)
+        for (Index t = 0; t < n; ++t)
+          out[(t / panel_width * rows + r) * panel_width + t % panel_width] =
+              features.values.as<float>()[r * n + t];
+      return out;
+    };
+    const std::vector<float> y_panels = in_panels(dy), x_panels = in_panels(x);
+    const Tensor wanted =
+        sampled_gemm(a, n, dy.values.as<float>().data(), x.values.as<float>().data());
+    const Tensor got = sampled_product(a, {Form::panels, 11, n, y_panels.data()},
+                                       {Form::panels, 23, n, x_panels.data()});
+    CHECK(same_bits(got.to_dense(), wanted.to_dense()));
+    CHECK_THROWS_AS(sampled_product(a, {Form::panels, 12, n, y_panels.data()},
+                                    {Form::panels, 23, n, x_panels.data()}),
+                    Error);
+  }
+}
+
 TEST_CASE("what a gradient leaves in padding is 0, as loading it anew checks") {
   Dice dice(3);
   for (const std::string& text : sparse_specs) {
