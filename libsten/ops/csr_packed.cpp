@@ -193,13 +193,44 @@ CsrPacked pack_bcsr(const Bcsr& a) {
   });
 }
 
-bool packs_by_pattern(const Nm& a) {
+namespace {
+
+int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
+
+// Blocks along rows, which are runs.
+CsrPacked pack_nm_rows(const Nm& a) {
+  const Index n = a.n, m = a.m, rows = a.extents[0], cols = a.extents[1];
+  CsrPacked out = begin(rows, cols, good_band);
+  out.heights = {{1, {0}}};
+  const Index blocks = ceil_div(cols, m), bits = position_bits(m);
+  const Index line_bytes = ceil_div(blocks * n * bits, 8);
+  const auto from = a.values.as<float>();
+  return build(std::move(out), rows, rows * blocks * n, [&](Index b, Band& band) {
+    for (Index r = b * good_band; r < std::min(rows, (b + 1) * good_band); ++r) {
+      std::vector<std::int32_t>& columns = band.columns.emplace_back(blocks * n);
+      const std::uint8_t* line = a.pos.data() + r * line_bytes;
+      BitReader positions(line, 0, line + line_bytes);
+      for (Index at = 0; at < blocks * n; ++at)
+        columns[at] = static_cast<std::int32_t>(at / n * m + positions.next(bits));
+      // Padding is behind everything else.
+      const Index strips = std::lower_bound(columns.begin(), columns.end(), cols) - columns.begin();
+      band.runs.push_back(
+          {r - b * good_band, 0, strips, columns.data(), from.data() + r * blocks * n});
+    }
+  });
+}
+
+}  // namespace
+
+bool packs_directly(const Nm& a) {
   constexpr Index most_patterns = 28;  // with more, a slab has few strips of each
-  return a.axis == 0 && a.n > 1 && a.n <= most_run_height &&
-         pattern_count(a.n, a.m, most_patterns) <= most_patterns;
+  if (a.extents[1] > std::numeric_limits<std::int32_t>::max() - a.m) return false;
+  return a.axis == 1 || (a.n > 1 && a.n <= most_run_height &&
+                         pattern_count(a.n, a.m, most_patterns) <= most_patterns);
 }
 
 CsrPacked pack_nm(const Nm& a) {
+  if (a.axis == 1) return pack_nm_rows(a);
   const Index n = a.n, m = a.m, rows = a.extents[0], cols = a.extents[1];
   CsrPacked out = begin(rows, cols, band_of(m));
   const auto table = PatternTable::get(n, m);
@@ -214,7 +245,7 @@ CsrPacked pack_nm(const Nm& a) {
     pattern_of[bits] = p;
   }
   const Index blocks = ceil_div(rows, m), per_band = out.band_rows / m;
-  const int width = std::bit_width(static_cast<std::uint64_t>(m - 1));
+  const Index width = position_bits(m);
   const Index line_bytes = ceil_div(blocks * n * width, 8);
   const auto from = a.values.as<float>();
   return build(std::move(out), blocks * patterns, cols * blocks, [&](Index b, Band& band) {

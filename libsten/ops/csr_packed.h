@@ -59,10 +59,10 @@ inline CsrEntries entries_of(const Csr& a) {
 // are several runs.
 CsrPacked pack_bcsr(const Bcsr& a);
 
-// Whether pack_nm() has runs that are long enough: n:m with axis 0 and few patterns of several
-// rows.
-bool packs_by_pattern(const Nm& a);
-// F32 of rank 2 with axis 0. The strips of one pattern in a block of rows are a run.
+// Whether pack_nm() packs it: n:m with axis 1, and with axis 0 where there are few patterns of
+// several rows. Others are packed as csr.
+bool packs_directly(const Nm& a);
+// F32 of rank 2. With axis 0 the strips of one pattern in a block of rows are a run.
 CsrPacked pack_nm(const Nm& a);
 
 // y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.

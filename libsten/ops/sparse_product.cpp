@@ -17,7 +17,7 @@ namespace {
 
 CsrPacked pack(const Tensor& a) {
   if (a.layout() == Bcsr::name) return pack_bcsr(a.as<Bcsr>());
-  if (a.layout() == Nm::name && packs_by_pattern(a.as<Nm>())) return pack_nm(a.as<Nm>());
+  if (a.layout() == Nm::name && packs_directly(a.as<Nm>())) return pack_nm(a.as<Nm>());
   const Tensor rows = convert(a, Spec("csr"));
   return pack_csr(entries_of(rows.as<Csr>()));
 }
