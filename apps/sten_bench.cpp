@@ -44,8 +44,9 @@ int main(int argc, char** argv) {
          "1:10:4, 3:6:16, 1:4:16, 2:8:8)");
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "
-         "eight linears M <-> K over N tokens, per product; repeatable")
-        ->check(CLI::IsMember({"gemm", "linear", "chain"}));
+         "eight linears M <-> K over N tokens, per product; transposed, dX[N,K] = dY[N,M] A, and "
+         "sampled, dA[M,K] = dC[M,N] B[K,N]^T at A's positions: how gradients go back; repeatable")
+        ->check(CLI::IsMember({"gemm", "linear", "chain", "transposed", "sampled"}));
     list("--input", o->inputs, "KIND",
          "Distribution of the numbers to convert: normal (default), student3, laplace or rowscaled "
          "(normal, rows times exp(0.5 N(0,1))); repeatable")

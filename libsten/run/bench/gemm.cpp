@@ -87,7 +87,8 @@ std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>
     add("dense", library.name, product.dense_flops(), product.dense(library, group.threads));
   for (const BenchLayout& layout : layouts) {
     add_sparse(layout, "", product.sparse(layout));
-    if (layout.layout.is(Csr::name) && kernels::active_isa() != kernels::Isa::reference)
+    if (product.is_forward() && layout.layout.is(Csr::name) &&
+        kernels::active_isa() != kernels::Isa::reference)
       for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
   }
   for (const Pack& pack : packs) ways.push_back(pack.way);

@@ -1,10 +1,12 @@
 #include "libsten/run/bench/product.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "libsten/base/random.h"
 #include "libsten/layout/nmg.h"
+#include "libsten/ops/sampled_product.h"
 #include "libsten/ops/sparse_product.h"
 #include "libsten/run/bench/input.h"
 
@@ -23,14 +25,19 @@ Dense weight(Index rows, Index cols, std::uint64_t seed) {
 
 BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uint64_t seed)
     : form_(form), m_(shape[0]), k_(shape[1]), n_(shape[2]) {
-  if (form != "gemm" && form != "linear" && form != "chain")
-    fail_usage("--form {} is none of gemm, linear and chain{}", quote(form),
-               suggestion(form, {"gemm", "linear", "chain"}));
+  const std::vector<std::string> forms{"gemm", "linear", "chain", "transposed", "sampled"};
+  if (std::ranges::find(forms, form) == forms.end())
+    fail_usage("--form {} is none of gemm, linear, chain, transposed and sampled{}", quote(form),
+               suggestion(form, forms));
   weights_[0] = weight(m_, k_, seed_for(seed, "weight"));
   if (form == "chain") weights_[1] = weight(k_, m_, seed_for(seed, "second weight"));
-  start_ = bench_input("normal", form == "gemm" ? Shape{k_, n_} : Shape{n_, k_},
-                       seed_for(seed, "activations"));
-  odd_.resize(panels_size(m_, n_));
+  const Shape start = form == "gemm"         ? Shape{k_, n_}
+                      : form == "transposed" ? Shape{n_, m_}
+                      : form == "sampled"    ? Shape{m_, n_}
+                                             : Shape{n_, k_};
+  start_ = bench_input("normal", start, seed_for(seed, "activations"));
+  if (form == "sampled") other_ = bench_input("normal", {k_, n_}, seed_for(seed, "other"));
+  odd_.resize(form == "sampled" ? m_ * k_ : form == "transposed" ? n_ * k_ : panels_size(m_, n_));
   if (form == "chain") even_.resize(panels_size(k_, n_));
 }
 
@@ -46,10 +53,38 @@ std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threa
       library.multiply(false, m_, n_, k_, a, in(0), out(0), threads);
       return;
     }
+    if (form_ == "transposed") {
+      library.multiply(false, n_, k_, m_, in(0), a, out(0), threads);
+      return;
+    }
+    if (form_ == "sampled") {
+      library.multiply(true, m_, k_, n_, in(0), other_.values.as<float>().data(), out(0), threads);
+      return;
+    }
     for (int i = 0; i < products(); ++i) {
       const Dense& w = weights_[i % 2];
       library.multiply(true, n_, w.extents[0], w.extents[1], in(i), w.values.as<float>().data(),
                        out(i), threads);
+    }
+  };
+}
+
+std::function<void()> BenchProduct::sparse_run(std::shared_ptr<const std::vector<Tensor>> weights) {
+  return [this, weights] {
+    const Tensor& first = weights->front();
+    if (form_ == "gemm") return sparse_gemm(first, n_, in(0), out(0));
+    if (form_ == "transposed") return sparse_transposed_linear(first, n_, in(0), out(0));
+    if (form_ == "sampled") {
+      sampled_gemm(first, n_, in(0), other_.values.as<float>().data());
+      return;
+    }
+    // Between its products a chain keeps activations as products like them.
+    for (int i = 0; i < products(); ++i) {
+      const Tensor& a = (*weights)[i % 2];
+      const Shape shape = a.shape();
+      const Form from = i > 0 ? Form::panels : Form::tokens;
+      const Form to = i + 1 < products() ? Form::panels : Form::tokens;
+      sparse_product(a, {from, shape[1], n_, in(i)}, {to, shape[0], n_, out(i)});
     }
   };
 }
@@ -62,24 +97,12 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
     tensors->push_back(layout.convert(layout.prepare(weights_[i])));
     stored += static_cast<double>(tensors->back().stored().count()) / count;
   }
-  const auto run = [this, tensors] {
-    if (form_ == "gemm") {
-      sparse_gemm(tensors->front(), n_, in(0), out(0));
-      return;
-    }
-    // Between its products a chain keeps activations as products like them.
-    for (int i = 0; i < products(); ++i) {
-      const Tensor& a = (*tensors)[i % 2];
-      const Shape shape = a.shape();
-      const Form from = i > 0 ? Form::panels : Form::tokens;
-      const Form to = i + 1 < products() ? Form::panels : Form::tokens;
-      sparse_product(a, {from, shape[1], n_, in(i)}, {to, shape[0], n_, out(i)});
-    }
-  };
-  const auto pack = [this, tensors] {
-    for (const Tensor& t : *tensors) pack_anew(t, n_);
-  };
-  return {run, pack, count, 2 * stored * static_cast<double>(n_)};
+  std::function<void()> pack;
+  if (is_forward())
+    pack = [this, tensors] {
+      for (const Tensor& t : *tensors) pack_anew(t, n_);
+    };
+  return {sparse_run(tensors), pack, count, 2 * stored * static_cast<double>(n_)};
 }
 
 BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout, const SparseRival& rival,

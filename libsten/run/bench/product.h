@@ -7,7 +7,9 @@
 namespace sten {
 
 // "gemm": C[M,N] = A[M,K] B[K,N]. "linear": Y[N,M] = X[N,K] A^T. "chain": eight linears K -> M -> K
-// over N tokens, each with one of two weights.
+// over N tokens, each with one of two weights. How gradients go back: "transposed", dX[N,K] =
+// dY[N,M] A, and "sampled", dA[M,K] = dC[M,N] B[K,N]^T, of which a sparse A needs its own
+// positions.
 class BenchProduct {
  public:
   static constexpr int chain_length = 8;
@@ -29,6 +31,8 @@ class BenchProduct {
   // multiplies wrongly.
   Sparse sparse(const BenchLayout& layout, const SparseRival& rival, int threads);
 
+  // Whether a SparseRival has it.
+  bool is_forward() const { return form_ != "transposed" && form_ != "sampled"; }
   int products() const { return form_ == "chain" ? chain_length : 1; }
   double dense_flops() const { return 2.0 * m_ * k_ * n_; }
 
@@ -38,10 +42,13 @@ class BenchProduct {
   const float* in(int i) const;
   float* out(int i);
 
+  std::function<void()> sparse_run(std::shared_ptr<const std::vector<Tensor>> weights);
+
   std::string form_;
   Index m_, k_, n_;
   Dense weights_[2];               // [M,K]; of a chain [K,M] too
-  Dense start_;                    // [K,N], or [N,K]
+  Dense start_;                    // what is multiplied first
+  Dense other_;                    // "sampled": B
   std::vector<float> odd_, even_;  // what products write
 };
 
