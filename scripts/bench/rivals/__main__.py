@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 
@@ -136,7 +135,6 @@ def run(o):
     return {
         "schema": results.SCHEMA,
         "machine": machine,
-        "python": platform.python_version(),
         "results": rows,
     }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -29,7 +30,7 @@ class Sten:
         self.lines = {}
         for line, s, layout in plan.sten_layouts(setup["form"], setup["sparsities"]):
             self.lines[layout] = (line, s)
-        self.records = {}
+        self.records, self.warned = {}, []
 
     def command(self):
         s = self.setup
@@ -38,7 +39,7 @@ class Sten:
         return (
             [self.program, "gemm", "--form", s["form"], "--shape", shape]
             + layouts
-            + [*("--threads", str(s["threads"]), "--repeats", str(s["repeats"]), "--json", "-q")]
+            + [*("--threads", str(s["threads"]), "--repeats", str(s["repeats"]), "--json")]
         )
 
     def measure(self, pause):
@@ -46,6 +47,10 @@ class Sten:
         done = subprocess.run(self.command(), capture_output=True, text=True)
         if done.returncode:
             raise Failed(f"sten-bench failed: {done.stderr.strip()}")
+        for line in done.stderr.splitlines():
+            if line.endswith("is not measured") and line not in self.warned:
+                self.warned.append(line)
+                print(line, file=sys.stderr)
         self.add(json.loads(done.stdout))
 
     def add(self, document):
