@@ -21,6 +21,7 @@ expect_exit 0 rivals --quick --runtime sten --form gemm --form linear --sparsity
 expect_out 'nmg:n=2,m=4,g=16'
 expect_out 'ratio: to the fastest dense product of the same form, shape and threads'
 [ "$(grep -c '^linear,96x192x256,1,0.9,sten,.*nmg:n=1,m=10,g=1' r.csv)" = 1 ] || fail 'r.csv lacks 1:10:1'
+grep -q '^|  | sten n:m:g, small g |.* ms) |.* ms) |$' r.md || fail 'r.md has no overview'
 grep -q '^| gemm | 96x192x256 | 1 | 50 % | sten |' r.md || fail 'r.md has no such row'
 python3 - <<'PYTHON' || fail 'the results are not as documented'
 import json, xml.dom.minidom

@@ -3,7 +3,6 @@
 import math
 from html import escape
 
-import plan
 import results
 
 # Of Okabe and Ito, which people with any kind of colour vision tell apart.
@@ -73,8 +72,7 @@ def panel(left, group, rows, lines, sparsities, most):
 
 def to_svg(document):
     rows = document["results"]
-    there = dict.fromkeys(r["line"] for r in rows if r["line"])
-    lines = [n for n in plan.ORDER if n in there] + [n for n in there if n not in plan.ORDER]
+    lines = results.in_order(dict.fromkeys(r["line"] for r in rows if r["line"]))
     sparsities = sorted({r["sparsity"] for r in rows if r["line"]})
     panels = results.groups(rows)
     most = 1.08 * max([2, *(r["ratio"] for r in rows)])

@@ -6,6 +6,8 @@ import json
 import math
 import statistics
 
+import plan
+
 SCHEMA = 1
 KEYS = ["form", "shape", "threads", "sparsity", "runtime", "version", "layout", "isa", "note"]
 KEYS += ["ms", "ratio", "ratio_low", "ratio_high", "rounds"]
@@ -75,6 +77,11 @@ def merge(documents):
     return merged
 
 
+def in_order(lines):
+    """Names of lines as the plan has them."""
+    return [n for n in plan.ORDER if n in lines] + [n for n in lines if n not in plan.ORDER]
+
+
 def describe(group):
     form, shape, threads = group
     return f"{form} {'x'.join(map(str, shape))}, {threads} thread{'s' if threads > 1 else ''}"
@@ -115,11 +122,33 @@ def to_text(document):
     return "\n".join(lines + notes(document)) + "\n"
 
 
+def overview(rows):
+    """Titles and cells: a row for each line of the chart, with its ratio and ms by sparsity."""
+    sparsities = sorted({r["sparsity"] for r in rows if r["line"]})
+    cells = []
+    for group, of_group in groups(rows).items():
+        base = fastest_dense(of_group)
+        dense = f"dense ({base['runtime']} {base['version']}): {shown('ms', base['ms'])} ms"
+        cells.append([describe(group), dense] + [""] * len(sparsities))
+        lines = {}
+        for r in of_group:
+            if r["line"]:
+                text = f"{r['ratio']:.2f} ({shown('ms', r['ms'])} ms)"
+                lines.setdefault(r["line"], {})[r["sparsity"]] = text
+        for name in in_order(lines):
+            cells.append(["", name] + [lines[name].get(s, "") for s in sparsities])
+    return ["", "weights that are zero", *(shown("sparsity", s) for s in sparsities)], cells
+
+
 def to_markdown(document):
+    def lines(titles, rule, cells):
+        return ["| " + " | ".join(row) + " |" for row in [titles, rule, *cells]]
+
     keys, titles, cells = table(document["results"])
-    rule = ["---:" if is_number(k) else "---" for k in keys]
-    lines = ["| " + " | ".join(row) + " |" for row in [titles, rule, *cells]]
-    return "\n".join(lines + [""] + ["- " + note for note in notes(document)]) + "\n"
+    columns, by_line = overview(document["results"])
+    out = lines(columns, ["---"] * 2 + ["---:"] * (len(columns) - 2), by_line)
+    out += ["", *lines(titles, ["---:" if is_number(k) else "---" for k in keys], cells)]
+    return "\n".join(out + [""] + ["- " + note for note in notes(document)]) + "\n"
 
 
 def to_csv(document):
