@@ -46,7 +46,7 @@ struct Task {
       float* panel = panels;
       for (Index token = first; token < last; token += width, panel += panel_size) {
         const float* in = slab;
-        if (x.form == Form::panels)
+        if (x.form == Form::panels && is_aligned(x.at))
           in = x.tile(a.slabs[s], token);
         else
           read_tile(x, a.slabs[s], a.slab_rows(s), token, width, slab);

@@ -56,14 +56,14 @@ struct Task {
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
     // Panels that are asked for are summed up where they are to be.
-    const bool in_place =
-        y.form == Form::panels && a.rows % a.m == 0 && epilogue.residual != y.at && steps() > 0;
+    const bool in_place = y.form == Form::panels && is_aligned(y.at) && a.rows % a.m == 0 &&
+                          epilogue.residual != y.at && steps() > 0;
     float* panels_begin = in_place ? nullptr : panel_memory.of(panels() * panel_size);
     const kernels::NmgRows patterns = a.pattern_rows();
     for (Index step = 0; step < steps(); ++step) {
       const Index s = step / panels(), p = step % panels(), wide = width(p);
       const float* in = slab;
-      if (x.form == Form::panels) {
+      if (x.form == Form::panels && is_aligned(x.at)) {
         in = x.tile(a.slabs[s], token(p));
       } else {
         if (x.tokens - token(p) < wide) std::fill_n(slab, most_slab_rows * wide, 0.0f);

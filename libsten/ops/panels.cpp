@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "libsten/ops/scratch.h"
 #include "libsten/ops/tiles.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -61,13 +62,23 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
                       epilogue.activation);
   }
   float* to = y.tile(k0, token);
-  if (y.form == Form::tokens) return transpose_tiles(tile, width, count, tokens, to, y.features);
   if (to == tile) return;
-  for (Index k = 0; k < count; ++k)
+  const float* from = tile;
+  Index lines = count, length = tokens, stride = width;
+  if (y.form == Form::tokens) {
+    // Not in place: a power of two of bytes apart, the lines of all tokens would share a few sets
+    // of the cache before they are full.
+    thread_local Scratch memory;
+    float* turned = memory.of(panel_width * count);
+    transpose_tiles(tile, width, count, tokens, turned, count);
+    from = turned;
+    lines = tokens, length = stride = count;
+  }
+  for (Index i = 0; i < lines; ++i)
     if (stream)
-      stream_copy(tile + k * width, tokens, to + k * y.stride());
+      stream_copy(from + i * stride, length, to + i * y.stride());
     else
-      std::copy_n(tile + k * width, tokens, to + k * y.stride());
+      std::copy_n(from + i * stride, length, to + i * y.stride());
 }
 
 void stream_done() {

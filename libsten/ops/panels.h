@@ -1,5 +1,7 @@
 // Activations of N tokens with K features, and how they lie.
 #pragma once
+#include <cstdint>
+
 #include "kernels/csr.h"
 #include "kernels/epilogue.h"
 #include "libsten/base/shape.h"
@@ -12,8 +14,12 @@ enum class Form {
   features,  // row-major [K, N]
   tokens,    // row-major [N, K]
   panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
-             // last token is not read by anybody, but has to be there
+             // last token means nothing, but has to be there. Aligned as Array is, they are worked
+             // with where they lie, else they are copied.
 };
+inline bool is_aligned(const float* panels) {
+  return reinterpret_cast<std::uintptr_t>(panels) % 64 == 0;
+}
 
 inline Index panels_of(Index tokens) { return ceil_div(tokens, panel_width); }
 // Floats of activations in panels.

@@ -37,14 +37,16 @@ BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uin
                                              : Shape{n_, k_};
   start_ = bench_input("normal", start, seed_for(seed, "activations"));
   if (form == "sampled") other_ = bench_input("normal", {k_, n_}, seed_for(seed, "other"));
-  odd_.resize(form == "sampled" ? m_ * k_ : form == "transposed" ? n_ * k_ : panels_size(m_, n_));
-  if (form == "chain") even_.resize(panels_size(k_, n_));
+  odd_ = Array<float>(form == "sampled"      ? m_ * k_
+                      : form == "transposed" ? n_ * k_
+                                             : panels_size(m_, n_));
+  if (form == "chain") even_ = Array<float>(panels_size(k_, n_));
 }
 
 const float* BenchProduct::in(int i) const {
   return i == 0 ? start_.values.as<float>().data() : i % 2 ? odd_.data() : even_.data();
 }
-float* BenchProduct::out(int i) { return i % 2 ? even_.data() : odd_.data(); }
+float* BenchProduct::out(int i) { return i % 2 ? even_.mutate() : odd_.mutate(); }
 
 std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threads) {
   return [this, &library, threads] {

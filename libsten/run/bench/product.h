@@ -46,10 +46,10 @@ class BenchProduct {
 
   std::string form_;
   Index m_, k_, n_;
-  Dense weights_[2];               // [M,K]; of a chain [K,M] too
-  Dense start_;                    // what is multiplied first
-  Dense other_;                    // "sampled": B
-  std::vector<float> odd_, even_;  // what products write
+  Dense weights_[2];         // [M,K]; of a chain [K,M] too
+  Dense start_;              // what is multiplied first
+  Dense other_;              // "sampled": B
+  Array<float> odd_, even_;  // what products write
 };
 
 }  // namespace sten
