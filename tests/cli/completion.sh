@@ -66,7 +66,7 @@ expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
 expect 'convert' sten-bench con
 expect 'convert|gemm' sten-bench ''
-expect 'chain|gemm|linear' sten-bench gemm --form ''
+expect 'chain|gemm|linear|sampled|transposed' sten-bench gemm --form ''
 expect 'laplace|normal|rowscaled|student3' sten-bench convert --input ''
 expect 'nm|nmg' sten-bench convert --layouts nm
 expect 'report.json' sten-bench convert -o rep
