@@ -34,6 +34,9 @@ struct Looked {
   }
 };
 
+// Values and columns that are asked for early: what is read once comes from far away.
+constexpr Int ahead = 1024;
+
 template <int rows, int columns, int registers>
 void some_rows(const NmgLanes& a, const std::uint8_t* column, const float* value, const float* x,
                Int ldx, float* y) {
@@ -46,6 +49,8 @@ void some_rows(const NmgLanes& a, const std::uint8_t* column, const float* value
       __m512 v[rows];
 #pragma GCC unroll 4
       for (int r = 0; r < rows; ++r, column += nmg_lanes, value += nmg_lanes) {
+        _mm_prefetch(reinterpret_cast<const char*>(value + ahead), _MM_HINT_T0);
+        if (r % 4 == 0) _mm_prefetch(reinterpret_cast<const char*>(column + ahead), _MM_HINT_T0);
         at[r] = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(column)));
         v[r] = _mm512_loadu_ps(value);
       }

@@ -83,7 +83,9 @@ void packed_product(const CsrPacked& a, const Activations& x, const ActivationsO
   constexpr Index most_bytes = Index{1} << 20;
   const Index group =
       std::clamp<Index>(most_bytes / (bands * a.band_rows * width * Index{sizeof(float)}), 1, 8);
-  const Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
+  Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
+  // As many for each thread.
+  if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
   // Few panels are not enough for all threads: then bands are shared out too.
   const Index parts = std::min<Index>(bands, groups < threads() ? ceil_div(threads(), groups) : 1);
   parallel_for(groups * parts, 1, [&](Index begin, Index end) {

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <thread>
 
 #include "kernels/peak.h"
 #include "libsten/base/log.h"
@@ -25,10 +24,9 @@ class Burst {
   }
   double flops() const { return flops_ * threads_; }
   void run() const {
-    std::vector<std::jthread> team;
-    for (int i = 1; i < threads_; ++i)
-      team.emplace_back([this] { kernels::run_fmas(kernels::active_isa(), rounds_); });
-    kernels::run_fmas(kernels::active_isa(), rounds_);
+    parallel_for(threads_, 1, [this](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) kernels::run_fmas(kernels::active_isa(), rounds_);
+    });
   }
 
  private:

@@ -6,6 +6,8 @@
 #include <ctime>
 #include <thread>
 
+#include "libsten/base/parallel.h"
+
 namespace sten {
 namespace {
 
@@ -41,6 +43,17 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// After that rest cores are asleep, those of a virtual machine for milliseconds after they are
+// needed: all of them compute for a moment.
+void wake_cores(int threads) {
+  constexpr double moment = 3e-3;  // seconds
+  parallel_for(threads, 1, [](Index, Index) {
+    const Clock::time_point start = Clock::now();
+    while (seconds_since(start) < moment) {
+    }
+  });
+}
+
 bool scatters(const std::vector<std::vector<double>>& seconds) {
   for (std::size_t way = 1; way < seconds.size(); ++way) {
     const Spread s = speedup(seconds[0], seconds[way]);
@@ -71,7 +84,10 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
   };
   for (int turn = 0; !enough(turn); ++turn)
     for (std::size_t way = 0; way < ways.size(); ++way) {
-      if (turns.threads > 1) wait_for_rest();
+      if (turns.threads > 1) {
+        wait_for_rest();
+        wake_cores(turns.threads);
+      }
       seconds[way].push_back(std::max(1e-9, seconds_of(ways[way], turns.threads)));
     }
   return seconds;
