@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "libsten/base/parallel.h"
 #include "libsten/ops/csr_packed.h"
+#include "libsten/ops/panel_shares.h"
 #include "libsten/ops/scratch.h"
 
 namespace sten {
@@ -65,9 +65,6 @@ struct Task {
   }
 };
 
-// Beyond it C is not expected to stay in a cache.
-constexpr Index most_cached_bytes = Index{8} << 20;
-
 }  // namespace
 
 void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y,
@@ -76,27 +73,9 @@ void packed_product(const CsrPacked& a, const Activations& x, const ActivationsO
   constexpr Index narrow = kernels::csr_widths[0];
   const bool few = x.tokens <= narrow && x.form != Form::panels && y.form != Form::panels;
   const Index width = few ? narrow : panel_width;
-  const Index panels = ceil_div(x.tokens, width), bands = a.band_count();
-  if (panels == 0 || bands == 0) return;
-  const bool stream = y.features * y.tokens * Index{sizeof(float)} > most_cached_bytes;
-  // Panels of C that stay in the second cache together.
-  constexpr Index most_bytes = Index{1} << 20;
-  const Index group =
-      std::clamp<Index>(most_bytes / (bands * a.band_rows * width * Index{sizeof(float)}), 1, 8);
-  Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
-  // As many for each thread.
-  if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
-  // Few panels are not enough for all threads: then bands are shared out too.
-  const Index parts = std::min<Index>(bands, groups < threads() ? ceil_div(threads(), groups) : 1);
-  parallel_for(groups * parts, 1, [&](Index begin, Index end) {
-    for (Index t = begin; t < end; ++t) {
-      const Index i = t / parts, part = t % parts;
-      const Index first = i * panels / groups * width,
-                  last = std::min(x.tokens, (i + 1) * panels / groups * width);
-      Task{a,     x,    y,     epilogue, part * bands / parts, (part + 1) * bands / parts,
-           first, last, width, stream}
-          .run();
-    }
+  share_panels(x.tokens, a.band_count(), a.band_rows, [&](const PanelShare& share) {
+    Task{a, x, y, epilogue, share.begin, share.end, share.first, share.last, width, is_streamed(y)}
+        .run();
   });
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "libsten/base/parallel.h"
 #include "libsten/ops/nmg_few.h"
 #include "libsten/ops/nmg_packed.h"
+#include "libsten/ops/panel_shares.h"
 #include "libsten/ops/scratch.h"
 
 namespace sten {
@@ -103,9 +103,6 @@ struct Task {
   }
 };
 
-// Beyond it C is not expected to stay in a cache.
-constexpr Index most_cached_bytes = Index{8} << 20;
-
 }  // namespace
 
 void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
@@ -113,27 +110,9 @@ void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
   if (x.form != Form::panels && y.form != Form::panels && is_for_few(a, x.tokens))
     return nmg_few_product(a, x, y, epilogue);
   const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
-  const Index panels = panels_of(x.tokens), blocks = packed->row_blocks;
-  if (panels == 0 || blocks == 0) return;
-  const bool stream = y.features * y.tokens * static_cast<Index>(sizeof(float)) > most_cached_bytes;
-  // Panels of C that stay in the second cache together.
-  constexpr Index most_bytes = Index{1} << 20;
-  const Index group =
-      std::clamp<Index>(most_bytes / (blocks * packed->m * panel_width * sizeof(float)), 1, 8);
-  Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
-  // As many for each thread.
-  if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
-  // Few panels are not enough for all threads: then row blocks are shared out too.
-  const Index parts = std::min<Index>(blocks, groups < threads() ? ceil_div(threads(), groups) : 1);
-  parallel_for(groups * parts, 1, [&](Index begin, Index end) {
-    for (Index t = begin; t < end; ++t) {
-      const Index i = t / parts, part = t % parts;
-      const Index first = i * panels / groups * panel_width,
-                  last = std::min(x.tokens, (i + 1) * panels / groups * panel_width);
-      Task{*packed, x,    y,     epilogue, part * blocks / parts, (part + 1) * blocks / parts,
-           first,   last, stream}
-          .run();
-    }
+  share_panels(x.tokens, packed->row_blocks, packed->m, [&](const PanelShare& share) {
+    Task{*packed, x, y, epilogue, share.begin, share.end, share.first, share.last, is_streamed(y)}
+        .run();
   });
 }
 

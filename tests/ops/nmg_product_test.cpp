@@ -133,10 +133,12 @@ TEST_CASE("products read and write every form, and finish what they write") {
     const Threads scope(1 + static_cast<int>(dice.below(3)));
     nmg_product(t.as<Nmg>(), {from, k, n, x.data()}, {to, m, n, y.data()}, e);
     std::vector<float> wanted(m * n), bounds(m * n);
+    std::vector<double> nonzeros(m);
+    for (Index i = 0; i < m * k; ++i) nonzeros[i / k] += a.values.as<float>()[i] != 0;
     for (Index i = 0; i < m * n; ++i) {
       wanted[i] = finished(product[i], e, i / n, adds ? residual[i] : 0);
       bounds[i] = static_cast<float>(
-          std::ldexp(static_cast<double>(k) + 8, -23) *
+          std::ldexp(nonzeros[i / n] + 8, -23) *
           (sizes[i] + (e.bias ? std::abs(bias[i / n]) : 0) + (adds ? std::abs(residual[i]) : 0)));
     }
     const auto in_order = laid(to, m, n, wanted), allowed = laid(to, m, n, bounds);

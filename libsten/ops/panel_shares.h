@@ -1,0 +1,46 @@
+// How a product is shared out among threads.
+#pragma once
+#include <algorithm>
+
+#include "libsten/base/parallel.h"
+#include "libsten/ops/panels.h"
+
+namespace sten {
+
+// Some tokens, from a multiple of panel_width on, times some units of A's rows.
+struct PanelShare {
+  Index first, last;  // tokens
+  Index begin, end;   // units
+};
+
+// Beyond it y is not expected to stay in a cache.
+inline bool is_streamed(const ActivationsOut& y) {
+  constexpr Index most_cached_bytes = Index{8} << 20;
+  return y.features * y.tokens * Index{sizeof(float)} > most_cached_bytes;
+}
+
+// f(share) on threads(), all of the product together. A unit is `unit_rows` rows.
+template <class F>
+void share_panels(Index tokens, Index units, Index unit_rows, F&& f) {
+  const Index panels = panels_of(tokens);
+  if (panels == 0 || units == 0) return;
+  // Panels of y that stay in the second cache together.
+  constexpr Index most_bytes = Index{1} << 20;
+  const Index group = std::clamp<Index>(
+      most_bytes / (units * unit_rows * panel_width * Index{sizeof(float)}), 1, 8);
+  Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
+  // As many for each thread.
+  if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
+  // Few panels are not enough for all threads: then rows are shared out too.
+  const Index parts = std::min<Index>(units, groups < threads() ? ceil_div(threads(), groups) : 1);
+  parallel_for(groups * parts, 1, [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t) {
+      const Index i = t / parts, part = t % parts;
+      f(PanelShare{i * panels / groups * panel_width,
+                   std::min(tokens, (i + 1) * panels / groups * panel_width), part * units / parts,
+                   (part + 1) * units / parts});
+    }
+  });
+}
+
+}  // namespace sten
