@@ -51,7 +51,8 @@ NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
 }
 
 bool is_for_few(const Nmg& a, Index tokens) {
-  return tokens > 0 && tokens <= kernels::nmg_most_columns && a.geometry().strips <= 256;
+  return tokens > 0 && tokens <= kernels::nmg_most_columns && a.extents[1] > 0 &&
+         a.geometry().strips <= 256;
 }
 
 void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
