@@ -13,8 +13,8 @@ struct Lanes {
   static constexpr int panel = width;
   using Vec = __m256;
   static constexpr int lanes = 8;
-  static constexpr int part = 4, most = 2;              // sorted by pattern
-  static constexpr int whole_part = 2, most_whole = 6;  // interleaved
+  static constexpr int part = 4, most = 2;                                 // sorted by pattern
+  static constexpr int whole_part = 2, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 3;
 
   static Vec zero() { return _mm256_setzero_ps(); }

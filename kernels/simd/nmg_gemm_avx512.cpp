@@ -13,8 +13,8 @@ struct Lanes {
   static constexpr int panel = width;
   using Vec = __m512;
   static constexpr int lanes = 16;
-  static constexpr int part = 4, most = 6;              // sorted by pattern
-  static constexpr int whole_part = 4, most_whole = 6;  // interleaved
+  static constexpr int part = 4, most = 6;                                 // sorted by pattern
+  static constexpr int whole_part = 4, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 5;
 
   static Vec zero() { return _mm512_setzero_ps(); }
@@ -36,7 +36,7 @@ struct Half {
   using Vec = __m256;
   static constexpr int lanes = 8;
   static constexpr int part = 1, most = 6;
-  static constexpr int whole_part = 1, most_whole = 6;
+  static constexpr int whole_part = 1, most_whole = simd::nmg_most_whole;
   static constexpr int most_ones = 5;
 
   static Vec zero() { return _mm256_setzero_ps(); }

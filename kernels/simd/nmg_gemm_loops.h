@@ -18,6 +18,13 @@ namespace sten::kernels::simd {
 
 #define STEN_INLINE __attribute__((always_inline))
 
+// The most rows that are interleaved with n > 1. Fewer in sanitized builds, whose compiler takes
+// minutes for those beyond 4.
+#ifndef STEN_NMG_MOST_WHOLE
+#define STEN_NMG_MOST_WHOLE 6
+#endif
+inline constexpr int nmg_most_whole = STEN_NMG_MOST_WHOLE;
+
 template <class F, std::size_t... i>
 STEN_INLINE inline void each_of(std::index_sequence<i...>, F&& f) {
   (f(std::integral_constant<std::size_t, i>{}), ...);
