@@ -3,30 +3,14 @@
 
 #include "kernels/simd/csr.h"
 #include "kernels/simd/csr_loops.h"
+#include "kernels/simd/floats8.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-struct Lanes {
-  using Vec = __m256;
-  static constexpr int lanes = 8;
+struct Lanes : simd::Floats8 {
   static constexpr int width(int height) { return height <= 2 ? 4 : 2; }
-
-  static Vec zero() { return _mm256_setzero_ps(); }
-  static Vec load(const float* p) { return _mm256_loadu_ps(p); }
-  static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
-  static Vec one(const float* p) { return _mm256_set1_ps(*p); }
-  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
-  static Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
-  static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
-  static Vec four(const float* p) {
-    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
-  }
-  template <int i>
-  static Vec pick(Vec v) {
-    return _mm256_permute_ps(v, i * 0x55);
-  }
   static void add_sums(float* p, const Vec* v) {
     const Vec fours = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
     const __m128 sums = _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1));

@@ -3,28 +3,14 @@
 
 #include "kernels/simd/csr.h"
 #include "kernels/simd/csr_loops.h"
+#include "kernels/simd/floats16.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
-struct Lanes {
-  using Vec = __m512;
-  static constexpr int lanes = 16;
+struct Lanes : simd::Floats16 {
   static constexpr int width(int) { return 4; }
-
-  static Vec zero() { return _mm512_setzero_ps(); }
-  static Vec load(const float* p) { return _mm512_loadu_ps(p); }
-  static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
-  static Vec one(const float* p) { return _mm512_set1_ps(*p); }
-  static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
-  static Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
-  static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
-  static Vec four(const float* p) { return _mm512_broadcast_f32x4(_mm_loadu_ps(p)); }
-  template <int i>
-  static Vec pick(Vec v) {
-    return _mm512_permute_ps(v, i * 0x55);
-  }
   // Of a and b, half as many sums, side by side in every four lanes.
   static Vec add_pairs(Vec a, Vec b) {
     return _mm512_add_ps(_mm512_mask_blend_ps(0xaaaa, a, b),

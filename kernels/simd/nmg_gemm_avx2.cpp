@@ -1,35 +1,17 @@
 #define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
-#include <immintrin.h>
-
+#include "kernels/simd/floats8.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_gemm_loops.h"
 
-STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
 template <int width>
-struct Lanes {
+struct Lanes : simd::Floats8 {
   static constexpr int panel = width;
-  using Vec = __m256;
-  static constexpr int lanes = 8;
   static constexpr int part = 4, most = 2;                                 // sorted by pattern
   static constexpr int whole_part = 2, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 3;
-
-  static Vec zero() { return _mm256_setzero_ps(); }
-  static Vec load(const float* p) { return _mm256_loadu_ps(p); }
-  static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
-  static Vec one(const float* p) { return _mm256_set1_ps(*p); }
-  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
-  static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
-  static Vec four(const float* p) {
-    return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
-  }
-  template <int i>
-  static Vec pick(Vec v) {
-    return _mm256_permute_ps(v, i * 0x55);
-  }
 };
 
 template <int width>
@@ -40,7 +22,6 @@ constexpr NmgGemmTable table{
 
 }  // namespace
 }  // namespace sten::kernels::avx2
-STEN_TARGET_END
 
 namespace sten::kernels {
 

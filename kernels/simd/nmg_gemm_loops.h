@@ -11,12 +11,11 @@
 #include <utility>
 
 #include "kernels/nmg_gemm.h"
+#include "kernels/simd/each.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
-
-#define STEN_INLINE __attribute__((always_inline))
 
 // The most rows that are interleaved with n > 1. Fewer in sanitized builds, whose compiler takes
 // minutes for those beyond 4.
@@ -24,16 +23,6 @@ namespace sten::kernels::simd {
 #define STEN_NMG_MOST_WHOLE 6
 #endif
 inline constexpr int nmg_most_whole = STEN_NMG_MOST_WHOLE;
-
-template <class F, std::size_t... i>
-STEN_INLINE inline void each_of(std::index_sequence<i...>, F&& f) {
-  (f(std::integral_constant<std::size_t, i>{}), ...);
-}
-// f(0), ..., f(n - 1), each with a number known when compiling.
-template <std::size_t n, class F>
-STEN_INLINE inline void each(F&& f) {
-  each_of(std::make_index_sequence<n>{}, f);
-}
 
 constexpr std::size_t choose(std::size_t m, std::size_t n) {
   std::size_t c = 1;

@@ -20,11 +20,6 @@ class Derived {
     return *this;
   }
 
-  bool is_made() const {
-    const std::lock_guard hold(lock_);
-    return !kept_.empty();
-  }
-
   // make() at the first call for this T; threads that come at once may all make it, and one result
   // is kept.
   template <class T, class F>

@@ -84,7 +84,7 @@ Index strip_at(const Values& index, Index slot) {
 
 Nmg Nmg::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
                    Dims dims) {
-  Nmg out{shape, n, m, g, axis, dims, {}, {}, {}};
+  Nmg out{shape, n, m, g, axis, dims, {}, {}};
   const DType index = out.geometry().strips <= 256 ? DType::U8 : DType::U16;
   out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)));
   out.index = Values::uninitialized(index, size_of(out.part_shape(false)));

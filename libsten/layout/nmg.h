@@ -1,7 +1,6 @@
 // Grouped n:m: n values in every strip of m, every pattern used by exactly g strips of a chunk
 // (paper, section 5).
 #pragma once
-#include "libsten/base/derived.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
 
@@ -36,8 +35,6 @@ struct Nmg {
   Values values;  // [batch..., row_blocks, chunks, C, g, n]
   Values index;   // [batch..., row_blocks, chunks, C, g], column in the chunk; U8 if C*g <= 256,
                   // else U16
-  // What products make of it.
-  Derived derived = {};
 
   static void parts(auto& self, auto&& f) {
     f("shape", self.extents);

@@ -51,13 +51,16 @@ NmgByLanes::NmgByLanes(const Nmg& a) : rows(a.extents[0]), m(a.m) {
 }
 
 bool is_for_few(const Nmg& a, Index tokens) {
+  const NmgGeometry geo = a.geometry();
+  // Lanes without a row block would take as much memory and time as those with one.
+  const Index used = geo.row_blocks, all = ceil_div(used, nmg_lanes) * nmg_lanes;
   return tokens > 0 && tokens <= kernels::nmg_most_columns && a.extents[1] > 0 &&
-         a.geometry().strips <= 256;
+         geo.strips <= 256 && all <= 2 * used;
 }
 
-void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                      const Epilogue& epilogue) {
-  const auto packed = a.derived.get<NmgByLanes>([&] { return NmgByLanes(a); });
+  const auto packed = a.derived().get<NmgByLanes>([&] { return NmgByLanes(a.as<Nmg>()); });
   const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
   // Tokens one after the other, each with zeros behind it.
   std::vector<float> columns(tokens * ldx);

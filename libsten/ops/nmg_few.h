@@ -4,6 +4,7 @@
 #include "libsten/base/array.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/ops/panels.h"
+#include "libsten/tensor/tensor.h"
 
 namespace sten {
 
@@ -28,7 +29,7 @@ struct NmgByLanes {
 bool is_for_few(const Nmg& a, Index tokens);
 
 // The same as nmg_product().
-void nmg_few_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                      const Epilogue& epilogue);
 
 }  // namespace sten

@@ -105,11 +105,11 @@ struct Task {
 
 }  // namespace
 
-void nmg_product(const Nmg& a, const Activations& x, const ActivationsOut& y,
+void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue) {
-  if (x.form != Form::panels && y.form != Form::panels && is_for_few(a, x.tokens))
+  if (x.form != Form::panels && y.form != Form::panels && is_for_few(a.as<Nmg>(), x.tokens))
     return nmg_few_product(a, x, y, epilogue);
-  const auto packed = a.derived.get<NmgPacked>([&] { return NmgPacked(a); });
+  const auto packed = a.derived().get<NmgPacked>([&] { return NmgPacked(a.as<Nmg>()); });
   share_panels(x.tokens, packed->row_blocks, packed->m, [&](const PanelShare& share) {
     Task{*packed, x, y, epilogue, share.begin, share.end, share.first, share.last, is_streamed(y)}
         .run();

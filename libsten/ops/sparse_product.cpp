@@ -48,6 +48,23 @@ void check_activations(const Shape& factor, const Activations& x, const Activati
                to_string(factor), x.features, x.tokens, y.features, y.tokens);
 }
 
+Shape shape_of_factor(const Tensor& a) {
+  check_factor(a);
+  return a.shape();
+}
+
+void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
+              const Epilogue& epilogue) {
+  if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
+  packed_product(*a.derived().get<CsrPacked>([&] { return pack(a); }), x, y, epilogue);
+}
+
+void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
+                         const Epilogue& epilogue) {
+  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
+  packed_product(transposed->rows, x, y, epilogue);
+}
+
 }  // namespace
 
 std::vector<std::string> sparse_product_layouts() {
@@ -56,42 +73,35 @@ std::vector<std::string> sparse_product_layouts() {
 
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
-  check_factor(a);
-  check_activations(a.shape(), x, y);
-  if (runs_by_nmg_kernel(a)) return nmg_product(a.as<Nmg>(), x, y, epilogue);
-  packed_product(*a.derived().get<CsrPacked>([&] { return pack(a); }), x, y, epilogue);
+  check_activations(shape_of_factor(a), x, y);
+  multiply(a, x, y, epilogue);
 }
 
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                                const Epilogue& epilogue) {
-  check_factor(a);
-  check_activations({a.shape()[1], a.shape()[0]}, x, y);
-  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
-  packed_product(transposed->rows, x, y, epilogue);
+  const Shape shape = shape_of_factor(a);
+  check_activations({shape[1], shape[0]}, x, y);
+  multiply_transposed(a, x, y, epilogue);
 }
 
 void sparse_gemm(const Tensor& a, Index n, const float* b, float* c) {
-  check_factor(a);
-  const Shape shape = a.shape();
-  sparse_product(a, {Form::features, shape[1], n, b}, {Form::features, shape[0], n, c});
+  const Shape shape = shape_of_factor(a);
+  multiply(a, {Form::features, shape[1], n, b}, {Form::features, shape[0], n, c}, {});
 }
 
 void sparse_linear(const Tensor& a, Index n, const float* x, float* y) {
-  check_factor(a);
-  const Shape shape = a.shape();
-  sparse_product(a, {Form::tokens, shape[1], n, x}, {Form::tokens, shape[0], n, y});
+  const Shape shape = shape_of_factor(a);
+  multiply(a, {Form::tokens, shape[1], n, x}, {Form::tokens, shape[0], n, y}, {});
 }
 
 void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c) {
-  check_factor(a);
-  const Shape shape = a.shape();
-  sparse_transposed_product(a, {Form::features, shape[0], n, b}, {Form::features, shape[1], n, c});
+  const Shape shape = shape_of_factor(a);
+  multiply_transposed(a, {Form::features, shape[0], n, b}, {Form::features, shape[1], n, c}, {});
 }
 
 void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx) {
-  check_factor(a);
-  const Shape shape = a.shape();
-  sparse_transposed_product(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, dx});
+  const Shape shape = shape_of_factor(a);
+  multiply_transposed(a, {Form::tokens, shape[0], n, dy}, {Form::tokens, shape[1], n, dx}, {});
 }
 
 void check_factor(const Tensor& a) {

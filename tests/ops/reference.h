@@ -14,6 +14,19 @@ inline std::vector<double> wide(const Dense& x, bool magnitudes) {
   return v;
 }
 
+// A[m,k] * in, as `linear` has it.
+inline std::vector<double> formula(bool linear, const Dense& a, const Dense& in, Index n,
+                                   bool magnitudes) {
+  const Index m = a.extents[0], k = a.extents[1];
+  std::vector<double> out(m * n);
+  const auto x = wide(a, magnitudes), y = wide(in, magnitudes);
+  if (linear)
+    kernels::gemm_reference(true, n, m, k, y.data(), x.data(), out.data());
+  else
+    kernels::gemm_reference(false, m, n, k, x.data(), y.data(), out.data());
+  return out;
+}
+
 struct Bounds {
   std::vector<double> wanted, most;  // the product, and how far from it one may be
 
@@ -28,16 +41,7 @@ struct Bounds {
 // A[m,k] * in, as `linear` has it: |C - C64| <= 2^-23 (nonzeros of the row + 8) (|A| |B|).
 inline Bounds product_bounds(bool linear, const Dense& a, const Dense& in, Index n) {
   const Index m = a.extents[0], k = a.extents[1];
-  const auto product = [&](bool magnitudes) {
-    std::vector<double> out(m * n);
-    const auto x = wide(a, magnitudes), y = wide(in, magnitudes);
-    if (linear)
-      kernels::gemm_reference(true, n, m, k, y.data(), x.data(), out.data());
-    else
-      kernels::gemm_reference(false, m, n, k, x.data(), y.data(), out.data());
-    return out;
-  };
-  Bounds bounds{product(false), product(true)};
+  Bounds bounds{formula(linear, a, in, n, false), formula(linear, a, in, n, true)};
   std::vector<double> nonzeros(m);
   for (Index i = 0; i < m * k; ++i) nonzeros[i / k] += a.values.as<float>()[i] != 0;
   for (Index i = 0; i < m * n; ++i)
