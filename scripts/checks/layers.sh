@@ -13,6 +13,7 @@ libsten/nn libsten/optim libsten/data libsten/io libsten/comm
 libsten/graph
 libsten/ops
 libsten/autograd
+libsten/product
 libsten/dispatch
 libsten/layout libsten/sparsify
 libsten/tensor

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/sparse_product.h"
 #include "libsten/run/bench/against.h"
 #include "libsten/run/bench/input.h"
 #include "libsten/run/bench/paper_greedy.h"

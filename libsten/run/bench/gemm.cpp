@@ -7,7 +7,7 @@
 #include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/sparse_product.h"
 #include "libsten/run/bench/product.h"
 
 namespace sten {

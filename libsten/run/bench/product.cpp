@@ -6,8 +6,8 @@
 
 #include "libsten/base/random.h"
 #include "libsten/layout/nmg.h"
-#include "libsten/ops/sampled_product.h"
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/sampled_product.h"
+#include "libsten/product/sparse_product.h"
 #include "libsten/run/bench/input.h"
 
 namespace sten {

@@ -1,4 +1,4 @@
-#include "libsten/ops/nmg_packed.h"
+#include "libsten/product/nmg_packed.h"
 
 #include <algorithm>
 #include <numeric>

@@ -8,7 +8,7 @@
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 
 namespace sten {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "libsten/ops/csr_packed.h"
-#include "libsten/ops/panel_shares.h"
-#include "libsten/ops/scratch.h"
+#include "libsten/product/csr_packed.h"
+#include "libsten/product/panel_shares.h"
+#include "libsten/product/scratch.h"
 
 namespace sten {
 namespace {

@@ -1,11 +1,11 @@
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "libsten/ops/scratch.h"
-#include "libsten/ops/tiles.h"
+#include "libsten/product/scratch.h"
+#include "libsten/product/tiles.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif

@@ -1,11 +1,11 @@
-#include "libsten/ops/nmg_product.h"
+#include "libsten/product/nmg_product.h"
 
 #include <algorithm>
 
-#include "libsten/ops/nmg_few.h"
-#include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/panel_shares.h"
-#include "libsten/ops/scratch.h"
+#include "libsten/product/nmg_few.h"
+#include "libsten/product/nmg_packed.h"
+#include "libsten/product/panel_shares.h"
+#include "libsten/product/scratch.h"
 
 namespace sten {
 namespace {

@@ -1,4 +1,4 @@
-#include "libsten/ops/csr_packed.h"
+#include "libsten/product/csr_packed.h"
 
 #include <algorithm>
 #include <bit>

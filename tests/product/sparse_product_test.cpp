@@ -1,11 +1,11 @@
 // Products of every layout, against the formula in double with the bound of float32's rounding.
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/sparse_product.h"
 
 #include <doctest/doctest.h>
 
 #include "libsten/dispatch/registry.h"
-#include "tests/ops/reference.h"
-#include "tests/ops/sparse_tensors.h"
+#include "tests/product/reference.h"
+#include "tests/product/sparse_tensors.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/ops/nmg_few.h"
+#include "libsten/product/nmg_few.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "libsten/base/parallel.h"
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 
 namespace sten {
 

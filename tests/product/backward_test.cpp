@@ -1,10 +1,10 @@
 // Products of backward passes, against the formula in double with the bound of float32's rounding.
 #include <doctest/doctest.h>
 
-#include "libsten/ops/sampled_product.h"
-#include "libsten/ops/sparse_product.h"
-#include "tests/ops/reference.h"
-#include "tests/ops/sparse_tensors.h"
+#include "libsten/product/sampled_product.h"
+#include "libsten/product/sparse_product.h"
+#include "tests/product/reference.h"
+#include "tests/product/sparse_tensors.h"
 
 using namespace sten;
 using namespace sten::testing;

@@ -1,6 +1,6 @@
 // Products of n:m:g with dense activations.
 #pragma once
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {

@@ -1,4 +1,4 @@
-#include "libsten/ops/sampled_product.h"
+#include "libsten/product/sampled_product.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,9 +13,9 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
 #include "libsten/layout/nmg.h"
-#include "libsten/ops/csr_packed.h"
-#include "libsten/ops/scratch.h"
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/csr_packed.h"
+#include "libsten/product/scratch.h"
+#include "libsten/product/sparse_product.h"
 
 namespace sten {
 namespace {

@@ -3,7 +3,7 @@
 #include "kernels/nmg_lanes.h"
 #include "libsten/base/array.h"
 #include "libsten/layout/nmg.h"
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {

@@ -8,11 +8,11 @@
 #include "kernels/reference/nmg_gemm.h"
 #include "kernels/reference/nmg_lanes.h"
 #include "libsten/dispatch/registry.h"
-#include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/nmg_product.h"
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/nmg_packed.h"
+#include "libsten/product/nmg_product.h"
+#include "libsten/product/sparse_product.h"
 #include "tests/kernels/fenced.h"
-#include "tests/ops/reference.h"
+#include "tests/product/reference.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -1,4 +1,4 @@
-#include "libsten/ops/sparse_product.h"
+#include "libsten/product/sparse_product.h"
 
 #include <algorithm>
 
@@ -7,10 +7,10 @@
 #include "libsten/layout/coo.h"
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
-#include "libsten/ops/csr_packed.h"
-#include "libsten/ops/nmg_few.h"
-#include "libsten/ops/nmg_packed.h"
-#include "libsten/ops/nmg_product.h"
+#include "libsten/product/csr_packed.h"
+#include "libsten/product/nmg_few.h"
+#include "libsten/product/nmg_packed.h"
+#include "libsten/product/nmg_product.h"
 
 namespace sten {
 namespace {

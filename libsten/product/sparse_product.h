@@ -1,6 +1,6 @@
 // Products of a sparse matrix with dense ones, float32, on threads() threads.
 #pragma once
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {

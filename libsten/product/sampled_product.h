@@ -1,6 +1,6 @@
 // Gradients of sparse weights, at the positions that are stored.
 #pragma once
-#include "libsten/ops/panels.h"
+#include "libsten/product/panels.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
