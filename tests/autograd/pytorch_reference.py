@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""Writes what PyTorch computes, for pytorch_test.cpp to compare with:
+
+    operators.safetensors    each operator's output and gradients, in several cases
+    transformer.safetensors  a small BERT, its loss and the gradient of every weight
+    optimizers.safetensors   a tensor after each of ten steps
+
+    pytorch_reference.py [DIRECTORY]    the script's own, where there is none
+
+It needs torch (the files are those of 2.5.1) and safetensors. Everything is computed in float64, from
+inputs that float32 has, and rounded to float32 at the end: better than what it is compared with.
+A case's numbers depend on its name alone, so one that is added leaves the others as they are.
+"""
+
+import json
+import pathlib
+import sys
+import zlib
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+
+
+def generator(name):
+    return torch.Generator().manual_seed(zlib.crc32(name.encode()))
+
+
+def normal(rng, *shape, scale=1.0):
+    """Normal numbers in float64 that float32 has too."""
+    x = torch.randn(shape, generator=rng, dtype=torch.float64) * scale
+    return x.float().double()
+
+
+def save(path, tensors, **metadata):
+    """Floating tensors as F32, in a file that is the same each time."""
+    tensors = {k: x.detach().float() if x.is_floating_point() else x for k, x in tensors.items()}
+    tensors = {k: x.clone(memory_format=torch.contiguous_format) for k, x in tensors.items()}
+    assert all(x.isfinite().all() for x in tensors.values())
+    save_file(tensors, path, {k: json.dumps(v) for k, v in metadata.items()})
+
+
+# ------------------------------------------------------------------------------------ operators
+
+
+def mix_bits(x):
+    x = (x + 0x9E3779B97F4A7C15) % 2**64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+def random_uniform(seed, i):
+    """Number i of the stream of `seed`, as in libsten/base/random.h."""
+    return (mix_bits(mix_bits(seed) ^ mix_bits(2**64 - 1 - i)) >> 11) * 2.0**-53
+
+
+def dropout(x, p=0.5, seed=0):
+    keep = [random_uniform(seed, i) >= p for i in range(x.numel())]
+    return x * torch.tensor(keep, dtype=x.dtype).reshape(x.shape) / (1 - p)
+
+
+def transpose(x, axes=None):
+    return x.transpose(-1, -2) if axes is None else x.permute(axes)
+
+
+def part(x, axis=0, begin=0, end=None):
+    return x.narrow(axis, begin, (x.shape[axis] if end is None else end) - begin)
+
+
+def cross_entropy(logits, targets, ignore=-100):
+    """0 where no target counts, for which PyTorch's own mean is NaN."""
+    loss = F.cross_entropy(logits, targets.long(), ignore_index=ignore, reduction="sum")
+    return loss / max(1, (targets != ignore).sum().item())
+
+
+def every_axis(x):
+    return list(range(x.ndim))
+
+
+OPERATORS = {
+    "matmul": torch.matmul,
+    "linear": F.linear,
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "scale": lambda x, by: x * by,
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "gelu": F.gelu,
+    "softmax": lambda x, axis=-1: x.softmax(axis),
+    "log-softmax": lambda x, axis=-1: x.log_softmax(axis),
+    "layer-norm": lambda x, g, b, eps=1e-5: F.layer_norm(x, x.shape[-1:], g, b, eps),
+    "embedding": lambda table, ids: F.embedding(ids, table),
+    "dropout": dropout,
+    "reshape": lambda x, shape: x.reshape(shape),
+    "transpose": transpose,
+    "concat": lambda *x, axis=0: torch.cat(x, axis),
+    "slice": part,
+    "sum": lambda x, axes=None, keep=0: x.sum(axes or every_axis(x), bool(keep)),
+    "mean": lambda x, axes=None, keep=0: x.mean(axes or every_axis(x), bool(keep)),
+    "cross-entropy": cross_entropy,
+    "mse": F.mse_loss,
+}
+
+
+def i64(*values):
+    return torch.tensor(values)
+
+
+def i32(*values):
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def special(*values):
+    """Numbers that are not drawn."""
+    return torch.tensor(values).double()
+
+
+# An operator's inputs, tensors or extents to be filled with normal numbers; and its attributes.
+CASES = [
+    ("matmul", [(2, 3), (3, 4)], {}),
+    ("matmul", [(1, 5), (5, 1)], {}),
+    ("matmul", [(17, 70), (70, 35)], {}),
+    ("matmul", [(5, 2, 3), (5, 3, 4)], {}),
+    ("matmul", [(5, 2, 3), (3, 4)], {}),
+    ("matmul", [(2, 3), (5, 3, 4)], {}),
+    ("matmul", [(4, 1, 2, 3), (5, 3, 4)], {}),
+    ("matmul", [(2, 1, 3, 4), (1, 3, 4, 2)], {}),
+    ("matmul", [(2, 0), (0, 3)], {}),
+    ("matmul", [(0, 2, 3), (3, 4)], {}),
+    ("linear", [(5, 8), (6, 8)], {}),
+    ("linear", [(5, 8), (6, 8), (6,)], {}),
+    ("linear", [(8,), (6, 8)], {}),
+    ("linear", [(8,), (6, 8), (6,)], {}),
+    ("linear", [(2, 5, 8), (6, 8)], {}),
+    ("linear", [(2, 9, 67), (33, 67), (33,)], {}),
+    ("linear", [(2, 3, 2, 4), (1, 4), (1,)], {}),
+    ("linear", [(0, 8), (6, 8), (6,)], {}),
+    *((op, inputs, {}) for op in ("add", "sub", "mul") for inputs in (
+        [(3, 5), (3, 5)],
+        [(7,), ()],
+        [(), ()],
+        [(2, 3, 4), (4,)],
+        [(4,), (2, 3, 4)],
+        [(3, 1), (1, 5)],
+        [(2, 1, 3, 1), (4, 1, 5)],
+        [(2, 1, 1, 6), (2, 3, 6, 6)],
+        [(0, 4), (4,)],
+    )),
+    ("scale", [(3, 4)], {"by": -0.25}),
+    ("scale", [()], {"by": 3.0}),
+    ("scale", [(2, 3, 2)], {"by": 0.0}),
+    *((op, [x], {}) for op in ("relu", "tanh", "sigmoid", "gelu") for x in (
+        (4, 5),
+        (2, 3, 37),
+        (),
+        special(-1000, -100, -20, -8, -3, -1e-3, -1e-6, 0, 1e-6, 1e-3, 3, 8, 20, 100, 1000),
+    )),
+    *((op, inputs, attributes) for op in ("softmax", "log-softmax") for inputs, attributes in (
+        ([(3, 7)], {}),
+        ([(2, 3, 67)], {"axis": 2}),
+        ([(2, 5, 3)], {"axis": 1}),
+        ([(4, 2, 3)], {"axis": 0}),
+        ([(2, 3, 4, 5)], {"axis": -3}),
+        ([(6,)], {}),
+        ([(5, 1)], {}),
+        ([(0, 3)], {}),
+        ([special([1000, 1001, 999.5], [-1000, -1001, -3000], [0, 80, -80])], {}),
+    )),
+    ("layer-norm", [(4, 8), (8,), (8,)], {}),
+    ("layer-norm", [(2, 3, 67), (67,), (67,)], {"eps": 1e-12}),
+    ("layer-norm", [(5,), (5,), (5,)], {"eps": 0.5}),
+    ("layer-norm", [special([10, 11, 12.5, 9], [-0.01, 0.02, 0, 0.01]), (4,), (4,)], {}),
+    ("layer-norm", [(0, 4), (4,), (4,)], {}),
+    ("embedding", [(7, 4), i64(3, 0, 3, 6, 3)], {}),
+    ("embedding", [(7, 4), i64([1, 5, 1], [5, 5, 0])], {}),
+    ("embedding", [(5, 3), i32([[4, 4]], [[0, 2]])], {}),
+    ("embedding", [(5, 1), i32(2, 2)], {}),
+    ("embedding", [(5, 3), torch.tensor(4)], {}),
+    ("dropout", [(5, 8)], {}),
+    ("dropout", [(3, 4, 5)], {"p": 0.1, "seed": 7}),
+    ("dropout", [(64,)], {"p": 0.9, "seed": 2**40 + 3}),
+    ("dropout", [(3, 3)], {"p": 0.0, "seed": 1}),
+    ("reshape", [(2, 6)], {"shape": [3, 4]}),
+    ("reshape", [(2, 3, 4)], {"shape": [2, -1]}),
+    ("reshape", [(2, 6)], {"shape": [2, 2, 3, 1]}),
+    ("reshape", [(2, 6)], {"shape": [-1]}),
+    ("reshape", [(1, 1)], {"shape": []}),
+    ("reshape", [()], {"shape": [1, -1]}),
+    ("transpose", [(3, 4)], {}),
+    ("transpose", [(2, 3, 4)], {}),
+    ("transpose", [(2, 3, 4)], {"axes": [2, 0, 1]}),
+    ("transpose", [(2, 3, 4, 5)], {"axes": [0, 2, 1, 3]}),
+    ("transpose", [(2, 3, 4, 5)], {"axes": [-1, 1, -4, 2]}),
+    ("transpose", [(33, 41)], {"axes": [1, 0]}),
+    ("concat", [(2, 3), (4, 3), (1, 3)], {}),
+    ("concat", [(2, 3), (2, 1), (2, 4)], {"axis": 1}),
+    ("concat", [(2, 3, 2), (2, 1, 2), (2, 2, 2)], {"axis": -2}),
+    ("concat", [(2, 3)], {"axis": -1}),
+    ("concat", [(2, 2), (2, 0)], {"axis": 1}),
+    ("slice", [(6, 3)], {"begin": 2, "end": 5}),
+    ("slice", [(2, 6, 3)], {"axis": 1, "begin": 1, "end": 4}),
+    ("slice", [(2, 3, 5)], {"axis": -1, "begin": 3}),
+    ("slice", [(2, 5)], {"axis": 1, "end": 2}),
+    ("slice", [(4, 2)], {}),
+    ("slice", [(4, 2)], {"begin": 2, "end": 2}),
+    *((op, inputs, attributes) for op in ("sum", "mean") for inputs, attributes in (
+        ([(3, 4)], {}),
+        ([(3, 4)], {"keep": 1}),
+        ([()], {}),
+        ([(3, 4)], {"axes": [0]}),
+        ([(3, 4, 5)], {"axes": [-1]}),
+        ([(3, 4, 5)], {"axes": [0, 2]}),
+        ([(3, 4, 5)], {"axes": [-1, 0], "keep": 1}),
+        ([(2, 3, 2, 5)], {"axes": [1, 2]}),
+        ([(2, 3, 2, 5)], {"axes": [1, 3], "keep": 1}),
+        ([(2, 500)], {"axes": [1]}),
+    )),
+    ("sum", [(0, 3)], {"axes": [0]}),
+    ("cross-entropy", [(4, 5), i64(1, 0, 4, 4)], {}),
+    ("cross-entropy", [(6, 23), i32(3, -100, 22, -100, 0, 7)], {}),
+    ("cross-entropy", [(3, 4), i64(-100, -100, -100)], {}),
+    ("cross-entropy", [(5, 4), i64(0, 1, 2, 0, 3)], {"ignore": 0}),
+    ("cross-entropy", [special([1000, 0, -1000], [-500, -500, -501]), i64(1, 2)], {}),
+    ("mse", [(3, 4), (3, 4)], {}),
+    ("mse", [(2, 3, 5), (2, 3, 5)], {}),
+    ("mse", [(), ()], {}),
+]  # fmt: skip
+
+
+def operators():
+    tensors, cases, count = {}, [], {}
+    for op, inputs, attributes in CASES:
+        count[op] = count.get(op, 0) + 1
+        name = f"{op}.{count[op]}"
+        rng = generator(name)
+        x = [normal(rng, *i) if isinstance(i, tuple) else i.clone() for i in inputs]
+        wanted = [i for i, xi in enumerate(x) if xi.is_floating_point()]
+        for i in wanted:
+            x[i] = x[i].float().double().requires_grad_()
+        out = OPERATORS[op](*x, **attributes)
+        dout = normal(rng, *out.shape)
+        gradients = torch.autograd.grad(out, [x[i] for i in wanted], dout)
+        tensors |= {f"{name}:in{i}": xi for i, xi in enumerate(x)}
+        tensors |= {f"{name}:out": out, f"{name}:dout": dout}
+        tensors |= {f"{name}:din{i}": g for i, g in zip(wanted, gradients)}
+        cases.append({"name": name, "op": op, "attributes": attributes})
+        cases[-1] |= {"inputs": len(x), "gradients": wanted}
+    return tensors, {"cases": cases}
+
+
+# ---------------------------------------------------------------------------------- transformer
+
+BERT = {"layers": 2, "heads": 2, "hidden": 16, "intermediate": 32, "vocabulary": 23}
+BERT |= {"sequences": 2, "tokens": 7, "eps": 1e-12, "ignore": -100}
+
+
+def linear_names(layer):
+    hidden, intermediate = BERT["hidden"], BERT["intermediate"]
+    for name in ("query", "key", "value", "output"):
+        yield f"{layer}.attention.{name}", (hidden, hidden)
+    yield f"{layer}.up", (intermediate, hidden)
+    yield f"{layer}.down", (hidden, intermediate)
+
+
+def bert_weights(rng):
+    """Larger than those of a fresh BERT, so that no gradient is lost beside the others."""
+    hidden, layers = BERT["hidden"], [f"layer.{i}" for i in range(BERT["layers"])]
+    linears = [x for layer in layers for x in linear_names(layer)]
+    linears.append(("head", (BERT["vocabulary"], hidden)))
+    norms = ["embedding.norm"]
+    norms += [f"{layer}.{of}.norm" for layer in layers for of in ("attention", "output")]
+    w = {"embedding.token": normal(rng, BERT["vocabulary"], hidden)}
+    w["embedding.position"] = normal(rng, BERT["tokens"], hidden)
+    for name in norms:
+        w[f"{name}.gamma"] = (1 + normal(rng, hidden, scale=0.2)).float().double()
+        w[f"{name}.beta"] = normal(rng, hidden, scale=0.2)
+    for name, shape in linears:
+        w[f"{name}.weight"] = normal(rng, *shape, scale=shape[1] ** -0.5)
+        w[f"{name}.bias"] = normal(rng, shape[0], scale=0.2)
+    return w
+
+
+def bert_loss(w, ids, mask, targets):
+    def linear(x, name):
+        return F.linear(x, w[f"{name}.weight"], w[f"{name}.bias"])
+
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], w[f"{name}.gamma"], w[f"{name}.beta"], BERT["eps"])
+
+    def attention(x, name):
+        def heads(of):  # [sequences, heads, tokens, hidden / heads]
+            y = linear(x, f"{name}.{of}")
+            return y.reshape(*y.shape[:2], BERT["heads"], -1).transpose(1, 2)
+
+        q, k, v = heads("query"), heads("key"), heads("value")
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5 + mask
+        return linear((scores.softmax(-1) @ v).transpose(1, 2).reshape(x.shape), f"{name}.output")
+
+    x = norm(F.embedding(ids, w["embedding.token"]) + w["embedding.position"], "embedding.norm")
+    for i in range(BERT["layers"]):
+        layer = f"layer.{i}"
+        x = norm(x + attention(x, f"{layer}.attention"), f"{layer}.attention.norm")
+        mlp = linear(F.gelu(linear(x, f"{layer}.up")), f"{layer}.down")
+        x = norm(x + mlp, f"{layer}.output.norm")
+    return cross_entropy(linear(x, "head").flatten(0, 1), targets.flatten(), BERT["ignore"])
+
+
+def transformer():
+    """The second sequence has five tokens, then padding that the mask hides."""
+    rng, shape = generator("transformer"), (BERT["sequences"], BERT["tokens"])
+    w = {name: x.requires_grad_() for name, x in bert_weights(rng).items()}
+    ids, targets = torch.randint(BERT["vocabulary"], (2, *shape), generator=rng)
+    targets[torch.rand(shape, generator=rng) < 0.3] = BERT["ignore"]
+    mask = torch.zeros(shape[0], 1, 1, shape[1], dtype=torch.float64)
+    mask[1, ..., 5:], targets[1, 5:] = -10000, BERT["ignore"]
+    loss = bert_loss(w, ids, mask, targets)
+    gradients = torch.autograd.grad(loss, list(w.values()))
+    tensors = {"ids": ids, "targets": targets, "mask": mask, "loss": loss}
+    tensors |= {f"weight:{name}": x for name, x in w.items()}
+    tensors |= {f"gradient:{name}": g for name, g in zip(w, gradients)}
+    return tensors, {"config": BERT}
+
+
+# ----------------------------------------------------------------------------------- optimizers
+
+# What is not given has its default.
+OPTIMIZERS = {
+    "sgd.plain": {"rate": 0.1},
+    "sgd.momentum": {"rate": 0.1, "momentum": 0.9},
+    "sgd.nesterov": {"rate": 0.1, "momentum": 0.9, "nesterov": True},
+    "sgd.decay": {"rate": 0.1, "weight_decay": 0.05},
+    "sgd.all": {"rate": 0.03, "momentum": 0.8, "nesterov": True, "weight_decay": 0.1},
+    "adamw.defaults": {},
+    "adamw.other": {"rate": 0.05, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.1},
+    "adamw.no-decay": {"rate": 0.02, "weight_decay": 0.0},
+}
+
+
+def optimizer(name, x, options):
+    o = dict(options)
+    if "rate" in o:
+        o["lr"] = o.pop("rate")
+    if name.startswith("sgd."):
+        return torch.optim.SGD([x], **o)
+    if "beta1" in o:
+        o["betas"] = o.pop("beta1"), o.pop("beta2")
+    return torch.optim.AdamW([x], **o)
+
+
+def optimizers():
+    """Among the gradients are large ones, tiny ones, and those of one column that are always 0."""
+    tensors, steps = {}, 10
+    for name, options in OPTIMIZERS.items():
+        rng = generator(name)
+        x = normal(rng, 3, 5).requires_grad_()
+        scale = torch.tensor([1, 0.1, 30, 1e-4, 0], dtype=torch.float64)
+        gradients = (normal(rng, steps, 3, 5) * scale).float().double()
+        tensors |= {f"{name}:start": x.detach().clone(), f"{name}:gradients": gradients}
+        step, after = optimizer(name, x, options), []
+        for x.grad in gradients:
+            step.step()
+            after.append(x.detach().clone())
+        tensors[f"{name}:after"] = torch.stack(after)
+    return tensors, {"optimizers": OPTIMIZERS}
+
+
+def main():
+    torch.set_num_threads(1)
+    here = pathlib.Path(__file__).resolve().parent
+    directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here
+    for what in (operators, transformer, optimizers):
+        tensors, metadata = what()
+        save(directory / f"{what.__name__}.safetensors", tensors, **metadata)
+
+
+if __name__ == "__main__":
+    main()
