@@ -129,6 +129,10 @@ bool Registry::needs_numbers(std::string_view name) const {
   return !layout(name).example.args().empty();
 }
 
+bool Registry::holds_any_pattern(std::string_view name) const {
+  return layout(name).holds_any_pattern;
+}
+
 Sparsifier Registry::sparsifier(const Spec& spec) const {
   const SparsifierEntry* entry = nullptr;
   {
@@ -139,7 +143,7 @@ Sparsifier Registry::sparsifier(const Spec& spec) const {
                  suggestion(spec.name(), keys_of(sparsifiers_)));
     entry = &at->second;
   }
-  return entry->make(spec);
+  return entry->make(spec).with_spec(spec);
 }
 
 std::vector<Registry::Example> Registry::layouts() const {

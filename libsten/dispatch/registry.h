@@ -64,6 +64,10 @@ class Registry {
   // Whether the layout's name alone is no spec of it, as its example shows.
   bool needs_numbers(std::string_view layout) const;
 
+  // Whether it holds any set of positions of a matrix, without numbers: static constexpr bool
+  // holds_any_pattern of the layout.
+  bool holds_any_pattern(std::string_view layout) const;
+
   struct Example {
     std::string name;
     Spec spec;
@@ -74,6 +78,7 @@ class Registry {
  private:
   struct LayoutEntry {
     Spec example;
+    bool holds_any_pattern = false;
     std::vector<std::string> keys, part_names, optional_parts;
     std::function<void(const Spec&)> check;
     std::function<Tensor(const Dense&, const Mask&, const Spec&)> pack;
@@ -125,6 +130,7 @@ template <Layout L>
 void Registry::add_layout(const Spec& example) {
   LayoutEntry e;
   e.example = example;
+  e.holds_any_pattern = requires { L::holds_any_pattern; };
   L blank;
   L::parts(blank, parts_detail::KeyLister{e.keys, e.part_names, e.optional_parts});
   e.check = [](const Spec& s) {

@@ -6,6 +6,7 @@ namespace sten {
 
 struct Bitmask {
   static constexpr const char* name = "bitmask";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits
   Values values;             // [nnz], in row-major order of their positions

@@ -10,6 +10,7 @@ namespace sten {
 template <bool by_column>
 struct Compressed {
   static constexpr const char* name = by_column ? "csc" : "csr";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Dims dims;
   Array<std::int64_t> ptr;    // [batches * lines + 1]; line l is entries ptr[l] to ptr[l + 1]

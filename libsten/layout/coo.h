@@ -6,6 +6,7 @@ namespace sten {
 
 struct Coo {
   static constexpr const char* name = "coo";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Dims dims;
   Array<std::int32_t> row;  // [nnz], ascending; with batch dimensions batch * rows + row

@@ -6,6 +6,7 @@ namespace sten {
 
 struct Masked {
   static constexpr const char* name = "masked";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Values values;             // row-major
   Array<std::uint8_t> mask;  // [ceil(N/8)], as Mask::bits

@@ -11,7 +11,7 @@ namespace sten {
 namespace {
 
 // The scores, fit for x.
-const Dense& scores_of(const char* name, const Dense& x, const Hints& hints) {
+const Dense& scores_in(const char* name, const Dense& x, const Hints& hints) {
   sparsify_detail::check_prunable(x.dtype());
   if (!hints.scores) fail_usage("{} needs scores: one for each element", name);
   const Dense& s = *hints.scores;
@@ -123,19 +123,27 @@ Index count_below_zero(const Dense& x, const Dense& scores) {
 }
 
 Mask Gradient::select(const Dense& x, const Hints& hints) const {
-  const Dense& g = scores_of(name, x, hints);
+  const Dense& g = scores_in(name, x, hints);
   return Magnitude{sparsity}.select(gradient_ranks(x, g, ranks_are_wide(x, g)), {});
 }
 
+Dense Movement::scores_of(const Dense& x, const Dense& gradient) {
+  if (x.extents != gradient.extents)
+    fail_usage("a gradient of shape {} does not fit a tensor of shape {}",
+               to_string(gradient.extents), to_string(x.extents));
+  return ranks_by(x, gradient, ranks_are_wide(x, gradient),
+                  [](auto w, auto g, Index) { return std::bit_cast<BitsOf<decltype(w)>>(-w * g); });
+}
+
 Mask Movement::select(const Dense& x, const Hints& hints) const {
-  const Dense& s = scores_of(name, x, hints);
+  const Dense& s = scores_in(name, x, hints);
   const bool below_zero =
       std::llround(sparsity * static_cast<double>(x.size())) <= count_below_zero(x, s);
   return Magnitude{sparsity}.select(movement_ranks(x, s, ranks_are_wide(x, s), below_zero), {});
 }
 
 Mask L0::select(const Dense& x, const Hints& hints) const {
-  const Dense& a = scores_of(name, x, hints);
+  const Dense& a = scores_in(name, x, hints);
   if (const auto i = first_nan(a)) fail_nan(*i);
   Mask mask = Mask::none(x.extents);
   std::uint8_t* bits = mask.bits.mutate();

@@ -24,6 +24,8 @@ struct Movement {
   static constexpr const char* name = "movement";
   static constexpr bool needs_scores = true;
   double sparsity = 0.5;
+  // Of one step: -x * gradient, F32, or F64 where one of them is.
+  static Dense scores_of(const Dense& x, const Dense& gradient);
   Mask select(const Dense& x, const Hints& hints) const;
   static Movement make(const Spec& spec);
 };

@@ -12,16 +12,20 @@
 //   materializing  Mask select(const Dense& x, const Hints& h) const
 //
 // A materializing one that reads Hints::scores says so: static constexpr bool needs_scores = true.
+// Where they come from a gradient but are not the gradient itself:
+//   static Dense scores_of(const Dense& x, const Dense& gradient)
 //
 // Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
 // members `axis` and `dims` says otherwise (matrix_view.h).
 #pragma once
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "libsten/base/floats.h"
+#include "libsten/base/name.h"
 #include "libsten/base/parallel.h"
+#include "libsten/base/spec.h"
 #include "libsten/tensor/layout.h"
 
 namespace sten {
@@ -122,41 +126,126 @@ Mask block(const S& s, const Dense& x) {
 
 }  // namespace sparsify_detail
 
-// Any of the three kinds, as a value.
+// Any of the three kinds, as a value; copies share.
 class Sparsifier {
  public:
   template <class S>
   requires Streaming<S> || Blocking<S> || Materializing<S> Sparsifier(S s)
-      : name_(S::name), kind_(kind_of<S>()), needs_scores_(reads_scores<S>()) {
-    select_ = [s = std::move(s)](const Dense& x, const Hints& h) {
-      if constexpr (Materializing<S>) return s.select(x, h);
-      if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
-      if constexpr (Streaming<S>) return sparsify_detail::stream(s, x);
-      if constexpr (Blocking<S>) return sparsify_detail::block(s, x);
-    };
+      : self_(std::make_shared<const Model<S>>(std::move(s))) {}
+
+  Name name() const { return self_->name; }
+  Kind kind() const { return self_->kind; }
+  // As the registry was asked for it: "threshold:at=0.5"; the name alone where somebody made it
+  // without.
+  Spec spec() const { return spec_ ? *spec_ : Spec(std::string(name().text())); }
+  bool has_spec() const { return spec_ != nullptr; }
+  Sparsifier with_spec(const Spec& spec) const {
+    Sparsifier s = *this;
+    s.spec_ = std::make_shared<const Spec>(spec);
+    return s;
   }
-  const std::string& name() const { return name_; }
-  Kind kind() const { return kind_; }
   // Whether select() needs Hints::scores.
-  bool needs_scores() const { return needs_scores_; }
+  bool needs_scores() const { return self_->needs_scores; }
+  // The scores that one gradient of x gives: the gradient itself, unless the sparsifier has a
+  // static Dense scores_of(const Dense& x, const Dense& gradient).
+  Dense scores_of(const Dense& x, const Dense& gradient) const {
+    return self_->scores_of(x, gradient);
+  }
   // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
   // sparsifier cannot rank.
-  Mask select(const Dense& x, const Hints& hints = {}) const { return select_(x, hints); }
+  Mask select(const Dense& x, const Hints& hints = {}) const { return self_->select(x, hints); }
+
+  // Whether select_rows() can tell what stays of some rows, without the others: a streaming
+  // sparsifier, and one whose blocks run along rows.
+  bool is_local() const { return self_->is_local; }
+  // The same as select() for `rows` rows from row0 on of a row-major matrix of `cols` columns, x
+  // being the first of these: keep[i] becomes 1 or 0. T: float or double.
+  void select_rows(const float* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
+    self_->select_rows(x, row0, rows, cols, keep);
+  }
+  void select_rows(const double* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
+    self_->select_rows(x, row0, rows, cols, keep);
+  }
 
  private:
+  struct Concept {
+    Name name;
+    Kind kind;
+    bool needs_scores, is_local;
+    virtual ~Concept() = default;
+    virtual Dense scores_of(const Dense& x, const Dense& gradient) const = 0;
+    virtual Mask select(const Dense& x, const Hints& h) const = 0;
+    virtual void select_rows(const float*, Index, Index, Index, std::uint8_t*) const = 0;
+    virtual void select_rows(const double*, Index, Index, Index, std::uint8_t*) const = 0;
+  };
   template <class S>
-  static constexpr Kind kind_of() {
-    return Materializing<S> ? Kind::materializing : Streaming<S> ? Kind::streaming : Kind::blocking;
+  struct Model;
+
+  std::shared_ptr<const Concept> self_;
+  std::shared_ptr<const Spec> spec_;
+};
+
+template <class S>
+struct Sparsifier::Model final : Concept {
+  explicit Model(S s) : sparsifier(std::move(s)) {
+    name = S::name;
+    kind = Materializing<S> ? Kind::materializing : Streaming<S> ? Kind::streaming : Kind::blocking;
+    needs_scores = false;
+    if constexpr (requires { S::needs_scores; }) needs_scores = S::needs_scores;
+    is_local = kind == Kind::streaming;
+    if constexpr (Blocking<S> && !Materializing<S>) {
+      is_local = true;
+      if constexpr (requires { sparsifier.axis; }) is_local &= sparsifier.axis == 1;
+      if constexpr (requires { sparsifier.dims; }) is_local &= !sparsifier.dims.given();
+    }
   }
-  template <class S>
-  static constexpr bool reads_scores() {
-    if constexpr (requires { S::needs_scores; }) return S::needs_scores;
-    return false;
+  Dense scores_of(const Dense& x, const Dense& gradient) const override {
+    if constexpr (requires { S::scores_of(x, gradient); })
+      return S::scores_of(x, gradient);
+    else
+      return gradient;
   }
-  std::string name_;
-  Kind kind_;
-  bool needs_scores_;
-  std::function<Mask(const Dense&, const Hints&)> select_;
+  Mask select(const Dense& x, const Hints& h) const override {
+    if constexpr (Materializing<S>) return sparsifier.select(x, h);
+    if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
+    if constexpr (Streaming<S>) return sparsify_detail::stream(sparsifier, x);
+    if constexpr (Blocking<S>) return sparsify_detail::block(sparsifier, x);
+  }
+  void select_rows(const float* x, Index row0, Index rows, Index cols,
+                   std::uint8_t* keep) const override {
+    select_lines(x, row0, rows, cols, keep);
+  }
+  void select_rows(const double* x, Index row0, Index rows, Index cols,
+                   std::uint8_t* keep) const override {
+    select_lines(x, row0, rows, cols, keep);
+  }
+
+ private:
+  template <class T>
+  void select_lines(const T* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
+    if constexpr (Streaming<S>) {
+      for (Index i = 0; i < rows * cols; ++i) keep[i] = sparsifier.keep(x[i], row0 * cols + i);
+    } else if constexpr (Blocking<S> && !Materializing<S>) {
+      using In = std::conditional_t < requires(std::span<const T> in, std::span<std::uint8_t> k) {
+        sparsifier.select(in, k);
+      }
+      , T, float > ;
+      const Index b = std::min<Index>(sparsifier.block(), cols);
+      if (b < 1) return;
+      std::vector<In> in(b);
+      std::fill_n(keep, rows * cols, std::uint8_t{0});
+      for (Index r = 0; r < rows; ++r)
+        for (Index c = 0; c < cols; c += b) {
+          const Index width = std::min(b, cols - c), at = r * cols + c;
+          for (Index j = 0; j < width; ++j) in[j] = static_cast<In>(x[at + j]);
+          sparsifier.select(std::span<const In>(in.data(), width), std::span(keep + at, width));
+        }
+    } else {
+      fail_usage("{} has to see the whole tensor", S::name);
+    }
+  }
+
+  S sparsifier;
 };
 
 }  // namespace sten

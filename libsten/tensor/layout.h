@@ -13,6 +13,7 @@
 //   void loaded();                     completes and checks fields read from a file, or Error
 //   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
 //   static constexpr bool has_fillers  stored positions may be fillers that nobody kept
+//   static constexpr bool holds_any_pattern  needs no numbers and holds any positions of a matrix
 //   double padding() const;            padded elements / elements; default 0
 //   static void check(const Spec&);    Error for a spec that can never be packed
 //
@@ -117,6 +118,19 @@ struct Writer {
     if (key == "values" || out.parts.empty()) out.dtype = dtype;
     out.parts.push_back({std::string(key), dtype, std::move(shape), std::move(bytes)});
   }
+};
+
+// Only what the spec has.
+struct SpecWriter {
+  Spec& out;
+  void operator()(std::string_view key, Index v) { out.set(key, v); }
+  void operator()(std::string_view key, Index v, Index fallback) {
+    if (v != fallback) out.set(key, v);
+  }
+  void operator()(std::string_view key, const Dims& d) {
+    if (d.given()) out.set(key, d.str());
+  }
+  void operator()(std::string_view, const auto&, auto&&...) {}
 };
 
 class Reader {

@@ -2,8 +2,11 @@
 #pragma once
 #include <memory>
 #include <typeinfo>
+#include <utility>
 
 #include "libsten/base/derived.h"
+#include "libsten/base/device.h"
+#include "libsten/base/name.h"
 #include "libsten/tensor/layout.h"
 
 namespace sten {
@@ -15,6 +18,11 @@ class Tensor {
   Tensor(L layout) : self_(std::make_shared<Model<L>>(std::move(layout))) {}
 
   std::string_view layout() const { return self_->layout(); }
+  Name layout_name() const { return self_->layout_name(); }
+  // The layout with its numbers: "nmg:n=1,m=10,g=4".
+  Spec spec() const { return self_->spec(); }
+  DType dtype() const { return values() ? values()->dtype() : save().dtype; }
+  Device device() const { return self_->device(); }
   Shape shape() const { return self_->shape(); }
   Dense to_dense() const { return self_->to_dense(); }
   // Positions the layout stores. n:m and n:m:g cannot tell a kept zero from a filler: all slots.
@@ -28,15 +36,37 @@ class Tensor {
   // Elements of padding per element of the tensor: 0.67 where the layout stores 1.67 times as many.
   double padding() const { return self_->padding(); }
 
+  // What the layout calls `values`, in its own order, padding and fillers included; nullptr where
+  // it has no such field.
+  const Values* values() const { return self_->values(); }
+  // The same positions with other values, as many and in the same order; a dtype may be another.
+  // Error (usage) where the layout has no `values`.
+  Tensor with_values(Values v) const;
+  // f(Values&) on the tensor's values, in place where nobody else holds them.
+  template <class F>
+  static Tensor update(Tensor t, F&& f) {
+    Values v = t.take_values();
+    f(v);
+    return t.with_values(std::move(v));
+  }
+
   // What is computed from the tensor and kept with it, copies included.
   const Derived& derived() const { return self_->derived; }
+  // What is computed from its positions alone: kept with all tensors that with_values() makes of
+  // it or of which it is made.
+  const Derived& of_positions() const { return *shared_positions(); }
 
   template <Layout L>
-  const L& as() const {
-    if (layout() != L::name) fail_usage("the tensor is {}, not {}", layout(), L::name);
+  bool is() const {
     const Concept& self = *self_;
-    if (typeid(self) != typeid(Model<L>))
+    return typeid(self) == typeid(Model<L>);
+  }
+  template <Layout L>
+  const L& as() const {
+    if (!is<L>()) {
+      if (layout() != L::name) fail_usage("the tensor is {}, not {}", layout(), L::name);
       fail_usage("the tensor's layout {} is another type of that name", layout());
+    }
     return static_cast<const Model<L>&>(*self_).value;
   }
 
@@ -44,6 +74,12 @@ class Tensor {
   struct Concept {
     virtual ~Concept() = default;
     virtual std::string_view layout() const = 0;
+    virtual Name layout_name() const = 0;
+    virtual Spec spec() const = 0;
+    virtual Device device() const = 0;
+    virtual const Values* values() const = 0;
+    virtual Values take_values() = 0;
+    virtual std::shared_ptr<Concept> with_values(Values v) const = 0;
     virtual Shape shape() const = 0;
     virtual Dense to_dense() const = 0;
     virtual Mask stored() const = 0;
@@ -56,6 +92,45 @@ class Tensor {
   struct Model final : Concept {
     explicit Model(L v) : value(std::move(v)) {}
     std::string_view layout() const override { return L::name; }
+    Name layout_name() const override {
+      static const Name name(L::name);
+      return name;
+    }
+    Spec spec() const override {
+      Spec s(L::name);
+      L::parts(value, parts_detail::SpecWriter{s});
+      return s;
+    }
+    Device device() const override {
+      if constexpr (requires { value.device(); })
+        return value.device();
+      else
+        return Device::cpu;
+    }
+    static constexpr bool has_values = requires(L l) {
+      { (l.values) } -> std::same_as<Values&>;
+    };
+    const Values* values() const override {
+      if constexpr (has_values)
+        return &value.values;
+      else
+        return nullptr;
+    }
+    Values take_values() override {
+      if constexpr (has_values)
+        return std::exchange(value.values, {});
+      else
+        return {};
+    }
+    std::shared_ptr<Concept> with_values(Values v) const override {
+      if constexpr (has_values) {
+        L other = value;
+        other.values = std::move(v);
+        return std::make_shared<Model>(std::move(other));
+      } else {
+        return nullptr;
+      }
+    }
     Shape shape() const override { return value.shape(); }
     Dense to_dense() const override { return value.to_dense(); }
     Mask stored() const override {
@@ -76,7 +151,15 @@ class Tensor {
     }
     L value;
   };
-  std::shared_ptr<const Concept> self_;
+
+  explicit Tensor(std::shared_ptr<Concept> self) : self_(std::move(self)) {}
+  // Leaves a tensor that nobody else holds without its values.
+  Values take_values();
+  std::shared_ptr<Derived> shared_positions() const {
+    return *derived().get<std::shared_ptr<Derived>>([] { return std::make_shared<Derived>(); });
+  }
+
+  std::shared_ptr<Concept> self_;
 };
 
 }  // namespace sten

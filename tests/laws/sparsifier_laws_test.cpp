@@ -114,7 +114,7 @@ TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and
       const Dense x = any_bits(dice, dtype, shape);
       const Inputs in(dice, x, 1e18);
       const Sparsifier s = registry().sparsifier(spec);
-      CHECK(s.name() == entry.name);
+      CHECK(s.name() == Name(entry.name));
       const Mask m = s.select(x, in.hints());
       const std::string where =
           fmt::format("{} {} {}", spec.str(), name_of(dtype), to_string(shape));

@@ -71,7 +71,7 @@ TEST_CASE("the kind of a sparsifier follows from the member it has") {
   CHECK(Sparsifier(KeepAll{}).kind() == Kind::streaming);
   CHECK(Sparsifier(PerBlock{}).kind() == Kind::blocking);
   CHECK(Sparsifier(Magnitude{}).kind() == Kind::materializing);
-  CHECK(Sparsifier(Positive{}).name() == "positive");
+  CHECK(Sparsifier(Positive{}).name() == Name("positive"));
   CHECK(name_of(Kind::streaming) == "streaming");
   CHECK(name_of(Kind::materializing) == "materializing");
 }

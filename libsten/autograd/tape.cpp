@@ -1,0 +1,267 @@
+#include "libsten/autograd/tape.h"
+
+#include <algorithm>
+
+#include "libsten/sparsify/same_pattern.h"
+
+namespace sten {
+namespace {
+
+using tape_detail::Slot;
+
+const Name keep_all(KeepAll::name), same_pattern(SamePattern::name), add("add");
+
+// Whether what is made of a sum is the sum of what is made of its terms.
+bool is_linear(const OutFormat& f) {
+  return (f.inline_by.name() == keep_all || f.inline_by.name() == same_pattern) &&
+         f.external.name() == keep_all;
+}
+
+Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
+
+// A tensor of ones or zeros of one of the types that gradients have.
+Tensor filled(const Shape& shape, DType dtype, float v) {
+  Dense x = Dense::zeros(dtype, shape);
+  if (v != 0) {
+    if (dtype == DType::F64)
+      std::ranges::fill(x.values.mutate<double>(), v);
+    else
+      std::ranges::fill(x.values.mutate<float>(), v);
+  }
+  return x;
+}
+
+Outputs run_one(Name op, std::span<const Tensor> in, const OutFormat& format, const OutHints& hints,
+                const Attributes& attributes = {}) {
+  const OutFormat* formats[] = {&format};
+  return run(op, {in, formats, attributes, {}, std::span(&hints, 1)});
+}
+
+OutHints hints_of(const Slot& s) { return {.like = s.like ? &*s.like : nullptr}; }
+
+// One more contribution, written as contribution_format() says.
+void receive(Slot& s, Tensor g) {
+  --s.expected;
+  if (!s.grad) {
+    s.grad = std::move(g);
+    return;
+  }
+  const bool is_last = s.expected == 0;
+  const Tensor terms[] = {*std::move(s.grad), std::move(g)};
+  // Sums of what has the format already keep all of it.
+  const OutFormat& f = is_last || is_linear(s.format) ? s.format : OutFormat::dense();
+  s.grad = *std::move(run_one(add, terms, f, hints_of(s)).front());
+}
+
+}  // namespace
+
+const std::optional<Tensor>& Var::grad() const {
+  static const std::optional<Tensor> none;
+  return slot_ ? slot_->grad : none;
+}
+
+const Var& Var::keep_grad() const {
+  if (!slot_) fail_usage("a constant has no gradient to be kept");
+  slot_->is_kept = true;
+  return *this;
+}
+
+Tape& Tape::of(const Var& v) {
+  if (!v.slot_ || !v.slot_->tape) fail_usage("the tape of a value is gone");
+  return *v.slot_->tape;
+}
+
+Tape::~Tape() {
+  // Values may outlive their tape.
+  for (const Step& step : steps_)
+    for (const auto* slots : {&step.in, &step.out})
+      for (const SlotPtr& s : *slots)
+        if (s) s->tape = nullptr;
+  for (const auto& leaf : leaves_)
+    if (const auto s = leaf.lock()) s->tape = nullptr;
+}
+
+Var Tape::parameter(Tensor value) {
+  OutFormat same = OutFormat::same_as(value);
+  return parameter(std::move(value), std::move(same));
+}
+
+Var Tape::parameter(Tensor value, OutFormat grad) {
+  auto slot = std::make_shared<Slot>();
+  slot->tape = this;
+  slot->is_leaf = slot->is_kept = true;
+  slot->format = std::move(grad);
+  slot->shape = value.shape();
+  if (!value.is<Dense>()) slot->like = value;
+  leaves_.push_back(slot);
+  return {std::move(value), std::move(slot)};
+}
+
+Var Tape::apply(Name op, std::span<const Var> in, const Attributes& attributes,
+                const Formats& formats) {
+  return std::move(apply_all(op, in, attributes, std::span(&formats, 1)).front());
+}
+
+std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attributes& attributes,
+                                 std::span<const Formats> formats) {
+  std::vector<Tensor> values;
+  values.reserve(in.size());
+  for (const Var& v : in) values.push_back(v.value_);
+  std::vector<const OutFormat*> wanted;
+  std::vector<OutFormat> waiting;
+  waiting.reserve(formats.size());
+  for (const Formats& f : formats) {
+    wanted.push_back(&f.out);
+    if (&f == &Formats::dense()) wanted.back() = &OutFormat::dense();
+    if (!f.out.external.needs_scores()) continue;
+    waiting.push_back({f.out.inline_by, f.out.tmp, KeepAll{}, f.out.tmp});
+    wanted.back() = &waiting.back();
+  }
+  Outputs made = run(op, {values, wanted, attributes});
+  const bool is_recorded =
+      !is_paused_ && std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); });
+  std::vector<Var> out;
+  if (!is_recorded) {
+    for (auto& t : made) out.push_back(Var(*std::move(t)));
+    return out;
+  }
+  Step step{grad_of(op), attributes, {}, {}, {}, {}};
+  const Keeps keeps = operators().what(op).keeps;
+  for (const Var& v : in) {
+    if (v.slot_ && v.slot_->tape != this)
+      fail_usage("{}: its inputs are of different tapes, or of one that is gone", op.text());
+    step.in.push_back(v.slot_);
+    step.shapes.push_back(v.slot_ ? v.slot_->shape : v.value_.shape());
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto slot = std::make_shared<Slot>();
+    slot->tape = this;
+    if (&formats[i] != &Formats::dense()) slot->format = formats[i].grad;
+    slot->shape = made[i]->shape();
+    if (slot->format.inline_by.name() == same_pattern && !made[i]->is<Dense>())
+      slot->like = *made[i];
+    if (keeps == Keeps::outputs) step.kept.push_back(*made[i]);
+    step.out.push_back(slot);
+    out.push_back(Var(*std::move(made[i]), std::move(slot)));
+  }
+  if (keeps == Keeps::inputs) step.kept = std::move(values);
+  steps_.push_back(std::move(step));
+  return out;
+}
+
+void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
+  if (!y.slot_ || y.slot_->tape != this)
+    fail_usage("backward: the value does not depend on a parameter of this tape");
+  const Shape& shape = y.slot_->shape;
+  if (!seed) {
+    if (size_of(shape) != 1)
+      fail_usage("backward: a value of shape {} needs a gradient to begin with", to_string(shape));
+    seed = filled(shape, y.value_.dtype(), 1);
+  }
+  if (seed->shape() != shape)
+    fail_usage("backward: a gradient of shape {} does not fit a value of shape {}",
+               to_string(seed->shape()), to_string(shape));
+  // What is on the way to y, and how many contributions each gets. Those of former walks that
+  // leaves hold are set aside, so that formats see this walk's alone.
+  std::vector<char> is_on_way(steps_.size());
+  std::vector<std::pair<Slot*, Tensor>> before;
+  const auto expect = [&](Slot& s) {
+    if (s.expected++ == 0 && s.grad) {
+      before.emplace_back(&s, *std::move(s.grad));
+      s.grad.reset();
+    }
+  };
+  for (const Step& step : steps_)
+    for (const auto* slots : {&step.in, &step.out})
+      for (const SlotPtr& s : *slots)
+        if (s) {
+          s->expected = 0;
+          if (!s->is_leaf) s->grad.reset();
+        }
+  y.slot_->expected = 0;
+  expect(*y.slot_);
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    is_on_way[i] =
+        std::ranges::any_of(step.out, [](const SlotPtr& s) { return s && s->expected > 0; });
+    if (!is_on_way[i]) continue;
+    for (const SlotPtr& s : step.in)
+      if (s) expect(*s);
+  }
+  receive(*y.slot_, *std::move(seed));
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    if (is_on_way[i]) walk(steps_[i]);
+    // What it kept is not needed any more.
+    if (!keep_steps) steps_.pop_back();
+  }
+  for (auto& [slot, g] : before) {
+    if (!slot->is_leaf) continue;
+    const Tensor terms[] = {std::move(g), *std::move(slot->grad)};
+    const OutFormat sum{is_linear(slot->format) ? slot->format.inline_by : Sparsifier(KeepAll{}),
+                        slot->format.layout, KeepAll{}, slot->format.layout};
+    slot->grad = *std::move(run_one(add, terms, sum, hints_of(*slot)).front());
+  }
+}
+
+void Tape::walk(const Step& step) {
+  std::vector<Tensor> in;
+  in.reserve(step.out.size() + step.kept.size());
+  DType dtype = DType::F32;
+  for (const SlotPtr& s : step.out)
+    if (s->grad) dtype = s->grad->dtype();
+  for (const SlotPtr& s : step.out) {
+    in.push_back(s->grad ? *s->grad : filled(s->shape, dtype, 0));
+    if (!s->is_kept) s->grad.reset();
+  }
+  in.insert(in.end(), step.kept.begin(), step.kept.end());
+  std::vector<const OutFormat*> formats;
+  std::vector<OutHints> hints;
+  for (const SlotPtr& s : step.in) {
+    hints.push_back(s ? hints_of(*s) : OutHints{});
+    // The only one, or one of those that are added up.
+    const bool as_asked = s && ((s->expected == 1 && !s->grad) || is_linear(s->format));
+    formats.push_back(!s ? nullptr : as_asked ? &s->format : &OutFormat::dense());
+  }
+  // A value that is used twice here gets two.
+  for (std::size_t i = 0; i < step.in.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (step.in[i] && step.in[i] == step.in[j] && !is_linear(step.in[i]->format))
+        formats[i] = formats[j] = &OutFormat::dense();
+  Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints});
+  for (std::size_t i = 0; i < step.in.size(); ++i) {
+    if (!step.in[i]) continue;
+    if (!grads[i]) fail_usage("{}: input {} has no gradient", step.op.text(), i);
+    receive(*step.in[i], *std::move(grads[i]));
+  }
+}
+
+LateSparsity::LateSparsity(const Var& x, Sparsifier by, Spec layout)
+    : x_(x), by_(std::move(by)), layout_(std::move(layout)) {
+  x_.keep_grad();
+}
+
+bool LateSparsity::is_ready() const { return x_.grad().has_value(); }
+
+Tensor LateSparsity::get() const {
+  if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
+  const Dense scores = by_.scores_of(x_.value().to_dense(), x_.grad()->to_dense());
+  return sparsify(x_.value(), by_, layout_,
+                  {.pattern = nullptr, .scores = &scores, .own = nullptr});
+}
+
+Var apply(Name op, std::span<const Var> in, const Attributes& attributes, const Formats& formats) {
+  for (const Var& v : in)
+    if (v.wants_grad()) return Tape::of(v).apply(op, in, attributes, formats);
+  std::vector<Tensor> values;
+  values.reserve(in.size());
+  for (const Var& v : in) values.push_back(v.value());
+  return apply(op, std::span<const Tensor>(values), attributes,
+               &formats == &Formats::dense() ? OutFormat::dense() : formats.out);
+}
+
+Var apply(Name op, std::initializer_list<Var> in, const Attributes& attributes,
+          const Formats& formats) {
+  return apply(op, std::span(in.begin(), in.size()), attributes, formats);
+}
+
+}  // namespace sten

@@ -1,0 +1,141 @@
+// Reverse-mode automatic differentiation: a tape remembers the operators that ran, and walks them
+// backwards.
+//
+//   Tape tape;
+//   const Var w = tape.parameter(weight), x = tape.constant(batch);
+//   tape.backward(mse(linear(x, w), y));
+//   sgd.step(weight, *w.grad());
+//
+// A Var is a value and where its gradient goes; its value lives as long as it or a step of the tape
+// that needs it. A tape is one thread's; make one for each step of training.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "libsten/dispatch/operators.h"
+
+namespace sten {
+
+class Tape;
+
+namespace tape_detail {
+
+// Where gradients of one value are added up.
+struct Slot {
+  Tape* tape = nullptr;
+  bool is_leaf = false, is_kept = false;
+  OutFormat format{};            // of the gradient
+  Shape shape{};                 // of the value
+  std::optional<Tensor> like{};  // a sparse value, whose positions same-pattern takes
+  std::optional<Tensor> grad{};
+  Index expected = 0;  // contributions that are still to come
+};
+
+}  // namespace tape_detail
+
+class Var {
+ public:
+  // A constant.
+  Var(Tensor value) : value_(std::move(value)) {}
+
+  const Tensor& value() const { return value_; }
+  Shape shape() const { return value_.shape(); }
+  bool wants_grad() const { return slot_ != nullptr; }
+  // Of a parameter after backward(), and of another value where keep_grad() was said before.
+  const std::optional<Tensor>& grad() const;
+  const Var& keep_grad() const;
+
+ private:
+  friend class Tape;
+  friend class LateSparsity;
+  Var(Tensor value, std::shared_ptr<tape_detail::Slot> slot)
+      : value_(std::move(value)), slot_(std::move(slot)) {}
+
+  Tensor value_;
+  std::shared_ptr<tape_detail::Slot> slot_;
+};
+
+class Tape {
+ public:
+  Tape() = default;
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  ~Tape();
+
+  // A leaf whose gradient is wanted: of its own positions in its own layout, unless said otherwise.
+  Var parameter(Tensor value);
+  Var parameter(Tensor value, OutFormat grad);
+
+  // Runs an operator with one output, or with as many as there are formats, and remembers it where
+  // one of the inputs wants a gradient. An external sparsifier that needs scores, which here come
+  // with the gradient, has to wait for it: the output is in the temporary layout (LateSparsity).
+  Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
+            const Formats& formats = Formats::dense());
+  std::vector<Var> apply_all(Name op, std::span<const Var> in, const Attributes& attributes,
+                             std::span<const Formats> formats);
+
+  // dy/d of every parameter that y depends on is added to its gradient. seed: the gradient of y;
+  // without one y has one element, and it is 1. What a value's uses contribute is added up, and the
+  // format of its gradient applied to the sum; same-pattern to each of them. What the steps kept is
+  // let go, unless they are to be walked again. Error (usage) where y does not depend on a
+  // parameter, or an operator on the way has no gradient.
+  void backward(const Var& y, std::optional<Tensor> seed = {}, bool keep_steps = false);
+
+  // That of a value that wants a gradient: Error (usage) where it is gone.
+  static Tape& of(const Var& v);
+  // Steps that are remembered.
+  std::size_t size() const { return steps_.size(); }
+  // While it lives nothing is remembered.
+  class NoGrad {
+   public:
+    explicit NoGrad(Tape& tape) : tape_(tape), before_(tape.is_paused_) { tape.is_paused_ = true; }
+    ~NoGrad() { tape_.is_paused_ = before_; }
+    NoGrad(const NoGrad&) = delete;
+    NoGrad& operator=(const NoGrad&) = delete;
+
+   private:
+    Tape& tape_;
+    bool before_;
+  };
+
+ private:
+  using SlotPtr = std::shared_ptr<tape_detail::Slot>;
+  struct Step {
+    Name op;  // of the gradient
+    Attributes attributes;
+    std::vector<SlotPtr> in, out;  // nullptr: no gradient is wanted
+    std::vector<Tensor> kept;
+    std::vector<Shape> shapes;  // of the inputs
+  };
+
+  void walk(const Step& step);
+
+  std::vector<Step> steps_;
+  std::vector<std::weak_ptr<tape_detail::Slot>> leaves_;
+  bool is_paused_ = false;
+};
+
+// What a sparsifier makes of a value when its gradient has come: first-order pruning.
+class LateSparsity {
+ public:
+  LateSparsity(const Var& x, Sparsifier by, Spec layout);
+  bool is_ready() const;
+  // Error (usage) before it is ready. The scores are what the sparsifier makes of x and its
+  // gradient (Sparsifier::scores_of).
+  Tensor get() const;
+
+ private:
+  Var x_;
+  Sparsifier by_;
+  Spec layout_;
+};
+
+// On the tape of the first that wants a gradient; without one nothing is remembered.
+Var apply(Name op, std::initializer_list<Var> in, const Attributes& attributes = {},
+          const Formats& formats = Formats::dense());
+Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
+          const Formats& formats = Formats::dense());
+
+}  // namespace sten

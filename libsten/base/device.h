@@ -1,0 +1,12 @@
+// Where a tensor's values are.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace sten {
+
+enum class Device : std::uint8_t { cpu, cuda };
+
+constexpr std::string_view name_of(Device d) { return d == Device::cpu ? "cpu" : "cuda"; }
+
+}  // namespace sten

@@ -1,0 +1,365 @@
+#include "libsten/dispatch/operators.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "libsten/base/log.h"
+#include "libsten/dispatch/builtin.h"
+#include "libsten/dispatch/route.h"
+
+namespace sten {
+namespace {
+
+const Name dense("dense"), any_layout(any::layout), keep_all(KeepAll::name);
+
+thread_local std::vector<std::string>* plan_log = nullptr;
+
+// A signature as numbers, without memory of its own where it is short.
+class KeyWriter {
+ public:
+  void add(std::uint32_t v) {
+    if (count_ < few) {
+      short_[count_++] = v;
+      return;
+    }
+    if (long_.empty()) long_.assign(short_, short_ + few);
+    long_.push_back(v);
+    ++count_;
+  }
+  void add(const OutSignature& o) {
+    add(o.inline_by.id());
+    add(o.tmp.id());
+    add(std::uint32_t{o.streaming} | std::uint32_t{o.local} << 1);
+  }
+  std::span<const std::uint32_t> key() const {
+    return {count_ <= few ? short_ : long_.data(), count_};
+  }
+
+ private:
+  static constexpr std::size_t few = 40;
+  std::uint32_t short_[few];
+  std::vector<std::uint32_t> long_;
+  std::size_t count_ = 0;
+};
+
+OutSignature signature_of(const OutFormat* f) {
+  static const OutSignature plain;
+  if (!f || f == &OutFormat::dense()) return plain;
+  return {f->inline_by, f->tmp.is("dense") ? dense : Name(f->tmp.name())};
+}
+
+Signature signature_of(Name op, const Call& call) {
+  Signature s{op, {}, {}, call.in.empty() ? Device::cpu : call.in[0].device()};
+  for (const Tensor& t : call.in) s.in.push_back(t.layout_name());
+  for (const OutFormat* f : call.formats) s.out.push_back(signature_of(f));
+  return s;
+}
+
+void write_key(KeyWriter& key, Name op, Device device, std::size_t inputs) {
+  key.add(op.id());
+  key.add(static_cast<std::uint32_t>(device));
+  key.add(static_cast<std::uint32_t>(inputs));
+}
+
+bool changes_nothing(const OutFormat& f) {
+  return &f == &OutFormat::dense() || (f.external.name() == keep_all && f.tmp == f.layout);
+}
+
+// What the format makes of an output that the operator has written.
+Tensor finish(Tensor x, const OutFormat& f, bool is_after, const OutHints& given) {
+  Mask pattern;
+  Hints hints{nullptr, given.scores, given.own};
+  const auto by = [&](const Sparsifier& s, const Spec& layout) {
+    if (s.kind() == Kind::materializing && given.like && !hints.pattern) {
+      pattern = given.like->stored();
+      hints.pattern = &pattern;
+    }
+    x = sparsify(x, s, layout, hints);
+  };
+  if (is_after) by(f.inline_by, f.tmp);
+  if (!changes_nothing(f)) by(f.external, f.layout);
+  return x;
+}
+
+}  // namespace
+
+std::size_t Operators::KeyHash::operator()(std::span<const std::uint32_t> key) const {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const std::uint32_t v : key) h = (h ^ v) * 0x9e3779b97f4a7c15u;
+  return h ^ h >> 32;
+}
+bool Operators::KeyEqual::operator()(std::span<const std::uint32_t> a,
+                                     std::span<const std::uint32_t> b) const {
+  return std::ranges::equal(a, b);
+}
+
+void Operators::declare(Name op, const Operator& what) {
+  const std::unique_lock hold(lock_);
+  declared_.insert_or_assign(op, what);
+}
+
+Operator Operators::what(Name op) const {
+  const std::shared_lock hold(lock_);
+  const auto at = declared_.find(op);
+  return at == declared_.end() ? Operator{} : at->second;
+}
+
+void Operators::add(Signature pattern, Implementation run,
+                    std::function<bool(const Signature&)> when) {
+  const std::unique_lock hold(lock_);
+  std::vector<Entry>& entries = entries_[pattern.op];
+  if (!when)
+    std::erase_if(entries, [&](const Entry& e) { return !e.when && e.pattern == pattern; });
+  const int w = sten::wildcards(pattern);
+  entries.push_back({std::move(pattern), std::move(when),
+                     std::make_shared<const Implementation>(std::move(run)), w});
+  plans_.clear();
+}
+
+std::vector<Signature> Operators::patterns(Name op) const {
+  const std::shared_lock hold(lock_);
+  std::vector<Signature> all;
+  const auto at = entries_.find(op);
+  if (at != entries_.end())
+    for (const Entry& e : at->second) all.push_back(e.pattern);
+  return all;
+}
+
+std::vector<Name> Operators::all() const {
+  const std::shared_lock hold(lock_);
+  std::vector<Name> names;
+  for (const auto& [op, entries] : entries_) names.push_back(op);
+  return names;
+}
+
+void Operators::log_plans(std::vector<std::string>* to) { plan_log = to; }
+
+const Operators::Entry* Operators::best(const Signature& wanted) const {
+  const auto at = entries_.find(wanted.op);
+  if (at == entries_.end()) return nullptr;
+  const Entry* found = nullptr;
+  for (const Entry& e : at->second)
+    if (e.pattern.device == wanted.device && inputs_match(e.pattern, wanted) &&
+        outputs_match(e.pattern, wanted) && (!found || e.wildcards <= found->wildcards) &&
+        (!e.when || e.when(wanted)))
+      found = &e;
+  return found;
+}
+
+// Nothing where the conversion may fail.
+std::optional<double> Operators::conversion_cost(Name from, Name to) const {
+  if (from == dense) return std::nullopt;
+  if (to == dense) return dense_cost;
+  const std::string target(to.text());
+  bool holds_any = false;
+  for (const auto& known : layouts_.layouts()) holds_any |= known.name == target;
+  if (!holds_any || !layouts_.holds_any_pattern(target)) return std::nullopt;
+  const sten::Route route = find_route(layouts_, Spec(std::string(from.text())), Spec(target));
+  return route.through_dense() ? dense_cost : static_cast<double>(route.layouts.size() - 1);
+}
+
+std::optional<Plan> Operators::convert_plan(const Signature& wanted) const {
+  const auto at = entries_.find(wanted.op);
+  if (at == entries_.end()) return std::nullopt;
+  std::optional<Plan> cheapest;
+  Signature chosen;
+  for (const Entry& e : at->second) {
+    if (e.pattern.device != wanted.device || !outputs_match(e.pattern, wanted)) continue;
+    Signature s = wanted;
+    double cost = 0;
+    bool possible = true, is_sparse = false;
+    for (std::size_t i = 0; i < s.in.size() && possible; ++i) {
+      const Name p = pattern_input(e.pattern, i);
+      if (p != any_layout && p != s.in[i]) {
+        const auto more = conversion_cost(s.in[i], p);
+        possible = more.has_value();
+        cost += more.value_or(0);
+        s.in[i] = p;
+      }
+      is_sparse |= s.in[i] != dense;
+    }
+    if (!possible || !is_sparse || !inputs_match(e.pattern, s) || (e.when && !e.when(s))) continue;
+    if (cheapest && cheapest->cost <= cost) continue;
+    cheapest = Plan{Way::converted, s.in, std::vector<bool>(s.out.size()), cost, "", e.run};
+    chosen = std::move(s);
+  }
+  if (cheapest) {
+    std::vector<std::string> moves;
+    for (std::size_t i = 0; i < chosen.in.size(); ++i)
+      if (chosen.in[i] != wanted.in[i])
+        moves.push_back(fmt::format("{} to {}", wanted.in[i].text(), chosen.in[i].text()));
+    cheapest->text = fmt::format("converts {} (cost {}) for {}", fmt::join(moves, ", "),
+                                 cheapest->cost, chosen.str());
+  }
+  return cheapest;
+}
+
+Plan Operators::make_plan(const Signature& wanted) const {
+  const std::vector<bool> none(wanted.out.size());
+  if (const Entry* e = best(wanted))
+    return {Way::exact, wanted.in, none, 0, wanted.str() + ": exact", e->run};
+  const std::string missing = wanted.str() + ": no implementation for these layouts; ";
+  if (auto plan = convert_plan(wanted)) {
+    plan->text = missing + plan->text;
+    return *std::move(plan);
+  }
+  // Dense results, where others were asked for.
+  Signature s = wanted;
+  std::vector<bool> after = none;
+  for (std::size_t i = 0; i < s.out.size(); ++i) {
+    after[i] = !s.out[i].is_dense();
+    if (after[i]) s.out[i] = {};
+  }
+  if (s != wanted) {
+    const std::string then = ", and its dense result is sparsified after that";
+    if (const Entry* e = best(s))
+      return {Way::dense, s.in, after, 0, missing + "takes " + s.str() + then, e->run};
+    if (auto plan = convert_plan(s)) {
+      plan->way = Way::dense;
+      plan->after = after;
+      plan->text = missing + plan->text + then;
+      return *std::move(plan);
+    }
+  }
+  std::replace_if(
+      s.in.begin(), s.in.end(), [](Name n) { return n != dense; }, dense);
+  if (const Entry* e = best(s))
+    return {Way::dense, s.in, after, 0, missing + "dense with masks, " + s.str(), e->run};
+  if (!entries_.contains(wanted.op)) {
+    std::vector<std::string> known;
+    for (const auto& [op, entries] : entries_) known.emplace_back(op.text());
+    fail_usage("there is no operator {}{}", quote(wanted.op.text()),
+               suggestion(wanted.op.text(), known));
+  }
+  fail_usage("{}: there is no implementation, not for dense tensors either", wanted.str());
+}
+
+std::shared_ptr<const Plan> Operators::find(std::span<const std::uint32_t> key) const {
+  const std::shared_lock hold(lock_);
+  const auto at = plans_.find(key);
+  return at == plans_.end() ? nullptr : at->second;
+}
+
+std::shared_ptr<const Plan> Operators::plan(const Signature& wanted) const {
+  KeyWriter key;
+  write_key(key, wanted.op, wanted.device, wanted.in.size());
+  for (const Name n : wanted.in) key.add(n.id());
+  for (const OutSignature& o : wanted.out) key.add(o);
+  if (auto known = find(key.key())) return known;
+  const std::unique_lock hold(lock_);
+  auto made = std::make_shared<const Plan>(make_plan(wanted));
+  plans_.insert_or_assign(Key(key.key().begin(), key.key().end()), made);
+  return made;
+}
+
+std::shared_ptr<const Plan> Operators::plan_of(Name op, const Call& call) const {
+  KeyWriter key;
+  write_key(key, op, call.in.empty() ? Device::cpu : call.in[0].device(), call.in.size());
+  for (const Tensor& t : call.in) key.add(t.layout_name().id());
+  for (const OutFormat* f : call.formats) key.add(signature_of(f));
+  if (auto known = find(key.key())) return known;
+  return plan(signature_of(op, call));
+}
+
+void Operators::report(const Plan& plan) const {
+  if (plan_log) plan_log->push_back(plan.text);
+  if (plan.way == Way::exact) return;
+  if (is_strict()) fail_check("strict: {}", plan.text);
+  {
+    const std::unique_lock hold(lock_);
+    if (!warned_.insert(plan.text).second) return;
+  }
+  warn("{}", plan.text);
+}
+
+Outputs Operators::run(Name op, const Call& call) const {
+  const std::shared_ptr<const Plan> plan = plan_of(op, call);
+  report(*plan);
+  Outputs out;
+  if (plan->way == Way::exact) {
+    out = (*plan->run)(call);
+  } else {
+    std::vector<Tensor> in;
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const Tensor& t = call.in[i];
+      if (plan->in[i] == t.layout_name())
+        in.push_back(t);
+      else if (plan->in[i] == dense)
+        in.push_back(t.to_dense());
+      else
+        in.push_back(convert(layouts_, t, Spec(std::string(plan->in[i].text()))));
+    }
+    std::vector<const OutFormat*> formats(call.formats.begin(), call.formats.end());
+    for (std::size_t i = 0; i < formats.size(); ++i)
+      if (plan->after[i]) formats[i] = &OutFormat::dense();
+    out = (*plan->run)({in, formats, call.attributes, call.shapes, call.hints});
+  }
+  if (out.size() != call.formats.size())
+    fail("{}: {} outputs instead of {}", op.text(), out.size(), call.formats.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!call.wants(i) || !out[i]) continue;
+    const OutFormat& f = call.out(i);
+    const bool is_after = plan->after[i];
+    if (!is_after && &f != &OutFormat::dense() && out[i]->layout() != f.tmp.name())
+      fail("{}: its implementation gave {} where {} was asked for", op.text(), out[i]->layout(),
+           f.tmp.name());
+    if (is_after || !changes_nothing(f))
+      out[i] =
+          finish(*std::move(out[i]), f, is_after, call.hints.empty() ? OutHints{} : call.hints[i]);
+  }
+  return out;
+}
+
+Operators& operators() {
+  static Operators& all = *[] {
+    static Operators made(registry());
+    add_builtin_operators(made);
+    return &made;
+  }();
+  return all;
+}
+
+namespace {
+
+std::atomic<bool>& strict() {
+  static std::atomic<bool> value = [] {
+    const char* v = std::getenv("STEN_STRICT");
+    return v && std::string_view(v) == "1";
+  }();
+  return value;
+}
+
+}  // namespace
+
+bool is_strict() { return strict(); }
+void set_strict(bool value) { strict() = value; }
+
+Outputs run(Name op, const Call& call) { return operators().run(op, call); }
+
+Tensor apply(Name op, std::span<const Tensor> in, const Attributes& attributes,
+             const OutFormat& out) {
+  const OutFormat* formats[] = {&out};
+  Outputs outputs = run(op, {in, formats, attributes});
+  return *std::move(outputs.front());
+}
+
+Tensor apply(Name op, std::initializer_list<Tensor> in, const Attributes& attributes,
+             const OutFormat& out) {
+  return apply(op, std::span(in.begin(), in.size()), attributes, out);
+}
+
+bool add_operator(Signature pattern, Implementation run) {
+  operators().add(std::move(pattern), std::move(run));
+  return true;
+}
+
+bool declare_operator(Name op, const Operator& what) {
+  operators().declare(op, what);
+  return true;
+}
+
+}  // namespace sten

@@ -1,0 +1,153 @@
+// The table of operators: who computes what, chosen by the layouts of inputs and outputs.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <span>
+#include <unordered_map>
+
+#include "libsten/dispatch/attributes.h"
+#include "libsten/dispatch/out_format.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/signature.h"
+
+namespace sten {
+
+// What a sparsifier of an output may ask for.
+struct OutHints {
+  const Tensor* like = nullptr;     // same-pattern: whose positions
+  const Dense* scores = nullptr;    // those that rank by more than the values
+  const Sparsifier* own = nullptr;  // resparsify
+};
+
+// One call of an operator, as its implementations see it.
+struct Call {
+  std::span<const Tensor> in;
+  // Of each output; nullptr for one that nobody wants, as gradients of constants.
+  std::span<const OutFormat* const> formats;
+  const Attributes& attributes;
+  // Of a gradient: the shapes of the operator's inputs.
+  std::span<const Shape> shapes = {};
+  // Of each output, or none at all.
+  std::span<const OutHints> hints = {};
+
+  bool wants(std::size_t i) const { return formats[i] != nullptr; }
+  const OutFormat& out(std::size_t i = 0) const { return *formats[i]; }
+};
+
+// In the order of the formats; what nobody wants may be left out, and so may be the gradient of an
+// input that has none, such as the numbers of an embedding's rows.
+using Outputs = std::vector<std::optional<Tensor>>;
+using Implementation = std::function<Outputs(const Call&)>;
+
+// Which tensors of the operator its gradient reads.
+enum class Keeps { inputs, outputs, nothing };
+
+// What is true of an operator, whatever the layouts. Its gradient is the operator of the name with
+// ".grad": inputs are the gradients of its outputs and what it keeps, outputs the gradients of its
+// inputs.
+struct Operator {
+  Keeps keeps = Keeps::inputs;
+};
+
+enum class Way { exact, converted, dense };
+
+// One decision, as data.
+struct Plan {
+  Way way = Way::exact;
+  std::vector<Name> in;     // the layouts that inputs are brought to before
+  std::vector<bool> after;  // outputs that are computed dense, and sparsified after that
+  double cost = 0;          // of conversions
+  std::string text;         // one line: what was chosen, and of a fallback what was missing
+  std::shared_ptr<const Implementation> run;
+};
+
+class Operators {
+ public:
+  explicit Operators(const Registry& layouts) : layouts_(layouts) {}
+
+  // Once per operator; without, it keeps its inputs.
+  void declare(Name op, const Operator& what);
+  Operator what(Name op) const;
+  // `pattern` may have the names of `any` in it. `when`, if not empty, has to agree as well. What
+  // has fewer wildcards is preferred, and among equals what was added last; the same pattern,
+  // without a `when`, replaces. So a user's implementation goes before a built-in one.
+  void add(Signature pattern, Implementation run,
+           std::function<bool(const Signature&)> when = nullptr);
+
+  // What a call with such inputs and outputs does. The routes in order: an implementation for these
+  // layouts; one for layouts that inputs can be converted to without loss, at the least cost; the
+  // same with outputs that are dense and sparsified after that; the dense one. A conversion costs 1
+  // for each direct edge and dense_cost where it goes through dense; dense inputs are never
+  // converted. Error (usage) where there is not even a dense implementation. Needs no tensors,
+  // changes nothing but the cache, and is kept until something is added.
+  std::shared_ptr<const Plan> plan(const Signature& wanted) const;
+  static constexpr double dense_cost = 8;
+
+  // Carries the plan for a call out. The first time that a signature is no exact one, warns with
+  // the plan's text; Error (check) instead, every time, where is_strict().
+  Outputs run(Name op, const Call& call) const;
+
+  // Signatures that have an implementation, wildcards as they are, by operator.
+  std::vector<Signature> patterns(Name op) const;
+  std::vector<Name> all() const;
+
+  // From now on the texts of the plans that this thread's run() carries out are appended; nullptr:
+  // no more. To look into what a model does.
+  static void log_plans(std::vector<std::string>* to);
+
+ private:
+  struct Entry {
+    Signature pattern;
+    std::function<bool(const Signature&)> when;
+    std::shared_ptr<const Implementation> run;
+    int wildcards;
+  };
+  using Key = std::vector<std::uint32_t>;
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(std::span<const std::uint32_t> key) const;
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) const;
+  };
+  std::shared_ptr<const Plan> find(std::span<const std::uint32_t> key) const;
+  std::shared_ptr<const Plan> plan_of(Name op, const Call& call) const;
+  Plan make_plan(const Signature& wanted) const;
+  const Entry* best(const Signature& wanted) const;
+  std::optional<Plan> convert_plan(const Signature& wanted) const;
+  std::optional<double> conversion_cost(Name from, Name to) const;
+  void report(const Plan& plan) const;
+
+  const Registry& layouts_;
+  mutable std::shared_mutex lock_;
+  std::map<Name, Operator> declared_;
+  std::map<Name, std::vector<Entry>> entries_;
+  mutable std::unordered_map<Key, std::shared_ptr<const Plan>, KeyHash, KeyEqual> plans_;
+  mutable std::set<std::string> warned_;
+};
+
+// The process-wide one, with the built-ins in it.
+Operators& operators();
+
+// Whether a fallback is an error: STEN_STRICT=1 in the environment, or what a program has set.
+bool is_strict();
+void set_strict(bool strict);
+
+// By operators().
+Outputs run(Name op, const Call& call);
+// One output, of an operator with one.
+Tensor apply(Name op, std::initializer_list<Tensor> in, const Attributes& attributes = {},
+             const OutFormat& out = OutFormat::dense());
+Tensor apply(Name op, std::span<const Tensor> in, const Attributes& attributes = {},
+             const OutFormat& out = OutFormat::dense());
+
+// For namespace scope, as add_layout().
+bool add_operator(Signature pattern, Implementation run);
+bool declare_operator(Name op, const Operator& what);
+
+}  // namespace sten

@@ -1,0 +1,46 @@
+// What becomes of an operator's output, in the paper's four parts (section 3.3).
+#pragma once
+#include <string>
+
+#include "libsten/sparsify/sparsifier.h"
+#include "libsten/sparsify/streaming.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+// inline sparsifier -> temporary layout -> external sparsifier -> output layout. The operator
+// applies the inline sparsifier to values as it computes them and writes what stays in the
+// temporary layout; the external one sees all of that.
+struct OutFormat {
+  Sparsifier inline_by = KeepAll{};
+  Spec tmp{"dense"};
+  Sparsifier external = KeepAll{};
+  Spec layout{"dense"};
+
+  // Everything, dense.
+  static const OutFormat& dense();
+  // x's own positions in x's own layout, nothing else being computed where there is a way: for
+  // gradients and updates of x. Dense for a dense x.
+  static OutFormat same_as(const Tensor& x);
+  // A sparsifier that runs inline, and the layout it writes.
+  static OutFormat fused(Sparsifier by, const Spec& layout);
+  // A sparsifier that sees the whole dense result, and the layout it is then packed into.
+  static OutFormat after(Sparsifier by, const Spec& layout);
+
+  // "threshold:at=0.5 -> csr -> keep-all -> csr"
+  std::string str() const;
+};
+
+// For each of an operator's outputs on a tape: its format and that of its gradient.
+struct Formats {
+  OutFormat out, grad;
+
+  Formats(OutFormat out = {}, OutFormat grad = {}) : out(std::move(out)), grad(std::move(grad)) {}
+  static const Formats& dense();
+};
+
+// x with what s keeps of the positions it stores, in that layout: keep-all is a lossless
+// conversion.
+Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {});
+
+}  // namespace sten

@@ -1,0 +1,10 @@
+// The explicit list of operators.
+#include "libsten/dispatch/builtin.h"
+
+#include "libsten/ops/register.h"
+
+namespace sten {
+
+void add_builtin_operators(Operators& all) { add_activations(all); }
+
+}  // namespace sten

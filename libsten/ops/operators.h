@@ -1,0 +1,32 @@
+// The operators, one template each for values (inference) and for taped values (training).
+//
+// All compute in float32; dense F64 is there for checking gradients. Axes may be negative. Formats
+// say in which layout an output is written and what is kept of it, and the same of its gradient.
+#pragma once
+#include "libsten/autograd/tape.h"
+
+namespace sten {
+
+template <class T>
+concept Operand = std::same_as<T, Tensor> || std::same_as<T, Var>;
+
+namespace ops_detail {
+
+inline Tensor call(Name op, std::initializer_list<Tensor> in, const Attributes& a,
+                   const Formats& f) {
+  return apply(op, in, a, &f == &Formats::dense() ? OutFormat::dense() : f.out);
+}
+inline Var call(Name op, std::initializer_list<Var> in, const Attributes& a, const Formats& f) {
+  return apply(op, in, a, f);
+}
+
+}  // namespace ops_detail
+
+// x * by.
+template <Operand T>
+T scale(const T& x, double by, const Formats& f = Formats::dense()) {
+  static const Name op("scale");
+  return ops_detail::call(op, {x}, Attributes().set("by", by), f);
+}
+
+}  // namespace sten

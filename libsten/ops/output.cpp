@@ -1,0 +1,135 @@
+#include "libsten/ops/output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "libsten/dispatch/route.h"
+#include "libsten/layout/compressed.h"
+#include "libsten/layout/masked.h"
+
+namespace sten {
+namespace {
+
+const Name keep_all(KeepAll::name);
+
+bool writes_rows(const Signature& s) {
+  return std::ranges::all_of(s.out, [](const OutSignature& o) { return sten::writes_rows(o.tmp); });
+}
+
+}  // namespace
+
+// Those that csr leads to, whose numbers do not make them refuse positions.
+bool writes_rows(Name layout) {
+  static const Name known[] = {"dense", "masked", "csr", "csc", "coo", "bitmask", "bcsr"};
+  return std::ranges::find(known, layout) != std::end(known);
+}
+
+template <class T>
+OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
+    : format_(format), shape_(std::move(shape)) {
+  const Index n = size_of(shape_);
+  rows_ = shape_.size() < 2 ? 1 : shape_[0];
+  cols_ = rows_ == 0 ? 0 : n / rows_;
+  keeps_all_ = &format == &OutFormat::dense() || format.inline_by.name() == keep_all;
+  is_dense_ = format.tmp.is("dense");
+  const bool is_masked = format.tmp.is("masked");
+  if (!is_dense_ && !is_masked) {
+    registry().check_layout(format.tmp);
+    MatrixView::of(shape_);
+    if (cols_ > std::numeric_limits<std::int32_t>::max())
+      fail("{}: {} columns are too many", format.tmp.name(), cols_);
+    return;
+  }
+  values_ = Values::uninitialized(real_dtype<T>, n);
+  to_ = values_.mutate<T>().data();
+  if (is_masked) {
+    mask_ = Mask::none(shape_);
+    bits_ = mask_.bits.mutate();
+  } else if (keeps_all_) {
+    in_place_ = to_;
+  }
+}
+
+template <class T>
+void OutputRows<T>::write(Index row0, Index rows, const T* values) {
+  const Index count = rows * cols_, first = row0 * cols_;
+  if (count == 0 && (is_dense_ || bits_)) return;
+  // What a value that is 0 is to csr and the like: not there.
+  std::vector<std::uint8_t> keep(count);
+  if (!keeps_all_)
+    format_.inline_by.select_rows(values, row0, rows, cols_, keep.data());
+  else
+    for (Index i = 0; i < count; ++i) keep[i] = values[i] != 0 || std::signbit(values[i]);
+  if (to_) {
+    for (Index i = 0; i < count; ++i) to_[first + i] = keep[i] || keeps_all_ ? values[i] : T{0};
+    if (bits_)
+      for (Index i = 0; i < count; ++i)
+        if (keep[i]) set_bit_shared(bits_, first + i);
+    return;
+  }
+  Piece p{row0, rows, std::vector<std::int32_t>(rows), {}, {}};
+  const Index kept = std::ranges::count_if(keep, [](std::uint8_t k) { return k != 0; });
+  p.index.reserve(kept);
+  p.values.reserve(kept);
+  for (Index r = 0; r < rows; ++r) {
+    const Index before = std::ssize(p.index);
+    for (Index c = 0; c < cols_; ++c)
+      if (keep[r * cols_ + c]) {
+        p.index.push_back(static_cast<std::int32_t>(c));
+        p.values.push_back(values[r * cols_ + c]);
+      }
+    p.counts[r] = static_cast<std::int32_t>(std::ssize(p.index) - before);
+  }
+  const std::lock_guard hold(lock_);
+  pieces_.push_back(std::move(p));
+}
+
+template <class T>
+Tensor OutputRows<T>::compressed() {
+  std::ranges::sort(pieces_, {}, &Piece::row0);
+  Csr out;
+  out.extents = shape_;
+  out.ptr = Array<std::int64_t>(rows_ + 1);
+  std::int64_t* ptr = out.ptr.mutate();
+  Index nnz = 0;
+  for (const Piece& p : pieces_)
+    for (Index r = 0; r < p.rows; ++r) ptr[p.row0 + r + 1] = nnz += p.counts[r];
+  out.index = Array<std::int32_t>::uninitialized(nnz);
+  out.values = Values::uninitialized(real_dtype<T>, nnz);
+  std::int32_t* index = out.index.mutate();
+  T* values = out.values.mutate<T>().data();
+  for (Piece& p : pieces_) {
+    index = std::ranges::copy(p.index, index).out;
+    values = std::ranges::copy(p.values, values).out;
+    p = {};
+  }
+  pieces_.clear();
+  return convert(out, format_.tmp);
+}
+
+template <class T>
+Tensor OutputRows<T>::take() {
+  if (is_dense_) return Dense{std::move(shape_), std::move(values_)};
+  if (bits_) return Masked{std::move(shape_), std::move(values_), std::move(mask_.bits)};
+  return compressed();
+}
+
+template class OutputRows<float>;
+template class OutputRows<double>;
+
+void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t outputs,
+                  Implementation run) {
+  all.add({op, in, std::vector<OutSignature>(outputs)}, run);
+  const OutSignature any_local{any::local, any::layout};
+  all.add({op, std::move(in), std::vector<OutSignature>(outputs, any_local)}, std::move(run),
+          [](const Signature& s) { return writes_rows(s); });
+}
+
+void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run) {
+  all.add({op, in, {{}, {"", any::more}}}, run);
+  all.add({op, std::move(in), {{any::local, any::layout}, {"", any::more}}}, std::move(run),
+          [](const Signature& s) { return writes_rows(s); });
+}
+
+}  // namespace sten

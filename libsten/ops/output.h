@@ -1,0 +1,100 @@
+// Outputs of operators, written in their format as they are computed: nothing dense in between.
+#pragma once
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "libsten/base/parallel.h"
+#include "libsten/dispatch/operators.h"
+
+namespace sten {
+
+// T of a floating dtype that operators compute in: f(float{}) or f(double{}). Error for others.
+template <class F>
+decltype(auto) with_real(std::string_view op, DType dtype, F&& f) {
+  if (dtype == DType::F64) return f(double{});
+  if (dtype != DType::F32)
+    fail_usage("{}: {} elements; operators compute in F32, and in F64", op, name_of(dtype));
+  return f(float{});
+}
+template <class T>
+inline constexpr DType real_dtype = std::same_as<T, double> ? DType::F64 : DType::F32;
+
+// A dense output whose values the caller writes before anything reads them.
+template <class T>
+Dense unwritten(Shape shape) {
+  const Index n = size_of(shape);
+  return {std::move(shape), Values::uninitialized(real_dtype<T>, n)};
+}
+
+// Whether OutputRows writes the layout.
+bool writes_rows(Name layout);
+
+// Rows of an output on their way into the temporary layout of a format, with what its inline
+// sparsifier keeps. The output is the matrix [shape[0], rest]; of rank below 2 it is one row.
+template <class T>
+class OutputRows {
+ public:
+  // The inline sparsifier is local, the layout one of writes_rows().
+  OutputRows(const OutFormat& format, Shape shape);
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+  // Where rows can be written at once, all of them being kept, dense; else nullptr.
+  T* in_place() { return in_place_; }
+  // Each row once, from any thread.
+  void write(Index row0, Index rows, const T* values);
+  Tensor take();
+
+ private:
+  struct Piece {
+    Index row0, rows;
+    std::vector<std::int32_t> counts, index;
+    std::vector<T> values;
+  };
+  Tensor compressed();
+
+  const OutFormat& format_;
+  Shape shape_;
+  Index rows_, cols_;
+  bool is_dense_, keeps_all_;
+  Values values_;  // dense and masked
+  std::uint8_t* bits_ = nullptr;
+  T* in_place_ = nullptr;
+  T* to_ = nullptr;
+  Mask mask_;
+  std::mutex lock_;
+  std::vector<Piece> pieces_;
+};
+extern template class OutputRows<float>;
+extern template class OutputRows<double>;
+
+// An output whose elements `fill(begin, end, T* to)` computes, in row-major order, on threads().
+template <class T, class F>
+Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
+  constexpr Index grain = Index{1} << 14;
+  OutputRows<T> out(format, std::move(shape));
+  if (T* to = out.in_place()) {
+    parallel_for(out.rows() * out.cols(), grain,
+                 [&](Index begin, Index end) { fill(begin, end, to + begin); });
+  } else if (out.cols() > 0) {
+    const Index at_once = std::max<Index>(1, grain / out.cols());
+    parallel_for(ceil_div(out.rows(), at_once), 1, [&](Index begin, Index end) {
+      std::vector<T> tile(std::min(at_once, out.rows()) * out.cols());
+      for (Index t = begin; t < end; ++t) {
+        const Index row = t * at_once, count = std::min(at_once, out.rows() - row);
+        fill(row * out.cols(), (row + count) * out.cols(), tile.data());
+        out.write(row, count, tile.data());
+      }
+    });
+  }
+  return out.take();
+}
+
+// For implementations that write each output with OutputRows (or leave unwanted ones out): serves
+// dense outputs, and all that it can write.
+void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t outputs,
+                  Implementation run);
+// `outputs` may be any number.
+void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run);
+
+}  // namespace sten

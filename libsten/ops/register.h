@@ -1,0 +1,9 @@
+// What each file of operators registers.
+#pragma once
+namespace sten {
+
+class Operators;
+
+void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
+
+}  // namespace sten

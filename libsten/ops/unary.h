@@ -1,0 +1,58 @@
+// Operators that make of each element one of the output.
+#pragma once
+#include <utility>
+
+#include "libsten/ops/output.h"
+
+namespace sten {
+
+// y[i] = f(x[i], i) and dx[i] = g(dy[i], kept[i], i), kept being x, or y if the operator keeps its
+// outputs, or dy if nothing. `make` is a template on float and double that reads the attributes:
+// make(T{}, call) gives a pair of both. Dense inputs give any output that OutputRows writes. Where
+// f(0) = 0 a sparse x, of any layout that has `values`, gives its own layout and positions.
+template <class Make>
+void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make make) {
+  all.declare(op, {keeps});
+  const Name grad(std::string(op.text()) + ".grad");
+  add_streamed(all, op, {"dense"}, 1, [op, make](const Call& call) -> Outputs {
+    const Dense& x = call.in[0].as<Dense>();
+    return with_real(op.text(), x.dtype(), [&]<class T>(T) -> Outputs {
+      const auto f = make(T{}, call).first;
+      const T* in = x.values.as<T>().data();
+      return {write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
+        for (Index i = begin; i < end; ++i) to[i - begin] = f(in[i], i);
+      })};
+    });
+  });
+  const std::vector<Name> in(keeps == Keeps::nothing ? 1 : 2, Name("dense"));
+  add_streamed(all, grad, in, 1, [grad, make](const Call& call) -> Outputs {
+    if (!call.wants(0)) return {std::nullopt};
+    const Dense &dy = call.in[0].as<Dense>(), &kept = call.in.back().as<Dense>();
+    return with_real(grad.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
+      const auto g = make(T{}, call).second;
+      const T *from = dy.values.as<T>().data(), *with = kept.values.as<T>().data();
+      return {write_elements<T>(call.out(), dy.extents, [&](Index begin, Index end, T* to) {
+        for (Index i = begin; i < end; ++i) to[i - begin] = g(from[i], with[i], i);
+      })};
+    });
+  });
+  if (!zero_to_zero) return;
+  all.add(
+      {op, {any::layout}, {{"keep-all", any::layout}}},
+      [op, make](const Call& call) -> Outputs {
+        const Tensor& x = call.in[0];
+        return with_real(op.text(), x.dtype(), [&]<class T>(T) -> Outputs {
+          const auto f = make(T{}, call).first;
+          return {Tensor::update(x, [&](Values& v) {
+            const Index n = v.size();
+            T* to = v.mutate<T>().data();
+            parallel_for(n, mask_grain, [&](Index begin, Index end) {
+              for (Index i = begin; i < end; ++i) to[i] = f(to[i], i);
+            });
+          })};
+        });
+      },
+      [](const Signature& s) { return s.in[0] == s.out[0].tmp && s.in[0] != Name("dense"); });
+}
+
+}  // namespace sten
