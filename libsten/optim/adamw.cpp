@@ -1,0 +1,54 @@
+#include "libsten/optim/adamw.h"
+
+#include <cmath>
+
+#include "libsten/optim/step.h"
+
+namespace sten {
+namespace {
+
+void check(const AdamWOptions& o) {
+  if (!(o.rate >= 0)) fail_usage("adamw: a rate of {}", o.rate);
+  for (const double beta : {o.beta1, o.beta2})
+    if (!(beta >= 0 && beta < 1)) fail_usage("adamw: {} is no beta, which is in [0, 1)", beta);
+  if (!(o.eps > 0)) fail_usage("adamw: eps has to be above 0, not {}", o.eps);
+  if (!(o.weight_decay >= 0)) fail_usage("adamw: a weight decay of {}", o.weight_decay);
+}
+
+std::int64_t steps_of(const Parameter& p) {
+  const auto at = p.state.find("step");
+  if (at == p.state.end()) return 0;
+  const Dense t = at->second.to_dense();
+  if (t.dtype() != DType::I64 || !t.extents.empty() || t.values.as<std::int64_t>()[0] < 0)
+    fail_usage("adamw: the state \"step\" of {} is no number of steps", quote(p.name));
+  return t.values.as<std::int64_t>()[0];
+}
+
+}  // namespace
+
+void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) const {
+  check(options);
+  const AdamWOptions& o = options;
+  const std::int64_t steps = steps_of(p) + 1;
+  const double t = static_cast<double>(steps);
+  const double unbias = o.rate / (1 - std::pow(o.beta1, t));
+  const double unbias_root = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+  const auto rule = [&]<class T>(T* w, const T* g, T* const* state, Index n) {
+    // Not (1 - rate * weight_decay) * w, which in float32 is off by a part of a small decay.
+    const T decay = static_cast<T>(o.rate * o.weight_decay), rate = static_cast<T>(unbias);
+    const T root = static_cast<T>(unbias_root), eps = static_cast<T>(o.eps);
+    const T toward1 = static_cast<T>(1 - o.beta1), toward2 = static_cast<T>(1 - o.beta2);
+    T* __restrict m = state[0], * __restrict v = state[1];
+    for (Index i = 0; i < n; ++i) {
+      m[i] += toward1 * (g[i] - m[i]);
+      v[i] += toward2 * (g[i] * g[i] - v[i]);
+      w[i] -= decay * w[i] + rate * m[i] / (std::sqrt(v[i]) * root + eps);
+    }
+  };
+  step_elements(p, gradient, update, StepRule::of("adamw", {"m", "v"}, rule));
+  Dense count = Dense::zeros(DType::I64, {});
+  count.values.mutate<std::int64_t>()[0] = steps;
+  p.state.insert_or_assign("step", std::move(count));
+}
+
+}  // namespace sten

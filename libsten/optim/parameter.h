@@ -1,0 +1,48 @@
+// What an optimizer changes, and how.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "libsten/sparsify/sparsifier.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+// A weight and what its optimizer remembers of it.
+struct Parameter {
+  explicit Parameter(Tensor value) : value(std::move(value)) {}
+  Parameter(std::string name, Tensor value) : name(std::move(name)), value(std::move(value)) {}
+
+  std::string name;  // for messages, and for the names of its state in a checkpoint
+  Tensor value;
+  // By the optimizer's names, such as "momentum"; empty before the first step. Dense, in the
+  // weight's dtype: of its shape where the weight is dense or masked, else one number for each of
+  // its values() in their order. To go on where training stopped, put back what was here.
+  std::map<std::string, Tensor, std::less<>> state;
+};
+
+// Which positions a sparse weight has after a step.
+class Update {
+ public:
+  // Those it had: nothing else is computed, and nothing is made dense.
+  Update() = default;
+  static Update same_pattern() { return {}; }
+  // All positions are updated, pruned ones from 0, and `by` selects anew, for the weight's layout.
+  // What is remembered of pruned positions becomes 0. For that the gradient has to be dense; the
+  // weight and its state are made dense for the step. A sparsifier that needs scores gets what it
+  // makes of this weight and gradient (Sparsifier::scores_of).
+  static Update resparsify(Sparsifier by) {
+    Update u;
+    u.by_ = std::move(by);
+    return u;
+  }
+
+  const std::optional<Sparsifier>& sparsifier() const { return by_; }
+
+ private:
+  std::optional<Sparsifier> by_;
+};
+
+}  // namespace sten

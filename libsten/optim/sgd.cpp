@@ -1,0 +1,40 @@
+#include "libsten/optim/sgd.h"
+
+#include "libsten/optim/step.h"
+
+namespace sten {
+namespace {
+
+void check(const SgdOptions& o) {
+  if (!(o.rate >= 0)) fail_usage("sgd: a rate of {}", o.rate);
+  if (!(o.momentum >= 0)) fail_usage("sgd: a momentum of {}", o.momentum);
+  if (!(o.weight_decay >= 0)) fail_usage("sgd: a weight decay of {}", o.weight_decay);
+  if (o.nesterov && o.momentum == 0) fail_usage("sgd: Nesterov's needs a momentum");
+}
+
+}  // namespace
+
+void Sgd::step(Parameter& p, const Tensor& gradient, const Update& update) const {
+  check(options);
+  const SgdOptions& o = options;
+  if (o.momentum == 0) {
+    const auto plain = [&o]<class T>(T* w, const T* g, T* const*, Index n) {
+      const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
+      for (Index i = 0; i < n; ++i) w[i] -= rate * (g[i] + decay * w[i]);
+    };
+    return step_elements(p, gradient, update, StepRule::of("sgd", {}, plain));
+  }
+  const auto with_momentum = [&o]<class T>(T* w, const T* g, T* const* state, Index n) {
+    const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
+    const T keep = static_cast<T>(o.momentum);
+    T* __restrict momentum = state[0];
+    for (Index i = 0; i < n; ++i) {
+      const T d = g[i] + decay * w[i];
+      momentum[i] = keep * momentum[i] + d;
+      w[i] -= rate * (o.nesterov ? d + keep * momentum[i] : momentum[i]);
+    }
+  };
+  step_elements(p, gradient, update, StepRule::of("sgd", {"momentum"}, with_momentum));
+}
+
+}  // namespace sten

@@ -1,0 +1,36 @@
+#include "libsten/optim/slots.h"
+
+#include <limits>
+#include <numeric>
+
+namespace sten {
+namespace {
+
+// What is said of a tensor whose values are the numbers of their slots, from 1 on.
+template <class U>
+SlotOffsets find_slots(const Tensor& x, DType dtype) {
+  const Index n = x.values()->size();
+  Values numbers = Values::uninitialized(dtype, n);
+  const auto number = numbers.mutate<U>();
+  std::iota(number.begin(), number.end(), U{1});
+  const Tensor numbered = x.with_values(std::move(numbers));
+  const Dense at = numbered.to_dense();
+  const Mask stored = numbered.stored();
+  SlotOffsets offsets(n, -1);
+  const auto slot = at.values.as<U>();
+  for (Index i = 0; i < at.size(); ++i)
+    if (slot[i] != 0 && stored[i]) offsets[static_cast<Index>(slot[i]) - 1] = i;
+  return offsets;
+}
+
+}  // namespace
+
+std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x) {
+  return x.of_positions().get<SlotOffsets>([&] {
+    if (x.values()->size() < std::numeric_limits<std::uint32_t>::max())
+      return find_slots<std::uint32_t>(x, DType::U32);
+    return find_slots<std::uint64_t>(x, DType::U64);
+  });
+}
+
+}  // namespace sten

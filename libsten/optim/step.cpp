@@ -1,0 +1,233 @@
+#include "libsten/optim/step.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "libsten/dispatch/operators.h"
+#include "libsten/layout/masked.h"
+#include "libsten/optim/slots.h"
+
+namespace sten {
+namespace {
+
+bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
+
+bool same_bytes(const Array<std::byte>& a, const Array<std::byte>& b) {
+  return a.size() == b.size() &&
+         (a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+// Whether values of the two belong to the same positions, one by one.
+bool same_positions(const Tensor& a, const Tensor& b) {
+  if (a.layout_name() != b.layout_name() || !b.values()) return false;
+  if (a.values()->size() != b.values()->size()) return false;
+  const Stored s = a.save(), t = b.save();
+  if (!(s.layout == t.layout) || s.parts.size() != t.parts.size()) return false;
+  for (std::size_t i = 0; i < s.parts.size(); ++i) {
+    const bool are_values = s.parts[i].bytes.data() == a.values()->bytes().data();
+    if (!are_values && !same_bytes(s.parts[i].bytes, t.parts[i].bytes)) return false;
+  }
+  return true;
+}
+
+void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
+  const Values* values = p.value.values();
+  if (!values)
+    fail_usage("{}: {} is in the layout {}, which has no field `values`", rule.op, quote(p.name),
+               p.value.layout());
+  if (values->dtype() != DType::F32 && values->dtype() != DType::F64)
+    fail_usage("{}: {} is {}; weights that are trained are F32, or F64", rule.op, quote(p.name),
+               name_of(values->dtype()));
+  if (g.shape() != p.value.shape())
+    fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), to_string(p.value.shape()),
+               to_string(g.shape()));
+  if (g.dtype() != values->dtype())
+    fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), name_of(values->dtype()),
+               name_of(g.dtype()));
+}
+
+// Zeros where there is none yet.
+Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
+  const DType dtype = p.value.values()->dtype();
+  const Shape shape = is_flat(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
+  const auto at = p.state.find(name);
+  if (at == p.state.end())
+    return p.state.emplace(std::string(name), Dense::zeros(dtype, shape)).first->second;
+  const Tensor& s = at->second;
+  if (!s.is<Dense>() || s.dtype() != dtype || s.shape() != shape)
+    fail_usage("{}: the state {} of {} is {} {} {}, and has to be dense {} {}", rule.op,
+               quote(name), quote(p.name), s.layout(), name_of(s.dtype()), to_string(s.shape()),
+               name_of(dtype), to_string(shape));
+  return at->second;
+}
+
+// f(T* const* at) on the values of several tensors at once, in place where nobody else holds them.
+constexpr std::size_t most_at_once = 4;
+template <class T, class F>
+void update_all(std::span<Tensor* const> all, std::array<T*, most_at_once>& at, std::size_t i,
+                F&& f) {
+  if (i == all.size()) return f(at.data());
+  *all[i] = Tensor::update(std::move(*all[i]), [&](Values& v) {
+    at[i] = v.mutate<T>().data();
+    update_all<T>(all, at, i + 1, f);
+  });
+}
+
+template <class T>
+const StepRule::Run<T>& run_of(const StepRule& rule) {
+  if constexpr (std::same_as<T, float>)
+    return rule.f32;
+  else
+    return rule.f64;
+}
+
+// Gradients in the order of the weight's values: as they are, those that a mask keeps, or those at
+// the offsets of the values. The last two write a piece of them to `to`.
+template <class T>
+struct Gradients {
+  const T* from;
+  const std::uint8_t* mask = nullptr;
+  const Index* offsets = nullptr;
+
+  // `begin` and the piece's size are multiples of 8, unless it is the last.
+  const T* piece(Index begin, Index n, T* to) const {
+    if (mask) {
+      for (Index i = 0; i < n; i += 8) {
+        const unsigned bits = mask[(begin + i) / 8];
+        const T* g = from + begin + i;
+        for (Index j = 0, end = std::min<Index>(8, n - i); j < end; ++j)
+          to[i + j] = bits & 1u << j ? g[j] : T{0};
+      }
+    } else if (offsets) {
+      for (Index i = 0; i < n; ++i) {
+        const Index at = offsets[begin + i];
+        to[i] = at >= 0 ? from[at] : T{0};
+      }
+    } else {
+      return from + begin;
+    }
+    return to;
+  }
+};
+
+template <class T>
+void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Gradients<T>& g,
+              Index n) {
+  constexpr Index grain = Index{1} << 14, piece = 1024;  // a piece of everything is in the L1 cache
+  std::array<T*, most_at_once> at{};
+  update_all<T>(changed, at, 0, [&](T* const* all) {
+    parallel_for(n, grain, [&](Index begin, Index end) {
+      std::array<T, piece> taken;
+      std::array<T*, most_at_once> state{};
+      for (Index i = begin; i < end; i += piece) {
+        const Index count = std::min(piece, end - i);
+        for (std::size_t s = 0; s < rule.state.size(); ++s) state[s] = all[s + 1] + i;
+        run_of<T>(rule)(all[0] + i, g.piece(i, count, taken.data()), state.data(), count);
+      }
+    });
+  });
+}
+
+template <class T>
+void step_same_pattern(Parameter& p, const Tensor& gradient, const StepRule& rule) {
+  Tensor g = gradient;
+  const bool is_exact = (is_flat(p.value) && is_flat(g)) || same_positions(p.value, g);
+  if (!is_exact && is_strict())
+    fail_check("strict: {}: the {} gradient of {}, which is {}, has other positions", rule.op,
+               g.spec().str(), quote(p.name), p.value.spec().str());
+  if (!is_exact) g = g.to_dense();
+  Gradients<T> from{g.values()->as<T>().data()};
+  Array<std::uint8_t> mask;
+  std::shared_ptr<const SlotOffsets> offsets;
+  if (p.value.is<Masked>()) {
+    mask = p.value.as<Masked>().mask;
+    from.mask = mask.data();
+  } else if (!is_exact && !p.value.is<Dense>()) {
+    offsets = slot_offsets(p.value);
+    from.offsets = offsets->data();
+  }
+  std::vector<Tensor*> changed{&p.value};
+  for (const std::string_view name : rule.state) changed.push_back(&state_of(p, name, rule));
+  run_rule<T>(rule, changed, from, p.value.values()->size());
+}
+
+template <class T>
+Tensor spread(const Tensor& state, const SlotOffsets& offsets, const Shape& shape) {
+  Dense x = Dense::zeros(state.dtype(), shape);
+  const auto from = state.values()->as<T>();
+  const auto to = x.values.mutate<T>();
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (offsets[i] >= 0) to[offsets[i]] = from[i];
+  return x;
+}
+
+template <class T>
+Tensor collect(const Tensor& state, const SlotOffsets& offsets, const Mask& kept) {
+  Dense x = Dense::zeros(state.dtype(), {static_cast<Index>(offsets.size())});
+  const auto from = state.values()->as<T>();
+  const auto to = x.values.mutate<T>();
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (offsets[i] >= 0 && kept[offsets[i]]) to[i] = from[offsets[i]];
+  return x;
+}
+
+template <class T>
+void step_resparsify(Parameter& p, const Tensor& gradient, const Sparsifier& by,
+                     const StepRule& rule) {
+  if (!is_flat(gradient))
+    fail_usage("{}: to select the positions of {} anew takes a dense gradient, not {}", rule.op,
+               quote(p.name), gradient.spec().str());
+  const bool has_slots = !is_flat(p.value);
+  const Dense before = p.value.to_dense(), g = gradient.to_dense();
+  std::vector<Tensor> all{before};
+  for (const std::string_view name : rule.state) {
+    const Tensor& s = state_of(p, name, rule);
+    all.push_back(has_slots ? spread<T>(s, *slot_offsets(p.value), before.extents) : s);
+  }
+  std::vector<Tensor*> changed;
+  for (Tensor& t : all) changed.push_back(&t);
+  run_rule<T>(rule, changed, Gradients<T>{g.values.as<T>().data()}, before.size());
+
+  const Dense after = all.front().as<Dense>();
+  const Spec layout = p.value.spec();
+  const Mask had = p.value.stored();
+  std::optional<Dense> scores;
+  if (by.needs_scores()) scores = by.scores_of(before, g);
+  const Hints hints{&had, scores ? &*scores : nullptr, nullptr};
+  Mask kept;
+  std::optional<Tensor> next;
+  if (by.has_spec()) {
+    next = registry().prune(after, by.spec(), layout, hints, &kept);
+  } else {
+    kept = by.select(after, hints);
+    next = registry().pack(after, kept, layout);
+  }
+  for (std::size_t i = 0; i < rule.state.size(); ++i) {
+    const Tensor& s = all[i + 1];
+    state_of(p, rule.state[i], rule) = has_slots ? collect<T>(s, *slot_offsets(*next), kept)
+                                                 : Tensor(Dense::pack(s.as<Dense>(), kept));
+  }
+  p.value = *std::move(next);
+}
+
+}  // namespace
+
+void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
+                   const StepRule& rule) {
+  check_fit(p, gradient, rule);
+  // Before anything changes.
+  for (const std::string_view name : rule.state) state_of(p, name, rule);
+  const auto step = [&]<class T>(T) {
+    if (const auto& by = update.sparsifier())
+      step_resparsify<T>(p, gradient, *by, rule);
+    else
+      step_same_pattern<T>(p, gradient, rule);
+  };
+  if (p.value.values()->dtype() == DType::F64)
+    step(double{});
+  else
+    step(float{});
+}
+
+}  // namespace sten

@@ -1,0 +1,43 @@
+// The pass over a weight that optimizers share: they differ in what they do to an element.
+#pragma once
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "libsten/optim/parameter.h"
+
+namespace sten {
+
+// What a step does to n elements w with gradients g, state[i] being what is remembered of them
+// under the rule's i-th name. Each element by itself; w = 0, g = 0 and state 0 stay 0, which is
+// what padding is.
+struct StepRule {
+  template <class T>
+  using Run = std::function<void(T* w, const T* g, T* const* state, Index n)>;
+
+  std::string_view op;  // in messages
+  std::vector<std::string_view> state;
+  Run<float> f32;
+  Run<double> f64;
+
+  template <class F>
+  static StepRule of(std::string_view op, std::vector<std::string_view> state, F f) {
+    return {op, std::move(state), f, f};
+  }
+};
+
+// One step of p. The weight is F32 or F64, in any layout with a field `values`, and its gradient
+// has its shape and dtype.
+//
+// Same pattern: in one pass, in place where nobody else holds the weight (a tape that is still
+// there does). A gradient with the weight's own positions in its layout, as tapes give it, is
+// taken value for value; a dense or masked one at the weight's positions, for other layouts than
+// dense and masked by a table that is made dense once per set of positions. Another sparse one is
+// made dense first. With is_strict() both are an Error (check).
+//
+// Error (usage) where dtypes, shapes, layout or state do not fit. The same bits at any thread
+// count.
+void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
+                   const StepRule& rule);
+
+}  // namespace sten
