@@ -15,7 +15,7 @@ double seconds_of(const DenseLibrary& library, Index m, Index n, Index k, const 
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
   };
   const double start = now();
-  library.multiply(false, m, n, k, a, b, c, 1);
+  library.multiply(Turned::none, m, n, k, a, b, c, 1);
   return now() - start;
 }
 
@@ -36,14 +36,14 @@ const DenseLibrary& choose() {
   return all[std::min_element(least.begin(), least.end()) - least.begin()];
 }
 
-void multiply(bool transposed, Index m, Index n, Index k, const float* a, const float* b, float* c,
+void multiply(Turned turned, Index m, Index n, Index k, const float* a, const float* b, float* c,
               int team) {
   if (m == 0 || n == 0) return;
   if (k == 0) {
     std::fill_n(c, m * n, 0.0f);
     return;
   }
-  fastest_dense_library().multiply(transposed, m, n, k, a, b, c, std::max(1, team));
+  fastest_dense_library().multiply(turned, m, n, k, a, b, c, std::max(1, team));
 }
 
 }  // namespace
@@ -54,11 +54,16 @@ const DenseLibrary& fastest_dense_library() {
 }
 
 void dense_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c, int team) {
-  multiply(false, m, n, k, a, b, c, team);
+  multiply(Turned::none, m, n, k, a, b, c, team);
 }
 
 void dense_linear(Index n, Index m, Index k, const float* x, const float* a, float* y, int team) {
-  multiply(true, n, m, k, x, a, y, team);
+  multiply(Turned::b, n, m, k, x, a, y, team);
+}
+
+void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
+                           int team) {
+  multiply(Turned::a, m, n, k, a, b, c, team);
 }
 
 }  // namespace sten

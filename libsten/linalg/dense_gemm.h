@@ -13,7 +13,11 @@ void dense_gemm(Index m, Index n, Index k, const float* a, const float* b, float
 void dense_linear(Index n, Index m, Index k, const float* x, const float* a, float* y,
                   int team = threads());
 
-// The one that both use. Chosen once per process, by milliseconds of measurement on one thread.
+// C[m,n] = A[k,m]^T * B[k,n]: how weights get their gradients.
+void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
+                           int team = threads());
+
+// The one that all use. Chosen once per process, by milliseconds of measurement on one thread.
 const DenseLibrary& fastest_dense_library();
 
 }  // namespace sten

@@ -9,12 +9,19 @@
 namespace sten {
 
 DenseLibrary own_loop() {
-  return {"own loop", [](bool transposed, Index m, Index n, Index k, const float* a, const float* b,
+  return {"own loop", [](Turned turned, Index m, Index n, Index k, const float* a, const float* b,
                          float* c, int threads) {
+            std::vector<float> rows_of_a;
+            if (turned == Turned::a) {
+              rows_of_a.resize(m * k);
+              for (Index i = 0; i < m; ++i)
+                for (Index p = 0; p < k; ++p) rows_of_a[i * k + p] = a[p * m + i];
+              a = rows_of_a.data();
+            }
             const Index rows = ceil_div(m, threads);
             parallel_for(threads, 1, [&](Index begin, Index end) {
               const Index r0 = std::min(m, begin * rows), r1 = std::min(m, end * rows);
-              kernels::gemm_blocked(transposed, r1 - r0, n, k, a + r0 * k, b, c + r0 * n);
+              kernels::gemm_blocked(turned == Turned::b, r1 - r0, n, k, a + r0 * k, b, c + r0 * n);
             });
           }};
 }

@@ -9,9 +9,12 @@
 
 namespace sten {
 
-// C[m,n] = A[m,k] * B, all row-major float32; B is [k,n], or with `transposed` [n,k]. No extent
-// is 0. Runs on `threads` threads.
-using DenseProduct = std::function<void(bool transposed, Index m, Index n, Index k, const float* a,
+// Which factor of a product is there as its transpose.
+enum class Turned { none, a, b };
+
+// C[m,n] = A[m,k] * B[k,n], all row-major float32; of a turned factor the transpose is given, A as
+// [k,m] or B as [n,k]. No extent is 0. Runs on `threads` threads.
+using DenseProduct = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
                                         const float* b, float* c, int threads)>;
 
 struct DenseLibrary {

@@ -55,11 +55,12 @@ std::optional<DenseLibrary> load_onednn() {
   const dnnl_version_t* v = version();
   return DenseLibrary{"oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
                           std::to_string(v->patch),
-                      [sgemm, omp](bool transposed, Index m, Index n, Index k, const float* a,
+                      [sgemm, omp](Turned turned, Index m, Index n, Index k, const float* a,
                                    const float* b, float* c, int threads) {
                         const TeamOf team(omp, threads);
-                        sgemm('N', transposed ? 'T' : 'N', m, n, k, 1, a, k, b, transposed ? k : n,
-                              0, c, n);
+                        const bool at = turned == Turned::a, bt = turned == Turned::b;
+                        sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a, at ? m : k, b,
+                              bt ? k : n, 0, c, n);
                       }};
 }
 

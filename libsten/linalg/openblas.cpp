@@ -48,18 +48,19 @@ std::optional<DenseLibrary> load_openblas() {
       reinterpret_cast<decltype(&openblas_get_corename)>(dlsym(library, "openblas_get_corename"));
   if (!sgemm || !set_threads || !get_threads || !config || !core) return std::nullopt;
   return DenseLibrary{first_words(config()) + " " + core(),
-                      [=](bool transposed, Index m, Index n, Index k, const float* a,
-                          const float* b, float* c, int threads) {
+                      [=](Turned turned, Index m, Index n, Index k, const float* a, const float* b,
+                          float* c, int threads) {
                         if (std::max({m, n, k}) > INT_MAX) {  // its numbers have 32 bits
-                          own_loop().multiply(transposed, m, n, k, a, b, c, threads);
+                          own_loop().multiply(turned, m, n, k, a, b, c, threads);
                           return;
                         }
                         if (get_threads() != threads) set_threads(threads);
                         const auto rows = static_cast<blasint>(m), cols = static_cast<blasint>(n),
                                    depth = static_cast<blasint>(k);
-                        sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans,
-                              rows, cols, depth, 1, a, depth, b, transposed ? depth : cols, 0, c,
-                              cols);
+                        sgemm(CblasRowMajor, turned == Turned::a ? CblasTrans : CblasNoTrans,
+                              turned == Turned::b ? CblasTrans : CblasNoTrans, rows, cols, depth, 1,
+                              a, turned == Turned::a ? rows : depth, b,
+                              turned == Turned::b ? depth : cols, 0, c, cols);
                       }};
 }
 

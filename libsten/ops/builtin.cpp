@@ -5,6 +5,10 @@
 
 namespace sten {
 
-void add_builtin_operators(Operators& all) { add_activations(all); }
+void add_builtin_operators(Operators& all) {
+  add_activations(all);
+  add_linear(all);
+  add_matmul(all);
+}
 
 }  // namespace sten

@@ -22,6 +22,28 @@ inline Var call(Name op, std::initializer_list<Var> in, const Attributes& a, con
 
 }  // namespace ops_detail
 
+// y[..., M] = x[..., K] * w[M, K]^T. w may be csr, csc, coo, ell, bitmask, bcsr, nm, nmg or masked.
+template <Operand T>
+T linear(const T& x, const std::type_identity_t<T>& w, const Formats& f = Formats::dense()) {
+  static const Name op("linear");
+  return ops_detail::call(op, {x, w}, {}, f);
+}
+// The same, and + b[M].
+template <Operand T>
+T linear(const T& x, const std::type_identity_t<T>& w, const std::type_identity_t<T>& b,
+         const Formats& f = Formats::dense()) {
+  static const Name op("linear");
+  return ops_detail::call(op, {x, w, b}, {}, f);
+}
+
+// c[..., m, n] = a[..., m, k] * b[..., k, n], batch extents broadcast. One factor, of rank 2, may
+// be in one of linear()'s layouts.
+template <Operand T>
+T matmul(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
+  static const Name op("matmul");
+  return ops_detail::call(op, {a, b}, {}, f);
+}
+
 // x * by.
 template <Operand T>
 T scale(const T& x, double by, const Formats& f = Formats::dense()) {

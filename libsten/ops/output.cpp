@@ -53,31 +53,42 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
 
 template <class T>
 void OutputRows<T>::write(Index row0, Index rows, const T* values) {
-  const Index count = rows * cols_, first = row0 * cols_;
-  if (count == 0 && (is_dense_ || bits_)) return;
-  // What a value that is 0 is to csr and the like: not there.
+  write(row0, rows, 0, cols_, values);
+}
+
+template <class T>
+void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const T* values) {
+  const Index count = rows * cols;
   std::vector<std::uint8_t> keep(count);
-  if (!keeps_all_)
-    format_.inline_by.select_rows(values, row0, rows, cols_, keep.data());
-  else
+  if (keeps_all_) {
+    // A value that is 0 is none to layouts that are not dense.
     for (Index i = 0; i < count; ++i) keep[i] = values[i] != 0 || std::signbit(values[i]);
+  } else if (cols == cols_) {
+    format_.inline_by.select_rows(values, row0 * cols, rows, cols, keep.data());
+  } else {
+    for (Index r = 0; r < rows; ++r)
+      format_.inline_by.select_rows(values + r * cols, (row0 + r) * cols_ + col0, 1, cols,
+                                    keep.data() + r * cols);
+  }
   if (to_) {
-    for (Index i = 0; i < count; ++i) to_[first + i] = keep[i] || keeps_all_ ? values[i] : T{0};
-    if (bits_)
-      for (Index i = 0; i < count; ++i)
-        if (keep[i]) set_bit_shared(bits_, first + i);
+    for (Index r = 0; r < rows; ++r)
+      for (Index c = 0; c < cols; ++c) {
+        const Index i = r * cols + c, at = (row0 + r) * cols_ + col0 + c;
+        to_[at] = keep[i] ? values[i] : T{0};
+        if (bits_ && keep[i]) set_bit_shared(bits_, at);
+      }
     return;
   }
-  Piece p{row0, rows, std::vector<std::int32_t>(rows), {}, {}};
+  Piece p{row0, col0, std::vector<std::int32_t>(rows), {}, {}};
   const Index kept = std::ranges::count_if(keep, [](std::uint8_t k) { return k != 0; });
   p.index.reserve(kept);
   p.values.reserve(kept);
   for (Index r = 0; r < rows; ++r) {
     const Index before = std::ssize(p.index);
-    for (Index c = 0; c < cols_; ++c)
-      if (keep[r * cols_ + c]) {
-        p.index.push_back(static_cast<std::int32_t>(c));
-        p.values.push_back(values[r * cols_ + c]);
+    for (Index c = 0; c < cols; ++c)
+      if (keep[r * cols + c]) {
+        p.index.push_back(static_cast<std::int32_t>(col0 + c));
+        p.values.push_back(values[r * cols + c]);
       }
     p.counts[r] = static_cast<std::int32_t>(std::ssize(p.index) - before);
   }
@@ -87,21 +98,30 @@ void OutputRows<T>::write(Index row0, Index rows, const T* values) {
 
 template <class T>
 Tensor OutputRows<T>::compressed() {
-  std::ranges::sort(pieces_, {}, &Piece::row0);
+  std::ranges::sort(pieces_, {}, [](const Piece& p) { return std::pair(p.row0, p.col0); });
   Csr out;
   out.extents = shape_;
   out.ptr = Array<std::int64_t>(rows_ + 1);
   std::int64_t* ptr = out.ptr.mutate();
-  Index nnz = 0;
   for (const Piece& p : pieces_)
-    for (Index r = 0; r < p.rows; ++r) ptr[p.row0 + r + 1] = nnz += p.counts[r];
+    for (std::size_t r = 0; r < p.counts.size(); ++r) ptr[p.row0 + r + 1] += p.counts[r];
+  for (Index r = 0; r < rows_; ++r) ptr[r + 1] += ptr[r];
+  const Index nnz = ptr[rows_];
   out.index = Array<std::int32_t>::uninitialized(nnz);
   out.values = Values::uninitialized(real_dtype<T>, nnz);
   std::int32_t* index = out.index.mutate();
   T* values = out.values.mutate<T>().data();
+  // Pieces of a row come by column; where the next one of it goes.
+  std::vector<std::int64_t> next(ptr, ptr + rows_);
   for (Piece& p : pieces_) {
-    index = std::ranges::copy(p.index, index).out;
-    values = std::ranges::copy(p.values, values).out;
+    Index from = 0;
+    for (std::size_t r = 0; r < p.counts.size(); ++r) {
+      const Index n = p.counts[r], at = next[p.row0 + r];
+      std::copy_n(p.index.begin() + from, n, index + at);
+      std::copy_n(p.values.begin() + from, n, values + at);
+      from += n;
+      next[p.row0 + r] += n;
+    }
     p = {};
   }
   pieces_.clear();

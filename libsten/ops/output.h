@@ -43,11 +43,13 @@ class OutputRows {
   T* in_place() { return in_place_; }
   // Each row once, from any thread.
   void write(Index row0, Index rows, const T* values);
+  // The same for a block of columns; the inline sparsifier is a streaming one.
+  void write(Index row0, Index rows, Index col0, Index cols, const T* values);
   Tensor take();
 
  private:
   struct Piece {
-    Index row0, rows;
+    Index row0, col0;
     std::vector<std::int32_t> counts, index;
     std::vector<T> values;
   };

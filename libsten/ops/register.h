@@ -6,4 +6,7 @@ class Operators;
 
 void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
 
+void add_linear(Operators& all);
+void add_matmul(Operators& all);
+
 }  // namespace sten

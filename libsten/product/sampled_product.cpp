@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "libsten/base/parallel.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/layout/bitmask.h"
-#include "libsten/layout/coo.h"
-#include "libsten/layout/ell.h"
-#include "libsten/layout/masked.h"
-#include "libsten/layout/nmg.h"
 #include "libsten/product/csr_packed.h"
 #include "libsten/product/scratch.h"
 #include "libsten/product/sparse_product.h"
@@ -20,40 +15,18 @@
 namespace sten {
 namespace {
 
-// f(the layout), which has `values`.
-template <class... L, class F>
-void visit(const Tensor& a, F&& f) {
-  ((a.layout() == L::name ? f(a.as<L>()) : void()), ...);
-}
-
-Tensor with_values(const Tensor& a, const Values& values) {
-  std::optional<Tensor> out;
-  visit<Bcsr, Bitmask, Coo, Csc, Csr, Ell, Masked, Nm, Nmg>(a, [&](auto layout) {
-    layout.values = values;
-    out.emplace(std::move(layout));
-  });
-  return *out;
-}
-
-Index value_count(const Tensor& a) {
-  Index n = 0;
-  visit<Bcsr, Bitmask, Coo, Csc, Csr, Ell, Masked, Nm, Nmg>(
-      a, [&](const auto& layout) { n = layout.values.size(); });
-  return n;
-}
-
 // Runs of height 1 at A's positions; what stands for a value is the number of A's, as bits.
 struct Positions {
   CsrPacked runs;
 
   explicit Positions(const Tensor& a) {
-    const Index count = value_count(a);
+    const Index count = a.values()->size();
     if (count > std::numeric_limits<std::uint32_t>::max())
       fail_usage("sampled product: {} values are too many", count);
     Values numbers = Values::uninitialized(DType::U32, count);
     const auto to = numbers.mutate<std::uint32_t>();
     for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i);
-    const Tensor rows = convert(with_values(a, numbers), Spec("csr"));
+    const Tensor rows = convert(a.with_values(numbers), Spec("csr"));
     runs = pack_csr(entries_of(rows.as<Csr>()));
   }
 };
@@ -134,16 +107,16 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
   if (dy.features != shape[0] || x.features != shape[1] || dy.tokens != x.tokens)
     fail_usage("sampled product: {} features of {} tokens times {} of {} is not {}", dy.features,
                dy.tokens, x.features, x.tokens, to_string(shape));
-  const auto positions = a.derived().get<Positions>([&] { return Positions(a); });
+  const auto positions = a.of_positions().get<Positions>([&] { return Positions(a); });
   const CsrPacked& runs = positions->runs;
   std::vector<float> sums(runs.values.size());
   sample(runs, dy, x, sums.data());
-  Values values(DType::F32, value_count(a));
+  Values values(DType::F32, a.values()->size());
   float* to = values.mutate<float>().data();
   parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) to[std::bit_cast<std::uint32_t>(runs.values[i])] = sums[i];
   });
-  return with_values(a, values);
+  return a.with_values(std::move(values));
 }
 
 Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {

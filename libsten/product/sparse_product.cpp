@@ -105,13 +105,20 @@ void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* 
 }
 
 void check_factor(const Tensor& a) {
-  const Stored stored = a.save();
-  if (stored.shape.size() != 2 || stored.dtype != DType::F32)
-    fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(stored.dtype),
-               to_string(stored.shape));
-  if (stored.layout.has("dims")) fail_usage("product: of {} with dims there is none", a.layout());
-  if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
-    fail_usage("product: there is none of {} with dense; convert it first", a.layout());
+  struct Checked {};
+  a.of_positions().get<Checked>([&] {
+    const Shape shape = a.shape();
+    if (shape.size() != 2)
+      fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
+                 to_string(shape));
+    if (a.spec().has("dims")) fail_usage("product: of {} with dims there is none", a.layout());
+    if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
+      fail_usage("product: there is none of {} with dense; convert it first", a.layout());
+    return Checked{};
+  });
+  if (a.dtype() != DType::F32)
+    fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
+               to_string(a.shape()));
 }
 
 void pack_anew(const Tensor& a, Index tokens) {

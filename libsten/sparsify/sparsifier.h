@@ -158,13 +158,14 @@ class Sparsifier {
   // Whether select_rows() can tell what stays of some rows, without the others: a streaming
   // sparsifier, and one whose blocks run along rows.
   bool is_local() const { return self_->is_local; }
-  // The same as select() for `rows` rows from row0 on of a row-major matrix of `cols` columns, x
-  // being the first of these: keep[i] becomes 1 or 0. T: float or double.
-  void select_rows(const float* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
-    self_->select_rows(x, row0, rows, cols, keep);
+  // The same as select() for `rows` neighbouring rows of `cols` values of a row-major matrix, the
+  // first of which is its element `first`: keep[i] becomes 1 or 0. To a streaming sparsifier any
+  // run of values is a row.
+  void select_rows(const float* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
+    self_->select_rows(x, first, rows, cols, keep);
   }
-  void select_rows(const double* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
-    self_->select_rows(x, row0, rows, cols, keep);
+  void select_rows(const double* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
+    self_->select_rows(x, first, rows, cols, keep);
   }
 
  private:
@@ -211,20 +212,20 @@ struct Sparsifier::Model final : Concept {
     if constexpr (Streaming<S>) return sparsify_detail::stream(sparsifier, x);
     if constexpr (Blocking<S>) return sparsify_detail::block(sparsifier, x);
   }
-  void select_rows(const float* x, Index row0, Index rows, Index cols,
+  void select_rows(const float* x, Index first, Index rows, Index cols,
                    std::uint8_t* keep) const override {
-    select_lines(x, row0, rows, cols, keep);
+    select_lines(x, first, rows, cols, keep);
   }
-  void select_rows(const double* x, Index row0, Index rows, Index cols,
+  void select_rows(const double* x, Index first, Index rows, Index cols,
                    std::uint8_t* keep) const override {
-    select_lines(x, row0, rows, cols, keep);
+    select_lines(x, first, rows, cols, keep);
   }
 
  private:
   template <class T>
-  void select_lines(const T* x, Index row0, Index rows, Index cols, std::uint8_t* keep) const {
+  void select_lines(const T* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
     if constexpr (Streaming<S>) {
-      for (Index i = 0; i < rows * cols; ++i) keep[i] = sparsifier.keep(x[i], row0 * cols + i);
+      for (Index i = 0; i < rows * cols; ++i) keep[i] = sparsifier.keep(x[i], first + i);
     } else if constexpr (Blocking<S> && !Materializing<S>) {
       using In = std::conditional_t < requires(std::span<const T> in, std::span<std::uint8_t> k) {
         sparsifier.select(in, k);

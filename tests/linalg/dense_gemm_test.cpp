@@ -24,21 +24,26 @@ std::vector<float> random_values(std::uint64_t seed, Index n) {
 }
 
 // Every element of c is that of the formula in double; rounding grows with the inner extent.
-void check_product(const DenseProduct& multiply, bool transposed, Index m, Index n, Index k,
+void check_product(const DenseProduct& multiply, Turned turned, Index m, Index n, Index k,
                    int threads) {
-  CAPTURE(transposed);
+  CAPTURE(static_cast<int>(turned));
   CAPTURE(m);
   CAPTURE(n);
   CAPTURE(k);
   CAPTURE(threads);
   const std::vector<float> a = random_values(1, m * k), b = random_values(2, k * n);
-  const std::vector<double> wide_a(a.begin(), a.end()), wide_b(b.begin(), b.end());
+  std::vector<double> wide_a(a.begin(), a.end());
+  const std::vector<double> wide_b(b.begin(), b.end());
   std::vector<double> wanted(m * n);
-  kernels::gemm_reference(transposed, m, n, k, wide_a.data(), wide_b.data(), wanted.data());
+  if (turned == Turned::a)  // [k,m]
+    for (Index i = 0; i < m; ++i)
+      for (Index p = 0; p < k; ++p) wide_a[i * k + p] = a[p * m + i];
+  kernels::gemm_reference(turned == Turned::b, m, n, k, wide_a.data(), wide_b.data(),
+                          wanted.data());
   // What C held before does not matter, NaN neither.
   std::vector<float> c(m * n + 1, std::numeric_limits<float>::quiet_NaN());
   c.back() = 7;
-  multiply(transposed, m, n, k, a.data(), b.data(), c.data(), threads);
+  multiply(turned, m, n, k, a.data(), b.data(), c.data(), threads);
   double worst = 0;
   for (Index i = 0; i < m * n; ++i) worst = std::fmax(worst, std::abs(c[i] - wanted[i]));
   CHECK(std::none_of(c.begin(), c.end(), [](float v) { return std::isnan(v); }));
@@ -58,21 +63,25 @@ TEST_CASE("every dense library agrees with the formula in double, on one thread 
   for (const DenseLibrary& library : all) {
     CAPTURE(library.name);
     for (const auto [m, n, k] : shapes)
-      for (const bool transposed : {false, true})
-        for (const int team : {1, 3}) check_product(library.multiply, transposed, m, n, k, team);
+      for (const Turned turned : {Turned::none, Turned::a, Turned::b})
+        for (const int team : {1, 3}) check_product(library.multiply, turned, m, n, k, team);
   }
 }
 
 TEST_CASE("dense products have any extents, and without an inner one they are zero") {
-  const DenseProduct gemm = [](bool transposed, Index m, Index n, Index k, const float* a,
+  const DenseProduct gemm = [](Turned turned, Index m, Index n, Index k, const float* a,
                                const float* b, float* c, int team) {
-    transposed ? dense_linear(m, n, k, a, b, c, team) : dense_gemm(m, n, k, a, b, c, team);
+    const auto product = turned == Turned::none ? dense_gemm
+                         : turned == Turned::a  ? dense_transposed_gemm
+                                                : dense_linear;
+    product(m, n, k, a, b, c, team);
   };
   for (const Index m : {0, 1, 6})
     for (const Index n : {0, 1, 9})
       for (const Index k : {0, 1, 20})
-        for (const bool transposed : {false, true}) check_product(gemm, transposed, m, n, k, 1);
-  check_product(gemm, true, 70, 90, 300, 2);
+        for (const Turned turned : {Turned::none, Turned::a, Turned::b})
+          check_product(gemm, turned, m, n, k, 1);
+  check_product(gemm, Turned::a, 70, 90, 300, 2);
 }
 
 TEST_CASE("the library chosen is one of those that are there") {

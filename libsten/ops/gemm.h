@@ -1,0 +1,32 @@
+// Dense products in the types that operators compute in.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "kernels/reference/gemm.h"
+#include "libsten/linalg/dense_gemm.h"
+
+namespace sten {
+
+// C[m,n] = A[m,k] * B[k,n]; of a turned factor the transpose is given.
+inline void gemm(Turned turned, Index m, Index n, Index k, const float* a, const float* b, float* c,
+                 int team = threads()) {
+  const auto product = turned == Turned::none ? dense_gemm
+                       : turned == Turned::a  ? dense_transposed_gemm
+                                              : dense_linear;
+  product(m, n, k, a, b, c, team);
+}
+// By the formula: F64 is for checking.
+inline void gemm(Turned turned, Index m, Index n, Index k, const double* a, const double* b,
+                 double* c, int = 1) {
+  std::vector<double> rows;
+  if (turned == Turned::a) {
+    rows.resize(m * k);
+    for (Index i = 0; i < m; ++i)
+      for (Index p = 0; p < k; ++p) rows[i * k + p] = a[p * m + i];
+    a = rows.data();
+  }
+  kernels::gemm_reference(turned == Turned::b, m, n, k, a, b, c);
+}
+
+}  // namespace sten

@@ -1,0 +1,138 @@
+// y[..., M] = x[..., K] * w[M, K]^T + b[M], w in any layout that has products.
+#include "libsten/layout/masked.h"
+#include "libsten/ops/gemm.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/product_output.h"
+#include "libsten/ops/register.h"
+#include "libsten/product/sampled_product.h"
+#include "libsten/product/sparse_product.h"
+#include "libsten/sparsify/same_pattern.h"
+
+namespace sten {
+namespace {
+
+const Name same_pattern(SamePattern::name);
+
+// Of one call, checked.
+struct Linear {
+  Index tokens, in, out;  // N, K, M
+  Shape y;
+  bool has_bias;
+
+  Linear(const Tensor& x, const Tensor& w, const Tensor* b) : has_bias(b) {
+    y = x.shape();
+    const Shape weight = w.shape();
+    if (weight.size() != 2) fail_usage("linear: w is {}, not [out, in]", to_string(weight));
+    if (y.empty() || y.back() != weight[1])
+      fail_usage("linear: x is {} but w expects {} columns", to_string(y), weight[1]);
+    if (b && b->shape() != Shape{weight[0]})
+      fail_usage("linear: b is {} but w has {} rows", to_string(b->shape()), weight[0]);
+    for (const Tensor* t : {&w, b})
+      if (t && t->dtype() != x.dtype())
+        fail_usage("linear: x is {} but {} is {}", name_of(x.dtype()), t == b ? "b" : "w",
+                   name_of(t->dtype()));
+    in = weight[1];
+    out = weight[0];
+    tokens = 1;
+    for (std::size_t i = 0; i + 1 < y.size(); ++i) tokens *= y[i];
+    y.back() = out;
+  }
+};
+
+// What a masked weight multiplies by.
+const Values& dense_values(const Tensor& w) { return *w.values(); }
+
+template <class T>
+void add_bias(Index tokens, Index out, const T* b, T* y) {
+  parallel_for(tokens, std::max<Index>(1, mask_grain / (out + 1)), [&](Index begin, Index end) {
+    for (Index t = begin; t < end; ++t)
+      for (Index j = 0; j < out; ++j) y[t * out + j] += b[j];
+  });
+}
+
+Outputs linear(const Call& call) {
+  call.attributes.check("linear", {});
+  const Tensor &x = call.in[0], &w = call.in[1];
+  const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
+  const Linear l(x, w, bias);
+  return with_real("linear", x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* from = x.as<Dense>().values.as<T>().data();
+    const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
+    return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
+      if (is_plain(w)) {
+        gemm(Turned::b, count, l.out, l.in, from + token * l.in, dense_values(w).as<T>().data(),
+             to);
+        if (b) add_bias(count, l.out, b, to);
+        return;
+      }
+      if constexpr (std::same_as<T, float>)
+        sparse_product(w, {Form::tokens, l.in, count, from + token * l.in},
+                       {Form::tokens, l.out, count, to}, {.bias = b});
+      else
+        refuse_double(w);
+    })};
+  });
+}
+
+// db[j] = sum over tokens of dy, in double.
+template <class T>
+Tensor bias_gradient(const OutFormat& format, Index tokens, Index out, const T* dy) {
+  return write_elements<T>(format, {out}, [&](Index begin, Index end, T* to) {
+    std::vector<double> sums(end - begin);
+    for (Index t = 0; t < tokens; ++t)
+      for (Index j = begin; j < end; ++j) sums[j - begin] += dy[t * out + j];
+    for (Index j = begin; j < end; ++j) to[j - begin] = static_cast<T>(sums[j - begin]);
+  });
+}
+
+Outputs linear_grad(const Call& call) {
+  const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
+  const Linear l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
+  return with_real("linear.grad", x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* g = dy.as<Dense>().values.as<T>().data();
+    const T* from = x.as<Dense>().values.as<T>().data();
+    Outputs grads(call.formats.size());
+    if (call.wants(0))
+      grads[0] = write_tokens<T>(call.out(0), x.shape(), l.in, [&](Index token, Index n, T* to) {
+        const T* rows = g + token * l.out;
+        if (is_plain(w))
+          gemm(Turned::none, n, l.in, l.out, rows, dense_values(w).as<T>().data(), to);
+        else if constexpr (std::same_as<T, float>)
+          sparse_transposed_linear(w, n, rows, to);
+        else
+          refuse_double(w);
+      });
+    if (call.wants(1) && call.out(1).inline_by.name() == same_pattern)
+      grads[1] = gradient_at<T>(
+          "linear.grad", w, call.out(1),
+          [&]() -> Tensor {
+            if constexpr (std::same_as<T, float>) return sampled_linear(w, l.tokens, g, from);
+            refuse_double(w);
+          },
+          [&](T* to) { gemm(Turned::a, l.out, l.in, l.tokens, g, from, to); });
+    else if (call.wants(1))
+      grads[1] =
+          write_transposed_product<T>(call.out(1), l.out, l.in, l.tokens, g, from, w.shape());
+    if (l.has_bias && call.wants(2)) grads[2] = bias_gradient(call.out(2), l.tokens, l.out, g);
+    return grads;
+  });
+}
+
+}  // namespace
+
+void add_linear(Operators& all) {
+  for (const bool has_bias : {false, true}) {
+    const auto inputs = [&](std::vector<Name> in) {
+      if (has_bias) in.push_back("dense");
+      return in;
+    };
+    std::vector<std::string> layouts = sparse_product_layouts();
+    layouts.push_back("dense");
+    for (const Name layout : layouts) {
+      add_streamed(all, "linear", inputs({"dense", layout}), 1, linear);
+      add_product_grad(all, "linear.grad", inputs({"dense", "dense", layout}), 1, linear_grad);
+    }
+  }
+}
+
+}  // namespace sten

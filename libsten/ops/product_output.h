@@ -1,0 +1,116 @@
+// Outputs of products, in the formats that their gradients and activations have.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "libsten/ops/gemm.h"
+#include "libsten/ops/output.h"
+
+namespace sten {
+
+// Tiles of outputs that are not dense: as many elements, or one row.
+inline constexpr Index tile_elements = Index{1} << 16;
+
+// An output of that shape, `width` values for each token, of which `fill(token, count, T* to)`
+// computes some, on threads().
+template <class T, class F>
+Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill) {
+  Index tokens = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) tokens *= shape[i];
+  OutputRows<T> out(format, std::move(shape));
+  if (tokens == 0 || width == 0) return out.take();
+  if (T* to = out.in_place()) {
+    fill(Index{0}, tokens, to);
+    return out.take();
+  }
+  const Index in_row = out.cols() / width;  // tokens
+  const Index at_once = std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols()));
+  std::vector<T> tile(at_once * out.cols());
+  for (Index row = 0; row < out.rows(); row += at_once) {
+    const Index count = std::min(at_once, out.rows() - row);
+    fill(row * in_row, count * in_row, tile.data());
+    parallel_for(count, ceil_div(count, threads()), [&](Index begin, Index end) {
+      out.write(row + begin, end - begin, tile.data() + begin * out.cols());
+    });
+  }
+  return out.take();
+}
+
+// An output of that shape, seen as matrices of its last two extents, of which
+// `fill(first, count, T* to)` computes some, on threads().
+template <class T, class F>
+Tensor write_matrices(const OutFormat& format, Shape shape, F&& fill) {
+  if (shape.size() == 2) {
+    // Whole or not at all.
+    OutputRows<T> out(format, shape);
+    if (T* to = out.in_place()) {
+      fill(Index{0}, Index{1}, to);
+    } else if (size_of(shape) > 0) {
+      std::vector<T> all(size_of(shape));
+      fill(Index{0}, Index{1}, all.data());
+      out.write(0, shape[0], all.data());
+    }
+    return out.take();
+  }
+  Shape matrices(shape.begin(), shape.end() - 2);
+  const Index size = shape[shape.size() - 2] * shape.back();
+  matrices.push_back(size);
+  OutputRows<T> out(format, std::move(shape));
+  if (size_of(matrices) == 0) return out.take();
+  const Index in_row = out.cols() / size;
+  if (T* to = out.in_place()) {
+    fill(Index{0}, out.rows() * in_row, to);
+    return out.take();
+  }
+  const Index at_once = std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols()));
+  std::vector<T> tile(at_once * out.cols());
+  for (Index row = 0; row < out.rows(); row += at_once) {
+    const Index count = std::min(at_once, out.rows() - row);
+    fill(row * in_row, count * in_row, tile.data());
+    out.write(row, count, tile.data());
+  }
+  return out.take();
+}
+
+// C[m,n] = A[k,m]^T * B[k,n]. `shape`: [m, n], or with ones before it.
+template <class T>
+Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index k, const T* a,
+                                const T* b, Shape shape) {
+  std::vector<T> columns;
+  return write_tokens<T>(format, std::move(shape), n, [&](Index row, Index count, T* to) {
+    if (count == m) return gemm(Turned::a, m, n, k, a, b, to);
+    columns.resize(k * count);
+    for (Index p = 0; p < k; ++p) std::copy_n(a + p * m + row, count, columns.data() + p * count);
+    gemm(Turned::a, count, n, k, columns.data(), b, to);
+  });
+}
+
+// Whether w's values are those of a dense matrix, row-major.
+inline bool is_plain(const Tensor& w) { return w.layout() == "dense" || w.layout() == "masked"; }
+// Sparse products are there in F32 only.
+[[noreturn]] inline void refuse_double(const Tensor& w) {
+  fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
+             to_string(w.shape()));
+}
+
+// The gradient of w in same-pattern, w's positions in w's layout: of a masked w `fill(T* to)`
+// computes it dense where it is to be, then what is masked out is 0; of others `sampled()` gives
+// it.
+Tensor masked_gradient(const Tensor& w, const std::function<void(Values&)>& fill);
+// Error (usage) unless the format has w's numbers.
+void check_same_pattern(std::string_view op, const Tensor& w, const OutFormat& format);
+
+template <class T, class Sampled, class Fill>
+Tensor gradient_at(std::string_view op, const Tensor& w, const OutFormat& format, Sampled&& sampled,
+                   Fill&& fill) {
+  check_same_pattern(op, w, format);
+  if (w.layout() != "masked") return sampled();
+  return masked_gradient(w, [&](Values& v) { fill(v.mutate<T>().data()); });
+}
+
+// The gradient of a product with a factor in[factor + 1] in one layout: serves all that
+// add_streamed() does, and beside it same-pattern for the factor's gradient, output `factor`.
+void add_product_grad(Operators& all, Name op, std::vector<Name> in, std::size_t factor,
+                      Implementation run);
+
+}  // namespace sten

@@ -1,0 +1,204 @@
+// How implementations are chosen, with operators of a table of its own.
+#include "libsten/dispatch/operators.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/base/log.h"
+#include "tests/support/parts.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// An implementation that says who it is: a scalar.
+Implementation says(float v) {
+  return [v](const Call&) -> Outputs { return {Dense::of({}, {v})}; };
+}
+const OutSignature dense_out;
+
+Tensor csr(std::initializer_list<float> v) { return packed(Dense::of({2, 2}, v), "csr"); }
+
+struct Table {
+  Operators all{registry()};
+
+  float answer(Name op, std::vector<Tensor> in, const OutFormat& out = OutFormat::dense()) {
+    const OutFormat* formats[] = {&out};
+    const Outputs y = all.run(op, {in, formats, {}});
+    return y[0]->to_dense().values.as<float>()[0];
+  }
+  std::string plan(Name op, std::vector<Name> in, OutSignature out = {}) {
+    return all.plan({op, std::move(in), {out}})->text;
+  }
+};
+
+// Warnings, until the end of the scope.
+struct Warnings {
+  std::vector<std::string> all;
+  Warnings() {
+    set_log_sink([this](const std::string& text) { all.push_back(text); });
+  }
+  ~Warnings() {
+    set_log_sink([](const std::string& text) {
+      std::fputs(("sten: warning: " + text + "\n").c_str(), stderr);
+    });
+  }
+};
+struct Strict {
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(false); }
+};
+
+}  // namespace
+
+TEST_CASE("what is registered for the layouts goes first, then fewer wildcards, then the latest") {
+  Table t;
+  const Dense d = Dense::of({2, 2}, {1, 2, 3, 4});
+  t.all.add({"f", {any::layout, any::layout}, {dense_out}}, says(1));
+  CHECK(t.answer("f", {d, d}) == 1);
+  t.all.add({"f", {"csr", any::layout}, {dense_out}}, says(2));
+  CHECK(t.answer("f", {d, d}) == 1);
+  CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 2);
+  t.all.add({"f", {any::layout, "dense"}, {dense_out}}, says(3));
+  CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 3);
+  t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(4));
+  CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 4);
+  // A user's own, for the same layouts.
+  t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(5));
+  CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 5);
+  CHECK(t.all.patterns("f").size() == 4);
+}
+
+TEST_CASE("an implementation serves what its condition says, and others are looked for otherwise") {
+  Table t;
+  t.all.add({"f", {any::layout}, {{"keep-all", any::layout}}}, says(1),
+            [](const Signature& s) { return s.in[0] == s.out[0].tmp; });
+  CHECK(t.plan("f", {"csr"}, {"keep-all", "csr"}) == "f(csr) -> keep-all/csr: exact");
+  CHECK(t.plan("f", {"dense"}) == "f(dense) -> keep-all/dense: exact");
+  CHECK(has(t.plan("f", {"csr"}), "dense with masks, f(dense) -> keep-all/dense"));
+}
+
+TEST_CASE(
+    "inputs are converted without loss where that leads to an implementation, at least cost") {
+  Table t;
+  t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(1));
+  t.all.add({"f", {"dense", "dense"}, {dense_out}}, says(2));
+  CHECK(t.plan("f", {"csc", "dense"}) ==
+        "f(csc, dense) -> keep-all/dense: no implementation for these layouts; converts csc to csr "
+        "(cost 1) for f(csr, dense) -> keep-all/dense");
+  t.all.add({"f", {"coo", "dense"}, {dense_out}}, says(3));
+  // ell is an edge away from csr, and two from coo.
+  CHECK(has(t.plan("f", {"ell", "dense"}), "converts ell to csr (cost 1)"));
+  // masked has no edges; csr was there first.
+  CHECK(has(t.plan("f", {"masked", "dense"}), "converts masked to csr (cost 8)"));
+  CHECK(has(t.plan("f", {"csr", "coo"}), "converts coo to dense (cost 8) for f(csr, dense)"));
+  const Warnings warnings;
+  CHECK(t.answer("f", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "csc"), Dense::of({1}, {1})}) == 1);
+  CHECK(t.all.plan({"f", {"dense", "csc"}})->way == Way::dense);
+}
+
+TEST_CASE("layouts that may refuse positions are not converted to") {
+  Table t;
+  t.all.add({"f", {"ell"}, {dense_out}}, says(1));
+  t.all.add({"f", {"nmg"}, {dense_out}}, says(1));
+  CHECK(error_of([&] { t.plan("f", {"csr"}); }) ==
+        "f(csr) -> keep-all/dense: there is no implementation, not for dense tensors either");
+  CHECK(has(error_of([&] { t.plan("g", {"csr"}); }), "there is no operator 'g'"));
+}
+
+TEST_CASE("a result that nobody writes sparse is dense and sparsified after that, which is said") {
+  Table t;
+  t.all.add({"f", {"csr"}, {dense_out}},
+            [](const Call& c) -> Outputs { return {c.in[0].to_dense()}; });
+  const OutFormat format =
+      OutFormat::fused(registry().sparsifier(Spec::parse("threshold:at=2")), Spec("csc"));
+  CHECK(t.plan("f", {"csr"}, {format.inline_by, "csc"}) ==
+        "f(csr) -> threshold/csc: no implementation for these layouts; takes f(csr) -> "
+        "keep-all/dense, and its dense result is sparsified after that");
+  const Warnings warnings;
+  const Tensor in[] = {csr({1, 2, 3, 0})};
+  const OutFormat* formats[] = {&format};
+  const Outputs y = t.all.run("f", {in, formats, {}});
+  CHECK(y[0]->layout() == "csc");
+  CHECK(ones_of(y[0]->stored()) == std::vector<int>{0, 1, 1, 0});
+  CHECK(warnings.all.size() == 1);
+}
+
+TEST_CASE("each fallback is warned about once, by the plan's text") {
+  Table t;
+  t.all.add({"f", {"dense"}, {dense_out}}, says(1));
+  const Warnings warnings;
+  for (int i = 0; i < 3; ++i) t.answer("f", {csr({1, 2, 3, 4})});
+  t.answer("f", {Dense::of({1}, {1})});
+  REQUIRE(warnings.all.size() == 1);
+  CHECK(warnings.all[0] ==
+        "f(csr) -> keep-all/dense: no implementation for these layouts; dense with masks, f(dense) "
+        "-> keep-all/dense");
+  t.answer("f", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "coo")});
+  CHECK(warnings.all.size() == 2);
+}
+
+TEST_CASE("strict mode fails exactly where a fallback would be") {
+  Table t;
+  t.all.add({"f", {"dense"}, {dense_out}}, says(1));
+  t.all.add({"f", {"csr"}, {dense_out}}, says(2));
+  const Strict strict;
+  CHECK(t.answer("f", {Dense::of({1}, {1})}) == 1);
+  CHECK(t.answer("f", {csr({1, 2, 3, 4})}) == 2);
+  for (int i = 0; i < 2; ++i) {
+    const auto f = [&] { t.answer("f", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "csc")}); };
+    CHECK(has(error_of(f),
+              "strict: f(csc) -> keep-all/dense: no implementation for these layouts; "
+              "converts csc to csr"));
+    CHECK(fault_of(f) == Fault::check);
+  }
+}
+
+TEST_CASE("plans are kept until something is added") {
+  Table t;
+  t.all.add({"f", {"dense"}, {dense_out}}, says(1));
+  const auto first = t.all.plan({"f", {"csr"}});
+  CHECK(t.all.plan({"f", {"csr"}}) == first);
+  t.all.add({"f", {"csr"}, {dense_out}}, says(2));
+  CHECK(first->way == Way::dense);
+  CHECK(t.all.plan({"f", {"csr"}})->way == Way::exact);
+  CHECK(t.answer("f", {csr({1, 2, 3, 4})}) == 2);
+}
+
+TEST_CASE("any number of inputs can be served by one implementation") {
+  Table t;
+  t.all.add({"f", {"dense", any::more}, {dense_out}}, says(1));
+  const Dense d = Dense::of({1}, {1});
+  CHECK(t.answer("f", {d}) == 1);
+  CHECK(t.answer("f", {d, d, d}) == 1);
+  CHECK(has(t.plan("f", {"dense", "csr"}), "dense with masks"));
+  const std::vector<Tensor> many(60, d);
+  CHECK(t.answer("f", many) == 1);
+}
+
+TEST_CASE("an external sparsifier sees the whole output, and two passes keep what both keep") {
+  Table t;
+  // Writes what its inline sparsifier keeps, as csr.
+  t.all.add({"f", {"dense"}, {{any::streaming, "csr"}}}, [](const Call& c) -> Outputs {
+    const Dense x = c.in[0].to_dense();
+    return {registry().pack(x, c.out().inline_by.select(x), c.out().tmp)};
+  });
+  const auto by = [](const char* text) { return registry().sparsifier(Spec::parse(text)); };
+  const OutFormat format{by("threshold:at=3"), Spec("csr"), by("magnitude:sparsity=0.75"),
+                         Spec("coo")};
+  const Tensor in[] = {Dense::of({2, 4}, {1, -2, 3, -4, 5, -6, 7, -1})};
+  const OutFormat* formats[] = {&format};
+  const Tensor y = *t.all.run("f", {in, formats, {}})[0];
+  CHECK(y.layout() == "coo");
+  CHECK(ones_of(y.stored()) == std::vector<int>{0, 0, 0, 0, 0, 1, 1, 0});
+}
+
+TEST_CASE("implementations that give another layout or another number of outputs are told so") {
+  Table t;
+  const OutFormat format = OutFormat::fused(KeepAll{}, Spec("csr"));
+  t.all.add({"f", {"dense"}, {{"keep-all", "csr"}}}, says(1));
+  CHECK(error_of([&] { t.answer("f", {Dense::of({1}, {1})}, format); }) ==
+        "f: its implementation gave dense where csr was asked for");
+  t.all.add({"g", {"dense"}, {dense_out}}, [](const Call&) { return Outputs{}; });
+  CHECK(error_of([&] { t.answer("g", {Dense::of({1}, {1})}); }) == "g: 0 outputs instead of 1");
+}
