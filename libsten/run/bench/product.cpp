@@ -60,13 +60,14 @@ std::function<void()> BenchProduct::dense(const DenseLibrary& library, int threa
       return;
     }
     if (form_ == "sampled") {
-      library.multiply(Turned::b, m_, k_, n_, in(0), other_.values.as<float>().data(), out(0), threads);
+      library.multiply(Turned::b, m_, k_, n_, in(0), other_.values.as<float>().data(), out(0),
+                       threads);
       return;
     }
     for (int i = 0; i < products(); ++i) {
       const Dense& w = weights_[i % 2];
-      library.multiply(Turned::b, n_, w.extents[0], w.extents[1], in(i), w.values.as<float>().data(),
-                       out(i), threads);
+      library.multiply(Turned::b, n_, w.extents[0], w.extents[1], in(i),
+                       w.values.as<float>().data(), out(i), threads);
     }
   };
 }
