@@ -1,57 +1,10 @@
-// The memory column of the paper's Table 1, by counting what is allocated. A program of its own,
-// since it replaces operator new.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+// The memory column of the paper's Table 1, by counting what is allocated.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <map>
-#include <new>
 
+#include "tests/memory/counter.h"
 #include "tests/support/laws.h"
-
-namespace {
-
-std::atomic<std::int64_t> in_use = 0, peak = 0;
-
-// Before each block, in as many bytes as its alignment needs: how many were asked for.
-std::size_t header(std::size_t align) { return std::max(align, std::size_t{16}); }
-
-void* take(std::size_t n, std::size_t align) {
-  const std::size_t h = header(align), bytes = (h + n + h - 1) / h * h;
-  auto* p = static_cast<char*>(std::aligned_alloc(h, bytes));
-  if (!p) throw std::bad_alloc();
-  std::memcpy(p, &n, sizeof n);
-  const std::int64_t now = in_use += static_cast<std::int64_t>(n);
-  for (std::int64_t seen = peak; now > seen && !peak.compare_exchange_weak(seen, now);) continue;
-  return p + h;
-}
-
-void release(void* data, std::size_t align) {
-  if (!data) return;
-  char* p = static_cast<char*>(data) - header(align);
-  std::size_t n;
-  std::memcpy(&n, p, sizeof n);
-  in_use -= static_cast<std::int64_t>(n);
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(std::size_t n) { return take(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) {
-  return take(n, static_cast<std::size_t>(a));
-}
-void operator delete(void* p) noexcept { release(p, 1); }
-void operator delete(void* p, std::size_t) noexcept { release(p, 1); }
-void operator delete(void* p, std::align_val_t a) noexcept {
-  release(p, static_cast<std::size_t>(a));
-}
-void operator delete(void* p, std::size_t, std::align_val_t a) noexcept {
-  release(p, static_cast<std::size_t>(a));
-}
 
 using namespace sten;
 using namespace sten::testing;
