@@ -6,6 +6,7 @@
 #include "libsten/ops/unary.h"
 
 namespace sten {
+
 namespace {
 
 void add_scale(Operators& all) {
@@ -16,8 +17,70 @@ void add_scale(Operators& all) {
   });
 }
 
+// NaN stays, with its gradient.
+void add_relu(Operators& all) {
+  add_unary(all, "relu", Keeps::outputs, true, []<class T>(T, const Call& call) {
+    call.attributes.check("relu", {});
+    return std::pair([](T x, Index) { return x <= 0 ? T{0} : x; },
+                     [](T dy, T y, Index) { return y <= 0 ? T{0} : dy; });
+  });
+}
+
+void add_tanh(Operators& all) {
+  add_unary(all, "tanh", Keeps::outputs, true, []<class T>(T, const Call& call) {
+    call.attributes.check("tanh", {});
+    return std::pair([](T x, Index) { return std::tanh(x); },
+                     [](T dy, T y, Index) { return dy * (1 - y * y); });
+  });
+}
+
+void add_sigmoid(Operators& all) {
+  add_unary(all, "sigmoid", Keeps::outputs, false, []<class T>(T, const Call& call) {
+    call.attributes.check("sigmoid", {});
+    return std::pair([](T x, Index) { return 1 / (1 + std::exp(-x)); },
+                     [](T dy, T y, Index) { return dy * y * (1 - y); });
+  });
+}
+
+// x P(X <= x) for a standard normal X; its density is that of exp(-x^2 / 2). erfc has the digits
+// of small probabilities, which 1 + erf has not.
+void add_gelu(Operators& all) {
+  add_unary(all, "gelu", Keeps::inputs, true, []<class T>(T, const Call& call) {
+    call.attributes.check("gelu", {});
+    constexpr T root = 1 / std::numbers::sqrt2_v<T>;
+    constexpr T density = root * std::numbers::inv_sqrtpi_v<T>;
+    return std::pair([](T x, Index) { return x / 2 * std::erfc(-x * root); },
+                     [](T dy, T x, Index) {
+                       const T below = std::erfc(-x * root) / 2;
+                       return dy * (below + x * density * std::exp(-x * x / 2));
+                     });
+  });
+}
+
+void add_dropout(Operators& all) {
+  add_unary(all, "dropout", Keeps::nothing, false, []<class T>(T, const Call& call) {
+    call.attributes.check("dropout", {"p", "seed"});
+    const double p = call.attributes.number("p", 0.5);
+    if (!(p >= 0 && p <= 1)) fail_usage("dropout: p is {}, which is no probability", p);
+    const auto seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
+    // All are dropped where p is 1.
+    const T by = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
+    const auto f = [p, seed, by](T x, Index i) {
+      return random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? x * by : T{0};
+    };
+    return std::pair(f, [f](T dy, T, Index i) { return f(dy, i); });
+  });
+}
+
 }  // namespace
 
-void add_activations(Operators& all) { add_scale(all); }
+void add_activations(Operators& all) {
+  add_scale(all);
+  add_relu(all);
+  add_gelu(all);
+  add_tanh(all);
+  add_sigmoid(all);
+  add_dropout(all);
+}
 
 }  // namespace sten

@@ -7,6 +7,7 @@ namespace sten {
 
 void add_builtin_operators(Operators& all) {
   add_activations(all);
+  add_binary(all);
   add_linear(all);
   add_matmul(all);
 }

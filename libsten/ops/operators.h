@@ -44,11 +44,63 @@ T matmul(const T& a, const std::type_identity_t<T>& b, const Formats& f = Format
   return ops_detail::call(op, {a, b}, {}, f);
 }
 
+// Elementwise, repeated as numpy does. A Tensor beside a Var is a constant.
+template <Operand T>
+T add(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
+  static const Name op("add");
+  return ops_detail::call(op, {a, b}, {}, f);
+}
+template <Operand T>
+T sub(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
+  static const Name op("sub");
+  return ops_detail::call(op, {a, b}, {}, f);
+}
+template <Operand T>
+T mul(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
+  static const Name op("mul");
+  return ops_detail::call(op, {a, b}, {}, f);
+}
+
 // x * by.
 template <Operand T>
 T scale(const T& x, double by, const Formats& f = Formats::dense()) {
   static const Name op("scale");
   return ops_detail::call(op, {x}, Attributes().set("by", by), f);
+}
+
+// x where it is positive, else 0; NaN stays.
+template <Operand T>
+T relu(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("relu");
+  return ops_detail::call(op, {x}, {}, f);
+}
+
+// x / 2 * (1 + erf(x / sqrt(2))).
+template <Operand T>
+T gelu(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("gelu");
+  return ops_detail::call(op, {x}, {}, f);
+}
+
+template <Operand T>
+T tanh(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("tanh");
+  return ops_detail::call(op, {x}, {}, f);
+}
+
+// 1 / (1 + exp(-x)).
+template <Operand T>
+T sigmoid(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("sigmoid");
+  return ops_detail::call(op, {x}, {}, f);
+}
+
+// Each element is 0 with probability p, else x / (1 - p). Element i falls by number i of the
+// stream of random numbers that `seed` has.
+template <Operand T>
+T dropout(const T& x, double p, Index seed, const Formats& f = Formats::dense()) {
+  static const Name op("dropout");
+  return ops_detail::call(op, {x}, Attributes().set("p", p).set("seed", seed), f);
 }
 
 }  // namespace sten

@@ -5,7 +5,7 @@ namespace sten {
 class Operators;
 
 void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
-
+void add_binary(Operators& all);       // add, sub, mul
 void add_linear(Operators& all);
 void add_matmul(Operators& all);
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <utility>
 
+#include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 
 namespace sten {
@@ -28,6 +29,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
   add_streamed(all, grad, in, 1, [grad, make](const Call& call) -> Outputs {
     if (!call.wants(0)) return {std::nullopt};
     const Dense &dy = call.in[0].as<Dense>(), &kept = call.in.back().as<Dense>();
+    check_alike(grad.text(), "the gradient", dy, "the tensor that was kept", kept);
     return with_real(grad.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
       const auto g = make(T{}, call).second;
       const T *from = dy.values.as<T>().data(), *with = kept.values.as<T>().data();

@@ -1,0 +1,50 @@
+#include "libsten/ops/broadcast.h"
+
+#include "libsten/base/error.h"
+
+namespace sten {
+namespace {
+
+// The extent that is aligned with axis d of `rank`.
+Index extent_at(const Shape& x, std::size_t rank, std::size_t d) {
+  const std::size_t missing = rank - x.size();
+  return d < missing ? 1 : x[d - missing];
+}
+
+}  // namespace
+
+Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Shape shape(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    const Index ea = extent_at(a, rank, d), eb = extent_at(b, rank, d);
+    if (ea != eb && ea != 1 && eb != 1)
+      fail_usage("{}: a is {} but b is {}, and neither can be repeated to fit the other", op,
+                 to_string(a), to_string(b));
+    shape[d] = ea == 1 ? eb : ea;
+  }
+  checked_size(shape);
+  return shape;
+}
+
+Broadcast::Broadcast(const Shape& shape, const Shape& a, const Shape& b) {
+  const std::size_t rank = shape.size();
+  Index size_a = 1, size_b = 1;
+  for (std::size_t d = rank; d-- > 0;) {
+    const Index extent = shape[d], ea = extent_at(a, rank, d), eb = extent_at(b, rank, d);
+    if (extent == 1) continue;
+    const Axis axis{extent, ea == 1 ? 0 : size_a, eb == 1 ? 0 : size_b};
+    size_a *= ea;
+    size_b *= eb;
+    // The one inside continues where this one's step leads.
+    Axis* inner = axes_.empty() ? nullptr : &axes_.back();
+    if (inner && axis.a == inner->a * inner->extent && axis.b == inner->b * inner->extent)
+      inner->extent *= extent;
+    else
+      axes_.push_back(axis);
+  }
+  if (axes_.empty()) axes_.push_back({1, 1, 1});
+  std::ranges::reverse(axes_);
+}
+
+}  // namespace sten

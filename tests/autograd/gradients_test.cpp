@@ -1,0 +1,123 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/dispatch/builtin.h"
+#include "tests/autograd/operator_cases.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// The slope of dot(y, dy) along element k of input i, by central differences.
+double slope(const OperatorCase& c, const std::vector<Tensor>& in, const std::vector<double>& dy,
+             std::size_t i, Index k) {
+  constexpr double h = 1e-5;
+  double ends[2];
+  for (const int side : {0, 1}) {
+    std::vector<Tensor> moved = in;
+    moved[i] =
+        Tensor::update(in[i], [&](Values& v) { v.mutate<double>()[k] += side == 0 ? -h : h; });
+    ends[side] = dot(doubles(apply(c.op, moved, c.attributes)), dy);
+  }
+  return (ends[1] - ends[0]) / (2 * h);
+}
+
+bool is_near(double a, double b, double tolerance) {
+  return std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+}
+
+std::vector<std::string> built_in() {
+  Operators all(registry());
+  add_builtin_operators(all);
+  std::vector<std::string> names;
+  for (const Name op : all.all()) names.emplace_back(op.text());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("every operator has a gradient, and cases here") {
+  const std::vector<std::string> all = built_in();
+  const std::set<std::string> names(all.begin(), all.end());
+  // Those whose cases are still to be written.
+  const std::set<std::string> without{"linear", "matmul"};
+  for (const auto* cases : {&operator_cases(), &large_cases()}) {
+    std::set<std::string> covered;
+    for (const OperatorCase& c : *cases) covered.insert(c.op);
+    for (const std::string& op : names) {
+      CAPTURE(op);
+      if (op.ends_with(".grad"))
+        CHECK(names.contains(op.substr(0, op.size() - 5)));
+      else
+        CHECK(names.contains(op + ".grad"));
+      if (!op.ends_with(".grad")) CHECK(covered.contains(op) != without.contains(op));
+    }
+  }
+}
+
+TEST_CASE("an operator's gradients are the slopes of its output") {
+  for (const OperatorCase& c : operator_cases()) {
+    const std::vector<Tensor> in = inputs_of(c, DType::F64);
+    const Walked w = walk(c, DType::F64);
+    const std::vector<double> dy = doubles(w.dy);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      CAPTURE(c.op);
+      CAPTURE(c.attributes.str());
+      CAPTURE(i);
+      REQUIRE(w.dx[i].has_value() == (in[i].dtype() == DType::F64));
+      if (!w.dx[i]) continue;
+      REQUIRE(w.dx[i]->shape() == in[i].shape());
+      const std::vector<double> dx = doubles(*w.dx[i]);
+      for (std::size_t k = 0; k < dx.size(); ++k) {
+        const double expected = slope(c, in, dy, i, static_cast<Index>(k));
+        CHECK_MESSAGE(is_near(dx[k], expected, 1e-6), k, ": ", dx[k], " is not ", expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("in F32 an operator and its gradients are those in F64, rounded") {
+  for (const auto* cases : {&operator_cases(), &large_cases()})
+    for (const OperatorCase& c : *cases) {
+      CAPTURE(c.op);
+      CAPTURE(c.attributes.str());
+      const Walked a = walk(c, DType::F32), b = walk(c, DType::F64);
+      const auto same = [](const Tensor& x, const Tensor& exact) {
+        const std::vector<double> p = doubles(x), q = doubles(exact);
+        double worst = 0;
+        for (std::size_t i = 0; i < q.size(); ++i)
+          worst = std::max(worst, std::abs(p[i] - q[i]) / std::max(1.0, std::abs(q[i])));
+        CHECK(x.dtype() == DType::F32);
+        CHECK(p.size() == q.size());
+        CHECK(worst < 2e-6);
+      };
+      same(a.y, b.y);
+      for (std::size_t i = 0; i < a.dx.size(); ++i)
+        if (a.dx[i]) same(*a.dx[i], *b.dx[i]);
+    }
+}
+
+TEST_CASE("operators and their gradients are the same bits at any number of threads") {
+  for (const OperatorCase& c : large_cases()) {
+    CAPTURE(c.op);
+    std::optional<Walked> one;
+    for (const int n : {1, 2, 3}) {
+      CAPTURE(n);
+      const Threads with(n);
+      Walked w = walk(c, DType::F32);
+      if (!one) one = w;
+      CHECK(same_bits(w.y.to_dense(), one->y.to_dense()));
+      for (std::size_t i = 0; i < w.dx.size(); ++i)
+        if (w.dx[i]) CHECK(same_bits(w.dx[i]->to_dense(), one->dx[i]->to_dense()));
+    }
+  }
+}

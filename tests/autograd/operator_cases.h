@@ -1,0 +1,111 @@
+// Each operator with attributes and inputs, for the tests of all of them.
+#pragma once
+#include "libsten/autograd/tape.h"
+#include "tests/support/tensors.h"
+
+namespace sten::testing {
+
+// Normal numbers; integers in [0, below) where that is given.
+struct CaseInput {
+  Shape shape;
+  Index below = 0;
+};
+
+struct OperatorCase {
+  const char* op;
+  std::vector<CaseInput> in;
+  Attributes attributes{};
+};
+
+using List = Attributes::List;
+
+// Small ones, of every way that an operator has. Each operator is in here.
+inline const std::vector<OperatorCase>& operator_cases() {
+  static const std::vector<OperatorCase> all{
+      {"scale", {{{3, 4}}}, Attributes().set("by", -0.25)},
+      {"relu", {{{3, 5}}}},
+      {"gelu", {{{3, 5}}}},
+      {"tanh", {{{3, 5}}}},
+      {"sigmoid", {{{3, 5}}}},
+      {"dropout", {{{4, 5}}}, Attributes().set("p", 0.3).set("seed", 7)},
+      {"add", {{{3, 4}}, {{3, 4}}}},
+      {"add", {{{2, 3, 4}}, {{4}}}},
+      {"add", {{{}}, {{2, 3}}}},
+      {"sub", {{{3, 4}}, {{3, 4}}}},
+      {"sub", {{{3, 1}}, {{1, 4}}}},
+      {"sub", {{{4}}, {{2, 3, 4}}}},
+      {"mul", {{{3, 4}}, {{3, 4}}}},
+      {"mul", {{{2, 1, 3, 1}}, {{4, 1, 5}}}},
+      {"mul", {{{2, 3, 4}}, {{3, 1}}}},
+  };
+  return all;
+}
+
+// Large enough to be shared out among threads.
+inline const std::vector<OperatorCase>& large_cases() {
+  static const std::vector<OperatorCase> all{
+      {"scale", {{{130, 300}}}, Attributes().set("by", 3)},
+      {"relu", {{{130, 300}}}},
+      {"gelu", {{{130, 300}}}},
+      {"tanh", {{{130, 300}}}},
+      {"sigmoid", {{{130, 300}}}},
+      {"dropout", {{{130, 300}}}},
+      {"add", {{{40, 3, 300}}, {{300}}}},
+      {"sub", {{{130, 300}}, {{130, 1}}}},
+      {"mul", {{{3, 1, 301}}, {{150, 301}}}},
+      {"mul", {{{40000}}, {{}}}},
+  };
+  return all;
+}
+
+// The inputs as F32 or F64, the same numbers in both.
+inline std::vector<Tensor> inputs_of(const OperatorCase& c, DType dtype) {
+  Dice dice(seed_for(1, c.op));
+  std::vector<Tensor> in;
+  for (const CaseInput& i : c.in) {
+    const bool is_real = i.below == 0;
+    Dense x = Dense::zeros(is_real ? dtype : DType::I64, i.shape);
+    for (Index k = 0; k < x.size(); ++k) {
+      const float v = is_real ? static_cast<float>(dice.normal()) : 0;
+      if (!is_real)
+        x.values.mutate<std::int64_t>()[k] = dice.below(i.below);
+      else if (dtype == DType::F64)
+        x.values.mutate<double>()[k] = v;
+      else
+        x.values.mutate<float>()[k] = v;
+    }
+    in.push_back(std::move(x));
+  }
+  return in;
+}
+
+inline std::vector<double> doubles(const Tensor& x) {
+  const Dense d = x.to_dense();
+  if (d.dtype() == DType::F32) {
+    const auto v = d.values.as<float>();
+    return {v.begin(), v.end()};
+  }
+  const auto v = d.values.as<double>();
+  return {v.begin(), v.end()};
+}
+
+// An operator's output and the gradients of its floating inputs, nothing for others; the output's
+// own gradient is normal numbers.
+struct Walked {
+  Tensor y, dy;
+  std::vector<std::optional<Tensor>> dx;
+};
+inline Walked walk(const OperatorCase& c, DType dtype) {
+  Tape tape;
+  std::vector<Var> in;
+  for (Tensor& x : inputs_of(c, dtype))
+    in.push_back(x.dtype() == dtype ? tape.parameter(std::move(x)) : Var(std::move(x)));
+  const Var y = tape.apply(c.op, in, c.attributes);
+  const Tensor dy = inputs_of({c.op, {{y.shape()}}}, dtype)[0];
+  tape.backward(y, dy);
+  Walked out{y.value(), dy, {}};
+  for (const Var& x : in) out.dx.push_back(x.grad());
+  return out;
+}
+
+}  // namespace sten::testing

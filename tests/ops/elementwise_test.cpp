@@ -1,0 +1,115 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "libsten/layout/compressed.h"
+#include "libsten/ops/operators.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const float nan_value = std::numeric_limits<float>::quiet_NaN();
+
+Tensor tensor(Shape extents, const std::vector<float>& v) { return f32(std::move(extents), v); }
+
+bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
+
+}  // namespace
+
+TEST_CASE("relu replaces what is negative by 0 and keeps NaN") {
+  const std::vector<float> y = floats(relu(tensor({5}, {-2, -0.0f, 0, 3, nan_value})).to_dense());
+  CHECK(std::vector<float>(y.begin(), y.end() - 1) == std::vector<float>{0, 0, 0, 3});
+  CHECK(std::isnan(y.back()));
+}
+
+TEST_CASE("gelu has the digits of small results") {
+  // x P(X <= x) at -8: P is 6.22e-16, less than 1 + erf can tell from 0.
+  const float y = floats(gelu(Tensor(f32({1}, {-8}))).to_dense())[0];
+  CHECK(y == doctest::Approx(-8 * 6.220960574271786e-16).epsilon(1e-5).scale(1e-15));
+  CHECK(floats(gelu(Tensor(f32({2}, {0, 1000}))).to_dense()) == std::vector<float>{0, 1000});
+}
+
+TEST_CASE("sigmoid and tanh reach their limits without overflow") {
+  const Tensor x = f32({3}, {-1000, 0, 1000});
+  CHECK(floats(sigmoid(x).to_dense()) == std::vector<float>{0, 0.5, 1});
+  CHECK(floats(tanh(x).to_dense()) == std::vector<float>{-1, 0, 1});
+}
+
+TEST_CASE("dropout drops the elements whose random numbers are below p and scales the others") {
+  const Tensor x = f32({4, 5}, std::vector<float>(20, 3));
+  const std::vector<float> y = floats(dropout(x, 0.25, 11).to_dense());
+  for (std::size_t i = 0; i < y.size(); ++i)
+    CHECK(y[i] == (random_uniform(11, i) >= 0.25 ? 4.0f : 0.0f));
+  CHECK(equal(dropout(x, 0, 1), x));
+  CHECK(floats(dropout(x, 1, 1).to_dense()) == std::vector<float>(20, 0));
+  CHECK(error_of([&] { dropout(x, 1.5, 0); }) == "dropout: p is 1.5, which is no probability");
+}
+
+TEST_CASE("operands are repeated as numpy does") {
+  const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(equal(add(x, f32({3}, {10, 20, 30})), f32({2, 3}, {11, 22, 33, 14, 25, 36})));
+  CHECK(equal(sub(tensor({2, 1}, {10, 20}), x), f32({2, 3}, {9, 8, 7, 16, 15, 14})));
+  CHECK(equal(mul(x, f32({}, {2})), f32({2, 3}, {2, 4, 6, 8, 10, 12})));
+  CHECK(equal(mul(tensor({2, 1}, {1, 2}), tensor({1, 2}, {3, 4})), f32({2, 2}, {3, 4, 6, 8})));
+  CHECK(add(tensor({0, 3}, {}), tensor({3}, {1, 2, 3})).shape() == Shape{0, 3});
+}
+
+TEST_CASE("the gradient of a repeated operand is the sum over its repetitions") {
+  Tape tape;
+  const Var x = Tensor(f32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const Var bias = tape.parameter(f32({3}, {1, 1, 1})),
+            column = tape.parameter(f32({2, 1}, {1, 1}));
+  const Tensor dy = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  tape.backward(sub(add(x, bias), mul(x, column)), dy);
+  CHECK(equal(*bias.grad(), f32({3}, {5, 7, 9})));
+  CHECK(equal(*column.grad(), f32({2, 1}, {-14, -77})));
+}
+
+TEST_CASE("operands that do not fit are refused with their shapes and types") {
+  const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(error_of([&] {
+          add(x, f32({2}, {1, 2}));
+        }) == "add: a is [2, 3] but b is [2], and neither can be repeated to fit the other");
+  CHECK(error_of([&] { mul(x, Dense::zeros(DType::F64, {3})); }) == "mul: a is F32 but b is F64");
+  CHECK(error_of([&] { relu(Tensor(Dense::zeros(DType::I64, {3}))); }) ==
+        "relu: I64 elements; operators compute in F32, and in F64");
+  CHECK(error_of([&] { apply("relu", {x}, Attributes().set("axis", 1)); }) ==
+        "relu has no attribute 'axis'");
+  CHECK(error_of([&] { apply("add.grad", {x}); }) != "");
+}
+
+TEST_CASE("what keeps zeros keeps the layout and the positions of a sparse input") {
+  const Tensor x = f32({2, 4}, {0, -2, 0, 3, 1, 0, 0, 0});
+  const Tensor sparse = sparsify(x, KeepAll{}, Spec("csr"));
+  const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
+  for (const char* op : {"relu", "gelu", "tanh", "scale"}) {
+    CAPTURE(op);
+    const Tensor y = apply(op, {sparse}, {}, csr);
+    REQUIRE(y.is<Csr>());
+    CHECK(same_mask(y.stored(), sparse.stored()));
+    CHECK(equal(y, apply(op, {x})));
+  }
+}
+
+TEST_CASE("a streaming sparsifier writes a sparse output as it is computed") {
+  Dice dice(3);
+  const Tensor a = normals(dice, {30, 40}), b = normals(dice, {40});
+  const Sparsifier by = Threshold{0.5};
+  const OutFormat csr = OutFormat::fused(by, Spec("csr"));
+  const auto check = [&](const Tensor& fused, const Tensor& dense) {
+    CHECK(fused.layout() == "csr");
+    CHECK(equal(fused, sparsify(dense, by, Spec("csr"))));
+  };
+  std::vector<std::string> plans;
+  Operators::log_plans(&plans);
+  check(gelu(a, csr), gelu(a));
+  check(mul(a, b, csr), mul(a, b));
+  check(dropout(a, 0.5, 1, csr), dropout(a, 0.5, 1));
+  CHECK(std::ranges::count(plans, "gelu(dense) -> threshold/csr: exact") == 1);
+  CHECK(std::ranges::count(plans, "mul(dense, dense) -> threshold/csr: exact") == 1);
+  Operators::log_plans(nullptr);
+}
