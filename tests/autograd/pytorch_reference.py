@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes, for pytorch_test.cpp to compare with:
+"""Writes what PyTorch computes, for the tests beside this script to compare with:
 
     operators.safetensors    each operator's output and gradients, in several cases
     transformer.safetensors  a small BERT, its loss and the gradient of every weight

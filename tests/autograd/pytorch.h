@@ -1,0 +1,64 @@
+// What pytorch_reference.py wrote, and how near to it something is.
+#pragma once
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "libsten/base/error.h"
+#include "libsten/io/checkpoint.h"
+
+namespace sten::testing {
+
+using Json = nlohmann::json;
+
+// One of the files beside this one.
+class PyTorch {
+ public:
+  explicit PyTorch(const std::string& what)
+      : file_(Checkpoint::open(STEN_SOURCE_DIR "/tests/autograd/" + what + ".safetensors")) {}
+
+  Json metadata(const std::string& key) const {
+    for (const auto& [k, v] : file_.shards().front().metadata)
+      if (k == key) return Json::parse(v);
+    fail("{} has no metadata {}", file_.name(), key);
+  }
+  Dense operator[](const std::string& name) const {
+    const CheckpointTensor* t = file_.find(name);
+    if (!t) fail("{} has no {}", file_.name(), name);
+    return file_.load(*t).to_dense();
+  }
+  // Of the tensors whose names begin with `prefix`, what follows it.
+  std::vector<std::string> names(const std::string& prefix) const {
+    std::vector<std::string> v;
+    for (const CheckpointTensor& t : file_.tensors())
+      if (t.name.starts_with(prefix)) v.push_back(t.name.substr(prefix.size()));
+    return v;
+  }
+
+ private:
+  Checkpoint file_;
+};
+
+// Element i of an F32 or F64 tensor.
+inline double number(const Dense& x, Index i) {
+  return x.dtype() == DType::F64 ? x.values.as<double>()[i] : x.values.as<float>()[i];
+}
+
+// "" if `got` has the extents of `want`, and no element is further from it than
+// `tolerance` * max(`scale`, largest |want|); else what is wrong. NaN is far from everything.
+inline std::string far_from(const Dense& want, const Dense& got, double tolerance,
+                            double scale = 1) {
+  if (got.extents != want.extents)
+    return fmt::format("the extents are {}, PyTorch has {}", to_string(got.extents),
+                       to_string(want.extents));
+  for (Index i = 0; i < want.size(); ++i) scale = std::max(scale, std::abs(number(want, i)));
+  for (Index i = 0; i < want.size(); ++i)
+    if (!(std::abs(number(got, i) - number(want, i)) <= tolerance * scale))
+      return fmt::format("element {} is {}, PyTorch has {}", i, number(got, i), number(want, i));
+  return "";
+}
+
+}  // namespace sten::testing

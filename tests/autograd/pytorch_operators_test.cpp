@@ -1,0 +1,106 @@
+// Every operator's output and gradients are PyTorch's.
+#include <doctest/doctest.h>
+
+#include "libsten/autograd/tape.h"
+#include "libsten/dispatch/operators.h"
+#include "tests/autograd/pytorch.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Attributes attributes_of(const Json& json) {
+  Attributes a;
+  for (const auto& [key, value] : json.items())
+    if (value.is_array())
+      a.set(key, value.get<std::vector<Index>>());
+    else if (value.is_number_integer())
+      a.set(key, value.get<Index>());
+    else
+      a.set(key, value.get<double>());
+  return a;
+}
+
+// Floating tensors as doubles.
+Dense widened(const Dense& x) {
+  if (x.dtype() != DType::F32) return x;
+  Dense y = Dense::zeros(DType::F64, x.extents);
+  std::ranges::copy(x.values.as<float>(), y.values.mutate<double>().begin());
+  return y;
+}
+
+// Operators in the file that do not exist so far.
+const std::vector<std::string> to_come{
+    "add",     "sub",         "mul",        "relu",      "tanh",          "sigmoid", "gelu",
+    "softmax", "log-softmax", "layer-norm", "embedding", "dropout",       "reshape", "transpose",
+    "concat",  "slice",       "sum",        "mean",      "cross-entropy", "mse"};
+
+class Cases {
+ public:
+  Cases(DType dtype, double tolerance) : dtype_(dtype), tolerance_(tolerance) {}
+
+  void check_all() {
+    for (const Json& c : file_.metadata("cases")) {
+      name_ = c.at("name");
+      CAPTURE(name_);
+      op_ = c.at("op");
+      if (std::ranges::count(to_come, op_)) continue;
+      attributes_ = attributes_of(c.at("attributes"));
+      inputs_.clear();
+      for (int i = 0; i < c.at("inputs"); ++i) inputs_.push_back(read("in" + std::to_string(i)));
+      const std::vector<int> wanted = c.at("gradients");
+      check_output();
+      check_gradients(wanted);
+      if (inputs_.size() > 1)
+        for (int i : wanted) check_gradients({i});
+    }
+  }
+
+ private:
+  Tensor read(const std::string& what) const {
+    const Dense x = file_[name_ + ":" + what];
+    return dtype_ == DType::F64 ? widened(x) : x;
+  }
+  void check(const std::string& what, const Dense& got) const {
+    CAPTURE(what);
+    if (got.dtype() != dtype_)
+      FAIL_CHECK("the dtype is " << name_of(got.dtype()));
+    else
+      CHECK(far_from(file_[name_ + ":" + what], got, tolerance_) == "");
+  }
+  void check_output() const { check("out", apply(op_, inputs_, attributes_).to_dense()); }
+  // Of the inputs `wanted`, the others being constants.
+  void check_gradients(const std::vector<int>& wanted) const {
+    Tape tape;
+    std::vector<Var> x;
+    for (int i = 0; i < std::ssize(inputs_); ++i)
+      x.push_back(std::ranges::count(wanted, i) ? tape.parameter(inputs_[i]) : Var(inputs_[i]));
+    const Var y = apply(op_, x, attributes_);
+    check("out", y.value().to_dense());
+    tape.backward(y, read("dout"));
+    for (int i = 0; i < std::ssize(inputs_); ++i) {
+      const std::optional<Tensor>& g = x[i].grad();
+      CAPTURE(i);
+      REQUIRE(g.has_value() == (std::ranges::count(wanted, i) == 1));
+      if (g) check("din" + std::to_string(i), g->to_dense());
+    }
+  }
+
+  PyTorch file_{"operators"};
+  DType dtype_;
+  double tolerance_;
+  std::string name_, op_;
+  Attributes attributes_;
+  std::vector<Tensor> inputs_;
+};
+
+}  // namespace
+
+TEST_CASE("operators and their gradients agree with PyTorch to five digits in float32") {
+  Cases(DType::F32, 1e-5).check_all();
+}
+
+TEST_CASE("operators and their gradients agree with PyTorch to six digits in double") {
+  Cases(DType::F64, 1e-6).check_all();  // what PyTorch gave is stored as float32
+}
