@@ -8,6 +8,9 @@ namespace sten {
 void add_builtin_operators(Operators& all) {
   add_activations(all);
   add_binary(all);
+  add_softmax(all);
+  add_layer_norm(all);
+  add_embedding(all);
   add_linear(all);
   add_matmul(all);
 }

@@ -103,4 +103,33 @@ T dropout(const T& x, double p, Index seed, const Formats& f = Formats::dense())
   return ops_detail::call(op, {x}, Attributes().set("p", p).set("seed", seed), f);
 }
 
+// exp(x) divided by its sum along the axis.
+template <Operand T>
+T softmax(const T& x, Index axis = -1, const Formats& f = Formats::dense()) {
+  static const Name op("softmax");
+  return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
+}
+// The logarithm of that, with the digits that softmax loses.
+template <Operand T>
+T log_softmax(const T& x, Index axis = -1, const Formats& f = Formats::dense()) {
+  static const Name op("log-softmax");
+  return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
+}
+
+// (x - mean) / sqrt(variance + eps) * gamma[D] + beta[D] over the last axis of x[..., D].
+template <Operand T>
+T layer_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_identity_t<T>& beta,
+             double eps = 1e-5, const Formats& f = Formats::dense()) {
+  static const Name op("layer-norm");
+  return ops_detail::call(op, {x, gamma, beta}, Attributes().set("eps", eps), f);
+}
+
+// Row i of the table[V, D] for each i of ids, I64 or I32: [ids..., D].
+template <Operand T>
+T embedding(const T& table, const std::type_identity_t<T>& ids,
+            const Formats& f = Formats::dense()) {
+  static const Name op("embedding");
+  return ops_detail::call(op, {table, ids}, {}, f);
+}
+
 }  // namespace sten

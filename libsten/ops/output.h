@@ -71,15 +71,20 @@ extern template class OutputRows<float>;
 extern template class OutputRows<double>;
 
 // An output whose elements `fill(begin, end, T* to)` computes, in row-major order, on threads().
+// Always whole units of that many elements in a row: lines of an axis and all that is inside it.
 template <class T, class F>
-Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
+Tensor write_elements(const OutFormat& format, Shape shape, Index unit, F&& fill) {
   constexpr Index grain = Index{1} << 14;
   OutputRows<T> out(format, std::move(shape));
+  const Index n = out.rows() * out.cols();
+  if (n == 0) return out.take();
   if (T* to = out.in_place()) {
-    parallel_for(out.rows() * out.cols(), grain,
-                 [&](Index begin, Index end) { fill(begin, end, to + begin); });
-  } else if (out.cols() > 0) {
-    const Index at_once = std::max<Index>(1, grain / out.cols());
+    parallel_for(n / unit, std::max<Index>(1, grain / unit), [&](Index begin, Index end) {
+      fill(begin * unit, end * unit, to + begin * unit);
+    });
+  } else {
+    const Index least = ceil_div(unit, out.cols());
+    const Index at_once = std::max<Index>(1, grain / out.cols() / least) * least;
     parallel_for(ceil_div(out.rows(), at_once), 1, [&](Index begin, Index end) {
       std::vector<T> tile(std::min(at_once, out.rows()) * out.cols());
       for (Index t = begin; t < end; ++t) {
@@ -90,6 +95,10 @@ Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
     });
   }
   return out.take();
+}
+template <class T, class F>
+Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
+  return write_elements<T>(format, std::move(shape), 1, std::forward<F>(fill));
 }
 
 // For implementations that write each output with OutputRows (or leave unwanted ones out): serves

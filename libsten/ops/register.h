@@ -6,6 +6,10 @@ class Operators;
 
 void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
 void add_binary(Operators& all);       // add, sub, mul
+void add_softmax(Operators& all);      // softmax, log-softmax
+void add_layer_norm(Operators& all);
+void add_embedding(Operators& all);
+
 void add_linear(Operators& all);
 void add_matmul(Operators& all);
 

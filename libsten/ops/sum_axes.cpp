@@ -1,9 +1,5 @@
 #include "libsten/ops/sum_axes.h"
 
-#include <algorithm>
-
-#include "libsten/base/parallel.h"
-
 namespace sten {
 namespace {
 
@@ -53,17 +49,6 @@ struct Split {
 };
 
 template <class T>
-double sum_all(const T* x, Index n) {
-  constexpr Index piece = Index{1} << 15;
-  std::vector<double> sums(ceil_div(n, piece));
-  parallel_for(std::ssize(sums), 1, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i)
-      sums[i] = sum_run(x + i * piece, std::min(piece, n - i * piece));
-  });
-  return sum_run(sums.data(), std::ssize(sums));
-}
-
-template <class T>
 void sum_rows(const T* x, const Split& s, std::vector<double>& to) {
   const Axes outer(s.summed.begin(), s.summed.end() - 1);
   const Index run = s.summed.back().extent, runs = count_of(outer);
@@ -110,7 +95,7 @@ std::vector<double> sum_axes(const T* x, const Shape& shape, const std::vector<b
   if (n == 0) return to;
   const Split s(shape, over);
   if (outputs == 1)
-    to[0] = sum_all(x, n);
+    to[0] = sum_on_threads(n, [x](Index i) { return double{x[i]}; });
   else if (s.sums_last)
     sum_rows(x, s, to);
   else

@@ -1,8 +1,9 @@
 // Sums over some axes of a tensor.
 #pragma once
+#include <algorithm>
 #include <vector>
 
-#include "libsten/base/shape.h"
+#include "libsten/base/parallel.h"
 
 namespace sten {
 
@@ -12,18 +13,36 @@ namespace sten {
 template <class T>
 std::vector<double> sum_axes(const T* x, const Shape& shape, const std::vector<bool>& over);
 
-// In eight sums that take turns, so that vectors can be added and small terms count.
-template <class T>
-double sum_run(const T* x, Index n) {
+// The sum of term(i), a double, for i below n, in eight sums that take turns: vectors can be added,
+// and small terms count.
+template <class F>
+double sum_of(Index n, F&& term) {
   constexpr Index lanes = 8;
   double sums[lanes] = {};
   Index i = 0;
   for (; i + lanes <= n; i += lanes)
-    for (Index k = 0; k < lanes; ++k) sums[k] += x[i + k];
-  for (; i < n; ++i) sums[i % lanes] += x[i];
+    for (Index k = 0; k < lanes; ++k) sums[k] += term(i + k);
+  for (; i < n; ++i) sums[i % lanes] += term(i);
   for (Index step = lanes / 2; step > 0; step /= 2)
     for (Index k = 0; k < step; ++k) sums[k] += sums[k + step];
   return sums[0];
+}
+template <class T>
+double sum_run(const T* x, Index n) {
+  return sum_of(n, [x](Index i) { return double{x[i]}; });
+}
+
+// The same on threads(), in pieces that do not depend on how many those are.
+template <class F>
+double sum_on_threads(Index n, F&& term) {
+  constexpr Index piece = Index{1} << 15;
+  std::vector<double> sums(ceil_div(n, piece));
+  parallel_for(std::ssize(sums), 1, [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p)
+      sums[p] =
+          sum_of(std::min(piece, n - p * piece), [&](Index i) { return term(p * piece + i); });
+  });
+  return sum_run(sums.data(), std::ssize(sums));
 }
 
 extern template std::vector<double> sum_axes(const float*, const Shape&, const std::vector<bool>&);

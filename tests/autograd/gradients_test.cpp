@@ -121,3 +121,33 @@ TEST_CASE("operators and their gradients are the same bits at any number of thre
     }
   }
 }
+
+TEST_CASE("outputs and gradients in a sparse format are the dense ones, sparsified") {
+  const Sparsifier by = Threshold{0.5};
+  for (const auto* cases : {&operator_cases(), &large_cases()})
+    for (const OperatorCase& c : *cases) {
+      const Walked dense = walk(c, DType::F32);
+      for (const std::string layout : {"masked", "csr"}) {
+        CAPTURE(c.op);
+        CAPTURE(c.attributes.str());
+        CAPTURE(layout);
+        const OutFormat format = OutFormat::fused(by, Spec(layout));
+        const auto has_format = [&](const Shape& s) { return layout == "masked" || s.size() > 1; };
+        const auto check = [&](const Tensor& got, const Tensor& x) {
+          CHECK(got.layout() == layout);
+          CHECK(same_bits(got.to_dense(), sparsify(x, by, Spec(layout)).to_dense()));
+        };
+        if (has_format(dense.y.shape()))
+          check(apply(c.op, inputs_of(c, DType::F32), c.attributes, format), dense.y);
+        Tape tape;
+        std::vector<Var> in;
+        for (Tensor& x : inputs_of(c, DType::F32)) {
+          const bool is_real = x.dtype() == DType::F32, is_fused = has_format(x.shape());
+          in.push_back(is_real ? tape.parameter(x, is_fused ? format : OutFormat{}) : Var(x));
+        }
+        tape.backward(tape.apply(c.op, in, c.attributes), dense.dy);
+        for (std::size_t i = 0; i < in.size(); ++i)
+          if (in[i].wants_grad() && has_format(in[i].shape())) check(*in[i].grad(), *dense.dx[i]);
+      }
+    }
+}

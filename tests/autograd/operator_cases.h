@@ -37,6 +37,16 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"mul", {{{3, 4}}, {{3, 4}}}},
       {"mul", {{{2, 1, 3, 1}}, {{4, 1, 5}}}},
       {"mul", {{{2, 3, 4}}, {{3, 1}}}},
+      {"softmax", {{{3, 11}}}},
+      {"softmax", {{{2, 5, 3}}}, Attributes().set("axis", 1)},
+      {"softmax", {{{4, 2, 3}}}, Attributes().set("axis", 0)},
+      {"softmax", {{{6}}}},
+      {"log-softmax", {{{3, 11}}}},
+      {"log-softmax", {{{2, 5, 3}}}, Attributes().set("axis", -2)},
+      {"layer-norm", {{{2, 3, 9}}, {{9}}, {{9}}}},
+      {"layer-norm", {{{5}}, {{5}}, {{5}}}, Attributes().set("eps", 0.5)},
+      {"embedding", {{{4, 3}}, {{2, 5}, 4}}},
+      {"embedding", {{{4, 3}}, {{}, 4}}},
   };
   return all;
 }
@@ -54,6 +64,11 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"sub", {{{130, 300}}, {{130, 1}}}},
       {"mul", {{{3, 1, 301}}, {{150, 301}}}},
       {"mul", {{{40000}}, {{}}}},
+      {"softmax", {{{130, 300}}}},
+      {"softmax", {{{20, 30, 61}}}, Attributes().set("axis", 1)},
+      {"log-softmax", {{{130, 300}}}},
+      {"layer-norm", {{{130, 300}}, {{300}}, {{300}}}},
+      {"embedding", {{{50, 300}}, {{13, 20}, 50}}},
   };
   return all;
 }
