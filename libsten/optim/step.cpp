@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/elementwise.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/layout/masked.h"
 #include "libsten/optim/slots.h"
@@ -82,33 +83,6 @@ const StepRule::Run<T>& run_of(const StepRule& rule) {
     return rule.f64;
 }
 
-// All bits or none of an element, for each of eight bits of a mask: a table that is in the L1 cache
-// does four elements in the time that a test of one bit takes.
-template <class U>
-constexpr auto make_lanes() {
-  std::array<std::array<U, 8>, 256> lanes{};
-  for (std::size_t bits = 0; bits < lanes.size(); ++bits)
-    for (std::size_t j = 0; j < 8; ++j)
-      lanes[bits][j] = bits >> j & 1 ? static_cast<U>(~U{0}) : U{0};
-  return lanes;
-}
-
-// What the mask, whose bits begin here, keeps of n elements; 0 elsewhere.
-template <class T>
-void keep_masked(const std::uint8_t* mask, const T* __restrict from, T* __restrict to, Index n) {
-  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  static constexpr auto lanes = make_lanes<U>();
-  Index i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const auto& lane = lanes[mask[i / 8]];
-    U v[8];
-    std::memcpy(v, from + i, sizeof v);
-    for (int j = 0; j < 8; ++j) v[j] &= lane[j];
-    std::memcpy(to + i, v, sizeof v);
-  }
-  for (; i < n; ++i) to[i] = bit_at(mask, i) ? from[i] : T{0};
-}
-
 // Gradients in the order of the weight's values: as they are, those that a mask keeps, or those at
 // the offsets of the values. The last two write a piece of them to `to`.
 template <class T>
@@ -120,7 +94,10 @@ struct Gradients {
   // `begin` is a multiple of 8.
   const T* piece(Index begin, Index n, T* to) const {
     if (mask) {
-      keep_masked(mask + begin / 8, from + begin, to, n);
+      with_width(sizeof(T), [&]<class U>(U) {
+        kernels::elementwise().of<U>().mask_values(reinterpret_cast<const U*>(from + begin),
+                                                   mask + begin / 8, n, reinterpret_cast<U*>(to));
+      });
     } else if (offsets) {
       for (Index i = 0; i < n; ++i) {
         const Index at = offsets[begin + i];
