@@ -15,8 +15,8 @@ namespace {
 bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
 
 bool same_bytes(const Array<std::byte>& a, const Array<std::byte>& b) {
-  return a.size() == b.size() &&
-         (a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+  if (a.size() != b.size()) return false;
+  return a.size() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 // Whether values of the two belong to the same positions, one by one.
