@@ -19,6 +19,15 @@ inline Tensor call(Name op, std::initializer_list<Tensor> in, const Attributes& 
 inline Var call(Name op, std::initializer_list<Var> in, const Attributes& a, const Formats& f) {
   return apply(op, in, a, f);
 }
+inline Tensor call(Name op, std::span<const Tensor> in, const Attributes& a, const Formats& f) {
+  return apply(op, in, a, &f == &Formats::dense() ? OutFormat::dense() : f.out);
+}
+inline Var call(Name op, std::span<const Var> in, const Attributes& a, const Formats& f) {
+  return apply(op, in, a, f);
+}
+inline Attributes reduction(const Attributes::List& axes, bool keep) {
+  return Attributes().set("axes", axes).set("keep", Index{keep});
+}
 
 }  // namespace ops_detail
 
@@ -130,6 +139,65 @@ T embedding(const T& table, const std::type_identity_t<T>& ids,
             const Formats& f = Formats::dense()) {
   static const Name op("embedding");
   return ops_detail::call(op, {table, ids}, {}, f);
+}
+
+// x's elements in another shape, of which one extent may be -1. A dense one shares x's values.
+template <Operand T>
+T reshape(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
+  static const Name op("reshape");
+  return ops_detail::call(op, {x}, Attributes().set("shape", shape), f);
+}
+
+// Axis d of the result is x's axis axes[d]; without, the last two are exchanged.
+template <Operand T>
+T transpose(const T& x, const Attributes::List& axes = {}, const Formats& f = Formats::dense()) {
+  static const Name op("transpose");
+  return ops_detail::call(op, {x}, axes.empty() ? Attributes() : Attributes().set("axes", axes), f);
+}
+
+// One after the other along the axis.
+template <Operand T>
+T concat(const std::vector<T>& all, Index axis = 0, const Formats& f = Formats::dense()) {
+  static const Name op("concat");
+  return ops_detail::call(op, std::span<const T>(all), Attributes().set("axis", axis), f);
+}
+
+// The indices [begin, end) of the axis.
+template <Operand T>
+T slice(const T& x, Index axis, Index begin, Index end, const Formats& f = Formats::dense()) {
+  static const Name op("slice");
+  return ops_detail::call(op, {x},
+                          Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
+}
+
+// Over the axes, all if there are none; `keep` leaves them, with extent 1.
+template <Operand T>
+T sum(const T& x, const Attributes::List& axes = {}, bool keep = false,
+      const Formats& f = Formats::dense()) {
+  static const Name op("sum");
+  return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
+}
+template <Operand T>
+T mean(const T& x, const Attributes::List& axes = {}, bool keep = false,
+       const Formats& f = Formats::dense()) {
+  static const Name op("mean");
+  return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
+}
+
+// The mean of -log softmax(logits[N, C])[target] over the rows whose target of targets[N], I64 or
+// I32, is not `ignore`; 0 if there are none. A scalar.
+template <Operand T>
+T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index ignore = -100,
+                const Formats& f = Formats::dense()) {
+  static const Name op("cross-entropy");
+  return ops_detail::call(op, {logits, targets}, Attributes().set("ignore", ignore), f);
+}
+
+// The mean of (x - y)^2, a scalar.
+template <Operand T>
+T mse(const T& x, const std::type_identity_t<T>& y, const Formats& f = Formats::dense()) {
+  static const Name op("mse");
+  return ops_detail::call(op, {x, y}, {}, f);
 }
 
 }  // namespace sten

@@ -47,6 +47,21 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"layer-norm", {{{5}}, {{5}}, {{5}}}, Attributes().set("eps", 0.5)},
       {"embedding", {{{4, 3}}, {{2, 5}, 4}}},
       {"embedding", {{{4, 3}}, {{}, 4}}},
+      {"reshape", {{{2, 6}}}, Attributes().set("shape", List{3, -1})},
+      {"transpose", {{{2, 3, 4}}}},
+      {"transpose", {{{2, 3, 4}}}, Attributes().set("axes", List{2, 0, 1})},
+      {"concat", {{{2, 3}}, {{2, 1}}, {{2, 2}}}, Attributes().set("axis", -1)},
+      {"concat", {{{2, 3}}}},
+      {"slice", {{{2, 6, 3}}}, Attributes().set("axis", 1).set("begin", 1).set("end", 4)},
+      {"slice", {{{3, 2}}}, Attributes().set("begin", 1)},
+      {"sum", {{{3, 4}}}},
+      {"sum", {{{2, 3, 4}}}, Attributes().set("axes", List{0, -1})},
+      {"sum", {{{2, 3, 4}}}, Attributes().set("axes", List{1}).set("keep", 1)},
+      {"mean", {{{3, 4}}}},
+      {"mean", {{{2, 3, 4}}}, Attributes().set("axes", List{1})},
+      {"cross-entropy", {{{4, 5}}, {{4}, 5}}},
+      {"cross-entropy", {{{4, 3}}, {{4}, 3}}, Attributes().set("ignore", 1)},
+      {"mse", {{{3, 4}}, {{3, 4}}}},
   };
   return all;
 }
@@ -69,6 +84,17 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"log-softmax", {{{130, 300}}}},
       {"layer-norm", {{{130, 300}}, {{300}}, {{300}}}},
       {"embedding", {{{50, 300}}, {{13, 20}, 50}}},
+      {"reshape", {{{130, 300}}}, Attributes().set("shape", List{300, 130})},
+      {"transpose", {{{130, 300}}}},
+      {"transpose", {{{40, 7, 3, 61}}}, Attributes().set("axes", List{0, 2, 1, 3})},
+      {"concat", {{{130, 200}}, {{130, 100}}}, Attributes().set("axis", 1)},
+      {"slice", {{{130, 600}}}, Attributes().set("axis", 1).set("begin", 100).set("end", 400)},
+      {"sum", {{{130, 600}}}},
+      {"sum", {{{130, 600}}}, Attributes().set("axes", List{0})},
+      {"sum", {{{300, 600}}}, Attributes().set("axes", List{1})},
+      {"mean", {{{20, 30, 100}}}, Attributes().set("axes", List{0, 2})},
+      {"cross-entropy", {{{130, 300}}, {{130}, 300}}},
+      {"mse", {{{130, 600}}, {{130, 600}}}},
   };
   return all;
 }

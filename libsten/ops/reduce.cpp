@@ -1,0 +1,91 @@
+// Sums and means over axes.
+#include <algorithm>
+
+#include "libsten/ops/broadcast.h"
+#include "libsten/ops/check.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/register.h"
+#include "libsten/ops/sum_axes.h"
+
+namespace sten {
+namespace {
+
+struct Reduction {
+  std::vector<bool> over;
+  Shape kept, result;  // with extents of 1 for axes that are summed; as the output has it
+  double count = 1;    // elements in each sum
+
+  Reduction(const char* op, const Call& call, const Shape& x) : over(x.size()), kept(x) {
+    call.attributes.check(op, {"axes", "keep"});
+    const std::vector<Index> axes = call.attributes.list("axes", {});
+    if (axes.empty()) over.assign(x.size(), true);
+    for (const Index a : axes) {
+      const Index d = axis_of(op, a, x);
+      if (over[d]) fail_usage("{}: axis {} is named twice in {}", op, a, to_string(axes));
+      over[d] = true;
+    }
+    const bool keep = call.attributes.integer("keep", 0) != 0;
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      if (over[d]) {
+        count *= static_cast<double>(x[d]);
+        kept[d] = 1;
+      }
+      if (!over[d] || keep) result.push_back(kept[d]);
+    }
+  }
+};
+
+template <bool is_mean>
+Outputs forward(const Call& call) {
+  constexpr const char* op = is_mean ? "mean" : "sum";
+  const Dense& x = call.in[0].as<Dense>();
+  Reduction r(op, call, x.extents);
+  return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
+    const std::vector<double> sums = sum_axes(x.values.as<T>().data(), x.extents, r.over);
+    Dense y = unwritten<T>(std::move(r.result));
+    T* to = y.values.mutate<T>().data();
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      to[i] = static_cast<T>(is_mean ? sums[i] / r.count : sums[i]);
+    return {std::move(y)};
+  });
+}
+
+template <bool is_mean>
+Outputs backward(const Call& call) {
+  constexpr const char* op = is_mean ? "mean.grad" : "sum.grad";
+  if (!call.wants(0)) return {std::nullopt};
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& shape = input_shape(op, call, 0);
+  const Reduction r(op, call, shape);
+  check_gradient(op, dy, r.result);
+  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+    const T* from = dy.values.as<T>().data();
+    const T by = static_cast<T>(is_mean ? 1 / r.count : 1);
+    const Broadcast repeated(shape, r.kept, r.kept);
+    return {write_elements<T>(call.out(), shape, [&](Index begin, Index end, T* to) {
+      repeated.each_run(begin, end, [&](Index i, Index n, Index at, Index step, Index, Index) {
+        T* out = to + (i - begin);
+        if (step == 0)
+          std::fill_n(out, n, from[at] * by);
+        else
+          for (Index k = 0; k < n; ++k) out[k] = from[at + k] * by;
+      });
+    })};
+  });
+}
+
+template <bool is_mean>
+void add_reduction(Operators& all, Name op, Name grad) {
+  all.declare(op, {Keeps::nothing});
+  all.add({op, {"dense"}, {{}}}, forward<is_mean>);
+  add_streamed(all, grad, {"dense"}, 1, backward<is_mean>);
+}
+
+}  // namespace
+
+void add_reductions(Operators& all) {
+  add_reduction<false>(all, "sum", "sum.grad");
+  add_reduction<true>(all, "mean", "mean.grad");
+}
+
+}  // namespace sten

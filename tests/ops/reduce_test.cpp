@@ -1,0 +1,98 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/ops/operators.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Tensor tensor(Shape extents, const std::vector<float>& v) { return f32(std::move(extents), v); }
+
+Tensor targets(const std::vector<std::int64_t>& v) {
+  Dense x = Dense::zeros(DType::I64, {std::ssize(v)});
+  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
+
+float value(const Tensor& scalar) {
+  REQUIRE(scalar.shape() == Shape{});
+  return floats(scalar.to_dense())[0];
+}
+
+}  // namespace
+
+TEST_CASE("sum and mean go over the axes that are named, or over all") {
+  const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(value(sum(x)) == 21);
+  CHECK(value(mean(x)) == 3.5f);
+  CHECK(equal(sum(x, {0}), tensor({3}, {5, 7, 9})));
+  CHECK(equal(mean(x, {-1}), tensor({2}, {2, 5})));
+  CHECK(equal(sum(x, {1}, true), tensor({2, 1}, {6, 15})));
+  CHECK(equal(mean(x, {1, 0}, true), tensor({1, 1}, {3.5})));
+  CHECK(equal(sum(tensor({0, 3}, {}), {0}), tensor({3}, {0, 0, 0})));
+  CHECK(equal(sum(tensor({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), {0, 2}), tensor({2}, {14, 22})));
+}
+
+TEST_CASE("sums of many small numbers are not lost beside what they make") {
+  const Tensor x = tensor({1 << 20}, std::vector<float>(1 << 20, 0.1f));
+  CHECK(value(sum(x)) == static_cast<float>((1 << 20) * double{0.1f}));
+  CHECK(value(mean(x)) == 0.1f);
+}
+
+TEST_CASE("the gradients of sum and mean are repeated over what was summed") {
+  Tape tape;
+  const Var x = tape.parameter(tensor({2, 2}, {1, 2, 3, 4}));
+  tape.backward(sum(x, {0}), tensor({2}, {5, 6}), true);
+  CHECK(equal(*x.grad(), tensor({2, 2}, {5, 6, 5, 6})));
+  tape.backward(mean(x));
+  CHECK(equal(*x.grad(), tensor({2, 2}, {5.25, 6.25, 5.25, 6.25})));
+}
+
+TEST_CASE("cross-entropy is the mean surprise of the targets that count") {
+  const float ln3 = std::log(3.0f);
+  // Probabilities 1/4 and 3/4, then 1/2 and 1/2.
+  const Tensor x = tensor({3, 2}, {0, ln3, 8, 8, 1, 5});
+  CHECK(value(cross_entropy(x, targets({0, 1, -100}))) ==
+        doctest::Approx((std::log(4) + std::log(2)) / 2));
+  CHECK(value(cross_entropy(x, targets({0, 1, 1}), 1)) == doctest::Approx(std::log(4)));
+  CHECK(value(cross_entropy(x, targets({-100, -100, -100}))) == 0);
+  CHECK(value(cross_entropy(tensor({1, 2}, {-1000, 1000}), targets({0}))) == 2000);
+  Tape tape;
+  const Var p = tape.parameter(x);
+  tape.backward(cross_entropy(p, targets({0, 1, -100})));
+  const std::vector<float> expected{-0.375, 0.375, 0.25, -0.25, 0, 0};
+  const std::vector<float> dx = floats(p.grad()->to_dense());
+  for (std::size_t i = 0; i < dx.size(); ++i) CHECK(dx[i] == doctest::Approx(expected[i]));
+}
+
+TEST_CASE("mse is the mean of the squared differences") {
+  Tape tape;
+  const Var x = tape.parameter(tensor({2}, {1, 5})), y = tape.parameter(tensor({2}, {2, 2}));
+  const Var loss = mse(x, y);
+  CHECK(value(loss.value()) == 5);
+  tape.backward(loss);
+  CHECK(equal(*x.grad(), tensor({2}, {-1, 3})));
+  CHECK(equal(*y.grad(), tensor({2}, {1, -3})));
+}
+
+TEST_CASE("what reductions and losses cannot take is refused with what it is") {
+  const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(error_of([&] { sum(x, {2}); }) == "sum: [2, 3] has no axis 2");
+  CHECK(error_of([&] { mean(x, {1, -1}); }) == "mean: axis -1 is named twice in [1, -1]");
+  CHECK(error_of([&] { cross_entropy(x, targets({0})); }) ==
+        "cross-entropy: logits are [2, 3] but targets [1]; they have to be [N, C] and [N]");
+  CHECK(error_of([&] {
+          cross_entropy(x, targets({0, 3}));
+        }) == "cross-entropy: targets[1] is 3, which is none of 3 classes");
+  CHECK(error_of([&] {
+          cross_entropy(x, tensor({2}, {0, 1}));
+        }) == "cross-entropy: targets are F32, not I64 or I32");
+  CHECK(error_of([&] { mse(x, tensor({3}, {1, 2, 3})); }) == "mse: x is [2, 3] but y is [3]");
+}
