@@ -31,6 +31,13 @@ inline Attributes reduction(const Attributes::List& axes, bool keep) {
 
 }  // namespace ops_detail
 
+// By name, for a T that may be either: what a function like those below calls.
+template <Operand T>
+T apply_to(Name op, std::initializer_list<T> in, const Attributes& attributes = {},
+           const Formats& formats = Formats::dense()) {
+  return ops_detail::call(op, in, attributes, formats);
+}
+
 // y[..., M] = x[..., K] * w[M, K]^T. w may be csr, csc, coo, ell, bitmask, bcsr, nm, nmg or masked.
 template <Operand T>
 T linear(const T& x, const std::type_identity_t<T>& w, const Formats& f = Formats::dense()) {

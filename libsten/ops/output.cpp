@@ -146,6 +146,11 @@ void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t out
           [](const Signature& s) { return writes_rows(s); });
 }
 
+bool add_streamed(Name op, std::vector<Name> in, std::size_t outputs, Implementation run) {
+  add_streamed(operators(), op, std::move(in), outputs, std::move(run));
+  return true;
+}
+
 void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run) {
   all.add({op, in, {{}, {"", any::more}}}, run);
   all.add({op, std::move(in), {{any::local, any::layout}, {"", any::more}}}, std::move(run),

@@ -101,10 +101,20 @@ Tensor write_elements(const OutFormat& format, Shape shape, F&& fill) {
   return write_elements<T>(format, std::move(shape), 1, std::forward<F>(fill));
 }
 
+// The same, element i being f(i).
+template <class T, class F>
+Tensor write_each(const OutFormat& format, Shape shape, F&& f) {
+  return write_elements<T>(format, std::move(shape), [&](Index begin, Index end, T* to) {
+    for (Index i = begin; i < end; ++i) to[i - begin] = f(i);
+  });
+}
+
 // For implementations that write each output with OutputRows (or leave unwanted ones out): serves
 // dense outputs, and all that it can write.
 void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t outputs,
                   Implementation run);
+// Among operators(), for namespace scope: see add_operator().
+bool add_streamed(Name op, std::vector<Name> in, std::size_t outputs, Implementation run);
 // `outputs` may be any number.
 void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run);
 

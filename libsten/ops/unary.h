@@ -57,4 +57,11 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
       [](const Signature& s) { return s.in[0] == s.out[0].tmp && s.in[0] != Name("dense"); });
 }
 
+// Among operators(), for namespace scope: see add_operator().
+template <class Make>
+bool add_unary(Name op, Keeps keeps, bool zero_to_zero, Make make) {
+  add_unary(operators(), op, keeps, zero_to_zero, std::move(make));
+  return true;
+}
+
 }  // namespace sten

@@ -1,13 +1,15 @@
-# docs/extending.md shows the code that is tested here, and that code is as short as it says.
+# The pages show the code that is tested here, and that code is as short as it says.
 set -eu
 cd "$(dirname "$0")/../.."
-doc=docs/extending.md code=tests/extend/extension.cpp
 
-# The C++ of the page, its pieces parted by blank lines, is the whole file.
-awk '/^```cpp$/ { if (n++) print ""; inside = 1; next } /^```$/ { inside = 0 } inside' $doc |
-  diff -u $code - || { echo "$doc: differs from $code"; exit 1; }
+# same DOC CODE: the C++ of the page, its pieces parted by blank lines, is the whole file.
+same() {
+  doc=$1 code=$2
+  awk '/^```cpp$/ { if (n++) print ""; inside = 1; next } /^```$/ { inside = 0 } inside' $doc |
+    diff -u $code - || { echo "$doc: differs from $code"; exit 1; }
+}
 
-# at_most LINES FIRST_LINE: that piece, comments, blank lines and registration included.
+# at_most LINES FIRST_LINE: that piece of the last page, comments, blank lines and registration included.
 at_most() {
   lines=$(awk -v first="$2" '
     /^```cpp$/ { n = 0; found = 0; inside = 1; next }
@@ -17,5 +19,10 @@ at_most() {
   [ "$lines" -le "$1" ] || { echo "$doc: '$2' has $lines lines, more than $1"; exit 1; }
   echo "$2: $lines lines"
 }
+same docs/extending.md tests/extend/extension.cpp
 at_most 25 '// Matrices that keep nothing farther than k from the diagonal.'
 at_most 17 "// Keeps what has at least a share of its row's largest magnitude."
+same docs/operators.md tests/extend/operators.cpp
+at_most 20 '// log(1 + e^(beta x)) / beta, a smooth relu.'
+at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).'
+at_most 16 '// Of a csr a: its positions again, and no others are computed.'

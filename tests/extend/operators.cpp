@@ -1,0 +1,113 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/ops/operators.h"
+#include "libsten/ops/unary.h"
+#include "libsten/optim/slots.h"
+#include "libsten/sparsify/streaming.h"
+
+namespace {
+
+using namespace sten;
+
+// log(1 + e^(beta x)) / beta, a smooth relu.
+const bool has_softplus =
+    add_unary("softplus", Keeps::inputs, false, []<class T>(T, const Call& call) {
+      call.attributes.check("softplus", {"beta"});
+      const T beta = static_cast<T>(call.attributes.number("beta", 1));
+      if (!(beta > 0)) fail_usage("softplus: beta is {}, and has to be above 0", beta);
+      return std::pair(
+          [=](T x, Index) {
+            return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(beta * x))) / beta;
+          },
+          [=](T dy, T x, Index) { return dy / (1 + std::exp(-beta * x)); });
+    });
+template <Operand T>
+T softplus(const T& x, double beta, const Formats& f = Formats::dense()) {
+  return apply_to<T>("softplus", {x}, Attributes().set("beta", beta), f);
+}
+
+// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).
+template <class T>
+T sigmoid_of(T x) {
+  return 1 / (1 + std::exp(-x));
+}
+Outputs gate(const Call& call) {
+  const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
+  check_alike("gate", "a", a, "b", b);
+  return with_real("gate", a.dtype(), [&]<class T>(T) -> Outputs {
+    const T *x = a.values.as<T>().data(), *y = b.values.as<T>().data();
+    return {write_each<T>(call.out(), a.extents, [=](Index i) { return x[i] * sigmoid_of(y[i]); })};
+  });
+}
+Outputs gate_grad(const Call& call) {
+  for (const Tensor& x : call.in)
+    check_alike("gate.grad", "dy", call.in[0].as<Dense>(), "an operand", x.as<Dense>());
+  return with_real("gate.grad", call.in[0].dtype(), [&]<class T>(T) -> Outputs {
+    const auto of = [&](std::size_t i) { return call.in[i].as<Dense>().values.as<T>().data(); };
+    const T *dy = of(0), *a = of(1), *b = of(2);
+    const Shape shape = call.in[0].shape();
+    Outputs out(2);
+    if (call.wants(0))
+      out[0] = write_each<T>(call.out(0), shape, [=](Index i) { return dy[i] * sigmoid_of(b[i]); });
+    if (call.wants(1))
+      out[1] = write_each<T>(call.out(1), shape, [=](Index i) {
+        return dy[i] * a[i] * sigmoid_of(b[i]) * sigmoid_of(-b[i]);
+      });
+    return out;
+  });
+}
+const bool has_gate = declare_operator("gate", {Keeps::inputs}) &&
+                      add_streamed("gate", {"dense", "dense"}, 1, gate) &&
+                      add_streamed("gate.grad", {"dense", "dense", "dense"}, 2, gate_grad);
+
+// Of a csr a: its positions again, and no others are computed.
+Outputs gate_csr(const Call& call) {
+  const Tensor &a = call.in[0], &b = call.in[1];
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) fail_usage("gate: a and b differ");
+  return with_real("gate", a.dtype(), [&]<class T>(T) -> Outputs {
+    const T* y = b.values()->as<T>().data();
+    const auto at = slot_offsets(a);
+    return {Tensor::update(a, [&](Values& v) {
+      T* x = v.mutate<T>().data();
+      for (std::size_t k = 0; k < at->size(); ++k) x[k] *= sigmoid_of(y[(*at)[k]]);
+    })};
+  });
+}
+const bool has_gate_csr = add_operator({"gate", {"csr", "dense"}, {{"keep-all", "csr"}}}, gate_csr);
+
+}  // namespace
+
+TEST_CASE("operators of one's own are called as the built-in ones are") {
+  const Tensor x = Dense::of({2, 4}, {-3, 0, 1, 2, -1, 4, -2, 3}),
+               b = Dense::of({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
+  // A value, and of it what is at least 1, written as csr while it is computed.
+  const Tensor y = softplus(x, 1.0);
+  const Tensor large = softplus(x, 1.0, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
+  CHECK(large.layout() == "csr");
+  CHECK(large.stored().count() == 4);
+  // Of a csr tensor a csr one, by the implementation above.
+  const Tensor gated = apply("gate", {large, b}, {}, OutFormat::fused(KeepAll{}, Spec("csr")));
+  CHECK(gated.layout() == "csr");
+  // With a gradient, of which half is kept at random, as csc.
+  Tape tape;
+  const Var p = tape.parameter(x, OutFormat::fused(by("random:fraction=0.5"), Spec("csc")));
+  tape.backward(apply("gate", {softplus(p, 2.0), b}), b);
+  CHECK(p.grad()->layout() == "csc");
+}
+
+TEST_CASE("a format of two passes keeps the largest of a random choice") {
+  const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
+  // Half of it at random, decided value by value and written as csr; of that the largest, so that
+  // an eighth of all is left.
+  const OutFormat two{by("random:fraction=0.5,seed=1"), Spec("csr"), by("magnitude:sparsity=0.875"),
+                      Spec("csr")};
+  Dense x = Dense::zeros(DType::F32, {16, 16});
+  for (Index i = 0; i < x.size(); ++i) x.values.mutate<float>()[i] = static_cast<float>(i);
+  const Mask kept = apply("softplus", {x}, {}, two).stored(), half = two.inline_by.select(x);
+  CHECK(kept.count() == 32);
+  Index larger = 0;  // softplus rises, so the largest are the last
+  for (Index i = x.size() - 1; i >= 0; --i) CHECK(kept[i] == (half[i] && larger++ < 32));
+}
