@@ -27,13 +27,15 @@ int main(int argc, char** argv) {
     app.add_option(
            "BENCH", o->bench,
            "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
-           "and indices written")
+           "and indices written; dispatch: what choosing an operator's implementation and "
+           "taping it cost, beside the bare product of a linear layer")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
     };
     list("--shape", o->shapes, "SHAPE",
-         "MxKxN for gemm, as 768x3072x4096, and RxK for convert, as 768x3072; bert-ffn-out "
+         "MxKxN for gemm and dispatch, as 768x3072x4096, and RxK for convert, as 768x3072; "
+         "bert-ffn-out "
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
          "(768x768x4096); repeatable");
     list("--layouts", o->layouts, "LAYOUT",

@@ -48,7 +48,9 @@ class KeyWriter {
 
 OutSignature signature_of(const OutFormat* f) {
   static const OutSignature plain;
-  if (!f || f == &OutFormat::dense()) return plain;
+  static const OutSignature none = OutSignature::none();
+  if (!f) return none;
+  if (f == &OutFormat::dense()) return plain;
   return {f->inline_by, f->tmp.is("dense") ? dense : Name(f->tmp.name())};
 }
 
@@ -211,7 +213,7 @@ Plan Operators::make_plan(const Signature& wanted) const {
   Signature s = wanted;
   std::vector<bool> after = none;
   for (std::size_t i = 0; i < s.out.size(); ++i) {
-    after[i] = !s.out[i].is_dense();
+    after[i] = !s.out[i].is_dense() && !s.out[i].is_none();
     if (after[i]) s.out[i] = {};
   }
   if (s != wanted) {

@@ -31,6 +31,7 @@ bool counts(const std::vector<T>& pattern, std::size_t count) {
 }
 
 bool serves(const OutSignature& p, const OutSignature& w) {
+  if (w.is_none()) return true;
   const bool sparsifier = p.inline_by == w.inline_by || p.inline_by == any_sparsifier ||
                           (p.inline_by == any_streaming && w.streaming) ||
                           (p.inline_by == any_local && w.local);
@@ -45,7 +46,7 @@ std::string Signature::str() const {
   std::vector<std::string> ins, outs;
   for (const Name n : in) ins.emplace_back(n.text());
   for (const OutSignature& o : out)
-    outs.push_back(fmt::format("{}/{}", o.inline_by.text(), o.tmp.text()));
+    outs.push_back(o.is_none() ? "none" : fmt::format("{}/{}", o.inline_by.text(), o.tmp.text()));
   return fmt::format("{}({}) -> {}{}", op.text(), fmt::join(ins, ", "), fmt::join(outs, ", "),
                      device == Device::cpu ? "" : fmt::format(" on {}", name_of(device)));
 }

@@ -21,7 +21,8 @@ inline constexpr const char* local = "*local";
 inline constexpr const char* more = "...";
 }  // namespace any
 
-// How one output is written: by which inline sparsifier, in which temporary layout.
+// How one output is written: by which inline sparsifier, in which temporary layout. A `when` of an
+// implementation (operators.h) meets none() too.
 struct OutSignature {
   Name inline_by{"keep-all"};
   Name tmp{"dense"};
@@ -34,6 +35,9 @@ struct OutSignature {
         tmp(tmp),
         streaming(inline_by.kind() == Kind::streaming),
         local(inline_by.is_local()) {}
+  // Of an output that nobody wants: every pattern serves it.
+  static OutSignature none() { return {Name("none"), Name("none")}; }
+  bool is_none() const { return *this == none(); }
   bool is_dense() const;
   friend bool operator==(const OutSignature&, const OutSignature&) = default;
 };

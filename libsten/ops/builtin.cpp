@@ -15,6 +15,7 @@ void add_builtin_operators(Operators& all) {
   add_joins(all);
   add_reductions(all);
   add_losses(all);
+  add_sparse_add(all);
   add_linear(all);
   add_matmul(all);
 }

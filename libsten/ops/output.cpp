@@ -14,7 +14,8 @@ namespace {
 const Name keep_all(KeepAll::name);
 
 bool writes_rows(const Signature& s) {
-  return std::ranges::all_of(s.out, [](const OutSignature& o) { return sten::writes_rows(o.tmp); });
+  return std::ranges::all_of(
+      s.out, [](const OutSignature& o) { return o.is_none() || sten::writes_rows(o.tmp); });
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ void add_product_grad(Operators& all, Name op, std::vector<Name> in, std::size_t
   all.add({op, in, with_factor({any::local, any::layout})}, std::move(run),
           [factor](const Signature& s) {
             for (std::size_t i = 0; i < s.out.size(); ++i)
-              if (i != factor && !writes_rows(s.out[i].tmp)) return false;
+              if (i != factor && !s.out[i].is_none() && !writes_rows(s.out[i].tmp)) return false;
             return true;
           });
 }

@@ -14,6 +14,7 @@ void add_joins(Operators& all);       // concat, slice
 void add_reductions(Operators& all);  // sum, mean
 void add_losses(Operators& all);      // cross-entropy, mse
 
+void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_matmul(Operators& all);
 

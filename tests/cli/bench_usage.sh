@@ -10,7 +10,7 @@ wrong() { # wrong TEXT ARGUMENT...
   [ ! -s "$T/out" ] || fail "'$*' prints a result"
 }
 wrong 'BENCH' --repeats 2
-wrong "BENCH 'convrt' is neither gemm nor convert, did you mean 'convert'?" convrt
+wrong "BENCH 'convrt' is none of gemm, convert and dispatch, did you mean 'convert'?" convrt
 wrong "did you mean 'gemm'" gem
 wrong '--form belongs to gemm' convert --form linear
 wrong '--input belongs to convert' gemm --input laplace

@@ -11,13 +11,13 @@
 
 namespace sten::testing {
 
-std::atomic<std::int64_t> in_use = 0, peak = 0;
+std::atomic<std::int64_t> in_use = 0, peak = 0, calls = 0;
 
 }  // namespace sten::testing
 
 namespace {
 
-using sten::testing::in_use, sten::testing::peak;
+using sten::testing::in_use, sten::testing::peak, sten::testing::calls;
 
 // Before each block, in as many bytes as its alignment needs: how many were asked for.
 std::size_t header(std::size_t align) { return std::max(align, std::size_t{16}); }
@@ -27,6 +27,7 @@ void* take(std::size_t n, std::size_t align) {
   auto* p = static_cast<char*>(std::aligned_alloc(h, bytes));
   if (!p) throw std::bad_alloc();
   std::memcpy(p, &n, sizeof n);
+  ++calls;
   const std::int64_t now = in_use += static_cast<std::int64_t>(n);
   for (std::int64_t seen = peak; now > seen && !peak.compare_exchange_weak(seen, now);) continue;
   return p + h;

@@ -5,7 +5,16 @@
 
 namespace sten::testing {
 
-// Now, and the most since somebody set it.
-extern std::atomic<std::int64_t> in_use, peak;
+// Now, and the most since somebody set it; how often it was called.
+extern std::atomic<std::int64_t> in_use, peak, calls;
+
+// Bytes at the peak of f, besides those in use before.
+template <class F>
+std::int64_t bytes_of(F&& f) {
+  const std::int64_t before = in_use;
+  peak = before;
+  f();
+  return peak - before;
+}
 
 }  // namespace sten::testing

@@ -9,19 +9,6 @@
 using namespace sten;
 using namespace sten::testing;
 
-namespace {
-
-// Bytes at the peak of f, besides those in use before.
-template <class F>
-std::int64_t bytes_of(F&& f) {
-  const std::int64_t before = in_use;
-  peak = before;
-  f();
-  return peak - before;
-}
-
-}  // namespace
-
 TEST_CASE(
     "steps on a sparse weight make nothing dense: they allocate its state, and then nothing") {
   const Threads one(1);

@@ -11,6 +11,7 @@
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/bench/against.h"
 #include "libsten/run/bench/convert.h"
+#include "libsten/run/bench/dispatch.h"
 #include "libsten/run/bench/gemm.h"
 #include "libsten/run/bench/machine.h"
 
@@ -26,9 +27,10 @@ void check_output_path(const std::string& path) {
 }
 
 void check(const BenchOptions& o) {
-  if (o.bench != "gemm" && o.bench != "convert")
-    fail_usage("BENCH {} is neither gemm nor convert{}", quote(o.bench),
-               suggestion(o.bench, {"gemm", "convert"}));
+  const std::vector<std::string> known{"gemm", "convert", "dispatch"};
+  if (std::ranges::find(known, o.bench) == known.end())
+    fail_usage("BENCH {} is none of gemm, convert and dispatch{}", quote(o.bench),
+               suggestion(o.bench, known));
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
@@ -38,10 +40,11 @@ void check(const BenchOptions& o) {
 }
 
 BenchOptions with_defaults(BenchOptions o) {
-  if (o.shapes.empty()) o.shapes = {"bert-ffn-out"};
+  if (o.shapes.empty()) o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
   if (o.inputs.empty()) o.inputs = {"normal"};
   if (o.forms.empty()) o.forms = {"gemm"};
   if (o.threads.empty()) o.threads = {1};
+  if (o.layouts.empty() && o.bench == "dispatch") o.layouts = {"nmg:n=1,m=10,g=1"};
   if (o.layouts.empty() && o.bench == "gemm") o.layouts = {"csr:sparsity=0.9"};
   if (o.layouts.empty())
     o.layouts = {"nmg:n=2,m=4,g=16", "nmg:n=1,m=10,g=4", "nmg:n=3,m=6,g=16", "nmg:n=1,m=4,g=16",
@@ -50,6 +53,7 @@ BenchOptions with_defaults(BenchOptions o) {
 }
 
 std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
+  if (o.bench == "dispatch") return bench_dispatch(o);
   return o.bench == "gemm" ? bench_gemm(o, best) : bench_convert(o);
 }
 
@@ -57,12 +61,13 @@ std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
 std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
   o.layouts = {row.layout};
-  o.forms = {row.form};
+  if (o.bench == "gemm") o.forms = {row.form};
   o.inputs = {row.input};
   o.threads = {row.threads};
   DensePeak best;
   for (BenchRow& again : measure(o, best))
-    if (again.layout == row.layout && again.library.empty()) return std::move(again);
+    if (again.layout == row.layout && again.form == row.form && again.library.empty())
+      return std::move(again);
   return std::nullopt;
 }
 
@@ -112,7 +117,7 @@ Outcome run_bench(const BenchOptions& given) {
 
   DensePeak best;
   std::vector<BenchRow> rows = measure(o, best);
-  if (o.bench == "convert")
+  if (o.bench != "gemm")
     best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
   Outcome outcome{bench_report(rows), std::nullopt};
   if (baseline) outcome.failure = compare(*baseline, o, rows, outcome.report);
@@ -123,7 +128,10 @@ Outcome run_bench(const BenchOptions& given) {
              {"peak_gflops", best.peak_gflops},
              {"dense/library", best.library},
              {"dense/gflops", best.gflops}};
-  r.notes.push_back(o.bench == "gemm"
+  r.notes.push_back(o.bench == "dispatch"
+                        ? "ratio: to the bare product, above 1 is faster; call: an operator that "
+                          "does nothing"
+                    : o.bench == "gemm"
                         ? "ratio: to the fastest dense product of the same form, "
                           "shape and threads, above 1 is faster"
                         : "ratio: to the paper's greedy with std::sort on one thread, "

@@ -1,0 +1,203 @@
+// What a tape remembers, adds up and lets go.
+#include "libsten/autograd/tape.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/ops/operators.h"
+#include "tests/product/sparse_tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+std::vector<float> numbers(const Tensor& t) {
+  const Dense d = t.to_dense();
+  const auto v = d.values.as<float>();
+  return {v.begin(), v.end()};
+}
+std::vector<float> grad(const Var& v) {
+  REQUIRE(v.grad());
+  return numbers(*v.grad());
+}
+Tensor row(std::initializer_list<float> v) {
+  return Dense::of({1, static_cast<Index>(v.size())}, v);
+}
+Sparsifier by(const char* text) { return registry().sparsifier(Spec::parse(text)); }
+
+}  // namespace
+
+TEST_CASE("a chain of operators is walked backwards") {
+  Tape tape;
+  const Var x = tape.parameter(row({1, 2}));
+  const Var w = tape.parameter(Dense::of({1, 2}, {3, 4}));
+  const Var y = scale(linear(x, w), 2);
+  CHECK(numbers(y.value()) == std::vector<float>{22});
+  tape.backward(y);
+  CHECK(grad(x) == std::vector<float>{6, 8});
+  CHECK(grad(w) == std::vector<float>{2, 4});
+}
+
+TEST_CASE("a value that is used twice gets both gradients, in one operator and in two") {
+  Tape tape;
+  const Var x = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));
+  tape.backward(matmul(x, x), Tensor(Dense::of({2, 2}, {1, 0, 0, 0})));
+  // d(x00 x00 + x01 x10)
+  CHECK(grad(x) == std::vector<float>{2, 3, 2, 0});
+  Tape other;
+  const Var u = other.parameter(row({1, 2})), v = scale(u, 3);
+  const Var both = linear(v, v);  // 9 |u|^2
+  other.backward(both);
+  CHECK(grad(u) == std::vector<float>{18, 36});
+}
+
+TEST_CASE("gradients of several walks are added up") {
+  Tape tape;
+  const Var x = tape.parameter(row({1, 2}));
+  tape.backward(scale(x, 3), row({1, 1}));
+  tape.backward(scale(x, 4), row({1, 0}));
+  CHECK(grad(x) == std::vector<float>{7, 3});
+  const Var y = scale(x, 1);
+  tape.backward(y, row({1, 1}), true);
+  tape.backward(y, row({1, 1}));
+  CHECK(grad(x) == std::vector<float>{9, 5});
+  CHECK(has(error_of([&] { Tape().backward(y); }), "does not depend on a parameter of this tape"));
+}
+
+TEST_CASE("constants have no gradient, and what depends on them alone is not remembered") {
+  Tape tape;
+  const Var c = Tensor(row({1, 2})), w = tape.parameter(row({3, 4}));
+  const Var y = linear(c, w);
+  CHECK(tape.size() == 1);
+  scale(c, 2);
+  CHECK(tape.size() == 1);
+  tape.backward(y);
+  CHECK(!c.grad());
+  CHECK(grad(w) == std::vector<float>{1, 2});
+  CHECK(has(error_of([&] { tape.backward(c); }), "does not depend on a parameter"));
+}
+
+TEST_CASE("nothing is remembered where nobody wants gradients") {
+  Tape tape;
+  const Var w = tape.parameter(row({3, 4}));
+  {
+    const Tape::NoGrad pause(tape);
+    CHECK(!scale(w, 2).wants_grad());
+  }
+  CHECK(tape.size() == 0);
+  CHECK(scale(w, 2).wants_grad());
+  CHECK(tape.size() == 1);
+}
+
+TEST_CASE("a walk forgets its steps, and gradients on the way unless they are to be kept") {
+  Tape tape;
+  const Var x = tape.parameter(row({1, 2})), a = scale(x, 2), b = scale(a, 3);
+  b.keep_grad();
+  tape.backward(scale(b, 5), row({1, 1}));
+  CHECK(tape.size() == 0);
+  CHECK(!a.grad());
+  CHECK(grad(b) == std::vector<float>{5, 5});
+  CHECK(has(error_of([&] { Var(Tensor(row({1}))).keep_grad(); }), "a constant has no gradient"));
+}
+
+TEST_CASE("a tape holds no more than gradients will read, and lets go of it") {
+  Tape tape;
+  const Var w = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));
+  std::weak_ptr<const int> seen[3];
+  // A tensor tells that it is gone by what is derived from it.
+  const auto watch = [](const Tensor& t) {
+    return std::weak_ptr<const int>(t.derived().get<int>([] { return 0; }));
+  };
+  std::optional<Var> y;
+  {
+    const Var a = linear(Var(Tensor(row({1, 2}))), w), b = scale(a, 2);
+    seen[0] = watch(a.value());  // scale's gradient reads nothing
+    seen[1] = watch(b.value());  // linear's reads its inputs
+    y = linear(b, w);
+  }
+  CHECK(seen[0].expired());
+  CHECK(!seen[1].expired());
+  tape.backward(*y, row({1, 1}));
+  CHECK(seen[1].expired());
+}
+
+TEST_CASE("sparse weights get gradients of their own layout at their own positions") {
+  Dice dice(1);
+  for (const char* spec : {"nmg:n=1,m=4,g=3", "csr", "masked", "bcsr:h=4,w=4", "nm:n=2,m=4"}) {
+    const Tensor w = sparse_tensor(dice, normals(dice, {12, 12}), Spec::parse(spec));
+    Tape tape;
+    const Var v = tape.parameter(w), x = tape.parameter(normals(dice, {3, 12}));
+    // Twice, so that gradients are added up in that layout.
+    tape.backward(linear(linear(x, v), v), Tensor(normals(dice, {3, 12})));
+    CHECK(v.grad()->spec() == w.spec());
+    CHECK(same_mask(v.grad()->stored(), w.stored()));
+  }
+}
+
+TEST_CASE("gradients have the formats they are given, on the way and at the end") {
+  std::vector<std::string> log;
+  Tape tape;
+  const Var x =
+      tape.parameter(row({1, -2, 3, -4}), OutFormat::fused(by("threshold:at=13"), Spec("csr")));
+  const Formats formats(OutFormat{}, OutFormat::fused(by("threshold:at=3"), Spec("csc")));
+  const Var a = scale(x, 2, formats);
+  a.keep_grad();
+  const Var y = scale(a, 5);
+  Operators::log_plans(&log);
+  tape.backward(y, row({1, 0.5, 0.1f, 2}));
+  Operators::log_plans(nullptr);
+  REQUIRE(a.grad());
+  CHECK(a.grad()->layout() == "csc");
+  CHECK(numbers(*a.grad()) == std::vector<float>{5, 0, 0, 10});
+  CHECK(x.grad()->layout() == "csr");
+  CHECK(grad(x) == std::vector<float>{0, 0, 0, 20});
+  CHECK(log.front() == "scale.grad(dense) -> threshold/csc: exact");
+}
+
+TEST_CASE("what a value's uses contribute is added up before a sparsifier sees it") {
+  Tape tape;
+  const Var x = tape.parameter(row({1, 2, 3, 4}),
+                               OutFormat::after(by("magnitude:sparsity=0.5"), Spec("csr")));
+  const Var both = add(scale(x, 2), scale(x, 3));
+  tape.backward(both, row({1, -4, 3, -2}));
+  CHECK(x.grad()->layout() == "csr");
+  CHECK(grad(x) == std::vector<float>{0, -20, 15, 0});
+}
+
+TEST_CASE("a first-order sparsifier waits for the gradient") {
+  Tape tape;
+  const Var w = tape.parameter(row({1, -2, 3, -4}));
+  const LateSparsity late(w, by("gradient:sparsity=0.5"), Spec("csr"));
+  CHECK(!late.is_ready());
+  CHECK(
+      has(error_of([&] { late.get(); }), "gradient waits for the gradient that backward() gives"));
+  tape.backward(scale(w, 1), row({9, 4, 1, 1}));
+  // |w g| = 9, 8, 3, 4
+  CHECK(late.get().layout() == "csr");
+  CHECK(numbers(late.get()) == std::vector<float>{1, -2, 0, 0});
+  // On the way, too: the output waits in its temporary layout.
+  Tape other;
+  const Var x = other.parameter(row({1, -2, 3, -4}));
+  const Sparsifier s = by("movement:sparsity=0.5");
+  const Var y = scale(x, 2, OutFormat::after(s, Spec("csr")));
+  CHECK(y.value().layout() == "dense");
+  const LateSparsity pruned(y, s, Spec("csr"));
+  other.backward(scale(y, 1), row({-1, 1, -2, 1}));
+  // -y g = 2, 4, 12, 8
+  CHECK(numbers(pruned.get()) == std::vector<float>{0, 0, 6, -8});
+}
+
+TEST_CASE("what cannot be walked is said") {
+  Tape tape, other;
+  const Var x = tape.parameter(row({1, 2})), y = other.parameter(row({1, 2}));
+  CHECK(has(error_of([&] { linear(x, y); }), "linear: its inputs are of different tapes"));
+  CHECK(has(error_of([&] { tape.backward(scale(x, 2)); }), "of shape [1, 2] needs a gradient"));
+  CHECK(
+      has(error_of([&] { tape.backward(scale(x, 2), row({1})); }), "of shape [1, 1] does not fit"));
+  std::optional<Var> left;
+  {
+    Tape gone;
+    left = gone.parameter(row({1, 2}));
+  }
+  CHECK(has(error_of([&] { scale(*left, 2); }), "the tape of a value is gone"));
+}

@@ -1,0 +1,15 @@
+# sten-bench dispatch: what a call costs, and a linear layer with and without a tape beside the bare product.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+
+expect_exit 0 sten-bench dispatch --shape 16x24x8 --layouts csr:sparsity=0.5 --layouts dense \
+  --threads 1 --threads 2 --repeats 2 -q --json
+[ "$(grep -c '"bench": "dispatch"' out)" = 9 ] || fail 'there are not 9 rows'
+[ "$(grep -c '"form": "call"' out)" = 1 ] || fail 'the bare call is not there once'
+for form in linear taped; do
+  [ "$(grep -c "\"form\": \"$form\"" out)" = 4 ] || fail "there are not 4 rows of $form"
+done
+# Only the call has nothing to be compared with.
+[ "$(grep -c '"ratio": null' out)" = 1 ] || fail 'a product has no ratio'
+expect_exit 2 sten-bench dispatch --shape 16x24
+expect_err "'16x24' is not of the form MxKxN"
