@@ -20,10 +20,16 @@ bool writes_rows(const Signature& s) {
 
 }  // namespace
 
-// Those that csr leads to, whose numbers do not make them refuse positions.
+// Those that csr leads to, whose numbers do not make them refuse positions; of added layouts those
+// without numbers.
 bool writes_rows(Name layout) {
   static const Name known[] = {"dense", "masked", "csr", "csc", "coo", "bitmask", "bcsr"};
-  return std::ranges::find(known, layout) != std::end(known);
+  if (std::ranges::find(known, layout) != std::end(known)) return true;
+  const std::string name(layout.text());
+  const auto all = registry().layouts();
+  return std::ranges::any_of(all, [&](const Registry::Example& l) { return l.name == name; }) &&
+         registry().holds_any_pattern(name) &&
+         !find_route(registry(), Spec("csr"), Spec(name)).through_dense();
 }
 
 template <class T>

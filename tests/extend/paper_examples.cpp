@@ -20,6 +20,7 @@ namespace {
 // Section 3.1, `class CscTensor`: a layout with its way to dense and from there.
 struct MyCsc {
   static constexpr const char* name = "my-csc";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Array<std::int64_t> ptr;  // entries ptr[c] to ptr[c + 1] are those of column c
   Array<std::int32_t> row;
@@ -49,7 +50,11 @@ struct MyCsc {
 };
 const bool has_my_csc = add_layout<MyCsc>("my-csc");
 Csr my_csc_to_csr(const MyCsc& x, const Spec&) { return to_csr(x.as_csc()); }
-const bool has_way_to_csr = add_edge<MyCsc, Csr>(my_csc_to_csr);
+MyCsc csr_to_my_csc(const Csr& x, const Spec&) {
+  const Csc c = to_csc(x);
+  return {x.extents, c.ptr, c.index, c.values};
+}
+const bool has_ways = add_edge<MyCsc, Csr>(my_csc_to_csr) && add_edge<Csr, MyCsc>(csr_to_my_csc);
 
 // Section 3.3, `class RandomFractionSparsifier`, and its implementation for dense to CSC.
 struct Drop {
@@ -248,6 +253,17 @@ TEST_CASE("a layout with one lossless way to a known one has its implementations
                              "converts " +
                              name + " to csr (cost 1) for matmul(csr, dense) -> keep-all/dense"});
   }
+}
+
+TEST_CASE("operators write a layout of one's own that csr leads to while they compute") {
+  Dice dice(8);
+  const Tensor x = normals(dice, {8, 6}), w = normals(dice, {5, 6});
+  const OutFormat format = OutFormat::fused(Relu{}, Spec("my-csc"));
+  const Watch watch;
+  const Tensor y = linear(x, w, format);
+  CHECK(y.layout() == "my-csc");
+  CHECK(same_bits(y.to_dense(), relu(linear(x, w)).to_dense()));
+  CHECK(watch.plans.at(0) == "linear(dense, dense) -> relu/my-csc: exact");
 }
 
 TEST_CASE("gradients of weights and of intermediate tensors have formats of their own") {
