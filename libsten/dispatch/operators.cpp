@@ -216,8 +216,8 @@ Plan Operators::make_plan(const Signature& wanted) const {
     after[i] = !s.out[i].is_dense() && !s.out[i].is_none();
     if (after[i]) s.out[i] = {};
   }
+  const std::string then = s == wanted ? "" : ", and its dense result is sparsified after that";
   if (s != wanted) {
-    const std::string then = ", and its dense result is sparsified after that";
     if (const Entry* e = best(s))
       return {Way::dense, s.in, after, 0, missing + "takes " + s.str() + then, e->run};
     if (auto plan = convert_plan(s)) {
@@ -230,7 +230,7 @@ Plan Operators::make_plan(const Signature& wanted) const {
   std::replace_if(
       s.in.begin(), s.in.end(), [](Name n) { return n != dense; }, dense);
   if (const Entry* e = best(s))
-    return {Way::dense, s.in, after, 0, missing + "dense with masks, " + s.str(), e->run};
+    return {Way::dense, s.in, after, 0, missing + "dense with masks, " + s.str() + then, e->run};
   if (!entries_.contains(wanted.op)) {
     std::vector<std::string> known;
     for (const auto& [op, entries] : entries_) known.emplace_back(op.text());

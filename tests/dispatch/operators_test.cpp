@@ -76,6 +76,10 @@ TEST_CASE("an implementation serves what its condition says, and others are look
   CHECK(t.plan("f", {"csr"}, {"keep-all", "csr"}) == "f(csr) -> keep-all/csr: exact");
   CHECK(t.plan("f", {"dense"}) == "f(dense) -> keep-all/dense: exact");
   CHECK(has(t.plan("f", {"csr"}), "dense with masks, f(dense) -> keep-all/dense"));
+  t.all.add({"g", {"dense"}, {dense_out}}, says(1));
+  CHECK(t.plan("g", {"csr"}, {"keep-all", "csr"}) ==
+        "g(csr) -> keep-all/csr: no implementation for these layouts; dense with masks, g(dense) "
+        "-> keep-all/dense, and its dense result is sparsified after that");
 }
 
 TEST_CASE(
