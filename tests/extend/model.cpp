@@ -1,0 +1,98 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/ops/operators.h"
+#include "libsten/optim/adamw.h"
+
+namespace {
+
+using namespace sten;
+
+Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
+
+// While it lives, what falls back is an Error.
+struct Strict {
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(false); }
+};
+// Numbers to begin with.
+Tensor waves(const Shape& shape, double step) {
+  Dense x = Dense::zeros(DType::F32, shape);
+  for (Index i = 0; i < x.size(); ++i)
+    x.values.mutate<float>()[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
+  return x;
+}
+double number(const Tensor& x) { return x.values()->as<float>()[0]; }
+// Positions that both store.
+Index common(const Tensor& a, const Mask& b) {
+  const Mask m = a.stored();
+  Index n = 0;
+  for (Index i = 0; i < m.size(); ++i) n += m[i] && b[i];
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("two layers learn, with a sparse weight and sparse activations, and nothing falls back") {
+  const Tensor x = waves({32, 8}, 1.7), y = waves({32, 4}, 0.3);
+  Parameter w("w", sparsify(waves({16, 8}, 2.1), by("magnitude:sparsity=0.5"), Spec("csr")));
+  Parameter v("v", waves({16, 4}, 0.9));
+  // The hidden layer: what relu keeps is written as csr, and of its gradient the larger half stays.
+  const Formats hidden(OutFormat::fused(by("relu"), Spec("csr")),
+                       OutFormat::after(by("magnitude:sparsity=0.5"), Spec("dense")));
+  const AdamW adam({.rate = 0.02});
+  const Mask before = w.value.stored();
+  double first = 0, last = 0;
+  const Strict strict;
+  for (int step = 0; step < 100; ++step) {
+    Tape tape;
+    const Var a = tape.parameter(w.value);  // its gradient has its positions, and its layout
+    const Var b = tape.parameter(v.value);
+    const Var h = linear(Var(x), a, hidden);
+    const Var loss = mse(matmul(h, b), y);
+    tape.backward(loss);
+    adam.step(w, *a.grad());
+    adam.step(v, *b.grad());
+    last = number(loss.value());
+    if (step == 0) first = last;
+  }
+  CHECK(last < first / 2);
+  CHECK(w.value.layout() == "csr");
+  CHECK(w.value.stored().count() == 64);
+  CHECK(common(w.value, before) == 64);
+}
+
+TEST_CASE("a step may select anew, if the gradient is dense") {
+  Parameter w("w", sparsify(waves({8, 8}, 2.1), by("magnitude:sparsity=0.75"), Spec("csr")));
+  const Mask before = w.value.stored();
+  Tape tape;
+  const Var a = tape.parameter(w.value, OutFormat::dense());
+  tape.backward(mse(linear(Var(waves({16, 8}, 1.1)), a), waves({16, 8}, 0.4)));
+  const AdamW adam({.rate = 1});
+  adam.step(w, *a.grad(), Update::resparsify(by("magnitude:sparsity=0.75")));
+  CHECK(w.value.layout() == "csr");
+  CHECK(w.value.stored().count() == 16);
+  CHECK(common(w.value, before) < 16);
+}
+
+TEST_CASE("of a value that is used twice, the format applies to the sum of its gradients") {
+  Tape tape;
+  const Tensor x = Dense::of({1, 2}, {1, 2});
+  const Var a = tape.parameter(x, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
+  // 0.6 and 0.6 of the first element, 0.6 and 0.2 of the second one.
+  const Var twice = add(scale(a, 0.6), mul(a, Tensor(Dense::of({1, 2}, {0.6f, 0.2f}))));
+  tape.backward(twice, Tensor(Dense::of({1, 2}, {1, 1})));
+  CHECK(a.grad()->stored().count() == 1);
+  CHECK(number(*a.grad()) == doctest::Approx(1.2));
+}
+
+TEST_CASE("a sparsifier that ranks by gradients waits for them") {
+  Tape tape;
+  const Var a = tape.parameter(waves({8, 8}, 2.1));
+  LateSparsity pruned(a, by("gradient:sparsity=0.75"), Spec("csr"));
+  CHECK(!pruned.is_ready());
+  tape.backward(mse(linear(Var(waves({16, 8}, 1.1)), a), waves({16, 8}, 0.4)));
+  CHECK(pruned.get().layout() == "csr");
+  CHECK(pruned.get().stored().count() == 16);
+}
