@@ -5,6 +5,7 @@
 
 #include "libsten/dispatch/builtin.h"
 #include "tests/autograd/operator_cases.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -48,8 +49,6 @@ std::vector<std::string> built_in() {
 TEST_CASE("every operator has a gradient, and cases here") {
   const std::vector<std::string> all = built_in();
   const std::set<std::string> names(all.begin(), all.end());
-  // Those whose cases are still to be written.
-  const std::set<std::string> without{"linear", "matmul"};
   for (const auto* cases : {&operator_cases(), &large_cases()}) {
     std::set<std::string> covered;
     for (const OperatorCase& c : *cases) covered.insert(c.op);
@@ -59,7 +58,7 @@ TEST_CASE("every operator has a gradient, and cases here") {
         CHECK(names.contains(op.substr(0, op.size() - 5)));
       else
         CHECK(names.contains(op + ".grad"));
-      if (!op.ends_with(".grad")) CHECK(covered.contains(op) != without.contains(op));
+      if (!op.ends_with(".grad")) CHECK(covered.contains(op));
     }
   }
 }
@@ -90,15 +89,17 @@ TEST_CASE("in F32 an operator and its gradients are those in F64, rounded") {
     for (const OperatorCase& c : *cases) {
       CAPTURE(c.op);
       CAPTURE(c.attributes.str());
+      // Products add up to 300 terms in float.
+      const double tolerance = c.op == "linear" || c.op == "matmul" ? 5e-5 : 2e-6;
       const Walked a = walk(c, DType::F32), b = walk(c, DType::F64);
-      const auto same = [](const Tensor& x, const Tensor& exact) {
+      const auto same = [&](const Tensor& x, const Tensor& exact) {
         const std::vector<double> p = doubles(x), q = doubles(exact);
         double worst = 0;
         for (std::size_t i = 0; i < q.size(); ++i)
           worst = std::max(worst, std::abs(p[i] - q[i]) / std::max(1.0, std::abs(q[i])));
         CHECK(x.dtype() == DType::F32);
         CHECK(p.size() == q.size());
-        CHECK(worst < 2e-6);
+        CHECK(worst < tolerance);
       };
       same(a.y, b.y);
       for (std::size_t i = 0; i < a.dx.size(); ++i)
@@ -123,6 +124,7 @@ TEST_CASE("operators and their gradients are the same bits at any number of thre
 }
 
 TEST_CASE("outputs and gradients in a sparse format are the dense ones, sparsified") {
+  const Warnings warnings;  // of those that are sparsified after
   const Sparsifier by = Threshold{0.5};
   for (const auto* cases : {&operator_cases(), &large_cases()})
     for (const OperatorCase& c : *cases) {

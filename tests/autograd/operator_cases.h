@@ -12,7 +12,7 @@ struct CaseInput {
 };
 
 struct OperatorCase {
-  const char* op;
+  std::string op;
   std::vector<CaseInput> in;
   Attributes attributes{};
 };
@@ -47,6 +47,10 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"layer-norm", {{{5}}, {{5}}, {{5}}}, Attributes().set("eps", 0.5)},
       {"embedding", {{{4, 3}}, {{2, 5}, 4}}},
       {"embedding", {{{4, 3}}, {{}, 4}}},
+      {"linear", {{{2, 3, 4}}, {{5, 4}}, {{5}}}},
+      {"linear", {{{4}}, {{3, 4}}}},
+      {"matmul", {{{3, 4}}, {{4, 2}}}},
+      {"matmul", {{{2, 1, 2, 3}}, {{3, 3, 2}}}},
       {"reshape", {{{2, 6}}}, Attributes().set("shape", List{3, -1})},
       {"transpose", {{{2, 3, 4}}}},
       {"transpose", {{{2, 3, 4}}}, Attributes().set("axes", List{2, 0, 1})},
@@ -84,6 +88,9 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"log-softmax", {{{130, 300}}}},
       {"layer-norm", {{{130, 300}}, {{300}}, {{300}}}},
       {"embedding", {{{50, 300}}, {{13, 20}, 50}}},
+      {"linear", {{{7, 40, 60}}, {{300, 60}}, {{300}}}},
+      {"matmul", {{{70, 90}}, {{90, 300}}}},
+      {"matmul", {{{4, 1, 70, 30}}, {{3, 30, 70}}}},
       {"reshape", {{{130, 300}}}, Attributes().set("shape", List{300, 130})},
       {"transpose", {{{130, 300}}}},
       {"transpose", {{{40, 7, 3, 61}}}, Attributes().set("axes", List{0, 2, 1, 3})},

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/base/log.h"
 #include "tests/support/parts.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -32,18 +32,6 @@ struct Table {
   }
 };
 
-// Warnings, until the end of the scope.
-struct Warnings {
-  std::vector<std::string> all;
-  Warnings() {
-    set_log_sink([this](const std::string& text) { all.push_back(text); });
-  }
-  ~Warnings() {
-    set_log_sink([](const std::string& text) {
-      std::fputs(("sten: warning: " + text + "\n").c_str(), stderr);
-    });
-  }
-};
 struct Strict {
   Strict() { set_strict(true); }
   ~Strict() { set_strict(false); }

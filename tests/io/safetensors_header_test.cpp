@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "libsten/base/error.h"
-#include "libsten/base/log.h"
 #include "tests/support/safetensors_bytes.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace std::string_literals;
@@ -36,17 +36,6 @@ void check_refused(const std::vector<Case>& cases) {
 
 const std::string fields = R"("dtype":"U8","shape":[0],"data_offsets":[0,0])";
 std::string named(const std::string& name) { return '"' + name + "\":{" + fields + "}"; }
-
-// Warnings while it lives.
-struct Warnings {
-  Warnings() {
-    set_log_sink([this](const std::string& text) { all.push_back(text); });
-  }
-  ~Warnings() {
-    set_log_sink([](const std::string&) {});
-  }
-  std::vector<std::string> all;
-};
 
 std::string repeat(std::string_view text, int n) {
   std::string all;
@@ -137,7 +126,7 @@ TEST_CASE("a missing field is refused") {
 }
 
 TEST_CASE("an unknown field of any value is skipped with one warning") {
-  const Warnings warnings;
+  const testing::Warnings warnings;
   const SafetensorsHeader h = read_header_text(
       R"({"a":{"x":[1,{"shape":[-1.5,[null]],"y":"z"},true],"dtype":"U8","n":null,"s":"text",)"
       R"("f":1e3,"i":-1,"u":7,"o":{"dtype":5},"shape":[2],"data_offsets":[0,2]}})",

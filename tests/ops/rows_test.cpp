@@ -7,6 +7,7 @@
 #include "libsten/ops/operators.h"
 #include "libsten/sparsify/per_block.h"
 #include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -109,6 +110,7 @@ TEST_CASE("rows are sparsified as they are written, and as a whole where that is
   check([&](const OutFormat& f) { return embedding(x, ids({3}, {7, 7, 0}), f); }, 0.5);
   CHECK(std::ranges::all_of(plans, [](const std::string& p) { return p.ends_with(": exact"); }));
   plans.clear();
+  const Warnings warnings;
   const Tensor nm = softmax(x, -1,
                             OutFormat::fused(PerBlock::make(Spec::parse("per-block:n=2,m=4")),
                                              Spec::parse("nm:n=2,m=4")));
