@@ -25,10 +25,10 @@ class PyTorch {
       if (k == key) return Json::parse(v);
     fail("{} has no metadata {}", file_.name(), key);
   }
-  Dense operator[](const std::string& name) const {
+  Tensor operator[](const std::string& name) const {
     const CheckpointTensor* t = file_.find(name);
     if (!t) fail("{} has no {}", file_.name(), name);
-    return file_.load(*t).to_dense();
+    return file_.load(*t);
   }
   // Of the tensors whose names begin with `prefix`, what follows it.
   std::vector<std::string> names(const std::string& prefix) const {
@@ -47,10 +47,11 @@ inline double number(const Dense& x, Index i) {
   return x.dtype() == DType::F64 ? x.values.as<double>()[i] : x.values.as<float>()[i];
 }
 
-// "" if `got` has the extents of `want`, and no element is further from it than
-// `tolerance` * max(`scale`, largest |want|); else what is wrong. NaN is far from everything.
-inline std::string far_from(const Dense& want, const Dense& got, double tolerance,
+// "" if `found` has the extents of `wanted`, and no element is further from it than
+// `tolerance` * max(`scale`, largest |wanted|); else what is wrong. NaN is far from everything.
+inline std::string far_from(const Tensor& wanted, const Tensor& found, double tolerance,
                             double scale = 1) {
+  const Dense want = wanted.to_dense(), got = found.to_dense();
   if (got.extents != want.extents)
     return fmt::format("the extents are {}, PyTorch has {}", to_string(got.extents),
                        to_string(want.extents));

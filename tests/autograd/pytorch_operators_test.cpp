@@ -23,16 +23,13 @@ Attributes attributes_of(const Json& json) {
 }
 
 // Floating tensors as doubles.
-Dense widened(const Dense& x) {
+Tensor widened(const Tensor& t) {
+  const Dense x = t.to_dense();
   if (x.dtype() != DType::F32) return x;
   Dense y = Dense::zeros(DType::F64, x.extents);
   std::ranges::copy(x.values.as<float>(), y.values.mutate<double>().begin());
   return y;
 }
-
-// Operators in the file that do not exist so far.
-const std::vector<std::string> to_come{"reshape", "transpose", "concat",        "slice",
-                                       "sum",     "mean",      "cross-entropy", "mse"};
 
 class Cases {
  public:
@@ -43,7 +40,6 @@ class Cases {
       name_ = c.at("name");
       CAPTURE(name_);
       op_ = c.at("op");
-      if (std::ranges::count(to_come, op_)) continue;
       attributes_ = attributes_of(c.at("attributes"));
       inputs_.clear();
       for (int i = 0; i < c.at("inputs"); ++i) inputs_.push_back(read("in" + std::to_string(i)));
@@ -57,17 +53,15 @@ class Cases {
 
  private:
   Tensor read(const std::string& what) const {
-    const Dense x = file_[name_ + ":" + what];
+    const Tensor x = file_[name_ + ":" + what];
     return dtype_ == DType::F64 ? widened(x) : x;
   }
-  void check(const std::string& what, const Dense& got) const {
+  void check(const std::string& what, const Tensor& got) const {
     CAPTURE(what);
-    if (got.dtype() != dtype_)
-      FAIL_CHECK("the dtype is " << name_of(got.dtype()));
-    else
-      CHECK(far_from(file_[name_ + ":" + what], got, tolerance_) == "");
+    CHECK(got.to_dense().dtype() == dtype_);
+    CHECK(far_from(file_[name_ + ":" + what], got, tolerance_) == "");
   }
-  void check_output() const { check("out", apply(op_, inputs_, attributes_).to_dense()); }
+  void check_output() const { check("out", apply(op_, inputs_, attributes_)); }
   // Of the inputs `wanted`, the others being constants.
   void check_gradients(const std::vector<int>& wanted) const {
     Tape tape;
@@ -75,13 +69,13 @@ class Cases {
     for (int i = 0; i < std::ssize(inputs_); ++i)
       x.push_back(std::ranges::count(wanted, i) ? tape.parameter(inputs_[i]) : Var(inputs_[i]));
     const Var y = apply(op_, x, attributes_);
-    check("out", y.value().to_dense());
+    check("out", y.value());
     tape.backward(y, read("dout"));
     for (int i = 0; i < std::ssize(inputs_); ++i) {
       const std::optional<Tensor>& g = x[i].grad();
       CAPTURE(i);
       REQUIRE(g.has_value() == (std::ranges::count(wanted, i) == 1));
-      if (g) check("din" + std::to_string(i), g->to_dense());
+      if (g) check("din" + std::to_string(i), *g);
     }
   }
 
