@@ -26,3 +26,10 @@ same docs/operators.md tests/extend/operators.cpp
 at_most 20 '// log(1 + e^(beta x)) / beta, a smooth relu.'
 at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).'
 at_most 16 '// Of a csr a: its positions again, and no others are computed.'
+
+# The pieces of this one are out of the file, which has more.
+awk 'NR == FNR { code = code $0 "\n"; next }
+  /^```cpp$/ { piece = ""; inside = 1; next }
+  /^```$/ { if (inside && !index(code, piece)) { print FILENAME ": not in the code:\n" piece; bad = 1 } inside = 0 }
+  inside { piece = piece $0 "\n"; n++ }
+  END { exit bad || !n }' tests/extend/model.cpp docs/model.md

@@ -36,15 +36,15 @@ Index common(const Tensor& a, const Mask& b) {
 
 TEST_CASE("two layers learn, with a sparse weight and sparse activations, and nothing falls back") {
   const Tensor x = waves({32, 8}, 1.7), y = waves({32, 4}, 0.3);
+  double first = 0, last = 0;
+  const Strict strict;
   Parameter w("w", sparsify(waves({16, 8}, 2.1), by("magnitude:sparsity=0.5"), Spec("csr")));
   Parameter v("v", waves({16, 4}, 0.9));
+  const Mask before = w.value.stored();
   // The hidden layer: what relu keeps is written as csr, and of its gradient the larger half stays.
   const Formats hidden(OutFormat::fused(by("relu"), Spec("csr")),
                        OutFormat::after(by("magnitude:sparsity=0.5"), Spec("dense")));
   const AdamW adam({.rate = 0.02});
-  const Mask before = w.value.stored();
-  double first = 0, last = 0;
-  const Strict strict;
   for (int step = 0; step < 100; ++step) {
     Tape tape;
     const Var a = tape.parameter(w.value);  // its gradient has its positions, and its layout
@@ -95,4 +95,16 @@ TEST_CASE("a sparsifier that ranks by gradients waits for them") {
   tape.backward(mse(linear(Var(waves({16, 8}, 1.1)), a), waves({16, 8}, 0.4)));
   CHECK(pruned.get().layout() == "csr");
   CHECK(pruned.get().stored().count() == 16);
+}
+
+TEST_CASE("an output whose sparsifier ranks by gradients is in the temporary layout until then") {
+  Tape tape;
+  const Var a = tape.parameter(waves({8, 8}, 2.1));
+  const OutFormat format = OutFormat::after(by("gradient:sparsity=0.5"), Spec("csr"));
+  const Var h = linear(Var(waves({16, 8}, 1.1)), a, format);
+  CHECK(h.value().layout() == "dense");
+  const LateSparsity pruned(h, format.external, format.layout);
+  tape.backward(mse(h, waves({16, 8}, 0.4)));
+  CHECK(pruned.get().layout() == "csr");
+  CHECK(pruned.get().stored().count() == 64);
 }

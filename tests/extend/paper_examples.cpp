@@ -172,6 +172,17 @@ TEST_CASE(
   CHECK(watch.plans.at(0) == "add(dense, dense) -> keep-all/dense: exact");
 }
 
+TEST_CASE("the sum of two sparse tensors with keep-all has the union of their positions") {
+  // Section 3.3, the keep-all sparsifier.
+  const Tensor a = packed(Dense::of({2, 3}, {1, 0, 2, 0, 0, 3}), "csr"),
+               b = packed(Dense::of({2, 3}, {0, 4, -2, 0, 0, 5}), "csr");
+  Watch watch;
+  const Tensor c = add(a, b, OutFormat::fused(KeepAll{}, Spec("csr")));
+  CHECK(ones_of(c.stored()) == std::vector<int>{1, 1, 1, 0, 0, 1});
+  CHECK(same_bits(c.to_dense(), Dense::of({2, 3}, {1, 4, 0, 0, 0, 8})));
+  CHECK(watch.plans.at(0) == "add(csr, csr) -> keep-all/csr: exact");
+}
+
 // Section 3.4, `class SparseLinear`: weights are CSC, and so are their gradients.
 struct SparseLinear {
   Parameter w;
