@@ -1,7 +1,6 @@
 // What steps refuse, and what a checkpoint has to bring back.
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/operators.h"
 #include "tests/optim/reference.h"
 #include "tests/support/parts.h"
 
@@ -35,17 +34,6 @@ std::string step_error(const Tensor& w, const Tensor& g) {
   Parameter p("fc1.weight", w);
   return error_of([&] { Sgd({.rate = 1}).step(p, g); });
 }
-
-class Strict {
- public:
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(before_); }
-  Strict(const Strict&) = delete;
-  Strict& operator=(const Strict&) = delete;
-
- private:
-  bool before_ = is_strict();
-};
 
 }  // namespace
 

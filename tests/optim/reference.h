@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "libsten/dispatch/operators.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/optim/slots.h"
@@ -26,6 +27,18 @@ inline Dense random_reals(Dice& dice, DType dtype, const Shape& shape) {
   for (Index i = 0; i < x.size(); ++i) set_real(x, i, dice.normal());
   return x;
 }
+
+// Fallbacks are errors until the end of the scope.
+class Strict {
+ public:
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(before_); }
+  Strict(const Strict&) = delete;
+  Strict& operator=(const Strict&) = delete;
+
+ private:
+  bool before_ = is_strict();
+};
 
 struct Reference {
   std::vector<double> w, momentum, m, v;
