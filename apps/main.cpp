@@ -20,6 +20,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
+#include "libsten/dispatch/operators.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/unfinished.h"
@@ -175,6 +176,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   try {
     if (const char* wrong = kernels::isa_error()) fail_usage("{}", wrong);
     if (common.threads > 0) set_threads(common.threads);
+    if (common.strict) set_strict(true);
     set_log_sink([&](const std::string& text) {
       if (!common.quiet) print_line(program.name, "warning: " + text);
     });

@@ -24,6 +24,14 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
+// What is asked for has a meaning, but there is no way to it here: an implementation of an operator
+// throws it for tensors that its layouts alone do not rule out, and the dispatcher goes on to
+// dense.
+class Unsupported : public Error {
+ public:
+  explicit Unsupported(const std::string& what) : Error(Fault::usage, what) {}
+};
+
 template <class... A>
 [[noreturn]] void fail(fmt::format_string<A...> text, A&&... args) {
   throw Error(Fault::input, fmt::format(text, std::forward<A>(args)...));
@@ -31,6 +39,10 @@ template <class... A>
 template <class... A>
 [[noreturn]] void fail_usage(fmt::format_string<A...> text, A&&... args) {
   throw Error(Fault::usage, fmt::format(text, std::forward<A>(args)...));
+}
+template <class... A>
+[[noreturn]] void fail_unsupported(fmt::format_string<A...> text, A&&... args) {
+  throw Unsupported(fmt::format(text, std::forward<A>(args)...));
 }
 template <class... A>
 [[noreturn]] void fail_check(fmt::format_string<A...> text, A&&... args) {

@@ -67,6 +67,18 @@ void write_key(KeyWriter& key, Name op, Device device, std::size_t inputs) {
   key.add(static_cast<std::uint32_t>(inputs));
 }
 
+// The signature of what is computed where outputs are dense, and which are sparsified after that.
+std::pair<Signature, std::vector<bool>> with_dense_outputs(const Signature& wanted) {
+  Signature s = wanted;
+  std::vector<bool> after(s.out.size());
+  for (std::size_t i = 0; i < s.out.size(); ++i) {
+    after[i] = !s.out[i].is_dense() && !s.out[i].is_none();
+    if (after[i]) s.out[i] = {};
+  }
+  return {std::move(s), std::move(after)};
+}
+constexpr const char* sparsified = ", and its dense result is sparsified after that";
+
 bool changes_nothing(const OutFormat& f) {
   return &f == &OutFormat::dense() || (f.external.name() == keep_all && f.tmp == f.layout);
 }
@@ -210,27 +222,32 @@ Plan Operators::make_plan(const Signature& wanted) const {
     return *std::move(plan);
   }
   // Dense results, where others were asked for.
-  Signature s = wanted;
-  std::vector<bool> after = none;
-  for (std::size_t i = 0; i < s.out.size(); ++i) {
-    after[i] = !s.out[i].is_dense() && !s.out[i].is_none();
-    if (after[i]) s.out[i] = {};
-  }
-  const std::string then = s == wanted ? "" : ", and its dense result is sparsified after that";
+  const auto [s, after] = with_dense_outputs(wanted);
   if (s != wanted) {
     if (const Entry* e = best(s))
-      return {Way::dense, s.in, after, 0, missing + "takes " + s.str() + then, e->run};
+      return {Way::dense, s.in, after, 0, missing + "takes " + s.str() + sparsified, e->run};
     if (auto plan = convert_plan(s)) {
       plan->way = Way::dense;
       plan->after = after;
-      plan->text = missing + plan->text + then;
+      plan->text = missing + plan->text + sparsified;
       return *std::move(plan);
     }
   }
+  return dense_plan(wanted, "no implementation for these layouts");
+}
+
+Plan Operators::dense_plan(const Signature& wanted, const std::string& why) const {
+  auto [s, after] = with_dense_outputs(wanted);
+  const std::string then = s == wanted ? "" : sparsified;
   std::replace_if(
       s.in.begin(), s.in.end(), [](Name n) { return n != dense; }, dense);
   if (const Entry* e = best(s))
-    return {Way::dense, s.in, after, 0, missing + "dense with masks, " + s.str() + then, e->run};
+    return {Way::dense,
+            s.in,
+            after,
+            0,
+            fmt::format("{}: {}; dense with masks, {}{}", wanted.str(), why, s.str(), then),
+            e->run};
   if (!entries_.contains(wanted.op)) {
     std::vector<std::string> known;
     for (const auto& [op, entries] : entries_) known.emplace_back(op.text());
@@ -281,37 +298,51 @@ void Operators::report(const Plan& plan) const {
 Outputs Operators::run(Name op, const Call& call) const {
   const std::shared_ptr<const Plan> plan = plan_of(op, call);
   report(*plan);
+  try {
+    return carry_out(op, *plan, call);
+  } catch (const Unsupported& e) {
+    Plan other;
+    {
+      const std::shared_lock hold(lock_);
+      other = dense_plan(signature_of(op, call), e.what());
+    }
+    if (other.run == plan->run) throw;
+    report(other);
+    return carry_out(op, other, call);
+  }
+}
+
+Outputs Operators::carry_out(Name op, const Plan& plan, const Call& call) const {
   Outputs out;
-  if (plan->way == Way::exact) {
-    out = (*plan->run)(call);
+  if (plan.way == Way::exact) {
+    out = (*plan.run)(call);
   } else {
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const Tensor& t = call.in[i];
-      if (plan->in[i] == t.layout_name())
+      if (plan.in[i] == t.layout_name())
         in.push_back(t);
-      else if (plan->in[i] == dense)
+      else if (plan.in[i] == dense)
         in.push_back(t.to_dense());
       else
-        in.push_back(convert(layouts_, t, Spec(std::string(plan->in[i].text()))));
+        in.push_back(convert(layouts_, t, Spec(std::string(plan.in[i].text()))));
     }
     std::vector<const OutFormat*> formats(call.formats.begin(), call.formats.end());
     for (std::size_t i = 0; i < formats.size(); ++i)
-      if (plan->after[i]) formats[i] = &OutFormat::dense();
-    out = (*plan->run)({in, formats, call.attributes, call.shapes, call.hints});
+      if (plan.after[i]) formats[i] = &OutFormat::dense();
+    out = (*plan.run)({in, formats, call.attributes, call.shapes, call.hints});
   }
   if (out.size() != call.formats.size())
     fail("{}: {} outputs instead of {}", op.text(), out.size(), call.formats.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!call.wants(i) || !out[i]) continue;
     const OutFormat& f = call.out(i);
-    const bool is_after = plan->after[i];
-    if (!is_after && &f != &OutFormat::dense() && out[i]->layout() != f.tmp.name())
+    if (!plan.after[i] && &f != &OutFormat::dense() && out[i]->layout() != f.tmp.name())
       fail("{}: its implementation gave {} where {} was asked for", op.text(), out[i]->layout(),
            f.tmp.name());
-    if (is_after || !changes_nothing(f))
-      out[i] =
-          finish(*std::move(out[i]), f, is_after, call.hints.empty() ? OutHints{} : call.hints[i]);
+    if (plan.after[i] || !changes_nothing(f))
+      out[i] = finish(*std::move(out[i]), f, plan.after[i],
+                      call.hints.empty() ? OutHints{} : call.hints[i]);
   }
   return out;
 }

@@ -87,8 +87,9 @@ class Operators {
   std::shared_ptr<const Plan> plan(const Signature& wanted) const;
   static constexpr double dense_cost = 8;
 
-  // Carries the plan for a call out. The first time that a signature is no exact one, warns with
-  // the plan's text; Error (check) instead, every time, where is_strict().
+  // Carries the plan for a call out; where its implementation throws Unsupported, the dense one.
+  // The first time that a signature is no exact one, warns with the plan's text; Error (check)
+  // instead, every time, where is_strict().
   Outputs run(Name op, const Call& call) const;
 
   // Signatures that have an implementation, wildcards as they are, by operator.
@@ -118,6 +119,9 @@ class Operators {
   std::shared_ptr<const Plan> find(std::span<const std::uint32_t> key) const;
   std::shared_ptr<const Plan> plan_of(Name op, const Call& call) const;
   Plan make_plan(const Signature& wanted) const;
+  // Every input dense, and every output made dense first.
+  Plan dense_plan(const Signature& wanted, const std::string& why) const;
+  Outputs carry_out(Name op, const Plan& plan, const Call& call) const;
   const Entry* best(const Signature& wanted) const;
   std::optional<Plan> convert_plan(const Signature& wanted) const;
   std::optional<double> conversion_cost(Name from, Name to) const;

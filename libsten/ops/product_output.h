@@ -89,8 +89,8 @@ Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index
 inline bool is_plain(const Tensor& w) { return w.layout() == "dense" || w.layout() == "masked"; }
 // Sparse products are there in F32 only.
 [[noreturn]] inline void refuse_double(const Tensor& w) {
-  fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
-             to_string(w.shape()));
+  fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
+                   to_string(w.shape()));
 }
 
 // The gradient of w in same-pattern, w's positions in w's layout: of a masked w `fill(T* to)`

@@ -109,16 +109,17 @@ void check_factor(const Tensor& a) {
   a.of_positions().get<Checked>([&] {
     const Shape shape = a.shape();
     if (shape.size() != 2)
-      fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
-                 to_string(shape));
-    if (a.spec().has("dims")) fail_usage("product: of {} with dims there is none", a.layout());
+      fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
+                       to_string(shape));
+    if (a.spec().has("dims"))
+      fail_unsupported("product: of {} with dims there is none", a.layout());
     if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
-      fail_usage("product: there is none of {} with dense; convert it first", a.layout());
+      fail_unsupported("product: there is none of {} with dense; convert it first", a.layout());
     return Checked{};
   });
   if (a.dtype() != DType::F32)
-    fail_usage("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
-               to_string(a.shape()));
+    fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
+                     to_string(a.shape()));
 }
 
 void pack_anew(const Tensor& a, Index tokens) {

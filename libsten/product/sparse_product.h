@@ -32,7 +32,7 @@ void sparse_transposed_gemm(const Tensor& a, Index n, const float* b, float* c);
 // dX[n,k] = dY[n,m] * A[m,k]: back through sparse_linear().
 void sparse_transposed_linear(const Tensor& a, Index n, const float* dy, float* dx);
 
-// Error (usage) unless there are products with A.
+// Unsupported, which is an Error (usage), unless there are products with A.
 void check_factor(const Tensor& a);
 
 // What the first product of A with so many tokens makes of it and keeps, made once more and

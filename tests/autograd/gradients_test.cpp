@@ -123,23 +123,6 @@ TEST_CASE("operators and their gradients are the same bits at any number of thre
   }
 }
 
-TEST_CASE("a gradient that nobody wants is not computed") {
-  for (const OperatorCase& c : operator_cases()) {
-    CAPTURE(c.op);
-    const std::vector<Tensor> in = inputs_of(c, DType::F32);
-    const Tensor y = apply(c.op, in, c.attributes);
-    std::vector<Tensor> given{y};  // of the gradient's shape
-    const Keeps keeps = operators().what(c.op).keeps;
-    if (keeps == Keeps::inputs) given.insert(given.end(), in.begin(), in.end());
-    if (keeps == Keeps::outputs) given.push_back(y);
-    std::vector<Shape> shapes;
-    for (const Tensor& x : in) shapes.push_back(x.shape());
-    const std::vector<const OutFormat*> none(in.size());
-    for (const auto& dx : run(c.op + ".grad", {given, none, c.attributes, shapes}))
-      CHECK(!dx.has_value());
-  }
-}
-
 TEST_CASE("outputs and gradients in a sparse format are the dense ones, sparsified") {
   const Warnings warnings;  // of those that are sparsified after
   const Sparsifier by = Threshold{0.5};

@@ -66,6 +66,8 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"cross-entropy", {{{4, 5}}, {{4}, 5}}},
       {"cross-entropy", {{{4, 3}}, {{4}, 3}}, Attributes().set("ignore", 1)},
       {"mse", {{{3, 4}}, {{3, 4}}}},
+      {"matmul", {{{2, 3, 5}}, {{5, 4}}}},
+      {"matmul", {{{3, 5}}, {{2, 5, 4}}}},
   };
   return all;
 }

@@ -1,0 +1,217 @@
+// Every operator on every layout that is registered, whatever route it takes.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "libsten/base/log.h"
+#include "libsten/dispatch/builtin.h"
+#include "libsten/ops/operators.h"
+#include "libsten/sparsify/magnitude.h"
+#include "tests/autograd/operator_cases.h"
+#include "tests/product/sparse_tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// No warnings on the test's output; they are expected.
+struct Quiet {
+  Quiet() { set_log_sink(nullptr); }
+  ~Quiet() {
+    set_log_sink([](const std::string& t) { std::fputs((t + "\n").c_str(), stderr); });
+  }
+};
+// What this thread's operators do, until the end of the scope.
+struct Log {
+  std::vector<std::string> plans;
+  Log() { Operators::log_plans(&plans); }
+  ~Log() { Operators::log_plans(nullptr); }
+};
+struct Strict {
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(false); }
+};
+
+// An operator's case with one of its inputs in a sparse layout.
+struct LayoutCase {
+  const OperatorCase& c;
+  Spec layout;
+  std::size_t i;
+  std::vector<Tensor> in;
+
+  Signature signature() const {
+    Signature s{c.op, {}, {{}}};
+    for (const Tensor& t : in) s.in.push_back(t.layout_name());
+    return s;
+  }
+};
+
+template <class F>
+void for_each_case(F&& f) {
+  Dice dice(1);
+  for (const OperatorCase& c : operator_cases()) {
+    const std::vector<Tensor> dense = inputs_of(c, DType::F32);
+    for (std::size_t i = 0; i < dense.size(); ++i) {
+      if (c.in[i].below || c.in[i].shape.size() < 2) continue;
+      for (const auto& layout : registry().layouts()) {
+        if (layout.name == "dense") continue;
+        LayoutCase l{c, layout.spec, i, dense};
+        l.in[i] = sparse_tensor(dice, dense[i].to_dense(), layout.spec);
+        CAPTURE(std::string(c.op));
+        CAPTURE(c.attributes.str());
+        CAPTURE(layout.name);
+        CAPTURE(i);
+        f(l);
+      }
+    }
+  }
+}
+
+Walked walk(const OperatorCase& c, const std::vector<Tensor>& from) {
+  Tape tape;
+  std::vector<Var> in;
+  for (const Tensor& x : from) in.push_back(x.dtype() == DType::F32 ? tape.parameter(x) : Var(x));
+  const Var y = tape.apply(c.op, in, c.attributes);
+  const Tensor dy = inputs_of({c.op, {{y.shape()}}}, DType::F32)[0];
+  tape.backward(y, dy);
+  Walked out{y.value(), dy, {}};
+  for (const Var& x : in) out.dx.push_back(x.grad());
+  return out;
+}
+
+// Sums of at most 23 products in float32, in another order.
+void check_near(const Tensor& got, const Dense& wanted) {
+  const std::vector<double> a = doubles(got), b = doubles(wanted);
+  REQUIRE(got.shape() == wanted.extents);
+  double worst = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    worst = std::max(worst, std::abs(a[k] - b[k]) / std::max(1.0, std::abs(b[k])));
+  CHECK(worst <= 5e-6);
+}
+
+}  // namespace
+
+TEST_CASE("an operator on any layout is the operator on dense, and so are its gradients") {
+  const Quiet quiet;
+  std::map<Way, int> forward, backward;
+  for_each_case([&](const LayoutCase& l) {
+    std::vector<Tensor> dense = l.in;
+    dense[l.i] = l.in[l.i].to_dense();
+    ++forward[operators().plan(l.signature())->way];
+    const Log log;
+    const Walked got = walk(l.c, l.in);
+    for (const std::string& text : log.plans) {
+      if (!has(text, ".grad(")) continue;
+      ++backward[has(text, ": exact")                              ? Way::exact
+                 : has(text, ": no impl") && has(text, "converts") ? Way::converted
+                                                                   : Way::dense];
+    }
+    const Walked wanted = walk(l.c, dense);
+    check_near(got.y, wanted.y.to_dense());
+    for (std::size_t k = 0; k < l.in.size(); ++k) {
+      REQUIRE(got.dx[k].has_value() == wanted.dx[k].has_value());
+      if (!got.dx[k]) continue;
+      const Dense full = wanted.dx[k]->to_dense();
+      CHECK(got.dx[k]->spec() == l.in[k].spec());
+      check_near(*got.dx[k], k == l.i ? masked_by(full, l.in[k].stored()) : full);
+    }
+  });
+  CHECK(forward[Way::exact] > 0);
+  CHECK(forward[Way::dense] > 0);
+  CHECK(backward[Way::exact] > 0);
+  CHECK(backward[Way::dense] > 0);
+}
+
+TEST_CASE("strict mode fails exactly where a fallback would be") {
+  const Quiet quiet;
+  int fallbacks = 0;
+  for_each_case([&](const LayoutCase& l) {
+    std::string fallback;
+    {
+      const Log log;
+      apply(l.c.op, l.in, l.c.attributes);
+      for (const std::string& text : log.plans)
+        if (!has(text, ": exact") && fallback.empty()) fallback = "strict: " + text;
+    }
+    const Strict strict;
+    CHECK(error_of([&] { apply(l.c.op, l.in, l.c.attributes); }) == fallback);
+    fallbacks += !fallback.empty();
+  });
+  CHECK(fallbacks > 0);
+}
+
+TEST_CASE("what a layout's products do not take goes the dense way, and the reason is said") {
+  Dice dice(7);
+  const Quiet quiet;
+  const Tensor stack = registry().pack(normals(dice, {2, 3, 5}), Mask::all({2, 3, 5}), Spec("csr"));
+  const Tensor x = normals(dice, {5, 4});
+  const Dense wanted = matmul(Tensor(stack.to_dense()), x).to_dense();
+  const Log log;
+  check_near(matmul(stack, x), wanted);
+  CHECK(log.plans.at(1) ==
+        "matmul(csr, dense) -> keep-all/dense: product: the sparse matrix is F32 [2, 3, 5], not an "
+        "F32 matrix; dense with masks, matmul(dense, dense) -> keep-all/dense");
+  // Sparse products are there in F32 only.
+  const Tensor wide = Dense::zeros(DType::F64, {3, 5});
+  const Tensor narrow = registry().pack(wide.to_dense(), Mask::none({3, 5}), Spec("csr"));
+  CHECK(linear(wide, narrow).shape() == Shape{3, 3});
+  CHECK(has(log.plans.back(),
+            "the sparse matrix is F64 [3, 5], not an F32 matrix; dense with masks"));
+}
+
+TEST_CASE("where the shapes of outputs allow it, elementwise operators keep a sparse layout") {
+  const Strict strict;
+  Dice dice(2);
+  for (const char* op : {"relu", "gelu", "tanh", "scale"})
+    for (const auto& layout : registry().layouts()) {
+      const Tensor x = layout.name == "dense"
+                           ? Tensor(normals(dice, {8, 12}))
+                           : sparse_tensor(dice, normals(dice, {8, 12}), layout.spec);
+      CAPTURE(std::string(op));
+      CAPTURE(layout.name);
+      const OutFormat same = OutFormat::fused(KeepAll{}, x.spec());
+      const Tensor y = apply(op, {x}, {}, same);
+      CHECK(y.spec() == x.spec());
+      if (layout.name != "dense") CHECK(same_mask(y.stored(), x.stored()));
+      check_near(y, apply(op, {x.to_dense()}).to_dense());
+    }
+}
+
+TEST_CASE("the sum of two sparse tensors with keep-all keeps the union of their positions") {
+  Dice dice(3);
+  const Strict strict;
+  for (const char* in : {"csr", "csc"})
+    for (const char* to : {"csr", "csc", "coo", "bitmask", "bcsr:h=2,w=2", "masked"}) {
+      const Dense x = normals(dice, {9, 13}), y = normals(dice, {9, 13});
+      const Mask p = random_mask(dice, x.extents, 0.3), q = random_mask(dice, x.extents, 0.3);
+      const Tensor a = registry().pack(x, p, Spec(in)), b = registry().pack(y, q, Spec(in));
+      const Tensor sum = add(a, b, OutFormat::fused(KeepAll{}, Spec::parse(to)));
+      Mask either = p;
+      for (Index i = 0; i < either.size(); ++i) either.set(i, p[i] || q[i]);
+      CHECK(same_mask(sum.stored(), either));
+      check_near(sum, add(Tensor(a.to_dense()), Tensor(b.to_dense())).to_dense());
+      // A kept zero stays: x + (-x).
+      const Tensor none = add(a, scale(a, -1, OutFormat::fused(KeepAll{}, Spec(in))),
+                              OutFormat::fused(KeepAll{}, Spec::parse(to)));
+      CHECK(same_mask(none.stored(), p));
+    }
+}
+
+TEST_CASE("each route says in its plan what it does") {
+  const auto plan = [](Signature s) { return operators().plan(s)->text; };
+  CHECK(plan({"linear", {"dense", "nmg"}}) == "linear(dense, nmg) -> keep-all/dense: exact");
+  CHECK(plan({"add", {"csr", "coo"}, {{"keep-all", "csr"}}}) ==
+        "add(csr, coo) -> keep-all/csr: no implementation for these layouts; converts coo to csr "
+        "(cost 1) for add(csr, csr) -> keep-all/csr");
+  CHECK(plan({"matmul", {"nmg", "csr"}}) ==
+        "matmul(nmg, csr) -> keep-all/dense: no implementation for these layouts; converts nmg to "
+        "dense (cost 8) for matmul(dense, csr) -> keep-all/dense");
+  CHECK(plan({"softmax", {"csr"}}) ==
+        "softmax(csr) -> keep-all/dense: no implementation for these layouts; dense with masks, "
+        "softmax(dense) -> keep-all/dense");
+  const Signature materializing{"linear", {"dense", "csr"}, {{Magnitude{}, "csr"}}};
+  CHECK(plan(materializing) ==
+        "linear(dense, csr) -> magnitude/csr: no implementation for these layouts; takes "
+        "linear(dense, csr) -> keep-all/dense, and its dense result is sparsified after that");
+}
