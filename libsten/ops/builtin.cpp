@@ -18,6 +18,8 @@ void add_builtin_operators(Operators& all) {
   add_sparse_add(all);
   add_linear(all);
   add_matmul(all);
+  add_sparse_matmul(all);
+  add_sparse_signals(all);
 }
 
 }  // namespace sten

@@ -85,6 +85,51 @@ Tensor write_transposed_product(const OutFormat& format, Index m, Index n, Index
   });
 }
 
+// c[..., m, n] of which `product(cols, in[k, cols], to[m, cols])` makes some columns of one matrix
+// from those of in[..., k, n].
+template <class F>
+Tensor write_by_columns(const OutFormat& format, const Shape& c, Index k, const float* in,
+                        F&& product) {
+  const Index m = c[c.size() - 2], n = c.back(), size = m * n;
+  OutputRows<float> out(format, c);
+  if (size_of(c) == 0) return out.take();
+  const Index count = size_of(c) / size;
+  if (float* to = out.in_place()) {
+    for (Index i = 0; i < count; ++i) product(n, in + i * k * n, to + i * size);
+    return out.take();
+  }
+  // Blocks of columns are rows to a streaming sparsifier; another one gets whole rows.
+  const bool is_streaming = format.inline_by.kind() == Kind::streaming;
+  if (!is_streaming && c.size() > 2)
+    return write_matrices<float>(format, c, [&](Index first, Index some, float* to) {
+      for (Index i = 0; i < some; ++i) product(n, in + (first + i) * k * n, to + i * size);
+    });
+  const Index at_once = is_streaming ? std::clamp<Index>(tile_elements / m, 1, n) : n;
+  std::vector<float> some(k * at_once), tile(m * at_once);
+  for (Index i = 0; i < count; ++i)
+    for (Index col = 0; col < n; col += at_once) {
+      const Index cols = std::min(at_once, n - col);
+      for (Index p = 0; p < k; ++p)
+        std::copy_n(in + (i * k + p) * n + col, cols, some.data() + p * cols);
+      product(cols, some.data(), tile.data());
+      if (c.size() == 2) {
+        out.write(0, m, col, cols, tile.data());
+        continue;
+      }
+      // Row r of matrix i is a part of a row of the output.
+      const Index in_row = out.cols() / size;
+      for (Index r = 0; r < m; ++r)
+        out.write(i / in_row, 1, (i % in_row * m + r) * n + col, cols, tile.data() + r * cols);
+    }
+  return out.take();
+}
+
+// The values of a tensor that has them in the layout's order.
+template <class T>
+const T* values_of(const Tensor& t) {
+  return t.values()->as<T>().data();
+}
+
 // Whether w's values are those of a dense matrix, row-major.
 inline bool is_plain(const Tensor& w) { return w.layout() == "dense" || w.layout() == "masked"; }
 // Sparse products are there in F32 only.

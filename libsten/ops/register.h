@@ -17,5 +17,7 @@ void add_losses(Operators& all);      // cross-entropy, mse
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_matmul(Operators& all);
+void add_sparse_matmul(Operators& all);
+void add_sparse_signals(Operators& all);  // of linear, matmul and relu
 
 }  // namespace sten

@@ -39,6 +39,24 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
     });
   });
   if (!zero_to_zero) return;
+  const auto same_layout = [](const Signature& s) {
+    return s.in[0] != Name("dense") && (s.out[0].is_none() || s.in[0] == s.out[0].tmp);
+  };
+  // A sparse gradient, where nothing else is read.
+  if (keeps == Keeps::nothing)
+    all.add(
+        {grad, {any::layout}, {{"keep-all", any::layout}}},
+        [grad, make](const Call& call) -> Outputs {
+          const Tensor& dy = call.in[0];
+          if (!call.wants(0)) return {std::nullopt};
+          return with_real(grad.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
+            const auto g = make(T{}, call).second;
+            return {Tensor::update(dy, [&](Values& v) {
+              for (T& x : v.mutate<T>()) x = g(x, x, 0);
+            })};
+          });
+        },
+        same_layout);
   all.add(
       {op, {any::layout}, {{"keep-all", any::layout}}},
       [op, make](const Call& call) -> Outputs {
@@ -54,7 +72,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
           })};
         });
       },
-      [](const Signature& s) { return s.in[0] == s.out[0].tmp && s.in[0] != Name("dense"); });
+      same_layout);
 }
 
 // Among operators(), for namespace scope: see add_operator().
