@@ -1,6 +1,7 @@
 #include "libsten/ops/output.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -63,8 +64,20 @@ void OutputRows<T>::write(Index row0, Index rows, const T* values) {
   write(row0, rows, 0, cols_, values);
 }
 
+// Of a run from element `at` on: 64 at a time, since other threads write their neighbours.
+template <class T>
+void OutputRows<T>::write_bits(const std::uint8_t* keep, Index count, Index at) {
+  for (Index i = 0; i < count; i += 64) {
+    std::uint64_t word = 0;
+    for (Index j = 0; j < std::min<Index>(64, count - i); ++j)
+      word |= std::uint64_t{keep[i + j]} << j;
+    set_bits_shared(bits_, at + i, word);
+  }
+}
+
 template <class T>
 void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const T* values) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
   const Index count = rows * cols;
   std::vector<std::uint8_t> keep(count);
   if (keeps_all_) {
@@ -72,33 +85,45 @@ void OutputRows<T>::write(Index row0, Index rows, Index col0, Index cols, const 
     for (Index i = 0; i < count; ++i) keep[i] = values[i] != 0 || std::signbit(values[i]);
   } else if (cols == cols_) {
     format_.inline_by.select_rows(values, row0 * cols, rows, cols, keep.data());
+    // A blocking sparsifier may say yes by any number.
+    if (format_.inline_by.kind() != Kind::streaming)
+      for (std::uint8_t& k : keep) k = k != 0;
   } else {
     for (Index r = 0; r < rows; ++r)
       format_.inline_by.select_rows(values + r * cols, (row0 + r) * cols_ + col0, 1, cols,
                                     keep.data() + r * cols);
   }
   if (to_) {
-    for (Index r = 0; r < rows; ++r)
-      for (Index c = 0; c < cols; ++c) {
-        const Index i = r * cols + c, at = (row0 + r) * cols_ + col0 + c;
-        to_[at] = keep[i] ? values[i] : T{0};
-        if (bits_ && keep[i]) set_bit_shared(bits_, at);
-      }
+    for (Index r = 0; r < rows; ++r) {
+      const Index i = r * cols, at = (row0 + r) * cols_ + col0;
+      for (Index c = 0; c < cols; ++c)
+        to_[at + c] =
+            std::bit_cast<T>(std::bit_cast<Bits>(values[i + c]) & (Bits{0} - keep[i + c]));
+      if (bits_) write_bits(keep.data() + i, cols, at);
+    }
     return;
   }
   Piece p{row0, col0, std::vector<std::int32_t>(rows), {}, {}};
-  const Index kept = std::ranges::count_if(keep, [](std::uint8_t k) { return k != 0; });
-  p.index.reserve(kept);
-  p.values.reserve(kept);
-  for (Index r = 0; r < rows; ++r) {
-    const Index before = std::ssize(p.index);
-    for (Index c = 0; c < cols; ++c)
-      if (keep[r * cols + c]) {
-        p.index.push_back(static_cast<std::int32_t>(col0 + c));
-        p.values.push_back(values[r * cols + c]);
-      }
-    p.counts[r] = static_cast<std::int32_t>(std::ssize(p.index) - before);
+  // Every value is written, and the next one over it where it is not kept: what stays is not
+  // predictable, and a branch for each would cost several times as much.
+  thread_local std::vector<std::int32_t> index;
+  thread_local std::vector<T> kept;
+  if (std::ssize(index) < count) {
+    index.resize(count);
+    kept.resize(count);
   }
+  Index n = 0;
+  for (Index r = 0; r < rows; ++r) {
+    const Index before = n;
+    for (Index c = 0; c < cols; ++c) {
+      index[n] = static_cast<std::int32_t>(col0 + c);
+      kept[n] = values[r * cols + c];
+      n += keep[r * cols + c];
+    }
+    p.counts[r] = static_cast<std::int32_t>(n - before);
+  }
+  p.index.assign(index.begin(), index.begin() + n);
+  p.values.assign(kept.begin(), kept.begin() + n);
   const std::lock_guard hold(lock_);
   pieces_.push_back(std::move(p));
 }

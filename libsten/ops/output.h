@@ -55,6 +55,7 @@ class OutputRows {
     std::vector<T> values;
   };
   Tensor compressed();
+  void write_bits(const std::uint8_t* keep, Index count, Index at);
 
   const OutFormat& format_;
   Shape shape_;
