@@ -1,0 +1,259 @@
+#include "libsten/data/csv.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/io/file_kind.h"
+#include "libsten/io/safetensors_header.h"
+
+namespace sten {
+namespace {
+
+constexpr std::size_t block_bytes = 1 << 18;
+constexpr std::string_view blanks = " \t\r";
+
+std::string_view trimmed(std::string_view s, std::string_view what = blanks) {
+  const std::size_t first = s.find_first_not_of(what);
+  if (first == s.npos) return {};
+  return s.substr(first, s.find_last_not_of(what) - first + 1);
+}
+
+// Takes a line off the text, without its end.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+// Takes a field off the line; false where there is none. A comma in quotes separates nothing.
+bool take_field(std::string_view& line, bool& more, std::string_view& field) {
+  if (!more) return false;
+  std::size_t from = std::min(line.find_first_not_of(blanks), line.size());
+  if (from < line.size() && line[from] == '"')
+    from = std::min(line.find('"', from + 1), line.size());
+  const std::size_t comma = line.find(',', from);
+  more = comma != line.npos;
+  field = trimmed(line.substr(0, comma));
+  if (field.size() > 1 && field.front() == '"' && field.back() == '"')
+    field = trimmed(field.substr(1, field.size() - 2));
+  line.remove_prefix(more ? comma + 1 : line.size());
+  return true;
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> all;
+  bool more = true;
+  for (std::string_view field; take_field(line, more, field);) all.push_back(field);
+  return all;
+}
+
+bool number_of(std::string_view s, double& value) {
+  // Small whole numbers are most of what data sets hold.
+  if (s.size() - 1 < 9) {
+    std::uint32_t n = 0, other = 0;
+    for (const char c : s) {
+      const std::uint32_t digit = static_cast<unsigned char>(c) - std::uint32_t{'0'};
+      other |= digit > 9;
+      n = n * 10 + digit;
+    }
+    value = n;
+    if (!other) return true;
+  }
+  if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
+  return parse_number(s, value) && std::abs(value) <= std::numeric_limits<float>::max();
+}
+
+// Whether the field of a first line that is no number is what a column would be called.
+bool is_name(std::string_view s) {
+  std::string lower(s.substr(0, 9));
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  if (!lower.empty() && (lower[0] == '-' || lower[0] == '+')) lower.erase(0, 1);
+  for (const std::string_view none :
+       {"", "?", "nan", "na", "n/a", "inf", "infinity", "null", "none"})
+    if (lower == none) return false;
+  return true;
+}
+
+bool is_header(const std::vector<std::string_view>& first, CsvOptions::Header header) {
+  if (header != CsvOptions::Header::guess) return header == CsvOptions::Header::present;
+  double ignored;
+  bool names = false;
+  for (const std::string_view field : first) {
+    if (number_of(field, ignored)) continue;
+    if (!is_name(field)) return false;
+    names = true;
+  }
+  return names;
+}
+
+// Whole lines.
+struct Block {
+  std::string_view text;
+  Index row = 0;  // of the first of them
+  std::string problem;
+};
+
+std::vector<Block> blocks_of(std::string_view text) {
+  std::vector<Block> blocks;
+  while (!text.empty()) {
+    const std::size_t last = std::min(block_bytes, text.size()) - 1;
+    const std::size_t size = std::min(text.find('\n', last), text.size() - 1) + 1;
+    blocks.push_back({text.substr(0, size), 0, {}});
+    text.remove_prefix(size);
+  }
+  return blocks;
+}
+
+// f(block) for all of them, on the threads; the problem of the first that has one.
+template <class F>
+void for_blocks(std::vector<Block>& blocks, F&& f) {
+  parallel_for(std::ssize(blocks), 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      try {
+        f(blocks[i]);
+      } catch (const Error& e) {
+        blocks[i].problem = e.what();
+      }
+    }
+  });
+  for (const Block& b : blocks)
+    if (!b.problem.empty()) throw Error(Fault::input, b.problem);
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, std::string name, const CsvOptions& options)
+      : name_(std::move(name)) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // as Excel begins them
+    // Empty lines at the end are no rows.
+    text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+    if (text.empty()) fail("{}: has no rows", name_);
+    std::string_view rest = text;
+    const std::vector<std::string_view> first = fields_of(take_line(rest));
+    columns_ = std::ssize(first);
+    if (columns_ < 2)
+      fail("{}: line 1 has one column; features and a label are expected, with commas between them",
+           name_);
+    const bool header = is_header(first, options.header);
+    if (header && rest.empty()) fail("{}: has a header and no rows", name_);
+    first_line_ = header ? 2 : 1;
+    label_ = label_column(options.label, first, header);
+    body_ = header ? rest : text;
+  }
+
+  Examples read() const {
+    std::vector<Block> blocks = blocks_of(body_);
+    const Index rows = count_rows(blocks);
+    const Index n = columns_ - 1;
+    Examples out{{{rows, n}, Values::uninitialized(DType::F32, rows * n)},
+                 {{rows}, Values::uninitialized(DType::I64, rows)}};
+    float* features = out.features.values.mutate<float>().data();
+    std::int64_t* labels = out.labels.values.mutate<std::int64_t>().data();
+    for_blocks(blocks, [&](const Block& b) {
+      Index row = b.row;
+      for (std::string_view rest = b.text; !rest.empty(); ++row)
+        read_row(take_line(rest), row, features + row * n, labels[row]);
+    });
+    return out;
+  }
+
+ private:
+  Index label_column(const std::string& label, const std::vector<std::string_view>& first,
+                     bool header) const {
+    if (label.empty()) return columns_ - 1;
+    if (header) {
+      const auto at = std::find(first.begin(), first.end(), label);
+      if (at != first.end() && std::find(at + 1, first.end(), label) != first.end())
+        fail("{}: line 1: two columns are called {}", name_, shown(label));
+      if (at != first.end()) return at - first.begin();
+    }
+    std::int64_t number = 0;
+    if (parse_integer(label, number) && number >= 1 && number <= columns_) return number - 1;
+    if (header)
+      fail_usage("{}: no column is called {}{}", name_, shown(label),
+                 suggestion(label, {first.begin(), first.end()}));
+    fail_usage("{}: there is no column {} of {}, and no header with names", name_, shown(label),
+               columns_);
+  }
+
+  // Gives the blocks their first rows. Lengths are checked here, before there is memory for all.
+  Index count_rows(std::vector<Block>& blocks) const {
+    std::vector<Index> lines(blocks.size());
+    std::vector<std::pair<Index, std::string_view>> uneven(blocks.size());  // line in its block
+    parallel_for(std::ssize(blocks), 1, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        for (std::string_view rest = blocks[i].text; !rest.empty(); ++lines[i]) {
+          const std::string_view line = take_line(rest);
+          if (std::count(line.begin(), line.end(), ',') == columns_ - 1) continue;
+          if (!uneven[i].second.data()) uneven[i] = {lines[i], line};
+        }
+      }
+    });
+    Index rows = 0;
+    for (std::size_t i = 0; i < blocks.size(); rows += lines[i++]) {
+      blocks[i].row = rows;
+      const auto& [at, line] = uneven[i];
+      if (line.data()) refuse_length(rows + at, line);
+    }
+    return rows;
+  }
+  [[noreturn]] void refuse_length(Index row, std::string_view line) const {
+    if (trimmed(line).empty()) fail("{}: line {} is empty", name_, first_line_ + row);
+    const auto n = std::count(line.begin(), line.end(), ',') + 1;
+    fail("{}: line {} has {} column{}, line 1 has {}", name_, first_line_ + row, n,
+         n == 1 ? "" : "s", columns_);
+  }
+
+  void read_row(std::string_view line, Index row, float* to, std::int64_t& label) const {
+    bool more = true;
+    std::string_view field;
+    for (Index c = 0; c < columns_; ++c) {
+      const auto refuse = [&](std::string_view why) {
+        fail("{}: line {}, column {}: {} {}", name_, first_line_ + row, c + 1, shown(field), why);
+      };
+      double v = 0;
+      if (!take_field(line, more, field) || !number_of(field, v))
+        refuse("is not a number that float32 has");
+      if (c != label_) {
+        *to++ = static_cast<float>(v);
+      } else {
+        if (v < 0 || v != std::floor(v) || v > 0x1p53)
+          refuse("is no class: labels are whole numbers from 0 up");
+        label = static_cast<std::int64_t>(v);
+      }
+    }
+  }
+
+  const std::string name_;
+  std::string_view body_;
+  Index columns_ = 0, label_ = 0, first_line_ = 1;
+};
+
+}  // namespace
+
+Examples parse_csv(std::span<const std::byte> file, const std::string& file_name,
+                   const CsvOptions& options) {
+  const std::string name = printable(file_name);
+  if (const std::string_view kind = foreign_kind(file); !kind.empty())
+    fail("{}: is {}, not comma-separated values", name, kind);
+  return Reader(text_of(file), name, options).read();
+}
+
+Examples read_csv(const std::string& path, const CsvOptions& options) {
+  const MappedFile file = open_data(path);
+  Examples examples = parse_csv(file.bytes(), path, options);
+  file.check_unchanged();
+  return examples;
+}
+
+}  // namespace sten

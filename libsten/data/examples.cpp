@@ -1,0 +1,105 @@
+#include "libsten/data/examples.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "libsten/base/error.h"
+#include "libsten/base/random.h"
+#include "libsten/base/text.h"
+#include "libsten/data/numbers.h"
+#include "libsten/ops/numbers.h"
+
+namespace sten {
+namespace {
+
+void check_features(const Dense& x, const std::string& name) {
+  const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
+    if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
+      const auto v = x.values.as<U>();
+      // Rounding to the nearest float32 overflows from half a step above its largest on.
+      const auto bad = std::find_if(v.begin(), v.end(), [&](U bits) {
+        return !std::isfinite(static_cast<float>(number(bits)));
+      });
+      if (bad != v.end())
+        fail("{}: element {} is {}, not a number that float32 has", name,
+             place_text(bad - v.begin(), x.extents), number(*bad));
+    }
+  });
+  if (!known) fail("{}: elements are {}, which features cannot be", name, name_of(x.dtype()));
+}
+
+// As I64.
+Dense classes_of(const Dense& labels, const std::string& name) {
+  Dense y{labels.extents, Values::uninitialized(DType::I64, labels.size())};
+  const auto out = y.values.mutate<std::int64_t>();
+  const bool known = with_number(labels.dtype(), [&]<class U>(U, auto number) {
+    if constexpr (!std::is_integral_v<decltype(number(U{}))>) {
+      fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
+    } else {
+      const auto v = labels.values.as<U>();
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        if (!std::in_range<std::int64_t>(v[i]) || std::cmp_less(v[i], 0))
+          fail("{}: label {} is {}, which is no class: classes count from 0", name, i, v[i]);
+        out[i] = static_cast<std::int64_t>(v[i]);
+      }
+    }
+  });
+  if (!known) fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
+  return y;
+}
+
+}  // namespace
+
+Index Examples::classes() const {
+  const auto y = labels.values.as<std::int64_t>();
+  return y.empty() ? 0 : *std::max_element(y.begin(), y.end()) + 1;
+}
+
+Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,
+                       const std::string& labels_name) {
+  const std::string x = printable(features_name), y = printable(labels_name);
+  if (features.extents.size() < 2)
+    fail("{}: is {}; features have a row for each example and at least one axis more", x,
+         to_string(features.extents));
+  if (labels.extents.size() != 1)
+    fail("{}: is {}; labels are one number for each example", y, to_string(labels.extents));
+  if (features.extents[0] != labels.extents[0])
+    fail("{}: has {} rows, but {} has {} labels", x, features.extents[0], y, labels.extents[0]);
+  if (features.size() == 0) fail("{}: is {}, with nothing in it", x, to_string(features.extents));
+  check_features(features, x);
+  return {std::move(features), classes_of(labels, y)};
+}
+
+std::vector<Index> shuffled(Index n, std::uint64_t seed) {
+  std::vector<std::pair<std::uint64_t, Index>> keys(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) keys[i] = {random_bits(seed, static_cast<std::uint64_t>(i)), i};
+  std::sort(keys.begin(), keys.end());
+  std::vector<Index> order(keys.size());
+  std::transform(keys.begin(), keys.end(), order.begin(), [](const auto& k) { return k.second; });
+  return order;
+}
+
+Shares shares_of(Index n, double train, double validation) {
+  constexpr double noise = 1e-9;  // 0.7 + 0.1 is below 0.8
+  if (!(train >= 0) || !(validation >= 0) || !(train + validation <= 1 + noise))
+    fail_usage("a split into {} to train on and {} to validate: shares are from 0 to 1 in all",
+               train, validation);
+  const auto part = [&](double share) {
+    return std::min(n, static_cast<Index>(std::floor(share * static_cast<double>(n) + noise)));
+  };
+  const Index first = part(train), both = part(train + validation);
+  return {first, both - first, n - both};
+}
+
+Split split_rows(Index n, double train, double validation, std::uint64_t seed) {
+  const Shares shares = shares_of(n, train, validation);
+  const std::vector<Index> rows = shuffled(n, seed);
+  const auto a = rows.begin() + shares.train, b = a + shares.validation;
+  return {{rows.begin(), a}, {a, b}, {b, rows.end()}};
+}
+
+}  // namespace sten

@@ -1,0 +1,44 @@
+// Rows to learn from, and which of them to train on.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "libsten/tensor/dense.h"
+
+namespace sten {
+
+struct Examples {
+  Dense features;  // [N, ...], of the dtype the file has: integers, BOOL, F16, F32 or F64; finite
+  Dense labels;    // [N], I64, classes from 0 up
+
+  Index count() const { return labels.size(); }
+  // The largest label and 1.
+  Index classes() const;
+};
+
+// Takes labels of any integer dtype. Error, with the name of the file at fault, where there are no
+// rows, not as many of both, a shape or dtype is another than above, a feature does not fit a
+// float32, or a label is negative.
+Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,
+                       const std::string& labels_name);
+
+// The numbers 0 to n - 1, shuffled: sorted by random_bits(seed, number), so that any language can
+// repeat it.
+std::vector<Index> shuffled(Index n, std::uint64_t seed);
+
+// How many of n come first, and how many second: the shares rounded down, the second one so that
+// both together are; what is left is third. Error (usage) unless both shares are at least 0 and
+// their sum is at most 1.
+struct Shares {
+  Index train = 0, validation = 0, test = 0;
+};
+Shares shares_of(Index n, double train, double validation);
+
+// Rows of a data set of n, shuffled by `seed`.
+struct Split {
+  std::vector<Index> train, validation, test;
+};
+Split split_rows(Index n, double train, double validation, std::uint64_t seed);
+
+}  // namespace sten

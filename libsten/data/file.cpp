@@ -1,0 +1,20 @@
+#include "libsten/data/file.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+
+MappedFile open_data(const std::string& path) {
+  std::error_code ignored;  // opening says it better
+  if (std::filesystem::is_directory(path, ignored))
+    fail("{}: is a directory, not a file of data", printable(path));
+  MappedFile file = MappedFile::open(path);
+  if (file.bytes().empty()) fail("{}: is empty", file.name());
+  return file;
+}
+
+}  // namespace sten

@@ -1,0 +1,159 @@
+#include "libsten/data/csv.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using namespace std::string_literals;
+using Header = CsvOptions::Header;
+
+namespace {
+
+Examples parse(const std::string& text, const CsvOptions& options = {}) {
+  return parse_csv(as_bytes(text), "in.csv", options);
+}
+std::vector<Index> classes(const Examples& e) {
+  const auto y = e.labels.values.as<std::int64_t>();
+  return {y.begin(), y.end()};
+}
+// The message, without the file's name; "" where the text is accepted.
+std::string refusal(const std::string& text, const CsvOptions& options = {}) {
+  const std::string message = error_of([&] { parse(text, options); });
+  if (message.empty()) return "";
+  CHECK(message.starts_with("in.csv: "));
+  return message.substr(8);
+}
+
+}  // namespace
+
+TEST_CASE("the last column is the label, and a header names columns") {
+  for (const std::string text : {"a,b,label\n1,-2.5,0\n3e2,0,7\n", "1,-2.5,0\n3e2,0,7"}) {
+    const Examples e = parse(text);
+    CHECK(e.features.extents == Shape{2, 2});
+    CHECK(floats(e.features) == std::vector<float>{1, -2.5, 300, 0});
+    CHECK(e.labels.extents == Shape{2});
+    CHECK(classes(e) == std::vector<Index>{0, 7});
+    CHECK(e.classes() == 8);
+  }
+}
+
+TEST_CASE("any column may be the label, by name or by number") {
+  const std::string text = "x,kind,y\n1,2,3\n4,5,6\n";
+  for (const std::string label : {"kind", "2"}) {
+    const Examples e = parse(text, {Header::guess, label});
+    CHECK(floats(e.features) == std::vector<float>{1, 3, 4, 6});
+    CHECK(classes(e) == std::vector<Index>{2, 5});
+  }
+  CHECK(refusal(text, {Header::guess, "kin"}) == "no column is called 'kin', did you mean 'kind'?");
+  CHECK(refusal(text, {Header::guess, "4"}) == "no column is called '4'");
+  CHECK(refusal("1,2\n", {Header::guess, "0"}) ==
+        "there is no column '0' of 2, and no header with names");
+  CHECK(refusal("x,x,y\n1,2,3\n", {Header::guess, "x"}) == "line 1: two columns are called 'x'");
+}
+
+TEST_CASE("columns called by numbers are a header only where that is said") {
+  const std::string text = "0,1,2\n7,8,9\n";
+  CHECK(parse(text).count() == 2);
+  CHECK(parse(text, {Header::present, ""}).count() == 1);
+  CHECK(refusal("a,1\n2,3\n", {Header::absent, ""}) ==
+        "line 1, column 1: 'a' is not a number that float32 has");
+}
+
+TEST_CASE("a first line with a missing value is no header") {
+  for (const std::string word : {"nan", "NA", "-inf", "?", "null"})
+    CHECK(refusal("1," + word + ",3\n1,2,3\n") ==
+          "line 1, column 2: '" + word + "' is not a number that float32 has");
+}
+
+TEST_CASE("csv as other programs write it is read") {
+  const std::vector<float> expected{1, 2, 3, 4};
+  for (const std::string& text : {
+           "\xef\xbb\xbf"
+           "a,b,c\r\n1,2,0\r\n3,4,1\r\n"s,                                   // Excel
+           "\"a, b\",\"b\",\"c\"\n\"1\",\"2\",\"0\"\n\"3\",\"4\",\"1\"\n"s,  // R
+           " a, b, c\n 1,\t2 , 0 \n+3.0, 4.000e+00,1.000e+00\n\n \n"s,       // numpy.savetxt
+       }) {
+    const Examples e = parse(text);
+    CHECK(floats(e.features) == expected);
+    CHECK(classes(e) == std::vector<Index>{0, 1});
+  }
+}
+
+TEST_CASE("rows that are ragged or not numeric are refused with line and column") {
+  const struct {
+    std::string text, message;
+  } cases[] = {
+      {"1,2,3\n4,5\n", "line 2 has 2 columns, line 1 has 3"},
+      {"a,b,c\n1,2,3\n1,2,3,4\n", "line 3 has 4 columns, line 1 has 3"},
+      {"1,2\n\n3,4\n", "line 2 is empty"},
+      {"1,2\n3;4\n", "line 2 has 1 column, line 1 has 2"},
+      {"1,2\n3,\n", "line 2, column 2: '' is not a number that float32 has"},
+      {"1,2\n,3\n", "line 2, column 1: '' is not a number that float32 has"},
+      {"a,b\n1,2\nx3,4\n", "line 3, column 1: 'x3' is not a number that float32 has"},
+      {"1,2\n0x10,4\n", "line 2, column 1: '0x10' is not a number that float32 has"},
+      {"1,2\nnan,4\n", "line 2, column 1: 'nan' is not a number that float32 has"},
+      {"1,2\n1e39,4\n", "line 2, column 1: '1e39' is not a number that float32 has"},
+      {"1,2\n1e999,4\n", "line 2, column 1: '1e999' is not a number that float32 has"},
+      {"1,2\n1 2,4\n", "line 2, column 1: '1 2' is not a number that float32 has"},
+      {"1,2\n3,-1\n", "line 2, column 2: '-1' is no class: labels are whole numbers from 0 up"},
+      {"1,2\n3,1.5\n", "line 2, column 2: '1.5' is no class: labels are whole numbers from 0 up"},
+      {"1,2\n3,1e17\n", "line 2, column 2: '1e17' is no class: labels are whole numbers from 0 up"},
+      {"1\n2\n",
+       "line 1 has one column; features and a label are expected, with commas between them"},
+      {" \n\n", "has no rows"},
+      {"a,b\n", "has a header and no rows"},
+      {"1,2\n\x1b[2J,4\n", "line 2, column 1: '\\x1b[2J' is not a number that float32 has"},
+      {"<html><body>",
+       "is an HTML or XML page, such as a failed download leaves, not comma-separated values"},
+  };
+  for (const auto& c : cases) CHECK(refusal(c.text) == c.message);
+}
+
+TEST_CASE("a file of many blocks is read alike at any number of threads, its errors too") {
+  std::string text;
+  std::vector<float> expected;
+  for (int row = 0; row < 60'000; ++row) {
+    text += fmt::format("{},{}.5,{}\n", row, row, row % 10);
+    expected.push_back(static_cast<float>(row));
+    expected.push_back(static_cast<float>(row) + 0.5f);
+  }
+  // Both lines lie in later blocks, and in another one each.
+  std::string bad = text;
+  bad.replace(bad.find("30000,"), 6, "3000x,");
+  bad.replace(bad.find("55000,"), 6, "5500x,");
+  for (const int n : {1, 4}) {
+    const Threads scope(n);
+    const Examples e = parse(text);
+    CHECK(floats(e.features) == expected);
+    CHECK(classes(e)[59'999] == 9);
+    CHECK(refusal(bad) == "line 30001, column 1: '3000x' is not a number that float32 has");
+  }
+}
+
+TEST_CASE("the digits are 1797 rows of 64 values from 0 to 16 in 10 classes") {
+  const Examples e = read_csv(STEN_SOURCE_DIR "/recipes/data/digits.csv");
+  CHECK(e.features.extents == Shape{1797, 64});
+  CHECK(e.classes() == 10);
+  const std::vector<float> x = floats(e.features);
+  CHECK(std::vector<float>(x.begin(), x.begin() + 8) ==
+        std::vector<float>{0, 0, 5, 13, 9, 1, 0, 0});
+  CHECK(*std::min_element(x.begin(), x.end()) == 0);
+  CHECK(*std::max_element(x.begin(), x.end()) == 16);
+  CHECK(classes(e).back() == 8);
+}
+
+TEST_CASE("what is no file with something in it is refused by name") {
+  const TempDir dir;
+  CHECK(error_of([&] { read_csv(dir.path()); }) ==
+        dir.path() + ": is a directory, not a file of data");
+  CHECK(error_of([&] { read_csv(dir / "none"); }) == dir / "none" + ": No such file or directory");
+  CHECK(error_of([&] { read_csv(dir.write("empty", "")); }) == dir / "empty" + ": is empty");
+}
