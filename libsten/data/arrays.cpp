@@ -1,0 +1,43 @@
+#include "libsten/data/arrays.h"
+
+#include <cstring>
+
+#include "libsten/base/error.h"
+#include "libsten/data/file.h"
+#include "libsten/data/idx.h"
+#include "libsten/io/file_kind.h"
+#include "libsten/io/npy.h"
+
+namespace sten {
+namespace {
+
+Dense npy_array(const MappedFile& file) {
+  const NpyHeader header = parse_npy(file.bytes(), file.name());
+  const auto data = file.bytes().subspan(header.data_offset);
+  Array<std::byte> copy = Array<std::byte>::uninitialized(data.size());
+  if (!data.empty()) std::memcpy(copy.mutate(), data.data(), data.size());
+  const Values values(header.dtype, std::move(copy));
+  return {header.shape, header.fortran_order ? to_row_major(values, header.shape) : values};
+}
+
+}  // namespace
+
+Dense read_array(const std::string& path) {
+  const MappedFile file = open_data(path);
+  const auto bytes = file.bytes();
+  if (!is_npy(bytes) && !is_idx(bytes)) {
+    const std::string_view kind = foreign_kind(bytes);
+    if (!kind.empty()) fail("{}: is {}, neither .npy nor idx", file.name(), kind);
+    fail("{}: is neither a .npy file nor an idx file, which begins with 00 00", file.name());
+  }
+  Dense x = is_npy(bytes) ? npy_array(file) : parse_idx(bytes, file.name());
+  file.check_unchanged();
+  return x;
+}
+
+Examples read_arrays(const std::string& features_path, const std::string& labels_path) {
+  return make_examples(read_array(features_path), read_array(labels_path), features_path,
+                       labels_path);
+}
+
+}  // namespace sten

@@ -1,0 +1,112 @@
+#include "libsten/data/arrays.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/data/idx.h"
+#include "libsten/io/npy.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using namespace std::string_literals;
+
+namespace {
+
+Dense parse(const std::string& file) { return parse_idx(as_bytes(file), "in.idx"); }
+std::string refusal(const std::string& file) {
+  const std::string message = error_of([&] { parse(file); });
+  if (message.empty()) return "";
+  CHECK(message.starts_with("in.idx: "));
+  return message.substr(8);
+}
+
+// Two images of 2 x 2 and their labels.
+const std::string images = "\0\0\x08\3\0\0\0\2\0\0\0\2\0\0\0\2\0\1\2\3\4\5\6\xff"s;
+const std::string labels = "\0\0\x08\1\0\0\0\2\7\0"s;
+
+}  // namespace
+
+TEST_CASE("idx files of every type are read") {
+  const Dense u8 = parse(images);
+  CHECK(u8.extents == Shape{2, 2, 2});
+  CHECK(u8.values.as<std::uint8_t>()[7] == 255);
+  CHECK(parse("\0\0\x09\1\0\0\0\1\xff"s).values.as<std::int8_t>()[0] == -1);
+  CHECK(parse("\0\0\x0b\1\0\0\0\1\1\2"s).values.as<std::int16_t>()[0] == 258);
+  CHECK(parse("\0\0\x0c\1\0\0\0\1\xff\xff\xff\xfe"s).values.as<std::int32_t>()[0] == -2);
+  CHECK(parse("\0\0\x0d\1\0\0\0\1\x3f\xc0\0\0"s).values.as<float>()[0] == 1.5f);
+  CHECK(parse("\0\0\x0e\1\0\0\0\1\xbf\xf8\0\0\0\0\0\0"s).values.as<double>()[0] == -1.5);
+  CHECK(parse("\0\0\x08\0\5"s).extents == Shape{});
+  CHECK(parse("\0\0\x08\2\0\0\0\0\0\0\0\3"s).size() == 0);
+}
+
+TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
+  const struct {
+    std::string file, message;
+  } cases[] = {
+      {"\0\0\x08"s, "has 3 bytes, too few for an idx file"},
+      {"\1\0\x08\1"s, "begins with the bytes 01 00, not with 00 00 as idx files do"},
+      {"\x1f\x8b\x08\0"s, "is gzip-compressed data, not an idx file"},
+      {"\0\0\x0a\1\0\0\0\0"s, "type 0x0a is none that idx files have"},
+      {"\0\0\x08\x21\0\0\0\0"s, "has 33 dimensions, more than 32"},
+      {"\0\0\x08\2\0\0\0\2\0\0"s,
+       "has 10 bytes, too few for the extents of 2 dimensions; is it truncated?"},
+      {labels.substr(0, 9),
+       "shape [2] of U8 needs 2 bytes, the file has 1 for them; is it truncated?"},
+      {labels + "x", "1 bytes follow the 2 that shape [2] of U8 needs"},
+  };
+  for (const auto& c : cases) CHECK(refusal(c.file) == c.message);
+}
+
+TEST_CASE("a small idx file that claims gigabytes costs no memory") {
+  CHECK(refusal("\0\0\x0e\2\0\1\0\0\0\1\0\0x"s) ==
+        "shape [65536, 65536] of F64 needs 34359738368 bytes, the file has 1 for them; is it "
+        "truncated?");
+  CHECK(has(refusal("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s),
+            "[4294967295, 4294967295, 0]"));
+}
+
+TEST_CASE("features and labels may be idx or .npy files, each on its own") {
+  const TempDir dir;
+  const std::string npy = npy_header(DType::I32, {2}) + "\7\0\0\0\0\0\0\0"s;
+  for (const std::string& y : {labels, npy}) {
+    const Examples e = read_arrays(dir.write("x", images), dir.write("y", y));
+    CHECK(e.features.dtype() == DType::U8);
+    CHECK(e.features.extents == Shape{2, 2, 2});
+    CHECK(e.labels.values.as<std::int64_t>()[0] == 7);
+    CHECK(e.classes() == 8);
+  }
+}
+
+TEST_CASE("a .npy file in Fortran order is read as its rows") {
+  const TempDir dir;
+  std::string header = npy_header(DType::U8, {2, 3});
+  header.replace(header.find("False"), 5, "True ");
+  const Dense x = read_array(dir.write("x.npy", header + "\1\4\2\5\3\6"));
+  CHECK(x.extents == Shape{2, 3});
+  for (int i = 0; i < 6; ++i) CHECK(x.values.as<std::uint8_t>()[i] == i + 1);
+}
+
+TEST_CASE("array files that are damaged or something else are refused by name") {
+  const TempDir dir;
+  const auto refused = [&](const std::string& content) {
+    const std::string message = error_of([&] { read_array(dir.write("x", content)); });
+    CHECK(message.starts_with(dir / "x" + ": "));
+    return message.substr(std::min(message.size(), (dir / "x").size() + 2));
+  };
+  CHECK(refused("") == "is empty");
+  CHECK(refused("abcd") == "is neither a .npy file nor an idx file, which begins with 00 00");
+  CHECK(refused("\x1f\x8b\x08\0"s) == "is gzip-compressed data, neither .npy nor idx");
+  CHECK(refused(npy_header(DType::F32, {1000, 1000, 1000, 1000}) + "1234") ==
+        "shape [1000, 1000, 1000, 1000] of F32 needs 4000000000000 bytes, the file has 4 for "
+        "them; is it truncated?");
+  std::string header = npy_header(DType::F32, {1}) + "1234";
+  header[header.find('<')] = '>';
+  CHECK(refused(header) == "dtype '>f4' is big-endian; save it as little-endian, x.astype('<f4')");
+}
