@@ -1,0 +1,103 @@
+#include "libsten/data/masked_text.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "libsten/base/error.h"
+#include "libsten/base/random.h"
+
+namespace sten {
+namespace {
+
+constexpr std::int64_t ignored = -100;  // what cross_entropy() passes over unless told otherwise
+
+// In [0, n).
+Index index_below(std::uint64_t seed, std::uint64_t i, Index n) {
+  return static_cast<Index>(random_uniform(seed, i) * static_cast<double>(n));
+}
+
+void check_share(const char* name, double share) {
+  if (!(share >= 0 && share <= 1))
+    fail_usage("masked text: {} {} is not within 0 to 1", name, share);
+}
+
+Dense integers(Shape shape, const std::vector<std::int64_t>& v) {
+  Dense x{std::move(shape), Values::uninitialized(DType::I64, std::ssize(v))};
+  std::copy(v.begin(), v.end(), x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+}  // namespace
+
+MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Vocabulary& vocabulary,
+                       const MaskedTextOptions& options)
+    : text_(std::move(text)),
+      begin_(begin),
+      end_(end),
+      options_(options),
+      mask_(vocabulary.need_special("[MASK]")),
+      characters_(vocabulary.characters()),
+      start_seed_(seed_for(options.seed, "starts")),
+      mask_seed_(seed_for(options.seed, "masks")) {
+  if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
+    fail_usage("masked text: the part from {} to {} is not within {} characters", begin, end,
+               text_.size());
+  if (options.window < 1 || options.batch < 1)
+    fail_usage("masked text: {} windows of {} characters are no batch", options.batch,
+               options.window);
+  if (end - begin < options.window)
+    fail_usage("masked text: a part of {} characters has no window of {}", end - begin,
+               options.window);
+  check_share("predicted", options.predicted);
+  check_share("masked", options.masked);
+  check_share("random", options.random);
+  if (options.masked + options.random > 1 + 1e-9)
+    fail_usage("masked text: masked {} and random {} are more than 1 together", options.masked,
+               options.random);
+}
+
+Index MaskedText::per_epoch() const {
+  if (options_.draw) return std::max<Index>(1, windows() / options_.batch);
+  return ceil_div(windows(), options_.batch);
+}
+
+Index MaskedText::start_of(Index sequence) const {
+  if (!options_.draw) return begin_ + sequence * options_.window;
+  return begin_ + index_below(start_seed_, static_cast<std::uint64_t>(sequence),
+                              end_ - begin_ - options_.window + 1);
+}
+
+MaskedBatch MaskedText::at(Index i) const {
+  if (i < 0 || (!options_.draw && i >= per_epoch()))
+    fail_usage("masked text: there is no batch {} of {}", i, per_epoch());
+  const Index first = i * options_.batch, length = options_.window;
+  const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);
+  const Shape shape{rows, length};
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(size_of(shape))), targets(ids.size());
+  std::vector<std::int64_t> places, wanted;
+  for (Index r = 0; r < rows; ++r) {
+    const TokenId* from = text_.data() + start_of(first + r);
+    const std::uint64_t seed = random_bits(mask_seed_, static_cast<std::uint64_t>(first + r));
+    for (Index t = 0; t < length; ++t) {
+      const Index at = r * length + t;
+      const auto number = 3 * static_cast<std::uint64_t>(t);
+      ids[at] = from[t];
+      targets[at] = ignored;
+      if (random_uniform(seed, number) >= options_.predicted) continue;
+      targets[at] = from[t];
+      places.push_back(at);
+      wanted.push_back(from[t]);
+      const double how = random_uniform(seed, number + 1);
+      if (how < options_.masked)
+        ids[at] = mask_;
+      else if (how < options_.masked + options_.random)
+        ids[at] = characters_[index_below(seed, number + 2, std::ssize(characters_))];
+    }
+  }
+  const Index n = std::ssize(places);
+  return {integers(shape, ids), integers({rows * length}, targets), integers({n}, places),
+          integers({n}, wanted)};
+}
+
+}  // namespace sten

@@ -1,0 +1,160 @@
+#include "libsten/data/vocabulary.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/io/safetensors_header.h"
+
+namespace sten {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t max_vocabulary_bytes = 64'000'000;
+constexpr TokenId max_id = (1 << 24) - 1;
+
+// Bytes of the character that the text begins with; 0 where it is no UTF-8.
+std::size_t character_bytes(std::string_view s) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t n = first >= 0xc2 && first < 0xe0   ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (n == 0 || n > s.size()) return 0;
+  for (std::size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Overlong forms, surrogates, and what is above U+10FFFF.
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
+      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90))
+    return 0;
+  return n;
+}
+
+bool is_special(std::string_view token) {
+  return token.size() > 2 && token.front() == '[' && token.back() == ']';
+}
+
+// "line 3, byte 120 of the file"; both count from 1.
+std::string place_of(std::string_view text, std::size_t at) {
+  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  return fmt::format("line {}, byte {} of the file", lines + 1, at + 1);
+}
+
+// The object of the file, which is to be flat.
+Json parse_object(std::string_view text, const std::string& name) {
+  std::set<std::string> keys;
+  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > 1 || event == Json::parse_event_t::array_start)
+      fail("{}: is not a JSON object of numbers", name);
+    if (event == Json::parse_event_t::key && !keys.insert(value.get<std::string>()).second)
+      fail("{}: {} appears twice", name, shown(value.get<std::string>()));
+    return true;
+  };
+  try {
+    Json object = Json::parse(text.begin(), text.end(), callback);
+    if (!object.is_object()) fail("{}: is not a JSON object of numbers", name);
+    return object;
+  } catch (const Json::parse_error& e) {
+    fail("{}: is not JSON, at byte {}", name, e.byte);
+  } catch (const Json::out_of_range&) {
+    fail("{}: has a number beyond all that a double holds", name);
+  }
+}
+
+}  // namespace
+
+Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string& file_name) {
+  Vocabulary v;
+  v.name_ = printable(file_name);
+  if (file.size() > max_vocabulary_bytes)
+    fail("{}: has {} bytes, more than the {} of any vocabulary", v.name_, file.size(),
+         max_vocabulary_bytes);
+  std::unordered_map<TokenId, std::string> tokens;
+  const Json object = parse_object(text_of(file), v.name_);
+  for (const auto& [token, id] : object.items()) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::uint64_t{max_id})
+      fail("{}: {} has no id from 0 to {}", v.name_, shown(token), max_id);
+    const auto number = id.get<TokenId>();
+    const bool special = is_special(token);
+    if (!special && (token.empty() || character_bytes(token) != token.size()))
+      fail("{}: {} is neither one character nor a special token such as [MASK]", v.name_,
+           shown(token));
+    if (const auto [other, fresh] = tokens.emplace(number, token); !fresh)
+      fail("{}: {} and {} both have the id {}", v.name_, shown(other->second), shown(token),
+           number);
+    if (!special) v.characters_.push_back(number);
+    v.ids_.emplace(token, number);
+    v.size_ = std::max<Index>(v.size_, number + 1);
+  }
+  if (v.characters_.empty()) fail("{}: has no characters", v.name_);
+  std::sort(v.characters_.begin(), v.characters_.end());
+  return v;
+}
+
+Vocabulary Vocabulary::read(const std::string& path) {
+  const MappedFile file = open_data(path);
+  Vocabulary v = parse(file.bytes(), path);
+  file.check_unchanged();
+  return v;
+}
+
+std::optional<TokenId> Vocabulary::special(std::string_view token) const {
+  const auto at = ids_.find(std::string(token));
+  if (at == ids_.end()) return std::nullopt;
+  return at->second;
+}
+
+TokenId Vocabulary::need_special(std::string_view token) const {
+  const auto id = special(token);
+  if (!id) fail("{}: has no {}", name_, token);
+  return *id;
+}
+
+Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text_name) const {
+  constexpr TokenId none = -1;
+  std::array<TokenId, 128> ascii;
+  ascii.fill(none);
+  for (const auto& [token, id] : ids_)
+    if (token.size() == 1) ascii[static_cast<unsigned char>(token[0])] = id;
+  const TokenId unknown = special("[UNK]").value_or(none);
+
+  // Continuation bytes begin no character; where others than UTF-8 are, the count does not matter.
+  const auto n = std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  });
+  Array<TokenId> out = Array<TokenId>::uninitialized(static_cast<std::size_t>(n));
+  TokenId* to = out.mutate();
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t bytes = character_bytes(text.substr(i, 4));
+    if (bytes == 0) fail("{}: {}: is not UTF-8", printable(text_name), place_of(text, i));
+    TokenId id = none;
+    if (bytes == 1) {
+      id = ascii[static_cast<unsigned char>(text[i])];
+    } else if (const auto at = ids_.find(std::string(text.substr(i, bytes))); at != ids_.end()) {
+      id = at->second;
+    }
+    if (id == none) id = unknown;
+    if (id == none)
+      fail("{}: {}: {} is not in {}, which has no [UNK]", printable(text_name), place_of(text, i),
+           shown(text.substr(i, bytes)), name_);
+    *to++ = id;
+    i += bytes;
+  }
+  return out;
+}
+
+Array<TokenId> read_text(const std::string& path, const Vocabulary& vocabulary) {
+  const MappedFile file = open_data(path);
+  Array<TokenId> ids = vocabulary.encode(text_of(file.bytes()), path);
+  file.check_unchanged();
+  return ids;
+}
+
+}  // namespace sten

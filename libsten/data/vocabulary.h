@@ -1,0 +1,50 @@
+// Characters and the numbers that stand for them: HuggingFace's vocab.json with one character per
+// entry.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "libsten/base/array.h"
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+using TokenId = std::int32_t;
+
+class Vocabulary {
+ public:
+  // {"[PAD]": 0, "[UNK]": 1, ..., "a": 44, ...}: the keys are single characters or special tokens
+  // in brackets, the ids are distinct and from 0 to 2^24 - 1. Error with the key otherwise.
+  static Vocabulary read(const std::string& path);
+  static Vocabulary parse(std::span<const std::byte> file, const std::string& file_name);
+
+  // The largest id and 1: the rows that an embedding needs.
+  Index size() const { return size_; }
+  // "[MASK]" and the like.
+  std::optional<TokenId> special(std::string_view token) const;
+  // Error where there is none; begins with the vocabulary's file.
+  TokenId need_special(std::string_view token) const;
+  // Those of the single characters, ascending.
+  const std::vector<TokenId>& characters() const { return characters_; }
+
+  // One id for each character (code point) of UTF-8; [UNK] for those that have none. Error with
+  // line and byte where it is no UTF-8, or such a character has no [UNK] to become.
+  Array<TokenId> encode(std::string_view text, const std::string& text_name) const;
+
+ private:
+  std::string name_;
+  Index size_ = 0;
+  std::unordered_map<std::string, TokenId> ids_;
+  std::vector<TokenId> characters_;
+};
+
+// The characters of a file as ids, in memory; see Vocabulary::encode().
+Array<TokenId> read_text(const std::string& path, const Vocabulary& vocabulary);
+
+}  // namespace sten

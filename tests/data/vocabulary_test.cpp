@@ -1,0 +1,96 @@
+#include "libsten/data/vocabulary.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "tests/support/safetensors_bytes.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using namespace std::string_literals;
+
+namespace {
+
+Vocabulary parse(const std::string& json) {
+  return Vocabulary::parse(as_bytes(json), "vocab.json");
+}
+std::string refusal(const std::string& json) {
+  const std::string message = error_of([&] { parse(json); });
+  if (message.empty()) return "";
+  CHECK(message.starts_with("vocab.json: "));
+  return message.substr(12);
+}
+std::vector<int> ids(const Array<TokenId>& v) { return {v.begin(), v.end()}; }
+
+}  // namespace
+
+TEST_CASE("characters of any length in UTF-8 have one id each") {
+  const Vocabulary v = parse(R"({"[UNK]": 1, "a": 5, "\n": 7, "ß": 2, "€": 3, "😀": 9})");
+  CHECK(v.size() == 10);
+  CHECK(v.characters() == std::vector<TokenId>{2, 3, 5, 7, 9});
+  CHECK(v.special("[UNK]") == 1);
+  CHECK(!v.special("[MASK]"));
+  CHECK(ids(v.encode("aß€😀\nb", "in.txt")) == std::vector<int>{5, 2, 3, 9, 7, 1});
+  CHECK(v.encode("", "in.txt").size() == 0);
+}
+
+TEST_CASE("what has no id needs an [UNK] to become") {
+  CHECK(error_of([] { parse(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
+        "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json, which has no [UNK]");
+  CHECK(error_of([] { parse(R"({"a": 0})").need_special("[MASK]"); }) ==
+        "vocab.json: has no [MASK]");
+}
+
+TEST_CASE("a text that is no UTF-8 is refused where it is none") {
+  const Vocabulary v = parse(R"({"a": 0, "\n": 1, "[UNK]": 2})");
+  for (const std::string bad : {"\xff", "\xc3", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+                                "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
+    for (const std::string after : {"", "a"})
+      CHECK(error_of([&] { v.encode("a\n" + bad + after, "in.txt"); }) ==
+            "in.txt: line 2, byte 3 of the file: is not UTF-8");
+}
+
+TEST_CASE("vocabularies that are damaged or not of characters are refused") {
+  const struct {
+    std::string json, message;
+  } cases[] = {
+      {"{", "is not JSON, at byte 2"},
+      {"[1]", "is not a JSON object of numbers"},
+      {"3", "is not a JSON object of numbers"},
+      {R"({"a": {"b": 1}})", "is not a JSON object of numbers"},
+      {std::string(100'000, '['), "is not a JSON object of numbers"},
+      {R"({"a": 1, "\u0061": 2})", "'a' appears twice"},
+      {R"({"a": 1, "b": 1})", "'a' and 'b' both have the id 1"},
+      {R"({"a": -1})", "'a' has no id from 0 to 16777215"},
+      {R"({"a": 1.0})", "'a' has no id from 0 to 16777215"},
+      {R"({"a": 16777216})", "'a' has no id from 0 to 16777215"},
+      {R"({"a": "1"})", "'a' has no id from 0 to 16777215"},
+      {R"({"a": 1e999})", "has a number beyond all that a double holds"},
+      {R"({"the": 1})", "'the' is neither one character nor a special token such as [MASK]"},
+      {R"({"": 1})", "'' is neither one character nor a special token such as [MASK]"},
+      {R"({"[PAD]": 0})", "has no characters"},
+      {"{}", "has no characters"},
+  };
+  for (const auto& c : cases) CHECK(refusal(c.json) == c.message);
+}
+
+TEST_CASE("the shipped vocabulary has every character of the shipped text") {
+  const Vocabulary v =
+      Vocabulary::read(STEN_SOURCE_DIR "/recipes/models/shakespeare-bert/vocab.json");
+  CHECK(v.size() == 70);
+  CHECK(v.characters().size() == 65);
+  CHECK(v.characters().front() == 5);
+  CHECK(v.special("[MASK]") == 4);
+  const Array<TokenId> text = read_text(STEN_SOURCE_DIR "/recipes/data/tinyshakespeare.txt", v);
+  CHECK(text.size() == 1'115'394);
+  // "First"
+  CHECK(ids(text).at(0) == 23);
+  CHECK(ids(text).at(4) == 63);
+  CHECK(std::find(text.begin(), text.end(), *v.special("[UNK]")) == text.end());
+}
