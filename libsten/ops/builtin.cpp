@@ -11,6 +11,7 @@ void add_builtin_operators(Operators& all) {
   add_softmax(all);
   add_layer_norm(all);
   add_embedding(all);
+  add_attention(all);
   add_shapes(all);
   add_joins(all);
   add_reductions(all);

@@ -148,6 +148,23 @@ T embedding(const T& table, const std::type_identity_t<T>& ids,
   return ops_detail::call(op, {table, ids}, {}, f);
 }
 
+// softmax(q k^T / sqrt(D)) v in each of `heads` heads, which have D neighbouring channels each:
+// q[B, T, heads * D], k and v[B, S, heads * D] to [B, T, heads * D].
+template <Operand T>
+T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
+            Index heads, const Formats& f = Formats::dense()) {
+  static const Name op("attention");
+  return ops_detail::call(op, {q, k, v}, Attributes().set("heads", heads), f);
+}
+// Key s of sequence b is not seen where the mask[B, S], I64 or I32, has 0. Where no key is, the
+// result is 0.
+template <Operand T>
+T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
+            const std::type_identity_t<T>& mask, Index heads, const Formats& f = Formats::dense()) {
+  static const Name op("attention");
+  return ops_detail::call(op, {q, k, v, mask}, Attributes().set("heads", heads), f);
+}
+
 // x's elements in another shape, of which one extent may be -1. A dense one shares x's values.
 template <Operand T>
 T reshape(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {

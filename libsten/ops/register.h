@@ -9,6 +9,7 @@ void add_binary(Operators& all);       // add, sub, mul
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_embedding(Operators& all);
+void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, transpose
 void add_joins(Operators& all);       // concat, slice
 void add_reductions(Operators& all);  // sum, mean

@@ -74,6 +74,15 @@ def cross_entropy(logits, targets, ignore=-100):
     return loss / max(1, (targets != ignore).sum().item())
 
 
+def attention(q, k, v, mask=None, heads=1):
+    def split(x):
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    seen = None if mask is None else (mask != 0)[:, None, None, :]
+    context = F.scaled_dot_product_attention(split(q), split(k), split(v), seen)
+    return context.transpose(1, 2).flatten(2)
+
+
 def every_axis(x):
     return list(range(x.ndim))
 
@@ -93,6 +102,7 @@ OPERATORS = {
     "log-softmax": lambda x, axis=-1: x.log_softmax(axis),
     "layer-norm": lambda x, g, b, eps=1e-5: F.layer_norm(x, x.shape[-1:], g, b, eps),
     "embedding": lambda table, ids: F.embedding(ids, table),
+    "attention": attention,
     "dropout": dropout,
     "reshape": lambda x, shape: x.reshape(shape),
     "transpose": transpose,
@@ -179,6 +189,10 @@ CASES = [
     ("embedding", [(5, 3), i32([[4, 4]], [[0, 2]])], {}),
     ("embedding", [(5, 1), i32(2, 2)], {}),
     ("embedding", [(5, 3), torch.tensor(4)], {}),
+    ("attention", [(2, 3, 4), (2, 3, 4), (2, 3, 4)], {}),
+    ("attention", [(2, 3, 8), (2, 5, 8), (2, 5, 8)], {"heads": 4}),
+    ("attention", [(2, 3, 6), (2, 4, 6), (2, 4, 6), i64([1, 1, 0, 0], [0, 1, 5, 0])], {"heads": 2}),
+    ("attention", [(1, 17, 60), (1, 17, 60), (1, 17, 60), i32([1] * 11 + [0] * 6)], {"heads": 3}),
     ("dropout", [(5, 8)], {}),
     ("dropout", [(3, 4, 5)], {"p": 0.1, "seed": 7}),
     ("dropout", [(64,)], {"p": 0.9, "seed": 2**40 + 3}),

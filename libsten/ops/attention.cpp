@@ -1,0 +1,227 @@
+// softmax(q k^T / sqrt(d)) v of each head (Vaswani et al. 2017). The gradient computes the weights
+// again: nothing of the size of tokens x tokens is kept.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/gemm.h"
+#include "libsten/ops/numbers.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/register.h"
+#include "libsten/ops/softmax_row.h"
+
+namespace sten {
+namespace {
+
+// What both get, checked.
+struct Given {
+  const Dense &q, &k, &v;
+  Index heads, batch = 0, tokens = 0, keys = 0, width = 0;  // width: of one head
+  std::vector<Index> seen;  // 0 for keys that are hidden; empty where there is no mask
+
+  Given(const char* op, const Call& call, std::size_t first)
+      : q(call.in[first].as<Dense>()),
+        k(call.in[first + 1].as<Dense>()),
+        v(call.in[first + 2].as<Dense>()) {
+    call.attributes.check(op, {"heads"});
+    heads = call.attributes.integer("heads", 1);
+    if (q.extents.size() != 3 || k.extents.size() != 3)
+      fail_usage("{}: q is {} and k is {}; both are [batch, tokens, channels]", op,
+                 to_string(q.extents), to_string(k.extents));
+    check_dtypes(op, "q", q.dtype(), "k", k.dtype());
+    check_alike(op, "k", k, "v", v);
+    if (q.extents[0] != k.extents[0] || q.extents[2] != k.extents[2])
+      fail_usage("{}: q is {} but k is {}", op, to_string(q.extents), to_string(k.extents));
+    if (heads < 1 || q.extents[2] % heads != 0)
+      fail_usage("{}: {} channels are not {} heads", op, q.extents[2], heads);
+    batch = q.extents[0];
+    tokens = q.extents[1];
+    keys = k.extents[1];
+    width = q.extents[2] / heads;
+    if (call.in.size() == first + 3) return;
+    const Dense& mask = call.in[first + 3].as<Dense>();
+    seen = integers_of(op, "the mask's elements", mask);
+    if (mask.extents != Shape{batch, keys})
+      fail_usage("{}: k is {} but the mask {}", op, to_string(k.extents), to_string(mask.extents));
+  }
+
+  const Index* seen_in(Index b) const { return seen.empty() ? nullptr : seen.data() + b * keys; }
+};
+
+// One head's columns of a sequence, together: [rows, width].
+template <class T>
+std::vector<T> head_of(const Dense& x, const Given& g, Index b, Index h) {
+  const Index rows = x.extents[1], stride = g.heads * g.width;
+  std::vector<T> out(rows * g.width);
+  const T* from = x.values.as<T>().data() + b * rows * stride + h * g.width;
+  for (Index r = 0; r < rows; ++r)
+    std::copy_n(from + r * stride, g.width, out.data() + r * g.width);
+  return out;
+}
+template <class T>
+void put_head(const std::vector<T>& head, const Given& g, T* to) {
+  const Index rows = std::ssize(head) / std::max<Index>(1, g.width);
+  for (Index r = 0; r < rows; ++r)
+    std::copy_n(head.data() + r * g.width, g.width, to + r * g.heads * g.width);
+}
+
+// Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
+// is.
+template <class T>
+void weigh(T* x, Index rows, Index n, T by, const Index* seen) {
+  for (Index r = 0; r < rows; ++r, x += n) {
+    for (Index i = 0; i < n; ++i)
+      x[i] = !seen || seen[i] != 0 ? x[i] * by : -std::numeric_limits<T>::infinity();
+    const T most = max_run(x, n);
+    if (seen && std::all_of(seen, seen + n, [](Index s) { return s == 0; })) {
+      std::fill_n(x, n, T{0});
+      continue;
+    }
+    for (Index i = 0; i < n; ++i) x[i] = std::exp(x[i] - most);
+    const T scale = static_cast<T>(1 / sum_run(x, n));
+    for (Index i = 0; i < n; ++i) x[i] *= scale;
+  }
+}
+
+template <class T>
+T scale_of(const Given& g) {
+  return static_cast<T>(1 / std::sqrt(static_cast<double>(g.width)));
+}
+
+// [tokens, keys] of one head.
+template <class T>
+std::vector<T> weights_of(const Given& g, Index b, const std::vector<T>& q,
+                          const std::vector<T>& k) {
+  std::vector<T> p(g.tokens * g.keys);
+  gemm(Turned::b, g.tokens, g.keys, g.width, q.data(), k.data(), p.data(), 1);
+  weigh(p.data(), g.tokens, g.keys, scale_of<T>(g), g.seen_in(b));
+  return p;
+}
+
+// f(b, h, to) for all heads on threads(); to[i] is where the head's columns of output i begin.
+// Outputs that are nullptr are nobody's.
+template <class T, std::size_t N, class F>
+void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
+  using Places = std::array<T*, N>;
+  const bool in_place =
+      std::ranges::all_of(out, [](OutputRows<T>* o) { return !o || o->in_place(); });
+  const auto place = [&](std::size_t i, Index b) {
+    return out[i]->in_place() + b * out[i]->cols();
+  };
+  const auto heads = [&](Index b, Index begin, Index end, const Places& rows) {
+    for (Index h = begin; h < end; ++h) {
+      Places to = rows;
+      for (T*& t : to)
+        if (t) t += h * g.width;
+      f(b, h, to);
+    }
+  };
+  if (in_place) {
+    parallel_for(g.batch * g.heads, 1, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        Places rows{};
+        for (std::size_t k = 0; k < N; ++k)
+          if (out[k]) rows[k] = place(k, i / g.heads);
+        heads(i / g.heads, i % g.heads, i % g.heads + 1, rows);
+      }
+    });
+    return;
+  }
+  parallel_for(g.batch, 1, [&](Index begin, Index end) {
+    std::array<std::vector<T>, N> tiles;
+    for (Index b = begin; b < end; ++b) {
+      Places rows{};
+      for (std::size_t k = 0; k < N; ++k) {
+        if (!out[k]) continue;
+        tiles[k].resize(out[k]->cols());
+        rows[k] = out[k]->in_place() ? place(k, b) : tiles[k].data();
+      }
+      heads(b, 0, g.heads, rows);
+      for (std::size_t k = 0; k < N; ++k)
+        if (out[k] && !out[k]->in_place()) out[k]->write(b, 1, rows[k]);
+    }
+  });
+}
+
+Outputs forward(const Call& call) {
+  const Given g("attention", call, 0);
+  return with_real("attention", g.q.dtype(), [&]<class T>(T) -> Outputs {
+    OutputRows<T> out(call.out(), g.q.extents);
+    if (g.q.size() == 0) return {out.take()};
+    write_heads<T, 1>({&out}, g, [&](Index b, Index h, std::array<T*, 1> to) {
+      const std::vector<T> p = weights_of(g, b, head_of<T>(g.q, g, b, h), head_of<T>(g.k, g, b, h));
+      const std::vector<T> v = head_of<T>(g.v, g, b, h);
+      std::vector<T> context(g.tokens * g.width);
+      gemm(Turned::none, g.tokens, g.width, g.keys, p.data(), v.data(), context.data(), 1);
+      put_head(context, g, to[0]);
+    });
+    return {out.take()};
+  });
+}
+
+// With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
+// dK = dS^T Q, the latter two by the scale.
+template <class T>
+void head_gradient(const Given& g, const Dense& dy, Index b, Index h, std::array<T*, 3> to) {
+  const std::vector<T> q = head_of<T>(g.q, g, b, h), k = head_of<T>(g.k, g, b, h);
+  const std::vector<T> v = head_of<T>(g.v, g, b, h), from = head_of<T>(dy, g, b, h);
+  std::vector<T> p = weights_of(g, b, q, k);
+  std::vector<T> of_keys(g.keys * g.width);
+  if (to[2]) {
+    gemm(Turned::a, g.keys, g.width, g.tokens, p.data(), from.data(), of_keys.data(), 1);
+    put_head(of_keys, g, to[2]);
+  }
+  if (!to[0] && !to[1]) return;
+  std::vector<T> dp(g.tokens * g.keys);
+  gemm(Turned::b, g.tokens, g.keys, g.width, from.data(), v.data(), dp.data(), 1);
+  const T by = scale_of<T>(g);
+  for (Index r = 0; r < g.tokens; ++r) {
+    T *pr = p.data() + r * g.keys, *dr = dp.data() + r * g.keys;
+    const T mean = static_cast<T>(sum_of(g.keys, [&](Index i) { return double{pr[i]} * dr[i]; }));
+    for (Index i = 0; i < g.keys; ++i) dr[i] = pr[i] * (dr[i] - mean) * by;
+  }
+  if (to[0]) {
+    std::vector<T> dq(g.tokens * g.width);
+    gemm(Turned::none, g.tokens, g.width, g.keys, dp.data(), k.data(), dq.data(), 1);
+    put_head(dq, g, to[0]);
+  }
+  if (to[1]) {
+    gemm(Turned::a, g.keys, g.width, g.tokens, dp.data(), q.data(), of_keys.data(), 1);
+    put_head(of_keys, g, to[1]);
+  }
+}
+
+Outputs backward(const Call& call) {
+  const Given g("attention.grad", call, 1);
+  const Dense& dy = call.in[0].as<Dense>();
+  check_alike("attention.grad", "the gradient", dy, "q", g.q);
+  return with_real("attention.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
+    const Shape shapes[] = {g.q.extents, g.k.extents, g.v.extents};
+    std::array<std::optional<OutputRows<T>>, 3> out;
+    std::array<OutputRows<T>*, 3> wanted{};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (call.wants(i)) wanted[i] = &out[i].emplace(call.out(i), shapes[i]);
+    const bool is_empty = g.k.size() == 0 && g.q.size() == 0;
+    if (!is_empty)
+      write_heads<T, 3>(wanted, g, [&](Index b, Index h, std::array<T*, 3> to) {
+        head_gradient(g, dy, b, h, to);
+      });
+    Outputs grads(call.in.size() - 1);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (wanted[i]) grads[i] = out[i]->take();
+    return grads;
+  });
+}
+
+}  // namespace
+
+void add_attention(Operators& all) {
+  all.declare("attention", {Keeps::inputs});
+  for (const std::size_t inputs : {3, 4}) {  // the mask is the fourth
+    add_streamed(all, "attention", std::vector<Name>(inputs, "dense"), 1, forward);
+    add_streamed(all, "attention.grad", std::vector<Name>(inputs + 1, "dense"), inputs, backward);
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,124 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/ops/operators.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// The formula, from other operators; what is not seen gets a score that no other comes near.
+template <Operand T>
+T composed(const T& q, const T& k, const T& v, const Tensor& hidden, Index heads) {
+  const Shape s = q.shape();
+  const auto split = [&](const T& x) {
+    return transpose(reshape(x, {s[0], -1, heads, s[2] / heads}), {0, 2, 1, 3});
+  };
+  const T scores = scale(matmul(split(q), transpose(split(k))),
+                         1 / std::sqrt(static_cast<double>(s[2] / heads)));
+  const T context = matmul(softmax(add(scores, hidden)), split(v));
+  return reshape(transpose(context, {0, 2, 1, 3}), s);
+}
+
+// What is hidden of keys, as it is added to scores, and as a mask.
+struct Hidden {
+  Tensor scores, mask;
+};
+Hidden last_hidden(Index batch, Index keys, Index from) {
+  Dense scores = Dense::zeros(DType::F32, {batch, 1, 1, keys});
+  Dense mask = Dense::zeros(DType::I64, {batch, keys});
+  for (Index b = 0; b < batch; ++b)
+    for (Index s = 0; s < keys; ++s) {
+      const bool is_seen = b % 2 == 0 || s < from;
+      scores.values.mutate<float>()[b * keys + s] = is_seen ? 0.0f : -1e30f;
+      mask.values.mutate<std::int64_t>()[b * keys + s] = is_seen;
+    }
+  return {scores, mask};
+}
+
+double furthest(const Tensor& a, const Tensor& b) {
+  const std::vector<float> x = floats(a.to_dense()), y = floats(b.to_dense());
+  REQUIRE(a.shape() == b.shape());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(double{x[i]} - y[i]));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("attention and its gradients are those of the operators that it is composed of") {
+  Dice dice(5);
+  for (const Index keys : {9, 21}) {
+    const Index heads = 3;
+    const Tensor q = normals(dice, {4, 9, 24}), k = normals(dice, {4, keys, 24}),
+                 v = normals(dice, {4, keys, 24}), dy = normals(dice, {4, 9, 24});
+    const Hidden hidden = last_hidden(4, keys, 6);
+    Tape tape;
+    const Var a[] = {tape.parameter(q), tape.parameter(k), tape.parameter(v)};
+    const Var b[] = {tape.parameter(q), tape.parameter(k), tape.parameter(v)};
+    const Var got = attention(a[0], a[1], a[2], hidden.mask, heads);
+    const Var wanted = composed(b[0], b[1], b[2], hidden.scores, heads);
+    CHECK(furthest(got.value(), wanted.value()) < 2e-6);
+    tape.backward(got, dy, true);
+    tape.backward(wanted, dy);
+    for (const int i : {0, 1, 2}) CHECK(furthest(*a[i].grad(), *b[i].grad()) < 5e-6);
+  }
+}
+
+TEST_CASE("keys that the mask hides are not seen, however large they are, and get no gradient") {
+  Dice dice(6);
+  const Tensor q = normals(dice, {2, 5, 8}), k = normals(dice, {2, 5, 8});
+  const Tensor v = normals(dice, {2, 5, 8}), mask = last_hidden(2, 5, 3).mask;
+  const Tensor before = attention(q, k, v, mask, 2);
+  const auto changed = [](const Tensor& x) {
+    return Tensor::update(x, [](Values& values) {
+      for (Index i = 0; i < 2 * 8; ++i) values.mutate<float>()[(5 + 3) * 8 + i] = 1e20f;
+    });
+  };
+  const Tensor far_k = changed(k), far_v = changed(v);
+  CHECK(same_bits(attention(q, far_k, far_v, mask, 2).to_dense(), before.to_dense()));
+  CHECK(!same_bits(attention(q, k, far_v, 2).to_dense(), attention(q, k, v, 2).to_dense()));
+  Tape tape;
+  const Var keys = tape.parameter(k), values = tape.parameter(v);
+  tape.backward(attention(Var(q), keys, values, mask, 2), normals(dice, {2, 5, 8}));
+  for (const Var* x : {&keys, &values}) {
+    const std::vector<float> g = floats(x->grad()->to_dense());
+    CHECK(std::all_of(g.begin() + (5 + 3) * 8, g.end(), [](float f) { return f == 0; }));
+    CHECK(std::any_of(g.begin() + 5 * 8, g.begin() + (5 + 3) * 8, [](float f) { return f != 0; }));
+  }
+}
+
+TEST_CASE("where no key is seen, attention is 0 and nothing gets a gradient") {
+  Dice dice(7);
+  Tape tape;
+  const Var q = tape.parameter(normals(dice, {1, 3, 4})), k = tape.parameter(q.value());
+  const Var y = attention(q, k, k, Tensor(Dense::zeros(DType::I32, {1, 3})), 2);
+  tape.backward(y, normals(dice, {1, 3, 4}));
+  const std::vector<float> none(12);
+  CHECK(floats(y.value().to_dense()) == none);
+  CHECK(floats(q.grad()->to_dense()) == none);
+  CHECK(floats(k.grad()->to_dense()) == none);
+  // Without any keys at all, too.
+  const Tensor empty = Dense::zeros(DType::F32, {1, 0, 4});
+  CHECK(floats(attention(q.value(), empty, empty, 2).to_dense()) == none);
+}
+
+TEST_CASE("attention says what does not fit") {
+  const auto zeros = [](Shape s) { return Tensor(Dense::zeros(DType::F32, std::move(s))); };
+  const auto error = [](auto&&... in) { return error_of([&] { attention(in...); }); };
+  const Tensor q = zeros({2, 3, 8});
+  CHECK(error(q, q, q, 3) == "attention: 8 channels are not 3 heads");
+  CHECK(error(q, q, q, 0) == "attention: 8 channels are not 0 heads");
+  CHECK(error(q, zeros({1, 3, 8}), zeros({1, 3, 8}), 2) ==
+        "attention: q is [2, 3, 8] but k is [1, 3, 8]");
+  CHECK(error(q, q, zeros({2, 4, 8}), 2) == "attention: k is [2, 3, 8] but v is [2, 4, 8]");
+  CHECK(error(zeros({3, 8}), q, q, 2) ==
+        "attention: q is [3, 8] and k is [2, 3, 8]; both are [batch, tokens, channels]");
+  CHECK(error(q, q, q, Tensor(Dense::zeros(DType::I64, {2, 4})), 2) ==
+        "attention: k is [2, 3, 8] but the mask [2, 4]");
+  CHECK(error(q, q, q, zeros({2, 3}), 2) ==
+        "attention: the mask's elements are F32, not I64 or I32");
+}
