@@ -1,0 +1,176 @@
+#include "libsten/graph/graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+void check_weight(const Weight& w) {
+  try {
+    checked_size(w.shape);
+    if (w.init.is("zeros") || w.init.is("ones")) return w.init.check_keys({});
+    if (!w.init.is("normal") && !w.init.is("uniform"))
+      fail_usage("{} is no way for weights to begin{}", quote(w.init.str()),
+                 suggestion(w.init.name(), {"zeros", "ones", "normal", "uniform"}));
+    const char* key = w.init.is("normal") ? "std" : "bound";
+    w.init.check_keys({key});
+    if (!(w.init.number(key) >= 0))
+      fail_usage("{}: {} has to be 0 or more", quote(w.init.str()), key);
+  } catch (const Error& e) {
+    fail_usage("weight {}: {}", quote(w.name), e.what());
+  }
+}
+
+void check_operator(const Node& n) {
+  if (!operators().patterns(n.op).empty() && !n.op.text().ends_with(".grad")) return;
+  std::vector<std::string> known;
+  for (const Name op : operators().all())
+    if (!op.text().ends_with(".grad")) known.emplace_back(op.text());
+  fail_usage("node {}: there is no operator {}{}", quote(n.name), quote(n.op.text()),
+             suggestion(n.op.text(), known));
+}
+
+template <class M>
+std::vector<std::string> names_in(const M& numbers) {
+  std::vector<std::string> all;
+  for (const auto& [name, number] : numbers) all.push_back(name);
+  return all;
+}
+
+template <Operand T>
+T call(const Node& n, std::span<const T> in) {
+  try {
+    return ops_detail::call(n.op, in, n.attributes, n.formats);
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const Error& e) {
+    throw Error(e.fault(), fmt::format("node {}: {}", quote(n.name), e.what()));
+  }
+}
+
+// Adds to `problem` what `given` lacks of `wanted`, and what it has beside.
+template <Operand T>
+void compare(const char* what, const std::vector<std::string>& wanted, const NamedValues<T>& given,
+             std::string& problem) {
+  std::size_t found = 0;
+  for (const std::string& name : wanted) {
+    if (given.contains(name))
+      ++found;
+    else
+      problem += fmt::format("\n  {} {} is missing", what, quote(name));
+  }
+  if (found == given.size()) return;
+  for (const auto& [name, value] : given)
+    if (std::ranges::find(wanted, name) == wanted.end())
+      problem +=
+          fmt::format("\n  there is no {} {}{}", what, quote(name), suggestion(name, wanted));
+}
+
+}  // namespace
+
+Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
+  const auto enter = [&](const std::string& name) {
+    if (name.empty()) fail_usage("a name of the graph is empty");
+    if (!numbers_.emplace(name, numbers_.size()).second)
+      fail_usage("the graph has the name {} twice", quote(name));
+  };
+  for (const std::string& name : parts_.inputs) enter(name);
+  for (const Weight& w : parts_.weights) {
+    enter(w.name);
+    check_weight(w);
+  }
+  std::set<std::string_view> nodes, aliases;
+  for (const Node& n : parts_.nodes) nodes.insert(n.name);
+  for (const Weight& w : parts_.weights)
+    for (const std::string& alias : w.aliases)
+      if (numbers_.contains(alias) || !aliases.insert(alias).second)
+        fail_usage("weight {}: another has the name {}, too", quote(w.name), quote(alias));
+  for (const Node& n : parts_.nodes) {
+    check_operator(n);
+    std::vector<std::size_t>& from = arguments_.emplace_back();
+    for (const std::string& name : n.inputs) {
+      if (const auto at = numbers_.find(name); at != numbers_.end()) {
+        from.push_back(at->second);
+      } else if (nodes.contains(name)) {
+        fail_usage("node {} takes {}, which does not come before it", quote(n.name), quote(name));
+      } else {
+        fail_usage("node {} takes {}, which is no input, weight or node{}", quote(n.name),
+                   quote(name), suggestion(name, names_in(numbers_)));
+      }
+    }
+    enter(n.name);
+  }
+  std::vector<bool> is_kept(numbers_.size());
+  for (const std::string& name : parts_.outputs) {
+    if (!numbers_.contains(name))
+      fail_usage("output {} is no input, weight or node{}", quote(name),
+                 suggestion(name, names_in(numbers_)));
+    if (std::ranges::count(parts_.outputs, name) != 1)
+      fail_usage("the graph has the output {} twice", quote(name));
+    is_kept[number_of(name)] = true;
+  }
+  // From the last node to the first; a value that nobody takes goes when it comes.
+  last_uses_.resize(parts_.nodes.size());
+  const std::size_t before = numbers_.size() - parts_.nodes.size();
+  for (std::size_t i = parts_.nodes.size(); i-- > 0;) {
+    std::vector<std::size_t> uses = arguments_[i];
+    uses.push_back(before + i);
+    for (const std::size_t value : uses) {
+      if (is_kept[value]) continue;
+      is_kept[value] = true;
+      last_uses_[i].push_back(value);
+    }
+  }
+}
+
+std::size_t Graph::number_of(std::string_view name) const { return numbers_.find(name)->second; }
+
+const Weight* Graph::find_weight(std::string_view name) const {
+  const auto at = std::ranges::find(parts_.weights, name, &Weight::name);
+  return at == parts_.weights.end() ? nullptr : &*at;
+}
+
+const Node* Graph::find_node(std::string_view name) const {
+  const auto at = std::ranges::find(parts_.nodes, name, &Node::name);
+  return at == parts_.nodes.end() ? nullptr : &*at;
+}
+
+template <Operand T>
+std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
+                                           const NamedValues<T>& inputs) const {
+  std::vector<std::string> names;
+  for (const Weight& w : parts_.weights) names.push_back(w.name);
+  std::string problem;
+  compare("weight", names, weights, problem);
+  compare("input", parts_.inputs, inputs, problem);
+  if (!problem.empty()) fail_usage("the graph is not given what it takes:{}", problem);
+  std::vector<std::optional<T>> values(numbers_.size());
+  for (const auto* given : {&inputs, &weights})
+    for (const auto& [name, value] : *given) values[number_of(name)] = value;
+  return values;
+}
+
+template <Operand T>
+NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const {
+  std::vector<std::optional<T>> values = begin(weights, inputs);
+  const std::size_t before = values.size() - parts_.nodes.size();
+  std::vector<T> in;
+  for (std::size_t i = 0; i < parts_.nodes.size(); ++i) {
+    in.clear();
+    for (const std::size_t from : arguments_[i]) in.push_back(*values[from]);
+    values[before + i] = call<T>(parts_.nodes[i], in);
+    for (const std::size_t done : last_uses_[i]) values[done].reset();
+  }
+  NamedValues<T> out;
+  for (const std::string& name : parts_.outputs) out.emplace(name, *values[number_of(name)]);
+  return out;
+}
+
+template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
+                                        const NamedValues<Tensor>&) const;
+template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;
+
+}  // namespace sten

@@ -1,0 +1,90 @@
+// A model as data: nodes that compute and weights, each with a name that a recipe or a glob can
+// point at. It runs on tensors, and on the values of a tape.
+//
+//   const Graph g({{"x"}, {{"w", {3, 4}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
+//   const Tensor y = g.run<Tensor>({{"w", w}}, {{"x", x}}).at("y");
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libsten/autograd/tape.h"
+#include "libsten/ops/operators.h"
+
+namespace sten {
+
+// A weight by what it is, not by its values.
+struct Weight {
+  std::string name;
+  Shape shape;
+  // What it begins with: zeros, ones, normal:std=S, uniform:bound=B (in [-B, B)).
+  Spec init{"zeros"};
+  // Other names that checkpoints may have for it: those of layers that share it.
+  std::vector<std::string> aliases{};
+
+  friend bool operator==(const Weight&, const Weight&) = default;
+};
+
+// An operator at work. Its value has the node's name.
+struct Node {
+  std::string name;
+  Name op;
+  std::vector<std::string> inputs;  // names of inputs, of weights, and of nodes before it
+  Attributes attributes{};
+  Formats formats{};
+};
+
+struct GraphParts {
+  std::vector<std::string> inputs;
+  std::vector<Weight> weights;
+  std::vector<Node> nodes;  // in the order in which they run
+  std::vector<std::string> outputs;
+};
+
+template <Operand T>
+using NamedValues = std::map<std::string, T, std::less<>>;
+
+class Graph {
+ public:
+  // Error (usage): a name that is empty or comes twice, an operator that is not there, an input of
+  // a node that is nothing, or a node that does not come before it, an output that is nothing, a
+  // weight whose shape or beginning has no meaning.
+  explicit Graph(GraphParts parts);
+
+  const std::vector<std::string>& inputs() const { return parts_.inputs; }
+  const std::vector<Weight>& weights() const { return parts_.weights; }
+  const std::vector<Node>& nodes() const { return parts_.nodes; }
+  const std::vector<std::string>& outputs() const { return parts_.outputs; }
+  // For a changed copy.
+  const GraphParts& parts() const { return parts_; }
+  // nullptr where there is none.
+  const Weight* find_weight(std::string_view name) const;
+  const Node* find_node(std::string_view name) const;
+
+  // The outputs, each by its name. Weights and inputs are given by theirs: Error (usage) that lists
+  // those that are missing and those that are not the graph's. A value that nobody needs any more
+  // is let go. What an operator throws begins with the node's name.
+  template <Operand T>
+  NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
+
+ private:
+  // A value by number: inputs first, then weights, then nodes.
+  std::size_t number_of(std::string_view name) const;
+  template <Operand T>
+  std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
+                                      const NamedValues<T>& inputs) const;
+
+  GraphParts parts_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;
+  std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // of each node
+};
+
+extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
+                                               const NamedValues<Tensor>&) const;
+extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;
+
+// What weights begin with, by name, in float32. Each depends on the seed and its own name alone.
+NamedValues<Tensor> initial_weights(const Graph& g, std::uint64_t seed);
+
+}  // namespace sten

@@ -1,0 +1,114 @@
+#include "libsten/graph/json_reader.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+
+using Json = nlohmann::ordered_json;
+
+Json parse_json(std::string_view text, const std::string& what) {
+  constexpr int max_depth = 16;
+  std::vector<std::set<std::string>> keys;
+  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth > max_depth) fail_usage("{}: is nested too deeply", what);
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
+      fail_usage("{}: has the key {} twice", what, quote(value.get<std::string>()));
+    return true;
+  };
+  try {
+    return Json::parse(text, callback);
+  } catch (const Json::parse_error& e) {
+    fail_usage("{}: is not JSON, at byte {}", what, e.byte);
+  } catch (const Json::out_of_range&) {
+    fail_usage("{}: has a number beyond all that a double holds", what);
+  }
+}
+
+void JsonReader::fail(const std::string& problem) const {
+  fail_usage("{}{}{}{}", where_, printable(pointer_), pointer_.empty() ? "" : ": ", problem);
+}
+
+JsonReader JsonReader::child(const Json& at, std::string_view step) const {
+  std::string escaped;
+  for (const char c : step) {
+    if (c == '~')
+      escaped += "~0";
+    else if (c == '/')
+      escaped += "~1";
+    else
+      escaped += c;
+  }
+  return {at, where_, pointer_ + "/" + escaped};
+}
+
+void JsonReader::check_keys(std::initializer_list<std::string_view> known) const {
+  for (const auto& [key, value] : members())
+    if (std::ranges::find(known, key) == known.end())
+      value.fail("is unknown" + suggestion(key, {known.begin(), known.end()}));
+}
+
+bool JsonReader::has(std::string_view key) const {
+  return at_.is_object() && at_.find(std::string(key)) != at_.end();
+}
+
+JsonReader JsonReader::operator[](std::string_view key) const {
+  if (!at_.is_object()) fail("is not an object");
+  const auto found = at_.find(std::string(key));
+  if (found == at_.end()) fail("has no " + quote(key));
+  return child(*found, key);
+}
+
+std::vector<JsonReader> JsonReader::elements() const {
+  if (!at_.is_array()) fail("is not a list");
+  std::vector<JsonReader> all;
+  for (std::size_t i = 0; i < at_.size(); ++i) all.push_back(child(at_[i], std::to_string(i)));
+  return all;
+}
+
+std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
+  if (!at_.is_object()) fail("is not an object");
+  std::vector<std::pair<std::string, JsonReader>> all;
+  for (const auto& [key, value] : at_.items()) all.emplace_back(key, child(value, key));
+  return all;
+}
+
+std::string JsonReader::text() const {
+  if (!at_.is_string()) fail("is not a text");
+  return at_.get<std::string>();
+}
+
+Index JsonReader::integer() const {
+  if (!at_.is_number_integer() ||
+      (at_.is_number_unsigned() && at_.get<std::uint64_t>() > std::uint64_t{INT64_MAX}))
+    fail("is not an integer");
+  return at_.get<Index>();
+}
+
+double JsonReader::number() const {
+  if (!at_.is_number()) fail("is not a number");
+  return at_.get<double>();
+}
+
+bool JsonReader::truth() const {
+  if (!at_.is_boolean()) fail("is not true or false");
+  return at_.get<bool>();
+}
+
+std::vector<std::string> JsonReader::texts() const {
+  std::vector<std::string> all;
+  for (const JsonReader& e : elements()) all.push_back(e.text());
+  return all;
+}
+
+std::vector<Index> JsonReader::integers() const {
+  std::vector<Index> all;
+  for (const JsonReader& e : elements()) all.push_back(e.integer());
+  return all;
+}
+
+}  // namespace sten

@@ -1,0 +1,84 @@
+#include "libsten/graph/graph_json.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/sparsify/streaming.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
+
+Graph every_kind() {
+  const Formats formats({by("threshold:at=0.5"), Spec("csr"), by("magnitude:sparsity=0.75"),
+                         Spec::parse("bcsr:h=2,w=2")},
+                        OutFormat::fused(by("relu"), Spec("masked")));
+  Attributes attributes;
+  attributes.set("axes", Attributes::List{1, -2}).set("keep", 1);
+  return Graph({{"x", "i/~\"d"},
+                {{"w", {3, 4}, Spec::parse("normal:std=0.02"), {"tied", "tied.too"}}, {"b", {3}}},
+                {{"y", "linear", {"x", "w", "b"}, {}, formats},
+                 {"z", "layer-norm", {"y", "b", "b"}, Attributes().set("eps", 1.0)},
+                 {"s", "sum", {"z"}, attributes}},
+                {"s", "y"}});
+}
+
+std::string error(const std::string& json) {
+  return error_of([&] { parse_graph(json); });
+}
+
+}  // namespace
+
+TEST_CASE("a graph that was written and read is the same") {
+  const Graph g = every_kind(), back = parse_graph(to_json(g));
+  CHECK(back.inputs() == g.inputs());
+  CHECK(back.weights() == g.weights());
+  CHECK(back.outputs() == g.outputs());
+  REQUIRE(back.nodes().size() == g.nodes().size());
+  for (std::size_t i = 0; i < g.nodes().size(); ++i) {
+    const Node &a = g.nodes()[i], &b = back.nodes()[i];
+    CHECK(b.name == a.name);
+    CHECK((b.op == a.op));
+    CHECK(b.inputs == a.inputs);
+    CHECK((b.attributes == a.attributes));
+    CHECK(b.formats.out.str() == a.formats.out.str());
+    CHECK(b.formats.grad.str() == a.formats.grad.str());
+  }
+  CHECK(to_json(back) == to_json(g));
+}
+
+TEST_CASE("what a graph's text cannot say is refused") {
+  GraphParts parts = every_kind().parts();
+  parts.nodes[0].formats = Formats(OutFormat::fused(Threshold{0.5}, Spec("csr")));
+  CHECK(error_of([&] { to_json(Graph(parts)); }) ==
+        "node 'y': its sparsifier threshold has no text, as it was not made by the registry");
+}
+
+TEST_CASE("errors of a graph's text name the place") {
+  const std::string ends = R"(, "weights": [], "outputs": []})";
+  CHECK(error("{") == "graph: is not JSON, at byte 2");
+  CHECK(error("[]") == "graph: is not an object");
+  CHECK(error(R"({"inputs": [])" + ends) == "graph: has no 'nodes'");
+  CHECK(error(R"({"inputs": [], "inputs": []})") == "graph: has the key 'inputs' twice");
+  CHECK(error(R"({"node": [])" + ends) == "graph: /node: is unknown, did you mean 'nodes'?");
+  CHECK(error(R"({"inputs": [3], "nodes": [])" + ends) == "graph: /inputs/0: is not a text");
+  const auto with_node = [&](const std::string& rest) {
+    return error(R"({"inputs": ["x"], "nodes": [{"name": "y", "op": "relu", "inputs": ["x"])" +
+                 rest + "}]" + ends);
+  };
+  CHECK(with_node("") == "");
+  CHECK(with_node(R"(, "attributes": {"p": [1, 0.5]})") ==
+        "graph: /nodes/0/attributes/p/1: is not an integer");
+  CHECK(with_node(R"(, "format": {"layout": "cs"})") ==
+        "graph: /nodes/0/format/layout: there is no layout 'cs', did you mean 'csc'?");
+  CHECK(with_node(R"(, "format": {"lay/out": "csr"})")
+            .starts_with("graph: /nodes/0/format/lay~1out: is unknown"));
+  CHECK(with_node(R"(, "gradient": {"inline": "threshold"})")
+            .starts_with("graph: /nodes/0/gradient/inline: "));
+  CHECK(error(R"({"inputs": ["x", "x"], "nodes": [])" + ends) ==
+        "graph: the graph has the name 'x' twice");
+  CHECK(error(std::string(40, '[')) == "graph: is nested too deeply");
+}

@@ -1,0 +1,193 @@
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "libsten/graph/graph_json.h"
+#include "libsten/ops/operators.h"
+#include "libsten/sparsify/magnitude.h"
+#include "libsten/sparsify/streaming.h"
+#include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+GraphParts two_layers() {
+  return {{"x"},
+          {{"a", {6, 4}}, {"a.bias", {6}}, {"b", {3, 6}}},
+          {{"up", "linear", {"x", "a", "a.bias"}},
+           {"active", "relu", {"up"}},
+           {"down", "linear", {"active", "b"}},
+           {"loss", "sum", {"down"}, Attributes().set("axes", Attributes::List{0, 1})}},
+          {"down", "loss"}};
+}
+
+NamedValues<Tensor> weights_of(const Graph& g, std::uint64_t seed) {
+  Dice dice(seed);
+  NamedValues<Tensor> all;
+  for (const Weight& w : g.weights()) all.emplace(w.name, normals(dice, w.shape));
+  return all;
+}
+
+Tensor input() {
+  Dice dice(9);
+  return normals(dice, {5, 4});
+}
+
+// Of a graph whose parts f has changed.
+template <class F>
+std::string error_with(F&& f) {
+  GraphParts parts = two_layers();
+  f(parts);
+  return error_of([&] { Graph g(parts); });
+}
+
+}  // namespace
+
+TEST_CASE("a graph computes what its operators do") {
+  const Graph g(two_layers());
+  const NamedValues<Tensor> w = weights_of(g, 1);
+  const Tensor x = input();
+  const NamedValues<Tensor> y = g.run<Tensor>(w, {{"x", x}});
+  const Tensor wanted = linear(relu(linear(x, w.at("a"), w.at("a.bias"))), w.at("b"));
+  CHECK(y.size() == 2);
+  CHECK(same_bits(y.at("down").to_dense(), wanted.to_dense()));
+  CHECK(same_bits(y.at("loss").to_dense(), sum(wanted).to_dense()));
+}
+
+TEST_CASE("on a tape it has the gradients that the operators have, in the formats of its nodes") {
+  const Warnings warnings;  // of linear with sparse activations
+  GraphParts parts = two_layers();
+  parts.nodes[1].formats =
+      Formats(OutFormat::fused(Relu{}, Spec("csr")), OutFormat::after(Magnitude{0.5}, Spec("csr")));
+  const Graph g(parts);
+  const NamedValues<Tensor> w = weights_of(g, 2);
+  const auto train = [&](auto&& loss_of) {
+    Tape tape;
+    NamedValues<Var> vars;
+    for (const auto& [name, value] : w) vars.emplace(name, tape.parameter(value));
+    tape.backward(loss_of(vars));
+    NamedValues<Tensor> grads;
+    for (const auto& [name, v] : vars) grads.emplace(name, *v.grad());
+    return grads;
+  };
+  std::vector<std::string> plans;
+  Operators::log_plans(&plans);
+  const NamedValues<Tensor> got = train([&](const auto& v) {
+    return g.run<Var>(v, {{"x", Var(input())}}).at("loss");
+  });
+  Operators::log_plans(nullptr);
+  const NamedValues<Tensor> wanted = train([&](const auto& v) {
+    const Var h = relu(linear(Var(input()), v.at("a"), v.at("a.bias")), parts.nodes[1].formats);
+    return sum(linear(h, v.at("b")), {0, 1});
+  });
+  for (const auto& g : wanted) {
+    const std::string name = g.first;
+    CAPTURE(name);
+    CHECK(same_bits(got.at(name).to_dense(), g.second.to_dense()));
+  }
+  CHECK(plans.at(1).starts_with("relu(dense) -> relu/csr"));
+}
+
+TEST_CASE("values that nobody needs any more are let go") {
+  GraphParts parts{{"x"}, {}, {}, {}};
+  for (int i = 0; i < 6; ++i)
+    parts.nodes.push_back({fmt::format("n{}", i), "track", {i ? fmt::format("n{}", i - 1) : "x"}});
+  parts.outputs = {"n5", "n1"};
+  // An operator that knows how many of the values it made are alive.
+  static std::vector<std::weak_ptr<const void>> made;
+  static std::size_t most = 0;
+  const auto alive = [] {
+    return std::ranges::count_if(made, [](const auto& m) { return !m.expired(); });
+  };
+  add_operator({"track", {"dense"}, {{}}}, [alive](const Call&) -> Outputs {
+    most = std::max<std::size_t>(most, alive());
+    const auto own = std::make_shared<std::array<float, 2>>();
+    made.push_back(own);
+    const auto* bytes = reinterpret_cast<const std::byte*>(own->data());
+    return {Dense{{2}, Values(DType::F32, Array<std::byte>::borrow(own, bytes, 8))}};
+  });
+  const NamedValues<Tensor> y = Graph(parts).run<Tensor>({}, {{"x", f32({2}, {1, 2})}});
+  CHECK(made.size() == 6);
+  CHECK(most == 2);  // the one that is taken, and n1
+  CHECK(alive() == 2);
+}
+
+TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
+  CHECK(error_with([](GraphParts&) {}).empty());
+  CHECK(error_with([](GraphParts& p) { p.nodes[1].op = "rellu"; }) ==
+        "node 'active': there is no operator 'rellu', did you mean 'relu'?");
+  CHECK(error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
+        "node 'active' takes 'upp', which is no input, weight or node, did you mean 'up'?");
+  CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "down"; }) ==
+        "node 'up' takes 'down', which does not come before it");
+  CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "up"; }) ==
+        "node 'up' takes 'up', which does not come before it");
+  CHECK(error_with([](GraphParts& p) { p.nodes[1].name = "a"; }) ==
+        "the graph has the name 'a' twice");
+  CHECK(error_with([](GraphParts& p) { p.weights[0].aliases = {"b"}; }) ==
+        "weight 'a': another has the name 'b', too");
+  CHECK(error_with([](GraphParts& p) { p.weights[0].aliases = p.weights[1].aliases = {"c"}; }) ==
+        "weight 'a.bias': another has the name 'c', too");
+  CHECK(error_with([](GraphParts& p) { p.inputs.push_back(""); }) ==
+        "a name of the graph is empty");
+  CHECK(error_with([](GraphParts& p) { p.outputs = {"downn"}; }) ==
+        "output 'downn' is no input, weight or node, did you mean 'down'?");
+  CHECK(error_with([](GraphParts& p) {
+          p.outputs = {"loss", "loss"};
+        }) == "the graph has the output 'loss' twice");
+  CHECK(error_with([](GraphParts& p) {
+          p.weights[0].shape = {3, -1};
+        }).starts_with("weight 'a': "));
+  CHECK(error_with([](GraphParts& p) { p.weights[0].init = Spec("ons"); }) ==
+        "weight 'a': 'ons' is no way for weights to begin, did you mean 'ones'?");
+}
+
+TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {
+  const Graph g(two_layers());
+  NamedValues<Tensor> w = weights_of(g, 3);
+  w.erase("b");
+  w.erase("a");
+  w.emplace("a.bais", w.at("a.bias"));
+  CHECK(error_of([&] {
+          g.run<Tensor>(w, {{"y", input()}});
+        }) ==
+        "the graph is not given what it takes:\n"
+        "  weight 'a' is missing\n"
+        "  weight 'b' is missing\n"
+        "  there is no weight 'a.bais', did you mean 'a.bias'?\n"
+        "  input 'x' is missing\n"
+        "  there is no input 'y'");
+}
+
+TEST_CASE("what an operator throws begins with its node's name") {
+  const Graph g(two_layers());
+  NamedValues<Tensor> w = weights_of(g, 3);
+  w.at("a") = Tensor(Dense::zeros(DType::F32, {6, 5}));
+  CHECK(error_of([&] { g.run<Tensor>(w, {{"x", input()}}); }).starts_with("node 'up': "));
+}
+
+TEST_CASE("weights begin as they are said to, each by the seed and its own name alone") {
+  const auto begin = [](std::vector<Weight> w, std::uint64_t seed) {
+    return initial_weights(Graph({{}, std::move(w), {}, {}}), seed);
+  };
+  const std::vector<Weight> all{{"n", {200, 100}, Spec::parse("normal:std=0.5")},
+                                {"u", {200, 100}, Spec::parse("uniform:bound=0.25")},
+                                {"one", {7}, Spec("ones")},
+                                {"zero", {7}}};
+  const NamedValues<Tensor> w = begin(all, 5);
+  double sum = 0, squares = 0, largest = 0;
+  for (const float x : floats(w.at("n").to_dense())) sum += x, squares += double{x} * x;
+  CHECK(std::abs(sum / 20000) < 0.02);
+  CHECK(std::abs(std::sqrt(squares / 20000) - 0.5) < 0.01);
+  for (const float x : floats(w.at("u").to_dense()))
+    largest = std::max(largest, std::abs(double{x}));
+  CHECK(largest <= 0.25);
+  CHECK(largest > 0.249);
+  CHECK(floats(w.at("one").to_dense()) == std::vector<float>(7, 1));
+  CHECK(floats(w.at("zero").to_dense()) == std::vector<float>(7, 0));
+  CHECK(same_bits(begin({all[1]}, 5).at("u").to_dense(), w.at("u").to_dense()));
+  CHECK(!same_bits(begin({all[1]}, 6).at("u").to_dense(), w.at("u").to_dense()));
+}
