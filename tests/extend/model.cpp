@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "libsten/nn/mlp.h"
 #include "libsten/ops/operators.h"
 #include "libsten/optim/adamw.h"
 
@@ -107,4 +108,14 @@ TEST_CASE("an output whose sparsifier ranks by gradients is in the temporary lay
   tape.backward(mse(h, waves({16, 8}, 0.4)));
   CHECK(pruned.get().layout() == "csr");
   CHECK(pruned.get().stored().count() == 64);
+}
+
+TEST_CASE("a graph's weights have names, and gradients by them") {
+  const Graph g = mlp({16, 8, 4});
+  Tape tape;
+  NamedValues<Var> w;
+  for (const auto& [name, value] : initial_weights(g, 1)) w.emplace(name, tape.parameter(value));
+  const Var y = g.run<Var>(w, {{"x", waves({16, 16}, 1.1)}}).at("layers.1");
+  tape.backward(mse(y, waves({16, 4}, 0.4)));
+  CHECK(w.at("layers.0.weight").grad()->shape() == Shape{8, 16});
 }

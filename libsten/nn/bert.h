@@ -1,0 +1,46 @@
+// BERT (Devlin et al. 2019) for masked-language models, under the names of HuggingFace
+// transformers.
+#pragma once
+#include "libsten/graph/graph.h"
+
+namespace sten {
+
+// Of a config.json, with its names. What it says of dropout is ignored: there is none.
+struct BertConfig {
+  Index vocab_size = 0, hidden_size = 0, num_hidden_layers = 0, num_attention_heads = 0;
+  Index intermediate_size = 0, max_position_embeddings = 0, type_vocab_size = 2;
+  double layer_norm_eps = 1e-12, initializer_range = 0.02;
+  std::string hidden_act = "gelu";  // or relu
+
+  // `what` begins messages. Error (usage) that names the key: sizes that are missing or no numbers
+  // from 1 on, heads that do not divide the hidden size, and what would be another model, such as
+  // an activation or position embeddings of another type. Other keys are not looked at.
+  static BertConfig parse(std::string_view json, const std::string& what = "config");
+  friend bool operator==(const BertConfig&, const BertConfig&) = default;
+};
+
+// What a BERT's graph has beside its encoder.
+struct BertParts {
+  bool mask = false;      // an input "attention_mask" [B, T], 0 for padding, which is not seen
+  bool selected = false;  // an input "selected" [N]: logits [N, vocabulary] for these places of
+                          // B * T alone, else logits [B, T, vocabulary]
+  bool loss = false;      // an input "labels", one for each row of logits, -100 where it does not
+                          // count; and the output "loss", a scalar
+};
+
+// Inputs are integers: "input_ids" [B, T], "position_ids" [T], "token_type_ids" [B, T] or what is
+// repeated to it; bert_inputs() gives them. The output "cls.predictions.decoder" are the logits.
+// The decoder shares the word embeddings, as "cls.predictions.decoder.weight" of a file has to.
+// Intermediate values have the names of the modules that make them, such as
+// "bert.encoder.layer.0.attention.self.query"; attention itself is "...attention.self", activations
+// are "...intermediate.intermediate_act_fn", and sums before a LayerNorm "....add".
+Graph bert(const BertConfig& config, const BertParts& parts = {});
+
+// For ids [B, T]: positions 0 to T - 1, and token type 0 everywhere.
+NamedValues<Tensor> bert_inputs(const Tensor& ids);
+
+// Globs of tensors that files of BERTs have for other uses: the pooler, the head that tells next
+// sentences, and numbers of positions.
+const std::vector<std::string>& bert_unused();
+
+}  // namespace sten

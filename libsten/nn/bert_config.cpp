@@ -1,0 +1,65 @@
+#include "libsten/base/text.h"
+#include "libsten/graph/json_reader.h"
+#include "libsten/nn/bert.h"
+
+namespace sten {
+namespace {
+
+constexpr Index most_layers = 10000;
+
+Index size_at(const JsonReader& in, const char* key) {
+  const JsonReader at = in[key];
+  const Index n = at.integer();
+  if (n < 1) at.fail(fmt::format("is {}, not 1 or more", n));
+  return n;
+}
+
+double positive_at(const JsonReader& in, const char* key, double fallback) {
+  if (!in.has(key)) return fallback;
+  const double x = in[key].number();
+  if (!(x > 0)) in[key].fail(fmt::format("is {}, not above 0", x));
+  return x;
+}
+
+// What would be another model.
+void check_kind(const JsonReader& in) {
+  const std::pair<const char*, nlohmann::ordered_json> only[] = {
+      {"model_type", "bert"},        {"position_embedding_type", "absolute"},
+      {"is_decoder", false},         {"add_cross_attention", false},
+      {"tie_word_embeddings", true}, {"chunk_size_feed_forward", 0}};
+  for (const auto& [key, value] : only)
+    if (in.has(key) && in[key].json() != value)
+      in[key].fail(
+          fmt::format("is {}; there is {} only", printable(in[key].json().dump()), value.dump()));
+  if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
+    in["pruned_heads"].fail("names heads; all have to be there");
+}
+
+}  // namespace
+
+BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
+  const nlohmann::ordered_json document = parse_json(json, what);
+  const JsonReader in(document, what);
+  BertConfig c;
+  c.vocab_size = size_at(in, "vocab_size");
+  c.hidden_size = size_at(in, "hidden_size");
+  c.num_hidden_layers = size_at(in, "num_hidden_layers");
+  if (c.num_hidden_layers > most_layers)
+    in["num_hidden_layers"].fail(fmt::format("is {}, above {}", c.num_hidden_layers, most_layers));
+  c.num_attention_heads = size_at(in, "num_attention_heads");
+  c.intermediate_size = size_at(in, "intermediate_size");
+  c.max_position_embeddings = size_at(in, "max_position_embeddings");
+  if (in.has("type_vocab_size")) c.type_vocab_size = size_at(in, "type_vocab_size");
+  c.layer_norm_eps = positive_at(in, "layer_norm_eps", c.layer_norm_eps);
+  c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
+  if (in.has("hidden_act")) c.hidden_act = in["hidden_act"].text();
+  if (c.hidden_act != "gelu" && c.hidden_act != "relu")
+    in["hidden_act"].fail(fmt::format("is {}; there are gelu and relu", quote(c.hidden_act)));
+  if (c.hidden_size % c.num_attention_heads != 0)
+    in["num_attention_heads"].fail(fmt::format("is {}, which does not divide the hidden_size {}",
+                                               c.num_attention_heads, c.hidden_size));
+  check_kind(in);
+  return c;
+}
+
+}  // namespace sten

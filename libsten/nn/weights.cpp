@@ -1,0 +1,100 @@
+#include "libsten/nn/weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+// What does not fit, by tensor.
+class Misfits {
+ public:
+  void add(std::string_view tensor, const std::string& what) {
+    text_ += fmt::format("\n  {} {}", printable(tensor), what);
+    ++count_;
+  }
+  std::string text() const {
+    return fmt::format("does not fit the model; {} tensor{}:{}", count_, count_ == 1 ? "" : "s",
+                       text_);
+  }
+  bool any() const { return count_ > 0; }
+
+ private:
+  std::string text_;
+  std::size_t count_ = 0;
+};
+
+std::string shape_misfit(const Shape& got, const Shape& wanted) {
+  return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
+}
+
+// Under its name and its aliases.
+std::vector<const CheckpointTensor*> entries_of(const Weight& w, const Checkpoint& file) {
+  std::vector<const CheckpointTensor*> all;
+  if (const CheckpointTensor* t = file.find(w.name)) all.push_back(t);
+  for (const std::string& alias : w.aliases)
+    if (const CheckpointTensor* t = file.find(alias)) all.push_back(t);
+  return all;
+}
+
+bool is_same(const Tensor& a, const Tensor& b) {
+  const Dense x = a.to_dense(), y = b.to_dense();
+  return std::ranges::equal(x.values.as<std::uint32_t>(), y.values.as<std::uint32_t>());
+}
+
+}  // namespace
+
+NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
+                                 const std::vector<std::string>& unused) {
+  Misfits misfits;
+  std::set<std::string_view> known;
+  NamedValues<Tensor> all;
+  for (const Weight& w : g.weights()) {
+    known.insert(w.name);
+    known.insert(w.aliases.begin(), w.aliases.end());
+    const std::vector<const CheckpointTensor*> entries = entries_of(w, file);
+    if (entries.empty()) misfits.add(w.name, "is missing");
+    for (const CheckpointTensor* t : entries) {
+      if (t->shape != w.shape) {
+        misfits.add(t->name, shape_misfit(t->shape, w.shape));
+      } else if (t->dtype != DType::F32) {
+        misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
+      } else if (const auto [at, is_new] = all.emplace(w.name, file.load(*t));
+                 !is_new && !is_same(at->second, file.load(*t))) {
+        misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
+      }
+    }
+  }
+  for (const CheckpointTensor& t : file.tensors()) {
+    const auto matches = [&](const std::string& glob) { return glob_match(glob, t.name); };
+    if (!known.contains(t.name) && std::ranges::none_of(unused, matches))
+      misfits.add(t.name, "is not in the model");
+  }
+  if (misfits.any()) fail("{}: {}", file.name(), misfits.text());
+  return all;
+}
+
+void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
+                  bool force, Metadata metadata) {
+  Misfits misfits;
+  std::vector<TensorInfo> plan;
+  for (const Weight& w : g.weights()) {
+    const auto at = weights.find(w.name);
+    if (at == weights.end())
+      misfits.add(w.name, "is missing");
+    else if (at->second.shape() != w.shape)
+      misfits.add(w.name, shape_misfit(at->second.shape(), w.shape));
+    else
+      plan.push_back({w.name, at->second.dtype(), w.shape, at->second.spec()});
+  }
+  if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
+  OutputFile out(path, force);
+  CheckpointWriter writer(out, std::move(metadata), plan);
+  for (const TensorInfo& t : plan) writer.add(t.name, weights.find(t.name)->second);
+  writer.finish();
+  out.commit();
+}
+
+}  // namespace sten

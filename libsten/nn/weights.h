@@ -1,0 +1,22 @@
+// Weights of a graph, from checkpoints and to them.
+#pragma once
+#include "libsten/graph/graph.h"
+#include "libsten/io/checkpoint_output.h"
+
+namespace sten {
+
+// The graph's weights by their names, each in the layout that it has in the file; dense ones borrow
+// from it. A weight may have the name of one of its aliases, and where it is there under several,
+// all have to be the same. Error (input) that lists everything which does not fit: weights that are
+// missing, of another shape, or not F32, and tensors that are none of the graph's and match no glob
+// of `unused`.
+NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
+                                 const std::vector<std::string>& unused = {});
+
+// Writes all of the graph's weights under their own names, in the graph's order, as one
+// safetensors file that comes into being whole or not at all. Error (usage) that lists weights
+// which are missing or of another shape; Error (usage) where the file exists and `force` is false.
+void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
+                  bool force = false, Metadata metadata = {{"format", "pt"}});
+
+}  // namespace sten

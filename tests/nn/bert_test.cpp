@@ -1,0 +1,172 @@
+#include "libsten/nn/bert.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
+#include "libsten/graph/graph_json.h"
+#include "libsten/nn/weights.h"
+#include "tests/autograd/pytorch.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const std::string model = STEN_SOURCE_DIR "/recipes/models/shakespeare-bert";
+
+BertConfig config() {
+  std::ifstream in(model + "/config.json");
+  return BertConfig::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+NamedValues<Tensor> weights_for(const Graph& g) {
+  return load_weights(g, Checkpoint::open(model + "/model.safetensors"));
+}
+
+// What transformers_reference.py wrote.
+class Reference {
+ public:
+  Tensor operator[](const std::string& name) const {
+    const CheckpointTensor* t = file_.find(name);
+    if (!t) fail("{} has no {}", file_.name(), name);
+    return file_.load(*t);
+  }
+  NamedValues<Tensor> inputs() const {
+    NamedValues<Tensor> in = bert_inputs((*this)["input_ids"]);
+    in.emplace("attention_mask", (*this)["attention_mask"]);
+    return in;
+  }
+  const Checkpoint& file() const { return file_; }
+
+ private:
+  Checkpoint file_ = Checkpoint::open(STEN_SOURCE_DIR "/tests/nn/bert.safetensors");
+};
+
+// config.json with one value changed, or added.
+std::string error_with(const std::string& key, const Json& value) {
+  std::ifstream in(model + "/config.json");
+  Json j = Json::parse(in);
+  j[key] = value;
+  if (value.is_discarded()) j.erase(key);
+  return error_of([&] { BertConfig::parse(j.dump()); });
+}
+
+// The rows that have a label.
+Tensor labelled(const Tensor& labels) {
+  const Dense l = labels.to_dense();
+  std::vector<std::int64_t> at;
+  for (Index i = 0; i < l.size(); ++i)
+    if (l.values.as<std::int64_t>()[i] != -100) at.push_back(i);
+  Dense x = Dense::zeros(DType::I64, {std::ssize(at)});
+  std::ranges::copy(at, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("the shipped model has the logits and the loss that it has in transformers") {
+  const Reference reference;
+  const Graph g = bert(config(), {.mask = true, .loss = true});
+  NamedValues<Tensor> in = reference.inputs();
+  in.emplace("labels", reference["labels"]);
+  const NamedValues<Tensor> y = g.run<Tensor>(weights_for(g), in);
+  CHECK(far_from(reference["logits"], y.at("cls.predictions.decoder"), 1e-5) == "");
+  CHECK(far_from(reference["loss"], y.at("loss"), 1e-5) == "");
+  // Untrained, it would be the logarithm of the vocabulary.
+  CHECK(number(y.at("loss").to_dense(), 0) < std::log(70.0) / 3);
+}
+
+TEST_CASE("on a tape its gradients are those of transformers, and shared weights have the sum") {
+  const Reference reference;
+  const Graph g = bert(config(), {.mask = true, .loss = true});
+  Tape tape;
+  NamedValues<Var> w, in;
+  for (const auto& [name, value] : weights_for(g)) w.emplace(name, tape.parameter(value));
+  for (const auto& [name, value] : reference.inputs()) in.emplace(name, value);
+  in.emplace("labels", reference["labels"]);
+  tape.backward(g.run<Var>(w, in).at("loss"));
+  int count = 0;
+  for (const CheckpointTensor& t : reference.file().tensors()) {
+    if (!t.name.starts_with("gradient:")) continue;
+    const std::string name = t.name.substr(9);
+    CAPTURE(name);
+    CHECK(far_from(reference[t.name], *w.at(name).grad(), 1e-4, 1e-3) == "");
+    ++count;
+  }
+  CHECK(count == 5);
+}
+
+TEST_CASE("logits at selected places alone are those of all places there, and so is the loss") {
+  const Reference reference;
+  const Graph all = bert(config(), {.mask = true, .loss = true});
+  const Graph some = bert(config(), {.mask = true, .selected = true, .loss = true});
+  const Tensor labels = reference["labels"], at = labelled(labels);
+  NamedValues<Tensor> in = reference.inputs();
+  in.emplace("labels", labels);
+  const NamedValues<Tensor> wanted = all.run<Tensor>(weights_for(all), in);
+  const auto rows = [&](const Tensor& x, Index n) { return embedding(reshape(x, {-1, n}), at); };
+  in.emplace("selected", at);
+  Dense chosen = Dense::zeros(DType::I64, at.shape());
+  for (Index i = 0; i < chosen.size(); ++i)
+    chosen.values.mutate<std::int64_t>()[i] =
+        labels.values()->as<std::int64_t>()[at.values()->as<std::int64_t>()[i]];
+  in.insert_or_assign("labels", chosen);
+  const NamedValues<Tensor> got = some.run<Tensor>(weights_for(some), in);
+  CHECK(far_from(rows(wanted.at("cls.predictions.decoder"), 70), got.at("cls.predictions.decoder"),
+                 1e-6) == "");
+  CHECK(far_from(wanted.at("loss"), got.at("loss"), 1e-6) == "");
+}
+
+TEST_CASE("its nodes have the names of the modules, and the graph survives its text") {
+  const Graph g = bert(config());
+  for (const char* name :
+       {"bert.embeddings.LayerNorm", "bert.encoder.layer.3.attention.self.query",
+        "bert.encoder.layer.0.attention.self", "bert.encoder.layer.0.attention.output.dense",
+        "bert.encoder.layer.0.intermediate.intermediate_act_fn", "bert.encoder.layer.2.output.add",
+        "cls.predictions.transform.LayerNorm", "cls.predictions.decoder"}) {
+    CAPTURE(std::string(name));
+    CHECK(g.find_node(name) != nullptr);
+  }
+  CHECK(g.weights().size() == 74);
+  CHECK(to_json(parse_graph(to_json(g))) == to_json(g));
+}
+
+TEST_CASE("without training, a BERT of a config knows nothing") {
+  BertConfig c = config();
+  c.num_hidden_layers = 1;
+  c.hidden_act = "relu";
+  const Graph g = bert(c, {.loss = true});
+  Dense ids = Dense::zeros(DType::I64, {2, 9}), labels = Dense::zeros(DType::I64, {2, 9});
+  for (Index i = 0; i < 18; ++i) labels.values.mutate<std::int64_t>()[i] = i;
+  NamedValues<Tensor> in = bert_inputs(ids);
+  in.emplace("labels", labels);
+  const double loss = number(g.run<Tensor>(initial_weights(g, 3), in).at("loss").to_dense(), 0);
+  CHECK(std::abs(loss - std::log(70.0)) < 1);
+}
+
+TEST_CASE("a config that says too little, or another model, is refused by the key") {
+  CHECK(config().num_attention_heads == 5);
+  CHECK(config().initializer_range == 0.07);
+  CHECK(error_with("hidden_dropout_prob", 0.1) == "");
+  CHECK(error_with("something_else", 1) == "");
+  CHECK(error_with("hidden_size", Json(Json::value_t::discarded)) ==
+        "config: has no 'hidden_size'");
+  CHECK(error_with("hidden_size", "160") == "config: /hidden_size: is not an integer");
+  CHECK(error_with("vocab_size", 0) == "config: /vocab_size: is 0, not 1 or more");
+  CHECK(error_with("num_hidden_layers", 1000000) ==
+        "config: /num_hidden_layers: is 1000000, above 10000");
+  CHECK(error_with("num_attention_heads", 7) ==
+        "config: /num_attention_heads: is 7, which does not divide the hidden_size 160");
+  CHECK(error_with("hidden_act", "gelu_new") ==
+        "config: /hidden_act: is 'gelu_new'; there are gelu and relu");
+  CHECK(error_with("model_type", "roberta") ==
+        "config: /model_type: is \"roberta\"; there is \"bert\" only");
+  CHECK(error_with("position_embedding_type", "relative_key") ==
+        "config: /position_embedding_type: is \"relative_key\"; there is \"absolute\" only");
+  CHECK(error_with("tie_word_embeddings", false) ==
+        "config: /tie_word_embeddings: is false; there is true only");
+  CHECK(error_with("layer_norm_eps", -1) == "config: /layer_norm_eps: is -1, not above 0");
+}

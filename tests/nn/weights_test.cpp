@@ -1,0 +1,98 @@
+#include "libsten/nn/weights.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/nn/mlp.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// A graph of weights alone.
+Graph weights_only(std::vector<Weight> w) { return Graph({{}, std::move(w), {}, {}}); }
+
+Graph tied() {
+  return weights_only({{"table", {3, 2}, Spec("zeros"), {"decoder", "other"}}, {"bias", {3}}});
+}
+
+}  // namespace
+
+TEST_CASE("weights that were saved are loaded as they were, sparse ones in their layout") {
+  const TempDir dir;
+  const Graph g = mlp({8, 12, 4});
+  NamedValues<Tensor> w = initial_weights(g, 4);
+  const Sparsifier by = registry().sparsifier(Spec::parse("magnitude:sparsity=0.5"));
+  w.at("layers.0.weight") = sparsify(w.at("layers.0.weight"), by, Spec("csr"));
+  save_weights(g, w, dir / "model.safetensors");
+  const Checkpoint file = Checkpoint::open(dir / "model.safetensors");
+  CHECK(file.tensors().at(1).name == "layers.0.bias");
+  const NamedValues<Tensor> back = load_weights(g, file);
+  CHECK(back.size() == 4);
+  for (const auto& one : w) {
+    CHECK(back.at(one.first).spec() == one.second.spec());
+    CHECK(same_bits(back.at(one.first).to_dense(), one.second.to_dense()));
+  }
+  CHECK(has(error_of([&] { save_weights(g, w, dir / "model.safetensors"); }), "exists"));
+  save_weights(g, w, dir / "model.safetensors", true);
+}
+
+TEST_CASE("everything in a checkpoint that does not fit the model is listed at once") {
+  const TempDir dir;
+  const std::string path = dir / "model.safetensors";
+  const Tensor f64 = Dense::zeros(DType::F64, {4});
+  save_weights(weights_only({{"layers.0.weight", {6, 9}},
+                             {"layers.1.weight", {3, 6}},
+                             {"layers.1.bias", {3}},
+                             {"layers.2.bias", {4}},
+                             {"extra", {1}},
+                             {"unused.extra", {1}}}),
+               {{"layers.0.weight", Dense::zeros(DType::F32, {6, 9})},
+                {"layers.1.weight", Dense::zeros(DType::F32, {3, 6})},
+                {"layers.1.bias", Dense::zeros(DType::F32, {3})},
+                {"layers.2.bias", f64},
+                {"extra", Dense::zeros(DType::F32, {1})},
+                {"unused.extra", Dense::zeros(DType::F32, {1})}},
+               path);
+  const Checkpoint file = Checkpoint::open(path);
+  CHECK(error_of([&] {
+          load_weights(mlp({8, 6, 3, 4}), file, {"unused.*"});
+        }) == path +
+                  ": does not fit the model; 5 tensors:\n"
+                  "  layers.0.weight is [6, 9], not [6, 8]\n"
+                  "  layers.0.bias is missing\n"
+                  "  layers.2.weight is missing\n"
+                  "  layers.2.bias is F64, not F32\n"
+                  "  extra is not in the model");
+}
+
+TEST_CASE("what is to be saved has to fit the model, too") {
+  const TempDir dir;
+  CHECK(error_of([&] {
+          save_weights(tied(), {{"table", Dense::zeros(DType::F32, {2, 3})}}, dir / "x");
+        }) == "'" + dir / "x" +
+                  "': what is to be saved does not fit the model; 2 tensors:\n"
+                  "  table is [2, 3], not [3, 2]\n"
+                  "  bias is missing");
+}
+
+TEST_CASE("a shared weight may have another name, and where it has several, one value") {
+  const TempDir dir;
+  const Tensor bias = f32({3}, {1, 2, 3}), table = f32({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto load = [&](NamedValues<Tensor> saved) {
+    std::vector<Weight> all;
+    for (const auto& [name, value] : saved) all.push_back({name, value.shape()});
+    save_weights(weights_only(all), saved, dir / "m.safetensors", true);
+    return load_weights(tied(), Checkpoint::open(dir / "m.safetensors"));
+  };
+  CHECK(
+      same_bits(load({{"other", table}, {"bias", bias}}).at("table").to_dense(), table.to_dense()));
+  CHECK(load({{"table", table}, {"other", table}, {"bias", bias}}).size() == 2);
+  const Tensor another = f32({3, 2}, {1, 2, 3, 4, 5, 7});
+  CHECK(has(error_of([&] {
+              load({{"table", table}, {"decoder", another}, {"bias", bias}});
+            }),
+            "; 1 tensor:\n  decoder differs from table, whose values it shares"));
+}
