@@ -49,6 +49,23 @@ bool take_field(std::string_view& line, bool& more, std::string_view& field) {
   return true;
 }
 
+// The same where the field is a small whole number and nothing else, as most are in data sets: a
+// few times faster.
+bool take_digits(std::string_view& line, bool& more, double& value) {
+  std::uint32_t n = 0;
+  std::size_t i = 0;
+  for (; i < std::min<std::size_t>(line.size(), 9); ++i) {
+    const std::uint32_t digit = static_cast<unsigned char>(line[i]) - std::uint32_t{'0'};
+    if (digit > 9) break;
+    n = n * 10 + digit;
+  }
+  if (i == 0 || (i < line.size() && line[i] != ',')) return false;
+  more = i < line.size();
+  line.remove_prefix(more ? i + 1 : i);
+  value = n;
+  return true;
+}
+
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> all;
   bool more = true;
@@ -57,17 +74,6 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 }
 
 bool number_of(std::string_view s, double& value) {
-  // Small whole numbers are most of what data sets hold.
-  if (s.size() - 1 < 9) {
-    std::uint32_t n = 0, other = 0;
-    for (const char c : s) {
-      const std::uint32_t digit = static_cast<unsigned char>(c) - std::uint32_t{'0'};
-      other |= digit > 9;
-      n = n * 10 + digit;
-    }
-    value = n;
-    if (!other) return true;
-  }
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   return parse_number(s, value) && std::abs(value) <= std::numeric_limits<float>::max();
 }
@@ -222,12 +228,14 @@ class Reader {
         fail("{}: line {}, column {}: {} {}", name_, first_line_ + row, c + 1, shown(field), why);
       };
       double v = 0;
-      if (!take_field(line, more, field) || !number_of(field, v))
-        refuse("is not a number that float32 has");
+      if (!more || !take_digits(line, more, v)) {
+        if (!take_field(line, more, field) || !number_of(field, v))
+          refuse("is not a number that float32 has");
+      }
       if (c != label_) {
         *to++ = static_cast<float>(v);
       } else {
-        if (v < 0 || v != std::floor(v) || v > 0x1p53)
+        if (v < 0 || v != std::floor(v) || v > 0x1p53)  // digits alone are none of these
           refuse("is no class: labels are whole numbers from 0 up");
         label = static_cast<std::int64_t>(v);
       }

@@ -88,6 +88,13 @@ TEST_CASE("csv as other programs write it is read") {
   }
 }
 
+TEST_CASE("whole numbers of any length are read") {
+  CHECK(floats(parse("0,999999999,9999999999,007,12345678901234567890,1\n").features) ==
+        std::vector<float>{0, 999999999.f, 9999999999.f, 7, 12345678901234567890.f});
+  CHECK(classes(parse("1,999999999\n1,9999999999\n")) ==
+        std::vector<Index>{999'999'999, 9'999'999'999});
+}
+
 TEST_CASE("rows that are ragged or not numeric are refused with line and column") {
   const struct {
     std::string text, message;
