@@ -1,0 +1,67 @@
+// Files of training data: csv, idx, a vocabulary and text.
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "libsten/data/csv.h"
+#include "libsten/data/idx.h"
+#include "libsten/data/vocabulary.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace sten;
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+void csv(fuzz::Bytes in) {
+  CsvOptions options;
+  options.header = static_cast<CsvOptions::Header>(in.below(3));
+  if (const auto column = in.below(4)) options.label = std::to_string(column);
+  const std::string_view text = in.rest();
+  const Examples e = parse_csv(bytes_of(text), "input", options);
+  const Index n = e.count();
+  if (n < 1 || e.features.extents.size() != 2 || e.features.extents[0] != n)
+    fuzz::broken("features and labels are not as many");
+  // Each number has a byte, and one that ends it or the file.
+  if (static_cast<std::size_t>(n + e.features.size()) > text.size() / 2 + 1)
+    fuzz::broken("more numbers than the text has room for");
+  for (const float v : e.features.values.as<float>())
+    if (!std::isfinite(v)) fuzz::broken("a feature is not finite");
+  for (const std::int64_t y : e.labels.values.as<std::int64_t>())
+    if (y < 0) fuzz::broken("a label is no class");
+}
+
+void idx(fuzz::Bytes in) {
+  const std::string_view file = in.rest();
+  const Dense x = parse_idx(bytes_of(file), "input");
+  if (x.values.bytes().size() + 4 + 4 * x.extents.size() != file.size())
+    fuzz::broken("the elements are not the rest of the file");
+  if (x.size() != size_of(x.extents)) fuzz::broken("the shape has other elements");
+}
+
+// The first byte says how much of the input is the vocabulary; the rest is the text.
+void text(fuzz::Bytes in) {
+  const std::size_t size = in.byte();
+  const std::string_view all = in.rest();
+  const Vocabulary v = Vocabulary::parse(bytes_of(all.substr(0, size)), "input");
+  const std::string_view rest = all.substr(std::min(size, all.size()));
+  const auto ids = v.encode(rest, "text");
+  if (ids.size() > rest.size()) fuzz::broken("more characters than bytes");
+  for (const TokenId id : ids)
+    if (id < 0 || id >= v.size()) fuzz::broken("an id that the vocabulary does not have");
+}
+
+}  // namespace
+
+// The first byte says what kind of file the others are.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Bytes in(data, size);
+  const auto kind = in.below(3);
+  fuzz::accepted([&] { kind == 0 ? csv(in) : kind == 1 ? idx(in) : text(in); });
+  return 0;
+}
