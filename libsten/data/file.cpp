@@ -5,6 +5,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/file_kind.h"
 
 namespace sten {
 
@@ -14,6 +15,9 @@ MappedFile open_data(const std::string& path) {
     fail("{}: is a directory, not a file of data", printable(path));
   MappedFile file = MappedFile::open(path);
   if (file.bytes().empty()) fail("{}: is empty", file.name());
+  // Anything else may be a text to learn from.
+  if (const std::string_view kind = foreign_kind(file.bytes()); kind.starts_with("a Git LFS"))
+    fail("{}: is {}", file.name(), kind);
   return file;
 }
 

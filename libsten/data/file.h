@@ -1,5 +1,7 @@
 // Opening what data sets are read from.
 #pragma once
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -7,7 +9,7 @@
 
 namespace sten {
 
-// A regular file that is not empty; Error for anything else.
+// A regular file that is neither empty nor a Git LFS pointer; Error for anything else.
 MappedFile open_data(const std::string& path);
 
 inline std::string_view text_of(std::span<const std::byte> file) {

@@ -94,3 +94,12 @@ TEST_CASE("the shipped vocabulary has every character of the shipped text") {
   CHECK(ids(text).at(4) == 63);
   CHECK(std::find(text.begin(), text.end(), *v.special("[UNK]")) == text.end());
 }
+
+TEST_CASE("a text that was never fetched is refused, any other beginning is text") {
+  const TempDir dir;
+  const Vocabulary v = parse(R"({"a": 0, "[UNK]": 1})");
+  CHECK(error_of([&] {
+          read_text(dir.write("x", "version https://git-lfs.github.com/spec/v1"), v);
+        }).starts_with(dir / "x" + ": is a Git LFS pointer"));
+  CHECK(ids(read_text(dir.write("x", "<a>"), v)) == std::vector<int>{1, 0, 1});
+}
