@@ -54,6 +54,7 @@ template <class T>
 std::vector<T> head_of(const Dense& x, const Given& g, Index b, Index h) {
   const Index rows = x.extents[1], stride = g.heads * g.width;
   std::vector<T> out(rows * g.width);
+  if (out.empty()) return out;
   const T* from = x.values.as<T>().data() + b * rows * stride + h * g.width;
   for (Index r = 0; r < rows; ++r)
     std::copy_n(from + r * stride, g.width, out.data() + r * g.width);
