@@ -45,6 +45,14 @@ void release(void* data, std::size_t align) {
 }  // namespace
 
 void* operator new(std::size_t n) { return take(n, 1); }
+// What std::stable_sort takes; a sanitizer has one of its own, whose blocks are not ours to free.
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
+  try {
+    return take(n, 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(std::size_t n, std::align_val_t a) {
   return take(n, static_cast<std::size_t>(a));
 }
