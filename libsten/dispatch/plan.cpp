@@ -42,9 +42,7 @@ std::optional<double> Operators::conversion_cost(Name from, Name to) const {
   if (from == dense) return std::nullopt;
   if (to == dense) return dense_cost;
   const std::string target(to.text());
-  bool holds_any = false;
-  for (const auto& known : layouts_.layouts()) holds_any |= known.name == target;
-  if (!holds_any || !layouts_.holds_any_pattern(target)) return std::nullopt;
+  if (!layouts_.holds_any_pattern(target)) return std::nullopt;
   const sten::Route route = find_route(layouts_, Spec(std::string(from.text())), Spec(target));
   return route.through_dense() ? dense_cost : static_cast<double>(route.layouts.size() - 1);
 }

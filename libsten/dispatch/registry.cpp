@@ -130,7 +130,9 @@ bool Registry::needs_numbers(std::string_view name) const {
 }
 
 bool Registry::holds_any_pattern(std::string_view name) const {
-  return layout(name).holds_any_pattern;
+  const std::shared_lock hold(lock_);
+  const auto at = layouts_.find(name);
+  return at != layouts_.end() && at->second.holds_any_pattern;
 }
 
 Sparsifier Registry::sparsifier(const Spec& spec) const {

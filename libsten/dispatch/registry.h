@@ -64,8 +64,8 @@ class Registry {
   // Whether the layout's name alone is no spec of it, as its example shows.
   bool needs_numbers(std::string_view layout) const;
 
-  // Whether it holds any set of positions of a matrix, without numbers: static constexpr bool
-  // holds_any_pattern of the layout.
+  // Whether it is registered and holds any set of positions of a matrix, without numbers: static
+  // constexpr bool holds_any_pattern of the layout.
   bool holds_any_pattern(std::string_view layout) const;
 
   struct Example {

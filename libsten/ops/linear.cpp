@@ -1,5 +1,5 @@
 // y[..., M] = x[..., K] * w[M, K]^T + b[M], w in any layout that has products.
-#include "libsten/layout/masked.h"
+#include "libsten/ops/check.h"
 #include "libsten/ops/gemm.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/product_output.h"
@@ -39,9 +39,6 @@ struct Linear {
   }
 };
 
-// What a masked weight multiplies by.
-const Values& dense_values(const Tensor& w) { return *w.values(); }
-
 template <class T>
 void add_bias(Index tokens, Index out, const T* b, T* y) {
   parallel_for(tokens, std::max<Index>(1, mask_grain / (out + 1)), [&](Index begin, Index end) {
@@ -59,9 +56,8 @@ Outputs linear(const Call& call) {
     const T* from = x.as<Dense>().values.as<T>().data();
     const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
     return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
-      if (is_plain(w)) {
-        gemm(Turned::b, count, l.out, l.in, from + token * l.in, dense_values(w).as<T>().data(),
-             to);
+      if (has_dense_values(w)) {
+        gemm(Turned::b, count, l.out, l.in, from + token * l.in, values_of<T>(w), to);
         if (b) add_bias(count, l.out, b, to);
         return;
       }
@@ -88,6 +84,8 @@ Tensor bias_gradient(const OutFormat& format, Index tokens, Index out, const T* 
 Outputs linear_grad(const Call& call) {
   const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
   const Linear l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
+  check_gradient("linear.grad", dy.as<Dense>(), l.y);
+  check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
   return with_real("linear.grad", x.dtype(), [&]<class T>(T) -> Outputs {
     const T* g = dy.as<Dense>().values.as<T>().data();
     const T* from = x.as<Dense>().values.as<T>().data();
@@ -95,8 +93,8 @@ Outputs linear_grad(const Call& call) {
     if (call.wants(0))
       grads[0] = write_tokens<T>(call.out(0), x.shape(), l.in, [&](Index token, Index n, T* to) {
         const T* rows = g + token * l.out;
-        if (is_plain(w))
-          gemm(Turned::none, n, l.in, l.out, rows, dense_values(w).as<T>().data(), to);
+        if (has_dense_values(w))
+          gemm(Turned::none, n, l.in, l.out, rows, values_of<T>(w), to);
         else if constexpr (std::same_as<T, float>)
           sparse_transposed_linear(w, n, rows, to);
         else

@@ -33,6 +33,8 @@ Outputs matmul_grad(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   return with_real("matmul.grad", a.dtype(), [&]<class T>(T) -> Outputs {
     Outputs grads(2);
     const T* g = values_of<T>(dc);

@@ -27,6 +27,8 @@ Outputs sparse_left_grad(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   check_factor(a);
   const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   const float *g = values_of<float>(dc), *right = values_of<float>(b);
   Outputs grads(2);
   if (call.wants(0) && call.out(0).inline_by.name() == same_pattern) {
@@ -70,6 +72,8 @@ Outputs sparse_right_grad(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   check_factor(b);
   const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   const Index rows = mm.count() * mm.m;
   const float *g = values_of<float>(dc), *left = values_of<float>(a);
   Outputs grads(2);

@@ -27,9 +27,7 @@ bool writes_rows(Name layout) {
   static const Name known[] = {"dense", "masked", "csr", "csc", "coo", "bitmask", "bcsr"};
   if (std::ranges::find(known, layout) != std::end(known)) return true;
   const std::string name(layout.text());
-  const auto all = registry().layouts();
-  return std::ranges::any_of(all, [&](const Registry::Example& l) { return l.name == name; }) &&
-         registry().holds_any_pattern(name) &&
+  return registry().holds_any_pattern(name) &&
          !find_route(registry(), Spec("csr"), Spec(name)).through_dense();
 }
 
@@ -41,8 +39,8 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
   cols_ = rows_ == 0 ? 0 : n / rows_;
   keeps_all_ = &format == &OutFormat::dense() || format.inline_by.name() == keep_all;
   is_dense_ = format.tmp.is("dense");
-  const bool is_masked = format.tmp.is("masked");
-  if (!is_dense_ && !is_masked) {
+  is_masked_ = format.tmp.is("masked");
+  if (!is_dense_ && !is_masked_) {
     registry().check_layout(format.tmp);
     MatrixView::of(shape_);
     if (cols_ > std::numeric_limits<std::int32_t>::max())
@@ -51,7 +49,7 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
   }
   values_ = Values::uninitialized(real_dtype<T>, n);
   to_ = values_.mutate<T>().data();
-  if (is_masked) {
+  if (is_masked_) {
     mask_ = Mask::none(shape_);
     bits_ = mask_.bits.mutate();
   } else if (keeps_all_) {
@@ -163,7 +161,7 @@ Tensor OutputRows<T>::compressed() {
 template <class T>
 Tensor OutputRows<T>::take() {
   if (is_dense_) return Dense{std::move(shape_), std::move(values_)};
-  if (bits_) return Masked{std::move(shape_), std::move(values_), std::move(mask_.bits)};
+  if (is_masked_) return Masked{std::move(shape_), std::move(values_), std::move(mask_.bits)};
   return compressed();
 }
 
@@ -181,12 +179,6 @@ void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t out
 bool add_streamed(Name op, std::vector<Name> in, std::size_t outputs, Implementation run) {
   add_streamed(operators(), op, std::move(in), outputs, std::move(run));
   return true;
-}
-
-void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run) {
-  all.add({op, in, {{}, {"", any::more}}}, run);
-  all.add({op, std::move(in), {{any::local, any::layout}, {"", any::more}}}, std::move(run),
-          [](const Signature& s) { return writes_rows(s); });
 }
 
 }  // namespace sten

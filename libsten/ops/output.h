@@ -60,7 +60,7 @@ class OutputRows {
   const OutFormat& format_;
   Shape shape_;
   Index rows_, cols_;
-  bool is_dense_, keeps_all_;
+  bool is_dense_, is_masked_, keeps_all_;
   Values values_;  // dense and masked
   std::uint8_t* bits_ = nullptr;
   T* in_place_ = nullptr;
@@ -117,7 +117,5 @@ void add_streamed(Operators& all, Name op, std::vector<Name> in, std::size_t out
                   Implementation run);
 // Among operators(), for namespace scope: see add_operator().
 bool add_streamed(Name op, std::vector<Name> in, std::size_t outputs, Implementation run);
-// `outputs` may be any number.
-void add_streamed_any(Operators& all, Name op, std::vector<Name> in, Implementation run);
 
 }  // namespace sten

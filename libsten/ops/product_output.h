@@ -131,7 +131,9 @@ const T* values_of(const Tensor& t) {
 }
 
 // Whether w's values are those of a dense matrix, row-major.
-inline bool is_plain(const Tensor& w) { return w.layout() == "dense" || w.layout() == "masked"; }
+inline bool has_dense_values(const Tensor& w) {
+  return w.layout() == "dense" || w.layout() == "masked";
+}
 // Sparse products are there in F32 only.
 [[noreturn]] inline void refuse_double(const Tensor& w) {
   fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),

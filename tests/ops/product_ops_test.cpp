@@ -177,4 +177,22 @@ TEST_CASE("products refuse operands that do not fit, and say how") {
   CHECK(why([&] { linear(w, w, x); }) == "linear: b is [8, 768] but w has 10 rows");
   CHECK(why([&] { matmul(x, w); }) ==
         "matmul: a is [8, 768] and b is [10, 1024], which do not fit");
+  // And gradients that do not fit the output.
+  const Attributes none;
+  const OutFormat* both[] = {&OutFormat::dense(), &OutFormat::dense()};
+  const Tensor right = Dense::zeros(DType::F32, {768, 4}), v = Dense::zeros(DType::F32, {5, 768});
+  for (const Tensor& dy :
+       {Tensor(Dense::zeros(DType::F32, {8, 3})), Tensor(Dense::zeros(DType::F64, {8, 5}))}) {
+    const Tensor in[] = {dy, x, v};
+    CHECK(has(why([&] { run("linear.grad", {in, both, none}); }), "the gradient is"));
+    const Tensor factors[] = {dy, x, right};
+    CHECK(has(why([&] { run("matmul.grad", {factors, both, none}); }), "the gradient is"));
+  }
+}
+
+TEST_CASE("an output without elements is masked where it is asked for") {
+  const Tensor y =
+      scale(Tensor(Dense::zeros(DType::F32, {0})), 2, OutFormat::fused(KeepAll{}, Spec("masked")));
+  CHECK(y.layout() == "masked");
+  CHECK(y.shape() == Shape{0});
 }
