@@ -1,0 +1,120 @@
+// What a training run does, as data: a recipe's JSON document with every default filled in. The
+// schema is recipes/schema.json; paths are relative to the recipe's file, and absolute in here.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "libsten/base/shape.h"
+#include "libsten/base/spec.h"
+
+namespace sten {
+
+struct ModelRecipe {
+  std::string kind;                 // mlp | bert
+  std::vector<Index> sizes;         // mlp: of the input, of each layer's output
+  std::string activation = "relu";  // mlp
+  std::string config;               // bert: a HuggingFace config.json
+  std::string weights;  // a checkpoint to begin with; empty: initial weights by the seed
+};
+
+struct DataRecipe {
+  std::string kind;                      // csv | arrays | masked-text
+  std::string file;                      // csv
+  std::string label = "last";            // csv: first | last | a column's name
+  std::string features, labels;          // arrays: .npy or idx
+  std::string text, vocabulary;          // masked-text: UTF-8, and HuggingFace's vocab.json
+  double train = 0.8, validation = 0.1;  // shares of rows or characters; the rest is the test split
+  std::uint64_t split_seed = 0;          // csv and arrays: which rows are in which split
+  double scale = 1, shift = 0;           // csv and arrays: features become scale * x + shift
+  Index window = 128;                    // masked-text: characters
+  double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
+};
+
+struct OptimizerRecipe {
+  std::string kind = "adamw";  // adamw | sgd
+  double rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adamw
+  double momentum = 0;                            // sgd
+  bool nesterov = false;                          // sgd
+  double weight_decay = 0.01;                     // 0 where it is not said of sgd
+};
+
+// The learning rate of step t = 0, 1, ... as a factor of the optimizer's; steps < warmup get
+// (t + 1) / warmup of it.
+struct RateRecipe {
+  std::string kind = "constant";  // constant | step | piecewise | cosine
+  Index warmup = 0;
+  Index every = 0;                               // step: times `factor` after each so many
+  double factor = 0.1;                           // step
+  std::vector<std::pair<Index, double>> points;  // piecewise: factor from that step on
+  double end = 0;                                // cosine: the factor after the last step
+};
+
+// How an entry's sparsity comes about; stages are spread evenly over the steps [begin, end).
+struct ScheduleRecipe {
+  std::string kind =
+      "one-shot";    // one-shot | iterative | layer-wise | linear | cubic | exponential
+  double from = 0;   // iterative, linear, cubic, exponential: sparsity of the start;
+                     // that of the end is the sparsifier's
+  double step = 0;   // iterative: more of it with each stage
+  Index stages = 0;  // linear, cubic, exponential
+  std::vector<Spec> sparsifiers;  // iterative: one a stage instead, the last being the entry's
+  Index begin = 0, end = 0;       // steps; filled in as 0 and all of them
+};
+
+struct SparsityRecipe {
+  std::string target;     // a name or glob of weights
+  Spec sparsifier;        // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
+  Spec layout{"masked"};  // while training
+  Spec save{"dense"};     // in the final model
+  ScheduleRecipe schedule;
+  Index refresh = 0;      // a new mask every so many steps; 0: masks are fixed
+  Index refresh_end = 0;  // no new mask from this step on; filled in as the last step
+};
+
+struct EvaluationRecipe {
+  Index every = 0;  // steps between evaluations; 0: at the end alone
+  Index batch = 64;
+  bool keep_best = false;  // the final model is the one with the lowest validation loss
+                           // among those evaluated when all sparsity had been reached
+  bool test = true;        // measure the test split at the end
+};
+
+struct Recipe {
+  std::string name;
+  ModelRecipe model;
+  DataRecipe data;
+  std::string loss = "cross-entropy";
+  OptimizerRecipe optimizer;
+  RateRecipe rate;
+  Index steps = 0;  // of the optimizer; 0: `epochs` decide
+  Index epochs = 0;
+  Index batch = 32;                      // rows or windows of a step, all accumulated ones together
+  Index accumulate = 1;                  // parts a batch is computed in; divides it
+  double clip = 0;                       // the largest norm of all gradients together; 0: any
+  std::uint64_t seed = 0;                // of initial weights, batches, random sparsifiers
+  std::vector<SparsityRecipe> sparsity;  // a weight has at most one
+  EvaluationRecipe evaluation;
+  Index checkpoint_every = 0;  // steps; 0: none but the last
+  Index keep_checkpoints = 2;
+  Index log_every = 10;  // steps between lines of metrics.jsonl
+};
+
+// key=value: the key's path with dots or as a JSON pointer, "optimizer.rate" or "/sparsity/0/save";
+// the value is JSON, or else a text.
+using Overrides = std::vector<std::string>;
+
+// Error (usage) with the place: "digits.json: /sparsity/0/schedule/to: 1.4 is not within [0, 1]";
+// unknown keys, and keys of another kind, are refused with the nearest valid one.
+Recipe parse_recipe(std::string_view json, const std::string& file,
+                    const Overrides& overrides = {});
+Recipe read_recipe(const std::string& path, const Overrides& overrides = {});
+
+// With every default, so that parse_recipe() of it is the same recipe.
+std::string to_json(const Recipe& r);
+
+}  // namespace sten
