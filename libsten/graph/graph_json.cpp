@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
-#include "libsten/graph/json_reader.h"
 
 namespace sten {
 namespace {

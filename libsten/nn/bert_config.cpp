@@ -1,5 +1,5 @@
+#include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
-#include "libsten/graph/json_reader.h"
 #include "libsten/nn/bert.h"
 
 namespace sten {

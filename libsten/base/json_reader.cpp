@@ -1,4 +1,4 @@
-#include "libsten/graph/json_reader.h"
+#include "libsten/base/json_reader.h"
 
 #include <algorithm>
 #include <set>
@@ -29,13 +29,9 @@ Json parse_json(std::string_view text, const std::string& what) {
   }
 }
 
-void JsonReader::fail(const std::string& problem) const {
-  fail_usage("{}{}{}{}", where_, printable(pointer_), pointer_.empty() ? "" : ": ", problem);
-}
-
-JsonReader JsonReader::child(const Json& at, std::string_view step) const {
-  std::string escaped;
-  for (const char c : step) {
+std::string pointer_step(std::string_view key) {
+  std::string escaped = "/";
+  for (const char c : key) {
     if (c == '~')
       escaped += "~0";
     else if (c == '/')
@@ -43,7 +39,19 @@ JsonReader JsonReader::child(const Json& at, std::string_view step) const {
     else
       escaped += c;
   }
-  return {at, where_, pointer_ + "/" + escaped};
+  return escaped;
+}
+
+void JsonReader::fail(const std::string& problem) const {
+  fail_usage("{}: {}{}{}", origin_, printable(pointer_), pointer_.empty() ? "" : ": ", problem);
+}
+
+JsonReader JsonReader::child(const Json& at, std::string_view step) const {
+  JsonReader c(at, origin_, origins_);
+  c.pointer_ = pointer_ + pointer_step(step);
+  if (!origins_) return c;
+  if (const auto own = origins_->find(c.pointer_); own != origins_->end()) c.origin_ = own->second;
+  return c;
 }
 
 void JsonReader::check_keys(std::initializer_list<std::string_view> known) const {
@@ -87,6 +95,11 @@ Index JsonReader::integer() const {
       (at_.is_number_unsigned() && at_.get<std::uint64_t>() > std::uint64_t{INT64_MAX}))
     fail("is not an integer");
   return at_.get<Index>();
+}
+
+std::uint64_t JsonReader::natural() const {
+  if (!at_.is_number_unsigned()) fail("is not an integer from 0 to 2^64 - 1");
+  return at_.get<std::uint64_t>();
 }
 
 double JsonReader::number() const {

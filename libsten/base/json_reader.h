@@ -1,6 +1,8 @@
 // Reads a JSON document whose errors say where they are, as JSON pointers do: "/nodes/3/op".
 #pragma once
+#include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -15,13 +17,22 @@ namespace sten {
 // begins messages: "graph: is not JSON, at byte 12".
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& what);
 
+// What parts of a document come from, by JSON pointer, where that is not what the whole comes from.
+using JsonOrigins = std::map<std::string, std::string>;
+
+// A step of a JSON pointer, with its "/".
+std::string pointer_step(std::string_view key);
+
 // A place in a document. What a member reads has to be there and of that type: Error (usage).
 class JsonReader {
  public:
-  JsonReader(const nlohmann::ordered_json& document, std::string what)
-      : at_(document), where_(std::move(what) + ": ") {}
+  // Keeps references to the document and to `origins`.
+  JsonReader(const nlohmann::ordered_json& document, std::string what,
+             const JsonOrigins* origins = nullptr)
+      : at_(document), origin_(std::move(what)), origins_(origins) {}
 
   const nlohmann::ordered_json& json() const { return at_; }
+  const std::string& origin() const { return origin_; }
   // The object's keys, all of them among `known`.
   void check_keys(std::initializer_list<std::string_view> known) const;
   bool has(std::string_view key) const;
@@ -33,6 +44,7 @@ class JsonReader {
 
   std::string text() const;
   Index integer() const;
+  std::uint64_t natural() const;  // 0 to 2^64 - 1
   double number() const;
   bool truth() const;
   std::vector<std::string> texts() const;
@@ -50,12 +62,11 @@ class JsonReader {
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:
-  JsonReader(const nlohmann::ordered_json& at, std::string what, std::string pointer)
-      : at_(at), where_(std::move(what)), pointer_(std::move(pointer)) {}
   JsonReader child(const nlohmann::ordered_json& at, std::string_view step) const;
 
   const nlohmann::ordered_json& at_;
-  std::string where_, pointer_;
+  std::string origin_, pointer_;
+  const JsonOrigins* origins_;
 };
 
 }  // namespace sten
