@@ -48,26 +48,27 @@ struct OptimizerRecipe {
 struct RateRecipe {
   std::string kind = "constant";  // constant | step | piecewise | cosine
   Index warmup = 0;
-  Index every = 0;                               // step: times `factor` after each so many
-  double factor = 0.1;                           // step
-  std::vector<std::pair<Index, double>> points;  // piecewise: factor from that step on
-  double end = 0;                                // cosine: the factor after the last step
+  Index every = 0;                                 // step: times `factor` after each so many
+  double factor = 0.1;                             // step
+  std::vector<std::pair<Index, double>> points{};  // piecewise: factor from that step on
+  double end = 0;                                  // cosine: the factor after the last step
 };
 
 // How an entry's sparsity comes about; stages are spread evenly over the steps [begin, end).
 struct ScheduleRecipe {
   std::string kind =
       "one-shot";    // one-shot | iterative | layer-wise | linear | cubic | exponential
-  double from = 0;   // iterative, linear, cubic, exponential: sparsity of the start;
-                     // that of the end is the sparsifier's
+  double from = 0;   // iterative, linear, cubic, exponential: sparsity of the start
+  double to = 0;     // and of the end: filled in as the sparsifier's
   double step = 0;   // iterative: more of it with each stage
   Index stages = 0;  // linear, cubic, exponential
   std::vector<Spec> sparsifiers;  // iterative: one a stage instead, the last being the entry's
-  Index begin = 0, end = 0;       // steps; filled in as 0 and all of them
+  Index begin = 0, end = 0;       // steps; end is filled in as all of them
 };
 
 struct SparsityRecipe {
-  std::string target;     // a name or glob of weights
+  std::string target;     // a name or glob of weights; what a glob matches of rank below 2 is
+                          // left as it is (targets.h)
   Spec sparsifier;        // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
   Spec layout{"masked"};  // while training
   Spec save{"dense"};     // in the final model
@@ -105,14 +106,22 @@ struct Recipe {
 };
 
 // key=value: the key's path with dots or as a JSON pointer, "optimizer.rate" or "/sparsity/0/save";
-// the value is JSON, or else a text.
+// the value is JSON, or else a text; null takes the key away. Lists grow by the index after their
+// last. Paths of files in values are relative to the working directory.
 using Overrides = std::vector<std::string>;
 
-// Error (usage) with the place: "digits.json: /sparsity/0/schedule/to: 1.4 is not within [0, 1]";
-// unknown keys, and keys of another kind, are refused with the nearest valid one.
+// Error (usage) with the place: "digits.json: /sparsity/0/schedule/to: 1.4 is not within [0, 1]",
+// or "--set: /batch: ..."; unknown keys are refused with the nearest valid one, and those of
+// another kind. No file is looked at but the recipe.
 Recipe parse_recipe(std::string_view json, const std::string& file,
                     const Overrides& overrides = {});
 Recipe read_recipe(const std::string& path, const Overrides& overrides = {});
+
+// The recipe where the number of its steps is known, which `epochs` leave open until data are read:
+// it has steps, no epochs, and ends that were left open are filled in. Error (usage) with the
+// place, as "/sparsity/0/schedule/end: ...", where something does not fit into the steps.
+// parse_recipe() does it where it is said how many there are.
+Recipe in_steps(Recipe r, Index steps);
 
 // With every default, so that parse_recipe() of it is the same recipe.
 std::string to_json(const Recipe& r);

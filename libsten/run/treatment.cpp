@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 
 namespace sten {
 namespace {
@@ -10,34 +11,6 @@ namespace {
 std::string number_text(double v) { return fmt::format("{}", v); }
 
 bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg"); }
-
-// The sparsifier of a structure nm or nmg, checked, its keys in canonical order.
-Spec grouped_sparsifier(const Spec& structure) {
-  Spec layout(structure.name());  // its errors name what was given
-  for (const auto& [key, value] : structure.args())
-    if (key != "fit") layout.set(key, value);
-  registry().check_layout(layout);
-  Spec s(structure.is("nm") ? "per-block" : "nmg");
-  for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})
-    if (structure.has(key)) s.set(key, std::string(structure.word(key, "")));
-  registry().sparsifier(s);
-  return s;
-}
-
-// The layout that stores exactly what a sparsifier of structures keeps; none for others.
-std::optional<Spec> own_layout(const Spec& sparsifier) {
-  if (sparsifier.is("block-magnitude")) {
-    Spec layout("bcsr");
-    for (const auto& [key, value] : sparsifier.args())
-      if (key != "sparsity") layout.set(key, value);
-    return layout;
-  }
-  if (!sparsifier.is("per-block") && !sparsifier.is("nmg")) return std::nullopt;
-  Spec layout(sparsifier.is("nmg") ? "nmg" : "nm");
-  for (const auto& [key, value] : sparsifier.args())
-    if (key != "fit") layout.set(key, value);
-  return registry().canonical(layout);
-}
 
 std::string sparsity_of(const PruneOptions& o) {
   if (!o.sparsity)

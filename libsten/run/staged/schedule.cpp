@@ -4,11 +4,11 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/optim/sparsity_schedule.h"
 
 namespace sten {
 namespace {
 
-constexpr Index most_stages = 10000;
 // Of fractions that are written in decimal.
 constexpr double rounding = 1e-9;
 
@@ -27,41 +27,6 @@ double end_of(const Spec& s, std::optional<double> sparsity) {
   if (sparsity && std::abs(*sparsity - to) > rounding)
     fail_usage("to={} contradicts --sparsity {}; leave one out", to, *sparsity);
   return to;
-}
-
-std::vector<double> by_steps(double from, double to, double step) {
-  if (!(step > 0 && step <= 1)) fail_usage("step: {} is not within (0, 1]", step);
-  if ((to - from) / step > static_cast<double>(most_stages))
-    fail_usage("step: {} makes more than {} stages", step, most_stages);
-  std::vector<double> at;
-  for (Index i = 0;; ++i) {
-    const double s = from + static_cast<double>(i) * step;
-    if (s > to - rounding) break;
-    at.push_back(s);
-  }
-  at.push_back(to);
-  return at;
-}
-
-double at_time(const Spec& s, double a, double b, double t) {
-  if (s.is("linear")) return a + (b - a) * t;
-  // Zhu and Gupta 2017, "To prune, or not to prune".
-  if (s.is("cubic")) return b + (a - b) * std::pow(1 - t, 3);
-  // Of what is left, the same share at every stage.
-  return 1 - std::pow(1 - a, 1 - t) * std::pow(1 - b, t);
-}
-
-std::vector<double> by_formula(const Spec& s, double a, double b) {
-  const Index stages = s.integer("stages");
-  if (stages < 1 || stages > most_stages)
-    fail_usage("stages: {} is not within [1, {}]", stages, most_stages);
-  if (s.is("exponential") && b == 1)
-    fail_usage("to: an exponential schedule never comes to 1; it keeps a share of what is left");
-  std::vector<double> at;
-  for (Index t = 1; t < stages; ++t)
-    at.push_back(at_time(s, a, b, static_cast<double>(t) / static_cast<double>(stages)));
-  at.push_back(b);
-  return at;
 }
 
 }  // namespace
@@ -93,8 +58,8 @@ Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
       s.check_keys({"from", "to", "stages"});
     const double from = fraction(s, "from"), to = end_of(s, sparsity);
     if (to < from) fail_usage("it ends at {}, below its start {}", to, from);
-    out.sparsity =
-        s.is("iterative") ? by_steps(from, to, s.number("step")) : by_formula(s, from, to);
+    out.sparsity = s.is("iterative") ? iterative_sparsities(from, to, s.number("step"))
+                                     : gradual_sparsities(s.name(), from, to, s.integer("stages"));
     return out;
   } catch (const Error& e) {
     throw Error(e.fault(), fmt::format("--schedule {}: {}", quote(text), e.what()));

@@ -19,10 +19,8 @@ struct Schedule {
   std::size_t stages() const { return structures.empty() ? sparsity.size() : structures.size(); }
 };
 
-// iterative:from=a,to=b,step=d                a, a + d, ..., the last step clipped to b
-// linear|cubic|exponential:from=a,to=b,stages=T   at t = 1..T: a + (b-a)t/T;
-//                                             b + (a-b)(1 - t/T)^3;
-//                                             1 - (1-a)^(1 - t/T) (1-b)^(t/T)
+// iterative:from=a,to=b,step=d                    optim/sparsity_schedule.h has the formulas
+// linear|cubic|exponential:from=a,to=b,stages=T
 // layerwise                                   to `sparsity`, or the one structure
 // iterative with several structures           one a stage
 // `sparsity` is that of --sparsity: without `to` it is the end, with it they are the same. Error
