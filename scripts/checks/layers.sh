@@ -9,7 +9,7 @@ rows='
 apps
 libsten
 libsten/run
-libsten/nn libsten/optim libsten/data libsten/io libsten/comm
+libsten/nn libsten/optim libsten/recipe libsten/data libsten/io libsten/comm
 libsten/graph
 libsten/ops
 libsten/autograd

@@ -1,0 +1,62 @@
+#include "libsten/recipe/check.h"
+
+namespace sten::recipe_detail {
+namespace {
+
+const char* data_of(const ModelRecipe& m) {
+  return m.kind == "bert" ? "masked-text" : "csv or arrays";
+}
+
+// Sums of decimal fractions.
+constexpr double rounding = 1e-9;
+
+}  // namespace
+
+JsonReader place(const JsonReader& at, std::string_view key) { return at.has(key) ? at[key] : at; }
+
+void check(const JsonReader& at, const ModelRecipe& m) {
+  if (m.kind == "mlp" && m.sizes.size() < 2)
+    at["sizes"].fail("has no layer: give the input's size and that of each layer's output");
+}
+
+void check(const JsonReader& at, const DataRecipe& d) {
+  if (d.train + d.validation > 1 + rounding)
+    place(at, "validation")
+        .fail(fmt::format("train and validation are {} and {}, more than all", d.train,
+                          d.validation));
+  if (d.masked + d.random > 1 + rounding)
+    place(at, "random")
+        .fail(fmt::format("masked and random are {} and {}, more than all", d.masked, d.random));
+  if (d.scale == 0) at["scale"].fail("0 makes all features the same");
+  if (d.kind == "csv" && d.label.empty()) at["label"].fail("is empty");
+}
+
+void check(const JsonReader& at, const OptimizerRecipe& o) {
+  if (o.nesterov && o.momentum == 0) at["nesterov"].fail("needs a momentum above 0");
+}
+
+void check(const JsonReader& at, const RateRecipe& r) {
+  if (r.kind != "piecewise") return;
+  if (r.points.empty()) at["points"].fail("is empty");
+  for (std::size_t i = 1; i < r.points.size(); ++i)
+    if (r.points[i].first <= r.points[i - 1].first)
+      at["points"].elements()[i].fail(fmt::format("step {} does not come after step {}",
+                                                  r.points[i].first, r.points[i - 1].first));
+}
+
+void check(const JsonReader& at, const Recipe& r) {
+  const bool text = r.data.kind == "masked-text";
+  if (text != (r.model.kind == "bert"))
+    at["data"]["kind"].fail(fmt::format("{} is for another model: {} learns from {}", r.data.kind,
+                                        r.model.kind, data_of(r.model)));
+  if ((r.steps > 0) == (r.epochs > 0))
+    place(at, r.steps ? "epochs" : "")
+        .fail(r.steps ? "contradicts steps; leave one out" : "needs steps, or epochs");
+  if (r.batch % r.accumulate != 0)
+    place(at, "accumulate")
+        .fail(fmt::format("{} parts do not divide a batch of {}", r.accumulate, r.batch));
+  if (r.evaluation.keep_best && r.data.validation == 0)
+    at["evaluation"]["keep_best"].fail("needs a share of data for validation");
+}
+
+}  // namespace sten::recipe_detail

@@ -1,0 +1,20 @@
+// What has to hold between the values of a section; each is in its range already.
+#pragma once
+#include "libsten/base/json_reader.h"
+#include "libsten/recipe/recipe.h"
+
+namespace sten::recipe_detail {
+
+// The key, or what lacks it.
+JsonReader place(const JsonReader& at, std::string_view key);
+
+// Error (usage) at the place of the value at fault.
+void check(const JsonReader& at, const ModelRecipe& m);
+void check(const JsonReader& at, const DataRecipe& d);
+void check(const JsonReader& at, const OptimizerRecipe& o);
+void check(const JsonReader& at, const RateRecipe& r);
+// Fills in what follows from other values: the sparsifier of the last stage, numbers of layouts.
+void check(const JsonReader& at, SparsityRecipe& s);
+void check(const JsonReader& at, const Recipe& r);
+
+}  // namespace sten::recipe_detail

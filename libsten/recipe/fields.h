@@ -1,0 +1,178 @@
+// The keys of a recipe's JSON, written once: what reads, what writes, and what lists them walk the
+// same fields. A visitor has kind() for the key that says which others there are, operator() for
+// other values, section(), list() and mask().
+#pragma once
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "libsten/recipe/recipe.h"
+
+namespace sten::recipe_detail {
+
+using Words = std::vector<std::string_view>;
+
+// What a value may be, and where it is.
+struct Rule {
+  Words kinds = {};  // those that have the key; empty: all
+  bool required = false;
+  bool path = false;
+  bool or_zero_absent = false;  // 0 is not written: it is what is left open
+  Words choices = {};
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool above = false, below = false;  // the ends themselves are out
+};
+
+inline const double most = static_cast<double>(Index{1} << 53);
+inline Rule count_from(double low, Words kinds = {}) {
+  return {.kinds = std::move(kinds), .low = low, .high = most};
+}
+inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low = 0, .high = 1}; }
+
+template <class V>
+void fields_of(V& v, ModelRecipe& m) {
+  v.kind(m.kind, {"mlp", "bert"}, true);
+  v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
+  v("activation", m.activation, {.kinds = {"mlp"}, .choices = {"relu", "gelu", "tanh", "sigmoid"}});
+  v("config", m.config, {.kinds = {"bert"}, .required = true, .path = true});
+  v("weights", m.weights, {.path = true});
+}
+
+template <class V>
+void fields_of(V& v, DataRecipe& d) {
+  const Words table{"csv", "arrays"}, text{"masked-text"};
+  v.kind(d.kind, {"csv", "arrays", "masked-text"}, true);
+  v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
+  v("label", d.label, {.kinds = {"csv"}});
+  v("features", d.features, {.kinds = {"arrays"}, .required = true, .path = true});
+  v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
+  v("text", d.text, {.kinds = text, .required = true, .path = true});
+  v("vocabulary", d.vocabulary, {.kinds = text, .required = true, .path = true});
+  v("train", d.train, {.low = 0, .high = 1, .above = true});
+  v("validation", d.validation, fraction());
+  v("split_seed", d.split_seed, {.kinds = table});
+  v("scale", d.scale, {.kinds = table});
+  v("shift", d.shift, {.kinds = table});
+  v("window", d.window, count_from(1, text));
+  v("predicted", d.predicted, {.kinds = text, .low = 0, .high = 1, .above = true});
+  v("masked", d.masked, fraction(text));
+  v("random", d.random, fraction(text));
+}
+
+template <class V>
+void fields_of(V& v, OptimizerRecipe& o) {
+  v.kind(o.kind, {"adamw", "sgd"});
+  if constexpr (V::reads)
+    if (o.kind == "sgd") o.weight_decay = 0;
+  v("rate", o.rate, {.low = 0, .above = true});
+  v("beta1", o.beta1, {.kinds = {"adamw"}, .low = 0, .high = 1, .below = true});
+  v("beta2", o.beta2, {.kinds = {"adamw"}, .low = 0, .high = 1, .below = true});
+  v("eps", o.eps, {.kinds = {"adamw"}, .low = 0, .above = true});
+  v("momentum", o.momentum, {.kinds = {"sgd"}, .low = 0});
+  v("nesterov", o.nesterov, {.kinds = {"sgd"}});
+  v("weight_decay", o.weight_decay, {.low = 0});
+}
+
+template <class V>
+void fields_of(V& v, RateRecipe& r) {
+  v.kind(r.kind, {"constant", "step", "piecewise", "cosine"});
+  v("warmup", r.warmup, count_from(0));
+  v("every", r.every, {.kinds = {"step"}, .required = true, .low = 1, .high = most});
+  v("factor", r.factor, {.kinds = {"step"}, .low = 0});
+  v("points", r.points, {.kinds = {"piecewise"}, .required = true, .low = 0});
+  v("end", r.end, fraction({"cosine"}));
+}
+
+template <class V>
+void fields_of(V& v, ScheduleRecipe& s) {
+  const Words formulas{"linear", "cubic", "exponential"};
+  Words rising = formulas, spread = formulas;
+  rising.push_back("iterative");
+  spread.insert(spread.end(), {"iterative", "layer-wise"});
+  v.kind(s.kind, {"one-shot", "iterative", "layer-wise", "linear", "cubic", "exponential"});
+  if (V::reads || s.sparsifiers.empty()) {
+    v("from", s.from, fraction(rising));
+    v("to", s.to, fraction(rising));
+    v("step", s.step,
+      {.kinds = {"iterative"}, .or_zero_absent = true, .low = 0, .high = 1, .above = true});
+  }
+  v("sparsifiers", s.sparsifiers, {.kinds = {"iterative"}});
+  v("stages", s.stages, {.kinds = formulas, .required = true, .low = 1, .high = 10000});
+  v("begin", s.begin, count_from(0));
+  v("end", s.end, {.kinds = spread, .or_zero_absent = true, .low = 1, .high = most});
+}
+
+template <class V>
+void fields_of(V& v, SparsityRecipe& s) {
+  v("target", s.target, {.required = true});
+  v("sparsifier", s.sparsifier);
+  v("layout", s.layout);
+  v("save", s.save);
+  v.section("schedule", s.schedule);
+  v.mask(s);
+}
+
+template <class V>
+void fields_of(V& v, EvaluationRecipe& e) {
+  v("every", e.every, count_from(0));
+  v("batch", e.batch, count_from(1));
+  v("keep_best", e.keep_best);
+  v("test", e.test);
+}
+
+// Sections that are no struct of their own.
+struct Checkpoints {
+  Recipe& recipe;
+};
+struct Logging {
+  Recipe& recipe;
+};
+struct Refresh {
+  SparsityRecipe& sparsity;
+};
+
+template <class V>
+void fields_of(V& v, Checkpoints& c) {
+  v("every", c.recipe.checkpoint_every, count_from(0));
+  v("keep", c.recipe.keep_checkpoints, count_from(1));
+}
+
+template <class V>
+void fields_of(V& v, Logging& l) {
+  v("every", l.recipe.log_every, count_from(1));
+}
+
+template <class V>
+void fields_of(V& v, Refresh& m) {
+  v("refresh", m.sparsity.refresh, {.required = true, .low = 1, .high = most});
+  v("end", m.sparsity.refresh_end, {.or_zero_absent = true, .low = 1, .high = most});
+}
+
+template <class V>
+void fields_of(V& v, Recipe& r) {
+  Index version = 1;
+  std::string schema;  // for editors
+  v("$schema", schema);
+  v("schema", version, {.required = true, .low = 1, .high = 1});
+  v("name", r.name);
+  v.section("model", r.model, true);
+  v.section("data", r.data, true);
+  v("loss", r.loss, {.choices = {"cross-entropy"}});
+  v.section("optimizer", r.optimizer);
+  v.section("rate", r.rate);
+  v("steps", r.steps, {.or_zero_absent = true, .low = 1, .high = most});
+  v("epochs", r.epochs, {.or_zero_absent = true, .low = 1, .high = most});
+  v("batch", r.batch, count_from(1));
+  v("accumulate", r.accumulate, count_from(1));
+  v("clip", r.clip, {.low = 0});
+  v("seed", r.seed);
+  v.list("sparsity", r.sparsity);
+  v.section("evaluation", r.evaluation);
+  Checkpoints checkpoints{r};
+  v.section("checkpoints", checkpoints);
+  Logging logging{r};
+  v.section("logging", logging);
+}
+
+}  // namespace sten::recipe_detail

@@ -1,0 +1,110 @@
+#include "libsten/recipe/section_reader.h"
+
+#include <algorithm>
+
+#include "libsten/base/text.h"
+
+namespace sten::recipe_detail {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
+  return all;
+}
+
+void check_choice(const JsonReader& at, const std::string& v, const Words& choices) {
+  if (std::ranges::count(choices, v)) return;
+  const std::vector<std::string> all(choices.begin(), choices.end());
+  at.fail(fmt::format("{} is not one of {}{}", quote(v), joined(all), suggestion(v, all)));
+}
+
+void check_range(const JsonReader& at, double v, const Rule& r) {
+  const bool low = r.above ? v > r.low : v >= r.low, high = r.below ? v < r.high : v <= r.high;
+  if (low && high) return;
+  if (r.high < most)
+    at.fail(fmt::format("{} is not within {}{}, {}{}", v, r.above ? '(' : '[', r.low, r.high,
+                        r.below ? ')' : ']'));
+  if (!low) at.fail(fmt::format("{} is not {} {}", v, r.above ? "above" : "at least", r.low));
+  at.fail(fmt::format("{} is above {:.0f}", v, r.high));
+}
+
+}  // namespace
+
+bool SectionReader::is_for(const Words& kinds) const {
+  return kinds.empty() || std::ranges::count(kinds, kind_);
+}
+
+void SectionReader::check_keys() const {
+  std::vector<std::string> ours;
+  for (const RecipeKey& k : keys_)
+    if (k.kinds.empty() || std::ranges::count(k.kinds, kind_)) ours.push_back(k.pointer.substr(1));
+  for (const auto& [key, value] : at_.members()) {
+    if (std::ranges::count(ours, key)) continue;
+    const auto other =
+        std::ranges::find(keys_, "/" + key, [](const RecipeKey& k) { return k.pointer; });
+    if (other == keys_.end()) value.fail("is unknown" + suggestion(key, ours));
+    value.fail(fmt::format("is for the kind {}, and this is {}, which has {}", joined(other->kinds),
+                           kind_, joined(ours)));
+  }
+}
+
+void SectionReader::kind(std::string& v, const Words& all, bool required) {
+  if (required || at_.has("kind")) {
+    v = at_["kind"].text();
+    check_choice(at_["kind"], v, all);
+  }
+  kind_ = v;
+  check_keys();
+}
+
+void SectionReader::mask(SparsityRecipe& s) {
+  if (!at_.has("mask")) return;
+  const JsonReader at = at_["mask"];
+  Refresh refresh{s};
+  if (at.json().is_object()) return inner(at).read(refresh);
+  if (!at.json().is_string() || at.text() != "fixed")
+    at.fail(R"(is neither "fixed" nor {"refresh": steps between new masks})");
+  s.refresh = 0;
+}
+
+void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) const {
+  v = at.text();
+  if (!rule.choices.empty()) check_choice(at, v, rule.choices);
+  if (v.empty() && (rule.required || rule.path)) at.fail("is empty");
+  if (!rule.path) return;
+  if (v.find('\0') != std::string::npos) at.fail("is no path");
+  const std::filesystem::path given(v);
+  const bool from_file = at.origin() == origin_;
+  v = (from_file ? directory_ / given : std::filesystem::absolute(given)).lexically_normal();
+}
+
+void SectionReader::get(const JsonReader& at, double& v, const Rule& rule) const {
+  v = at.number();
+  check_range(at, v, rule);
+}
+
+void SectionReader::get(const JsonReader& at, Index& v, const Rule& rule) const {
+  v = at.integer();
+  check_range(at, static_cast<double>(v), rule);
+}
+
+void SectionReader::get(const JsonReader& at, std::uint64_t& v, const Rule&) const {
+  v = at.natural();
+}
+
+void SectionReader::get(const JsonReader& at, bool& v, const Rule&) const { v = at.truth(); }
+
+void SectionReader::get(const JsonReader& at, Spec& v, const Rule&) const {
+  const std::string text = at.text();
+  v = at.read([&] { return Spec::parse(text); });
+}
+
+void SectionReader::get(const JsonReader& at, std::pair<Index, double>& v, const Rule& rule) const {
+  const auto both = at.elements();
+  if (both.size() != 2) at.fail("is not [step, factor]");
+  get(both[0], v.first, rule);
+  get(both[1], v.second, rule);
+}
+
+}  // namespace sten::recipe_detail

@@ -1,0 +1,139 @@
+#include <cmath>
+
+#include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
+#include "libsten/optim/sparsity_schedule.h"
+#include "libsten/recipe/check.h"
+
+namespace sten::recipe_detail {
+namespace {
+
+constexpr double rounding = 1e-9;
+
+bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg") || s.is("per-block"); }
+
+// As the registry knows it: nm is per-block, and a sparsity beside n and m says nothing new.
+Spec checked_sparsifier(Spec s) {
+  if (is_grouped(s) && s.has("sparsity")) {
+    Spec without(s.name());
+    for (const auto& [key, value] : s.args())
+      if (key != "sparsity") without.set(key, value);
+    const double implied =
+        1 - static_cast<double>(s.integer("n")) / static_cast<double>(s.integer("m"));
+    if (!(std::abs(s.number("sparsity") - implied) < rounding))
+      fail_usage("sparsity {} contradicts {}, which makes {}; leave it out", s.number("sparsity"),
+                 without.str(), implied);
+    s = without;
+  }
+  if (s.is("nm")) return grouped_sparsifier(s);
+  if (s.is("same-pattern") || s.is("resparsify"))
+    fail_usage("{} chooses nothing by itself", s.name());
+  if (s.is("l0")) fail_usage("l0 takes scores that training does not make");
+  registry().sparsifier(s);
+  return s;
+}
+
+// nm, nmg and bcsr alone take the numbers of the sparsifier.
+Spec checked_layout(const Spec& s, const Spec& sparsifier) {
+  Spec layout = s;
+  const auto own = own_layout(sparsifier);
+  if (s.args().empty() && own && own->is(s.name())) layout = *own;
+  layout = registry().canonical(layout);
+  if (!holds(layout, sparsifier))
+    fail_usage("{} cannot hold whatever {} keeps", layout.str(), sparsifier.str());
+  return layout;
+}
+
+// The entry's sparsifier where the schedule lists those of all stages.
+void take_last(const JsonReader& at, SparsityRecipe& s) {
+  const JsonReader schedule = at["schedule"], list = schedule["sparsifiers"];
+  for (const char* key : {"from", "to", "step"})
+    if (schedule.has(key)) schedule[key].fail("and sparsifiers exclude each other");
+  const auto places = list.elements();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    Spec& one = s.schedule.sparsifiers[i];
+    one = places[i].read([&] { return checked_sparsifier(one); });
+  }
+  const Spec& last = s.schedule.sparsifiers.back();
+  if (at.has("sparsifier") && s.sparsifier != last)
+    at["sparsifier"].fail(
+        fmt::format("{} is not the last one of the schedule, {}", s.sparsifier.str(), last.str()));
+  s.sparsifier = last;
+}
+
+bool rises(const ScheduleRecipe& s) {
+  return s.sparsifiers.empty() && s.kind != "one-shot" && s.kind != "layer-wise";
+}
+
+// Where the sparsity ends: the sparsifier's, which may be left to the schedule.
+void settle_end(const JsonReader& at, SparsityRecipe& s) {
+  const JsonReader schedule = at["schedule"];
+  if (s.schedule.kind == "iterative") {
+    schedule["from"];  // or: has no 'from'
+    schedule["step"];
+  }
+  if (is_grouped(s.sparsifier) || s.sparsifier.is("nm"))
+    schedule["kind"].fail(fmt::format(
+        "{} keeps as much as its numbers say: an iterative schedule takes a list of sparsifiers",
+        s.sparsifier.str()));
+  const char* key = s.sparsifier.is("random") ? "fraction" : "sparsity";
+  if (schedule.has("to") && !s.sparsifier.has(key))
+    s.sparsifier.set(key, fmt::format("{}", s.schedule.to));
+}
+
+void check_end(const JsonReader& at, SparsityRecipe& s) {
+  const JsonReader schedule = at["schedule"];
+  const double to =
+      schedule["kind"].read([&] { return s.sparsifier.number(sparsity_key(s.sparsifier)); });
+  if (schedule.has("to") && std::abs(to - s.schedule.to) > rounding)
+    schedule["to"].fail(
+        fmt::format("{} contradicts the sparsifier's {}; leave it out", s.schedule.to, to));
+  s.schedule.to = to;
+  const ScheduleRecipe& by = s.schedule;
+  if (to < by.from)
+    place(schedule, "from")
+        .fail(fmt::format("{} is above the sparsity of the end, {}", by.from, to));
+  schedule.read([&] {
+    return by.kind == "iterative" ? iterative_sparsities(by.from, to, by.step)
+                                  : gradual_sparsities(by.kind, by.from, to, by.stages);
+  });
+}
+
+void check_ends(const JsonReader& at, const SparsityRecipe& s) {
+  const Index begin = s.schedule.begin;
+  const auto after = [&](const char* section, Index end) {
+    if (end > 0 && end <= begin)
+      at[section]["end"].fail(fmt::format("{} is not after the schedule's begin, {}", end, begin));
+  };
+  after("schedule", s.schedule.end);
+  after("mask", s.refresh_end);
+}
+
+}  // namespace
+
+void check(const JsonReader& at, SparsityRecipe& s) {
+  if (s.target.empty()) at["target"].fail("is empty");
+  const bool listed = at.has("schedule") && at["schedule"].has("sparsifiers");
+  if (listed && s.schedule.sparsifiers.empty()) at["schedule"]["sparsifiers"].fail("is empty");
+  if (!listed) at["sparsifier"];  // or: has no 'sparsifier'
+  if (rises(s.schedule)) settle_end(at, s);
+  if (at.has("sparsifier"))
+    s.sparsifier = at["sparsifier"].read([&] { return checked_sparsifier(s.sparsifier); });
+  if (listed) take_last(at, s);
+  if (rises(s.schedule)) check_end(at, s);
+  s.layout = place(at, "layout").read([&] { return checked_layout(s.layout, s.sparsifier); });
+  for (const Spec& stage : s.schedule.sparsifiers)
+    place(at, "layout").read([&] { return checked_layout(s.layout, stage); });
+  s.save = place(at, "save").read([&] { return checked_layout(s.save, s.sparsifier); });
+  if (s.schedule.begin == 0 && registry().sparsifier(s.sparsifier).needs_scores())
+    place(at, "sparsifier")
+        .fail(fmt::format("{} ranks by gradients, and before step 0 there are none: set "
+                          "schedule/begin above 0",
+                          s.sparsifier.name()));
+  if (s.layout.is("dense"))
+    at["layout"].fail("dense does not keep pruned weights at 0; masked does");
+  check_ends(at, s);
+}
+
+}  // namespace sten::recipe_detail

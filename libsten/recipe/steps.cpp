@@ -1,0 +1,38 @@
+#include "libsten/base/error.h"
+#include "libsten/optim/sparsity_schedule.h"
+
+namespace sten {
+namespace {
+
+void fill_in(SparsityRecipe& s, Index steps, const std::string& at) {
+  ScheduleRecipe& by = s.schedule;
+  const auto check_end = [&](Index end, const char* key) {
+    if (end > steps) fail_usage("{}{}: {} is after the last of {} steps", at, key, end, steps);
+  };
+  if (by.begin >= steps)
+    fail_usage("{}/schedule/begin: {} is after the last of {} steps", at, by.begin, steps);
+  if (by.end == 0 || by.kind == "one-shot") by.end = steps;
+  check_end(by.end, "/schedule/end");
+  if (s.refresh_end == 0) s.refresh_end = steps;
+  check_end(s.refresh_end, "/mask/end");
+  try {
+    sparsity_stages(s, 0, 1, steps);
+  } catch (const Error& e) {
+    fail_usage("{}/schedule: {}", at, e.what());
+  }
+}
+
+}  // namespace
+
+Recipe in_steps(Recipe r, Index steps) {
+  if (steps < 1) fail_usage("/epochs: make {} steps", steps);
+  r.steps = steps;
+  r.epochs = 0;
+  if (r.rate.warmup > steps)
+    fail_usage("/rate/warmup: {} is more than all {} steps", r.rate.warmup, steps);
+  for (std::size_t i = 0; i < r.sparsity.size(); ++i)
+    fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i));
+  return r;
+}
+
+}  // namespace sten

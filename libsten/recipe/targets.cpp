@@ -1,0 +1,61 @@
+#include "libsten/recipe/targets.h"
+
+#include <algorithm>
+#include <map>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+// A few names for who has to look for others.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 4;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
+    all += (i ? ", " : "") + printable(names[i]);
+  return all + (names.size() > most ? ", ..." : "");
+}
+
+std::vector<std::string> matches(const std::string& target, const std::vector<Weight>& weights) {
+  const bool is_glob = has_glob_characters(target);
+  std::vector<std::string> matrices, found;
+  bool any = false;
+  for (const Weight& w : weights) {
+    const bool fits = w.shape.size() >= 2;
+    if (fits) matrices.push_back(w.name);
+    if (!(is_glob ? glob_match(target, w.name) : target == w.name)) continue;
+    any = true;
+    if (fits) found.push_back(w.name);
+  }
+  if (!found.empty()) return found;
+  if (any)
+    fail_usage("{} names weights of rank below 2 alone, and those stay dense", quote(target));
+  std::string near = suggestion(target, matrices);
+  if (near.empty()) near = "; it has " + some_of(matrices);
+  fail_usage("{} matches none of the {} weights of the model{}", quote(target), weights.size(),
+             near);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> match_targets(const std::vector<SparsityRecipe>& entries,
+                                                    const std::vector<Weight>& weights) {
+  std::vector<std::vector<std::string>> all;
+  std::map<std::string, std::size_t> entry_of;
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    try {
+      std::vector<std::string> found = matches(entries[e].target, weights);
+      std::ranges::sort(found, natural_less);
+      for (const std::string& name : found)
+        if (const auto [at, is_new] = entry_of.emplace(name, e); !is_new)
+          fail_usage("{} is a weight of /sparsity/{}, too", quote(name), at->second);
+      all.push_back(std::move(found));
+    } catch (const Error& error) {
+      throw Error(error.fault(), fmt::format("/sparsity/{}/target: {}", e, error.what()));
+    }
+  }
+  return all;
+}
+
+}  // namespace sten

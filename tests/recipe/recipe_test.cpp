@@ -1,0 +1,302 @@
+#include "libsten/recipe/recipe.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const std::string model = R"("model": {"kind": "mlp", "sizes": [64, 16, 10]})";
+const std::string data = R"("data": {"kind": "csv", "file": "d.csv"})";
+
+// A recipe of 400 steps with this beside what it needs.
+std::string with(const std::string& rest) {
+  return R"({"schema": 1, )" + model + ", " + data + R"(, "steps": 400)" +
+         (rest.empty() ? "" : ", ") + rest + "}";
+}
+std::string with_entry(const std::string& entry) {
+  return with(R"("sparsity": [{"target": "*.weight", )" + entry + "}]");
+}
+
+Recipe parse(const std::string& json, const Overrides& set = {}) {
+  return parse_recipe(json, "/r/digits.json", set);
+}
+std::string error(const std::string& json, const Overrides& set = {}) {
+  const std::string what = error_of([&] { parse(json, set); });
+  // What it begins with in all of them.
+  const std::string file = "/r/digits.json: ";
+  return what.starts_with(file) ? what.substr(file.size()) : what;
+}
+std::string entry_error(const std::string& entry, const Overrides& set = {}) {
+  return error(with_entry(entry), set);
+}
+SparsityRecipe entry_of(const std::string& entry, const Overrides& set = {}) {
+  return parse(with_entry(entry), set).sparsity.at(0);
+}
+
+// All that a recipe can say.
+const char* whole = R"({
+  "$schema": "schema.json", "schema": 1, "name": "all of it",
+  "model": {"kind": "bert", "config": "m/config.json", "weights": "/abs/model.safetensors"},
+  "data": {"kind": "masked-text", "text": "../t.txt", "vocabulary": "m/vocab.json", "train": 0.9,
+           "validation": 0.05, "window": 64, "predicted": 0.2, "masked": 0.7, "random": 0.2},
+  "loss": "cross-entropy",
+  "optimizer": {"kind": "adamw", "rate": 5e-4, "beta1": 0.8, "beta2": 0.98, "eps": 1e-7,
+                "weight_decay": 0.1},
+  "rate": {"kind": "piecewise", "warmup": 50, "points": [[100, 0.5], [300, 0.05]]},
+  "steps": 400, "batch": 64, "accumulate": 4, "clip": 1, "seed": 18446744073709551615,
+  "sparsity": [
+    {"target": "a", "sparsifier": "nmg:n=1,m=4,g=4,fit=greedy", "save": "nmg"},
+    {"target": "b*", "sparsifier": "magnitude:sparsity=0.9", "layout": "csr", "save": "bitmask",
+     "schedule": {"kind": "cubic", "from": 0.5, "stages": 10, "begin": 10, "end": 300},
+     "mask": {"refresh": 10, "end": 350}},
+    {"target": "c", "schedule": {"kind": "iterative", "begin": 3,
+                                 "sparsifiers": ["nm:n=3,m=4", "nm:n=2,m=4"]}, "save": "nm"},
+    {"target": "d", "sparsifier": "movement", "schedule":
+      {"kind": "iterative", "from": 0.1, "to": 0.5, "step": 0.1, "begin": 100}},
+    {"target": "e", "sparsifier": "magnitude:sparsity=0.5",
+     "schedule": {"kind": "layer-wise", "end": 200}, "mask": "fixed"}],
+  "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
+  "checkpoints": {"every": 50, "keep": 3}, "logging": {"every": 1}
+})";
+
+}  // namespace
+
+TEST_CASE("a recipe that says little has the defaults") {
+  const Recipe r = parse(with(""));
+  CHECK(r.name == "digits");
+  CHECK(r.model.sizes == std::vector<Index>{64, 16, 10});
+  CHECK(r.model.activation == "relu");
+  CHECK(r.data.file == "/r/d.csv");
+  CHECK(r.data.label == "last");
+  CHECK(r.optimizer.kind == "adamw");
+  CHECK(r.optimizer.rate == 1e-3);
+  CHECK(r.rate.kind == "constant");
+  CHECK(r.steps == 400);
+  CHECK(r.batch == 32);
+  CHECK(r.sparsity.empty());
+  CHECK(r.evaluation.test);
+}
+
+TEST_CASE("everything that a recipe can say is read") {
+  const Recipe r = parse(whole);
+  CHECK(r.name == "all of it");
+  CHECK(r.model.config == "/r/m/config.json");
+  CHECK(r.model.weights == "/abs/model.safetensors");
+  CHECK(r.data.text == "/t.txt");
+  CHECK(r.data.random == 0.2);
+  CHECK(r.optimizer.beta2 == 0.98);
+  CHECK(r.rate.points == std::vector<std::pair<Index, double>>{{100, 0.5}, {300, 0.05}});
+  CHECK(r.seed == ~std::uint64_t{0});
+  CHECK(r.accumulate == 4);
+  CHECK(r.evaluation.keep_best);
+  CHECK_FALSE(r.evaluation.test);
+  CHECK(r.checkpoint_every == 50);
+  CHECK(r.keep_checkpoints == 3);
+  CHECK(r.log_every == 1);
+  REQUIRE(r.sparsity.size() == 5);
+  CHECK(r.sparsity[0].save.str() == "nmg:n=1,m=4,g=4");
+  CHECK(r.sparsity[0].schedule.kind == "one-shot");
+  CHECK(r.sparsity[1].layout.str() == "csr");
+  CHECK(r.sparsity[1].refresh == 10);
+  CHECK(r.sparsity[1].refresh_end == 350);
+  CHECK(r.sparsity[1].schedule.to == 0.9);
+  CHECK(r.sparsity[2].sparsifier.str() == "per-block:n=2,m=4");
+  CHECK(r.sparsity[2].save.str() == "nm:n=2,m=4");
+  CHECK(r.sparsity[2].schedule.end == 400);
+  CHECK(r.sparsity[3].sparsifier.str() == "movement:sparsity=0.5");
+  CHECK(r.sparsity[4].schedule.end == 200);
+}
+
+TEST_CASE("a recipe that was written and read is the same") {
+  for (const std::string& json :
+       {std::string(whole), with(""),
+        with(R"("optimizer": {"kind": "sgd", "momentum": 0.9, "nesterov": true})"),
+        with(R"("rate": {"kind": "step", "every": 10})")}) {
+    const Recipe r = parse(json);
+    const std::string written = to_json(r);
+    CHECK(to_json(parse_recipe(written, "/elsewhere/other.json")) == written);
+  }
+  CHECK(parse(with(R"("optimizer": {"kind": "sgd"})")).optimizer.weight_decay == 0);
+}
+
+TEST_CASE("epochs leave ends open until the number of steps is known") {
+  const Recipe r = parse(with_entry(R"("sparsifier": "magnitude:sparsity=0.5",
+    "schedule": {"kind": "layer-wise"}, "mask": {"refresh": 5})"),
+                         {"steps=null", "epochs=3"});
+  CHECK(r.steps == 0);
+  CHECK(r.epochs == 3);
+  CHECK(to_json(parse_recipe(to_json(r), "/x/y.json")) == to_json(r));
+  const Recipe known = in_steps(r, 90);
+  CHECK(known.steps == 90);
+  CHECK(known.epochs == 0);
+  CHECK(known.sparsity[0].schedule.end == 90);
+  CHECK(known.sparsity[0].refresh_end == 90);
+}
+
+TEST_CASE("errors of a recipe name the file and the place") {
+  CHECK(error_of([&] { parse_recipe("{", "digits.json"); }) ==
+        "digits.json: is not JSON, at byte 2");
+  CHECK(error("{}") == "has no 'schema'");
+  CHECK(error(R"({"schema": 2})") == "/schema: 2 is not within [1, 1]");
+  CHECK(error(R"({"schema": 1})") == "has no 'model'");
+  CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
+  CHECK(error(with(""), {"model.kind=mpl"}) ==
+        "--set: /model/kind: 'mpl' is not one of mlp, bert, did you mean 'mlp'?");
+  CHECK(error(with(""), {"model.config=c.json"}) ==
+        "--set: /model/config: is for the kind bert, and this is mlp, which has kind, sizes, "
+        "activation, weights");
+  CHECK(error(with(""), {"model.sizes=null"}) == "/model: has no 'sizes'");
+  CHECK(error(with(""), {"model.sizes=[3]"}).starts_with("--set: /model/sizes: has no layer"));
+  CHECK(error(with(""), {"model.sizes.1=0"}) == "--set: /model/sizes/1: 0 is not at least 1");
+  CHECK(error(with(""), {"model.sizes.1=1.5"}) == "--set: /model/sizes/1: is not an integer");
+  CHECK(error(with(""), {"model.activation=relo"}) ==
+        "--set: /model/activation: 'relo' is not one of relu, gelu, tanh, sigmoid, did you mean "
+        "'relu'?");
+  CHECK(error(with(""), {R"(model={"kind":"bert","config":"c"})"}) ==
+        "/data/kind: csv is for another model: bert learns from masked-text");
+  CHECK(error(with(""), {"data.train=0.9", "data.validation=0.2"}) ==
+        "--set: /data/validation: train and validation are 0.9 and 0.2, more than all");
+  CHECK(error(with(""), {"data.train=0"}) == "--set: /data/train: 0 is not within (0, 1]");
+  CHECK(error(with(""), {"data.file="}) == "--set: /data/file: is empty");
+}
+
+TEST_CASE("training that has no meaning is refused") {
+  CHECK(error(with(R"("epochs": 3)")) == "/epochs: contradicts steps; leave one out");
+  CHECK(error(with(""), {"steps=null"}) == "needs steps, or epochs");
+  CHECK(error(with(R"("accumulate": 3)")) == "/accumulate: 3 parts do not divide a batch of 32");
+  CHECK(error(with(R"("clip": -1)")) == "/clip: -1 is not at least 0");
+  CHECK(error(with(R"("seed": -1)")) == "/seed: is not an integer from 0 to 2^64 - 1");
+  CHECK(error(with(R"("optimizer": {"momentum": 0.9})"))
+            .starts_with("/optimizer/momentum: is for the kind sgd, and this is adamw"));
+  CHECK(error(with(R"("optimizer": {"kind": "sgd", "nesterov": true})")) ==
+        "/optimizer/nesterov: needs a momentum above 0");
+  CHECK(error(with(R"("optimizer": {"beta1": 1})")) == "/optimizer/beta1: 1 is not within [0, 1)");
+  CHECK(error(with(R"("optimizer": {"rate": 0})")) == "/optimizer/rate: 0 is not above 0");
+  CHECK(error(with(R"("rate": {"kind": "step"})")) == "/rate: has no 'every'");
+  CHECK(error(with(R"("rate": {"kind": "piecewise", "points": [[5, 1], [5, 0.1]]})")) ==
+        "/rate/points/1: step 5 does not come after step 5");
+  CHECK(error(with(R"("rate": {"kind": "cosine", "warmup": 500})")) ==
+        "/rate/warmup: 500 is more than all 400 steps");
+  CHECK(error(with(R"("evaluation": {"keep_best": true})"), {"data.validation=0"}) ==
+        "/evaluation/keep_best: needs a share of data for validation");
+}
+
+TEST_CASE("sparsity that has no meaning is refused") {
+  CHECK(entry_error(R"("mask": "fixed")") == "/sparsity/0: has no 'sparsifier'");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=1.4")") ==
+        "/sparsity/0/sparsifier: 'magnitude:sparsity=1.4': sparsity is 1.4, which is not within "
+        "[0, 1]");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=nan")")
+            .starts_with("/sparsity/0/sparsifier: "));
+  CHECK(entry_error(R"("sparsifier": "magnitud:sparsity=0.5")") ==
+        "/sparsity/0/sparsifier: there is no sparsifier 'magnitud', did you mean 'magnitude'?");
+  CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4,sparsity=0.8")") ==
+        "/sparsity/0/sparsifier: sparsity 0.8 contradicts nmg:n=1,m=4,g=4, which makes 0.75; "
+        "leave it out");
+  CHECK(entry_of(R"("sparsifier": "nmg:n=1,m=4,g=4,sparsity=0.75")").sparsifier.str() ==
+        "nmg:n=1,m=4,g=4");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "layout": "cs")") ==
+        "/sparsity/0/layout: there is no layout 'cs', did you mean 'csc'?");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.75", "save": "nmg:n=1,m=4,g=4")") ==
+        "/sparsity/0/save: nmg:n=1,m=4,g=4 cannot hold whatever magnitude:sparsity=0.75 keeps");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "mask": "refreshed")") ==
+        R"(/sparsity/0/mask: is neither "fixed" nor {"refresh": steps between new masks})");
+  CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "mask": {"refresh": 0})") ==
+        "/sparsity/0/mask/refresh: 0 is not at least 1");
+  CHECK(entry_error(R"("sparsifier": "movement:sparsity=0.5")") ==
+        "/sparsity/0/sparsifier: movement ranks by gradients, and before step 0 there are none: "
+        "set schedule/begin above 0");
+}
+
+TEST_CASE("schedules of a recipe without a meaning are refused") {
+  const auto of = [](const std::string& schedule, const Overrides& set = {}) {
+    return entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "schedule": {)" + schedule + "}",
+                       set);
+  };
+  CHECK(of(R"("kind": "linear", "stages": 4, "to": 1.4)") ==
+        "/sparsity/0/schedule/to: 1.4 is not within [0, 1]");
+  CHECK(of(R"("kind": "linear", "stages": 4, "to": 0.4)") ==
+        "/sparsity/0/schedule/to: 0.4 contradicts the sparsifier's 0.5; leave it out");
+  CHECK(of(R"("kind": "linear", "stages": 4, "from": 0.6)") ==
+        "/sparsity/0/schedule/from: 0.6 is above the sparsity of the end, 0.5");
+  CHECK(of(R"("kind": "linear")") == "/sparsity/0/schedule: has no 'stages'");
+  CHECK(of(R"("kind": "iterative", "step": 0.1)") == "/sparsity/0/schedule: has no 'from'");
+  CHECK(of(R"("kind": "iterative", "from": 0.1)") == "/sparsity/0/schedule: has no 'step'");
+  CHECK(of(R"("kind": "layerwise")") ==
+        "/sparsity/0/schedule/kind: 'layerwise' is not one of one-shot, iterative, layer-wise, "
+        "linear, cubic, exponential, did you mean 'layer-wise'?");
+  CHECK(of(R"("kind": "one-shot", "end": 5)")
+            .starts_with("/sparsity/0/schedule/end: is for the kind linear, cubic, exponential"));
+  CHECK(of(R"("kind": "layer-wise", "begin": 300, "end": 200)") ==
+        "/sparsity/0/schedule/end: 200 is not after the schedule's begin, 300");
+  CHECK(of(R"("kind": "layer-wise", "end": 500)") ==
+        "/sparsity/0/schedule/end: 500 is after the last of 400 steps");
+  CHECK(of(R"("kind": "one-shot", "begin": 400)") ==
+        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps");
+  CHECK(of(R"("kind": "linear", "stages": 30, "end": 20)") ==
+        "/sparsity/0/schedule: 30 stages do not fit in 20 steps");
+  CHECK(of(R"("kind": "iterative", "sparsifiers": [])") ==
+        "/sparsity/0/schedule/sparsifiers: is empty");
+  CHECK(of(R"("kind": "iterative", "sparsifiers": ["nm:n=2,m=4"])") ==
+        "/sparsity/0/sparsifier: magnitude:sparsity=0.5 is not the last one of the schedule, "
+        "per-block:n=2,m=4");
+  CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4",
+                       "schedule": {"kind": "cubic", "stages": 3})")
+            .starts_with("/sparsity/0/schedule/kind: nmg:n=1,m=4,g=4 keeps as much as"));
+}
+
+TEST_CASE("--set changes, adds and takes away") {
+  const std::string entry = R"("sparsifier": "magnitude:sparsity=0.5")";
+  CHECK(parse(with(""), {"optimizer.rate=0.25"}).optimizer.rate == 0.25);
+  CHECK(parse(with(""), {"/optimizer/rate=1e-2"}).optimizer.rate == 0.01);
+  CHECK(parse(with(""), {"name=true story"}).name == "true story");
+  CHECK(parse(with(""), {"name=x=y"}).name == "x=y");
+  CHECK(parse(with(""), {"clip=1", "clip=2"}).clip == 2);
+  CHECK(parse(with("\"clip\": 3"), {"clip=null"}).clip == 0);
+  CHECK(parse(with(""), {"clip=null", "sparsity.0.mask=null"}).clip == 0);
+  CHECK(entry_of(entry, {"sparsity.0.sparsifier=magnitude:sparsity=0.75"}).sparsifier.str() ==
+        "magnitude:sparsity=0.75");
+  const Recipe two =
+      parse(with_entry(entry), {"sparsity.1.target=b", "sparsity.1.sparsifier=relu"});
+  REQUIRE(two.sparsity.size() == 2);
+  CHECK(two.sparsity[1].target == "b");
+  CHECK(parse(with_entry(entry), {"sparsity.0=null"}).sparsity.empty());
+  CHECK(parse(with(""), {"sparsity.0.target=b", "sparsity.0.sparsifier=relu"}).sparsity.size() ==
+        1);
+  // Those of the command line are relative to where that was given.
+  CHECK(parse(with(""), {"data.file=e.csv"}).data.file ==
+        (std::filesystem::current_path() / "e.csv").string());
+}
+
+TEST_CASE("errors of --set name it") {
+  CHECK(error(with(""), {"clip"}) == "--set 'clip': is not key=value");
+  CHECK(error(with(""), {"=3"}) == "--set '=3': is not key=value");
+  CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': the key has an empty step");
+  CHECK(error(with(""), {"clip=[1"}) == "--set 'clip=[1': the value is not JSON");
+  CHECK(error(with(""), {"clpi=1"}) == "--set: /clpi: is unknown, did you mean 'clip'?");
+  CHECK(error(with(""), {"clip=nan"}) == "--set: /clip: is not a number");
+  CHECK(error(with(""), {"optimizer={\"rate\":-1}"}) ==
+        "--set: /optimizer/rate: -1 is not above 0");
+  CHECK(error(with(""), {"steps.a=1"}) ==
+        "--set 'steps.a=1': /steps: is neither an object nor a list");
+  CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.7.target=a"}) ==
+        "--set 'sparsity.7.target=a': /sparsity: the list has 1 elements; the next one is 1");
+  CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.first.target=a"}) ==
+        "--set 'sparsity.first.target=a': /sparsity: is a list, and 'first' is no index");
+}
+
+TEST_CASE("a recipe's file is read, and what is none is refused") {
+  const auto path = std::filesystem::temp_directory_path() / "sten_recipe_test.json";
+  std::ofstream(path) << with("");
+  CHECK(read_recipe(path.string()).data.file == (path.parent_path() / "d.csv").string());
+  std::ofstream(path) << "";
+  CHECK(error_of([&] { read_recipe(path.string()); }).find("is empty") != std::string::npos);
+  std::filesystem::remove(path);
+}

@@ -1,0 +1,49 @@
+#include "libsten/recipe/targets.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const std::vector<Weight> weights{{"layer.10.weight", {4, 4}},
+                                  {"layer.2.weight", {4, 4}},
+                                  {"layer.2.bias", {4}},
+                                  {"norm.weight", {4}},
+                                  {"decoder.weight", {8, 4}}};
+
+std::vector<std::vector<std::string>> match(const std::vector<std::string>& targets) {
+  std::vector<SparsityRecipe> entries;
+  for (const std::string& t : targets) entries.emplace_back().target = t;
+  return match_targets(entries, weights);
+}
+std::string error(const std::vector<std::string>& targets) {
+  return error_of([&] { match(targets); });
+}
+
+}  // namespace
+
+TEST_CASE("targets are names and globs of matrices, in their natural order") {
+  const auto found = match({"layer.*", "decoder.weight"});
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] == std::vector<std::string>{"layer.2.weight", "layer.10.weight"});
+  CHECK(found[1] == std::vector<std::string>{"decoder.weight"});
+}
+
+TEST_CASE("targets that name nothing, or a weight twice, are refused") {
+  CHECK(error({"*"}) == "");
+  CHECK(error({"decoder.weigth"}) ==
+        "/sparsity/0/target: 'decoder.weigth' matches none of the 5 weights of the model, did you "
+        "mean 'decoder.weight'?");
+  CHECK(error({"encoder.*"}) ==
+        "/sparsity/0/target: 'encoder.*' matches none of the 5 weights of the model; it has "
+        "layer.10.weight, layer.2.weight, decoder.weight");
+  CHECK(error({"norm.weight"}) ==
+        "/sparsity/0/target: 'norm.weight' names weights of rank below 2 alone, and those stay "
+        "dense");
+  CHECK(error({"decoder.*", "*"}) ==
+        "/sparsity/1/target: 'decoder.weight' is a weight of /sparsity/0, too");
+}
