@@ -1,0 +1,16 @@
+// How the learning rate changes while training.
+#pragma once
+#include "libsten/recipe/recipe.h"
+
+namespace sten {
+
+// What the optimizer's rate is multiplied by in step t of `steps`, 0 <= t < steps:
+//   constant   1
+//   step       factor^floor(t / every), as torch's StepLR
+//   piecewise  that of the last point at or before t, 1 before the first
+//   cosine     end + (1 - end) (1 + cos(pi (t - warmup) / (steps - warmup))) / 2; 1 while t <
+//   warmup
+// and while t < warmup by (t + 1) / warmup too.
+double rate_factor(const RateRecipe& r, Index t, Index steps);
+
+}  // namespace sten
