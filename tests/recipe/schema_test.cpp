@@ -1,0 +1,109 @@
+// recipes/schema.json and the parser say the same.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "libsten/recipe/keys.h"
+#include "libsten/recipe/recipe.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+// By pointer: the kinds that have the key, empty for all.
+using Keys = std::map<std::string, std::set<std::string>>;
+
+const std::filesystem::path recipes = std::filesystem::path(STEN_SOURCE_DIR) / "recipes";
+
+std::string text_of(const std::filesystem::path& path) {
+  std::stringstream all;
+  all << std::ifstream(path).rdbuf();
+  return all.str();
+}
+
+class SchemaKeys {
+ public:
+  explicit SchemaKeys(const Json& schema) : schema_(schema) { walk(schema, ""); }
+  Keys keys;
+
+ private:
+  void walk(const Json& at, const std::string& pointer) {
+    if (at.contains("$ref")) {
+      const auto ref = at["$ref"].get<std::string>();
+      return walk(schema_.at(Json::json_pointer(ref.substr(1))), pointer);
+    }
+    if (at.contains("items")) walk_items(at["items"], pointer);
+    if (at.contains("properties")) walk_properties(at, pointer);
+    if (at.contains("oneOf") && !at.contains("properties")) walk_kinds(at["oneOf"], pointer);
+  }
+  void walk_items(const Json& items, const std::string& pointer) {
+    if (items.is_object()) walk(items, pointer + "/*");
+  }
+  void walk_properties(const Json& at, const std::string& pointer) {
+    for (const auto& [key, value] : at["properties"].items()) {
+      keys[pointer + "/" + key];
+      walk(value, pointer + "/" + key);
+    }
+    // What is not said to be known is refused.
+    CHECK(at.value("additionalProperties", true) == false);
+  }
+  void walk_kinds(const Json& variants, const std::string& pointer) {
+    Keys of;
+    std::size_t kinds = 0;
+    for (const Json& v : variants) {
+      if (!v.contains("properties")) continue;
+      walk_properties(v, pointer);
+      if (!v["properties"].contains("kind")) continue;
+      ++kinds;
+      for (const auto& [key, value] : v["properties"].items())
+        of[pointer + "/" + key].insert(v["properties"]["kind"]["const"].get<std::string>());
+    }
+    for (const auto& [key, which] : of)
+      if (which.size() < kinds) keys[key] = which;
+  }
+
+  const Json& schema_;
+};
+
+}  // namespace
+
+TEST_CASE("the schema of recipes has the keys that the parser knows, for the same kinds") {
+  const Json schema = Json::parse(text_of(recipes / "schema.json"));
+  const Keys in_schema = SchemaKeys(schema).keys;
+  Keys known;
+  for (const RecipeKey& k : recipe_keys()) known[k.pointer] = {k.kinds.begin(), k.kinds.end()};
+  for (const auto& [key, kinds] : known) {
+    CAPTURE(key);
+    REQUIRE(in_schema.contains(key));
+    CHECK(in_schema.at(key) == kinds);
+  }
+  for (const auto& [key, kinds] : in_schema) {
+    CAPTURE(key);
+    CHECK(known.contains(key));
+  }
+}
+
+TEST_CASE("every recipe that ships is read, and what it names is there") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(recipes)) {
+    if (file.path().extension() != ".json" || file.path().filename() == "schema.json") continue;
+    CAPTURE(file.path().string());
+    ++count;
+    const Recipe r = read_recipe(file.path().string());
+    CHECK(r.name == file.path().stem().string());
+    for (const std::string& path :
+         {r.model.config, r.model.weights, r.data.file, r.data.text, r.data.vocabulary}) {
+      CAPTURE(path);
+      CHECK((path.empty() || std::filesystem::exists(path)));
+    }
+  }
+  CHECK(count > 0);
+}
