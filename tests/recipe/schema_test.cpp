@@ -107,3 +107,17 @@ TEST_CASE("every recipe that ships is read, and what it names is there") {
   }
   CHECK(count > 0);
 }
+
+TEST_CASE("the parser refuses what the schema refuses") {
+  const Json cases = Json::parse(
+      text_of(std::filesystem::path(STEN_SOURCE_DIR) / "tests/recipe/schema_cases.json"));
+  const std::string file = (recipes / (cases["changed"].get<std::string>() + ".json")).string();
+  for (const bool refused : {true, false})
+    for (const Json& c : cases[refused ? "refused" : "accepted"]) {
+      const std::string change = c[0].get<std::string>() + "=" + c[1].dump();
+      CAPTURE(change);
+      const std::string error = error_of([&] { read_recipe(file, {change}); });
+      CAPTURE(error);
+      CHECK(error.empty() != refused);
+    }
+}
