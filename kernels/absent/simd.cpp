@@ -3,11 +3,13 @@
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/epilogue.h"
+#include "kernels/simd/functions.h"
 #include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_lanes.h"
 #include "kernels/simd/peak.h"
+#include "kernels/simd/rows.h"
 
 namespace sten::kernels {
 
@@ -28,6 +30,12 @@ const CsrTable* csr_gemm_avx512() { return nullptr; }
 
 const NmgGemmTable* nmg_gemm_avx2() { return nullptr; }
 const NmgGemmTable* nmg_gemm_avx512() { return nullptr; }
+
+const FunctionsTable* functions_avx2() { return nullptr; }
+const FunctionsTable* functions_avx512() { return nullptr; }
+
+const RowsTable* rows_avx2() { return nullptr; }
+const RowsTable* rows_avx512() { return nullptr; }
 
 Finish* finish_avx2() { return nullptr; }
 Finish* finish_avx512() { return nullptr; }

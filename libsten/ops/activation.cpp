@@ -1,6 +1,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/functions.h"
 #include "libsten/base/random.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/unary.h"
@@ -26,10 +27,25 @@ void add_relu(Operators& all) {
   });
 }
 
+// F32 by kernels, F64 by the formula.
+template <class T, class Formula, class Run>
+auto formula_or(Formula formula, Run run) {
+  if constexpr (std::same_as<T, float>)
+    return run;
+  else
+    return formula;
+}
+
+using Forward = void(const float*, std::int64_t, float*);
+struct ForwardKernel {
+  Forward* run;
+};
+
 void add_tanh(Operators& all) {
   add_unary(all, "tanh", Keeps::outputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("tanh", {});
-    return std::pair([](T x, Index) { return std::tanh(x); },
+    return std::pair(formula_or<T>([](T x, Index) { return std::tanh(x); },
+                                   ForwardKernel{kernels::functions().tanh}),
                      [](T dy, T y, Index) { return dy * (1 - y * y); });
   });
 }
@@ -37,10 +53,17 @@ void add_tanh(Operators& all) {
 void add_sigmoid(Operators& all) {
   add_unary(all, "sigmoid", Keeps::outputs, false, []<class T>(T, const Call& call) {
     call.attributes.check("sigmoid", {});
-    return std::pair([](T x, Index) { return 1 / (1 + std::exp(-x)); },
+    return std::pair(formula_or<T>([](T x, Index) { return 1 / (1 + std::exp(-x)); },
+                                   ForwardKernel{kernels::functions().sigmoid}),
                      [](T dy, T y, Index) { return dy * y * (1 - y); });
   });
 }
+
+struct GeluGrad {
+  void run(const float* dy, const float* x, Index n, float* dx) const {
+    kernels::functions().gelu_grad(dy, x, n, dx);
+  }
+};
 
 // x P(X <= x) for a standard normal X; its density is that of exp(-x^2 / 2). erfc has the digits
 // of small probabilities, which 1 + erf has not.
@@ -49,11 +72,14 @@ void add_gelu(Operators& all) {
     call.attributes.check("gelu", {});
     constexpr T root = 1 / std::numbers::sqrt2_v<T>;
     constexpr T density = root * std::numbers::inv_sqrtpi_v<T>;
-    return std::pair([](T x, Index) { return x / 2 * std::erfc(-x * root); },
-                     [](T dy, T x, Index) {
-                       const T below = std::erfc(-x * root) / 2;
-                       return dy * (below + x * density * std::exp(-x * x / 2));
-                     });
+    return std::pair(formula_or<T>([](T x, Index) { return x / 2 * std::erfc(-x * root); },
+                                   ForwardKernel{kernels::functions().gelu}),
+                     formula_or<T>(
+                         [](T dy, T x, Index) {
+                           const T below = std::erfc(-x * root) / 2;
+                           return dy * (below + x * density * std::exp(-x * x / 2));
+                         },
+                         GeluGrad{}));
   });
 }
 

@@ -1,6 +1,7 @@
 // Layer normalization (Ba, Kiros, Hinton 2016), over the last axis.
 #include <cmath>
 
+#include "kernels/rows.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
@@ -9,18 +10,55 @@
 namespace sten {
 namespace {
 
+// Of a row, F64 by the formula: the mean first, since the variance of what is far from 0 has its
+// digits, too. F32 by kernels.
 struct Statistics {
-  double mean = 0, by = 0;  // 1 / deviation
-
-  // The mean first: the variance of what is far from 0 has its digits, too.
-  template <class T>
-  Statistics(const T* x, Index n, double eps) {
-    mean = sum_run(x, n) / static_cast<double>(n);
-    const auto square = [&](Index i) { return (x[i] - mean) * (x[i] - mean); };
-    by = 1 / std::sqrt(sum_of(n, square) / static_cast<double>(n) + eps);
-  }
-  Statistics() = default;
+  double mean, by;  // 1 / deviation
 };
+Statistics moments(const double* x, Index n, double eps) {
+  const double mean = sum_run(x, n) / static_cast<double>(n);
+  const auto square = [&](Index i) { return (x[i] - mean) * (x[i] - mean); };
+  return {mean, 1 / std::sqrt(sum_of(n, square) / static_cast<double>(n) + eps)};
+}
+kernels::RowMoments moments(const float* x, Index n, double eps) {
+  return kernels::rows().moments(x, n, eps);
+}
+
+void normalize(const Statistics& s, const double* x, Index n, const double* gamma,
+               const double* beta, double* y) {
+  for (Index i = 0; i < n; ++i) y[i] = (x[i] - s.mean) * s.by * gamma[i] + beta[i];
+}
+void normalize(const kernels::RowMoments& s, const float* x, Index n, const float* gamma,
+               const float* beta, float* y) {
+  kernels::rows().normalize(s, x, n, gamma, beta, y);
+}
+
+// With z = (x - mean) * by and g = dy * gamma, dx = by * (g - mean(g) - z * mean(g * z)).
+void normalize_grad(const Statistics& s, const double* dy, const double* x, Index n,
+                    const double* gamma, double* dx) {
+  const auto z = [&](Index i) { return (x[i] - s.mean) * s.by; };
+  const auto g = [&](Index i) { return dy[i] * gamma[i]; };
+  const double mean = sum_of(n, g) / static_cast<double>(n);
+  const double along = sum_of(n, [&](Index i) { return g(i) * z(i); }) / static_cast<double>(n);
+  for (Index i = 0; i < n; ++i) dx[i] = s.by * (g(i) - mean - z(i) * along);
+}
+void normalize_grad(const kernels::RowMoments& s, const float* dy, const float* x, Index n,
+                    const float* gamma, float* dx) {
+  kernels::rows().normalize_grad(s, dy, x, n, gamma, dx);
+}
+
+// Adds dy * z and dy to the sums.
+void add_normalized(const Statistics& s, const double* dy, const double* x, Index n, double* gamma,
+                    double* beta) {
+  for (Index i = 0; i < n; ++i) {
+    gamma[i] += dy[i] * ((x[i] - s.mean) * s.by);
+    beta[i] += dy[i];
+  }
+}
+void add_normalized(const kernels::RowMoments& s, const float* dy, const float* x, Index n,
+                    double* gamma, double* beta) {
+  kernels::rows().add_normalized(s, dy, x, n, gamma, beta);
+}
 
 // What both get, checked.
 struct Given {
@@ -54,42 +92,28 @@ Outputs forward(const Call& call) {
     return {write_elements<T>(call.out(), g.x.extents, g.n, [&](Index begin, Index end, T* to) {
       for (Index i = begin; i < end; i += g.n, to += g.n) {
         const T* x = in + i;
-        const Statistics s(x, g.n, g.eps);
-        for (Index c = 0; c < g.n; ++c)
-          to[c] = static_cast<T>((x[c] - s.mean) * s.by * gamma[c] + beta[c]);
+        normalize(moments(x, g.n, g.eps), x, g.n, gamma, beta, to);
       }
     })};
   });
 }
 
-// The sums over the rows of f(row, column), in pieces of rows that do not depend on threads().
-template <class T, class F>
-Tensor sum_rows(const OutFormat& format, Index rows, Index n, F f) {
+// The sums over rows that f(row, gamma, beta) adds one of, [2][n], in pieces of rows that do not
+// depend on threads().
+template <class F>
+std::vector<double> sum_rows(Index rows, Index n, F f) {
   constexpr Index most = 64;
   const Index piece = std::max<Index>(1, ceil_div(rows, most)), pieces = ceil_div(rows, piece);
-  std::vector<double> sums(pieces * n);
+  std::vector<double> sums(std::max<Index>(1, pieces) * 2 * n);
   parallel_for(pieces, 1, [&](Index begin, Index end) {
-    for (Index p = begin; p < end; ++p)
-      for (Index r = p * piece; r < std::min(rows, (p + 1) * piece); ++r)
-        for (Index c = 0; c < n; ++c) sums[p * n + c] += f(r, c);
-  });
-  return write_elements<T>(format, {n}, [&](Index begin, Index end, T* to) {
-    for (Index c = begin; c < end; ++c) {
-      double sum = 0;
-      for (Index p = 0; p < pieces; ++p) sum += sums[p * n + c];
-      to[c - begin] = static_cast<T>(sum);
+    for (Index p = begin; p < end; ++p) {
+      double* gamma = sums.data() + p * 2 * n;
+      for (Index r = p * piece; r < std::min(rows, (p + 1) * piece); ++r) f(r, gamma, gamma + n);
     }
   });
-}
-
-// With z = (x - mean) * by and g = dy * gamma, dx = by * (g - mean(g) - z * mean(g * z)).
-template <class T>
-void grad_row(const T* x, const T* dy, const T* gamma, const Statistics& s, T* dx, Index n) {
-  const auto z = [&](Index i) { return (x[i] - s.mean) * s.by; };
-  const auto g = [&](Index i) { return double{dy[i]} * gamma[i]; };
-  const double mean = sum_of(n, g) / static_cast<double>(n);
-  const double along = sum_of(n, [&](Index i) { return g(i) * z(i); }) / static_cast<double>(n);
-  for (Index i = 0; i < n; ++i) dx[i] = static_cast<T>(s.by * (g(i) - mean - z(i) * along));
+  for (Index p = 1; p < pieces; ++p)
+    for (Index c = 0; c < 2 * n; ++c) sums[c] += sums[p * 2 * n + c];
+  return sums;
 }
 
 Outputs backward(const Call& call) {
@@ -101,22 +125,25 @@ Outputs backward(const Call& call) {
     const T* gamma = g.gamma.values.as<T>().data();
     const Index n = g.n, rows = n == 0 ? 0 : g.x.size() / n;
     Outputs out(3);
-    std::vector<Statistics> rows_of(call.wants(0) || call.wants(1) ? rows : 0);
-    parallel_for(std::ssize(rows_of), 64, [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) rows_of[r] = Statistics(x + r * n, n, g.eps);
+    if (!call.wants(0) && !call.wants(1) && !call.wants(2)) return out;
+    std::vector<decltype(moments(x, n, g.eps))> rows_of(rows);
+    parallel_for(rows, 64, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) rows_of[r] = moments(x + r * n, n, g.eps);
     });
     if (call.wants(0))
       out[0] = write_elements<T>(call.out(0), g.x.extents, n, [&](Index begin, Index end, T* to) {
         for (Index i = begin; i < end; i += n)
-          grad_row(x + i, from + i, gamma, rows_of[i / n], to + (i - begin), n);
+          normalize_grad(rows_of[i / n], from + i, x + i, n, gamma, to + (i - begin));
       });
-    if (call.wants(1))
-      out[1] = sum_rows<T>(call.out(1), rows, n, [&](Index r, Index c) {
-        return from[r * n + c] * ((x[r * n + c] - rows_of[r].mean) * rows_of[r].by);
-      });
-    if (call.wants(2))
-      out[2] = sum_rows<T>(call.out(2), rows, n,
-                           [&](Index r, Index c) { return double{from[r * n + c]}; });
+    if (!call.wants(1) && !call.wants(2)) return out;
+    const std::vector<double> sums = sum_rows(rows, n, [&](Index r, double* to_gamma, double* to) {
+      add_normalized(rows_of[r], from + r * n, x + r * n, n, to_gamma, to);
+    });
+    for (std::size_t i = 1; i <= 2; ++i)
+      if (call.wants(i))
+        out[i] = write_each<T>(call.out(i), {n}, [&](Index c) {
+          return static_cast<T>(sums[static_cast<Index>(i - 1) * n + c]);
+        });
     return out;
   });
 }

@@ -51,7 +51,7 @@ struct Classified {
 template <class T>
 double row_loss(const T* x, Index n, Index target) {
   const T most = max_run(x, n);
-  return std::log(sum_exp(x, n, most)) + (double{most} - x[target]);
+  return std::log(exp_sum(x, n, most, nullptr)) + (double{most} - x[target]);
 }
 
 Outputs cross_entropy(const Call& call) {
@@ -82,11 +82,10 @@ Outputs cross_entropy_grad(const Call& call) {
     const Index n = c.n;
     const auto row = [&](Index r, T* to) {
       const T *x = in + r * n, most = max_run(x, n);
-      for (Index i = 0; i < n; ++i) to[i] = std::exp(x[i] - most);
-      const double share = 1 / sum_run(to, n);
+      const double share = 1 / exp_sum(x, n, most, to);
       const Index target = c.targets[r];
       const double at_target = (to[target] * share - 1) * by;
-      for (Index i = 0; i < n; ++i) to[i] = static_cast<T>(to[i] * (share * by));
+      scale_row(to, n, static_cast<T>(share * by), to);
       to[target] = static_cast<T>(at_target);
     };
     out[0] =

@@ -11,15 +11,11 @@ struct Softmax {
   static constexpr const char* name = "softmax";
   template <class T>
   static void row(const T* x, T* y, Index n) {
-    const T most = max_run(x, n);
-    for (Index i = 0; i < n; ++i) y[i] = std::exp(x[i] - most);
-    const T by = static_cast<T>(1 / sum_run(y, n));
-    for (Index i = 0; i < n; ++i) y[i] *= by;
+    softmax_row(x, n, T{1}, y);
   }
   template <class T>
   static void grad(const T* dy, const T* y, T* dx, Index n) {
-    const T mean = static_cast<T>(sum_of(n, [&](Index i) { return double{dy[i]} * y[i]; }));
-    for (Index i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - mean);
+    softmax_grad_row(dy, y, n, T{1}, dx);
   }
 };
 
@@ -27,13 +23,15 @@ struct LogSoftmax {
   static constexpr const char* name = "log-softmax";
   template <class T>
   static void row(const T* x, T* y, Index n) {
-    const T most = max_run(x, n), log_sum = static_cast<T>(std::log(sum_exp(x, n, most)));
+    const T most = max_run(x, n);
+    const T log_sum = static_cast<T>(std::log(exp_sum(x, n, most, nullptr)));
     for (Index i = 0; i < n; ++i) y[i] = x[i] - most - log_sum;
   }
   template <class T>
   static void grad(const T* dy, const T* y, T* dx, Index n) {
     const T sum = static_cast<T>(sum_run(dy, n));
-    for (Index i = 0; i < n; ++i) dx[i] = dy[i] - std::exp(y[i]) * sum;
+    exp_sum(y, n, T{0}, dx);
+    for (Index i = 0; i < n; ++i) dx[i] = dy[i] - dx[i] * sum;
   }
 };
 

@@ -7,10 +7,32 @@
 
 namespace sten {
 
+namespace unary_detail {
+
+// Elements from number `first` on, by f or by f.run().
+template <class T, class F>
+void run_forward(const F& f, const T* x, Index first, Index n, T* y) {
+  if constexpr (requires { f.run(x, n, y); })
+    f.run(x, n, y);
+  else
+    for (Index i = 0; i < n; ++i) y[i] = f(x[i], first + i);
+}
+template <class T, class G>
+void run_backward(const G& g, const T* dy, const T* kept, Index first, Index n, T* dx) {
+  if constexpr (requires { g.run(dy, kept, n, dx); })
+    g.run(dy, kept, n, dx);
+  else
+    for (Index i = 0; i < n; ++i) dx[i] = g(dy[i], kept[i], first + i);
+}
+
+}  // namespace unary_detail
+
 // y[i] = f(x[i], i) and dx[i] = g(dy[i], kept[i], i), kept being x, or y if the operator keeps its
 // outputs, or dy if nothing. `make` is a template on float and double that reads the attributes:
-// make(T{}, call) gives a pair of both. Dense inputs give any output that OutputRows writes. Where
-// f(0) = 0 a sparse x, of any layout that has `values`, gives its own layout and positions.
+// make(T{}, call) gives a pair of both. Instead of one element by a call, f and g may have
+// f.run(x, n, y) and g.run(dy, kept, n, dx), in place too. Dense inputs give any output that
+// OutputRows writes. Where f(0) = 0 a sparse x, of any layout that has `values`, gives its own
+// layout and positions.
 template <class Make>
 void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make make) {
   all.declare(op, {keeps});
@@ -21,7 +43,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
       const auto f = make(T{}, call).first;
       const T* in = x.values.as<T>().data();
       return {write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
-        for (Index i = begin; i < end; ++i) to[i - begin] = f(in[i], i);
+        unary_detail::run_forward(f, in + begin, begin, end - begin, to);
       })};
     });
   });
@@ -34,7 +56,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
       const auto g = make(T{}, call).second;
       const T *from = dy.values.as<T>().data(), *with = kept.values.as<T>().data();
       return {write_elements<T>(call.out(), dy.extents, [&](Index begin, Index end, T* to) {
-        for (Index i = begin; i < end; ++i) to[i - begin] = g(from[i], with[i], i);
+        unary_detail::run_backward(g, from + begin, with + begin, begin, end - begin, to);
       })};
     });
   });
@@ -52,7 +74,8 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
           return with_real(grad.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
             const auto g = make(T{}, call).second;
             return {Tensor::update(dy, [&](Values& v) {
-              for (T& x : v.mutate<T>()) x = g(x, x, 0);
+              const std::span<T> x = v.mutate<T>();
+              unary_detail::run_backward(g, x.data(), x.data(), 0, std::ssize(x), x.data());
             })};
           });
         },
@@ -67,7 +90,7 @@ void add_unary(Operators& all, Name op, Keeps keeps, bool zero_to_zero, Make mak
             const Index n = v.size();
             T* to = v.mutate<T>().data();
             parallel_for(n, mask_grain, [&](Index begin, Index end) {
-              for (Index i = begin; i < end; ++i) to[i] = f(to[i], i);
+              unary_detail::run_forward(f, to + begin, begin, end - begin, to + begin);
             });
           })};
         });

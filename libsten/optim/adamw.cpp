@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/functions.h"
 #include "libsten/optim/step.h"
 
 namespace sten {
@@ -33,19 +34,26 @@ void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) con
   const double t = static_cast<double>(steps);
   const double unbias = o.rate / (1 - std::pow(o.beta1, t));
   const double unbias_root = 1 / std::sqrt(1 - std::pow(o.beta2, t));
-  const auto rule = [&]<class T>(T* w, const T* g, T* const* state, Index n) {
+  const auto f32 = [&](float* w, const float* g, float* const* state, Index n) {
     // Not (1 - rate * weight_decay) * w, which in float32 is off by a part of a small decay.
-    const T decay = static_cast<T>(o.rate * o.weight_decay), rate = static_cast<T>(unbias);
-    const T root = static_cast<T>(unbias_root), eps = static_cast<T>(o.eps);
-    const T toward1 = static_cast<T>(1 - o.beta1), toward2 = static_cast<T>(1 - o.beta2);
-    T* __restrict m = state[0], * __restrict v = state[1];
+    const kernels::AdamWStep s{static_cast<float>(o.rate * o.weight_decay),
+                               static_cast<float>(unbias),
+                               static_cast<float>(unbias_root),
+                               static_cast<float>(o.eps),
+                               static_cast<float>(1 - o.beta1),
+                               static_cast<float>(1 - o.beta2)};
+    kernels::functions().adamw(s, w, g, state[0], state[1], n);
+  };
+  const auto f64 = [&](double* w, const double* g, double* const* state, Index n) {
+    double *m = state[0], *v = state[1];
     for (Index i = 0; i < n; ++i) {
-      m[i] += toward1 * (g[i] - m[i]);
-      v[i] += toward2 * (g[i] * g[i] - v[i]);
-      w[i] -= decay * w[i] + rate * m[i] / (std::sqrt(v[i]) * root + eps);
+      m[i] += (1 - o.beta1) * (g[i] - m[i]);
+      v[i] += (1 - o.beta2) * (g[i] * g[i] - v[i]);
+      w[i] -=
+          o.rate * o.weight_decay * w[i] + unbias * m[i] / (std::sqrt(v[i]) * unbias_root + o.eps);
     }
   };
-  step_elements(p, gradient, update, StepRule::of("adamw", {"m", "v"}, rule));
+  step_elements(p, gradient, update, {"adamw", {"m", "v"}, f32, f64});
   Dense count = Dense::zeros(DType::I64, {});
   count.values.mutate<std::int64_t>()[0] = steps;
   p.state.insert_or_assign("step", std::move(count));

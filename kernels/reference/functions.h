@@ -1,0 +1,8 @@
+#pragma once
+#include "kernels/functions.h"
+
+namespace sten::kernels {
+
+const FunctionsTable* functions_reference();
+
+}  // namespace sten::kernels

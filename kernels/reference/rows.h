@@ -1,0 +1,8 @@
+#pragma once
+#include "kernels/rows.h"
+
+namespace sten::kernels {
+
+const RowsTable* rows_reference();
+
+}  // namespace sten::kernels

@@ -1,0 +1,9 @@
+#pragma once
+#include "kernels/functions.h"
+
+namespace sten::kernels {
+
+const FunctionsTable* functions_avx2();
+const FunctionsTable* functions_avx512();
+
+}  // namespace sten::kernels

@@ -1,0 +1,21 @@
+#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#include "kernels/simd/floats16.h"
+#include "kernels/simd/functions.h"
+#include "kernels/simd/functions_loops.h"
+
+namespace sten::kernels::avx512 {
+namespace {
+
+struct Lanes : simd::Floats16 {};
+
+}  // namespace
+}  // namespace sten::kernels::avx512
+
+namespace sten::kernels {
+
+const FunctionsTable* functions_avx512() {
+  static constexpr FunctionsTable table = simd::Functions<avx512::Lanes>::table();
+  return &table;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,9 @@
+#pragma once
+#include "kernels/rows.h"
+
+namespace sten::kernels {
+
+const RowsTable* rows_avx2();
+const RowsTable* rows_avx512();
+
+}  // namespace sten::kernels

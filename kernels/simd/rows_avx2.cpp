@@ -1,0 +1,21 @@
+#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#include "kernels/simd/floats8.h"
+#include "kernels/simd/rows.h"
+#include "kernels/simd/rows_loops.h"
+
+namespace sten::kernels::avx2 {
+namespace {
+
+struct Lanes : simd::Floats8 {};
+
+}  // namespace
+}  // namespace sten::kernels::avx2
+
+namespace sten::kernels {
+
+const RowsTable* rows_avx2() {
+  static constexpr RowsTable table = simd::Rows<avx2::Lanes>::table();
+  return &table;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,171 @@
+// The loops of kernels/rows.h. Compiled once per ISA, for the target that the includer's
+// STEN_TARGET names.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/rows.h"
+#include "kernels/simd/math.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+// V: see math.h.
+template <class V>
+struct Rows : Math<V> {
+  using Base = Math<V>;
+  using Base::each_vector, Base::total;
+  using typename Base::Vec, typename Base::Size;
+  using Doubles = typename V::Doubles;
+
+  static float greatest(const float* x, Size n) {
+    const Vec least = V::set(-std::numeric_limits<float>::infinity());
+    Vec most = least;
+    each_vector(n, [&](Size i, auto part)
+                       STEN_INLINE { most = V::max(part.others(part.load(x + i), least), most); });
+    return greatest_lane(most);
+  }
+  STEN_INLINE static float greatest_lane(Vec v) {
+    float s[V::lanes];
+    V::store(s, v);
+    for (int half = V::lanes / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) s[i] = s[i + half] > s[i] ? s[i + half] : s[i];
+    return s[0];
+  }
+
+  static double exp_sum(const float* x, Size n, float most, float* y) {
+    const Vec from = V::set(most);
+    Doubles sums = Doubles::zero();
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec e = part.others(Base::exp(V::sub(part.load(x + i), from)), V::zero());
+      sums.add(e);
+      if (y) part.store(y + i, e);
+    });
+    return total(sums);
+  }
+
+  static void scale(const float* x, Size n, float by, float* y) {
+    const Vec factor = V::set(by);
+    each_vector(n, [&](Size i, auto part)
+                       STEN_INLINE { part.store(y + i, V::mul(factor, part.load(x + i))); });
+  }
+
+  static void softmax(const float* x, Size n, float by, float* y) {
+    const Vec factor = V::set(by), least = V::set(-std::numeric_limits<float>::infinity());
+    Vec most = least;
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec v = V::mul(factor, part.load(x + i));
+      most = V::max(part.others(v, least), most);
+      part.store(y + i, v);
+    });
+    const double all = exp_sum(y, n, greatest_lane(most), y);
+    scale(y, n, static_cast<float>(1 / all), y);
+  }
+
+  static void softmax_grad(const float* dy, const float* y, Size n, float by, float* dx) {
+    Doubles sums = Doubles::zero();
+    each_vector(n, [&](Size i, auto part)
+                       STEN_INLINE { sums.add(V::mul(part.load(y + i), part.load(dy + i))); });
+    const Vec mean = V::set(static_cast<float>(total(sums))), factor = V::set(by);
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec v = V::mul(factor, part.load(y + i));
+      part.store(dx + i, V::mul(v, V::sub(part.load(dy + i), mean)));
+    });
+  }
+
+  static RowMoments moments(const float* x, Size n, double eps) {
+    const auto count = static_cast<double>(n);
+    Doubles sums = Doubles::zero();
+    each_vector(n, [&](Size i, auto part) STEN_INLINE { sums.add(part.load(x + i)); });
+    const double mean = total(sums) / count;
+    const auto near = static_cast<float>(mean), rest = static_cast<float>(mean - near);
+    const Vec a = V::set(near), b = V::set(rest);
+    Doubles squares = Doubles::zero();
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec d = part.others(V::sub(V::sub(part.load(x + i), a), b), V::zero());
+      squares.add(V::mul(d, d));
+    });
+    const double deviation = std::sqrt(total(squares) / count + eps);
+    return {near, rest, static_cast<float>(1 / deviation)};
+  }
+
+  // z of a vector.
+  struct Normalizer {
+    Vec mean, rest, by;
+    explicit Normalizer(const RowMoments& s)
+        : mean(V::set(s.mean)), rest(V::set(s.rest)), by(V::set(s.by)) {}
+    STEN_INLINE Vec operator()(Vec x) const { return V::mul(V::sub(V::sub(x, mean), rest), by); }
+  };
+
+  static void normalize(const RowMoments& s, const float* x, Size n, const float* gamma,
+                        const float* beta, float* y) {
+    const Normalizer z(s);
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      part.store(y + i, V::fma(z(part.load(x + i)), part.load(gamma + i), part.load(beta + i)));
+    });
+  }
+
+  static void normalize_grad(const RowMoments& s, const float* dy, const float* x, Size n,
+                             const float* gamma, float* dx) {
+    const Normalizer z(s);
+    Doubles sums = Doubles::zero(), products = Doubles::zero();
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec g = V::mul(part.load(dy + i), part.load(gamma + i));
+      sums.add(g);
+      products.add(V::mul(g, z(part.load(x + i))));
+    });
+    const auto count = static_cast<double>(n);
+    const Vec mean = V::set(static_cast<float>(total(sums) / count));
+    const Vec along = V::set(static_cast<float>(total(products) / count));
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec g = V::mul(part.load(dy + i), part.load(gamma + i));
+      const Vec d = V::fnma(z(part.load(x + i)), along, V::sub(g, mean));
+      part.store(dx + i, V::mul(z.by, d));
+    });
+  }
+
+  static void add_normalized(const RowMoments& s, const float* dy, const float* x, Size n,
+                             double* gamma, double* beta) {
+    const Normalizer z(s);
+    Size i = 0;
+    for (; i + V::lanes <= n; i += V::lanes) {
+      const Vec d = V::load(dy + i);
+      add_to(V::mul(d, z(V::load(x + i))), gamma + i);
+      add_to(d, beta + i);
+    }
+    for (; i < n; ++i) {
+      gamma[i] += dy[i] * ((x[i] - s.mean - s.rest) * s.by);
+      beta[i] += dy[i];
+    }
+  }
+  STEN_INLINE static void add_to(Vec v, double* sums) {
+    Doubles s = Doubles::load(sums);
+    s.add(v);
+    s.store(sums);
+  }
+
+  // Four rows at a time: the sums travel less.
+  static void add_rows(const float* x, Size stride, Size rows, Size n, double* sums) {
+    for (Size r = 0; r < rows; r += 4) {
+      const Size count = std::min<Size>(4, rows - r);
+      const float* row = x + r * stride;
+      Size i = 0;
+      for (; i + V::lanes <= n; i += V::lanes) {
+        Doubles s = Doubles::load(sums + i);
+        for (Size k = 0; k < count; ++k) s.add(V::load(row + k * stride + i));
+        s.store(sums + i);
+      }
+      for (; i < n; ++i)
+        for (Size k = 0; k < count; ++k) sums[i] += row[k * stride + i];
+    }
+  }
+
+  static constexpr RowsTable table() {
+    return {greatest, exp_sum,   scale,          softmax,        softmax_grad,
+            moments,  normalize, normalize_grad, add_normalized, add_rows};
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END
