@@ -49,39 +49,46 @@ struct Given {
   const Index* seen_in(Index b) const { return seen.empty() ? nullptr : seen.data() + b * keys; }
 };
 
+// What a thread works in, from head to head.
+template <class T>
+struct Workspace {
+  std::vector<T> q, k, v, dy, p, dp, out;
+};
+
 // One head's columns of a sequence, together: [rows, width].
 template <class T>
-std::vector<T> head_of(const Dense& x, const Given& g, Index b, Index h) {
+const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T>& out) {
   const Index rows = x.extents[1], stride = g.heads * g.width;
-  std::vector<T> out(rows * g.width);
-  if (out.empty()) return out;
+  out.resize(rows * g.width);
+  if (out.empty()) return out.data();
   const T* from = x.values.as<T>().data() + b * rows * stride + h * g.width;
   for (Index r = 0; r < rows; ++r)
     std::copy_n(from + r * stride, g.width, out.data() + r * g.width);
-  return out;
+  return out.data();
 }
+
+// A[m, k] * B[k, n] to a head's columns of an output. Heads are what threads share, so each product
+// is one thread's.
 template <class T>
-void put_head(const std::vector<T>& head, const Given& g, T* to) {
-  const Index rows = std::ssize(head) / std::max<Index>(1, g.width);
-  for (Index r = 0; r < rows; ++r)
-    std::copy_n(head.data() + r * g.width, g.width, to + r * g.heads * g.width);
+void multiply_to(Turned turned, Index m, Index n, Index k, const T* a, const T* b, const Given& g,
+                 std::vector<T>& head, T* to) {
+  head.resize(m * n);
+  gemm(turned, m, n, k, a, b, head.data(), 1);
+  for (Index r = 0; r < m; ++r) std::copy_n(head.data() + r * n, n, to + r * g.heads * g.width);
 }
 
 // Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
 // is.
 template <class T>
 void weigh(T* x, Index rows, Index n, T by, const Index* seen) {
+  if (seen && std::all_of(seen, seen + n, [](Index s) { return s == 0; })) {
+    std::fill_n(x, rows * n, T{0});
+    return;
+  }
   for (Index r = 0; r < rows; ++r, x += n) {
-    for (Index i = 0; i < n; ++i)
-      x[i] = !seen || seen[i] != 0 ? x[i] * by : -std::numeric_limits<T>::infinity();
-    const T most = max_run(x, n);
-    if (seen && std::all_of(seen, seen + n, [](Index s) { return s == 0; })) {
-      std::fill_n(x, n, T{0});
-      continue;
-    }
-    for (Index i = 0; i < n; ++i) x[i] = std::exp(x[i] - most);
-    const T scale = static_cast<T>(1 / sum_run(x, n));
-    for (Index i = 0; i < n; ++i) x[i] *= scale;
+    for (Index i = 0; seen && i < n; ++i)
+      if (seen[i] == 0) x[i] = -std::numeric_limits<T>::infinity();
+    softmax_row(x, n, by, x);
   }
 }
 
@@ -92,16 +99,15 @@ T scale_of(const Given& g) {
 
 // [tokens, keys] of one head.
 template <class T>
-std::vector<T> weights_of(const Given& g, Index b, const std::vector<T>& q,
-                          const std::vector<T>& k) {
-  std::vector<T> p(g.tokens * g.keys);
-  gemm(Turned::b, g.tokens, g.keys, g.width, q.data(), k.data(), p.data(), 1);
+const T* weights_of(const Given& g, Index b, const T* q, const T* k, std::vector<T>& p) {
+  p.resize(g.tokens * g.keys);
+  gemm(Turned::b, g.tokens, g.keys, g.width, q, k, p.data(), 1);
   weigh(p.data(), g.tokens, g.keys, scale_of<T>(g), g.seen_in(b));
-  return p;
+  return p.data();
 }
 
-// f(b, h, to) for all heads on threads(); to[i] is where the head's columns of output i begin.
-// Outputs that are nullptr are nobody's.
+// f(workspace, b, h, to) for all heads on threads(); to[i] is where the head's columns of output i
+// begin. Outputs that are nullptr are nobody's.
 template <class T, std::size_t N, class F>
 void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
   using Places = std::array<T*, N>;
@@ -110,27 +116,30 @@ void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
   const auto place = [&](std::size_t i, Index b) {
     return out[i]->in_place() + b * out[i]->cols();
   };
-  const auto heads = [&](Index b, Index begin, Index end, const Places& rows) {
+  const auto heads = [&](Workspace<T>& work, Index b, Index begin, Index end, const Places& rows) {
     for (Index h = begin; h < end; ++h) {
       Places to = rows;
       for (T*& t : to)
         if (t) t += h * g.width;
-      f(b, h, to);
+      f(work, b, h, to);
     }
   };
   if (in_place) {
-    parallel_for(g.batch * g.heads, 1, [&](Index begin, Index end) {
+    const Index all = g.batch * g.heads, grain = std::max<Index>(1, all / (8 * threads()));
+    parallel_for(all, grain, [&](Index begin, Index end) {
+      Workspace<T> work;
       for (Index i = begin; i < end; ++i) {
         Places rows{};
         for (std::size_t k = 0; k < N; ++k)
           if (out[k]) rows[k] = place(k, i / g.heads);
-        heads(i / g.heads, i % g.heads, i % g.heads + 1, rows);
+        heads(work, i / g.heads, i % g.heads, i % g.heads + 1, rows);
       }
     });
     return;
   }
   parallel_for(g.batch, 1, [&](Index begin, Index end) {
     std::array<std::vector<T>, N> tiles;
+    Workspace<T> work;
     for (Index b = begin; b < end; ++b) {
       Places rows{};
       for (std::size_t k = 0; k < N; ++k) {
@@ -138,7 +147,7 @@ void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
         tiles[k].resize(out[k]->cols());
         rows[k] = out[k]->in_place() ? place(k, b) : tiles[k].data();
       }
-      heads(b, 0, g.heads, rows);
+      heads(work, b, 0, g.heads, rows);
       for (std::size_t k = 0; k < N; ++k)
         if (out[k] && !out[k]->in_place()) out[k]->write(b, 1, rows[k]);
     }
@@ -150,12 +159,10 @@ Outputs forward(const Call& call) {
   return with_real("attention", g.q.dtype(), [&]<class T>(T) -> Outputs {
     OutputRows<T> out(call.out(), g.q.extents);
     if (g.q.size() == 0) return {out.take()};
-    write_heads<T, 1>({&out}, g, [&](Index b, Index h, std::array<T*, 1> to) {
-      const std::vector<T> p = weights_of(g, b, head_of<T>(g.q, g, b, h), head_of<T>(g.k, g, b, h));
-      const std::vector<T> v = head_of<T>(g.v, g, b, h);
-      std::vector<T> context(g.tokens * g.width);
-      gemm(Turned::none, g.tokens, g.width, g.keys, p.data(), v.data(), context.data(), 1);
-      put_head(context, g, to[0]);
+    write_heads<T, 1>({&out}, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 1> to) {
+      const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
+      const T *p = weights_of(g, b, q, k, w.p), *v = head_of(g.v, g, b, h, w.v);
+      multiply_to(Turned::none, g.tokens, g.width, g.keys, p, v, g, w.out, to[0]);
     });
     return {out.take()};
   });
@@ -164,33 +171,20 @@ Outputs forward(const Call& call) {
 // With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
 // dK = dS^T Q, the latter two by the scale.
 template <class T>
-void head_gradient(const Given& g, const Dense& dy, Index b, Index h, std::array<T*, 3> to) {
-  const std::vector<T> q = head_of<T>(g.q, g, b, h), k = head_of<T>(g.k, g, b, h);
-  const std::vector<T> v = head_of<T>(g.v, g, b, h), from = head_of<T>(dy, g, b, h);
-  std::vector<T> p = weights_of(g, b, q, k);
-  std::vector<T> of_keys(g.keys * g.width);
-  if (to[2]) {
-    gemm(Turned::a, g.keys, g.width, g.tokens, p.data(), from.data(), of_keys.data(), 1);
-    put_head(of_keys, g, to[2]);
-  }
+void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, Index h,
+                   std::array<T*, 3> to) {
+  const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
+  const T *v = head_of(g.v, g, b, h, w.v), *from = head_of(dy, g, b, h, w.dy);
+  const T* p = weights_of(g, b, q, k, w.p);
+  if (to[2]) multiply_to(Turned::a, g.keys, g.width, g.tokens, p, from, g, w.out, to[2]);
   if (!to[0] && !to[1]) return;
-  std::vector<T> dp(g.tokens * g.keys);
-  gemm(Turned::b, g.tokens, g.keys, g.width, from.data(), v.data(), dp.data(), 1);
-  const T by = scale_of<T>(g);
-  for (Index r = 0; r < g.tokens; ++r) {
-    T *pr = p.data() + r * g.keys, *dr = dp.data() + r * g.keys;
-    const T mean = static_cast<T>(sum_of(g.keys, [&](Index i) { return double{pr[i]} * dr[i]; }));
-    for (Index i = 0; i < g.keys; ++i) dr[i] = pr[i] * (dr[i] - mean) * by;
-  }
-  if (to[0]) {
-    std::vector<T> dq(g.tokens * g.width);
-    gemm(Turned::none, g.tokens, g.width, g.keys, dp.data(), k.data(), dq.data(), 1);
-    put_head(dq, g, to[0]);
-  }
-  if (to[1]) {
-    gemm(Turned::a, g.keys, g.width, g.tokens, dp.data(), q.data(), of_keys.data(), 1);
-    put_head(of_keys, g, to[1]);
-  }
+  w.dp.resize(g.tokens * g.keys);
+  T* dp = w.dp.data();
+  gemm(Turned::b, g.tokens, g.keys, g.width, from, v, dp, 1);
+  for (Index r = 0; r < g.tokens; ++r)
+    softmax_grad_row(dp + r * g.keys, p + r * g.keys, g.keys, scale_of<T>(g), dp + r * g.keys);
+  if (to[0]) multiply_to<T>(Turned::none, g.tokens, g.width, g.keys, dp, k, g, w.out, to[0]);
+  if (to[1]) multiply_to<T>(Turned::a, g.keys, g.width, g.tokens, dp, q, g, w.out, to[1]);
 }
 
 Outputs backward(const Call& call) {
@@ -205,8 +199,8 @@ Outputs backward(const Call& call) {
       if (call.wants(i)) wanted[i] = &out[i].emplace(call.out(i), shapes[i]);
     const bool is_empty = g.k.size() == 0 && g.q.size() == 0;
     if (!is_empty)
-      write_heads<T, 3>(wanted, g, [&](Index b, Index h, std::array<T*, 3> to) {
-        head_gradient(g, dy, b, h, to);
+      write_heads<T, 3>(wanted, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 3> to) {
+        head_gradient(g, dy, w, b, h, to);
       });
     Outputs grads(call.in.size() - 1);
     for (std::size_t i = 0; i < 3; ++i)
