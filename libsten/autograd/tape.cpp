@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/kept_memory.h"
 #include "libsten/sparsify/same_pattern.h"
 
 namespace sten {
@@ -150,6 +151,7 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
+  keep_more_memory();
   if (!y.slot_ || y.slot_->tape != this)
     fail_usage("backward: the value does not depend on a parameter of this tape");
   const Shape& shape = y.slot_->shape;

@@ -2,80 +2,138 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <new>
 #include <vector>
 
+#include "libsten/base/kept_memory.h"
+
 namespace sten {
 namespace {
 
-constexpr std::align_val_t cache_line{64};
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t large = 2 * huge_page;
+constexpr std::size_t cache_line = 64, huge_page = std::size_t{2} << 20;
+constexpr std::size_t large = std::size_t{1} << 18;
 // Enough for the next tensor of the same size in most models, and little beside a model.
-constexpr std::size_t most_kept = std::size_t{64} << 20;
+constexpr std::size_t always_kept = std::size_t{64} << 20;
 
 struct Block {
   void* data;
   std::size_t bytes;
+
+  std::align_val_t alignment() const {
+    return std::align_val_t{bytes >= huge_page ? huge_page : cache_line};
+  }
+  void take() {
+    data = ::operator new(bytes, alignment());
+    if (bytes >= huge_page) (void)madvise(data, bytes, MADV_HUGEPAGE);  // a hint
+  }
+  void free() const { ::operator delete(data, alignment()); }
 };
 
-// Freed large blocks. Never destroyed: arrays may outlive it.
-struct Kept {
-  std::mutex lock;
-  std::vector<Block> blocks;
-  std::size_t bytes = 0;
+// Freed large blocks. What is kept and what is in use are together never more than was once in use
+// (or 1.5 times as much, see keep_more_memory()), or always_kept beside what is. Never destroyed:
+// arrays may outlive it.
+class Kept {
+ public:
+  // Of at least `bytes`, but not much more; nullptr where there is none.
+  Block take(std::size_t bytes) {
+    const std::lock_guard hold(lock_);
+    Block found{nullptr, bytes};
+    const auto at = by_size_.lower_bound(bytes);
+    if (at != by_size_.end() && at->first <= bytes + bytes / 8) {
+      found = {at->second.data, at->first};
+      remove(at);
+    }
+    return found;
+  }
+  void give_out(Block b) {
+    const std::lock_guard hold(lock_);
+    in_use_ += b.bytes;
+    most_in_use_ = std::max(most_in_use_, in_use_);
+  }
+  // Returns those that go.
+  std::vector<Block> give_back(Block b) {
+    const std::lock_guard hold(lock_);
+    in_use_ -= b.bytes;
+    by_age_.emplace(next_, by_size_.emplace(b.bytes, Aged{b.data, next_}));
+    ++next_;
+    kept_ += b.bytes;
+    std::vector<Block> out;
+    while (kept_ > always_kept && in_use_ + kept_ > most()) out.push_back(oldest());
+    return out;
+  }
+  void keep_more() {
+    const std::lock_guard hold(lock_);
+    keeps_more_ = true;
+  }
+  std::vector<Block> all() {
+    const std::lock_guard hold(lock_);
+    std::vector<Block> out;
+    while (kept_ > 0) out.push_back(oldest());
+    return out;
+  }
+
+ private:
+  struct Aged {
+    void* data;
+    std::uint64_t age;
+  };
+  using BySize = std::multimap<std::size_t, Aged>;
+
+  std::size_t most() const { return keeps_more_ ? most_in_use_ / 2 * 3 : most_in_use_; }
+  void remove(BySize::iterator at) {
+    kept_ -= at->first;
+    by_age_.erase(at->second.age);
+    by_size_.erase(at);
+  }
+  Block oldest() {
+    const auto at = by_age_.begin()->second;
+    const Block b{at->second.data, at->first};
+    remove(at);
+    return b;
+  }
+
+  std::mutex lock_;
+  BySize by_size_;
+  std::map<std::uint64_t, BySize::iterator> by_age_;
+  std::uint64_t next_ = 0;
+  bool keeps_more_ = false;
+  std::size_t kept_ = 0, in_use_ = 0, most_in_use_ = 0;
 };
 Kept& kept() {
   static Kept& k = *new Kept;
   return k;
 }
 
-// Of at least `bytes`, but not much more.
-void* take_kept(std::size_t& bytes) {
-  Kept& k = kept();
-  const std::lock_guard hold(k.lock);
-  for (std::size_t i = 0; i < k.blocks.size(); ++i) {
-    const Block b = k.blocks[i];
-    if (b.bytes < bytes || b.bytes > bytes + bytes / 8) continue;
-    k.blocks.erase(k.blocks.begin() + static_cast<std::ptrdiff_t>(i));
-    k.bytes -= b.bytes;
-    bytes = b.bytes;
-    return b.data;
-  }
-  return nullptr;
-}
-
-void free_large(void* data, std::size_t bytes) {
-  Kept& k = kept();
-  std::vector<Block> out;
-  {
-    const std::lock_guard hold(k.lock);
-    k.blocks.push_back({data, bytes});
-    k.bytes += bytes;
-    while (k.bytes > most_kept) {  // the oldest goes first
-      out.push_back(k.blocks.front());
-      k.bytes -= k.blocks.front().bytes;
-      k.blocks.erase(k.blocks.begin());
-    }
-  }
-  for (const Block& b : out) ::operator delete (b.data, std::align_val_t{huge_page});
+// So that tensors of nearly one size can follow each other.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = bytes >= 2 * huge_page ? huge_page : large / 4;
+  return (bytes + step - 1) / step * step;
 }
 
 }  // namespace
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
-  if (bytes < large)
-    return {::operator new(bytes, cache_line), [](void* p) { ::operator delete(p, cache_line); }};
-  if (bytes > PTRDIFF_MAX - huge_page) throw std::bad_array_new_length();
-  bytes = (bytes + huge_page - 1) / huge_page * huge_page;
-  void* data = take_kept(bytes);
-  if (!data) {
-    data = ::operator new (bytes, std::align_val_t{huge_page});
-    (void)madvise(data, bytes, MADV_HUGEPAGE);  // a hint
+  if (bytes < large) {
+    constexpr std::align_val_t alignment{cache_line};
+    return {::operator new(bytes, alignment), [](void* p) { ::operator delete(p, alignment); }};
   }
-  return {data, [bytes](void* p) { free_large(p, bytes); }};
+  if (bytes > PTRDIFF_MAX - huge_page) throw std::bad_array_new_length();
+  Block b = kept().take(rounded(bytes));
+  if (!b.data) b.take();
+  kept().give_out(b);
+  return {b.data, [b](void*) {
+            for (const Block& out : kept().give_back(b)) out.free();
+          }};
+}
+
+void keep_more_memory() { kept().keep_more(); }
+
+void release_kept_memory() {
+  for (const Block& b : kept().all()) b.free();
 }
 
 }  // namespace sten
