@@ -89,9 +89,12 @@ CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
     place = all;
     all = {all.run + count.run, all.strip + count.strip, all.value + count.value};
   }
-  out.runs.resize(all.run);
-  out.columns.resize(all.strip);
-  out.values.resize(all.value);
+  out.runs = Array<kernels::CsrRun>::uninitialized(all.run);
+  out.columns = Array<std::uint16_t>::uninitialized(all.strip);
+  out.values = Array<float>::uninitialized(all.value);
+  kernels::CsrRun* const to_runs = out.runs.mutate();
+  std::uint16_t* const to_columns = out.columns.mutate();
+  float* const to_values = out.values.mutate();
   struct Piece {
     const LongRun* run;
     Index begin, end;
@@ -116,12 +119,12 @@ CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
         CsrPacked::Place at = first[s * bands + b];
         for (const Piece& p : of_slab[s]) {
           const Index height = out.heights[p.run->height].height, count = p.end - p.begin;
-          out.runs[at.run++] = {static_cast<std::uint16_t>(p.run->row),
-                                static_cast<std::uint16_t>(count),
-                                static_cast<std::uint16_t>(p.run->height)};
+          to_runs[at.run++] = {static_cast<std::uint16_t>(p.run->row),
+                               static_cast<std::uint16_t>(count),
+                               static_cast<std::uint16_t>(p.run->height)};
           for (Index e = p.begin; e < p.end; ++e)
-            out.columns[at.strip++] = static_cast<std::uint16_t>(p.run->columns[e] - out.slabs[s]);
-          std::copy_n(p.run->values + p.begin * height, count * height, &out.values[at.value]);
+            to_columns[at.strip++] = static_cast<std::uint16_t>(p.run->columns[e] - out.slabs[s]);
+          std::copy_n(p.run->values + p.begin * height, count * height, to_values + at.value);
           at.value += count * height;
         }
       }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/csr.h"
+#include "libsten/base/array.h"
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
@@ -22,10 +23,10 @@ struct CsrPacked {
   Index band_rows = 1;       // the last band may have fewer, but those of padding
   std::vector<Index> slabs;  // [slabs + 1]: where each begins, and the end
   std::vector<kernels::CsrRows> heights;
-  std::vector<kernels::CsrRun> runs;   // by slab and band; then by height and length, so that the
-                                       // branches of neighbours are alike
-  std::vector<std::uint16_t> columns;  // [strips], from the slab's beginning
-  std::vector<float> values;           // [strips, height]
+  Array<kernels::CsrRun> runs;   // by slab and band; then by height and length, so that the
+                                 // branches of neighbours are alike
+  Array<std::uint16_t> columns;  // [strips], from the slab's beginning
+  Array<float> values;           // [strips, height]
   struct Place {
     Index run, strip, value;
   };

@@ -4,6 +4,7 @@
 
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
+#include "libsten/product/packed.h"
 #include "libsten/product/panel_shares.h"
 #include "libsten/product/scratch.h"
 
@@ -109,7 +110,8 @@ void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                  const Epilogue& epilogue) {
   if (x.form != Form::panels && y.form != Form::panels && is_for_few(a.as<Nmg>(), x.tokens))
     return nmg_few_product(a, x, y, epilogue);
-  const auto packed = a.derived().get<NmgPacked>([&] { return NmgPacked(a.as<Nmg>()); });
+  const auto packed =
+      packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
   share_panels(x.tokens, packed->row_blocks, packed->m, [&](const PanelShare& share) {
     Task{*packed, x, y, epilogue, share.begin, share.end, share.first, share.last, is_streamed(y)}
         .run();

@@ -9,24 +9,19 @@
 #include "libsten/base/parallel.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/product/csr_packed.h"
+#include "libsten/product/packed.h"
 #include "libsten/product/scratch.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {
 namespace {
 
-// Runs of height 1 at A's positions; what stands for a value is the number of A's, as bits.
+// Runs of height 1 at A's positions; what stands for a value is its number, see numbered().
 struct Positions {
   CsrPacked runs;
 
   explicit Positions(const Tensor& a) {
-    const Index count = a.values()->size();
-    if (count > std::numeric_limits<std::uint32_t>::max())
-      fail_usage("sampled product: {} values are too many", count);
-    Values numbers = Values::uninitialized(DType::U32, count);
-    const auto to = numbers.mutate<std::uint32_t>();
-    for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i);
-    const Tensor rows = convert(a.with_values(numbers), Spec("csr"));
+    const Tensor rows = convert(numbered(a), Spec("csr"));
     runs = pack_csr(entries_of(rows.as<Csr>()));
   }
 };
@@ -114,7 +109,8 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
   Values values(DType::F32, a.values()->size());
   float* to = values.mutate<float>().data();
   parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) to[std::bit_cast<std::uint32_t>(runs.values[i])] = sums[i];
+    for (Index i = begin; i < end; ++i)
+      to[std::bit_cast<std::uint32_t>(runs.values[i]) - 1] = sums[i];
   });
   return a.with_values(std::move(values));
 }

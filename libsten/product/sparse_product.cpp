@@ -11,6 +11,7 @@
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/nmg_product.h"
+#include "libsten/product/packed.h"
 
 namespace sten {
 namespace {
@@ -30,16 +31,13 @@ constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::na
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name};
 
 // A^T, by its rows.
-struct Transposed {
-  CsrPacked rows;
-
-  explicit Transposed(const Tensor& a) {
-    const Tensor columns = convert(a, Spec("csc"));
-    const Csc& c = columns.as<Csc>();
-    rows = pack_csr(
-        {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()});
-  }
-};
+struct Transposed : CsrPacked {};
+Transposed pack_transposed(const Tensor& a) {
+  const Tensor columns = convert(a, Spec("csc"));
+  const Csc& c = columns.as<Csc>();
+  return {pack_csr(
+      {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()})};
+}
 
 // factor: [rows, columns] of what is multiplied with x.
 void check_activations(const Shape& factor, const Activations& x, const ActivationsOut& y) {
@@ -56,13 +54,12 @@ Shape shape_of_factor(const Tensor& a) {
 void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
               const Epilogue& epilogue) {
   if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
-  packed_product(*a.derived().get<CsrPacked>([&] { return pack(a); }), x, y, epilogue);
+  packed_product(*packed_of<CsrPacked>(a, pack), x, y, epilogue);
 }
 
 void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
                          const Epilogue& epilogue) {
-  const auto transposed = a.derived().get<Transposed>([&] { return Transposed(a); });
-  packed_product(transposed->rows, x, y, epilogue);
+  packed_product(*packed_of<Transposed>(a, pack_transposed), x, y, epilogue);
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// What products make of a weight, made anew where its values have changed.
+#pragma once
+#include <atomic>
+#include <bit>
+#include <limits>
+#include <memory>
+
+#include "libsten/base/parallel.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+// The same positions, of U32: what stands for value i is i + 1, so that no number is 0. Error
+// (usage) for too many values.
+inline Tensor numbered(const Tensor& a) {
+  const Index count = a.values()->size();
+  if (count >= std::numeric_limits<std::uint32_t>::max())
+    fail_usage("product: {} values are too many", count);
+  Values numbers = Values::uninitialized(DType::U32, count);
+  const auto to = numbers.mutate<std::uint32_t>();
+  for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i + 1);
+  return a.with_values(std::move(numbers));
+}
+
+// pack(a), kept with the tensor. Packed has `Array<float> values`, each of them one of a's or 0.
+// Training changes values and leaves positions: the first tensor of some positions is packed, for
+// the second one the numbers of its values are, and that table serves all others.
+template <class Packed, class F>
+std::shared_ptr<const Packed> packed_of(const Tensor& a, F&& pack) {
+  struct Once {
+    std::shared_ptr<std::atomic<bool>> was = std::make_shared<std::atomic<bool>>(false);
+  };
+  struct Numbered {
+    Packed packed;
+  };
+  return a.derived().get<Packed>([&]() -> Packed {
+    const Derived& positions = a.of_positions();
+    if (!positions.get<Once>([] { return Once{}; })->was->exchange(true)) return pack(a);
+    const auto table = positions.get<Numbered>([&] { return Numbered{pack(numbered(a))}; });
+    Packed out = table->packed;
+    const std::size_t count = out.values.size();
+    out.values = Array<float>::uninitialized(count);
+    const float* numbers = table->packed.values.data();
+    const float* from = a.values()->as<float>().data();
+    float* to = out.values.mutate();
+    parallel_for(static_cast<Index>(count), Index{1} << 14, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        const auto number = std::bit_cast<std::uint32_t>(numbers[i]);
+        to[i] = number ? from[number - 1] : 0;
+      }
+    });
+    return out;
+  });
+}
+
+}  // namespace sten
