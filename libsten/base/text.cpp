@@ -180,6 +180,22 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   return nearest ? ", did you mean " + quote(*nearest) + "?" : "";
 }
 
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
+                                 std::size_t count) {
+  std::vector<std::pair<std::size_t, std::size_t>> by_distance;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const std::string& c = candidates[i];
+    // Hostile lengths are not compared.
+    const std::size_t longest = std::max(word.size(), c.size());
+    by_distance.emplace_back(longest > 256 ? longest : edit_distance(word, c), i);
+  }
+  std::ranges::sort(by_distance);
+  std::vector<std::string> all;
+  for (std::size_t k = 0; k < std::min(count, by_distance.size()); ++k)
+    all.push_back(candidates[by_distance[k].second]);
+  return all;
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   static constexpr const char* units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};

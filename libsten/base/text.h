@@ -24,6 +24,9 @@ bool has_glob_characters(std::string_view pattern);
 
 // ", did you mean 'x'?" for the candidate nearest to `word` by edit distance; "" if none is near.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+// The `count` candidates of the least edit distance, the nearest first, equal ones in their order.
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates,
+                                 std::size_t count);
 
 // "4.9 MB" (powers of 1000); exact bytes below 1000.
 std::string human_bytes(std::uint64_t bytes);

@@ -1,7 +1,5 @@
 #include "libsten/run/selection.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -15,22 +13,6 @@ bool contains_nocase(std::string_view text, std::string_view part) {
 }
 
 }  // namespace
-
-NamePattern::NamePattern(const std::string& text) {
-  if (text.starts_with("re:")) {
-    // RE2 runs in time linear in the text and in bounded memory, whatever the expression.
-    RE2::Options options;
-    options.set_log_errors(false);
-    auto re = std::make_shared<RE2>(text.substr(3), options);
-    if (!re->ok()) fail_usage("{}: {}", quote(text), printable(re->error()));
-    matches_ = [re](const std::string& name) { return RE2::FullMatch(name, *re); };
-  } else if (has_glob_characters(text)) {
-    matches_ = [text](const std::string& name) { return glob_match(text, name); };
-  } else {
-    literal_ = true;
-    matches_ = [text](const std::string& name) { return name == text; };
-  }
-}
 
 std::string unfit(const TensorInfo& t, Purpose purpose) {
   if (purpose == Purpose::prune && !is_prunable(t.dtype))

@@ -4,21 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "libsten/base/name_pattern.h"
 #include "libsten/io/checkpoint.h"
 
 namespace sten {
-
-// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) on it.
-class NamePattern {
- public:
-  explicit NamePattern(const std::string& text);  // Error (usage) for a broken expression
-  bool matches(const std::string& name) const { return matches_(name); }
-  bool is_literal() const { return literal_; }
-
- private:
-  std::function<bool(const std::string&)> matches_;
-  bool literal_ = false;
-};
 
 struct Patterns {
   std::vector<std::string> include;  // replaces the rule on names if not empty

@@ -79,6 +79,15 @@ TEST_CASE("natural order is a strict total order") {
         FAIL_CHECK("'" << sorted[i] << "' before '" << sorted[j] << "' is not transitive");
 }
 
+TEST_CASE("the nearest names come first, and as many as are asked for") {
+  const std::vector<std::string> names{"layers.0.weight", "layers.0.bias", "layers.1.weight", "x"};
+  CHECK(nearest("layers.1.wieght", names, 2) ==
+        std::vector<std::string>{"layers.1.weight", "layers.0.weight"});
+  CHECK(nearest("", names, 9).front() == "x");
+  CHECK(nearest("", names, 9).size() == 4);
+  CHECK(nearest("y", {}, 3).empty());
+}
+
 TEST_CASE("a glob matches runs, single bytes and sets") {
   CHECK(glob_match("encoder.*.weight", "encoder.layer.0.weight"));
   CHECK(glob_match("*", ""));
