@@ -23,6 +23,10 @@ OutFormat OutFormat::after(Sparsifier by, const Spec& layout) {
   return {KeepAll{}, Spec("dense"), std::move(by), layout};
 }
 
+bool OutFormat::is_dense() const {
+  return is_keep_all(inline_by) && tmp.is("dense") && is_keep_all(external) && layout.is("dense");
+}
+
 std::string OutFormat::str() const {
   return fmt::format("{} -> {} -> {} -> {}", inline_by.spec().str(), tmp.str(),
                      external.spec().str(), layout.str());
@@ -33,9 +37,13 @@ const Formats& Formats::dense() {
   return formats;
 }
 
-Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
+bool is_keep_all(const Sparsifier& s) {
   static const Name keep_all(KeepAll::name);
-  if (s.name() == keep_all) return convert(x, layout);
+  return s.name() == keep_all;
+}
+
+Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
+  if (is_keep_all(s)) return convert(x, layout);
   const Dense values = x.to_dense();
   // What is selected and packed at once sees positions that are not stored as zeros, too.
   if (x.is<Dense>() && s.has_spec()) return registry().prune(values, s.spec(), layout, hints);

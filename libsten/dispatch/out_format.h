@@ -27,6 +27,8 @@ struct OutFormat {
   // A sparsifier that sees the whole dense result, and the layout it is then packed into.
   static OutFormat after(Sparsifier by, const Spec& layout);
 
+  bool is_dense() const;
+
   // "threshold:at=0.5 -> csr -> keep-all -> csr"
   std::string str() const;
 };
@@ -38,6 +40,8 @@ struct Formats {
   Formats(OutFormat out = {}, OutFormat grad = {}) : out(std::move(out)), grad(std::move(grad)) {}
   static const Formats& dense();
 };
+
+bool is_keep_all(const Sparsifier& s);
 
 // x with what s keeps of the positions it stores, in that layout: keep-all is a lossless
 // conversion.

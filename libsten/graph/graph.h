@@ -14,6 +14,17 @@
 
 namespace sten {
 
+// How a weight is stored, and its gradient.
+struct WeightFormat {
+  Sparsifier initial = KeepAll{};  // what stays of dense values
+  Spec layout{"dense"};
+  // Of its gradient: without one the weight's own positions in its layout, dense for a dense one.
+  std::optional<OutFormat> grad{};
+
+  // Whether it says nothing of the weight itself.
+  bool is_dense() const;
+};
+
 // A weight by what it is, not by its values.
 struct Weight {
   std::string name;
@@ -22,8 +33,7 @@ struct Weight {
   Spec init{"zeros"};
   // Other names that checkpoints may have for it: those of layers that share it.
   std::vector<std::string> aliases{};
-
-  friend bool operator==(const Weight&, const Weight&) = default;
+  WeightFormat format{};
 };
 
 // An operator at work. Its value has the node's name.
@@ -42,7 +52,7 @@ struct GraphParts {
   std::vector<std::string> outputs;
 };
 
-template <Operand T>
+template <class T>
 using NamedValues = std::map<std::string, T, std::less<>>;
 
 class Graph {
@@ -84,7 +94,18 @@ extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
                                                const NamedValues<Tensor>&) const;
 extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;
 
-// What weights begin with, by name, in float32. Each depends on the seed and its own name alone.
+// What weights begin with, by name, in float32, dense. Each depends on the seed and its own name
+// alone.
 NamedValues<Tensor> initial_weights(const Graph& g, std::uint64_t seed);
+
+// What the initial sparsifiers of the weights' formats keep, in their layouts; weights without a
+// format stay as they are. `scores` are for sparsifiers that rank by some (Hints::scores), by the
+// weights' names. What a sparsifier or layout throws begins with the weight's name.
+NamedValues<Tensor> sparse_weights(const Graph& g, NamedValues<Tensor> weights,
+                                   const NamedValues<Dense>& scores = {});
+
+// Leaves of the tape whose gradients have the weights' formats, for Graph::run.
+NamedValues<Var> tape_weights(Tape& tape, const Graph& g, const NamedValues<Tensor>& weights);
+Var tape_weight(Tape& tape, const Weight& w, Tensor value);
 
 }  // namespace sten

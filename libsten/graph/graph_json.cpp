@@ -4,6 +4,7 @@
 
 #include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
+#include "libsten/graph/format_json.h"
 
 namespace sten {
 namespace {
@@ -25,49 +26,6 @@ Json attributes_json(const Node& n) {
   return j;
 }
 
-// Parts that are keep-all or dense are not written.
-Json format_json(const Node& n, const OutFormat& f) {
-  static const Name keep_all(KeepAll::name);
-  Json j = Json::object();
-  const auto put_sparsifier = [&](const char* key, const Sparsifier& s) {
-    if (s.name() == keep_all) return;
-    if (!s.has_spec())
-      fail_usage("node {}: its sparsifier {} has no text, as it was not made by the registry",
-                 quote(n.name), s.name().text());
-    j[key] = s.spec().str();
-  };
-  const auto put_layout = [&](const char* key, const Spec& s) {
-    if (!s.is("dense")) j[key] = s.str();
-  };
-  put_sparsifier("inline", f.inline_by);
-  put_layout("temporary", f.tmp);
-  put_sparsifier("external", f.external);
-  put_layout("layout", f.layout);
-  return j;
-}
-
-OutFormat read_format(const JsonReader& in) {
-  in.check_keys({"inline", "temporary", "external", "layout"});
-  OutFormat f;
-  const auto spec = [&](const char* key, auto&& use) {
-    if (!in.has(key)) return;
-    const JsonReader at = in[key];
-    const std::string text = at.text();
-    at.read([&] { use(Spec::parse(text)); });
-  };
-  const auto layout = [](Spec& to) {
-    return [&to](Spec s) {
-      registry().check_layout(s);
-      to = std::move(s);
-    };
-  };
-  spec("inline", [&](const Spec& s) { f.inline_by = registry().sparsifier(s); });
-  spec("temporary", layout(f.tmp));
-  spec("external", [&](const Spec& s) { f.external = registry().sparsifier(s); });
-  spec("layout", layout(f.layout));
-  return f;
-}
-
 Attributes read_attributes(const JsonReader& in) {
   Attributes a;
   for (const auto& [name, value] : in.members()) {
@@ -84,7 +42,7 @@ Attributes read_attributes(const JsonReader& in) {
 }
 
 Weight read_weight(const JsonReader& in) {
-  in.check_keys({"name", "shape", "init", "aliases"});
+  in.check_keys({"name", "shape", "init", "aliases", "format", "gradient"});
   Weight w{in["name"].text(), in["shape"].integers()};
   if (in.has("init")) {
     const JsonReader at = in["init"];
@@ -92,6 +50,14 @@ Weight read_weight(const JsonReader& in) {
     w.init = at.read([&] { return Spec::parse(text); });
   }
   if (in.has("aliases")) w.aliases = in["aliases"].texts();
+  if (in.has("format")) {
+    const JsonReader at = in["format"];
+    at.check_keys({"initial", "layout"});
+    read_sparsifier(at, "initial", w.format.initial);
+    read_layout(at, "layout", w.format.layout);
+  }
+  // Without, it is not dense but that of the weight.
+  if (in.has("gradient")) w.format.grad = read_format(in["gradient"]);
   return w;
 }
 
@@ -113,14 +79,21 @@ std::string to_json(const Graph& g) {
   for (const Weight& w : g.weights()) {
     Json one{{"name", w.name}, {"shape", w.shape}, {"init", w.init.str()}};
     if (!w.aliases.empty()) one["aliases"] = w.aliases;
+    const std::string whose = "weight " + quote(w.name);
+    Json format = Json::object();
+    put_sparsifier(format, "initial", w.format.initial, whose);
+    put_layout(format, "layout", w.format.layout);
+    if (!format.empty()) one["format"] = std::move(format);
+    if (w.format.grad) one["gradient"] = format_json(*w.format.grad, whose);
     j["weights"].push_back(std::move(one));
   }
   j["nodes"] = Json::array();
   for (const Node& n : g.nodes()) {
     Json one{{"name", n.name}, {"op", n.op.text()}, {"inputs", n.inputs}};
     if (!n.attributes.all().empty()) one["attributes"] = attributes_json(n);
-    if (Json f = format_json(n, n.formats.out); !f.empty()) one["format"] = std::move(f);
-    if (Json f = format_json(n, n.formats.grad); !f.empty()) one["gradient"] = std::move(f);
+    const std::string whose = "node " + quote(n.name);
+    if (Json f = format_json(n.formats.out, whose); !f.empty()) one["format"] = std::move(f);
+    if (Json f = format_json(n.formats.grad, whose); !f.empty()) one["gradient"] = std::move(f);
     j["nodes"].push_back(std::move(one));
   }
   j["outputs"] = g.outputs();

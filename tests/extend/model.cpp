@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "libsten/graph/sparsity_builder.h"
 #include "libsten/nn/mlp.h"
 #include "libsten/ops/operators.h"
 #include "libsten/optim/adamw.h"
@@ -118,4 +119,22 @@ TEST_CASE("a graph's weights have names, and gradients by them") {
   const Var y = g.run<Var>(w, {{"x", waves({16, 16}, 1.1)}}).at("layers.1");
   tape.backward(mse(y, waves({16, 4}, 0.4)));
   CHECK(w.at("layers.0.weight").grad()->shape() == Shape{8, 16});
+}
+
+TEST_CASE("a sparse graph is made of a dense one by names, and trains") {
+  const Graph g = mlp({16, 8, 4});
+  SparsityBuilder sb;
+  sb.set_weight("layers.*.weight", by("magnitude:sparsity=0.75"), Spec("masked"))
+      .set_interm("layers.0.relu", OutFormat::after(by("magnitude:sparsity=0.5"), Spec("masked")))
+      .set_weight_grad("layers.1.weight", OutFormat::dense())
+      .set_interm_grad("layers.0", OutFormat::after(by("magnitude:sparsity=0.5"), Spec("dense")));
+  const Graph sparse = sb.sparse_graph(g);
+  const NamedValues<Tensor> weights = sparse_weights(sparse, initial_weights(g, 1));
+
+  Tape tape;
+  const NamedValues<Var> w = tape_weights(tape, sparse, weights);
+  const Var y = sparse.run<Var>(w, {{"x", waves({16, 16}, 1.1)}}).at("layers.1");
+  tape.backward(mse(y, waves({16, 4}, 0.4)));
+  CHECK(w.at("layers.0.weight").grad()->stored().count() == 32);
+  CHECK(w.at("layers.1.weight").grad()->layout() == "dense");
 }

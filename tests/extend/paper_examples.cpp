@@ -5,6 +5,7 @@
 
 #include "libsten/base/log.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/graph/sparsity_builder.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/ops/operators.h"
 #include "libsten/optim/sgd.h"
@@ -297,4 +298,74 @@ TEST_CASE("gradients of weights and of intermediate tensors have formats of thei
   CHECK(weight.grad()->layout() == "coo");
   CHECK(watch.plans.at(0) == "matmul(dense, csc) -> relu/csr: exact");
   CHECK(watch.plans.at(2) == "matmul.grad(dense, csr, dense) -> threshold/csc, none: exact");
+}
+
+TEST_CASE("an existing model is made sparse: a weight and an activation, by their names") {
+  // Section 3.4: sb = sten.SparsityBuilder()
+  const Graph net({{"x"},
+                   {{"net.weight", {20, 30}, Spec::parse("normal:std=1")},
+                    {"net.out", {20, 5}, Spec::parse("normal:std=1")}},
+                   {{"net", "linear", {"x", "net.weight"}},
+                    {"net.gelu", "gelu", {"net"}},
+                    {"y", "matmul", {"net.gelu", "net.out"}}},
+                   {"y", "net.gelu"}});
+  SparsityBuilder sb;
+  // Sparsify a parameter:
+  sb.set_weight("net.weight", by("drop:fraction=0.9"), Spec("my-csc"));
+  // Sparsify an intermediate activation:
+  sb.set_interm("net.gelu",
+                {by("drop:fraction=0.9"), Spec("my-csc"), by("keep-all"), Spec("my-csc")});
+  // Create sparse version of original model:
+  const Graph snet = sb.sparse_graph(net);
+  const NamedValues<Tensor> dense = initial_weights(net, 1), w = sparse_weights(snet, dense);
+
+  CHECK(w.at("net.weight").layout() == "my-csc");
+  CHECK(share(w.at("net.weight")) == doctest::Approx(0.1).epsilon(0.3));
+  CHECK(w.at("net.out").layout() == "dense");
+  Dice dice(11);
+  const Tensor x = normals(dice, {16, 30});
+  const Watch watch;
+  const NamedValues<Tensor> y = snet.run<Tensor>(w, {{"x", x}});
+  CHECK(y.at("net.gelu").layout() == "my-csc");
+  CHECK(share(y.at("net.gelu")) == doctest::Approx(0.1).epsilon(0.3));
+  CHECK(watch.plans.at(1) == "gelu(dense) -> drop/my-csc: exact");
+  // The original model is as it was.
+  CHECK(net.run<Tensor>(dense, {{"x", x}}).at("net.gelu").layout() == "dense");
+  CHECK(net.find_weight("net.weight")->format.is_dense());
+}
+
+TEST_CASE("the gradients of a model made sparse are sparse, each in a format of its own") {
+  // Section 3.4: sb.set_weight_grad and sb.set_interm_grad, and iterative sparsification.
+  const Graph net({{"x", "target"},
+                   {{"net.weight", {20, 30}, Spec::parse("uniform:bound=0.1")}},
+                   {{"net", "linear", {"x", "net.weight"}},
+                    {"net.relu", "relu", {"net"}},
+                    {"loss", "mse", {"net.relu", "target"}}},
+                   {"loss"}});
+  SparsityBuilder sb;
+  sb.set_weight("net.weight", by("magnitude:sparsity=0.5"), Spec("masked"));
+  sb.set_weight_grad("net.weight", OutFormat::after(by("magnitude:sparsity=0.75"), Spec("masked")));
+  sb.set_interm_grad("net", OutFormat::after(by("magnitude:sparsity=0.9"), Spec("dense")));
+  const Graph snet = sb.sparse_graph(net);
+  Parameter weight("net.weight", sparse_weights(snet, initial_weights(net, 2)).at("net.weight"));
+  Dice dice(12);
+  const NamedValues<Var> in{{"x", Tensor(normals(dice, {64, 30}))},
+                            {"target", Tensor(normals(dice, {64, 20}))}};
+  const Sgd sgd({.rate = 5});
+  std::vector<double> losses;
+  for (int step = 0; step < 30; ++step) {
+    // The sparsity can be adjusted as fine-tuning proceeds.
+    if (step == 15)
+      weight.value = sparsify(weight.value, by("magnitude:sparsity=0.75"), Spec("masked"));
+    Tape tape;
+    const NamedValues<Var> w = tape_weights(tape, snet, {{"net.weight", weight.value}});
+    const Var loss = snet.run<Var>(w, in).at("loss");
+    tape.backward(loss);
+    CHECK(w.at("net.weight").grad()->stored().count() == 150);
+    sgd.step(weight, *w.at("net.weight").grad());
+    losses.push_back(loss.value().values()->as<float>()[0]);
+  }
+  CHECK(losses[14] < losses[0]);
+  CHECK(losses[29] < losses[15]);
+  CHECK(weight.value.stored().count() == 150);
 }

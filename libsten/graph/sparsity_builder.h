@@ -1,0 +1,61 @@
+// Makes a sparse model of a dense one, as the paper does (section 3.4): says which weights and
+// intermediate values, by name, have which sparsifiers and layouts.
+//
+//   SparsityBuilder sb;
+//   sb.set_weight("encoder.*.weight", by("magnitude:sparsity=0.9"), Spec("csr"))
+//     .set_interm("encoder.*.relu", OutFormat::fused(by("relu"), Spec("csr")));
+//   const Graph sparse = sb.sparse_graph(dense);
+//   const NamedValues<Tensor> w = sparse_weights(sparse, dense_weights);
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libsten/graph/graph.h"
+
+namespace sten {
+
+class SparsityBuilder {
+ public:
+  // Each takes a NamePattern: a name, a glob on whole names, or "re:" and an expression. An
+  // intermediate value has the name of its node. Error (usage) for a pattern that is none, and for
+  // a layout that is not there.
+  SparsityBuilder& set_weight(const std::string& pattern, Sparsifier initial, const Spec& layout);
+  SparsityBuilder& set_interm(const std::string& pattern, OutFormat format);
+  // Of gradients: that of a weight is by default of the weight's positions, all others are dense.
+  SparsityBuilder& set_weight_grad(const std::string& pattern, OutFormat format);
+  SparsityBuilder& set_interm_grad(const std::string& pattern, OutFormat format);
+
+  // g with these formats in place of its own; what nobody names keeps what it has. Error (usage)
+  // that lists each pattern that means nothing, with the names that are nearest to it or what the
+  // name is instead, and each name that two patterns of a kind mean, with both.
+  Graph sparse_graph(const Graph& g) const;
+
+  // What makes g of the same graph without formats.
+  static SparsityBuilder of(const Graph& g);
+  bool empty() const;
+
+  // As text: {"weights": [{"name", "initial", "layout"}], "intermediates": [{"name", "format"}],
+  // "weight_gradients": ..., "intermediate_gradients": ...}. Errors (usage) are those of
+  // graph_json.h; `what` begins messages.
+  std::string to_json() const;
+  static SparsityBuilder parse(std::string_view json, const std::string& what = "sparsity");
+
+ private:
+  template <class T>
+  struct Entry {
+    std::string pattern;
+    T format;
+  };
+  template <class T>
+  using Entries = std::vector<Entry<T>>;
+
+  SparsityBuilder& add(Entries<OutFormat>& to, const std::string& pattern, OutFormat format);
+
+  Entries<WeightFormat> weights_;  // without gradients
+  Entries<OutFormat> interms_, weight_grads_, interm_grads_;
+
+  friend class SparsityMatch;
+};
+
+}  // namespace sten

@@ -1,0 +1,254 @@
+#include "libsten/graph/sparsity_builder.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/graph/graph_json.h"
+#include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
+
+// x [5, 8] -> up -> up.relu -> down [5, 3] -> loss.
+Graph dense_graph() {
+  return Graph({{"x"},
+                {{"up.weight", {6, 8}, Spec::parse("normal:std=1")},
+                 {"up.bias", {6}, Spec::parse("normal:std=1")},
+                 {"down.weight", {6, 3}, Spec::parse("normal:std=1"), {"tied.weight"}}},
+                {{"up", "linear", {"x", "up.weight", "up.bias"}},
+                 {"up.relu", "relu", {"up"}},
+                 {"down", "matmul", {"up.relu", "down.weight"}},
+                 {"loss", "sum", {"down"}}},
+                {"down", "loss"}});
+}
+
+NamedValues<Tensor> input() {
+  Dice dice(9);
+  return {{"x", normals(dice, {5, 8})}};
+}
+
+// The plans that are carried out while it lives.
+struct Plans {
+  std::vector<std::string> all;
+  Plans() { Operators::log_plans(&all); }
+  ~Plans() { Operators::log_plans(nullptr); }
+};
+
+// While it lives, what falls back is an Error.
+struct Strict {
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(false); }
+};
+
+std::string error_with(const SparsityBuilder& sb) {
+  return error_of([&] { sb.sparse_graph(dense_graph()); });
+}
+const std::string misfit = "the sparsity does not fit the graph:";
+
+}  // namespace
+
+TEST_CASE("the sparse graph has what was asked for, and the one it was made of is untouched") {
+  const Graph g = dense_graph();
+  const std::string before = to_json(g);
+  SparsityBuilder sb;
+  sb.set_weight("*.weight", by("magnitude:sparsity=0.75"), Spec("csr"))
+      .set_interm("up.relu", OutFormat::fused(by("relu"), Spec("csr")))
+      .set_weight_grad("re:up[.](weight|bias)", OutFormat::dense())
+      .set_interm_grad("up.relu", OutFormat::after(by("magnitude:sparsity=0.5"), Spec("masked")));
+  const Graph sparse = sb.sparse_graph(g);
+  CHECK(to_json(g) == before);
+  for (const char* name : {"up.weight", "down.weight"}) {
+    CHECK(sparse.find_weight(name)->format.initial.spec().str() == "magnitude:sparsity=0.75");
+    CHECK(sparse.find_weight(name)->format.layout == Spec("csr"));
+  }
+  CHECK(sparse.find_weight("up.bias")->format.is_dense());
+  CHECK(sparse.find_weight("up.bias")->format.grad.has_value());
+  CHECK(sparse.find_weight("up.weight")->format.grad.has_value());
+  CHECK_FALSE(sparse.find_weight("down.weight")->format.grad.has_value());
+  CHECK(sparse.find_node("up.relu")->formats.out.str() == "relu -> csr -> keep-all -> csr");
+  CHECK(sparse.find_node("up.relu")->formats.grad.str() ==
+        "keep-all -> dense -> magnitude:sparsity=0.5 -> masked");
+  CHECK(sparse.find_node("up")->formats.out.is_dense());
+}
+
+TEST_CASE("weights become what their sparsifier keeps of them, streaming ones too") {
+  for (const char* spec : {"magnitude:sparsity=0.75", "random:fraction=0.75,seed=3",
+                           "per-block:n=1,m=4", "threshold:at=0.5"}) {
+    CAPTURE(std::string(spec));
+    const Graph g = SparsityBuilder()
+                        .set_weight("up.weight", by(spec), Spec("csc"))
+                        .sparse_graph(dense_graph());
+    const NamedValues<Tensor> dense = initial_weights(g, 4), w = sparse_weights(g, dense);
+    CHECK(w.at("up.weight").layout() == "csc");
+    const Dense values = dense.at("up.weight").to_dense();
+    CHECK(same_bits(w.at("up.weight").to_dense(), masked_by(values, by(spec).select(values))));
+    CHECK(w.at("down.weight").layout() == "dense");
+    CHECK(w.size() == 3);
+  }
+}
+
+TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is named") {
+  const Graph g = SparsityBuilder()
+                      .set_weight("up.weight", by("gradient:sparsity=0.5"), Spec("masked"))
+                      .sparse_graph(dense_graph());
+  const NamedValues<Tensor> w = initial_weights(g, 4);
+  CHECK(error_of([&] { sparse_weights(g, w); }) ==
+        "weight 'up.weight': gradient needs scores: one for each element");
+  Dense scores = Dense::zeros(DType::F32, {6, 8});
+  for (Index i = 0; i < 24; ++i) scores.values.mutate<float>()[2 * i] = 1;
+  const Mask kept = sparse_weights(g, w, {{"up.weight", scores}}).at("up.weight").stored();
+  for (Index i = 0; i < 48; ++i) CHECK(kept[i] == (i % 2 == 0));
+}
+
+TEST_CASE("what a sparse graph computes is what its operators compute with these formats") {
+  const Graph g = SparsityBuilder()
+                      .set_weight("up.weight", by("magnitude:sparsity=0.5"), Spec("csr"))
+                      .set_interm("up.relu", OutFormat::fused(by("relu"), Spec("csr")))
+                      .sparse_graph(dense_graph());
+  const NamedValues<Tensor> w = sparse_weights(g, initial_weights(g, 5));
+  const Plans plans;
+  const Strict strict;
+  const Tensor got = g.run<Tensor>(w, input()).at("down");
+  CHECK(plans.all.at(0) == "linear(dense, csr, dense) -> keep-all/dense: exact");
+  CHECK(plans.all.at(1) == "relu(dense) -> relu/csr: exact");
+  CHECK(plans.all.at(2) == "matmul(csr, dense) -> keep-all/dense: exact");
+  const Tensor h = relu(linear(input().at("x"), w.at("up.weight"), w.at("up.bias")),
+                        OutFormat::fused(by("relu"), Spec("csr")));
+  CHECK(same_bits(got.to_dense(), matmul(h, w.at("down.weight")).to_dense()));
+}
+
+TEST_CASE("gradients of weights and of intermediate values come in the formats asked for") {
+  const Graph g =
+      SparsityBuilder()
+          .set_weight("*.weight", by("magnitude:sparsity=0.5"), Spec("masked"))
+          .set_weight_grad("down.weight", OutFormat::dense())
+          .set_interm_grad("up.relu", OutFormat::after(by("magnitude:sparsity=0.8"), Spec("dense")))
+          .sparse_graph(dense_graph());
+  const NamedValues<Tensor> w = sparse_weights(g, initial_weights(g, 5));
+  Tape tape;
+  const NamedValues<Var> vars = tape_weights(tape, g, w);
+  tape.backward(g.run<Var>(vars, {{"x", Var(input().at("x"))}}).at("loss"));
+  CHECK(vars.at("up.weight").grad()->layout() == "masked");
+  CHECK(same_mask(vars.at("up.weight").grad()->stored(), w.at("up.weight").stored()));
+  CHECK(vars.at("down.weight").grad()->layout() == "dense");
+  CHECK(nonzero_mask(vars.at("down.weight").grad()->to_dense()).count() > 9);
+  // Of 5 x 6 gradients 6 stay, and a row of the batch is a term of the bias's.
+  CHECK(nonzero_mask(vars.at("up.bias").grad()->to_dense()).count() <= 6);
+}
+
+TEST_CASE(
+    "a sparse value for which there is no implementation warns once, and is an error if strict") {
+  GraphParts parts = dense_graph().parts();
+  parts.nodes[1].op = "sigmoid";
+  parts.nodes.insert(parts.nodes.begin() + 2, Node{"again", "sigmoid", {"up.relu"}});
+  parts.nodes[3].inputs[0] = "again";
+  const Graph g = SparsityBuilder()
+                      .set_interm("up.relu", OutFormat::after(by("threshold:at=0.5"),
+                                                              Spec::parse("bcsr:h=2,w=2")))
+                      .sparse_graph(Graph(parts));
+  const NamedValues<Tensor> w = initial_weights(g, 5);
+  const std::string plan =
+      "sigmoid(bcsr) -> keep-all/dense: no implementation for these layouts; dense with masks, "
+      "sigmoid(dense) -> keep-all/dense";
+  {
+    const Warnings warnings;
+    g.run<Tensor>(w, input());
+    g.run<Tensor>(w, input());
+    CHECK(std::ranges::count(warnings.all, plan) == 1);
+  }
+  const Strict strict;
+  CHECK(error_of([&] { g.run<Tensor>(w, input()); }).starts_with("node 'again': strict: "));
+}
+
+TEST_CASE("all that names nothing is listed, with what is near or what it is instead") {
+  SparsityBuilder sb;
+  const OutFormat csr = OutFormat::fused(by("relu"), Spec("csr"));
+  sb.set_weight("up.wieght", by("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("up", by("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("tied.weight", by("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_weight("*.relu", by("magnitude:sparsity=0.5"), Spec("csr"));
+  sb.set_interm("up.weight", csr);
+  sb.set_interm("x", csr);
+  sb.set_weight_grad("encoder.*", csr);
+  sb.set_interm_grad("re:.*weight", csr);
+  CHECK(error_with(sb) ==
+        misfit +
+            "\n  set_weight 'up.wieght' matches none of the 3 weights; the nearest: 'up.weight', "
+            "'up.bias', 'down.weight'"
+            "\n  set_weight 'up' is an intermediate value, which set_interm is for"
+            "\n  set_weight 'tied.weight' is another name of weight 'down.weight'"
+            "\n  set_weight '*.relu' matches no weights, but 'up.relu', which set_interm is for"
+            "\n  set_interm 'up.weight' is a weight, which set_weight is for"
+            "\n  set_interm 'x' is an input of the graph, not an intermediate value"
+            "\n  set_weight_grad 'encoder.*' matches none of the 3 weights; the nearest: "
+            "'up.weight', 'up.bias', 'down.weight'"
+            "\n  set_interm_grad 're:.*weight' matches no intermediate values, but 'up.weight', "
+            "'down.weight', which set_weight_grad is for");
+}
+
+TEST_CASE(
+    "what two patterns mean is an error with both, but a value and its gradient are two things") {
+  const auto sparsifier = by("magnitude:sparsity=0.5");
+  SparsityBuilder sb;
+  sb.set_weight("up.*", sparsifier, Spec("csr")).set_weight_grad("up.weight", OutFormat::dense());
+  CHECK(error_with(sb).empty());
+  sb.set_weight("*.weight", sparsifier, Spec("csr")).set_weight("up.bias", sparsifier, Spec("csr"));
+  sb.set_weight("down.weight", sparsifier, Spec("csr"));
+  CHECK(error_with(sb) ==
+        misfit +
+            "\n  set_weight 'up.*' and set_weight '*.weight' both mean 'up.weight'"
+            "\n  set_weight 'up.*' and set_weight 'up.bias' both mean 'up.bias'"
+            "\n  set_weight '*.weight' and set_weight 'down.weight' both mean "
+            "'down.weight'");
+}
+
+TEST_CASE("patterns and layouts that are none are refused where they are given") {
+  SparsityBuilder sb;
+  CHECK(has(error_of([&] { sb.set_weight("re:(", by("relu"), Spec("csr")); }), "'re:('"));
+  CHECK(has(error_of([&] { sb.set_weight("a", by("relu"), Spec("crs")); }),
+            "there is no layout 'crs'"));
+  CHECK(has(error_of([&] { sb.set_interm("a", OutFormat::after(by("relu"), Spec("crs"))); }),
+            "there is no layout 'crs'"));
+  CHECK(sb.empty());
+}
+
+TEST_CASE("what was built is written, read and found again in its graph") {
+  SparsityBuilder sb;
+  sb.set_weight("*.weight", by("nmg:n=1,m=2,g=1"), Spec::parse("nmg:n=1,m=2,g=1"))
+      .set_interm("up.relu", {by("relu"), Spec("csr"), by("magnitude:sparsity=0.5"), Spec("csr")})
+      .set_weight_grad("up.weight", OutFormat::dense())
+      .set_interm_grad("up.relu", OutFormat::fused(by("threshold:at=0.1"), Spec("csc")));
+  const std::string json = sb.to_json();
+  CHECK(
+      json ==
+      R"({"weights":[{"name":"*.weight","initial":"nmg:n=1,m=2,g=1","layout":"nmg:n=1,m=2,g=1"}],)"
+      R"("intermediates":[{"name":"up.relu","format":{"inline":"relu","temporary":"csr",)"
+      R"("external":"magnitude:sparsity=0.5","layout":"csr"}}],)"
+      R"("weight_gradients":[{"name":"up.weight","format":{}}],)"
+      R"("intermediate_gradients":[{"name":"up.relu","format":{"inline":"threshold:at=0.1",)"
+      R"("temporary":"csc","layout":"csc"}}]})");
+  CHECK(SparsityBuilder::parse(json).to_json() == json);
+  const Graph sparse = sb.sparse_graph(dense_graph());
+  const SparsityBuilder found = SparsityBuilder::of(sparse);
+  CHECK(to_json(found.sparse_graph(dense_graph())) == to_json(sparse));
+  CHECK(SparsityBuilder::of(dense_graph()).empty());
+  CHECK(SparsityBuilder::parse("{}").empty());
+}
+
+TEST_CASE("errors of its text name the place") {
+  const auto error = [](const char* json) {
+    return error_of([&] { SparsityBuilder::parse(json); });
+  };
+  CHECK(error("[]") == "sparsity: is not an object");
+  CHECK(error(R"({"weight": []})") == "sparsity: /weight: is unknown, did you mean 'weights'?");
+  CHECK(error(R"({"weights": [{"name": "re:("}]})").starts_with("sparsity: /weights/0/name: "));
+  CHECK(error(R"({"weights": [{"initial": "relu"}]})") == "sparsity: /weights/0: has no 'name'");
+  CHECK(error(R"({"weights": [{"name": "a", "layout": "crs"}]})")
+            .starts_with("sparsity: /weights/0/layout: there is no layout 'crs'"));
+  CHECK(error(R"({"intermediates": [{"name": "a"}]})") ==
+        "sparsity: /intermediates/0: has no 'format'");
+}
