@@ -4,6 +4,7 @@
 #include <set>
 
 #include "libsten/base/text.h"
+#include "libsten/graph/sparsity_builder.h"
 
 namespace sten {
 namespace {
@@ -76,6 +77,19 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   return all;
 }
 
+Graph load_sparsity(const Graph& g, const Checkpoint& file) {
+  for (const Shard& shard : file.shards())
+    for (const auto& [key, value] : shard.metadata) {
+      if (key != sparsity_key) continue;
+      try {
+        return SparsityBuilder::parse(value, sparsity_key).sparse_graph(g);
+      } catch (const Error& e) {
+        fail("{}: {}", file.name(), e.what());
+      }
+    }
+  return g;
+}
+
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
                   bool force, Metadata metadata) {
   Misfits misfits;
@@ -90,6 +104,9 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
       plan.push_back({w.name, at->second.dtype(), w.shape, at->second.spec()});
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
+  const SparsityBuilder sparsity = SparsityBuilder::of(g);
+  std::erase_if(metadata, [](const auto& m) { return m.first == sparsity_key; });
+  if (!sparsity.empty()) metadata.emplace_back(sparsity_key, sparsity.to_json());
   OutputFile out(path, force);
   CheckpointWriter writer(out, std::move(metadata), plan);
   for (const TensorInfo& t : plan) writer.add(t.name, weights.find(t.name)->second);

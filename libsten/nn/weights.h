@@ -13,9 +13,17 @@ namespace sten {
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused = {});
 
+// The formats of a graph, as SparsityBuilder::to_json() has them, in the metadata of its weights.
+inline constexpr const char* sparsity_key = "sten.sparsity";
+
+// g with the formats that it had when the file was saved; as it is where the file says nothing of
+// them. Error (input) where they do not fit the graph.
+Graph load_sparsity(const Graph& g, const Checkpoint& file);
+
 // Writes all of the graph's weights under their own names, in the graph's order, as one
-// safetensors file that comes into being whole or not at all. Error (usage) that lists weights
-// which are missing or of another shape; Error (usage) where the file exists and `force` is false.
+// safetensors file that comes into being whole or not at all; and beside them the graph's formats,
+// where it has some. Error (usage) that lists weights which are missing or of another shape; Error
+// (usage) where the file exists and `force` is false.
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
                   bool force = false, Metadata metadata = {{"format", "pt"}});
 
