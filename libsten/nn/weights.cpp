@@ -80,9 +80,9 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
 Graph load_sparsity(const Graph& g, const Checkpoint& file) {
   for (const Shard& shard : file.shards())
     for (const auto& [key, value] : shard.metadata) {
-      if (key != sparsity_key) continue;
+      if (key != formats_key) continue;
       try {
-        return SparsityBuilder::parse(value, sparsity_key).sparse_graph(g);
+        return SparsityBuilder::parse(value, formats_key).sparse_graph(g);
       } catch (const Error& e) {
         fail("{}: {}", file.name(), e.what());
       }
@@ -105,8 +105,8 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
-  std::erase_if(metadata, [](const auto& m) { return m.first == sparsity_key; });
-  if (!sparsity.empty()) metadata.emplace_back(sparsity_key, sparsity.to_json());
+  std::erase_if(metadata, [](const auto& m) { return m.first == formats_key; });
+  if (!sparsity.empty()) metadata.emplace_back(formats_key, sparsity.to_json());
   OutputFile out(path, force);
   CheckpointWriter writer(out, std::move(metadata), plan);
   for (const TensorInfo& t : plan) writer.add(t.name, weights.find(t.name)->second);

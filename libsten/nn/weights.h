@@ -14,7 +14,7 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused = {});
 
 // The formats of a graph, as SparsityBuilder::to_json() has them, in the metadata of its weights.
-inline constexpr const char* sparsity_key = "sten.sparsity";
+inline constexpr const char* formats_key = "sten.sparsity";
 
 // g with the formats that it had when the file was saved; as it is where the file says nothing of
 // them. Error (input) where they do not fit the graph.

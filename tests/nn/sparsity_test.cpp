@@ -102,7 +102,7 @@ TEST_CASE("a file without formats leaves the graph as it is, and a dense graph w
   const Graph g = mlp({4, 2});
   save_weights(g, initial_weights(g, 1), dir / "m");
   const Checkpoint file = Checkpoint::open(dir / "m");
-  for (const auto& entry : file.shards().at(0).metadata) CHECK(entry.first != sparsity_key);
+  for (const auto& entry : file.shards().at(0).metadata) CHECK(entry.first != formats_key);
   CHECK(to_json(load_sparsity(g, file)) == to_json(g));
 }
 
@@ -110,13 +110,13 @@ TEST_CASE("formats that do not fit the graph are an error of the file") {
   const TempDir dir;
   const Graph g = mlp({4, 2});
   const auto load = [&](const std::string& formats) {
-    save_weights(g, initial_weights(g, 1), dir / "m", true, {{sparsity_key, formats}});
+    save_weights(g, initial_weights(g, 1), dir / "m", true, {{formats_key, formats}});
     return load_sparsity(g, Checkpoint::open(dir / "m"));
   };
   CHECK(error_of([&] { load("{"); }).empty());  // those of the graph are written
   const Graph sparse =
       SparsityBuilder().set_weight("layers.0.*", by("relu"), Spec("csr")).sparse_graph(g);
-  save_weights(sparse, initial_weights(g, 1), dir / "m", true, {{sparsity_key, "{"}});
+  save_weights(sparse, initial_weights(g, 1), dir / "m", true, {{formats_key, "{"}});
   const Checkpoint file = Checkpoint::open(dir / "m");
   const auto other = [&] { load_sparsity(Graph({{}, {{"w", {1}}}, {}, {}}), file); };
   CHECK(fault_of(other) == Fault::input);
