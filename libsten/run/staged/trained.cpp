@@ -3,7 +3,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
-#include "libsten/run/mask_file.h"
+#include "libsten/io/mask_file.h"
 #include "libsten/run/measure.h"
 
 namespace sten {

@@ -1,4 +1,4 @@
-#include "libsten/run/mask_file.h"
+#include "libsten/io/mask_file.h"
 
 #include "libsten/base/parallel.h"
 
