@@ -23,26 +23,36 @@ struct Parameter {
   std::map<std::string, Tensor, std::less<>> state;
 };
 
-// Which positions a sparse weight has after a step.
+// What a step does beside the optimizer's rule.
 class Update {
  public:
-  // Those it had: nothing else is computed, and nothing is made dense.
+  // The positions that a sparse weight had: nothing else is computed, and nothing is made dense.
   Update() = default;
   static Update same_pattern() { return {}; }
   // All positions are updated, pruned ones from 0, and `by` selects anew, for the weight's layout.
   // What is remembered of pruned positions becomes 0. For that the gradient has to be dense; the
-  // weight and its state are made dense for the step. A sparsifier that needs scores gets what it
-  // makes of this weight and gradient (Sparsifier::scores_of).
-  static Update resparsify(Sparsifier by) {
+  // weight and its state are made dense for the step. A sparsifier that needs scores gets `scores`,
+  // or else what it makes of this weight and gradient (Sparsifier::scores_of).
+  static Update resparsify(Sparsifier by, std::optional<Dense> scores = {}) {
     Update u;
     u.by_ = std::move(by);
+    u.scores_ = std::move(scores);
     return u;
+  }
+  // The gradient counts times this: clipping, without a pass of its own.
+  Update& scale_gradient(double by) {
+    gradient_scale_ = by;
+    return *this;
   }
 
   const std::optional<Sparsifier>& sparsifier() const { return by_; }
+  const std::optional<Dense>& scores() const { return scores_; }
+  double gradient_scale() const { return gradient_scale_; }
 
  private:
   std::optional<Sparsifier> by_;
+  std::optional<Dense> scores_;
+  double gradient_scale_ = 1;
 };
 
 }  // namespace sten

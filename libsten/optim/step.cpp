@@ -7,6 +7,7 @@
 #include "kernels/elementwise.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/layout/masked.h"
+#include "libsten/optim/select.h"
 #include "libsten/optim/slots.h"
 
 namespace sten {
@@ -84,15 +85,24 @@ const StepRule::Run<T>& run_of(const StepRule& rule) {
 }
 
 // Gradients in the order of the weight's values: as they are, those that a mask keeps, or those at
-// the offsets of the values. The last two write a piece of them to `to`.
+// the offsets of the values. All but the first write a piece of them to `to`, scaled if need be.
 template <class T>
 struct Gradients {
   const T* from;
+  T scale = 1;
   const std::uint8_t* mask = nullptr;
   const Index* offsets = nullptr;
 
   // `begin` is a multiple of 8.
   const T* piece(Index begin, Index n, T* to) const {
+    const T* g = taken(begin, n, to);
+    if (scale == 1) return g;
+    for (Index i = 0; i < n; ++i) to[i] = scale * g[i];
+    return to;
+  }
+
+ private:
+  const T* taken(Index begin, Index n, T* to) const {
     if (mask) {
       with_width(sizeof(T), [&]<class U>(U) {
         kernels::elementwise().of<U>().mask_values(reinterpret_cast<const U*>(from + begin),
@@ -128,15 +138,24 @@ void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Grad
   });
 }
 
+// The weight's values and what is remembered of each.
 template <class T>
-void step_same_pattern(Parameter& p, const Tensor& gradient, const StepRule& rule) {
+void step_values(Parameter& p, const Gradients<T>& g, const StepRule& rule) {
+  std::vector<Tensor*> changed{&p.value};
+  for (const std::string_view name : rule.state) changed.push_back(&state_of(p, name, rule));
+  run_rule<T>(rule, changed, g, p.value.values()->size());
+}
+
+template <class T>
+void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& update,
+                       const StepRule& rule) {
   Tensor g = gradient;
   const bool is_exact = (is_flat(p.value) && is_flat(g)) || same_positions(p.value, g);
   if (!is_exact && is_strict())
     fail_check("strict: {}: the {} gradient of {}, which is {}, has other positions", rule.op,
                g.spec().str(), quote(p.name), p.value.spec().str());
   if (!is_exact) g = g.to_dense();
-  Gradients<T> from{g.values()->as<T>().data()};
+  Gradients<T> from{g.values()->as<T>().data(), static_cast<T>(update.gradient_scale())};
   Array<std::uint8_t> mask;
   std::shared_ptr<const SlotOffsets> offsets;
   if (p.value.is<Masked>()) {
@@ -146,68 +165,26 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const StepRule& rul
     offsets = slot_offsets(p.value);
     from.offsets = offsets->data();
   }
-  std::vector<Tensor*> changed{&p.value};
-  for (const std::string_view name : rule.state) changed.push_back(&state_of(p, name, rule));
-  run_rule<T>(rule, changed, from, p.value.values()->size());
+  step_values<T>(p, from, rule);
 }
 
 template <class T>
-Tensor spread(const Tensor& state, const SlotOffsets& offsets, const Shape& shape) {
-  Dense x = Dense::zeros(state.dtype(), shape);
-  const auto from = state.values()->as<T>();
-  const auto to = x.values.mutate<T>();
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    if (offsets[i] >= 0) to[offsets[i]] = from[i];
-  return x;
-}
-
-template <class T>
-Tensor collect(const Tensor& state, const SlotOffsets& offsets, const Mask& kept) {
-  Dense x = Dense::zeros(state.dtype(), {static_cast<Index>(offsets.size())});
-  const auto from = state.values()->as<T>();
-  const auto to = x.values.mutate<T>();
-  for (std::size_t i = 0; i < offsets.size(); ++i)
-    if (offsets[i] >= 0 && kept[offsets[i]]) to[i] = from[offsets[i]];
-  return x;
-}
-
-template <class T>
-void step_resparsify(Parameter& p, const Tensor& gradient, const Sparsifier& by,
+void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
                      const StepRule& rule) {
+  const Sparsifier& by = *update.sparsifier();
   if (!is_flat(gradient))
     fail_usage("{}: to select the positions of {} anew takes a dense gradient, not {}", rule.op,
                quote(p.name), gradient.spec().str());
-  const bool has_slots = !is_flat(p.value);
-  const Dense before = p.value.to_dense(), g = gradient.to_dense();
-  std::vector<Tensor> all{before};
-  for (const std::string_view name : rule.state) {
-    const Tensor& s = state_of(p, name, rule);
-    all.push_back(has_slots ? spread<T>(s, *slot_offsets(p.value), before.extents) : s);
-  }
-  std::vector<Tensor*> changed;
-  for (Tensor& t : all) changed.push_back(&t);
-  run_rule<T>(rule, changed, Gradients<T>{g.values.as<T>().data()}, before.size());
-
-  const Dense after = all.front().as<Dense>();
   const Spec layout = p.value.spec();
   const Mask had = p.value.stored();
-  std::optional<Dense> scores;
-  if (by.needs_scores()) scores = by.scores_of(before, g);
-  const Hints hints{&had, scores ? &*scores : nullptr, nullptr};
-  Mask kept;
-  std::optional<Tensor> next;
-  if (by.has_spec()) {
-    next = registry().prune(after, by.spec(), layout, hints, &kept);
-  } else {
-    kept = by.select(after, hints);
-    next = registry().pack(after, kept, layout);
-  }
-  for (std::size_t i = 0; i < rule.state.size(); ++i) {
-    const Tensor& s = all[i + 1];
-    state_of(p, rule.state[i], rule) = has_slots ? collect<T>(s, *slot_offsets(*next), kept)
-                                                 : Tensor(Dense::pack(s.as<Dense>(), kept));
-  }
-  p.value = *std::move(next);
+  const Dense g = gradient.to_dense();
+  Parameter next = p;  // p changes when all has succeeded
+  optim_detail::make_dense(next);
+  std::optional<Dense> scores = update.scores();
+  if (by.needs_scores() && !scores) scores = by.scores_of(next.value.as<Dense>(), g);
+  step_values<T>(next, {g.values.as<T>().data(), static_cast<T>(update.gradient_scale())}, rule);
+  optim_detail::select_dense(next, by, layout, {&had, scores ? &*scores : nullptr, nullptr});
+  p = std::move(next);
 }
 
 }  // namespace
@@ -218,10 +195,10 @@ void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
   // Before anything changes.
   for (const std::string_view name : rule.state) state_of(p, name, rule);
   const auto step = [&]<class T>(T) {
-    if (const auto& by = update.sparsifier())
-      step_resparsify<T>(p, gradient, *by, rule);
+    if (update.sparsifier())
+      step_resparsify<T>(p, gradient, update, rule);
     else
-      step_same_pattern<T>(p, gradient, rule);
+      step_same_pattern<T>(p, gradient, update, rule);
   };
   if (p.value.values()->dtype() == DType::F64)
     step(double{});
