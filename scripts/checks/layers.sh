@@ -9,6 +9,7 @@ rows='
 apps
 libsten
 libsten/run
+libsten/train
 libsten/nn libsten/optim libsten/recipe libsten/data libsten/io libsten/comm
 libsten/graph
 libsten/ops

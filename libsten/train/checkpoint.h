@@ -1,0 +1,43 @@
+// The state of a training run on disk.
+//
+//   model.safetensors   weights by their own names, masked ones dense; model.sten.safetensors where
+//                       some are in another layout
+//   masks.safetensors   of masked weights: BOOL, under their names
+//   state.safetensors   optimizer.KEY.WEIGHT, score.WEIGHT
+//   best.safetensors    the best weights so far, where they are kept and are not these
+//   state.json          the rest
+#pragma once
+#include "libsten/io/output_directory.h"
+#include "libsten/train/trainer.h"
+
+namespace sten {
+
+// What a run knows beside its trainer's state.
+struct RunRecord {
+  Measured validation_before, test_before;  // on the first weights
+  std::optional<Index> best_step;           // steps done when the weights were best
+  double best_loss = 0;                     // of the validation split then
+  NamedValues<Tensor> best_weights;
+};
+
+// What decides the bytes of a run beside its recipe and data.
+struct RunMachine {
+  std::string version, isa;
+  int threads = 1;
+  static RunMachine here();
+};
+
+struct TrainCheckpoint {
+  TrainState state;
+  RunRecord record;
+  RunMachine machine;
+};
+
+// Into the directory, which the caller commits.
+void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
+                      const RunRecord& record);
+// Error with the file where it is not what was written for this model. What it gives may borrow
+// from the files.
+TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g);
+
+}  // namespace sten

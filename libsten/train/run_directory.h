@@ -1,0 +1,66 @@
+// The directory that keeps a training run.
+//
+//   recipe.json                 with every default; what --resume goes by
+//   metrics.jsonl               a JSON object a line: of logged steps, and of evaluations
+//   checkpoints/step-000200/    after so many steps, whole or absent; see checkpoint.h
+//
+// and when all is done: model.safetensors (model.sten.safetensors with compressed tensors),
+// summary.json, curve.svg, and for a BERT config.json and vocab.json, so that it is a HuggingFace
+// directory.
+#pragma once
+#include <optional>
+
+#include "libsten/io/fd.h"
+#include "libsten/train/checkpoint.h"
+
+namespace sten {
+
+// A line of metrics.jsonl.
+struct MetricsLine {
+  Index step = 0;     // steps done
+  std::string split;  // of an evaluation: validation or test; empty: the batch of the last step
+  double loss = 0, sparsity = 0, seconds = 0;
+  std::optional<double> rate, norm, accuracy;
+};
+
+enum class RunMode { fresh, resume, replace };
+
+class RunDirectory {
+ public:
+  // fresh: Error (usage) where the directory has a run or other files. resume: goes on with the run
+  // that is there, or begins; Error (usage) that names the first difference where it is another
+  // recipe's. replace: what a run left there goes first. Error (usage) where another process is at
+  // work in it.
+  RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode);
+
+  // Of the last checkpoint; none before the first.
+  std::optional<TrainCheckpoint> last_checkpoint(const Graph& g) const;
+  // Beside those that are there; the oldest beyond `keep` go.
+  void add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record, Index keep);
+
+  // To go on after `step` steps: later lines are cut off.
+  void cut_metrics(Index step);
+  void log(const MetricsLine& line);
+  std::vector<MetricsLine> metrics() const;
+
+  // In place of a file of that name.
+  void write(const std::string& name, const std::string& text) const;
+  // A copy of another file.
+  void copy(const std::string& name, const std::string& from) const;
+  // The final model, each weight in its layout; the path.
+  std::string write_model(const Graph& g, const NamedValues<Tensor>& weights,
+                          std::vector<std::pair<std::string, std::string>> metadata) const;
+  std::string path(const std::string& name) const;
+
+ private:
+  void begin(const std::string& recipe, RunMode mode);
+  // Steps of the checkpoints, ascending.
+  std::vector<Index> checkpoints() const;
+  // All but the last `keep`, and what is left of those that were not removed to their end.
+  void remove_checkpoints(Index keep);
+
+  std::string path_;
+  Fd lock_, metrics_;
+};
+
+}  // namespace sten

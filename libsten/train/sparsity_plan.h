@@ -1,0 +1,29 @@
+// Which weights of a model become sparse when, by a recipe.
+#pragma once
+#include "libsten/graph/graph.h"
+#include "libsten/optim/sparsity_schedule.h"
+
+namespace sten {
+
+struct WeightPlan {
+  std::string weight;
+  Spec layout, save;
+  // Before the forward pass of a stage's first step the weight gets the positions that the stage's
+  // sparsifier selects. Ascending; at least one.
+  std::vector<SparsityStage> stages;
+  Index refresh = 0, refresh_begin = 0, refresh_end = 0;
+
+  // The stage that begins at a step; nullptr where none does.
+  const SparsityStage* beginning(Index step) const;
+  // The last one that began at a step or before it; nullptr: none yet.
+  const SparsityStage* current(Index step) const;
+  // Whether the update of that step selects anew, by its current stage.
+  bool refreshes(Index step) const;
+};
+
+// In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a
+// target that is no weight (with those that are near), for a weight with two entries, and for
+// stages that do not fit into the steps. The recipe's steps are filled in (in_steps).
+std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g);
+
+}  // namespace sten

@@ -1,0 +1,118 @@
+#include "libsten/train/task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/nn/bert.h"
+#include "libsten/nn/mlp.h"
+#include "libsten/nn/weights.h"
+#include "libsten/train/data.h"
+
+namespace sten {
+namespace {
+
+// A perceptron with its loss.
+Graph classifier(const ModelRecipe& m) {
+  GraphParts g = mlp(m.sizes, m.activation).parts();
+  g.inputs.emplace_back("labels");
+  g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
+  g.outputs.emplace_back("loss");
+  return Graph(std::move(g));
+}
+
+struct Sums {
+  double loss = 0;
+  Index hits = 0;
+};
+
+// Row by row in double: -log softmax(logits)[label].
+Sums sums_of(const Dense& logits, const Dense& labels) {
+  const Index n = logits.extents[0], classes = logits.extents[1];
+  const float* x = logits.values.as<float>().data();
+  const std::int64_t* y = labels.values.as<std::int64_t>().data();
+  std::vector<double> losses(n);
+  std::vector<std::uint8_t> hits(n);
+  parallel_for(n, 16, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const float* row = x + r * classes;
+      const float* most = std::max_element(row, row + classes);
+      double sum = 0;
+      for (Index c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - *most);
+      losses[r] = std::log(sum) + *most - row[y[r]];
+      hits[r] = most - row == y[r];
+    }
+  });
+  Sums s;
+  for (Index r = 0; r < n; ++r) {
+    s.loss += losses[r];
+    s.hits += hits[r];
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string_view name_of(DataSplit s) {
+  return s == DataSplit::train ? "train" : s == DataSplit::validation ? "validation" : "test";
+}
+
+Task::Task(const Recipe& recipe) : recipe_(recipe) {
+  const bool is_text = recipe.data.kind == "masked-text";
+  if (recipe.loss != "cross-entropy")
+    fail_usage("there is no loss {}; there is cross-entropy", quote(recipe.loss));
+  if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
+    fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
+               recipe.batch, recipe.accumulate);
+  if (recipe.model.kind == "mlp") {
+    if (is_text) fail_usage("an mlp is trained on csv or arrays, not on masked-text");
+    graph_ = classifier(recipe.model);
+    data_ = read_example_data(recipe);
+  } else if (recipe.model.kind == "bert") {
+    if (!is_text) fail_usage("a bert is trained on masked-text, not on {}", recipe.data.kind);
+    const MappedFile file = open_data(recipe.model.config);
+    const BertConfig config =
+        BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
+    graph_ = bert(config, {.selected = true, .loss = true});
+    data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
+  } else {
+    fail_usage("there is no model {}; there are mlp and bert", quote(recipe.model.kind));
+  }
+  recipe_ =
+      in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
+}
+
+NamedValues<Tensor> Task::first_weights() const {
+  if (recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
+  const Checkpoint file = Checkpoint::open(recipe_.model.weights);
+  const bool is_bert = recipe_.model.kind == "bert";
+  NamedValues<Tensor> weights =
+      load_weights(*graph_, file, is_bert ? bert_unused() : std::vector<std::string>());
+  for (auto& [name, w] : weights) w = w.to_dense();
+  return weights;
+}
+
+std::vector<BatchPart> Task::batch(Index step) const { return data_->batch(step); }
+
+Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
+  Measured m;
+  Sums sums;
+  const std::string& logits = graph_->outputs().front();
+  for (Index i = 0; i < data_->parts(s); ++i) {
+    const BatchPart part = data_->part(s, i);
+    if (part.predictions == 0) continue;
+    const Tensor y = graph_->run<Tensor>(weights, part.inputs).at(logits);
+    const Sums more = sums_of(y.as<Dense>(), part.inputs.at("labels").as<Dense>());
+    sums.loss += more.loss;
+    sums.hits += more.hits;
+    m.count += part.predictions;
+  }
+  if (m.count == 0) return m;
+  m.loss = sums.loss / static_cast<double>(m.count);
+  m.accuracy = static_cast<double>(sums.hits) / static_cast<double>(m.count);
+  return m;
+}
+
+}  // namespace sten

@@ -1,0 +1,66 @@
+// What a recipe trains: a model with its loss, and the data for it.
+#pragma once
+#include <memory>
+
+#include "libsten/graph/graph.h"
+#include "libsten/recipe/recipe.h"
+
+namespace sten {
+
+// The loss is a mean over predictions: over rows, or over the characters to be predicted.
+struct Measured {
+  double loss = 0, accuracy = 0;
+  Index count = 0;  // predictions
+};
+
+// What a batch is computed in.
+struct BatchPart {
+  NamedValues<Tensor> inputs;  // of the graph
+  Index predictions = 0;
+};
+
+enum class DataSplit { train, validation, test };
+std::string_view name_of(DataSplit s);
+
+// Where the rows of a task come from.
+class TaskData {
+ public:
+  virtual ~TaskData() = default;
+  virtual Index steps_per_epoch() const = 0;
+  virtual std::vector<BatchPart> batch(Index step) const = 0;
+  // Without repetition, in parts of evaluation.batch.
+  virtual Index parts(DataSplit s) const = 0;
+  virtual BatchPart part(DataSplit s, Index i) const = 0;
+};
+
+class Task {
+ public:
+  // Reads the data and the model's config. Error with the file where something in it does not fit,
+  // Error (usage) where the recipe's parts do not fit each other.
+  explicit Task(const Recipe& recipe);
+
+  // With the number of steps in it, whatever it was given as (in_steps).
+  const Recipe& recipe() const { return recipe_; }
+  // Its outputs are logits [N, classes] and "loss", a scalar; logits of a BERT are those of the
+  // characters to be predicted.
+  const Graph& graph() const { return *graph_; }
+  // Of the optimizer, in all.
+  Index steps() const { return recipe_.steps; }
+  // Of the recipe's checkpoint, or initial weights by its seed; dense.
+  NamedValues<Tensor> first_weights() const;
+  // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
+  // predictions is left out.
+  std::vector<BatchPart> batch(Index step) const;
+  // Whether there is anything to measure on.
+  bool has(DataSplit s) const { return data_->parts(s) > 0; }
+  // On all of a split, always the same rows and masks; a count of 0 where it is empty. The mean is
+  // computed in double.
+  Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
+
+ private:
+  Recipe recipe_;
+  std::optional<Graph> graph_;
+  std::shared_ptr<TaskData> data_;
+};
+
+}  // namespace sten

@@ -1,0 +1,254 @@
+#include "libsten/train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/layout/masked.h"
+#include "libsten/optim/gradients.h"
+#include "libsten/optim/rate.h"
+#include "libsten/optim/select.h"
+#include "libsten/sparsify/scored.h"
+
+namespace sten {
+namespace {
+
+std::variant<Sgd, AdamW> optimizer_of(const OptimizerRecipe& o) {
+  if (o.kind == "adamw") return AdamW({o.rate, o.beta1, o.beta2, o.eps, o.weight_decay});
+  if (o.kind == "sgd") return Sgd({o.rate, o.momentum, o.nesterov, o.weight_decay});
+  fail_usage("there is no optimizer {}; there are sgd and adamw", quote(o.kind));
+}
+
+double number_of(const Tensor& scalar) { return double{scalar.as<Dense>().values.as<float>()[0]}; }
+
+// In memory that nobody else holds: the first step need not copy it, and a file that it was mapped
+// from may go.
+Tensor in_own_memory(const Tensor& t) {
+  return Tensor::update(
+      t, [](Values& v) { with_width(v.width(), [&]<class U>(U) { (void)v.mutate<U>(); }); });
+}
+
+bool is_named(const Sparsifier& s, const char* name) { return s.name().text() == name; }
+
+}  // namespace
+
+Trainer::Trainer(std::shared_ptr<const Task> task)
+    : task_(std::move(task)),
+      plan_(plan_sparsity(task_->recipe(), task_->graph())),
+      optimizer_(optimizer_of(task_->recipe().optimizer)) {
+  NamedValues<Tensor> first = task_->first_weights();
+  for (const Weight& w : task_->graph().weights()) {
+    state_.parameters.emplace_back(w.name, in_own_memory(first.at(w.name)));
+    first.erase(w.name);
+    Sparse& s = sparse_.emplace_back();
+    const auto at = std::ranges::find(plan_, w.name, &WeightPlan::weight);
+    if (at == plan_.end()) continue;
+    s.plan = &*at;
+    for (const SparsityStage& stage : at->stages) {
+      const Sparsifier by = registry().sparsifier(stage.by);
+      s.accumulates |= is_named(by, Movement::name);
+      s.ranks_by_gradient |= by.needs_scores() && !is_named(by, Movement::name);
+    }
+    if (s.accumulates) state_.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
+    s.kept = size_of(w.shape);
+  }
+}
+
+// ------------------------------------------------------------------------------------- sparsity
+
+void Trainer::count(std::size_t i) {
+  sparse_[i].kept = state_.parameters[i].value.stored().count();
+}
+
+void Trainer::select(std::size_t i, const Spec& by) {
+  Parameter& p = state_.parameters[i];
+  const Sparsifier s = registry().sparsifier(by);
+  std::optional<Dense> scores;
+  if (s.needs_scores()) {
+    const auto at = state_.scores.find(p.name);
+    if (at == state_.scores.end())
+      fail_usage("{}: {} ranks by gradients, and there are none", quote(p.name), by.name());
+    scores = at->second.as<Dense>();
+  }
+  select_positions(p, s, sparse_[i].plan->layout, scores ? &*scores : nullptr);
+  count(i);
+}
+
+void Trainer::begin_stages() {
+  for (std::size_t i = 0; i < sparse_.size(); ++i) {
+    if (!sparse_[i].plan) continue;
+    if (const SparsityStage* stage = sparse_[i].plan->beginning(state_.step)) select(i, stage->by);
+    // Gradients of the step before are those of this step's beginning alone.
+    if (!sparse_[i].accumulates) state_.scores.erase(state_.parameters[i].name);
+  }
+}
+
+double Trainer::sparsity() const {
+  Index kept = 0, all = 0;
+  for (std::size_t i = 0; i < sparse_.size(); ++i) {
+    if (!sparse_[i].plan) continue;
+    kept += sparse_[i].kept;
+    all += size_of(state_.parameters[i].value.shape());
+  }
+  return all ? 1 - static_cast<double>(kept) / static_cast<double>(all) : 0;
+}
+
+bool Trainer::is_sparse_as_planned() const {
+  return std::ranges::all_of(
+      plan_, [&](const WeightPlan& p) { return p.stages.back().step < state_.step; });
+}
+
+// ------------------------------------------------------------------------------------ gradients
+
+// A masked weight's gradient is dense: the optimizer masks it in its own pass, which is cheaper
+// than one for that alone.
+const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
+  const Sparse& s = sparse_[i];
+  const Tensor& w = state_.parameters[i].value;
+  const bool is_dense = w.is<Dense>() || w.is<Masked>() || s.accumulates ||
+                        (s.plan && s.plan->refreshes(state_.step)) ||
+                        (s.ranks_by_gradient && s.plan->beginning(state_.step + 1));
+  if (is_dense) return OutFormat::dense();
+  own = OutFormat::same_as(w);
+  return own;
+}
+
+// When it returns nothing holds the weights' values but the state, so that the optimizer changes
+// them in place.
+Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, double& loss) const {
+  Tape tape;
+  NamedValues<Var> weights, inputs;
+  std::vector<const Var*> of;
+  for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
+    const Parameter& p = state_.parameters[i];
+    OutFormat own;
+    Var v = tape.parameter(p.value, gradient_format(i, own));
+    of.push_back(&weights.emplace(p.name, std::move(v)).first->second);
+  }
+  for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
+  const Var y = task_->graph().run<Var>(weights, inputs).at("loss");
+  loss = number_of(y.value());
+  if (!std::isfinite(loss)) return {};
+  Dense seed = Dense::zeros(DType::F32, {});
+  seed.values.mutate<float>()[0] = static_cast<float>(share);
+  tape.backward(y, seed);
+  Gradients all;
+  for (const Var* v : of) all.push_back(v->grad());
+  return all;
+}
+
+void Trainer::collect_scores(const Gradients& gradients) {
+  for (std::size_t i = 0; i < sparse_.size(); ++i) {
+    const Sparse& s = sparse_[i];
+    if (!s.plan || !gradients[i]) continue;
+    const Parameter& p = state_.parameters[i];
+    if (s.accumulates) {
+      Dense scores = state_.scores.extract(p.name).mapped().as<Dense>();
+      add_movement(scores, p.value.to_dense(), gradients[i]->to_dense());
+      state_.scores.emplace(p.name, std::move(scores));
+    } else if (s.ranks_by_gradient && s.plan->beginning(state_.step + 1)) {
+      state_.scores.insert_or_assign(p.name, gradients[i]->to_dense());
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------- steps
+
+void Trainer::update(const Gradients& gradients, double rate, double scale) {
+  std::visit([&](auto& o) { o.options.rate = rate; }, optimizer_);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i]) continue;
+    Parameter& p = state_.parameters[i];
+    const WeightPlan* plan = sparse_[i].plan;
+    Update u;
+    const bool is_anew = plan && plan->refreshes(state_.step);
+    if (is_anew) {
+      const Sparsifier by = registry().sparsifier(plan->current(state_.step)->by);
+      std::optional<Dense> scores;
+      if (is_named(by, Movement::name)) scores = state_.scores.at(p.name).as<Dense>();
+      u = Update::resparsify(by, std::move(scores));
+    }
+    u.scale_gradient(scale);
+    std::visit([&](const auto& o) { o.step(p, *gradients[i], u); }, optimizer_);
+    if (is_anew) count(i);
+  }
+}
+
+TrainStep Trainer::step() {
+  if (is_done()) fail_usage("all {} steps are done", task_->steps());
+  const Recipe& recipe = task_->recipe();
+  begin_stages();
+  TrainStep result;
+  result.step = state_.step;
+  result.rate = recipe.optimizer.rate * rate_factor(recipe.rate, state_.step, task_->steps());
+  const std::vector<BatchPart> parts = task_->batch(state_.step);
+  for (const BatchPart& part : parts) result.predictions += part.predictions;
+  Gradients sum;
+  for (const BatchPart& part : parts) {
+    const double share =
+        static_cast<double>(part.predictions) / static_cast<double>(result.predictions);
+    double loss = 0;
+    Gradients more = gradients_of(part, share, loss);
+    if (!std::isfinite(loss))
+      fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
+           state_.step, loss);
+    result.loss += share * loss;
+    if (sum.empty()) {
+      sum = std::move(more);
+      continue;
+    }
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (sum[i] && more[i]) add_gradient(*sum[i], *more[i]);
+  }
+  double scale = 1;
+  if (recipe.clip > 0) {
+    double squares = 0;
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (sum[i]) squares += squared_norm(*sum[i], state_.parameters[i].value);
+    result.norm = std::sqrt(squares);
+    if (!std::isfinite(result.norm))
+      fail(
+          "step {}: the norm of the gradients is {}; a lower optimizer.rate or a longer "
+          "rate.warmup may help",
+          state_.step, result.norm);
+    // As torch.nn.utils.clip_grad_norm_.
+    scale = std::min(1.0, recipe.clip / (result.norm + 1e-6));
+  }
+  if (!sum.empty()) {
+    collect_scores(sum);
+    update(sum, result.rate, scale);
+  }
+  ++state_.step;
+  return result;
+}
+
+NamedValues<Tensor> Trainer::weights() const {
+  NamedValues<Tensor> all;
+  for (const Parameter& p : state_.parameters) all.emplace(p.name, p.value);
+  return all;
+}
+
+void Trainer::restore(TrainState state) {
+  const std::vector<Weight>& weights = task_->graph().weights();
+  if (state.step < 0 || state.step > task_->steps())
+    fail("a state of step {} is not of a run of {} steps", state.step, task_->steps());
+  if (state.parameters.size() != weights.size())
+    fail("a state of {} weights is not of a model of {}", state.parameters.size(), weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (state.parameters[i].name != weights[i].name ||
+        state.parameters[i].value.shape() != weights[i].shape)
+      fail("a state of {} {} is not of a model with {} {}", quote(state.parameters[i].name),
+           to_string(state.parameters[i].value.shape()), quote(weights[i].name),
+           to_string(weights[i].shape));
+  state_ = std::move(state);
+  for (Parameter& p : state_.parameters) {
+    p.value = in_own_memory(p.value);
+    for (auto& [name, s] : p.state) s = in_own_memory(s);
+  }
+  for (auto& [name, s] : state_.scores) s = in_own_memory(s);
+  for (std::size_t i = 0; i < sparse_.size(); ++i)
+    if (sparse_[i].plan) count(i);
+}
+
+}  // namespace sten

@@ -1,0 +1,76 @@
+// The loop of training: batches, gradients, the optimizer's steps, and which weights become sparse
+// when. Nothing of it depends on the clock: the same recipe gives the same bytes at the same number
+// of threads and instruction set, also where it stopped and went on.
+#pragma once
+#include <variant>
+
+#include "libsten/optim/adamw.h"
+#include "libsten/optim/sgd.h"
+#include "libsten/train/sparsity_plan.h"
+#include "libsten/train/task.h"
+
+namespace sten {
+
+// All that a step depends on beside the recipe and its data.
+struct TrainState {
+  Index step = 0;                     // the next one
+  std::vector<Parameter> parameters;  // in the order of the graph's weights
+  NamedValues<Tensor> scores;         // dense; of weights that are ranked by more than values
+};
+
+// What came of one step.
+struct TrainStep {
+  Index step = 0;         // from 0
+  double loss = 0;        // of its batch, before the update
+  double rate = 0;        // that the update had
+  double norm = 0;        // of the gradients, where they are clipped
+  Index predictions = 0;  // none: nothing was updated
+};
+
+class Trainer {
+ public:
+  explicit Trainer(std::shared_ptr<const Task> task);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // The next step. Error that names it where the loss or the gradients' norm is no finite number;
+  // nothing was updated then.
+  TrainStep step();
+  bool is_done() const { return state_.step == task_->steps(); }
+
+  const Task& task() const { return *task_; }
+  const TrainState& state() const { return state_; }
+  const std::vector<WeightPlan>& plan() const { return plan_; }
+  NamedValues<Tensor> weights() const;
+  // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
+  double sparsity() const;
+  // Whether no stage is still to come.
+  bool is_sparse_as_planned() const;
+  // To go on from there. Error where it is not of this recipe's model.
+  void restore(TrainState state);
+
+ private:
+  using Gradients = std::vector<std::optional<Tensor>>;
+  struct Sparse {
+    const WeightPlan* plan = nullptr;
+    bool accumulates = false;  // movement's scores
+    bool ranks_by_gradient = false;
+    Index kept = 0;
+  };
+
+  void begin_stages();
+  const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
+  Gradients gradients_of(const BatchPart& part, double share, double& loss) const;
+  void collect_scores(const Gradients& gradients);
+  void update(const Gradients& gradients, double rate, double scale);
+  void select(std::size_t i, const Spec& by);
+  void count(std::size_t i);
+
+  std::shared_ptr<const Task> task_;
+  std::vector<WeightPlan> plan_;
+  std::vector<Sparse> sparse_;  // by parameter
+  std::variant<Sgd, AdamW> optimizer_;
+  TrainState state_;
+};
+
+}  // namespace sten

@@ -1,0 +1,97 @@
+// A state that was written and read goes on as if nothing had been.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "libsten/train/checkpoint.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+TrainCheckpoint through_files(const TempDir& dir, const Trainer& t, const RunRecord& record = {}) {
+  const std::string path = dir / "checkpoint";
+  std::filesystem::remove_all(path);
+  OutputDirectory to(path, false);
+  write_checkpoint(to, t.task().graph(), t.state(), record);
+  to.commit();
+  return read_checkpoint(path, t.task().graph());
+}
+
+// After `at` steps, from files, to the end.
+void check_goes_on(const TempDir& dir, const Recipe& r, Index at) {
+  const auto whole = trainer_of(r), first = trainer_of(r), second = trainer_of(r);
+  while (!whole->is_done()) whole->step();
+  for (Index i = 0; i < at; ++i) first->step();
+  second->restore(through_files(dir, *first).state);
+  CHECK(second->sparsity() == first->sparsity());
+  while (!second->is_done()) second->step();
+  CHECK(bits_of(second->state()) == bits_of(whole->state()));
+}
+
+}  // namespace
+
+TEST_CASE("training goes on from files bit for bit, with every optimizer and every kind of mask") {
+  const TempDir dir;
+  struct Mode {
+    const char *sparsifier, *layout;
+    Index refresh, begin;
+  };
+  for (const Mode& m : {Mode{"magnitude:sparsity=0.9", "masked", 0, 0},
+                        {"magnitude:sparsity=0.9", "csr", 0, 0},
+                        {"magnitude:sparsity=0.9", "masked", 2, 0},
+                        {"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 3, 0},
+                        {"movement:sparsity=0.5", "masked", 3, 2},
+                        {"gradient:sparsity=0.5", "masked", 0, 5},
+                        {"random:fraction=0.5", "masked", 2, 0}})
+    for (const char* kind : {"adamw", "sgd", "momentum"}) {
+      CAPTURE(m.sparsifier);
+      CAPTURE(m.layout);
+      CAPTURE(m.refresh);
+      CAPTURE(kind);
+      Recipe r = small_mlp(dir);
+      r.steps = 9;
+      r.optimizer.kind = std::string_view(kind) == "adamw" ? "adamw" : "sgd";
+      r.optimizer.momentum = std::string_view(kind) == "momentum" ? 0.9 : 0;
+      r.clip = 1;
+      r.rate.kind = "cosine";
+      r.rate.warmup = 3;
+      r.sparsity = {sparse("layers.*.weight", m.sparsifier)};
+      r.sparsity[0].layout = Spec::parse(m.layout);
+      r.sparsity[0].refresh = m.refresh;
+      r.sparsity[0].schedule.begin = m.begin;
+      check_goes_on(dir, r, 5);
+    }
+}
+
+TEST_CASE("a BERT goes on from files bit for bit") {
+  const TempDir dir;
+  Recipe r = small_bert(dir);
+  r.sparsity = {sparse("bert.encoder.*.dense.weight", "magnitude:sparsity=0.5")};
+  r.sparsity[0].schedule.kind = "layer-wise";
+  check_goes_on(dir, r, 3);
+}
+
+TEST_CASE("a checkpoint keeps what the run knows, and the best weights where they are others") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.9")};
+  const auto t = trainer_of(r);
+  t->step();
+  RunRecord record{{1.5, 0.25, 12}, {1.25, 0.5, 13}, 1, 0.75, t->weights()};
+  const auto best = floats(record.best_weights.at("layers.1.weight").to_dense());
+  const auto check = [&](const RunRecord& back) {
+    CHECK(back.validation_before.loss == 1.5);
+    CHECK(back.test_before.count == 13);
+    CHECK(back.best_step == 1);
+    CHECK(back.best_loss == 0.75);
+    CHECK(floats(back.best_weights.at("layers.1.weight").to_dense()) == best);
+  };
+  check(through_files(dir, *t, record).record);
+  CHECK(!std::filesystem::exists(dir / "checkpoint/best.safetensors"));
+  t->step();
+  check(through_files(dir, *t, record).record);
+  CHECK(std::filesystem::exists(dir / "checkpoint/best.safetensors"));
+}

@@ -1,0 +1,103 @@
+// Small recipes with data of their own, that train in milliseconds.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "libsten/train/trainer.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+namespace sten::testing {
+
+// Rows of 16 numbers around one of 4 centres: 96 of them.
+inline std::string example_rows() {
+  Dice dice(1);
+  std::vector<double> centres(4 * 16);
+  for (double& c : centres) c = dice.normal();
+  std::string text;
+  for (int row = 0; row < 96; ++row) {
+    const Index label = dice.below(4);
+    for (int i = 0; i < 16; ++i)
+      text += fmt::format("{:.4f},", centres[label * 16 + i] + 0.5 * dice.normal());
+    text += fmt::format("{}\n", label);
+  }
+  return text;
+}
+
+// A perceptron of 16, 32, 32 and 4 values on them, in 12 steps.
+inline Recipe small_mlp(const TempDir& dir) {
+  Recipe r;
+  r.name = "small-mlp";
+  r.model.kind = "mlp";
+  r.model.sizes = {16, 32, 32, 4};
+  r.data.kind = "csv";
+  r.data.file = dir.write("rows.csv", example_rows());
+  r.data.train = 0.7;
+  r.data.validation = 0.15;
+  r.optimizer.rate = 0.01;
+  r.steps = 12;
+  r.batch = 16;
+  return r;
+}
+
+// A BERT of 2 layers on a text of 9 characters, most of which are one, in 6 steps.
+inline Recipe small_bert(const TempDir& dir) {
+  Dice dice(2);
+  std::string text, vocabulary = R"({"[PAD]": 0, "[MASK]": 1)";
+  for (int i = 0; i < 9; ++i) vocabulary += fmt::format(R"(, "{}": {})", char('a' + i), i + 2);
+  for (int i = 0; i < 3000; ++i)
+    text += static_cast<char>('a' + (dice.below(3) ? 0 : dice.below(9)));
+  Recipe r;
+  r.name = "small-bert";
+  r.model.kind = "bert";
+  r.model.config = dir.write(
+      "config.json",
+      R"({"vocab_size": 11, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+          "intermediate_size": 32, "max_position_embeddings": 24, "initializer_range": 0.1})");
+  r.data.kind = "masked-text";
+  r.data.text = dir.write("text.txt", text);
+  r.data.vocabulary = dir.write("vocab.json", vocabulary + "}");
+  r.data.window = 24;
+  r.optimizer.rate = 0.01;
+  r.steps = 6;
+  r.batch = 8;
+  return r;
+}
+
+inline SparsityRecipe sparse(const std::string& target, const std::string& sparsifier) {
+  SparsityRecipe s;
+  s.target = target;
+  s.sparsifier = Spec::parse(sparsifier);
+  return s;
+}
+
+inline std::unique_ptr<Trainer> trainer_of(const Recipe& r) {
+  return std::make_unique<Trainer>(std::make_shared<const Task>(r));
+}
+
+inline const Parameter& parameter(const Trainer& t, std::string_view name) {
+  for (const Parameter& p : t.state().parameters)
+    if (p.name == name) return p;
+  fail("there is no {}", name);
+}
+inline Mask mask_in(const Trainer& t, std::string_view name) {
+  return parameter(t, name).value.stored();
+}
+
+// The bits of all that a step depends on.
+inline std::vector<std::pair<std::string, std::vector<std::byte>>> bits_of(const TrainState& s) {
+  std::vector<std::pair<std::string, std::vector<std::byte>>> all;
+  const auto add = [&](const std::string& name, const Tensor& t) {
+    for (const Part& p : t.save().parts)
+      all.emplace_back(name + "::" + std::string(p.name),
+                       std::vector(p.bytes.begin(), p.bytes.end()));
+  };
+  for (const Parameter& p : s.parameters) {
+    add(p.name, p.value);
+    for (const auto& [key, t] : p.state) add(p.name + "." + key, t);
+  }
+  for (const auto& [name, t] : s.scores) add(name + ".score", t);
+  return all;
+}
+
+}  // namespace sten::testing

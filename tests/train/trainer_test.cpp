@@ -1,0 +1,306 @@
+// The loop: what a step does to weights, masks and what the optimizer remembers.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+double largest_difference(const Trainer& a, const Trainer& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.state().parameters.size(); ++i) {
+    const auto x = floats(a.state().parameters[i].value.to_dense());
+    const auto y = floats(b.state().parameters[i].value.to_dense());
+    for (std::size_t k = 0; k < x.size(); ++k) most = std::max(most, std::abs(double{x[k]} - y[k]));
+  }
+  return most;
+}
+
+std::vector<const void*> addresses(const Trainer& t) {
+  std::vector<const void*> all;
+  for (const Parameter& p : t.state().parameters) {
+    all.push_back(p.value.values()->bytes().data());
+    for (const auto& [key, s] : p.state)
+      if (key != "step") all.push_back(s.values()->bytes().data());
+  }
+  return all;
+}
+
+// Elements that are not 0 where the mask says so.
+Index off_mask(const Tensor& t, const Mask& mask) {
+  const std::vector<float> v = floats(t.to_dense());
+  Index n = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) n += !mask[static_cast<Index>(i)] && v[i] != 0;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("training lowers the loss of a perceptron and of a BERT") {
+  const TempDir dir;
+  for (Recipe r : {small_mlp(dir), small_bert(dir)}) {
+    CAPTURE(r.name);
+    r.steps = 40;
+    const auto t = trainer_of(r);
+    const Measured before = t->task().measure(t->weights(), DataSplit::validation);
+    while (!t->is_done()) t->step();
+    const Measured after = t->task().measure(t->weights(), DataSplit::validation);
+    CHECK(before.count > 0);
+    CHECK(after.loss < 0.8 * before.loss);
+    CHECK(after.accuracy > before.accuracy);
+  }
+}
+
+TEST_CASE("kept positions are as many as the recipe says after any step, and the others are 0") {
+  const TempDir dir;
+  struct Case {
+    const char* sparsifier;
+    Index kept;  // of layers.1.weight [32, 32]
+  };
+  for (const Case& c : {Case{"magnitude:sparsity=0.9", 1024 - 922},
+                        {"nmg:n=1,m=4,g=4", 256},
+                        {"per-block:n=2,m=4", 512},
+                        {"block-magnitude:sparsity=0.5,h=4,w=4", 512}})
+    for (const char* kind : {"adamw", "sgd"})
+      for (const Index refresh : {0, 3}) {
+        CAPTURE(c.sparsifier);
+        CAPTURE(kind);
+        CAPTURE(refresh);
+        Recipe r = small_mlp(dir);
+        r.optimizer.kind = kind;
+        r.optimizer.momentum = r.optimizer.kind == std::string("sgd") ? 0.9 : 0;
+        r.clip = 1;
+        r.sparsity = {sparse("layers.1.weight", c.sparsifier)};
+        r.sparsity[0].refresh = refresh;
+        const auto t = trainer_of(r);
+        while (!t->is_done()) {
+          t->step();
+          const Parameter& p = parameter(*t, "layers.1.weight");
+          const Mask mask = p.value.stored();
+          CHECK(mask.count() == c.kept);
+          CHECK(off_mask(p.value, mask) == 0);
+          for (const auto& [key, s] : p.state)
+            if (key != "step") CHECK(off_mask(s, mask) == 0);
+          CHECK(t->sparsity() == doctest::Approx(1 - static_cast<double>(c.kept) / 1024));
+        }
+      }
+}
+
+TEST_CASE("a fixed mask is that of the first step to the end") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.75")};
+  const auto t = trainer_of(r);
+  t->step();
+  const Mask first = mask_in(*t, "layers.1.weight");
+  while (!t->is_done()) t->step();
+  CHECK(same_mask(first, mask_in(*t, "layers.1.weight")));
+}
+
+TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it began at 0") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer.rate = 0.05;
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.9")};
+  r.sparsity[0].refresh = 4;
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 4; ++i) t->step();
+  const Mask before = mask_in(*t, "layers.1.weight");
+  t->step();  // number 4
+  const Parameter& p = parameter(*t, "layers.1.weight");
+  const Mask after = p.value.stored();
+  const auto m = floats(p.state.at("m").to_dense()), v = floats(p.state.at("v").to_dense());
+  Index back = 0;
+  for (Index i = 0; i < after.size(); ++i) {
+    if (before[i] || !after[i]) continue;
+    ++back;
+    // (1 - beta1) g and (1 - beta2) g^2 of the one gradient that it has had.
+    const double g = m[i] / 0.1;
+    CHECK(v[i] == doctest::Approx(0.001 * g * g).epsilon(1e-4));
+    CHECK(g != 0);
+  }
+  CHECK(back > 0);
+  // Without a refresh in between nothing comes back.
+  t->step();
+  CHECK(same_mask(after, mask_in(*t, "layers.1.weight")));
+}
+
+TEST_CASE("weights and what is remembered of them change where they are") {
+  const TempDir dir;
+  for (Recipe r : {small_mlp(dir), small_bert(dir)}) {
+    CAPTURE(r.name);
+    r.clip = 0.1;
+    r.sparsity = {sparse(r.model.kind == "mlp" ? "layers.1.weight" : "bert.encoder.*.dense.weight",
+                         "magnitude:sparsity=0.5")};
+    const auto t = trainer_of(r);
+    t->step();
+    const auto first = addresses(*t);
+    for (int i = 0; i < 4; ++i) t->step();
+    CHECK(addresses(*t) == first);
+  }
+}
+
+TEST_CASE("parts of a batch that are added up are the batch, up to rounding") {
+  const TempDir dir;
+  for (Recipe whole : {small_mlp(dir), small_bert(dir)}) {
+    CAPTURE(whole.name);
+    whole.optimizer.kind = "sgd";
+    whole.optimizer.rate = 0.1;
+    whole.clip = 0.5;
+    whole.steps = 5;
+    whole.sparsity = {sparse("*.1.*weight", "magnitude:sparsity=0.5")};
+    if (whole.model.kind == "mlp") whole.sparsity[0].target = "layers.1.weight";
+    Recipe parts = whole;
+    parts.accumulate = 4;
+    const auto a = trainer_of(whole), b = trainer_of(parts);
+    while (!a->is_done()) {
+      const TrainStep x = a->step(), y = b->step();
+      CHECK(x.predictions == y.predictions);
+      CHECK(x.loss == doctest::Approx(y.loss).epsilon(1e-5));
+      CHECK(x.norm == doctest::Approx(y.norm).epsilon(1e-4));
+    }
+    CHECK(largest_difference(*a, *b) < 1e-5);
+  }
+}
+
+TEST_CASE("stages begin at the step that the recipe says, with its sparsity") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.75")};
+  ScheduleRecipe& s = r.sparsity[0].schedule;
+  s.kind = "iterative";
+  s.from = 0.25;
+  s.to = 0.75;
+  s.step = 0.25;
+  s.begin = 2;
+  s.end = 11;
+  const auto t = trainer_of(r);
+  std::vector<Index> kept;
+  while (!t->is_done()) {
+    t->step();
+    kept.push_back(mask_in(*t, "layers.1.weight").count());
+    CHECK(t->is_sparse_as_planned() == (kept.size() > 8));
+  }
+  const Index all = 1024;
+  // Weights that are not pruned yet are dense: what they store is what is not 0.
+  CHECK(kept == std::vector<Index>{all, all, 768, 768, 768, 512, 512, 512, 256, 256, 256, 256});
+}
+
+TEST_CASE("layer-wise, one weight more has its mask with every stage, in natural order") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
+  r.sparsity[0].schedule.kind = "layer-wise";
+  const auto t = trainer_of(r);
+  std::vector<double> sparsity;
+  while (!t->is_done()) {
+    t->step();
+    sparsity.push_back(std::round(t->sparsity() * 1664));
+  }
+  // Of 512, 1024 and 128 elements.
+  CHECK(sparsity ==
+        std::vector<double>{256, 256, 256, 256, 768, 768, 768, 768, 832, 832, 832, 832});
+}
+
+TEST_CASE("movement ranks by what weights did so far, gradient by the step before") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer.kind = "sgd";
+  r.optimizer.rate = 0.1;
+  r.optimizer.weight_decay = 0;
+  r.sparsity = {sparse("layers.1.weight", "movement:sparsity=0.5"),
+                sparse("layers.0.weight", "gradient:sparsity=0.5")};
+  r.sparsity[0].schedule.begin = r.sparsity[1].schedule.begin = 3;
+  const auto t = trainer_of(r);
+  Dense sum = Dense::zeros(DType::F32, {32, 32});
+  Dense last = Dense::zeros(DType::F32, {32, 16});
+  // SGD without momentum: the gradient is what a step took away.
+  for (int i = 0; i < 3; ++i) {
+    const Tensor w1 = parameter(*t, "layers.1.weight").value,
+                 w0 = parameter(*t, "layers.0.weight").value;
+    t->step();
+    const auto before = floats(w1.to_dense()),
+               after = floats(parameter(*t, "layers.1.weight").value.to_dense());
+    for (std::size_t k = 0; k < before.size(); ++k)
+      sum.values.mutate<float>()[k] -= before[k] * (before[k] - after[k]) / 0.1f;
+    const auto b0 = floats(w0.to_dense()),
+               a0 = floats(parameter(*t, "layers.0.weight").value.to_dense());
+    for (std::size_t k = 0; k < b0.size(); ++k)
+      last.values.mutate<float>()[k] = (b0[k] - a0[k]) / 0.1f;
+  }
+  const Dense w1 = parameter(*t, "layers.1.weight").value.to_dense(),
+              w0 = parameter(*t, "layers.0.weight").value.to_dense();
+  const Mask moved = registry()
+                         .sparsifier(Spec::parse("movement:sparsity=0.5"))
+                         .select(w1, {nullptr, &sum, nullptr});
+  const Mask steep = registry()
+                         .sparsifier(Spec::parse("gradient:sparsity=0.5"))
+                         .select(w0, {nullptr, &last, nullptr});
+  t->step();
+  // Up to rounding, which may exchange a few.
+  const auto common = [](const Mask& a, const Mask& b) {
+    Index n = 0;
+    for (Index i = 0; i < a.size(); ++i) n += a[i] && b[i];
+    return n;
+  };
+  CHECK(mask_in(*t, "layers.1.weight").count() == 512);
+  CHECK(common(moved, mask_in(*t, "layers.1.weight")) > 505);
+  CHECK(mask_in(*t, "layers.0.weight").count() == 256);
+  CHECK(common(steep, mask_in(*t, "layers.0.weight")) > 252);
+}
+
+TEST_CASE("clipped gradients are as long as the recipe allows, at the kept positions together") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer.kind = "sgd";
+  r.optimizer.rate = 1;
+  r.optimizer.weight_decay = 0;
+  r.clip = 0.01;
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
+  const auto t = trainer_of(r);
+  t->step();
+  std::vector<std::vector<float>> before;
+  for (const Parameter& p : t->state().parameters) before.push_back(floats(p.value.to_dense()));
+  const TrainStep s = t->step();
+  double squares = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto after = floats(t->state().parameters[i].value.to_dense());
+    for (std::size_t k = 0; k < after.size(); ++k)
+      squares += std::pow(double{after[k]} - before[i][k], 2);
+  }
+  CHECK(s.norm > 0.01);
+  CHECK(std::sqrt(squares) == doctest::Approx(0.01).epsilon(1e-3));
+}
+
+TEST_CASE("a loss that is no number any more ends the run with the step's number") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer.kind = "sgd";
+  r.optimizer.rate = 1e30;
+  const auto t = trainer_of(r);
+  const std::string text = error_of([&] {
+    while (!t->is_done()) t->step();
+  });
+  CHECK(has(text, "step "));
+  CHECK(has(text, "loss is"));
+  CHECK(has(text, "optimizer.rate"));
+}
+
+TEST_CASE("targets that are no weights, or two entries' weights, are refused by name") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layer.1.weight", "magnitude:sparsity=0.5")};
+  const std::string near = error_of([&] { trainer_of(r); });
+  CHECK(has(near, "/sparsity/0"));
+  CHECK(has(near, "'layers.1.weight'"));
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5"),
+                sparse("layers.1.*", "magnitude:sparsity=0.5")};
+  const std::string twice = error_of([&] { trainer_of(r); });
+  CHECK(has(twice, "/sparsity/1"));
+  CHECK(has(twice, "/sparsity/0"));
+  CHECK(has(twice, "'layers.1.weight'"));
+}
