@@ -116,6 +116,8 @@ std::string bash_completion(const Program& program, const CLI::App& app) {
         o->get_positional() && known != known_values().end())
       positional = fmt::format("  elif [[ $kind == input ]]; then\n    kind=words words='{}'\n",
                                fmt::join(known->second, " "));
+    if (o->get_positional() && o->get_name(true) == "RECIPE")
+      positional = "  elif [[ $kind == input ]]; then\n    endings=('*.json')\n";
     if (o->get_positional() || o->get_group().empty()) continue;
     std::vector<std::string> names;
     for (const std::string& name : o->get_snames()) names.push_back("-" + name);

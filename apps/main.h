@@ -33,6 +33,7 @@ struct Program {
                                        // before it wrote
   const char* detail = "the selected tensors";  // what --verbose adds
   bool has_total = true;                        // that --summary leaves alone
+  bool has_fallbacks = false;                   // that --strict refuses
 };
 
 struct ExitCode {

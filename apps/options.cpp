@@ -31,7 +31,9 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
         return text.starts_with('-') ? text + " is below 0" : "";
       });
   group(app.add_flag("--strict", c.strict,
-                     "Fail rather than fall back to a slower way (this program has none)"));
+                     program.has_fallbacks
+                         ? "Fail rather than fall back to a slower way"
+                         : "Fail rather than fall back to a slower way (this program has none)"));
   group(
       app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
       ->type_name("WHEN")

@@ -23,7 +23,7 @@ expect() { # expect PROPOSALS PROGRAM WORD...
   [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
 }
 
-for program in sten-prune sten-convert sten-energy sten-bench; do
+for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   bash -n "$scripts/$program" || fail "$program's completion is no bash"
   if command -v shellcheck >/dev/null; then
     shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"
@@ -46,6 +46,7 @@ for program in sten-prune sten-convert sten-energy sten-bench; do
   expect 'report.json' $program --report = rep
   expect '' $program --threads ''
   [ $program = sten-bench ] && continue
+  [ $program = sten-train ] && continue
   expect 'model.safetensors|models|state|two words.safetensors|w.npy' $program ''
   expect 'model.safetensors|models' $program --quiet mod
   [ $program = sten-energy ] && continue
@@ -64,6 +65,8 @@ expect 'nm:|nmg:' sten-prune --structure n
 expect '' sten-prune --structure nm : n = 2
 expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
+expect 'models|report.json|state' sten-train ''
+expect 'models|state' sten-train r.json --out ''
 expect 'convert' sten-bench con
 expect 'convert|gemm' sten-bench ''
 expect 'chain|gemm|linear|sampled|transposed' sten-bench gemm --form ''

@@ -10,11 +10,11 @@ plain() {
 
 cp "$MODEL" "$T/model.safetensors"
 sten-prune "$MODEL" -o "$T/pruned.safetensors" --sparsity 0.9 -q >"$T/out"
-for program in sten-prune sten-convert sten-energy sten-bench; do
+for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
   $program --help >"$T/out"
-  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [A-Z]+)?' "$T/out" | sed 's/^  //')
+  options=$(grep -oE '^  (-[a-z], )?--[a-z-]+( [A-Z=]+)?' "$T/out" | sed 's/^  //')
   [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help has few options"
   while read -r option; do
     grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
@@ -46,6 +46,8 @@ for program in sten-prune sten-convert sten-energy sten-bench; do
   mkdir "$T/$program"
   cp "$T"/*.safetensors "$T/$program"
   [ $program = sten-prune ] && rm "$T/$program/pruned.safetensors"
+  cp "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" "$T/$program/recipe.json"
+  ln -s "$STEN_SOURCE/recipes/data" "$T/$program/data"
   sed -n '/^\.EX$/,/^\.EE$/{//!p}' "$T/plain" >"$T/examples"
   [ "$(wc -l <"$T/examples")" -ge 3 ] || fail "$page has few examples"
   while read -r example; do

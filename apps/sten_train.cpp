@@ -1,0 +1,63 @@
+// sten-train: flags -> TrainOptions -> train().
+#include "libsten/run/train.h"
+
+#include <csignal>
+
+#include "apps/main.h"
+#include "libsten/base/error.h"
+#include "libsten/base/interrupt.h"
+
+int main(int argc, char** argv) {
+  const sten::app::Program program = {
+      "sten-train",
+      "Trains a model as a recipe says, and makes its weights sparse on the way.",
+      "sten-train recipe.json --out run",
+      {{"Go on with a run that was interrupted, or has begun elsewhere:",
+        "sten-train recipe.json --out run --resume"},
+       {"The same with other values, and with numbers for a program:",
+        "sten-train recipe.json --out faster --set optimizer.rate=0.004 --set steps=900 --json"}},
+      "when a run goes on",
+      true,
+      true};
+  return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
+    auto o = std::make_shared<sten::TrainOptions>();
+    app.add_option("RECIPE", o->recipe, "What to train on what, and what becomes sparse when: JSON")
+        ->required();
+    app.add_option("--out", o->out,
+                   "Directory that keeps the run: metrics, checkpoints, and at the end the model")
+        ->type_name("DIR");
+    app.add_option("--set", o->set,
+                   "Another value in the recipe: optimizer.rate=5e-4 or /sparsity/0/save=csr; "
+                   "repeatable")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_flag("--resume", o->resume,
+                 "Go on after the last checkpoint in DIR; without one begin. The same bytes as "
+                 "without an interruption, at the same --threads");
+    return [o, &app, &common] {
+      if (o->out.empty()) sten::fail_usage("--out is missing: the directory that keeps the run");
+      // Before what was set, so that the recipe's own key wins.
+      if (app.get_option("--seed")->count())
+        o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
+      o->force = common.force;
+      o->show_progress = common.show_progress();
+      if (!common.quiet)
+        o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
+      int signal = 0;
+      sten::TrainOutcome result;
+      {
+        const sten::NotedInterrupts interrupts;
+        o->stop = [] { return sten::NotedInterrupts::noted() != 0; };
+        result = sten::train(*o);
+        signal = sten::NotedInterrupts::noted();
+      }
+      if (result.stopped) {
+        sten::app::print_line(
+            "sten-train", fmt::format("interrupted after step {}, which is saved; --resume goes on",
+                                      *result.stopped));
+        raise(signal);  // ends the process as ever
+      }
+      return std::move(result.outcome);
+    };
+  });
+}

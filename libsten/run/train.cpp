@@ -1,0 +1,187 @@
+#include "libsten/run/train.h"
+
+#include <chrono>
+
+#include "libsten/base/log.h"
+#include "libsten/base/text.h"
+#include "libsten/dispatch/route.h"
+#include "libsten/run/measure.h"
+#include "libsten/run/train_progress.h"
+#include "libsten/run/train_report.h"
+#include "libsten/train/run_directory.h"
+
+namespace sten {
+namespace {
+
+class Training {
+ public:
+  explicit Training(const TrainOptions& o)
+      : o_(o),
+        task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set))),
+        trainer_(task_),
+        // What can be wrong with recipe and data is said before anything is written.
+        directory_(o.out, task_->recipe(), mode_of(o)) {
+    if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
+      fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
+  }
+
+  TrainOutcome run() {
+    begin();
+    TrainProgress progress(trainer_.state().step, task_->steps(), o_.show_progress);
+    while (!trainer_.is_done()) {
+      if (o_.stop && o_.stop()) {
+        save();
+        return {{}, trainer_.state().step};
+      }
+      const TrainStep s = trainer_.step();
+      progress.show(s.step + 1, s.loss, trainer_.sparsity(), s.rate);
+      after_step(s);
+    }
+    progress.clear();
+    return {finish(), std::nullopt};
+  }
+
+ private:
+  static RunMode mode_of(const TrainOptions& o) {
+    if (o.resume && o.force) fail_usage("--resume and --force exclude each other");
+    return o.resume ? RunMode::resume : o.force ? RunMode::replace : RunMode::fresh;
+  }
+  const Recipe& recipe() const { return task_->recipe(); }
+
+  double seconds() const {
+    const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start_;
+    return seconds_before_ + s.count();
+  }
+
+  void begin() {
+    auto last = directory_.last_checkpoint(task_->graph());
+    if (!last) {
+      directory_.cut_metrics(-1);
+      record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
+      if (recipe().evaluation.test)
+        record_.test_before = task_->measure(trainer_.weights(), DataSplit::test);
+      return;
+    }
+    const RunMachine here = RunMachine::here();
+    if (last->machine.version != here.version)
+      fail_usage("{}: holds a run of version {}, and this is {}", printable(o_.out),
+                 last->machine.version, here.version);
+    if (last->machine.isa != here.isa || last->machine.threads != here.threads)
+      warn(
+          "{}: the run went on {} threads with {}, and goes on with {} and {}: its numbers will "
+          "differ a little from those of a run that was left alone",
+          printable(o_.out), last->machine.threads, last->machine.isa, here.threads, here.isa);
+    record_ = std::move(last->record);
+    trainer_.restore(std::move(last->state));
+    saved_ = trainer_.state().step;
+    directory_.cut_metrics(saved_);
+    const auto lines = directory_.metrics();
+    if (!lines.empty()) seconds_before_ = lines.back().seconds;
+    if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+  }
+
+  void after_step(const TrainStep& s) {
+    const Index done = trainer_.state().step;
+    if (recipe().log_every > 0 && (done % recipe().log_every == 0 || trainer_.is_done())) {
+      MetricsLine line{done, "", s.loss, trainer_.sparsity(), seconds(), s.rate, {}, {}};
+      if (recipe().clip > 0) line.norm = s.norm;
+      directory_.log(line);
+    }
+    const Index every = recipe().evaluation.every;
+    if (trainer_.is_done() || (every > 0 && done % every == 0)) validate();
+    const Index keep = recipe().checkpoint_every;
+    if (trainer_.is_done() || (keep > 0 && done % keep == 0)) save();
+  }
+
+  void log(const std::string& split, const Measured& m) {
+    directory_.log(
+        {trainer_.state().step, split, m.loss, trainer_.sparsity(), seconds(), {}, {}, m.accuracy});
+  }
+
+  void validate() {
+    last_validation_ = task_->measure(trainer_.weights(), DataSplit::validation);
+    if (last_validation_.count == 0) return;
+    log("validation", last_validation_);
+    if (!recipe().evaluation.keep_best || !trainer_.is_sparse_as_planned()) return;
+    if (record_.best_step && !(last_validation_.loss < record_.best_loss)) return;
+    record_.best_step = trainer_.state().step;
+    record_.best_loss = last_validation_.loss;
+    // Shared until the next step.
+    record_.best_weights = trainer_.weights();
+  }
+
+  void save() {
+    const Index step = trainer_.state().step;
+    if (step == saved_) return;
+    for (const Parameter& p : trainer_.state().parameters)
+      if (first_not_finite(p.value.to_dense()))
+        fail(
+            "step {}: {} turned NaN or infinite; a lower optimizer.rate, a longer rate.warmup or "
+            "clip may help",
+            step - 1, quote(p.name));
+    directory_.add_checkpoint(task_->graph(), trainer_.state(), record_, recipe().keep_checkpoints);
+    saved_ = step;
+  }
+
+  Metadata metadata() const {
+    const Recipe& r = recipe();
+    Options options{
+        {"recipe", r.name}, {"steps", std::to_string(r.steps)}, {"seed", std::to_string(r.seed)}};
+    for (const SparsityRecipe& s : r.sparsity)
+      options.emplace_back("sparsity", s.target + "=" + s.sparsifier.str());
+    return with_provenance({{"format", "pt"}}, "sten-train", options);
+  }
+
+  Outcome finish() {
+    const bool is_best = record_.best_step && *record_.best_step != task_->steps();
+    TrainedModel m{*task_, trainer_.plan(), trainer_.weights(), record_, {}, {}, task_->steps()};
+    if (is_best) {
+      m.weights = record_.best_weights;
+      m.step = *record_.best_step;
+    }
+    // Of a run that was over already, too.
+    m.validation = is_best || last_validation_.count == 0
+                       ? task_->measure(m.weights, DataSplit::validation)
+                       : last_validation_;
+    if (recipe().evaluation.test) m.test = task_->measure(m.weights, DataSplit::test);
+    for (const WeightPlan& p : trainer_.plan()) {
+      Tensor& w = m.weights.at(p.weight);
+      try {
+        w = convert(w, p.save);
+      } catch (const Error& e) {
+        throw Error(e.fault(), fmt::format("{}: {}", quote(p.weight), e.what()));
+      }
+    }
+    write(m);
+    return {train_report(m), std::nullopt};
+  }
+
+  void write(TrainedModel& m) {
+    m.path = directory_.write_model(task_->graph(), m.weights, metadata());
+    if (recipe().model.kind == "bert") {
+      directory_.copy("config.json", recipe().model.config);
+      directory_.copy("vocab.json", recipe().data.vocabulary);
+    }
+    m.metrics = directory_.metrics();
+    directory_.write("curve.svg", train_curve(recipe().name, m.metrics));
+    Report summary = train_report(m);
+    summary.facts.emplace_back("seconds", seconds());
+    directory_.write("summary.json", to_json(summary));
+  }
+
+  const TrainOptions& o_;
+  std::shared_ptr<const Task> task_;
+  Trainer trainer_;
+  RunDirectory directory_;
+  RunRecord record_;
+  Measured last_validation_;
+  Index saved_ = -1;
+  double seconds_before_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+TrainOutcome train(const TrainOptions& options) { return Training(options).run(); }
+
+}  // namespace sten

@@ -1,0 +1,31 @@
+// sten-train: what a recipe says, in a directory that keeps the run.
+#pragma once
+#include <functional>
+
+#include "libsten/recipe/recipe.h"
+#include "libsten/run/rewrite.h"
+
+namespace sten {
+
+struct TrainOptions {
+  std::string recipe;   // a file
+  Overrides set;        // in the recipe
+  std::string out;      // see train/run_directory.h
+  bool resume = false;  // go on with the run that is there
+  bool force = false;   // begin anew where one is
+  bool show_progress = false;
+  std::function<bool()> stop{};  // asked before each step: save a checkpoint and return
+  std::function<void(const std::string&)> say{};  // a line for people who wait
+};
+
+// One row for each weight that the recipe makes sparse; the losses as facts.
+struct TrainOutcome {
+  Outcome outcome;
+  std::optional<Index> stopped;  // after so many steps
+};
+
+// The same bytes of model and checkpoints at the same number of threads and instruction set,
+// stopped and resumed or not. Error with the step where the loss is no number any more.
+TrainOutcome train(const TrainOptions& options);
+
+}  // namespace sten

@@ -1,0 +1,24 @@
+// What is said of a training run, to people and to programs.
+#pragma once
+#include "libsten/run/report.h"
+#include "libsten/train/run_directory.h"
+
+namespace sten {
+
+// A run that is over, with the weights that it gives.
+struct TrainedModel {
+  const Task& task;
+  const std::vector<WeightPlan>& plan;
+  NamedValues<Tensor> weights;  // in the layouts of the file
+  RunRecord record;
+  Measured validation, test;  // of these weights
+  Index step = 0;             // after which they came
+  std::vector<MetricsLine> metrics{};
+  std::string path{};  // of the file
+};
+
+Report train_report(const TrainedModel& m);
+// Loss and sparsity against the step, as SVG.
+std::string train_curve(const std::string& title, const std::vector<MetricsLine>& metrics);
+
+}  // namespace sten

@@ -1,0 +1,30 @@
+# A recipe that trains in a fraction of a second. After _lib.sh:
+#   . "$(dirname "$0")/_recipe.sh"
+# $RECIPE is a perceptron on the digits whose weights become sparse in stages, with refreshed masks;
+# `train DIR [FLAG...]` trains it quietly, on $THREADS threads or one.
+cp "$STEN_SOURCE/recipes/data/digits.csv" "$T/digits.csv"
+RECIPE=$T/recipe.json
+cat >"$RECIPE" <<'EOF'
+{
+  "schema": 1,
+  "model": {"kind": "mlp", "sizes": [64, 48, 32, 10]},
+  "data": {"kind": "csv", "file": "digits.csv", "train": 0.6, "validation": 0.2, "scale": 0.125, "shift": -1},
+  "optimizer": {"kind": "adamw", "rate": 0.004},
+  "rate": {"kind": "cosine", "warmup": 10},
+  "steps": 160,
+  "clip": 1,
+  "sparsity": [
+    {
+      "target": "layers.[01].weight",
+      "sparsifier": "magnitude:sparsity=0.8",
+      "schedule": {"kind": "iterative", "from": 0.2, "step": 0.2, "end": 80},
+      "mask": {"refresh": 7},
+      "save": "csr"
+    }
+  ],
+  "evaluation": {"every": 40, "keep_best": true},
+  "checkpoints": {"every": 10, "keep": 3},
+  "logging": {"every": 5}
+}
+EOF
+train() { sten-train "$RECIPE" --out "$1" -q --threads "${THREADS:-1}" "${@:2}"; }

@@ -1,0 +1,75 @@
+# A recipe from its file to the model: what is written where, and what is said.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+cd "$T"
+
+expect_exit 0 train run
+expect_out 'layers.0.weight'
+expect_out '80.01 %'
+expect_out 'validation: loss '
+expect_out 'wrote run/model.sten.safetensors'
+[ ! -s err ] || fail '-q prints to standard error'
+[ "$(ls run | tr '\n' ' ')" = 'checkpoints curve.svg metrics.jsonl model.sten.safetensors recipe.json summary.json ' ] ||
+  fail "in the directory is $(ls run)"
+[ "$(ls run/checkpoints | tr '\n' ' ')" = 'step-000140 step-000150 step-000160 ' ] ||
+  fail "checkpoints are $(ls run/checkpoints)"
+grep -qF '"accuracy"' run/summary.json || fail 'the summary has no accuracy'
+grep -qF '<svg' run/curve.svg || fail 'the curve is no SVG'
+# 32 logged steps and 4 evaluations; the last one when all is as sparse as it shall be.
+[ "$(wc -l <run/metrics.jsonl)" = 36 ] || fail "$(wc -l <run/metrics.jsonl) lines of metrics"
+tail -1 run/metrics.jsonl | grep -qF '"split":"validation"' || fail 'the last line is no evaluation'
+tail -2 run/metrics.jsonl | head -1 | grep -qE '^\{"step":160,"loss":[0-9.]+,"rate":[0-9.e-]+,"norm":[0-9.]+,"sparsity":0.8' ||
+  fail "a line of metrics has another form: $(tail -2 run/metrics.jsonl)"
+# The resolved recipe is the recipe.
+mkdir again && cp run/recipe.json again.json
+expect_exit 0 sten-train again.json --out again -q --threads 1
+cmp run/model.sten.safetensors again/model.sten.safetensors || fail 'the resolved recipe trains another model'
+
+# As sparse as the recipe says, and accurate.
+expect_exit 0 sten-energy run/model.sten.safetensors --json --include 'layers.[01].weight' --min-sparsity 0.7999
+expect_exit 0 train json --json
+grep -A8 '"test"' out | grep -qE '"accuracy": 0\.[89]' || fail 'the test accuracy is below 80 %'
+expect_out '"schema": 1'
+
+# Dense, without any sparsity.
+expect_exit 0 train dense --set sparsity=null --set steps=20
+expect_out 'wrote dense/model.safetensors'
+
+# A bar with loss, sparsity, rate and remaining time, for who watches.
+expect_exit 0 sten-train "$RECIPE" --out bar --threads 1 --progress always
+grep -qE 'step [0-9]+/160  loss [0-9.]+  sparsity 80.0 %  rate [0-9.e-]+  .* s left' err || fail 'there is no bar'
+
+# The directory of a run is another run's only if that is said.
+expect_exit 2 train run
+expect_one_line_err
+expect_err 'run: holds a run already; --resume goes on with it, --force begins anew'
+expect_exit 2 train run --resume --set optimizer.rate=0.002
+expect_one_line_err
+expect_err 'run: holds a run of a different recipe: /optimizer/rate was 0.004, and now is 0.002'
+cp run/model.sten.safetensors wanted
+expect_exit 0 train run --resume
+cmp run/model.sten.safetensors wanted || fail 'to resume a run that is over changes its model'
+expect_exit 0 train run --force
+cmp run/model.sten.safetensors wanted || fail 'the same run again gives another model'
+mkdir other && touch other/notes
+expect_exit 2 train other
+expect_err 'other: holds other files, and no run; --force puts a run beside them'
+expect_exit 2 sten-train "$RECIPE"
+expect_err '--out is missing'
+
+# What was half-written after the last checkpoint is written anew.
+echo '{"step":170,"loss":1}' >>run/metrics.jsonl
+printf '{"step":1' >>run/metrics.jsonl
+expect_exit 0 train run --resume
+[ "$(wc -l <run/metrics.jsonl)" = 36 ] || fail 'lines of metrics were left from before'
+
+# A checkpoint whose removal was cut short is none, and goes.
+rm run/checkpoints/step-000150/state.json
+expect_exit 0 train run --resume
+[ ! -e run/checkpoints/step-000150 ] || fail 'half a checkpoint was left'
+
+# --seed is the recipe's, and decides.
+expect_exit 0 train seeded --seed 1
+grep -qF '"seed": 1' seeded/recipe.json || fail '--seed does not reach the recipe'
+cmp -s seeded/model.sten.safetensors wanted && fail 'another seed gives the same model'
+true

@@ -1,0 +1,55 @@
+# Recipes and data that cannot be trained: one line that names file and cause, and nothing written.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+refused() { # CODE TEXT FLAG...
+  expect_exit "$1" train run "${@:3}"
+  expect_one_line_err
+  expect_err "$2"
+  [ ! -e run ] || fail "'${*:3}' left a directory"
+}
+expect_exit 1 sten-train missing.json --out run
+expect_err 'missing.json'
+refused 2 'optimizer' --set optimizer.rat=1
+refused 2 'did you mean' --set sparsity.0.target=layer.0.weight
+refused 1 'a row has 64 features, and the model takes 63' --set 'model.sizes=[63, 10]'
+refused 1 'there are labels up to 9, and the model tells 9 classes apart' --set 'model.sizes=[64, 9]' --set sparsity=null
+refused 1 'nowhere.csv' --set data.file=nowhere.csv
+
+# Case 69: ragged and non-numeric rows.
+printf '1,2,0\n1,2\n' >ragged.csv
+printf '1,2,0\n1,x,1\n' >word.csv
+refused 1 'ragged.csv: line 2' --set data.file=ragged.csv
+refused 1 'word.csv: line 2' --set data.file=word.csv
+# Cases 66 to 68: arrays.
+arrays() { refused 1 "$1" --set "data={\"kind\": \"arrays\", \"features\": \"$2\", \"labels\": \"$2\"}"; }
+printf '\0\0\10\7abc' >rank.idx
+arrays 'rank.idx' rank.idx
+printf '\0\0\10\1\0\0\0\3ab' >short.idx
+arrays 'short.idx' short.idx
+printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,), }" >huge.npy
+arrays 'huge.npy: ' huge.npy
+printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }" >object.npy
+arrays 'object.npy: ' object.npy
+# Case 65: a checkpoint of another model, all of it at once.
+safetensors other.safetensors "{$(entry layers.0.weight F32 2,2 0 16),$(entry more F32 1 16 20)}" "$F1$F2$F3$F4$F4"
+expect_exit 1 train run --set model.weights=other.safetensors
+expect_err 'layers.0.weight is [2, 2], not [48, 64]'
+expect_err 'layers.1.weight is missing'
+expect_err 'more is not in the model'
+[ ! -e run ] || fail 'a directory was left'
+
+# A loss that is no number any more: its step, and the checkpoints before it stay.
+expect_exit 1 train wild --set optimizer.kind=sgd --set 'rate={"kind": "piecewise", "points": [[25, 1e30]]}' \
+  --set clip=0
+expect_one_line_err
+expect_err 'step 2'
+[ "$(ls wild/checkpoints | tail -1)" = step-000020 ] || fail "checkpoints are $(ls wild/checkpoints)"
+# A damaged checkpoint is said, not passed over.
+train good >/dev/null
+printf x >good/checkpoints/step-000160/state.safetensors
+expect_exit 1 train good --resume
+expect_one_line_err
+expect_err 'step-000160/state.safetensors'
