@@ -19,5 +19,8 @@ void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const floa
 
 // The one that all use. Chosen once per process, by milliseconds of measurement on one thread.
 const DenseLibrary& fastest_dense_library();
+// From now on the first of dense_libraries() is used in its place: the bits of products are then
+// those of any other process on this machine, which a measurement might have led elsewhere.
+void take_first_dense_library();
 
 }  // namespace sten

@@ -66,11 +66,11 @@ class Training {
     if (last->machine.version != here.version)
       fail_usage("{}: holds a run of version {}, and this is {}", printable(o_.out),
                  last->machine.version, here.version);
-    if (last->machine.isa != here.isa || last->machine.threads != here.threads)
+    if (last->machine.text() != here.text())
       warn(
-          "{}: the run went on {} threads with {}, and goes on with {} and {}: its numbers will "
-          "differ a little from those of a run that was left alone",
-          printable(o_.out), last->machine.threads, last->machine.isa, here.threads, here.isa);
+          "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "
+          "those of a run that was left alone",
+          printable(o_.out), last->machine.text(), here.text());
     record_ = std::move(last->record);
     trainer_.restore(std::move(last->state));
     saved_ = trainer_.state().step;

@@ -10,6 +10,7 @@
 #include "libsten/io/checkpoint_writer.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/layout/masked.h"
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -68,6 +69,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["schema"] = 1;
   json["version"] = machine.version;
   json["isa"] = machine.isa;
+  json["products"] = machine.products;
   json["threads"] = machine.threads;
   json["step"] = state.step;
   json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
@@ -87,7 +89,12 @@ Checkpoint open_model(const fs::path& directory) {
 }  // namespace
 
 RunMachine RunMachine::here() {
-  return {std::string(sten::version()), kernels::name_of(kernels::active_isa()), sten::threads()};
+  return {std::string(sten::version()), kernels::name_of(kernels::active_isa()),
+          fastest_dense_library().name, sten::threads()};
+}
+
+std::string RunMachine::text() const {
+  return fmt::format("{}, {}, {} thread{}", isa, products, threads, threads == 1 ? "" : "s");
 }
 
 void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
@@ -112,7 +119,7 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
   try {
     std::ifstream in(at / "state.json", std::ios::binary);
     const Json json = Json::parse(in);
-    c.machine = {json.at("version"), json.at("isa"), json.at("threads")};
+    c.machine = {json.at("version"), json.at("isa"), json.at("products"), json.at("threads")};
     c.state.step = json.at("step");
     c.record.validation_before = measured_of(json.at("before").at("validation"));
     c.record.test_before = measured_of(json.at("before").at("test"));

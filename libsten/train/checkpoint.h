@@ -22,9 +22,11 @@ struct RunRecord {
 
 // What decides the bytes of a run beside its recipe and data.
 struct RunMachine {
-  std::string version, isa;
+  std::string version, isa, products;  // `products`: who multiplies dense matrices
   int threads = 1;
   static RunMachine here();
+  // What of it decides bits, for messages: "avx2, oneDNN 2.6.3, 2 threads".
+  std::string text() const;
 };
 
 struct TrainCheckpoint {

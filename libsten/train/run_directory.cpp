@@ -99,6 +99,7 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   begin(to_json(recipe), mode);
   fs::create_directories(this->path(checkpoints_folder), error);
   if (error) fail("{}: {}", printable(path), error.message());
+  remove_checkpoints(std::numeric_limits<Index>::max());
   metrics_ =
       Fd(open(this->path(metrics_file).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (!metrics_) fail("{}: {}", printable(this->path(metrics_file)), errno_text(errno));

@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/masked.h"
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/rate.h"
 #include "libsten/optim/select.h"
@@ -37,6 +38,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     : task_(std::move(task)),
       plan_(plan_sparsity(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
+  take_first_dense_library();
   NamedValues<Tensor> first = task_->first_weights();
   for (const Weight& w : task_->graph().weights()) {
     state_.parameters.emplace_back(w.name, in_own_memory(first.at(w.name)));

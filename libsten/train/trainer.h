@@ -29,6 +29,8 @@ struct TrainStep {
 
 class Trainer {
  public:
+  // From now on all dense products of the process are those of one library
+  // (take_first_dense_library).
   explicit Trainer(std::shared_ptr<const Task> task);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

@@ -22,7 +22,7 @@ for THREADS in 1 2; do
     wait $! 2>/dev/null || true
     last=$(ls run/checkpoints 2>/dev/null | tail -1)
     train run --resume >/dev/null
-    files run | cmp - wanted || fail "killed after ${last:-no checkpoint}, a resumed run gives other bytes at $THREADS threads"
+    files run | diff - wanted >&2 || fail "killed after ${last:-no checkpoint}, a resumed run gives other bytes at $THREADS threads"
     [ -z "$(ls -A run/checkpoints | grep -v '^step-......$')" ] || fail "left behind: $(ls -A run/checkpoints)"
     echo "killed after ${last:-no checkpoint}: the same bytes at $THREADS threads"
   done
