@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsten/base/kept_memory.h"
+#include "libsten/dispatch/add_to.h"
 #include "libsten/sparsify/same_pattern.h"
 
 namespace sten {
@@ -16,6 +17,12 @@ const Name keep_all(KeepAll::name), same_pattern(SamePattern::name), add("add");
 bool is_linear(const OutFormat& f) {
   return (f.inline_by.name() == keep_all || f.inline_by.name() == same_pattern) &&
          f.external.name() == keep_all;
+}
+
+// Whether it asks for a dense tensor as it is.
+bool changes_nothing(const OutFormat& f) {
+  return f.inline_by.name() == keep_all && f.tmp.is("dense") && f.external.name() == keep_all &&
+         f.layout.is("dense");
 }
 
 Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
@@ -229,7 +236,18 @@ void Tape::walk(const Step& step) {
     for (std::size_t j = 0; j < i; ++j)
       if (step.in[i] && step.in[i] == step.in[j] && !is_linear(step.in[i]->format))
         formats[i] = formats[j] = &OutFormat::dense();
+  // A dense gradient that is there already may be added to.
+  const auto is_sum = [](const SlotPtr& s) {
+    return s && s->grad && s->grad->is<Dense>() && changes_nothing(s->format);
+  };
+  const auto sum = std::ranges::find_if(step.in, is_sum);
+  std::optional<AddTo> add_to;
+  if (sum != step.in.end()) {
+    add_to.emplace(sum - step.in.begin(), *std::move((*sum)->grad));
+    (*sum)->grad.reset();
+  }
   Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints});
+  if (add_to) (*sum)->grad = add_to->left();
   for (std::size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i]) continue;
     if (!grads[i]) fail_usage("{}: input {} has no gradient", step.op.text(), i);

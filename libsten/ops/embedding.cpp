@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "libsten/dispatch/add_to.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/output.h"
@@ -42,6 +43,33 @@ Outputs forward(const Call& call) {
   });
 }
 
+// The ids of each row of the table, in their order.
+struct Uses {
+  std::vector<Index> first, places;  // of row r: places[first[r]] and those before the next row's
+
+  explicit Uses(const Given& g) : first(g.table.extents[0] + 1), places(g.rows.size()) {
+    for (const Index r : g.rows) ++first[r + 1];
+    for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
+    std::vector<Index> next(first);
+    for (std::size_t i = 0; i < g.rows.size(); ++i)
+      places[next[g.rows[i]]++] = static_cast<Index>(i);
+  }
+  Index count(Index row) const { return first[row + 1] - first[row]; }
+};
+
+// The sum of a row's gradients, in double where there are several.
+template <class T>
+void sum_uses(const Uses& uses, Index row, const T* dy, Index n, std::vector<double>& sum, T* to) {
+  if (uses.count(row) == 1) {
+    std::copy_n(dy + uses.places[uses.first[row]] * n, n, to);
+    return;
+  }
+  sum.assign(n, 0);
+  for (Index p = uses.first[row]; p < uses.first[row + 1]; ++p)
+    for (Index c = 0; c < n; ++c) sum[c] += dy[uses.places[p] * n + c];
+  for (Index c = 0; c < n; ++c) to[c] = static_cast<T>(sum[c]);
+}
+
 // Each row of the table's gradient is a sum over the ids that name it, in their order: whichever
 // thread computes it, the same.
 Outputs backward(const Call& call) {
@@ -51,27 +79,34 @@ Outputs backward(const Call& call) {
   const Given g("embedding.grad", call, 1);
   check_gradient("embedding.grad", dy, g.shape);
   check_dtypes("embedding.grad", "the gradient", dy.dtype(), "the table", g.table.dtype());
-  // The places of the ids of row r are places[first[r]] and those after it.
-  std::vector<Index> first(g.table.extents[0] + 1), places(g.rows.size());
-  for (const Index r : g.rows) ++first[r + 1];
-  for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
-  std::vector<Index> next(first);
-  for (std::size_t i = 0; i < g.rows.size(); ++i) places[next[g.rows[i]]++] = static_cast<Index>(i);
+  const Uses uses(g);
   with_real("embedding.grad", dy.dtype(), [&]<class T>(T) {
     const T* from = dy.values.as<T>().data();
     const Index n = g.n;
+    const Index rows = g.table.extents[0];
+    // Most rows of a large table have no gradient: where there is a sum, they are not touched.
+    if (auto before = is_plain(call.out(0)) ? AddTo::take(0) : std::nullopt) {
+      out[0] = Tensor::update(*std::move(before), [&](Values& v) {
+        T* const to = v.mutate<T>().data();
+        parallel_for(rows, 64, [&](Index begin, Index end) {
+          std::vector<double> sum;
+          std::vector<T> row(n);
+          for (Index r = begin; r < end; ++r) {
+            if (uses.count(r) == 0) continue;
+            sum_uses(uses, r, from, n, sum, row.data());
+            for (Index c = 0; c < n; ++c) to[r * n + c] += row[c];
+          }
+        });
+      });
+      return;
+    }
     out[0] = write_elements<T>(call.out(), g.table.extents, n, [&](Index begin, Index end, T* to) {
-      std::vector<double> sum(n);
+      std::vector<double> sum;
       for (Index i = begin; i < end; i += n, to += n) {
-        const Index r = i / n, count = first[r + 1] - first[r];
-        if (count == 1) {
-          std::copy_n(from + places[first[r]] * n, n, to);
-          continue;
-        }
-        std::ranges::fill(sum, 0);
-        for (Index p = first[r]; p < first[r + 1]; ++p)
-          for (Index c = 0; c < n; ++c) sum[c] += from[places[p] * n + c];
-        for (Index c = 0; c < n; ++c) to[c] = static_cast<T>(sum[c]);
+        if (uses.count(i / n) == 0)
+          std::fill_n(to, n, T{0});
+        else
+          sum_uses(uses, i / n, from, n, sum, to);
       }
     });
   });
