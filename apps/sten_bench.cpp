@@ -19,7 +19,9 @@ int main(int argc, char** argv) {
             "--max-slowdown 1.2"},
            {"A linear layer, and eight of them in a row, on one thread and on two:",
             "sten-bench gemm --form linear --form chain --shape 96x160x64 --layouts "
-            "csr:sparsity=0.9 --threads 1 --threads 2 --repeats 3"}},
+            "csr:sparsity=0.9 --threads 1 --threads 2 --repeats 3"},
+           {"Training steps of a small BERT, dense, masked and sparse:",
+            "sten-bench step --shape 2x64x70 --batch 4 --window 32 --repeats 3"}},
       .detail = "the dense library that was chosen",
       .has_total = false};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
@@ -28,7 +30,8 @@ int main(int argc, char** argv) {
            "BENCH", o->bench,
            "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
            "and indices written; dispatch: what choosing an operator's implementation and "
-           "taping it cost, beside the bare product of a linear layer")
+           "taping it cost, beside the bare product of a linear layer; step: a BERT's training "
+           "step, dense, masked and sparse; model: a BERT's forward pass, and its operators")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
@@ -37,13 +40,35 @@ int main(int argc, char** argv) {
          "MxKxN for gemm and dispatch, as 768x3072x4096, and RxK for convert, as 768x3072; "
          "bert-ffn-out "
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
-         "(768x768x4096); repeatable");
+         "(768x768x4096); for step and model LAYERSxHIDDENxVOCABULARY of a BERT, as 2x768x30522 "
+         "and 4x160x70 (default for step) or bert-base (12x768x30522, default for model); "
+         "repeatable");
+    list("--config", o->configs, "FILE",
+         "Of step and model: a BERT by its HuggingFace config.json; repeatable");
+    app.add_option("--weights", o->weights,
+                   "Of model: the BERT's weights, a checkpoint (default: random ones)")
+        ->type_name("FILE");
+    app.add_option("--batch", o->batch,
+                   "Of step and model: sequences (default 8, of a hidden size below 512: 32)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--window", o->window,
+                   "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
+                   "or as many as the model has positions)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--refresh", o->refresh,
+                   "Of step: steps from one mask to the next where masks are selected anew "
+                   "(default 100)")
+        ->type_name("N")
+        ->check(CLI::Range(2, 1 << 20));
     list("--layouts", o->layouts, "LAYOUT",
          "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
          "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
          "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
-         "(gemm measures dense in any case; default for convert: nmg of 2:4:16, "
-         "1:10:4, 3:6:16, 1:4:16, 2:8:8)");
+         "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
+         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for model: of 2:4:4, 1:4:4 "
+         "and 1:10:4)");
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "
          "eight linears M <-> K over N tokens, per product; transposed, dX[N,K] = dY[N,M] A, and "

@@ -10,7 +10,7 @@ wrong() { # wrong TEXT ARGUMENT...
   [ ! -s "$T/out" ] || fail "'$*' prints a result"
 }
 wrong 'BENCH' --repeats 2
-wrong "BENCH 'convrt' is none of gemm, convert and dispatch, did you mean 'convert'?" convrt
+wrong "BENCH 'convrt' is none of gemm, convert, dispatch, step and model, did you mean 'convert'?" convrt
 wrong "did you mean 'gemm'" gem
 wrong '--form belongs to gemm' convert --form linear
 wrong '--input belongs to convert' gemm --input laplace
@@ -27,3 +27,10 @@ wrong 'has to end in .json, .csv, .md or .svg' convert -o result.txt
 wrong '--repeats' convert --repeats 0
 wrong '--threads' convert --threads 0
 wrong "there is no option '--layout', did you mean '--layouts'" convert --layout csr
+wrong '--config belongs to step and model' gemm --config config.json
+wrong '--batch belongs to step and model' convert --batch 2
+wrong '--refresh belongs to step' model --refresh 10
+wrong '--weights belongs to model' step --weights x.safetensors
+wrong '--weights belongs to one --config' model --weights x.safetensors
+wrong "'2x768' is not of the form LAYERSxHIDDENxVOCABULARY" step --shape 2x768
+wrong "did you mean 'bert-base'" model --shape bert-bas

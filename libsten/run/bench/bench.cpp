@@ -14,6 +14,8 @@
 #include "libsten/run/bench/dispatch.h"
 #include "libsten/run/bench/gemm.h"
 #include "libsten/run/bench/machine.h"
+#include "libsten/run/bench/model.h"
+#include "libsten/run/bench/step.h"
 
 namespace sten {
 namespace {
@@ -26,11 +28,20 @@ void check_output_path(const std::string& path) {
   fail_usage("-o {}: the name has to end in .json, .csv, .md or .svg", quote(path));
 }
 
+bool is_of_bert(const BenchOptions& o) { return o.bench == "step" || o.bench == "model"; }
+
 void check(const BenchOptions& o) {
-  const std::vector<std::string> known{"gemm", "convert", "dispatch"};
+  const std::vector<std::string> known{"gemm", "convert", "dispatch", "step", "model"};
   if (std::ranges::find(known, o.bench) == known.end())
-    fail_usage("BENCH {} is none of gemm, convert and dispatch{}", quote(o.bench),
+    fail_usage("BENCH {} is none of gemm, convert, dispatch, step and model{}", quote(o.bench),
                suggestion(o.bench, known));
+  if (!is_of_bert(o) && !o.configs.empty()) fail_usage("--config belongs to step and model");
+  if (!is_of_bert(o) && o.batch) fail_usage("--batch belongs to step and model");
+  if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
+  if (o.bench != "step" && o.refresh) fail_usage("--refresh belongs to step");
+  if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
+  if (!o.weights.empty() && o.configs.size() + o.shapes.size() != 1)
+    fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
@@ -40,7 +51,15 @@ void check(const BenchOptions& o) {
 }
 
 BenchOptions with_defaults(BenchOptions o) {
-  if (o.shapes.empty()) o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
+  if (is_of_bert(o)) {
+    if (o.shapes.empty() && o.configs.empty())
+      o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
+                                    : std::vector<std::string>{"2x768x30522", "4x160x70"};
+    if (o.layouts.empty() && o.bench == "step") o.layouts = {"nmg:n=1,m=4,g=4"};
+    if (o.layouts.empty()) o.layouts = {"nmg:n=2,m=4,g=4", "nmg:n=1,m=4,g=4", "nmg:n=1,m=10,g=4"};
+  } else if (o.shapes.empty()) {
+    o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
+  }
   if (o.inputs.empty()) o.inputs = {"normal"};
   if (o.forms.empty()) o.forms = {"gemm"};
   if (o.threads.empty()) o.threads = {1};
@@ -54,19 +73,30 @@ BenchOptions with_defaults(BenchOptions o) {
 
 std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
   if (o.bench == "dispatch") return bench_dispatch(o);
+  if (o.bench == "step") return bench_step(o);
+  if (o.bench == "model") return bench_model(o);
   return o.bench == "gemm" ? bench_gemm(o, best) : bench_convert(o);
+}
+
+// What ratios are to.
+std::string baseline_of(const BenchOptions& o) {
+  if (o.bench == "dispatch") return "the bare product";
+  if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
+  if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
+  return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
 }
 
 // One row of an earlier measurement, for itself.
 std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
-  o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
+  if (!is_of_bert(o)) o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
   o.layouts = {row.layout};
   if (o.bench == "gemm") o.forms = {row.form};
   o.inputs = {row.input};
   o.threads = {row.threads};
   DensePeak best;
   for (BenchRow& again : measure(o, best))
-    if (again.layout == row.layout && again.form == row.form && again.library.empty())
+    if (again.layout == row.layout && again.form == row.form && again.library.empty() &&
+        again.shape == row.shape)
       return std::move(again);
   return std::nullopt;
 }
@@ -128,14 +158,9 @@ Outcome run_bench(const BenchOptions& given) {
              {"peak_gflops", best.peak_gflops},
              {"dense/library", best.library},
              {"dense/gflops", best.gflops}};
-  r.notes.push_back(o.bench == "dispatch"
-                        ? "ratio: to the bare product, above 1 is faster; call: an operator that "
-                          "does nothing"
-                    : o.bench == "gemm"
-                        ? "ratio: to the fastest dense product of the same form, "
-                          "shape and threads, above 1 is faster"
-                        : "ratio: to the paper's greedy with std::sort on one thread, "
-                          "above 1 is faster");
+  r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
+  if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
+  if (is_of_bert(o)) r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
   r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
                                 isa, best.library, best.gflops, best.peak_gflops));
   outcome.details.push_back("this process multiplies dense matrices by " +
