@@ -4,7 +4,7 @@
 namespace sten {
 
 // From now on more is kept: with what is in use at most 1.5 times what was once in use, so that
-// work which repeats itself, as training does, finds a block for each of its sizes.
+// work which repeats itself, as models do, finds a block for each of its sizes.
 void keep_more_memory();
 
 // Gives them back to the system.
