@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/gemm.h"
@@ -55,6 +56,17 @@ struct Workspace {
   std::vector<T> q, k, v, dy, p, dp, out;
 };
 
+// Rows are short: a call of memmove() for each would take longer than the copy.
+template <class T>
+void copy_rows(const T* from, Index from_stride, Index rows, Index n, T* to, Index to_stride) {
+  constexpr Index piece = 8;
+  for (Index r = 0; r < rows; ++r, from += from_stride, to += to_stride) {
+    Index i = 0;
+    for (; i + piece <= n; i += piece) std::memcpy(to + i, from + i, piece * sizeof(T));
+    for (; i < n; ++i) to[i] = from[i];
+  }
+}
+
 // One head's columns of a sequence, together: [rows, width].
 template <class T>
 const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T>& out) {
@@ -62,8 +74,7 @@ const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T
   out.resize(rows * g.width);
   if (out.empty()) return out.data();
   const T* from = x.values.as<T>().data() + b * rows * stride + h * g.width;
-  for (Index r = 0; r < rows; ++r)
-    std::copy_n(from + r * stride, g.width, out.data() + r * g.width);
+  copy_rows(from, stride, rows, g.width, out.data(), g.width);
   return out.data();
 }
 
@@ -74,7 +85,7 @@ void multiply_to(Turned turned, Index m, Index n, Index k, const T* a, const T* 
                  std::vector<T>& head, T* to) {
   head.resize(m * n);
   gemm(turned, m, n, k, a, b, head.data(), 1);
-  for (Index r = 0; r < m; ++r) std::copy_n(head.data() + r * n, n, to + r * g.heads * g.width);
+  copy_rows(head.data(), n, m, n, to, g.heads * g.width);
 }
 
 // Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
