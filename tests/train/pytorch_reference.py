@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Writes pytorch.json beside this script: recipes, and what becomes of them in PyTorch, for the tests to
+compare with.
+
+    runs       the loss of each of 50 steps
+    measured   the shipped BERT's loss and accuracy on the part of its text that it was not trained on
+
+    pytorch_reference.py [FILE]
+
+It needs numpy, torch and transformers (the file is that of 2.5.1 and 4.57). Which weights training begins
+with, which rows or characters are in which batch, and which of them are to be predicted follows from the
+recipe's seed by rules that libsten/graph/initial.cpp and libsten/data have, and this script has again.
+Computed in float64, from weights that float32 has.
+"""
+
+import csv
+import json
+import math
+import pathlib
+import sys
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from transformers import BertConfig, BertForMaskedLM
+
+HERE = pathlib.Path(__file__).resolve().parent
+IGNORED = -100
+MEASURED_SEED = 1  # of masks that are measured on, whatever the recipe's seed
+
+# ------------------------------------------------------------------------------- random numbers
+# libsten/base/random.h
+
+ALL = 2**64 - 1
+
+
+def mix_bits(x):
+    """Of a uint64 array."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
+
+
+def random_bits(seed, i):
+    i = np.atleast_1d(np.asarray(i, dtype=np.uint64))
+    return mix_bits(mix_bits(np.full_like(i, seed & ALL)) ^ mix_bits(~i))
+
+
+def random_uniform(seed, i):
+    return (random_bits(seed, i) >> np.uint64(11)) * 2.0**-53
+
+
+def index_below(seed, i, n):
+    return (random_uniform(seed, i) * n).astype(np.int64)
+
+
+def seed_for(seed, name):
+    h = 0xCBF29CE484222325
+    for byte in name.encode():
+        h = (h ^ byte) * 0x100000001B3 & ALL
+    mixed = int(mix_bits(np.array([h], dtype=np.uint64))[0])
+    return int(mix_bits(np.array([seed ^ mixed], dtype=np.uint64))[0])
+
+
+def shuffled(n, seed):
+    return np.argsort(random_bits(seed, np.arange(n)), kind="stable")
+
+
+def initial(name, shape, seed, std=None, bound=None):
+    """Normal or uniform numbers that float32 has."""
+    seed, i = seed_for(seed, name), 2 * np.arange(math.prod(shape))
+    u = random_uniform(seed, i)
+    if std is None:
+        x = bound * (2 * u - 1)
+    else:
+        x = std * np.sqrt(-2 * np.log(1 - u)) * np.cos(2 * math.pi * random_uniform(seed, i + 1))
+    return torch.from_numpy(x.astype(np.float32).astype(np.float64).reshape(shape))
+
+
+# ------------------------------------------------------------------------------------------ data
+
+
+def ends_of(n, data):
+    """Where the train, validation and test splits of n rows or characters end."""
+    first = math.floor(data["train"] * n + 1e-9)
+    return first, math.floor((data["train"] + data["validation"]) * n + 1e-9), n
+
+
+class Digits:
+    def __init__(self, recipe):
+        data = recipe["data"]
+        with open(HERE / data["file"], newline="") as file:
+            rows = np.array([[int(v) for v in row] for row in list(csv.reader(file))[1:]])
+        chosen = shuffled(len(rows), data["split_seed"])[: ends_of(len(rows), data)[0]]
+        self.x = torch.tensor(rows[chosen, :-1] * data["scale"] + data["shift"], dtype=torch.float64)
+        self.y = torch.tensor(rows[chosen, -1])
+        self.size, self.seed = recipe["batch"], recipe["seed"]
+
+    def batch(self, step):
+        per_epoch = -(-len(self.x) // self.size)
+        epoch, i = divmod(step, per_epoch)
+        order = shuffled(len(self.x), int(random_bits(seed_for(self.seed, "epoch"), epoch)[0]))
+        at = torch.from_numpy(order[i * self.size : (i + 1) * self.size])
+        return self.x[at], self.y[at]
+
+
+class MaskedText:
+    def __init__(self, recipe, seed, split):
+        data = recipe["data"]
+        self.ids = json.loads((HERE / data["vocabulary"]).read_text())
+        text = (HERE / data["text"]).read_text()
+        text = np.array([self.ids.get(c, self.ids["[UNK]"]) for c in text])
+        ends = (0, *ends_of(len(text), data))
+        self.text = text[ends[split] : ends[split + 1]]
+        self.characters = np.array(sorted(i for c, i in self.ids.items() if len(c) == 1))
+        self.data, self.seed = data, seed
+
+    def sequence(self, q, start):
+        """What is seen of a window, and what is to be predicted there."""
+        data, window = self.data, self.data["window"]
+        y = self.text[start : start + window]
+        seed = int(random_bits(seed_for(self.seed, "masks"), q)[0])
+        t = 3 * np.arange(window)
+        chosen = random_uniform(seed, t) < data["predicted"]
+        how = random_uniform(seed, t + 1)
+        other = self.characters[index_below(seed, t + 2, len(self.characters))]
+        shown = np.where(how < data["masked"] + data["random"], other, y)
+        shown = np.where(how < data["masked"], self.ids["[MASK]"], shown)
+        return np.where(chosen, shown, y), np.where(chosen, y, IGNORED)
+
+    def stack(self, sequences):
+        x, y = zip(*sequences)
+        return torch.from_numpy(np.stack(x)), torch.from_numpy(np.stack(y))
+
+    def drawn(self, first, count):
+        def start(q):
+            last = len(self.text) - self.data["window"]
+            return int(index_below(seed_for(self.seed, "starts"), q, last + 1)[0])
+
+        return self.stack(self.sequence(q, start(q)) for q in range(first, first + count))
+
+    def all(self, size):
+        window = self.data["window"]
+        n = len(self.text) // window
+        for k in range(0, n, size):
+            yield self.stack(self.sequence(q, q * window) for q in range(k, min(n, k + size)))
+
+
+# ---------------------------------------------------------------------------------------- models
+
+
+class Perceptron(torch.nn.Module):
+    def __init__(self, recipe):
+        super().__init__()
+        sizes = recipe["model"]["sizes"]
+        pairs = list(zip(sizes, sizes[1:]))
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(i, o) for i, o in pairs)
+        self.double()
+        with torch.no_grad():
+            for name, w in self.named_parameters():
+                inputs = sizes[int(name.split(".")[1])]
+                w.copy_(initial(name, w.shape, recipe["seed"], bound=1 / math.sqrt(inputs)))
+        self.data = Digits(recipe)
+
+    def loss(self, step):
+        x, y = self.data.batch(step)
+        for layer in self.layers[:-1]:
+            x = layer(x).relu()
+        return F.cross_entropy(self.layers[-1](x), y)
+
+
+def shipped_bert(recipe):
+    config = BertConfig.from_json_file(HERE / recipe["model"]["config"])
+    config._attn_implementation = "eager"
+    return BertForMaskedLM(config).double().eval()
+
+
+class Bert(torch.nn.Module):
+    def __init__(self, recipe):
+        super().__init__()
+        self.bert, self.size = shipped_bert(recipe), recipe["batch"]
+        with torch.no_grad():
+            for name, w in self.bert.named_parameters():
+                if name.endswith("bias"):
+                    w.zero_()
+                elif "LayerNorm" in name:
+                    w.fill_(1)
+                else:
+                    w.copy_(initial(name, w.shape, recipe["seed"], std=self.bert.config.initializer_range))
+        self.data = MaskedText(recipe, recipe["seed"], 0)
+
+    def loss(self, step):
+        x, y = self.data.drawn(step * self.size, self.size)
+        return F.cross_entropy(self.bert(input_ids=x).logits.flatten(0, 1), y.flatten())
+
+
+# -------------------------------------------------------------------------------------- training
+
+
+def optimizer(recipe, weights):
+    o = recipe["optimizer"]
+    if o["kind"] == "sgd":
+        return torch.optim.SGD(weights, lr=o["rate"], momentum=o["momentum"], nesterov=o["nesterov"],
+                               weight_decay=o["weight_decay"])  # fmt: skip
+    return torch.optim.AdamW(weights, lr=o["rate"], betas=(o["beta1"], o["beta2"]), eps=o["eps"],
+                             weight_decay=o["weight_decay"])  # fmt: skip
+
+
+def factor_of(rate, steps):
+    """Of the learning rate, by step."""
+
+    def factor(t):
+        if t < rate["warmup"]:
+            return (t + 1) / rate["warmup"]
+        if rate["kind"] == "constant":
+            return 1
+        done = (t - rate["warmup"]) / (steps - rate["warmup"])
+        return rate["end"] + (1 - rate["end"]) * (1 + math.cos(math.pi * done)) / 2
+
+    return factor
+
+
+def losses_of(recipe):
+    model = {"mlp": Perceptron, "bert": Bert}[recipe["model"]["kind"]](recipe)
+    weights = list(model.parameters())
+    step, rates = optimizer(recipe, weights), None
+    rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
+    losses, clipped = [], 0
+    for t in range(recipe["steps"]):
+        step.zero_grad()
+        loss = model.loss(t)
+        loss.backward()
+        if "clip" in recipe:
+            clipped += bool(torch.nn.utils.clip_grad_norm_(weights, recipe["clip"]) > recipe["clip"])
+        step.step()
+        rates.step()
+        losses.append(loss.item())
+    print(f"{recipe['name']:24} {losses[0]:.4f} to {losses[-1]:.4f}, {clipped} steps clipped")
+    return losses
+
+
+@torch.no_grad()
+def measure(recipe):
+    from safetensors.torch import load_file
+
+    model = shipped_bert(recipe)
+    missing, unexpected = model.load_state_dict(load_file(HERE / recipe["model"]["weights"]), strict=False)
+    assert not unexpected and all("decoder" in name for name in missing), (missing, unexpected)
+    model.tie_weights()
+    loss = hits = count = 0
+    for x, y in MaskedText(recipe, MEASURED_SEED, 2).all(32):
+        logits, wanted = model(input_ids=x).logits[y != IGNORED], y[y != IGNORED]
+        loss += F.cross_entropy(logits, wanted, reduction="sum").item()
+        hits += (logits.argmax(-1) == wanted).sum().item()
+        count += len(wanted)
+    print(f"{recipe['name']:24} {loss / count:.4f}, {100 * hits / count:.2f} % of {count}")
+    return {"loss": loss / count, "accuracy": hits / count, "count": count}
+
+
+# --------------------------------------------------------------------------------------- recipes
+
+CONSTANT = {"kind": "constant", "warmup": 0}
+COSINE = {"kind": "cosine", "warmup": 10, "end": 0.1}
+MLP = {
+    "schema": 1,
+    "model": {"kind": "mlp", "sizes": [64, 32, 10]},
+    "data": {"kind": "csv", "file": "../../recipes/data/digits.csv", "train": 0.8, "validation": 0.1,
+             "split_seed": 3, "scale": 0.125, "shift": -1.0},
+    "steps": 50,
+    "batch": 32,
+    "seed": 5,
+}  # fmt: skip
+TEXT = {
+    "kind": "masked-text",
+    "text": "../../recipes/data/tinyshakespeare.txt",
+    "vocabulary": "../../recipes/models/shakespeare-bert/vocab.json",
+    "train": 0.9,
+    "validation": 0.05,
+    "window": 32,
+    "predicted": 0.15,
+    "masked": 0.8,
+    "random": 0.1,
+}
+BERT = {
+    "schema": 1,
+    "model": {"kind": "bert", "config": "small-bert.json"},
+    "data": TEXT,
+    "steps": 50,
+    "batch": 8,
+    "seed": 7,
+}
+
+
+def sgd(rate, momentum=0.9, nesterov=False, weight_decay=0.0):
+    return {"kind": "sgd", "rate": rate, "momentum": momentum, "nesterov": nesterov,
+            "weight_decay": weight_decay}  # fmt: skip
+
+
+def adamw(rate, beta2=0.999, weight_decay=0.01):
+    return {"kind": "adamw", "rate": rate, "beta1": 0.9, "beta2": beta2, "eps": 1e-8,
+            "weight_decay": weight_decay}  # fmt: skip
+
+
+RUNS = [
+    MLP | {"name": "mlp.sgd", "optimizer": sgd(0.05), "rate": CONSTANT},
+    MLP | {"name": "mlp.nesterov", "optimizer": sgd(0.05, nesterov=True), "rate": CONSTANT},
+    MLP | {"name": "mlp.adamw", "optimizer": adamw(0.005), "rate": CONSTANT},
+    MLP | {"name": "mlp.sgd.all", "optimizer": sgd(0.2, nesterov=True, weight_decay=0.01), "rate": COSINE,
+           "clip": 0.5},
+    BERT | {"name": "bert.sgd", "optimizer": sgd(0.05), "rate": CONSTANT},
+    BERT | {"name": "bert.nesterov", "optimizer": sgd(0.05, nesterov=True), "rate": CONSTANT},
+    BERT | {"name": "bert.adamw", "optimizer": adamw(0.002), "rate": CONSTANT},
+    BERT | {"name": "bert.adamw.all", "optimizer": adamw(0.01, 0.98, 0.1), "rate": COSINE, "clip": 1.0},
+]  # fmt: skip
+SHIPPED = "../../recipes/models/shakespeare-bert/"
+MEASURED = BERT | {
+    "name": "shakespeare-bert",
+    "model": {"kind": "bert", "config": SHIPPED + "config.json", "weights": SHIPPED + "model.safetensors"},
+    "data": TEXT | {"window": 128},
+}
+
+
+def main():
+    torch.set_num_threads(1)
+    runs = [{"recipe": recipe, "losses": losses_of(recipe)} for recipe in RUNS]
+    measured = {"recipe": MEASURED} | measure(MEASURED)
+    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch.json"
+    text = ",\n".join(json.dumps(run) for run in runs)
+    path.write_text(f'{{"runs": [\n{text}\n],\n"measured": {json.dumps(measured)}}}\n')
+
+
+if __name__ == "__main__":
+    main()
