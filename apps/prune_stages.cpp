@@ -5,11 +5,12 @@
 namespace sten::app {
 
 void add_stages(CLI::App& app, StagedOptions& o) {
-  app.add_option("--schedule", o.schedule,
-                 "Prune in stages, with --finetune between them: iterative:from=,to=,step=; "
-                 "linear:, cubic: or exponential:from=,to=,stages=; layerwise (one tensor more per "
-                 "stage, in natural order of names). With nm and nmg repeat --structure, one a "
-                 "stage of iterative")
+  app.add_option(
+         "--schedule", o.schedule,
+         "Prune in stages, with --finetune or --recipe between them: iterative:from=,to=,step=; "
+         "linear:, cubic: or exponential:from=,to=,stages=; layerwise (one tensor more per "
+         "stage, in natural order of names). With nm and nmg repeat --structure, one a "
+         "stage of iterative")
       ->type_name("SPEC");
   app.add_option(
          "--finetune", o.finetune,
@@ -18,20 +19,32 @@ void add_stages(CLI::App& app, StagedOptions& o) {
          "\"loss_before\": Y} to {metrics}; it is then run on the input first, as stage 0. "
          "What it changed where weights are pruned becomes 0 again and is counted")
       ->type_name("COMMAND");
+  app.add_option(
+         "--recipe", o.recipe,
+         "In the place of --finetune: the built-in trainer, by a recipe of sten-train without "
+         "sparsity. Its steps are those of a stage, its validation split gives the losses; "
+         "stage 0 measures the input as it is")
+      ->type_name("FILE");
+  app.add_option("--set", o.overrides,
+                 "Another value in the recipe: key=value, such as optimizer.rate=0.01; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_option("--finetune-timeout", o.finetune_timeout,
                  "End the command, and fail, after that many seconds (default 0: never)")
       ->type_name("SECONDS");
   app.add_option("--state", o.state, "Directory that keeps every finished stage")->type_name("DIR");
   app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state");
   app.add_option("--tolerance", o.tolerance,
-                 "Layer-wise with {metrics}: a layer has recovered at a loss of at most (1 + X) "
-                 "times that of stage 0 (default 0.02); until then the command runs again")
+                 "Layer-wise with {metrics} or --recipe: a layer has recovered at a loss of at "
+                 "most (1 + X) "
+                 "times that of stage 0 (default 0.02); until then it is trained again")
       ->type_name("X");
-  app.add_option("--rounds", o.rounds, "Most runs of the command for one layer (default 5)")
+  app.add_option("--rounds", o.rounds, "Most rounds of training for one layer (default 5)")
       ->type_name("N");
-  app.add_option("--patience", o.patience,
-                 "Runs without a lower loss after which pruning ends, and later layers stay dense "
-                 "(default 2)")
+  app.add_option(
+         "--patience", o.patience,
+         "Rounds without a lower loss after which pruning ends, and later layers stay dense "
+         "(default 2)")
       ->type_name("N");
 }
 
@@ -41,6 +54,8 @@ void refuse_stage_flags(const StagedOptions& o) {
     if (given) fail_usage("{} belongs to --schedule", flag);
   };
   refuse(!o.finetune.empty(), "--finetune");
+  refuse(!o.recipe.empty(), "--recipe");
+  refuse(!o.overrides.empty(), "--set");
   refuse(o.finetune_timeout != plain.finetune_timeout, "--finetune-timeout");
   refuse(!o.state.empty(), "--state");
   refuse(o.resume, "--resume");

@@ -11,6 +11,7 @@
 #include "libsten/io/shards.h"
 #include "libsten/run/prune_plan.h"
 #include "libsten/run/staged/command.h"
+#include "libsten/run/staged/recipe_trainer.h"
 #include "libsten/run/staged/schedule.h"
 #include "libsten/run/staged/stage_report.h"
 #include "libsten/run/staged/state.h"
@@ -25,12 +26,8 @@ const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask
                                                "{metrics}", "{sparsity}", "{stage}"};
 constexpr const char* mask_file = "mask.safetensors";
 
-struct Losses {
-  std::optional<double> before, after;
-};
-
 // What the command wrote to {metrics}; none if it wrote nothing.
-std::optional<Losses> read_metrics(const std::string& path) {
+std::optional<StageLosses> read_metrics(const std::string& path) {
   if (!fs::exists(path)) return std::nullopt;
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -42,18 +39,30 @@ std::optional<Losses> read_metrics(const std::string& path) {
     if (!at->is_number()) fail("{{metrics}}: {} is no number", key);
     return at->get<double>();
   };
-  return Losses{number("loss_before"), number("loss")};
+  return StageLosses{number("loss_before"), number("loss")};
 }
 
-void check_options(const StagedOptions& o, const Schedule& schedule) {
-  const PruneOptions& p = o.prune;
-  if (o.finetune.empty())
-    fail_usage("--schedule needs --finetune 'COMMAND', which trains between the stages");
-  if (o.state.empty()) fail_usage("--schedule needs --state DIR, which keeps the stages");
+void check_trainer(const StagedOptions& o) {
+  if (o.finetune.empty() == o.recipe.empty())
+    fail_usage("{}", o.recipe.empty()
+                         ? "--schedule needs --finetune 'COMMAND' or --recipe RECIPE.json, which "
+                           "train between the stages"
+                         : "--finetune and --recipe exclude each other");
+  if (!o.recipe.empty()) {
+    if (o.finetune_timeout != 0) fail_usage("--finetune-timeout belongs to --finetune");
+    return;
+  }
+  if (!o.overrides.empty()) fail_usage("--set belongs to --recipe");
   check_placeholders(o.finetune, placeholders);
   for (const char* needed : {"{in}", "{out}"})
     if (o.finetune.find(needed) == std::string::npos)
       fail_usage("--finetune: the command does not mention {}", needed);
+}
+
+void check_options(const StagedOptions& o, const Schedule& schedule) {
+  const PruneOptions& p = o.prune;
+  check_trainer(o);
+  if (o.state.empty()) fail_usage("--schedule needs --state DIR, which keeps the stages");
   if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
@@ -80,15 +89,19 @@ class Staged {
   explicit Staged(const StagedOptions& o)
       : o_(o),
         schedule_(parse_schedule(o.schedule, o.prune.sparsity, o.structures)),
-        uses_metrics_(o.finetune.find("{metrics}") != std::string::npos) {
+        uses_metrics_(!o.recipe.empty() || o.finetune.find("{metrics}") != std::string::npos) {
     check_options(o, schedule_);
+    if (!o.recipe.empty()) recipe_.emplace(o.recipe, o.overrides);
     const PruneOptions last = stage_options(last_stage());
     const PruneRequest request(last);
     provenance_ = request.values();
     provenance_.emplace_back("schedule", schedule_.spec.str());
     if (schedule_.structures.size() > 1)
       for (const std::string& s : schedule_.structures) provenance_.emplace_back("structure", s);
-    provenance_.emplace_back("finetune", o.finetune);
+    if (recipe_)
+      std::ranges::copy(recipe_->provenance(), std::back_inserter(provenance_));
+    else
+      provenance_.emplace_back("finetune", o.finetune);
     if (schedule_.layerwise) {
       provenance_.emplace_back("tolerance", fmt::to_string(o.tolerance));
       provenance_.emplace_back("rounds", fmt::to_string(o.rounds));
@@ -114,6 +127,7 @@ class Staged {
       const Checkpoint in = Checkpoint::open(o_.prune.input);
       identity.emplace_back("input", content_hash(in));
     }
+    if (recipe_) std::ranges::copy(recipe_->files(), std::back_inserter(identity));
     // The layout at the end may be another one: the stages are the same.
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
@@ -180,7 +194,7 @@ class Staged {
     Index worse = 0;
     std::optional<double> best;
     for (r.rounds = 1;; ++r.rounds) {
-      const std::optional<Losses> losses = train(k, r, *dir, model);
+      const std::optional<StageLosses> losses = train(k, r, *dir, model);
       if (r.rounds == 1 && losses) r.loss_before = losses->before;
       if (losses) r.loss = losses->after;
       if (k == 0) break;
@@ -240,11 +254,17 @@ class Staged {
     return elements_ ? cell_number(r, r.total, "sparsity") * n / static_cast<double>(elements_) : 0;
   }
 
-  // Runs the command on `model`, which becomes what it left.
-  std::optional<Losses> train(std::size_t k, const StageRecord& r, const OutputDirectory& dir,
-                              std::string& model) {
+  // Runs the command or the recipe on `model`, which becomes what it left.
+  std::optional<StageLosses> train(std::size_t k, const StageRecord& r, const OutputDirectory& dir,
+                                   std::string& model) {
     const std::string out =
         dir.file(name_like(o_.prune.input, fmt::format("trained-{}", r.rounds)));
+    if (recipe_) {
+      if (k == 0) return StageLosses{{}, recipe_->loss_of(model)};
+      const StageLosses losses = recipe_->train(model, dir.file(mask_file), out, k, r.rounds);
+      model = out;
+      return losses;
+    }
     const std::string metrics = dir.file(fmt::format("metrics-{}.json", r.rounds));
     const CommandEnd end =
         run_command(fill_in(o_.finetune, {{"{in}", model},
@@ -376,6 +396,7 @@ class Staged {
   const StagedOptions& o_;
   const Schedule schedule_;
   const bool uses_metrics_;
+  std::optional<RecipeTrainer> recipe_;
   Options provenance_;
   std::string to_;
   std::vector<std::string> layers_;    // layer-wise: in natural order

@@ -1,5 +1,6 @@
-// sten-prune --schedule: pruning in stages, with a command of the user's that fine-tunes between
-// them. Iterative and layer-wise magnitude pruning: paper, section "Sparsification for training".
+// sten-prune --schedule: pruning in stages, with a command of the user's or the built-in trainer
+// that fine-tunes between them. Iterative and layer-wise magnitude pruning: paper, section
+// "Sparsification for training".
 #pragma once
 #include <functional>
 
@@ -13,6 +14,8 @@ struct StagedOptions {
   std::vector<std::string> structures;  // all that were given, one a stage
   std::string finetune;                 // for /bin/sh, with placeholders {in} {out} {mask}
                                         // {metrics} {sparsity} {stage}
+  std::string recipe;                   // for the built-in trainer, in the place of a command
+  std::vector<std::string> overrides;   // of the recipe: key=value
   double finetune_timeout = 0;          // seconds; 0: none
   std::string state;                    // the directory that keeps the stages
   bool resume = false;

@@ -1,0 +1,122 @@
+#include "libsten/run/staged/recipe_trainer.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "libsten/base/random.h"
+#include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/io/checkpoint_output.h"
+#include "libsten/io/mask_file.h"
+#include "libsten/io/shards.h"
+#include "libsten/linalg/dense_gemm.h"
+#include "libsten/train/trainer.h"
+
+namespace sten {
+namespace {
+
+std::shared_ptr<const Task> task_on(Recipe r, const std::string& model) {
+  r.model.weights = model;
+  return std::make_shared<const Task>(r);
+}
+
+// The entries of a file that are the weight: its name, and those it shares.
+std::vector<const CheckpointTensor*> entries_of(const Weight& w, const Checkpoint& file) {
+  std::vector<const CheckpointTensor*> all;
+  if (const CheckpointTensor* t = file.find(w.name)) all.push_back(t);
+  for (const std::string& alias : w.aliases)
+    if (const CheckpointTensor* t = file.find(alias)) all.push_back(t);
+  return all;
+}
+
+// Weights that have a mask become masked.
+TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks) {
+  for (Parameter& p : state.parameters)
+    for (const CheckpointTensor* t : entries_of(*g.find_weight(p.name), masks)) {
+      TensorInfo weight = *t;
+      weight.shape = p.value.shape();
+      p.value = registry().pack(p.value.to_dense(), read_mask(masks, weight), Spec("masked"));
+    }
+  return state;
+}
+
+// `in` with the weights in place of what it has.
+void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weights,
+           const std::string& path, bool directory) {
+  std::vector<TensorInfo> plan(in.tensors().begin(), in.tensors().end());
+  std::vector<std::optional<Tensor>> trained(plan.size());
+  for (const Weight& w : g.weights())
+    for (const CheckpointTensor* t : entries_of(w, in)) {
+      const auto i = static_cast<std::size_t>(t - in.tensors().data());
+      trained[i] = weights.find(w.name)->second.to_dense();
+      plan[i].layout = Spec("dense");
+    }
+  CheckpointOutput out(path, false, directory);
+  out.begin(in, std::move(plan), [](const Metadata& m) { return m; });
+  for (const std::size_t i : in.data_order()) {
+    if (trained[i])
+      out.add(i, *trained[i]);
+    else
+      out.copy(i);
+  }
+  out.finish();
+  out.commit();
+}
+
+}  // namespace
+
+RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides)
+    : recipe_(read_recipe(path, overrides)) {
+  if (!recipe_.sparsity.empty())
+    fail_usage("{}: /sparsity: has to be empty here, where --schedule says what is pruned",
+               printable(path));
+  // What is measured before the first training, too, is the same in every process.
+  take_first_dense_library();
+  // Each stage has weights of its own.
+  recipe_.model.weights.clear();
+  const Task task(recipe_);
+  if (!task.has(DataSplit::validation))
+    fail_usage("{}: /data/validation: the stages' losses are those of that split, and it is empty",
+               printable(path));
+}
+
+Options RecipeTrainer::options(bool are_files) const {
+  const std::string_view files[] = {"/model/config", "/data/file", "/data/features",
+                                    "/data/labels",  "/data/text", "/data/vocabulary"};
+  Options all;
+  const auto flat = nlohmann::ordered_json::parse(to_json(recipe_)).flatten();
+  for (const auto& [key, value] : flat.items()) {
+    if ((std::ranges::find(files, key) != std::end(files)) != are_files) continue;
+    const auto is_in = [&, &key = key](const char* section) { return key.starts_with(section); };
+    // They play no part here.
+    if (std::ranges::any_of(std::to_array({"/$schema", "/schema", "/name", "/sparsity",
+                                           "/evaluation", "/checkpoints", "/logging"}),
+                            is_in))
+      continue;
+    all.emplace_back("recipe" + key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return all;
+}
+
+double RecipeTrainer::loss_of(const std::string& model) const {
+  const auto task = task_on(recipe_, model);
+  return task->measure(task->first_weights(), DataSplit::validation).loss;
+}
+
+StageLosses RecipeTrainer::train(const std::string& in, const std::string& masks,
+                                 const std::string& out, std::size_t stage, Index round) const {
+  Recipe r = recipe_;
+  r.seed = seed_for(r.seed, fmt::format("stage {} round {}", stage, round));
+  const auto task = task_on(r, in);
+  Trainer trainer(task);
+  trainer.restore(with_masks(trainer.state(), task->graph(), Checkpoint::open(masks)));
+  StageLosses losses;
+  losses.before = task->measure(trainer.weights(), DataSplit::validation).loss;
+  while (!trainer.is_done()) trainer.step();
+  losses.after = task->measure(trainer.weights(), DataSplit::validation).loss;
+  write(Checkpoint::open(in), task->graph(), trainer.weights(), out, is_sharded(in));
+  return losses;
+}
+
+}  // namespace sten

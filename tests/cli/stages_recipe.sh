@@ -1,0 +1,88 @@
+# Pruning in stages with the built-in trainer: what runs, what is kept, what comes out, and what is refused.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+mkdir elsewhere
+cat >elsewhere/digits.json <<EOF
+{"schema": 1,
+ "model": {"kind": "mlp", "sizes": [64, 24, 10]},
+ "data": {"kind": "csv", "file": "$STEN_SOURCE/recipes/data/digits.csv", "train": 0.7, "validation": 0.15,
+          "scale": 0.125, "shift": -1},
+ "optimizer": {"kind": "adamw", "rate": 0.005},
+ "epochs": 8, "batch": 64, "seed": 3}
+EOF
+RECIPE=elsewhere/digits.json
+sten-train $RECIPE --out run -q >/dev/null
+DENSE=run/model.safetensors
+stages() { sten-prune "$DENSE" --threads 2 -q --recipe $RECIPE --set epochs=3 "$@"; }
+ITERATIVE=iterative:from=0.5,to=0.9,step=0.2
+
+expect_exit 0 stages -o out.safetensors --schedule $ITERATIVE --state first
+cp "$T/out" table
+expect_out "sparsity 89.98 % over 2 tensors after 3 of 3 stages"
+expect_out "loss on the input: 0."
+ls first/stage-001 | tr '\n' ' ' >"$T/out"
+expect_out "mask.safetensors model.safetensors stage.json "
+# Training brings back most of what pruning took; exactly what was pruned is 0.
+awk '$1 ~ /^[0-9]+$/ { n++; bad += !($6 < $5) || $8 != 0 } END { exit n != 3 || bad }' table ||
+  fail "the losses are not those of training: $(cat table)"
+expect_exit 0 sten-energy out.safetensors --min-sparsity 0.899
+
+# The same bytes again, resumed or not; finished stages do not run again.
+expect_exit 0 stages -o again.safetensors --schedule $ITERATIVE --state again
+cmp out.safetensors again.safetensors || fail "the same run gives other bytes"
+rm -r again/stage-003
+touch -d 2001-01-01 again/stage-002/model.safetensors
+expect_exit 0 stages -o resumed.safetensors --schedule $ITERATIVE --state again --resume
+cmp out.safetensors resumed.safetensors || fail "a resumed run gives other bytes"
+[ "$(date -r again/stage-002/model.safetensors +%Y)" = 2001 ] || fail "a finished stage ran again"
+expect_exit 0 stages -o small.safetensors --schedule $ITERATIVE --state again --resume --to bitmask
+expect_exit 2 stages -o x2.safetensors --schedule $ITERATIVE --state again --resume --set optimizer.rate=0.01
+expect_err "holds a different run: recipe/optimizer/rate was '0.005', and now is '0.01'"
+# Files carry no places.
+grep -qa elsewhere out.safetensors && fail "the output names a folder of this run"
+
+# Layer-wise, with a loss that comes back and with one that cannot.
+expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layerwise --tolerance 0.5 --state layers
+expect_out "after 2 of 2 stages"
+expect_exit 0 stages -o stuck.safetensors --sparsity 0.98 --schedule layerwise --tolerance 0 --state stuck --patience 1 --set optimizer.rate=1e-30
+expect_out "stopped at 'layers.0.weight': no lower loss in 1 rounds"
+expect_out "after 1 of 2 stages"
+
+# n:m:g, one structure a stage, in its own layout at the end.
+expect_exit 0 stages -o nmg.safetensors --schedule iterative --structure nmg:n=2,m=4,g=2 --structure nmg:n=1,m=4,g=2 --state nmg --to nmg
+expect_out "nmg:n=1,m=4,g=2   75.73 %"
+
+# A HuggingFace directory stays one, with all of its files.
+cp -r "$STEN_SOURCE/recipes/models/shakespeare-bert" bert
+cat >bert.json <<EOF
+{"schema": 1,
+ "model": {"kind": "bert", "config": "bert/config.json"},
+ "data": {"kind": "masked-text", "text": "text", "vocabulary": "bert/vocab.json", "window": 32, "train": 0.8, "validation": 0.1},
+ "steps": 2, "batch": 4}
+EOF
+head -c 20000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" >text
+expect_exit 0 sten-prune bert -o pruned --include 'bert.encoder.layer.0.*.weight' --exclude '*Norm*' --recipe bert.json \
+  --schedule linear:from=0,to=0.5,stages=2 --state bert.stages -q
+[ "$(ls pruned)" = "$(ls bert)" ] || fail "the output has other files: $(ls pruned)"
+expect_exit 0 sten-energy pruned --include 'bert.encoder.layer.0.*.weight' --exclude '*Norm*' --min-sparsity 0.499
+
+# What makes no sense.
+refused() {
+  expect_exit 2 sten-prune "$DENSE" -o x3.safetensors --schedule $ITERATIVE --state x "${@:2}"
+  expect_one_line_err
+  expect_err "$1"
+}
+refused "needs --finetune 'COMMAND' or --recipe RECIPE.json"
+refused "--finetune and --recipe exclude each other" --recipe $RECIPE --finetune 'train {in} {out}'
+refused "--set belongs to --recipe" --finetune 'train {in} {out}' --set steps=3
+refused "--finetune-timeout belongs to --finetune" --recipe $RECIPE --finetune-timeout 3
+refused "/sparsity: has to be empty here" --recipe $RECIPE \
+  --set 'sparsity=[{"target": "layers.0.weight", "sparsifier": "magnitude:sparsity=0.5"}]'
+refused "/data/validation: the stages' losses are those of that split, and it is empty" --recipe $RECIPE --set data.validation=0
+refused "did you mean" --recipe $RECIPE --set optimizer.rat=3
+expect_exit 2 sten-prune "$DENSE" -o x3.safetensors --sparsity 0.5 --recipe $RECIPE
+expect_err "--recipe belongs to --schedule"
+# Another model than the recipe's.
+expect_exit 1 sten-prune "$DENSE" -o x3.safetensors --schedule $ITERATIVE --state x --recipe $RECIPE --set 'model.sizes=[64, 25, 10]'
+expect_err "layers.0.weight is [24, 64], not [25, 64]"
+[ ! -e x3.safetensors ] || fail "a refused run left an output"
