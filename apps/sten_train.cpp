@@ -6,13 +6,15 @@
 #include "apps/main.h"
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
+#include "libsten/run/train_plan.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-train",
       "Trains a model as a recipe says, and makes its weights sparse on the way.",
       "sten-train recipe.json --out run",
-      {{"Go on with a run that was interrupted, or has begun elsewhere:",
+      {{"What it would come to, and what it takes:", "sten-train recipe.json --dry-run"},
+       {"Go on with a run that was interrupted, or has begun elsewhere:",
         "sten-train recipe.json --out run --resume"},
        {"The same with other values, and with numbers for a program:",
         "sten-train recipe.json --out faster --set optimizer.rate=0.004 --set steps=900 --json"}},
@@ -27,18 +29,25 @@ int main(int argc, char** argv) {
                    "Directory that keeps the run: metrics, checkpoints, and at the end the model")
         ->type_name("DIR");
     app.add_option("--set", o->set,
-                   "Another value in the recipe: optimizer.rate=5e-4 or /sparsity/0/save=csr; "
-                   "repeatable")
+                   "Another value in the recipe: optimizer.rate=5e-4 or /sparsity/0/save=csr, "
+                   "null takes a key away; repeatable")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     app.add_flag("--resume", o->resume,
                  "Go on after the last checkpoint in DIR; without one begin. The same bytes as "
                  "without an interruption, at the same --threads");
-    return [o, &app, &common] {
-      if (o->out.empty()) sten::fail_usage("--out is missing: the directory that keeps the run");
+    auto dry_run = std::make_shared<bool>(false);
+    app.add_flag("--dry-run", *dry_run,
+                 "Print what the recipe comes to, and train nothing: what is sparse when, steps, "
+                 "parameters, and an estimate of the memory");
+    return [o, dry_run, &app, &common] {
+      if (*dry_run && o->resume) sten::fail_usage("--dry-run and --resume exclude each other");
+      if (o->out.empty() && !*dry_run)
+        sten::fail_usage("--out is missing: the directory that keeps the run");
       // Before what was set, so that the recipe's own key wins.
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
+      if (*dry_run) return sten::plan_training(*o);
       o->force = common.force;
       o->show_progress = common.show_progress();
       if (!common.quiet)

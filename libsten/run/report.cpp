@@ -127,7 +127,7 @@ std::string to_text(const Report& r) {
   std::string rule;
   for (std::size_t c = 0; c < width.size(); ++c)
     rule += (c ? "  " : "") + std::string(width[c], '-');
-  for (std::size_t i = 0; i < table.lines.size(); ++i) {
+  for (std::size_t i = 0; i < table.lines.size() && !width.empty(); ++i) {
     const bool total = i + 1 == table.lines.size() && i > 1 && !r.total.empty();
     if (i == 1 || total) out += rule + "\n";
     add_line(table.lines[i]);

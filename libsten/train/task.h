@@ -46,6 +46,7 @@ class Task {
   const Graph& graph() const { return *graph_; }
   // Of the optimizer, in all.
   Index steps() const { return recipe_.steps; }
+  Index steps_per_epoch() const { return data_->steps_per_epoch(); }
   // Of the recipe's checkpoint, or initial weights by its seed; dense.
   NamedValues<Tensor> first_weights() const;
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no

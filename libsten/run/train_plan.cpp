@@ -1,0 +1,200 @@
+#include "libsten/run/train_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/text.h"
+#include "libsten/recipe/targets.h"
+#include "libsten/train/memory.h"
+
+namespace sten {
+namespace {
+
+// What a sparsifier takes away, as far as its spec tells.
+std::optional<double> sparsity_of(const Spec& s) {
+  for (const char* key : {"sparsity", "fraction"})
+    if (s.has(key)) return s.number(key);
+  if (!s.is("per-block") && !s.is("nmg")) return std::nullopt;
+  return 1 - static_cast<double>(s.integer("n", 2)) / static_cast<double>(s.integer("m", 4));
+}
+
+std::string stage_text(const SparsityStage& s) {
+  return fmt::format("{} from step {}", s.by.str(), s.step);
+}
+
+// The first few, and the last.
+std::string listed(const std::vector<std::string>& all) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all.size() > most && i == 2) text += ", ...";
+    if (all.size() > most && i >= 2 && i + 1 < all.size()) continue;
+    text += (i ? ", " : "") + all[i];
+  }
+  return text;
+}
+
+std::string mask_text(const SparsityRecipe& s) {
+  if (s.refresh == 0) return "fixed";
+  return fmt::format("new every {} steps, before step {}", s.refresh, s.refresh_end);
+}
+
+// "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
+std::string entry_note(std::size_t number, const SparsityRecipe& entry,
+                       std::span<const WeightPlan> plans) {
+  std::vector<std::string> stages;
+  if (entry.schedule.kind == "layer-wise") {
+    for (const WeightPlan& p : plans)
+      stages.push_back(fmt::format("{} from step {}", p.weight, p.stages.front().step));
+  } else {
+    for (const SparsityStage& s : plans.front().stages) stages.push_back(stage_text(s));
+  }
+  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}; masks: {}", number,
+                     quote(entry.target), plans.size(), plans.size() == 1 ? "" : "s",
+                     entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
+                     listed(stages), mask_text(entry));
+}
+
+std::string optimizer_text(const Recipe& r) {
+  std::string text = fmt::format("{}, rate {}", r.optimizer.kind, r.optimizer.rate);
+  if (r.rate.kind != "constant") text += ", " + r.rate.kind;
+  if (r.rate.warmup > 0) text += fmt::format(", {} steps of warm-up", r.rate.warmup);
+  return text;
+}
+
+class RunPlan {
+ public:
+  explicit RunPlan(const TrainOptions& o)
+      : task_(read_recipe(o.recipe, o.set)),
+        plan_(plan_sparsity(task_.recipe(), task_.graph())),
+        memory_(estimate_memory(task_, plan_)) {
+    task_.first_weights();  // or what does not fit
+  }
+
+  Report report() {
+    r_.program = "sten-train";
+    r_.columns = {{"name", "tensor", Unit::text},
+                  {"shape", "shape", Unit::shape},
+                  {"elements", "elements", Unit::count},
+                  {"sparsity", "sparsity", Unit::fraction},
+                  {"first_step", "from step", Unit::count},
+                  {"last_step", "all at", Unit::count},
+                  {"stages", "stages", Unit::count},
+                  {"layout", "layout", Unit::text},
+                  {"save", "saved as", Unit::text},
+                  {"entry", "entry", Unit::count, true},
+                  {"sparsifiers", "sparsifiers", Unit::text, true}};
+    add_steps();
+    add_rows();
+    add_parameters();
+    add_memory();
+    return std::move(r_);
+  }
+
+ private:
+  const Recipe& recipe() const { return task_.recipe(); }
+
+  void add_rows() {
+    const auto targets = match_targets(recipe().sparsity, task_.graph().weights());
+    std::size_t next = 0;
+    for (std::size_t e = 0; e < targets.size(); ++e) {
+      const std::span plans(plan_.data() + next, targets[e].size());
+      next += targets[e].size();
+      for (const WeightPlan& p : plans) add_row(p, static_cast<Index>(e));
+      r_.notes.push_back(entry_note(e, recipe().sparsity[e], plans));
+    }
+    if (r_.rows.empty()) return;
+    r_.at(r_.total, "name") = std::string("total");
+    r_.at(r_.total, "elements") = elements_;
+    if (kept_)
+      r_.at(r_.total, "sparsity") =
+          1 - static_cast<double>(*kept_) / static_cast<double>(std::max<Index>(elements_, 1));
+  }
+
+  void add_row(const WeightPlan& p, Index entry) {
+    const Weight& w = *task_.graph().find_weight(p.weight);
+    const Index n = size_of(w.shape);
+    const auto sparsity = sparsity_of(p.stages.back().by);
+    std::vector<Cell>& row = r_.rows.emplace_back();
+    r_.at(row, "name") = p.weight;
+    r_.at(row, "shape") = w.shape;
+    r_.at(row, "elements") = n;
+    if (sparsity) r_.at(row, "sparsity") = *sparsity;
+    r_.at(row, "first_step") = p.stages.front().step;
+    r_.at(row, "last_step") = p.stages.back().step;
+    r_.at(row, "stages") = std::ssize(p.stages);
+    r_.at(row, "layout") = p.layout.str();
+    r_.at(row, "save") = p.save.str();
+    r_.at(row, "entry") = entry;
+    std::string all;
+    for (const SparsityStage& s : p.stages)
+      all += fmt::format("{}{} {}", all.empty() ? "" : "; ", s.step, s.by.str());
+    r_.at(row, "sparsifiers") = all;
+    elements_ += n;
+    if (kept_ && sparsity)
+      *kept_ += n - std::llround(*sparsity * static_cast<double>(n));
+    else
+      kept_.reset();
+  }
+
+  void add_steps() {
+    const Recipe& r = recipe();
+    const double epochs =
+        static_cast<double>(r.steps) / static_cast<double>(task_.steps_per_epoch());
+    r_.facts = {{"recipe", r.name},
+                {"model", r.model.kind},
+                {"data", r.data.kind},
+                {"steps", r.steps},
+                {"steps_per_epoch", task_.steps_per_epoch()},
+                {"epochs", epochs},
+                {"batch", r.batch},
+                {"seed", static_cast<Index>(r.seed)}};
+    r_.notes.push_back(fmt::format("{} steps of {} {}, {:.1f} epochs; {}", r.steps, r.batch,
+                                   r.data.kind == "masked-text" ? "windows" : "rows", epochs,
+                                   optimizer_text(r)));
+  }
+
+  void add_parameters() {
+    Index all = 0;
+    for (const Weight& w : task_.graph().weights()) all += size_of(w.shape);
+    r_.facts.emplace_back("parameters/all", all);
+    r_.facts.emplace_back("parameters/sparse", elements_);
+    if (kept_) r_.facts.emplace_back("parameters/kept", all - elements_ + *kept_);
+    std::string note =
+        fmt::format("{} parameters, {} of them in weights that become sparse", all, elements_);
+    if (kept_ && elements_ > 0) note += fmt::format("; {} stay", all - elements_ + *kept_);
+    r_.notes.push_back(note);
+  }
+
+  void add_memory() {
+    const auto bytes = [](Index n) { return human_bytes(static_cast<std::uint64_t>(n)); };
+    const TrainMemory& m = memory_;
+    r_.facts.emplace_back("memory/weights", m.weights);
+    r_.facts.emplace_back("memory/gradients", m.gradients);
+    r_.facts.emplace_back("memory/optimizer", m.optimizer);
+    r_.facts.emplace_back("memory/sparsity", m.sparsity);
+    r_.facts.emplace_back("memory/values", m.values);
+    r_.facts.emplace_back("memory/all", m.total());
+    r_.notes.push_back(fmt::format(
+        "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
+        "masks {}, values of {} {}",
+        bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
+        bytes(m.sparsity), recipe().accumulate > 1 ? "a part of a batch" : "a batch",
+        bytes(m.values)));
+  }
+
+  const Task task_;
+  const std::vector<WeightPlan> plan_;
+  const TrainMemory memory_;
+  Report r_;
+  Index elements_ = 0;
+  std::optional<Index> kept_ = 0;  // none: a sparsifier does not say
+};
+
+}  // namespace
+
+Outcome plan_training(const TrainOptions& options) {
+  return {RunPlan(options).report(), std::nullopt};
+}
+
+}  // namespace sten

@@ -1,0 +1,84 @@
+#include "libsten/train/memory.h"
+
+#include <algorithm>
+
+#include "libsten/dispatch/registry.h"
+
+namespace sten {
+namespace {
+
+using Shapes = std::map<std::string, Shape, std::less<>>;
+
+// Of a node's value. What is not known here has the shape of its largest input.
+Shape result_of(const Node& n, const std::vector<Shape>& in) {
+  const std::string_view op = n.op.text();
+  if (op == "linear") {
+    Shape y = in[0];
+    if (!y.empty()) y.back() = in[1][0];
+    return y;
+  }
+  if (op == "embedding") {
+    Shape y = in[1];
+    y.insert(y.end(), in[0].begin() + 1, in[0].end());
+    return y;
+  }
+  if (op == "reshape") {
+    Shape y = n.attributes.list("shape", {});
+    Index known = 1, *open = nullptr;
+    for (Index& e : y) {
+      if (e < 0)
+        open = &e;
+      else
+        known *= e;
+    }
+    if (open) *open = size_of(in[0]) / std::max<Index>(known, 1);
+    return y;
+  }
+  return *std::ranges::max_element(in, {}, [](const Shape& s) { return size_of(s); });
+}
+
+// Bytes of all values of a part, and of the largest.
+struct ValueBytes {
+  Index all = 0, largest = 0;
+};
+
+ValueBytes values_of(const Graph& g, const BatchPart& part) {
+  Shapes shapes;
+  for (const auto& [name, x] : part.inputs) shapes[name] = x.shape();
+  for (const Weight& w : g.weights()) shapes[w.name] = w.shape;
+  ValueBytes v;
+  for (const Node& n : g.nodes()) {
+    std::vector<Shape> in;
+    for (const std::string& name : n.inputs) in.push_back(shapes.at(name));
+    const Shape y = result_of(n, in);
+    shapes[n.name] = y;
+    const Index bytes = 4 * size_of(y);
+    // Views of others take nothing.
+    if (n.op.text() != "reshape") v.all += bytes;
+    v.largest = std::max(v.largest, bytes);
+  }
+  return v;
+}
+
+}  // namespace
+
+TrainMemory estimate_memory(const Task& task, const std::vector<WeightPlan>& plan) {
+  TrainMemory m;
+  for (const Weight& w : task.graph().weights()) m.weights += 4 * size_of(w.shape);
+  m.gradients = m.weights;
+  const OptimizerRecipe& o = task.recipe().optimizer;
+  m.optimizer = o.kind == "adamw" ? 2 * m.weights : o.momentum > 0 ? m.weights : 0;
+  for (const WeightPlan& p : plan) {
+    const Index n = size_of(task.graph().find_weight(p.weight)->shape);
+    m.sparsity += ceil_div(n, 8);
+    if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
+  }
+  const auto parts = task.batch(0);
+  if (parts.empty()) return m;
+  const ValueBytes v = values_of(task.graph(), parts.front());
+  // Gradients of values are there for two operators at a time.
+  m.values = v.all + 2 * v.largest;
+  return m;
+}
+
+}  // namespace sten
