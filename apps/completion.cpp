@@ -9,6 +9,7 @@
 #include "apps/help.h"
 #include "libsten/base/version.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/recipe/keys.h"
 
 namespace sten::app {
 namespace {
@@ -36,6 +37,22 @@ std::vector<std::string> layouts(const Program& program) {
   return names;
 }
 
+// The keys of --set, those of the first entry where there are several.
+std::vector<std::string> recipe_words() {
+  const std::vector<RecipeKey> keys = recipe_keys();
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool is_section =
+        i + 1 < keys.size() && keys[i + 1].pointer.starts_with(keys[i].pointer + "/");
+    std::string path = keys[i].pointer.substr(1);
+    if (is_section || path.find("schema") != path.npos) continue;
+    std::replace(path.begin(), path.end(), '/', '.');
+    std::replace(path.begin(), path.end(), '*', '0');
+    words.push_back(path + "=");
+  }
+  return words;
+}
+
 // The set that CLI::IsMember says it has: "WHEN:{auto,always,never}".
 std::vector<std::string> members(const CLI::Option& o) {
   const std::string type = o.get_type_name();
@@ -51,6 +68,7 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   if (const auto known = known_values().find(name); known != known_values().end())
     words = known->second;
   if (type == "LAYOUT") words = layouts(program);
+  if (name == "--set") words = recipe_words();
   if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
   if (name == "--report") return "kind=files endings=('*.json' '*.csv' '*.md' '*.html')";
   if (name == "--output" && program.name == std::string_view("sten-bench"))
@@ -96,7 +114,7 @@ constexpr const char* script =
       ;;
   esac
   if [[ $kind == @(directories|input|files) ]]; then compopt -o filenames 2>/dev/null; fi
-  if [[ ${{COMPREPLY[0]-}} == *: ]]; then compopt -o nospace 2>/dev/null; fi
+  if [[ ${{COMPREPLY[0]-}} == *[:=] ]]; then compopt -o nospace 2>/dev/null; fi
   # Bash replaces what is behind the last ':' or '=' only.
   local before=${{value%"$current"}}
   COMPREPLY=("${{COMPREPLY[@]#"$before"}}")

@@ -67,6 +67,8 @@ expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
 expect 'models|report.json|state' sten-train ''
 expect 'models|state' sten-train r.json --out ''
+expect 'sparsity.0.target=' sten-train r.json --set sparsity.0.t
+expect 'epochs=|evaluation.batch=|evaluation.every=|evaluation.keep_best=|evaluation.test=' sten-train r.json --set e
 expect 'convert' sten-bench con
 expect 'convert|gemm' sten-bench ''
 expect 'chain|gemm|linear|sampled|transposed' sten-bench gemm --form ''
