@@ -67,7 +67,7 @@ struct ScheduleRecipe {
 };
 
 struct SparsityRecipe {
-  std::string target;     // a name or glob of weights; what a glob matches of rank below 2 is
+  std::string target;     // a name, glob or re: of weights; what matches of rank below 2 is
                           // left as it is (targets.h)
   Spec sparsifier;        // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
   Spec layout{"masked"};  // while training

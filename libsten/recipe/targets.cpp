@@ -3,28 +3,20 @@
 #include <algorithm>
 #include <map>
 
+#include "libsten/base/name_pattern.h"
 #include "libsten/base/text.h"
 
 namespace sten {
 namespace {
 
-// A few names for who has to look for others.
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 4;
-  std::string all;
-  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
-    all += (i ? ", " : "") + printable(names[i]);
-  return all + (names.size() > most ? ", ..." : "");
-}
-
 std::vector<std::string> matches(const std::string& target, const std::vector<Weight>& weights) {
-  const bool is_glob = has_glob_characters(target);
+  const NamePattern pattern(target);
   std::vector<std::string> matrices, found;
   bool any = false;
   for (const Weight& w : weights) {
     const bool fits = w.shape.size() >= 2;
     if (fits) matrices.push_back(w.name);
-    if (!(is_glob ? glob_match(target, w.name) : target == w.name)) continue;
+    if (!pattern.matches(w.name)) continue;
     any = true;
     if (fits) found.push_back(w.name);
   }
@@ -32,7 +24,9 @@ std::vector<std::string> matches(const std::string& target, const std::vector<We
   if (any)
     fail_usage("{} names weights of rank below 2 alone, and those stay dense", quote(target));
   std::string near = suggestion(target, matrices);
-  if (near.empty()) near = "; it has " + some_of(matrices);
+  if (near.empty())
+    for (const std::string& name : nearest(target, matrices, 3))
+      near += (near.empty() ? "; near are " : ", ") + printable(name);
   fail_usage("{} matches none of the {} weights of the model{}", quote(target), weights.size(),
              near);
 }

@@ -34,7 +34,7 @@ refused() { # refused CODE TEXT ARGUMENT...
   expect_one_line_err
   expect_err "$text"
 }
-refused 2 "/sparsity/0/target: 'layer.*' matches none of the 6 weights of the model; it has layers.0.weight, " --set 'sparsity.0.target=layer.*'
+refused 2 "/sparsity/0/target: 'layer.*' matches none of the 6 weights of the model; near are layers.0.weight, " --set 'sparsity.0.target=layer.*'
 refused 2 "did you mean 'layers.0.weight'?" --set sparsity.0.target=layers.0.wieght
 refused 2 "/sparsity/1/target: 'layers.0.weight' is a weight of /sparsity/0, too" \
   --set sparsity.1.target=layers.0.weight --set sparsity.1.sparsifier=relu
