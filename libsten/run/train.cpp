@@ -57,6 +57,8 @@ class Training {
     auto last = directory_.last_checkpoint(task_->graph());
     if (!last) {
       directory_.cut_metrics(-1);
+      record_.data = task_->content();
+      record_.first_weights = trainer_.first_weights();
       record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
       if (recipe().evaluation.test)
         record_.test_before = task_->measure(trainer_.weights(), DataSplit::test);
@@ -66,6 +68,10 @@ class Training {
     if (last->machine.version != here.version)
       fail_usage("{}: holds a run of version {}, and this is {}", printable(o_.out),
                  last->machine.version, here.version);
+    if (last->record.data != task_->content())
+      fail_usage("{}: holds a different run: the data have changed since", printable(o_.out));
+    if (last->record.first_weights != trainer_.first_weights())
+      fail_usage("{}: holds a different run: model.weights have changed since", printable(o_.out));
     if (last->machine.text() != here.text())
       warn(
           "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "

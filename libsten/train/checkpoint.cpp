@@ -72,6 +72,8 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["products"] = machine.products;
   json["threads"] = machine.threads;
   json["step"] = state.step;
+  json["data"] = r.data;
+  json["first_weights"] = r.first_weights;
   json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
   if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", r.best_loss}};
   const std::string text = json.dump(2) + "\n";
@@ -121,6 +123,8 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     const Json json = Json::parse(in);
     c.machine = {json.at("version"), json.at("isa"), json.at("products"), json.at("threads")};
     c.state.step = json.at("step");
+    c.record.data = json.at("data");
+    c.record.first_weights = json.at("first_weights");
     c.record.validation_before = measured_of(json.at("before").at("validation"));
     c.record.test_before = measured_of(json.at("before").at("test"));
     if (json.contains("best")) {

@@ -14,6 +14,7 @@ namespace sten {
 
 // What a run knows beside its trainer's state.
 struct RunRecord {
+  std::string data, first_weights;          // hashes of what it began with
   Measured validation_before, test_before;  // on the first weights
   std::optional<Index> best_step;           // steps done when the weights were best
   double best_loss = 0;                     // of the validation split then

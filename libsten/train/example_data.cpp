@@ -1,4 +1,5 @@
 #include "libsten/base/error.h"
+#include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
@@ -28,7 +29,10 @@ BatchPart part_of(const Examples& batch, Index begin, Index end, Index width) {
 class ExampleData final : public TaskData {
  public:
   ExampleData(const Recipe& r, const Examples& all, Index width)
-      : width_(width), accumulate_(r.accumulate) {
+      : width_(width),
+        accumulate_(r.accumulate),
+        content_(
+            hash_bytes(hash_bytes(0, all.features.values.bytes()), all.labels.values.bytes())) {
     const Split split = split_rows(all.count(), r.data.train, r.data.validation, r.data.split_seed);
     BatchOptions o{r.batch, r.seed, true, static_cast<float>(r.data.scale),
                    static_cast<float>(r.data.shift)};
@@ -62,9 +66,11 @@ class ExampleData final : public TaskData {
     const Examples all = measured_[static_cast<std::size_t>(s)]->at(0, i);
     return part_of(all, 0, all.count(), width_);
   }
+  std::uint64_t content() const override { return content_; }
 
  private:
   Index width_, accumulate_;
+  std::uint64_t content_;
   // They remember the order of an epoch.
   mutable std::optional<Batches> train_, measured_[3];
 };

@@ -96,6 +96,8 @@ NamedValues<Tensor> Task::first_weights() const {
 
 std::vector<BatchPart> Task::batch(Index step) const { return data_->batch(step); }
 
+std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
+
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
   Measured m;
   Sums sums;

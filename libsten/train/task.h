@@ -31,6 +31,8 @@ class TaskData {
   // Without repetition, in parts of evaluation.batch.
   virtual Index parts(DataSplit s) const = 0;
   virtual BatchPart part(DataSplit s, Index i) const = 0;
+  // A hash of all rows.
+  virtual std::uint64_t content() const = 0;
 };
 
 class Task {
@@ -52,6 +54,8 @@ class Task {
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
   // predictions is left out.
   std::vector<BatchPart> batch(Index step) const;
+  // A hash of the data, as text.
+  std::string content() const;
   // Whether there is anything to measure on.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
   // On all of a split, always the same rows and masks; a count of 0 where it is empty. The mean is

@@ -1,4 +1,5 @@
 #include "libsten/base/error.h"
+#include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/data/examples.h"
 #include "libsten/data/masked_text.h"
@@ -21,7 +22,7 @@ BatchPart part_of(const MaskedBatch& b) {
 class TextData final : public TaskData {
  public:
   TextData(const Recipe& r, const Array<TokenId>& text, const Vocabulary& vocabulary)
-      : accumulate_(r.accumulate) {
+      : accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
     MaskedTextOptions o{r.data.window,    r.batch / r.accumulate, r.seed,       true,
                         r.data.predicted, r.data.masked,          r.data.random};
     const Index n = static_cast<Index>(text.size());
@@ -56,9 +57,11 @@ class TextData final : public TaskData {
   BatchPart part(DataSplit s, Index i) const override {
     return part_of(measured_[static_cast<std::size_t>(s)]->at(i));
   }
+  std::uint64_t content() const override { return content_; }
 
  private:
   Index accumulate_;
+  std::uint64_t content_;
   std::optional<MaskedText> train_, measured_[3];
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/masked.h"
@@ -40,8 +41,10 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
   take_first_dense_library();
   NamedValues<Tensor> first = task_->first_weights();
+  std::uint64_t hash = 0;
   for (const Weight& w : task_->graph().weights()) {
     state_.parameters.emplace_back(w.name, in_own_memory(first.at(w.name)));
+    hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     Sparse& s = sparse_.emplace_back();
     const auto at = std::ranges::find(plan_, w.name, &WeightPlan::weight);
@@ -55,6 +58,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     if (s.accumulates) state_.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
     s.kept = size_of(w.shape);
   }
+  first_weights_ = fmt::format("{:016x}", hash);
 }
 
 // ------------------------------------------------------------------------------------- sparsity

@@ -46,6 +46,8 @@ class Trainer {
   NamedValues<Tensor> weights() const;
   // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
   double sparsity() const;
+  // A hash of the weights before the first step, as text.
+  const std::string& first_weights() const { return first_weights_; }
   // Whether no stage is still to come.
   bool is_sparse_as_planned() const;
   // To go on from there. Error where it is not of this recipe's model.
@@ -73,6 +75,7 @@ class Trainer {
   std::vector<Sparse> sparse_;  // by parameter
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
+  std::string first_weights_;
 };
 
 }  // namespace sten
