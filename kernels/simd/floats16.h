@@ -47,6 +47,7 @@ struct Floats16 {
   static Vec where_negative(Vec x, Vec a, Vec b) {
     return _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(x)), b, a);
   }
+  static float greatest(Vec v) { return _mm512_reduce_max_ps(v); }
   static Vec nearest(Vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | 8); }
   static Vec scaled(Vec p, Vec k) { return _mm512_scalef_ps(p, k); }
   static void widen(Vec v, __m512d& low, __m512d& high) {
@@ -63,6 +64,7 @@ struct Floats16 {
       _mm512_storeu_pd(p, low);
       _mm512_storeu_pd(p + 8, high);
     }
+    double total() const { return _mm512_reduce_add_pd(_mm512_add_pd(low, high)); }
     void add(Vec v) {
       __m512d l, h;
       widen(v, l, h);

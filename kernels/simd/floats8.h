@@ -47,6 +47,11 @@ struct Floats8 {
     return _mm256_or_ps(abs(x), _mm256_and_ps(set(-0.0f), of));
   }
   static Vec where_negative(Vec x, Vec a, Vec b) { return _mm256_blendv_ps(b, a, x); }
+  static float greatest(Vec v) {
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+  }
   static Vec nearest(Vec x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | 8); }
   // In two steps, each within the range of normal numbers.
   static Vec scaled(Vec p, Vec k) {
@@ -66,6 +71,11 @@ struct Floats8 {
     void store(double* p) const {
       _mm256_storeu_pd(p, low);
       _mm256_storeu_pd(p + 4, high);
+    }
+    double total() const {
+      const __m256d all = _mm256_add_pd(low, high);
+      const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(all), _mm256_extractf128_pd(all, 1));
+      return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
     }
     void add(Vec v) {
       __m256d l, h;

@@ -8,7 +8,8 @@
 //   with_sign(x, of)            |x| with the sign of the other
 //   where_negative(x, a, b)     a where x has its sign set, else b
 //   nearest(x), scaled(p, k)    to an integer, ties to even; p 2^k, rounded once
-//   Doubles                     lanes of sums in double: zero, load, store, add(v)
+//   greatest(v)                 of its lanes, where none is NaN
+//   Doubles                     lanes of sums in double: zero, load, store, add(v), total()
 #pragma once
 #include <cstdint>
 
@@ -104,14 +105,6 @@ struct Math {
     const Vec above = V::mul(e, V::fma(q, rest, q));
     const Vec density = V::mul(V::fma(e, rest, e), V::set(0.398942280f));
     return {V::where_negative(x, above, V::sub(V::set(1), above)), density};
-  }
-
-  STEN_INLINE static double total(const typename V::Doubles& sums) {
-    double s[V::lanes];
-    sums.store(s);
-    for (int half = V::lanes / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i) s[i] += s[i + half];
-    return s[0];
   }
 };
 

@@ -15,7 +15,7 @@ namespace sten::kernels::simd {
 template <class V>
 struct Rows : Math<V> {
   using Base = Math<V>;
-  using Base::each_vector, Base::total;
+  using Base::each_vector;
   using typename Base::Vec, typename Base::Size;
   using Doubles = typename V::Doubles;
 
@@ -24,16 +24,8 @@ struct Rows : Math<V> {
     Vec most = least;
     each_vector(n, [&](Size i, auto part)
                        STEN_INLINE { most = V::max(part.others(part.load(x + i), least), most); });
-    return greatest_lane(most);
+    return V::greatest(most);
   }
-  STEN_INLINE static float greatest_lane(Vec v) {
-    float s[V::lanes];
-    V::store(s, v);
-    for (int half = V::lanes / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i) s[i] = s[i + half] > s[i] ? s[i + half] : s[i];
-    return s[0];
-  }
-
   static double exp_sum(const float* x, Size n, float most, float* y) {
     const Vec from = V::set(most);
     Doubles sums = Doubles::zero();
@@ -42,7 +34,7 @@ struct Rows : Math<V> {
       sums.add(e);
       if (y) part.store(y + i, e);
     });
-    return total(sums);
+    return sums.total();
   }
 
   static void scale(const float* x, Size n, float by, float* y) {
@@ -59,7 +51,7 @@ struct Rows : Math<V> {
       most = V::max(part.others(v, least), most);
       part.store(y + i, v);
     });
-    const double all = exp_sum(y, n, greatest_lane(most), y);
+    const double all = exp_sum(y, n, V::greatest(most), y);
     scale(y, n, static_cast<float>(1 / all), y);
   }
 
@@ -67,7 +59,7 @@ struct Rows : Math<V> {
     Doubles sums = Doubles::zero();
     each_vector(n, [&](Size i, auto part)
                        STEN_INLINE { sums.add(V::mul(part.load(y + i), part.load(dy + i))); });
-    const Vec mean = V::set(static_cast<float>(total(sums))), factor = V::set(by);
+    const Vec mean = V::set(static_cast<float>(sums.total())), factor = V::set(by);
     each_vector(n, [&](Size i, auto part) STEN_INLINE {
       const Vec v = V::mul(factor, part.load(y + i));
       part.store(dx + i, V::mul(v, V::sub(part.load(dy + i), mean)));
@@ -78,7 +70,7 @@ struct Rows : Math<V> {
     const auto count = static_cast<double>(n);
     Doubles sums = Doubles::zero();
     each_vector(n, [&](Size i, auto part) STEN_INLINE { sums.add(part.load(x + i)); });
-    const double mean = total(sums) / count;
+    const double mean = sums.total() / count;
     const auto near = static_cast<float>(mean), rest = static_cast<float>(mean - near);
     const Vec a = V::set(near), b = V::set(rest);
     Doubles squares = Doubles::zero();
@@ -86,7 +78,7 @@ struct Rows : Math<V> {
       const Vec d = part.others(V::sub(V::sub(part.load(x + i), a), b), V::zero());
       squares.add(V::mul(d, d));
     });
-    const double deviation = std::sqrt(total(squares) / count + eps);
+    const double deviation = std::sqrt(squares.total() / count + eps);
     return {near, rest, static_cast<float>(1 / deviation)};
   }
 
@@ -116,8 +108,8 @@ struct Rows : Math<V> {
       products.add(V::mul(g, z(part.load(x + i))));
     });
     const auto count = static_cast<double>(n);
-    const Vec mean = V::set(static_cast<float>(total(sums) / count));
-    const Vec along = V::set(static_cast<float>(total(products) / count));
+    const Vec mean = V::set(static_cast<float>(sums.total() / count));
+    const Vec along = V::set(static_cast<float>(products.total() / count));
     each_vector(n, [&](Size i, auto part) STEN_INLINE {
       const Vec g = V::mul(part.load(dy + i), part.load(gamma + i));
       const Vec d = V::fnma(z(part.load(x + i)), along, V::sub(g, mean));

@@ -51,6 +51,28 @@ TEST_CASE("a value that is used twice gets both gradients, in one operator and i
   CHECK(grad(u) == std::vector<float>{18, 36});
 }
 
+TEST_CASE("a table that is a linear layer's weight too gets the gradients of both") {
+  for (const bool keeps_other : {false, true}) {
+    Tape tape;
+    const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
+    Dense ids = Dense::zeros(DType::I64, {3});
+    std::ranges::copy(std::vector<std::int64_t>{2, 0, 2},
+                      ids.values.mutate<std::int64_t>().begin());
+    const Var x = apply("embedding", {table, Var(ids)});
+    tape.backward(linear(x, table), Dense::of({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+    // dW[r] = x[r], and row ids[t] of the table gets W[t].
+    const std::vector<float> both{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6};
+    CHECK(grad(table) == both);
+    if (!keeps_other) continue;
+    // Whoever holds a gradient keeps it as it was.
+    const Tensor held = *table.grad();
+    tape.backward(linear(apply("embedding", {table, Var(ids)}), table),
+                  Dense::of({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+    CHECK(numbers(held) == both);
+    CHECK(grad(table) == std::vector<float>{16, 20, 2, 4, 22, 28});
+  }
+}
+
 TEST_CASE("gradients of several walks are added up") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2}));

@@ -6,6 +6,8 @@
 #include <new>
 #include <vector>
 
+#include "libsten/base/kept_memory.h"
+
 using sten::Array;
 
 TEST_CASE("an array of n starts as zeros") {
@@ -70,4 +72,27 @@ TEST_CASE("an array larger than the address space is refused, not wrapped") {
   CHECK_THROWS_AS(Array<std::int64_t>((std::size_t{1} << 61) + 1), std::bad_alloc);
   CHECK_THROWS_AS(Array<std::int64_t>::uninitialized(std::size_t{1} << 61), std::bad_alloc);
   CHECK_THROWS_AS(Array<float>::uninitialized(SIZE_MAX), std::bad_alloc);
+}
+
+TEST_CASE("a large block that was freed is given out again, until it is released") {
+  sten::release_kept_memory();
+  constexpr std::size_t size = std::size_t{3} << 20;
+  const auto filled = [&] {
+    Array<std::uint8_t> a = Array<std::uint8_t>::uninitialized(size);
+    const std::uint8_t* at = a.data();
+    a.mutate()[size - 1] = 1;
+    return at;
+  };
+  const std::uint8_t* first = filled();
+  CHECK(filled() == first);
+  {
+    const auto taken = Array<std::uint8_t>::uninitialized(size);
+    CHECK(taken.data() == first);
+    CHECK(filled() != first);
+  }
+  sten::release_kept_memory();
+  // Zeros are zeros, whatever was there before.
+  filled();
+  const Array<std::uint8_t> zeros(size);
+  CHECK(zeros[size - 1] == 0);
 }

@@ -135,3 +135,24 @@ TEST_CASE("backward products refuse what forward ones refuse") {
   CHECK_THROWS_WITH_AS(sparse_transposed_gemm(dense, 4, in.data(), out.data()), text, Error);
   CHECK_THROWS_WITH_AS(sampled_gemm(dense, 4, in.data(), in.data()), text, Error);
 }
+
+TEST_CASE("a weight whose values change is multiplied with those it has, by any layout") {
+  Dice dice(7);
+  for (const std::string& text : sparse_specs) {
+    CAPTURE(text);
+    Tensor a = sparse_tensor(dice, normals(dice, {41, 67}), Spec::parse(text));
+    const Index n = 9;
+    for (int step = 0; step < 4; ++step) {
+      const Dense x = normals(dice, {n, 67}), dy = normals(dice, {n, 41});
+      std::vector<float> y(n * 41), dx(n * 67);
+      sparse_linear(a, n, x.values.as<float>().data(), y.data());
+      sparse_transposed_linear(a, n, dy.values.as<float>().data(), dx.data());
+      CHECK(product_bounds(true, a.to_dense(), x, n).violations(y) == 0);
+      CHECK(product_bounds(true, transposed(a.to_dense()), dy, n).violations(dx) == 0);
+      // What is pruned stays 0 in every layout, fillers and padding too.
+      a = Tensor::update(a, [&](Values& v) {
+        for (float& w : v.mutate<float>()) w *= static_cast<float>(1 + dice.uniform());
+      });
+    }
+  }
+}
