@@ -33,7 +33,7 @@ class Training {
  public:
   Training(const Graph& g, const Batch& batch, std::uint64_t seed, const BenchLayout* layout,
            bool is_masked)
-      : graph_(g), batch_(batch) {
+      : graph_(g), batch_(batch), is_masked_(is_masked) {
     for (auto& [name, value] : initial_weights(g, seed)) parameters_.emplace(name, value);
     if (!layout) return;
     const Spec& by = layout->sparsifier ? *layout->sparsifier : *layout->pruned;
@@ -51,25 +51,31 @@ class Training {
   void step(bool refresh = false) {
     Tape tape;
     NamedValues<Var> weights, inputs;
-    for (const auto& [name, p] : parameters_) weights.emplace(name, tape.parameter(p.value));
-    if (refresh)
-      for (const std::string& name : sparse_)
-        weights.insert_or_assign(name,
-                                 tape.parameter(parameters_.at(name).value, OutFormat::dense()));
+    for (const auto& [name, p] : parameters_) {
+      // A masked weight's gradient is dense: AdamW masks it in its own pass.
+      const bool is_dense = is_masked_ || (refresh && is_sparse(name));
+      weights.emplace(
+          name, is_dense ? tape.parameter(p.value, OutFormat::dense()) : tape.parameter(p.value));
+    }
     for (const auto& [name, x] : batch_.inputs) inputs.emplace(name, x);
     tape.backward(graph_.run(weights, inputs).at("loss"));
     std::map<std::string, Tensor> gradients;
     for (const auto& [name, w] : weights) gradients.emplace(name, *w.grad());
     weights.clear();
     for (auto& [name, p] : parameters_) {
-      const bool anew = refresh && std::ranges::find(sparse_, name) != sparse_.end();
+      const bool anew = refresh && is_sparse(name);
       optimizer_.step(p, gradients.at(name), anew ? Update::resparsify(*selected_by_) : Update());
     }
   }
 
  private:
+  bool is_sparse(const std::string& name) const {
+    return std::ranges::find(sparse_, name) != sparse_.end();
+  }
+
   const Graph& graph_;
   const Batch& batch_;
+  bool is_masked_;
   std::map<std::string, Parameter> parameters_;
   std::vector<std::string> sparse_;
   std::optional<Sparsifier> selected_by_;
