@@ -15,6 +15,8 @@ install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
 install(DIRECTORY kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
         PATTERN simd EXCLUDE PATTERN absent EXCLUDE)
 
+install(FILES recipes/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/sten)
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
 install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/stenConfig.cmake.in ${CMAKE_BINARY_DIR}/stenConfig.cmake

@@ -98,7 +98,8 @@ Index JsonReader::integer() const {
 }
 
 std::uint64_t JsonReader::natural() const {
-  if (!at_.is_number_unsigned()) fail("is not an integer from 0 to 2^64 - 1");
+  if (!at_.is_number_unsigned() || at_.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
+    fail("is not an integer from 0 to 2^63 - 1");
   return at_.get<std::uint64_t>();
 }
 

@@ -44,7 +44,7 @@ class JsonReader {
 
   std::string text() const;
   Index integer() const;
-  std::uint64_t natural() const;  // 0 to 2^64 - 1
+  std::uint64_t natural() const;  // 0 to 2^63 - 1
   double number() const;
   bool truth() const;
   std::vector<std::string> texts() const;

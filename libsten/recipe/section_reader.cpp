@@ -69,13 +69,14 @@ void SectionReader::mask(SparsityRecipe& s) {
 }
 
 void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) const {
-  v = at.text();
+  const bool from_file = at.origin() == origin_;
+  // Nobody quotes a number twice on a command line.
+  v = !from_file && at.json().is_number() ? at.json().dump() : at.text();
   if (!rule.choices.empty()) check_choice(at, v, rule.choices);
   if (v.empty() && (rule.required || rule.path)) at.fail("is empty");
   if (!rule.path) return;
   if (v.find('\0') != std::string::npos) at.fail("is no path");
   const std::filesystem::path given(v);
-  const bool from_file = at.origin() == origin_;
   v = (from_file ? directory_ / given : std::filesystem::absolute(given)).lexically_normal();
 }
 

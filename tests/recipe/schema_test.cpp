@@ -80,14 +80,14 @@ TEST_CASE("the schema of recipes has the keys that the parser knows, for the sam
   const Keys in_schema = SchemaKeys(schema).keys;
   Keys known;
   for (const RecipeKey& k : recipe_keys()) known[k.pointer] = {k.kinds.begin(), k.kinds.end()};
-  for (const auto& [key, kinds] : known) {
-    CAPTURE(key);
-    REQUIRE(in_schema.contains(key));
-    CHECK(in_schema.at(key) == kinds);
+  for (const auto& k : known) {
+    CAPTURE(k.first);
+    REQUIRE(in_schema.contains(k.first));
+    CHECK(in_schema.at(k.first) == k.second);
   }
-  for (const auto& [key, kinds] : in_schema) {
-    CAPTURE(key);
-    CHECK(known.contains(key));
+  for (const auto& k : in_schema) {
+    CAPTURE(k.first);
+    CHECK(known.contains(k.first));
   }
 }
 
