@@ -174,13 +174,14 @@ class RunPlan {
     r_.facts.emplace_back("memory/optimizer", m.optimizer);
     r_.facts.emplace_back("memory/sparsity", m.sparsity);
     r_.facts.emplace_back("memory/values", m.values);
+    r_.facts.emplace_back("memory/evaluation", m.evaluation);
     r_.facts.emplace_back("memory/all", m.total());
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
-        "masks {}, values of {} {}",
+        "masks {}, values of {} {}, evaluation {}",
         bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
         bytes(m.sparsity), recipe().accumulate > 1 ? "a part of a batch" : "a batch",
-        bytes(m.values)));
+        bytes(m.values), bytes(m.evaluation)));
   }
 
   const Task task_;

@@ -37,26 +37,44 @@ Shape result_of(const Node& n, const std::vector<Shape>& in) {
   return *std::ranges::max_element(in, {}, [](const Shape& s) { return size_of(s); });
 }
 
-// Bytes of all values of a part, and of the largest.
+// Bytes of the values of a part.
 struct ValueBytes {
   Index all = 0, largest = 0;
+  Index passing =
+      0;  // where each is let go after its last use, and its block is for its size alone
 };
+
+// The last node that needs a value.
+std::map<std::string, std::size_t, std::less<>> last_uses(const Graph& g) {
+  std::map<std::string, std::size_t, std::less<>> last;
+  for (std::size_t i = 0; i < g.nodes().size(); ++i)
+    for (const std::string& name : g.nodes()[i].inputs) last[name] = i;
+  return last;
+}
 
 ValueBytes values_of(const Graph& g, const BatchPart& part) {
   Shapes shapes;
   for (const auto& [name, x] : part.inputs) shapes[name] = x.shape();
   for (const Weight& w : g.weights()) shapes[w.name] = w.shape;
+  const auto last = last_uses(g);
   ValueBytes v;
-  for (const Node& n : g.nodes()) {
+  std::map<Index, Index> live, most;  // how many of a size
+  for (std::size_t i = 0; i < g.nodes().size(); ++i) {
+    const Node& n = g.nodes()[i];
     std::vector<Shape> in;
     for (const std::string& name : n.inputs) in.push_back(shapes.at(name));
     const Shape y = result_of(n, in);
     shapes[n.name] = y;
     const Index bytes = 4 * size_of(y);
-    // Views of others take nothing.
-    if (n.op.text() != "reshape") v.all += bytes;
     v.largest = std::max(v.largest, bytes);
+    // Views of others take nothing.
+    if (n.op.text() == "reshape") continue;
+    v.all += bytes;
+    most[bytes] = std::max(most[bytes], ++live[bytes]);
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (g.find_node(n.inputs[k]) && last.at(n.inputs[k]) == i) --live[4 * size_of(in[k])];
   }
+  for (const auto& [bytes, count] : most) v.passing += bytes * count;
   return v;
 }
 
@@ -78,6 +96,9 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightPlan>& pla
   const ValueBytes v = values_of(task.graph(), parts.front());
   // Gradients of values are there for two operators at a time.
   m.values = v.all + 2 * v.largest;
+  const Recipe& r = task.recipe();
+  if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
+    m.evaluation = v.passing * r.evaluation.batch / (r.batch / r.accumulate);
   return m;
 }
 
