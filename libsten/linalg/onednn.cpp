@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <signal.h>
 
 #include "kernels/isa.h"
 #include "libsten/linalg/dense_library.h"
@@ -36,6 +37,24 @@ class TeamOf {
   int before_ = 0;
 };
 
+// While it lives this thread, and those that it starts, handle no signals; they wait. Some kernels
+// of oneDNN 2.6.3 keep data below the stack pointer, where the kernel puts what it saves for a
+// handler: then dnnl_sgemm() writes anywhere.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 std::optional<DenseLibrary> load_onednn() {
@@ -57,6 +76,7 @@ std::optional<DenseLibrary> load_onednn() {
                           std::to_string(v->patch),
                       [sgemm, omp](Turned turned, Index m, Index n, Index k, const float* a,
                                    const float* b, float* c, int threads) {
+                        const SignalsHeld held;
                         const TeamOf team(omp, threads);
                         const bool at = turned == Turned::a, bt = turned == Turned::b;
                         sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a, at ? m : k, b,
