@@ -37,7 +37,7 @@ void sync_directories(const fs::path& path) {
 }  // namespace
 
 OutputDirectory::OutputDirectory(const std::string& path, bool force)
-    : path_(path), name_(printable(path)), force_(force) {
+    : path_(path), name_(printable(path)) {
   std::error_code error;
   if (path.empty()) fail_usage("the name of an output is empty");
   fs::path target = path;

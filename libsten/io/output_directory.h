@@ -39,7 +39,6 @@ class OutputDirectory {
   [[noreturn]] void fail_with(int error) const;
 
   std::string path_, name_, target_;  // the last component of the path, links followed
-  bool force_;
   bool replaces_ = false;
   unsigned mode_ = 0;  // of the old directory
   std::string parent_path_;
