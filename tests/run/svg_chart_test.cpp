@@ -26,7 +26,7 @@ bool has_text(const testing::Xml& xml, const std::string& text) {
   return std::find(xml.texts.begin(), xml.texts.end(), text) != xml.texts.end();
 }
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("a fixed range is kept, and only what is within it is shown") {
   CHECK(labels(s) == Labels{"0.4", "0.6"});
   CHECK(s.has(0.3));
   CHECK(!s.has(0.73));
-  CHECK(!s.has(nan));
+  CHECK(!s.has(not_a_number));
   CHECK(chart_scale({.range = {{2, 1}}}, {0, 1}, 5).high == 1);  // no range
 }
 
@@ -69,16 +69,17 @@ TEST_CASE("a logarithmic axis has its numbers at powers of ten and ignores what 
 }
 
 TEST_CASE("every set of values gives a finite axis with few ticks") {
-  for (const std::vector<double>& values : std::vector<std::vector<double>>{{},
-                                                                            {0},
-                                                                            {nan, inf, -inf},
-                                                                            {7},
-                                                                            {-7, -7},
-                                                                            {1e-320},
-                                                                            {1e299, -1e299},
-                                                                            {1e308, -1e308},
-                                                                            {1, 1 + 1e-15},
-                                                                            {1e18, 1e18 + 4096}})
+  for (const std::vector<double>& values :
+       std::vector<std::vector<double>>{{},
+                                        {0},
+                                        {not_a_number, inf, -inf},
+                                        {7},
+                                        {-7, -7},
+                                        {1e-320},
+                                        {1e299, -1e299},
+                                        {1e308, -1e308},
+                                        {1, 1 + 1e-15},
+                                        {1e18, 1e18 + 4096}})
     for (const bool log : {false, true})
       for (const ChartNumbers numbers :
            {ChartNumbers::plain, ChartNumbers::percent, ChartNumbers::bytes}) {
@@ -125,9 +126,10 @@ TEST_CASE("a chart refers to nothing outside of itself") {
 
 TEST_CASE("points that are no numbers break the line and have no marker") {
   const Chart chart = {
-      .series = {{.name = "a", .points = {{0, 1}, {1, 2}, {2, nan}, {3, 4}, {inf, 5}, {4, 6}}},
-                 {.name = "empty"},
-                 {.name = "not one", .points = {{nan, nan}}}}};
+      .series = {
+          {.name = "a", .points = {{0, 1}, {1, 2}, {2, not_a_number}, {3, 4}, {inf, 5}, {4, 6}}},
+          {.name = "empty"},
+          {.name = "not one", .points = {{not_a_number, not_a_number}}}}};
   const std::string svg = to_svg(chart);
   const testing::Xml xml(svg);
   CHECK(xml.error == "");
@@ -142,7 +144,7 @@ TEST_CASE("points that are no numbers break the line and have no marker") {
 TEST_CASE("an empty chart says that there are no data") {
   for (const std::string& svg :
        {to_svg(Chart{}), to_svg(Chart{.series = {{.name = "a"}}}), to_svg(BarChart{}),
-        to_svg(BarChart{.groups = {{.name = "a", .values = {nan}}}})}) {
+        to_svg(BarChart{.groups = {{.name = "a", .values = {not_a_number}}}})}) {
     const testing::Xml xml(svg);
     CHECK(xml.error == "");
     CHECK(has_text(xml, "no data"));
