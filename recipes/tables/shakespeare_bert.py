@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Prints the results of shakespeare_bert.sh as Markdown: shakespeare_bert.py DIR"""
+import json
+import pathlib
+import sys
+
+runs = {}  # (method, format): summaries
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*,*,*/summary.json")):
+    method, form, _ = path.parent.name.split(",")
+    runs.setdefault((method, form), []).append(json.loads(path.read_text()))
+
+
+def cell(method, form):
+    found = runs.get((method, form))
+    if not found:
+        return "-"
+    which = "_before" if method == "none" else ""
+    losses = [s["test"]["loss" + which] for s in found]
+    hits = [s["test"]["accuracy" + which] for s in found]
+    spread = f" ± {(max(losses) - min(losses)) / 2:.3f}" if len(found) > 1 else ""
+    return f"{sum(losses) / len(losses):.3f}{spread}, {100 * sum(hits) / len(hits):.1f} %"
+
+
+dense = runs["dense", "trained"][0]["test"]
+print(f"As shipped: loss {dense['loss_before']:.3f}, {100 * dense['accuracy_before']:.1f} % right of "
+      f"{dense['count']} predicted characters; after 500 more dense steps "
+      f"{dense['loss']:.3f}, {100 * dense['accuracy']:.1f} %.\n")
+print("| encoder weights | untrained | one-shot | iterative | layer-wise |\n|---|---|---|---|---|")
+for form in ["50", "75", "90", "2:4:2", "1:4:4"]:
+    name = form if ":" in form else form + " %"
+    print("| " + " | ".join([name] + [cell(m, form) for m in ["none", "one-shot", "iterative", "layer-wise"]]) + " |")
+print("\n| plain n:m beside n:m:g, one-shot | plain | in groups |\n|---|---|---|")
+for plain, grouped in [("2:4", "2:4:2"), ("1:4", "1:4:4")]:
+    print(f"| {plain}, {grouped} | {cell('one-shot', plain)} | {cell('one-shot', grouped)} |")
