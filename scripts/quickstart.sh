@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds sten and shows it at work: prunes a checkpoint twice, stores both results compressed,
-# takes them back to dense and compares. The files stay in build/quickstart/.
+# takes them back to dense and compares. Then, with the model that ships, fine-tunes it at two
+# sparsities and says what that costs and brings. The files stay in build/quickstart/.
 #   scripts/quickstart.sh [CHECKPOINT]     a safetensors file or a checkpoint directory
 set -euo pipefail
 export LC_ALL=C.UTF-8 # awk reads the measured numbers, whatever the user's decimal point is
@@ -15,7 +16,8 @@ die() {
 }
 
 [[ $# -le 1 && ${1-} != -* ]] || die "usage: scripts/quickstart.sh [CHECKPOINT]" 2
-given=${1:-$root/recipes/models/shakespeare-bert/model.safetensors}
+bert=$root/recipes/models/shakespeare-bert
+given=${1:-$bert/model.safetensors}
 [[ -e $given ]] || die "$given: no such file or directory"
 model=$(realpath "$given")
 [[ $model/ != "$out"/* ]] || die "$given: build/quickstart is emptied first, move it elsewhere"
@@ -64,7 +66,7 @@ build() {
     cat "$log" >&2
     return 1
   fi
-  local make=(cmake --build build -j "$jobs" --target sten-prune sten-convert sten-energy)
+  local make=(cmake --build build -j "$jobs" --target sten-prune sten-convert sten-energy sten-bench sten-train)
   if [[ -t 1 ]]; then
     "${make[@]}" # Ninja moves one line on a terminal; elsewhere it writes one per file
   elif ! "${make[@]}" >"$log" 2>&1; then
@@ -120,7 +122,6 @@ same_values "pruned$ext" "back.bitmask$ext" || die "the bitmask came back with o
 step "Back to dense, from n:m:g" \
   sten-convert "pruned.nmg$ext" -o "back.nmg$ext" --to dense --summary
 same_values "nmg-dense$ext" "back.nmg$ext" || die "n:m:g came back with other values"
-rm took
 
 printf '\n%sAll values came back bit for bit. On disk:%s\n' "$bold" "$plain"
 printf '%-28s %10s %9s\n' "in build/quickstart/" MB "of MODEL"
@@ -129,3 +130,55 @@ row "pruned$ext" "90 %, dense"
 row "pruned.bitmask$ext" "90 %, bitmask"
 row "nmg-dense$ext" "1:10:4, dense"
 row "pruned.nmg$ext" "1:10:4, n:m:g"
+
+if [[ $# -eq 1 ]]; then
+  rm took
+  exit
+fi
+recipe=$root/recipes/shakespeare-bert
+step "Fine-tune at 75 %: the smallest weights of the encoder go, 200 steps" \
+  sten-train "$recipe-one-shot.json" --out tuned-75 --set steps=200 --summary
+step "Fine-tune at 1:4:4, and store it compressed" \
+  sten-train "$recipe-nmg.json" --out tuned-nmg --set steps=200 --summary
+step "Store the first as values and a bitmask" \
+  sten-convert tuned-75/model.safetensors -o tuned-75.safetensors --to bitmask \
+  --include 'bert.encoder.layer.*.weight' --summary
+ln -s tuned-nmg/model.sten.safetensors tuned-nmg.safetensors
+for name in 75 nmg; do
+  step "The energy kept by tuned-$name" \
+    sten-energy "tuned-$name.safetensors" --include 'bert.encoder.layer.*.weight' --against "$model" --summary \
+    --report "energy-$name.json"
+done
+step "The encoder's speed, with 32 sequences of 128 characters" \
+  sten-bench model --config "$bert/config.json" --weights "$bert/model.safetensors" --window 128 \
+  --layouts csr:sparsity=0.75 --layouts nmg:n=1,m=4,g=4 --repeats 9 -o speed.json -q
+rm took
+
+# number FILE PATH: the number under that path of keys in a JSON file of ours, which has one key a line.
+number() {
+  awk -v path="$2" '
+    BEGIN { keys = split(path, key, "."); at = 1 }
+    index($1, "\"" key[at] "\":") == 1 { if (at++ == keys) { gsub(/,/, "", $2); print $2; exit } }' "$1"
+}
+speed() { # speed LAYOUT: the ratio of the whole encoder
+  awk -v layout="\"$1\"," '
+    $1 == "\"form\":" { form = $2 }
+    $1 == "\"layout\":" { found = form == "\"forward\"," && $2 == layout }
+    $1 == "\"ratio\":" && found { print $2 + 0; exit }' speed.json
+}
+result() { # result TITLE LOSS-KEY FILE RUN ENERGY SPEED
+  local size
+  size=$(du -sbL "$3" | cut -f1)
+  awk -v title="$1" -v loss="$(number "$4/summary.json" "test.loss$2")" \
+    -v hits="$(number "$4/summary.json" "test.accuracy$2")" -v energy="$5" -v size="$size" -v speed="$6" \
+    'BEGIN { printf "%-34s %7.3f %8.1f %% %8.1f %% %8.2f %8.2fx\n", title, loss, 100 * hits, 100 * energy, size / 1e6, speed }'
+}
+printf '\n%sOn text that no training has seen:%s\n' "$bold" "$plain"
+printf '%-34s %7s %10s %10s %8s %9s\n' model loss right energy MB encoder
+result "as shipped" _before "$model" tuned-75 1 1
+result "75 %, 200 steps, bitmask" "" tuned-75.safetensors tuned-75 "$(number energy-75.json total.energy)" \
+  "$(speed csr:sparsity=0.75)"
+result "1:4:4 (75 %), 200 steps, n:m:g" "" tuned-nmg.safetensors tuned-nmg "$(number energy-nmg.json total.energy)" \
+  "$(speed nmg:n=1,m=4,g=4)"
+echo "energy: magnitude that stayed of the encoder's; encoder: times as fast as dense, with csr for 75 %"
+echo "curves of loss and sparsity: $out/tuned-75/curve.svg and $out/tuned-nmg/curve.svg"
