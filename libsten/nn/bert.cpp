@@ -17,8 +17,10 @@ class Builder {
 
   Graph build() {
     std::string x = embeddings("bert.embeddings");
-    for (Index i = 0; i < config_.num_hidden_layers; ++i)
-      x = layer(x, "bert.encoder.layer." + std::to_string(i));
+    const Index layers = config_.num_hidden_layers;
+    if (layers == 0) x = selected(x, "bert.embeddings");
+    for (Index i = 0; i < layers; ++i)
+      x = layer(x, "bert.encoder.layer." + std::to_string(i), i == layers - 1);
     head(x, "cls.predictions");
     return Graph(std::move(g_));
   }
@@ -34,15 +36,20 @@ class Builder {
     const std::string sum = node(name + ".add_token_types", "add", {words, types});
     return norm(name + ".LayerNorm", node(name + ".add_positions", "add", {sum, places}));
   }
-  std::string layer(const std::string& x, const std::string& name) {
+  // Where logits are wanted at some places alone, so is what follows the last attention.
+  std::string layer(std::string x, const std::string& name, bool is_last) {
     const std::string self = name + ".attention.self";
     const Index n = config_.hidden_size;
     std::vector<std::string> qkv;
     for (const char* part : {".query", ".key", ".value"})
       qkv.push_back(linear(self + part, n, n, x));
     if (with_.mask) qkv.emplace_back("attention_mask");
-    const std::string context = node(self, "attention", std::move(qkv),
-                                     Attributes().set("heads", config_.num_attention_heads));
+    std::string context = node(self, "attention", std::move(qkv),
+                               Attributes().set("heads", config_.num_attention_heads));
+    if (is_last) {
+      context = selected(context, self);
+      x = selected(x, name);
+    }
     const std::string attended = output(name + ".attention.output", n, context, x);
     const std::string up =
         linear(name + ".intermediate.dense", n, config_.intermediate_size, attended);
@@ -56,13 +63,16 @@ class Builder {
     const std::string y = linear(name + ".dense", inputs, config_.hidden_size, from);
     return norm(name + ".LayerNorm", node(name + ".add", "add", {y, x}));
   }
+  // Of x [B, T, hidden] the places that are asked for, [N, hidden]; x where all are.
+  std::string selected(const std::string& x, const std::string& name) {
+    if (!with_.selected) return x;
+    const std::string rows =
+        node(name + ".rows", "reshape", {x},
+             Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
+    return node(name + ".selected", "embedding", {rows, "selected"});
+  }
   void head(std::string x, const std::string& name) {
     const Index n = config_.hidden_size;
-    if (with_.selected) {
-      const std::string rows =
-          node(name + ".rows", "reshape", {x}, Attributes().set("shape", Attributes::List{-1, n}));
-      x = node(name + ".selected", "embedding", {rows, "selected"});
-    }
     const std::string transform = name + ".transform";
     x = linear(transform + ".dense", n, n, x);
     x = node(transform + ".transform_act_fn", config_.hidden_act, {x});

@@ -23,7 +23,8 @@ struct BertConfig {
 struct BertParts {
   bool mask = false;      // an input "attention_mask" [B, T], 0 for padding, which is not seen
   bool selected = false;  // an input "selected" [N]: logits [N, vocabulary] for these places of
-                          // B * T alone, else logits [B, T, vocabulary]
+                          // B * T alone, else logits [B, T, vocabulary]; what follows the
+                          // last attention is computed for them alone, too
   bool loss = false;      // an input "labels", one for each row of logits, -100 where it does not
                           // count; and the output "loss", a scalar
 };
