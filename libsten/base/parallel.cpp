@@ -42,7 +42,8 @@ struct Loop {
   }
 };
 
-// Workers that wait for a loop, all of them join each loop. One loop at a time.
+// Workers that wait for a loop, one loop at a time. A loop does not wait for those who come when
+// all of its pieces are taken, as late as on a busy machine a thread may wake.
 class Pool {
  public:
   // Fewer where the machine gives no more.
@@ -66,28 +67,28 @@ class Pool {
     {
       const std::lock_guard hold(lock_);
       loop_ = &loop;
-      busy_ = static_cast<int>(workers_.size());
       ++generation_;
     }
     wake_.notify_all();
     loop.run();
     std::unique_lock hold(lock_);
-    done_.wait(hold, [this] { return busy_ == 0; });
     loop_ = nullptr;
+    done_.wait(hold, [this] { return at_work_ == 0; });
   }
 
  private:
   void work() {
     std::uint64_t seen = 0;
     for (std::unique_lock hold(lock_);;) {
-      wake_.wait(hold, [&] { return stop_ || generation_ != seen; });
+      wake_.wait(hold, [&] { return stop_ || (loop_ && generation_ != seen); });
       if (stop_) return;
       seen = generation_;
       Loop* loop = loop_;
+      ++at_work_;
       hold.unlock();
       loop->run();
       hold.lock();
-      if (--busy_ == 0) done_.notify_one();
+      if (--at_work_ == 0) done_.notify_one();
     }
   }
 
@@ -95,7 +96,7 @@ class Pool {
   std::condition_variable wake_, done_;
   Loop* loop_ = nullptr;
   std::uint64_t generation_ = 0;
-  int busy_ = 0;
+  int at_work_ = 0;
   bool stop_ = false;
   std::vector<std::thread> workers_;
 };

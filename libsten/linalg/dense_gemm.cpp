@@ -46,7 +46,13 @@ void multiply(Turned turned, Index m, Index n, Index k, const float* a, const fl
     std::fill_n(c, m * n, 0.0f);
     return;
   }
-  fastest_dense_library().multiply(turned, m, n, k, a, b, c, std::max(1, team));
+  // A thread that has less to do than this, some 25 us, costs more than it brings: it has to be
+  // woken, and on a busy machine waited for.
+  constexpr double least = 4e6;
+  const double worth =
+      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / least;
+  team = std::max(1, worth < team ? static_cast<int>(worth) : team);
+  fastest_dense_library().multiply(turned, m, n, k, a, b, c, team);
 }
 
 }  // namespace
