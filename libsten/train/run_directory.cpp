@@ -1,7 +1,6 @@
 #include "libsten/train/run_directory.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "libsten/base/text.h"
 #include "libsten/io/atomic_file.h"
+#include "libsten/io/locked_directory.h"
 #include "libsten/io/mmap.h"
 #include "libsten/nn/weights.h"
 
@@ -89,14 +89,9 @@ std::optional<MetricsLine> metrics_line(const std::string& text) {
 RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode)
     : path_(path) {
   if (path.empty()) fail_usage("--out is missing: the directory that keeps the run");
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) fail("{}: {}", printable(path), error.message());
-  lock_ = Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock_) fail("{}: {}", printable(path), errno_text(errno));
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    fail_usage("{}: another process is at work in it", printable(path));
+  lock_ = locked_directory(path);
   begin(to_json(recipe), mode);
+  std::error_code error;
   fs::create_directories(this->path(checkpoints_folder), error);
   if (error) fail("{}: {}", printable(path), error.message());
   remove_checkpoints(std::numeric_limits<Index>::max());

@@ -1,8 +1,5 @@
 #include "libsten/run/staged/state.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +10,7 @@
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
+#include "libsten/io/locked_directory.h"
 
 namespace sten {
 namespace {
@@ -46,14 +44,8 @@ std::string text_of(const Json& identity, const std::string& key) {
 
 StateDirectory::StateDirectory(const std::string& path, const Options& identity, bool resume)
     : path_(path) {
-  std::error_code error;
   if (path.empty()) fail_usage("--state is empty: the directory that keeps the stages");
-  fs::create_directories(path, error);
-  if (error) fail("{}: {}", printable(path), error.message());
-  lock_ = Fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock_) fail("{}: {}", printable(path), errno_text(errno));
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-    fail_usage("{}: another process is at work in it", printable(path));
+  lock_ = locked_directory(path);
 
   Json run;
   run["schema"] = 1;

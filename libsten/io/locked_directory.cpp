@@ -1,0 +1,32 @@
+#include "libsten/io/locked_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+
+Fd locked_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("{}: {}", printable(path), error.message());
+  Fd lock(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) fail("{}: {}", printable(path), errno_text(errno));
+  // A child that a killed process had just forked has the lock until it runs a program of its own.
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() > patience)
+      fail_usage("{}: another process is at work in it", printable(path));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return lock;
+}
+
+}  // namespace sten
