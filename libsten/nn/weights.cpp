@@ -31,21 +31,20 @@ std::string shape_misfit(const Shape& got, const Shape& wanted) {
   return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
 }
 
-// Under its name and its aliases.
-std::vector<const CheckpointTensor*> entries_of(const Weight& w, const Checkpoint& file) {
-  std::vector<const CheckpointTensor*> all;
-  if (const CheckpointTensor* t = file.find(w.name)) all.push_back(t);
-  for (const std::string& alias : w.aliases)
-    if (const CheckpointTensor* t = file.find(alias)) all.push_back(t);
-  return all;
-}
-
 bool is_same(const Tensor& a, const Tensor& b) {
   const Dense x = a.to_dense(), y = b.to_dense();
   return std::ranges::equal(x.values.as<std::uint32_t>(), y.values.as<std::uint32_t>());
 }
 
 }  // namespace
+
+std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file) {
+  std::vector<const CheckpointTensor*> all;
+  if (const CheckpointTensor* t = file.find(w.name)) all.push_back(t);
+  for (const std::string& alias : w.aliases)
+    if (const CheckpointTensor* t = file.find(alias)) all.push_back(t);
+  return all;
+}
 
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused) {
@@ -55,7 +54,7 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   for (const Weight& w : g.weights()) {
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
-    const std::vector<const CheckpointTensor*> entries = entries_of(w, file);
+    const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
     if (entries.empty()) misfits.add(w.name, "is missing");
     for (const CheckpointTensor* t : entries) {
       if (t->shape != w.shape) {

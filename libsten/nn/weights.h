@@ -5,6 +5,10 @@
 
 namespace sten {
 
+// The file's entries of a weight: those with its name or one of its aliases. They live as long as
+// the file.
+std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
+
 // The graph's weights by their names, each in the layout that it has in the file; dense ones borrow
 // from it. A weight may have the name of one of its aliases, and where it is there under several,
 // all have to be the same. Error (input) that lists everything which does not fit: weights that are

@@ -8,7 +8,7 @@ namespace sten {
 struct BenchOptions {
   std::string bench;                   // "gemm", "convert", "dispatch", "step", "model"
   std::vector<std::string> shapes;     // "768x3072x4096"; of convert "768x3072"; of step and model
-                                       // see bench_berts(); empty: the paper's
+                                       // see bench_each_bert(); empty: the paper's
   std::vector<std::string> layouts;    // specs; empty: some for each bench
   std::vector<std::string> forms;      // of gemm: see BenchProduct; empty: gemm
   std::vector<std::string> inputs;     // of convert: see bench_input(); empty: normal

@@ -50,18 +50,8 @@ BertConfig read_config(const std::string& path) {
   return BertConfig::parse(text, printable(path));
 }
 
-}  // namespace
-
-Dense BenchBert::ids(std::uint64_t seed) const {
-  Dense x = Dense::zeros(DType::I64, {batch, window});
-  const auto to = x.values.mutate<std::int64_t>();
-  for (std::size_t i = 0; i < to.size(); ++i)
-    to[i] =
-        static_cast<std::int64_t>(random_uniform(seed, i) * static_cast<double>(config.vocab_size));
-  return x;
-}
-
-std::vector<BenchBert> bench_berts(const BenchOptions& o) {
+// Those of --config, then of --shape.
+std::vector<BenchBert> berts(const BenchOptions& o) {
   std::vector<BertConfig> configs;
   for (const std::string& path : o.configs) configs.push_back(read_config(path));
   for (const std::string& text : o.shapes) configs.push_back(parse_shape(text));
@@ -77,14 +67,7 @@ std::vector<BenchBert> bench_berts(const BenchOptions& o) {
   return all;
 }
 
-std::vector<std::string> encoder_weights(const Graph& g) {
-  std::vector<std::string> all;
-  for (const Weight& w : g.weights())
-    if (w.shape.size() == 2 && w.name.starts_with("bert.encoder.")) all.push_back(w.name);
-  return all;
-}
-
-std::vector<BenchLayout> bench_bert_layouts(const BenchOptions& o) {
+std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
   const std::vector<std::string> known = sparse_product_layouts();
   std::vector<BenchLayout> all;
   for (const std::string& text : o.layouts) {
@@ -95,6 +78,33 @@ std::vector<BenchLayout> bench_bert_layouts(const BenchOptions& o) {
     all.push_back(std::move(layout));
   }
   return all;
+}
+
+}  // namespace
+
+Dense BenchBert::ids(std::uint64_t seed) const {
+  Dense x = Dense::zeros(DType::I64, {batch, window});
+  const auto to = x.values.mutate<std::int64_t>();
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] =
+        static_cast<std::int64_t>(random_uniform(seed, i) * static_cast<double>(config.vocab_size));
+  return x;
+}
+
+std::vector<std::string> encoder_weights(const Graph& g) {
+  std::vector<std::string> all;
+  for (const Weight& w : g.weights())
+    if (w.shape.size() == 2 && w.name.starts_with("bert.encoder.")) all.push_back(w.name);
+  return all;
+}
+
+std::vector<BenchRow> bench_each_bert(const BenchOptions& o, const MeasureBert& measure) {
+  const std::vector<BenchLayout> layouts = sparse_layouts(o);
+  std::vector<BenchRow> rows;
+  for (const BenchBert& model : berts(o))
+    for (const int threads : o.threads)
+      for (BenchRow& row : measure(model, layouts, threads, o)) rows.push_back(std::move(row));
+  return rows;
 }
 
 }  // namespace sten

@@ -1,5 +1,7 @@
 // The BERTs that sten-bench step and sten-bench model measure.
 #pragma once
+#include <functional>
+
 #include "libsten/nn/bert.h"
 #include "libsten/run/bench/bench.h"
 #include "libsten/run/bench/subject.h"
@@ -16,13 +18,13 @@ struct BenchBert {
   Dense ids(std::uint64_t seed) const;
 };
 
-// Those of --config, else of --shape. Error (usage or input).
-std::vector<BenchBert> bench_berts(const BenchOptions& options);
-
 // Weights of the linear layers of the encoder, by name: what is made sparse.
 std::vector<std::string> encoder_weights(const Graph& g);
 
-// Those of the options but dense, which is measured in any case. Error (usage).
-std::vector<BenchLayout> bench_bert_layouts(const BenchOptions& options);
+// Rows of every model and number of threads; `layouts` are those of the options but dense,
+// which is measured in any case. Error (usage or input).
+using MeasureBert = std::function<std::vector<BenchRow>(
+    const BenchBert&, const std::vector<BenchLayout>& layouts, int threads, const BenchOptions&)>;
+std::vector<BenchRow> bench_each_bert(const BenchOptions& options, const MeasureBert& measure);
 
 }  // namespace sten

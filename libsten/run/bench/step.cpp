@@ -132,13 +132,6 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
 
 }  // namespace
 
-std::vector<BenchRow> bench_step(const BenchOptions& o) {
-  const std::vector<BenchLayout> layouts = bench_bert_layouts(o);
-  std::vector<BenchRow> rows;
-  for (const BenchBert& model : bench_berts(o))
-    for (const int threads : o.threads)
-      for (BenchRow& row : measure(model, layouts, threads, o)) rows.push_back(std::move(row));
-  return rows;
-}
+std::vector<BenchRow> bench_step(const BenchOptions& o) { return bench_each_bert(o, measure); }
 
 }  // namespace sten
