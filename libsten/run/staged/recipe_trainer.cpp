@@ -11,6 +11,7 @@
 #include "libsten/io/mask_file.h"
 #include "libsten/io/shards.h"
 #include "libsten/linalg/dense_gemm.h"
+#include "libsten/nn/weights.h"
 #include "libsten/train/trainer.h"
 
 namespace sten {
@@ -21,19 +22,10 @@ std::shared_ptr<const Task> task_on(Recipe r, const std::string& model) {
   return std::make_shared<const Task>(r);
 }
 
-// The entries of a file that are the weight: its name, and those it shares.
-std::vector<const CheckpointTensor*> entries_of(const Weight& w, const Checkpoint& file) {
-  std::vector<const CheckpointTensor*> all;
-  if (const CheckpointTensor* t = file.find(w.name)) all.push_back(t);
-  for (const std::string& alias : w.aliases)
-    if (const CheckpointTensor* t = file.find(alias)) all.push_back(t);
-  return all;
-}
-
 // Weights that have a mask become masked.
 TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks) {
   for (Parameter& p : state.parameters)
-    for (const CheckpointTensor* t : entries_of(*g.find_weight(p.name), masks)) {
+    for (const CheckpointTensor* t : weight_entries(*g.find_weight(p.name), masks)) {
       TensorInfo weight = *t;
       weight.shape = p.value.shape();
       p.value = registry().pack(p.value.to_dense(), read_mask(masks, weight), Spec("masked"));
@@ -47,7 +39,7 @@ void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weig
   std::vector<TensorInfo> plan(in.tensors().begin(), in.tensors().end());
   std::vector<std::optional<Tensor>> trained(plan.size());
   for (const Weight& w : g.weights())
-    for (const CheckpointTensor* t : entries_of(w, in)) {
+    for (const CheckpointTensor* t : weight_entries(w, in)) {
       const auto i = static_cast<std::size_t>(t - in.tensors().data());
       trained[i] = weights.find(w.name)->second.to_dense();
       plan[i].layout = Spec("dense");
@@ -99,23 +91,23 @@ Options RecipeTrainer::options(bool are_files) const {
   return all;
 }
 
-double RecipeTrainer::loss_of(const std::string& model) const {
-  const auto task = task_on(recipe_, model);
-  return task->measure(task->first_weights(), DataSplit::validation).loss;
+StageLosses RecipeTrainer::measure(const StageFiles& files, const StageRound&) const {
+  const auto task = task_on(recipe_, files.in);
+  return {{}, task->measure(task->first_weights(), DataSplit::validation).loss};
 }
 
-StageLosses RecipeTrainer::train(const std::string& in, const std::string& masks,
-                                 const std::string& out, std::size_t stage, Index round) const {
+StageLosses RecipeTrainer::train(const StageFiles& files, const StageRound& round) const {
   Recipe r = recipe_;
-  r.seed = seed_for(r.seed, fmt::format("stage {} round {}", stage, round));
-  const auto task = task_on(r, in);
+  r.seed = seed_for(r.seed, fmt::format("stage {} round {}", round.stage, round.round));
+  const auto task = task_on(r, files.in);
   Trainer trainer(task);
-  trainer.restore(with_masks(trainer.state(), task->graph(), Checkpoint::open(masks)));
+  trainer.restore(with_masks(trainer.state(), task->graph(), Checkpoint::open(files.masks)));
   StageLosses losses;
   losses.before = task->measure(trainer.weights(), DataSplit::validation).loss;
   while (!trainer.is_done()) trainer.step();
   losses.after = task->measure(trainer.weights(), DataSplit::validation).loss;
-  write(Checkpoint::open(in), task->graph(), trainer.weights(), out, is_sharded(in));
+  write(Checkpoint::open(files.in), task->graph(), trainer.weights(), files.out,
+        is_sharded(files.in));
   return losses;
 }
 

@@ -3,14 +3,12 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/shards.h"
 #include "libsten/run/prune_plan.h"
-#include "libsten/run/staged/command.h"
+#include "libsten/run/staged/command_trainer.h"
 #include "libsten/run/staged/recipe_trainer.h"
 #include "libsten/run/staged/schedule.h"
 #include "libsten/run/staged/stage_report.h"
@@ -22,27 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask}",
-                                               "{metrics}", "{sparsity}", "{stage}"};
 constexpr const char* mask_file = "mask.safetensors";
 
-// What the command wrote to {metrics}; none if it wrote nothing.
-std::optional<StageLosses> read_metrics(const std::string& path) {
-  if (!fs::exists(path)) return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("what the command wrote to {{metrics}} is no JSON object");
-  const auto number = [&](const char* key) -> std::optional<double> {
-    const auto at = json.find(key);
-    if (at == json.end() || at->is_null()) return std::nullopt;
-    if (!at->is_number()) fail("{{metrics}}: {} is no number", key);
-    return at->get<double>();
-  };
-  return StageLosses{number("loss_before"), number("loss")};
-}
-
-void check_trainer(const StagedOptions& o) {
+std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
   if (o.finetune.empty() == o.recipe.empty())
     fail_usage("{}", o.recipe.empty()
                          ? "--schedule needs --finetune 'COMMAND' or --recipe RECIPE.json, which "
@@ -50,18 +30,16 @@ void check_trainer(const StagedOptions& o) {
                          : "--finetune and --recipe exclude each other");
   if (!o.recipe.empty()) {
     if (o.finetune_timeout != 0) fail_usage("--finetune-timeout belongs to --finetune");
-    return;
+    return std::make_unique<RecipeTrainer>(o.recipe, o.overrides);
   }
   if (!o.overrides.empty()) fail_usage("--set belongs to --recipe");
-  check_placeholders(o.finetune, placeholders);
-  for (const char* needed : {"{in}", "{out}"})
-    if (o.finetune.find(needed) == std::string::npos)
-      fail_usage("--finetune: the command does not mention {}", needed);
+  if (!(o.finetune_timeout >= 0))
+    fail_usage("--finetune-timeout {} is below 0", o.finetune_timeout);
+  return std::make_unique<CommandTrainer>(o.finetune, o.finetune_timeout);
 }
 
 void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
-  check_trainer(o);
   if (o.state.empty()) fail_usage("--schedule needs --state DIR, which keeps the stages");
   if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
@@ -72,8 +50,6 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (!(o.tolerance >= 0)) fail_usage("--tolerance {} is below 0", o.tolerance);
   if (o.rounds < 1) fail_usage("--rounds {} is below 1", o.rounds);
   if (o.patience < 1) fail_usage("--patience {} is below 1", o.patience);
-  if (!(o.finetune_timeout >= 0))
-    fail_usage("--finetune-timeout {} is below 0", o.finetune_timeout);
   if (!schedule.structures.empty() || schedule.layerwise) return;
   if (p.structure.starts_with("block"))
     fail_usage("--schedule prunes unstructured, nm or nmg, and {} is neither", quote(p.structure));
@@ -87,21 +63,16 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
 class Staged {
  public:
   explicit Staged(const StagedOptions& o)
-      : o_(o),
-        schedule_(parse_schedule(o.schedule, o.prune.sparsity, o.structures)),
-        uses_metrics_(!o.recipe.empty() || o.finetune.find("{metrics}") != std::string::npos) {
+      : o_(o), schedule_(parse_schedule(o.schedule, o.prune.sparsity, o.structures)) {
     check_options(o, schedule_);
-    if (!o.recipe.empty()) recipe_.emplace(o.recipe, o.overrides);
+    trainer_ = make_trainer(o);
     const PruneOptions last = stage_options(last_stage());
     const PruneRequest request(last);
     provenance_ = request.values();
     provenance_.emplace_back("schedule", schedule_.spec.str());
     if (schedule_.structures.size() > 1)
       for (const std::string& s : schedule_.structures) provenance_.emplace_back("structure", s);
-    if (recipe_)
-      std::ranges::copy(recipe_->provenance(), std::back_inserter(provenance_));
-    else
-      provenance_.emplace_back("finetune", o.finetune);
+    std::ranges::copy(trainer_->provenance(), std::back_inserter(provenance_));
     if (schedule_.layerwise) {
       provenance_.emplace_back("tolerance", fmt::to_string(o.tolerance));
       provenance_.emplace_back("rounds", fmt::to_string(o.rounds));
@@ -127,11 +98,11 @@ class Staged {
       const Checkpoint in = Checkpoint::open(o_.prune.input);
       identity.emplace_back("input", content_hash(in));
     }
-    if (recipe_) std::ranges::copy(recipe_->files(), std::back_inserter(identity));
+    std::ranges::copy(trainer_->files(), std::back_inserter(identity));
     // The layout at the end may be another one: the stages are the same.
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
-    if (uses_metrics_) first_loss_ = stage(0).loss;
+    if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
     std::size_t done = 0;
     while (done < count_) {
       const StageRecord r = stage(++done);
@@ -194,12 +165,17 @@ class Staged {
     Index worse = 0;
     std::optional<double> best;
     for (r.rounds = 1;; ++r.rounds) {
-      const std::optional<StageLosses> losses = train(k, r, *dir, model);
-      if (r.rounds == 1 && losses) r.loss_before = losses->before;
-      if (losses) r.loss = losses->after;
+      const StageFiles files = {
+          model, dir->file(mask_file),
+          dir->file(name_like(o_.prune.input, fmt::format("trained-{}", r.rounds))),
+          dir->file(fmt::format("metrics-{}.json", r.rounds))};
+      const StageRound round = {k, r.rounds, r.sparsity};
+      const StageLosses losses =
+          k == 0 ? trainer_->measure(files, round) : trainer_->train(files, round);
+      if (r.rounds == 1) r.loss_before = losses.before;
+      r.loss = losses.after;
       if (k == 0) break;
-      const std::string trained = model;
-      model = reapply(r, *dir, trained);
+      model = reapply(r, *dir, files.out);
       if (!schedule_.layerwise || !r.loss || !first_loss_) break;
       if (*r.loss <= (1 + o_.tolerance) * *first_loss_) break;
       worse = best && !(*r.loss < *best) ? worse + 1 : 0;
@@ -254,41 +230,6 @@ class Staged {
     return elements_ ? cell_number(r, r.total, "sparsity") * n / static_cast<double>(elements_) : 0;
   }
 
-  // Runs the command or the recipe on `model`, which becomes what it left.
-  std::optional<StageLosses> train(std::size_t k, const StageRecord& r, const OutputDirectory& dir,
-                                   std::string& model) {
-    const std::string out =
-        dir.file(name_like(o_.prune.input, fmt::format("trained-{}", r.rounds)));
-    if (recipe_) {
-      if (k == 0) return StageLosses{{}, recipe_->loss_of(model)};
-      const StageLosses losses = recipe_->train(model, dir.file(mask_file), out, k, r.rounds);
-      model = out;
-      return losses;
-    }
-    const std::string metrics = dir.file(fmt::format("metrics-{}.json", r.rounds));
-    const CommandEnd end =
-        run_command(fill_in(o_.finetune, {{"{in}", model},
-                                          {"{out}", out},
-                                          {"{mask}", dir.file(mask_file)},
-                                          {"{metrics}", metrics},
-                                          {"{sparsity}", fmt::to_string(r.sparsity)},
-                                          {"{stage}", fmt::to_string(k)}}),
-                    o_.finetune_timeout);
-    if (end.timed_out)
-      fail("the command took longer than {} s (--finetune-timeout) and was ended",
-           o_.finetune_timeout);
-    if (!end.ok()) fail("the command {}", end.text());
-    const auto losses = read_metrics(metrics);
-    if (k == 0 && (!losses || !losses->after))
-      fail("the command left no loss in {{metrics}}: {{\"loss\": number}}");
-    if (k > 0 && first_loss_ && (!losses || !losses->after))
-      fail("the command left no loss in {{metrics}}, as it did on the input");
-    if (k == 0) return losses;  // what it made of the input is not looked at
-    if (!fs::exists(out)) fail("the command left no output: {{out}} does not exist");
-    model = out;
-    return losses;
-  }
-
   // Zeros again where it was pruned. The model that holds from here on.
   std::string reapply(StageRecord& r, const OutputDirectory& dir, const std::string& trained) {
     const std::string given = dir.file(name_like(o_.prune.input, "given"));
@@ -302,7 +243,7 @@ class Staged {
       std::string what = e.what();
       const std::string shown = printable(trained);
       if (what.starts_with(shown)) what = "{out}" + what.substr(shown.size());
-      throw Error(e.fault(), "what the command left: " + what);
+      throw Error(e.fault(), fmt::format("what {} left: {}", trainer_->name(), what));
     }
     PruneOptions p;
     p.input = trained;
@@ -388,15 +329,14 @@ class Staged {
                                     quote(records_.back().tensor), o_.patience,
                                     done < count_ ? "; the layers after it stay dense" : ""));
     if (violations)
-      r.notes.push_back(fmt::format(
-          "the command changed {} pruned positions; they were set to 0 again", violations));
+      r.notes.push_back(fmt::format("{} changed {} pruned positions; they were set to 0 again",
+                                    trainer_->name(), violations));
     return out;
   }
 
   const StagedOptions& o_;
   const Schedule schedule_;
-  const bool uses_metrics_;
-  std::optional<RecipeTrainer> recipe_;
+  std::unique_ptr<StageTrainer> trainer_;
   Options provenance_;
   std::string to_;
   std::vector<std::string> layers_;    // layer-wise: in natural order

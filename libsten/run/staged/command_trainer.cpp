@@ -1,0 +1,76 @@
+#include "libsten/run/staged/command_trainer.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libsten/base/error.h"
+#include "libsten/run/staged/command.h"
+
+namespace sten {
+namespace {
+
+const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask}",
+                                               "{metrics}", "{sparsity}", "{stage}"};
+
+// What the command wrote to {metrics}; none if it wrote nothing.
+StageLosses read_metrics(const std::string& path) {
+  if (!std::filesystem::exists(path)) return {};
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) fail("what the command wrote to {{metrics}} is no JSON object");
+  const auto number = [&](const char* key) -> std::optional<double> {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return std::nullopt;
+    if (!at->is_number()) fail("{{metrics}}: {} is no number", key);
+    return at->get<double>();
+  };
+  return {number("loss_before"), number("loss")};
+}
+
+}  // namespace
+
+CommandTrainer::CommandTrainer(std::string command, double timeout)
+    : command_(std::move(command)), timeout_(timeout) {
+  check_placeholders(command_, placeholders);
+  for (const char* needed : {"{in}", "{out}"})
+    if (command_.find(needed) == std::string::npos)
+      fail_usage("--finetune: the command does not mention {}", needed);
+}
+
+bool CommandTrainer::tells_losses() const {
+  return command_.find("{metrics}") != std::string::npos;
+}
+
+StageLosses CommandTrainer::measure(const StageFiles& files, const StageRound& round) const {
+  const StageLosses losses = run(files, round);
+  if (!losses.after) fail("the command left no loss in {{metrics}}: {{\"loss\": number}}");
+  return losses;
+}
+
+StageLosses CommandTrainer::train(const StageFiles& files, const StageRound& round) const {
+  const StageLosses losses = run(files, round);
+  if (tells_losses() && !losses.after)
+    fail("the command left no loss in {{metrics}}, as it did on the input");
+  if (!std::filesystem::exists(files.out))
+    fail("the command left no output: {{out}} does not exist");
+  return losses;
+}
+
+StageLosses CommandTrainer::run(const StageFiles& files, const StageRound& round) const {
+  const CommandEnd end =
+      run_command(fill_in(command_, {{"{in}", files.in},
+                                     {"{out}", files.out},
+                                     {"{mask}", files.masks},
+                                     {"{metrics}", files.metrics},
+                                     {"{sparsity}", fmt::to_string(round.sparsity)},
+                                     {"{stage}", fmt::to_string(round.stage)}}),
+                  timeout_);
+  if (end.timed_out)
+    fail("the command took longer than {} s (--finetune-timeout) and was ended", timeout_);
+  if (!end.ok()) fail("the command {}", end.text());
+  return read_metrics(files.metrics);
+}
+
+}  // namespace sten
