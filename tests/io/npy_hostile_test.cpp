@@ -1,0 +1,242 @@
+// What is no .npy file, and what is one no more.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsten/base/error.h"
+#include "libsten/io/npy.h"
+#include "libsten/io/safetensors.h"
+#include "tests/support/npy_files.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using namespace std::string_literals;
+using namespace std::string_view_literals;
+
+namespace {
+
+struct Case {
+  std::string file, message;
+};
+void check_refused(const std::vector<Case>& cases) {
+  for (const Case& c : cases) CHECK(refusal(c.file) == "in.npy: " + c.message);
+}
+
+}  // namespace
+
+TEST_CASE("a file that is not .npy is refused and said what it is") {
+  const std::string good = of_shape("(4,)", "data");
+  CHECK_FALSE(is_npy(as_bytes("")));
+  CHECK_FALSE(is_npy(as_bytes("\x93NUMP")));
+  CHECK_FALSE(is_npy(as_bytes(safetensors_bytes("{}"))));
+  check_refused({
+      {"", "is empty"},
+      {"\x93NUMP", "is not a .npy file"},
+      {"1,2,3\n", "is not a .npy file"},
+      {safetensors_bytes("{}"), "is not a .npy file"},
+      {"PK\x03\x04....", "is a zip archive, such as a PyTorch checkpoint, not a .npy file"},
+      {"<html>", "is an HTML or XML page, such as a failed download leaves, not a .npy file"},
+      {"version https://git-lfs.github.com/spec/v1\n",
+       "is a Git LFS pointer that stands for the file (`git lfs pull` fetches it), not a .npy"
+       " file"},
+      {"\x93NUMPY", "has 6 bytes, too few for a .npy file; is it truncated?"},
+      {"\x93NUMPY\x01", "has 7 bytes, too few for a .npy file; is it truncated?"},
+      {"\x93NUMPY\x01\0v"s, "has 9 bytes, too few for a .npy file; is it truncated?"},
+      {"\x93NUMPY\x02\0vvv"s, "has 11 bytes, too few for a .npy file; is it truncated?"},
+      {npy("{}", "", 0), "version 0.0 of the format is not known"},
+      {npy("{}", "", 4), "version 4.0 of the format is not known"},
+      {"\x93NUMPY\x01\x01v\0"s, "version 1.1 of the format is not known"},
+      {"\x93NUMPY\x01\0\x10\x27{}"s,
+       "header length is 10000 bytes, only 2 follow; is the file truncated?"},
+      {"\x93NUMPY\x01\0\x11\x27{}"s, "header length is 10001 bytes, the limit is 10000"},
+      {npy(padded(dict("'<f2'", "False", "(1,)"), 10'001), "12"),
+       "header length is 10001 bytes, the limit is 10000"},
+      {"\x93NUMPY\x02\0\xff\xff\xff\xff{}"s,
+       "header length is 4294967295 bytes, the limit is 10000"},
+      {good.substr(0, good.size() - 5),
+       "header length is 57 bytes, only 56 follow; is the file truncated?"},
+  });
+  CHECK(error_of([] { parse_npy(as_bytes("x"), "a\nb.npy"); }) == "a\\nb.npy: is not a .npy file");
+}
+
+TEST_CASE("elements that are not numbers with a known type are refused by name") {
+  const auto type = [](std::string_view descr) { return of_dtype(fmt::format("'{}'", descr)); };
+  const std::string lost =
+      "names no type: .npy loses that of ml_dtypes' bfloat16 and float8, safetensors keeps it";
+  check_refused({
+      {type(">f4"), "dtype '>f4' is big-endian; save it as little-endian, x.astype('<f4')"},
+      {type(">i8"), "dtype '>i8' is big-endian; save it as little-endian, x.astype('<i8')"},
+      {type(">c8"), "dtype '>c8' is big-endian; save it as little-endian, x.astype('<c8')"},
+      {type("<V2"), "dtype '<V2' " + lost},
+      {type("|V1"), "dtype '|V1' " + lost},
+      {type("<f1"), "dtype '<f1' " + lost},
+      {type("|O"), "dtype '|O' holds Python objects, not numbers"},
+      {type("<U2"), "dtype '<U2' holds strings, not numbers"},
+      {type("|S10"), "dtype '|S10' holds strings, not numbers"},
+      {type("<M8[ns]"), "dtype '<M8[ns]' holds times, not numbers"},
+      {type("<m8[D]"), "dtype '<m8[D]' holds times, not numbers"},
+      {type("<f16"), "dtype '<f16' is not known"},
+      {type("<c16"), "dtype '<c16' is not known"},
+      {type("<f3"), "dtype '<f3' is not known"},
+      {type("f4"), "dtype 'f4' is not known"},
+      {type(""), "dtype '' is not known"},
+      {type("<"), "dtype '<' is not known"},
+      {type("|f4"), "dtype '|f4' has no byte order"},
+      {type("xf4"), "dtype 'xf4' has no byte order"},
+      {type("xu1"), "dtype 'xu1' has no byte order"},
+      {type("<f4 "), "dtype '<f4 ' is not known"},
+      {type("\x1b[31m"), "dtype '\\x1b[31m' is not known"},
+      {of_dtype("[('a', '<f4')]"), "elements are structures, not numbers"},
+  });
+}
+
+TEST_CASE("a header that is not NumPy's dict is refused") {
+  const auto syntax = [](std::string_view wanted, int byte, std::string_view got) {
+    return fmt::format(
+        "header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
+        wanted, byte, got);
+  };
+  const std::string rest = "'fortran_order': False, 'shape': (1,), }";
+  const std::string two = "{'descr': '|u1', 'fortran_order': False";
+  check_refused({
+      {npy(""), syntax("'{'", 10, "the end")},
+      {npy("[]"), syntax("'{'", 10, "'[]'")},
+      {npy("  (1,)", "", 3), syntax("'{'", 14, "'(1,)'")},
+      {npy("{"), syntax("a key in quotes", 11, "the end")},
+      {npy("{descr: '|u1'}"), syntax("a key in quotes", 11, "'descr: '|u'")},
+      {npy("{u'descr': '|u1'}"), syntax("a key in quotes", 11, "'u'descr': '")},
+      {npy("{'descr"), syntax("a string that ends", 11, "''descr'")},
+      {npy("{'descr\": '|u1'"), syntax("':'", 21, "'|u1''")},
+      {npy("{'de\\x73cr': '|u1'}"), syntax("a plain string", 11, "''de\\x73cr''")},
+      {npy("{'descr' '|u1'}"), syntax("':'", 19, "''|u1'}'")},
+      {npy("{'descr': '|u1' 'x', " + rest), syntax("',' or '}'", 26, "''x', 'fort'")},
+      {npy("{'descr': f('|u1'), " + rest), syntax("a dtype in quotes", 20, "'f('|u1'), '")},
+      {npy("{,}"), syntax("a key in quotes", 11, "',}'")},
+      {npy(two + ", 'shape': (1,),, }"), syntax("a key in quotes", 65, "', }'")},
+      {npy(two + ", 'shape': (1,), } x"), syntax("nothing after the dict", 68, "'x'")},
+      {npy(two + ", 'shape': (1,), }\0"s), syntax("nothing after the dict", 67, "'\\x00'")},
+      {npy(two + ", 'shape': (1,), } # note"), syntax("nothing after the dict", 68, "'# note'")},
+      {npy(two + ", 'shape': (1,)"), syntax("',' or '}'", 64, "the end")},
+      {npy(dict("'|u1'", "0", "(1,)")), syntax("True or False", 44, "'0, 'shape''")},
+      {npy(dict("'|u1'", "false", "(1,)")), syntax("True or False", 44, "'false, 'sh'")},
+      {npy(dict("'|u1'", "Falsey", "(1,)")), syntax("',' or '}'", 49, "'y, 'shape''")},
+      {npy("{}"), "header: has no 'descr'"},
+      {npy("{'descr': '|u1'}"), "header: has no 'fortran_order'"},
+      {npy(two + "}"), "header: has no 'shape'"},
+      {npy("{" + rest), "header: has no 'descr'"},
+      {npy(two + ", 'descr': '|u1'}"), "header: 'descr' appears twice"},
+      {npy(two + ", 'fortran_order': True}"), "header: 'fortran_order' appears twice"},
+      {npy("{'shape': (1,), " + rest), "header: 'shape' appears twice"},
+      {npy("{'color': 1, " + rest), "header: key 'color' is not known"},
+      {npy("{'': 1, " + rest), "header: key '' is not known"},
+      {npy("{'\x1b\xff': 1, " + rest), "header: key '\\x1b\\xff' is not known"},
+  });
+}
+
+TEST_CASE("a shape that is not a tuple of extents is refused") {
+  const auto syntax = [](std::string_view wanted, std::string_view got, int byte = 62) {
+    return fmt::format(
+        "header is not a dict as NumPy writes it: expected {} at byte {} of the file, got {}",
+        wanted, byte, got);
+  };
+  std::string rank33 = "(";
+  for (int i = 0; i < 33; ++i) rank33 += "1, ";
+  check_refused({
+      {of_shape("3"), syntax("'('", "'3, }'", 60)},
+      {of_shape("[3]"), syntax("'('", "'[3], }'", 60)},
+      {of_shape("(3)"), "header: 'shape' is a number, not a tuple"},
+      {of_shape("(,)"), syntax("an integer", "',), }'", 61)},
+      {of_shape("(1 2)"), syntax("',' or ')'", "'2), }'", 63)},
+      {of_shape("(1,,)"), syntax("an integer", "',), }'", 63)},
+      {of_shape("(-1,)"), syntax("an extent that is not negative", "'-1,), }'", 61)},
+      {of_shape("(+1,)"), syntax("an integer", "'+1,), }'", 61)},
+      {of_shape("(007,)"), syntax("an integer without leading zeros", "'007,), }'", 61)},
+      {of_shape("(1.0,)"), syntax("',' or ')'", "'.0,), }'")},
+      {of_shape("(1e3,)"), syntax("',' or ')'", "'e3,), }'")},
+      {of_shape("(0x1,)"), syntax("',' or ')'", "'x1,), }'")},
+      {of_shape("(1_0,)"), syntax("',' or ')'", "'_0,), }'")},
+      {of_shape("(1LL,)"), syntax("',' or ')'", "'L,), }'", 63)},
+      {of_shape("(True,)"), syntax("an integer", "'True,), }'", 61)},
+      {of_shape("((1,),)"), syntax("an integer", "'(1,),), }'", 61)},
+      {of_shape("(1"), syntax("an integer", "'}'", 64)},
+      {of_shape("(9223372036854775808,)"), "an extent of the shape is above 2^63 - 1"},
+      {of_shape("(" + std::string(5000, '9') + ",)"), "an extent of the shape is above 2^63 - 1"},
+      {of_shape(rank33 + ")", "x"), "has more than 32 dimensions"},
+  });
+}
+
+TEST_CASE("a shape that does not need the bytes that are there is refused") {
+  const std::string written = npy(padded(dict("'<f4'", "False", "(2, 3)"), 118));
+  const std::string data(24, 'x');
+  check_refused({
+      {written + data.substr(1),
+       "shape [2, 3] of F32 needs 24 bytes, the file has 23 for them; is it truncated?"},
+      {written, "shape [2, 3] of F32 needs 24 bytes, the file has 0 for them; is it truncated?"},
+      {written + data + "x", "1 bytes follow the 24 that shape [2, 3] of F32 needs"},
+      {written + data + written + data, "152 bytes follow the 24 that shape [2, 3] of F32 needs"},
+      {of_shape("(0,)", "x"), "1 bytes follow the 0 that shape [0] of U8 needs"},
+      {of_shape("()"), "shape [] of U8 needs 1 bytes, the file has 0 for them; is it truncated?"},
+      {npy(dict("'<f8'", "False", "(1000000, 1000000)"), "12345678"),
+       "shape [1000000, 1000000] of F64 needs 8000000000000 bytes, the file has 8 for them; is it"
+       " truncated?"},
+      // 2^32 * 2^32 wraps to 0, and so do 2^61 elements of 8 bytes
+      {of_shape("(4294967296, 4294967296)"),
+       "shape [4294967296, 4294967296] has more elements than 2^62"},
+      {npy(dict("'<f8'", "False", "(2305843009213693952,)")),
+       "shape [2305843009213693952] of F64 has more bits than 2^62"},
+      {of_shape("(9007199254740993, 0, 9007199254740993)"),
+       "shape [9007199254740993, 0, 9007199254740993] has more elements than 2^62"},
+      {of_shape("(0, 9223372036854775807)"),
+       "shape [0, 9223372036854775807] has more elements than 2^62"},
+  });
+}
+
+TEST_CASE("whatever happens to a .npy file's bytes, it is read or refused with a message") {
+  const std::vector<std::string> files{
+      npy(dict("'<f4'", "False", "(2, 3)"), std::string(24, 'x')),
+      npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", std::string(24, 'x')),
+      npy("{'shape': (2, 3,), 'descr': '|u1', 'fortran_order': False}", "123456", 3),
+  };
+  constexpr std::string_view favourites = "{}[]()'\",:0129-.LFT\\u<>=|fiubcOV \n\0\xff\x80\x93"sv;
+  int accepted = 0;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    Dice dice(i);
+    std::string mutant = dice.one_of(files);
+    for (Index edits = 1 + dice.below(3); edits > 0 && !mutant.empty(); --edits) {
+      const auto at = static_cast<std::size_t>(dice.below(static_cast<Index>(mutant.size())));
+      const char c = favourites[dice.below(favourites.size())];
+      switch (dice.below(5)) {
+        case 0:
+          mutant[at] = c;
+          break;
+        case 1:
+          mutant.insert(at, 1, c);
+          break;
+        case 2:
+          mutant.erase(at, 1 + dice.below(4));
+          break;
+        case 3:
+          mutant.resize(at);
+          break;
+        default:
+          mutant[at % 12] = c;
+      }
+    }
+    // A copy without anything behind it, where the sanitizer sees every byte read too far.
+    const std::vector<char> exact(mutant.begin(), mutant.end());
+    const std::string message = error_of([&] {
+      const NpyHeader h = parse_npy(std::as_bytes(std::span(exact)), "in.npy");
+      REQUIRE(h.shape.size() <= max_rank);
+      REQUIRE(h.data_offset + byte_size(h.dtype, h.shape) == mutant.size());
+      ++accepted;
+    });
+    REQUIRE((message.empty() || message.starts_with("in.npy: ")));
+    REQUIRE(message.find('\n') == std::string::npos);
+    REQUIRE(message.size() < 300);
+  }
+  CHECK(accepted > 100);  // blanks and data may change
+}
