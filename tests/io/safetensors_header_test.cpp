@@ -211,12 +211,12 @@ TEST_CASE("a name that is empty, endless, or drives a terminal or a path is refu
 }
 
 TEST_CASE("a message never repeats more of a header than a line") {
-  const std::string junk(5'000'000, 'j');
+  const std::string junk(1'000'000, 'j');
   for (const std::string& json :
        {"{\"" + junk, "{" + junk, "{\"" + junk + "\":3}", R"({"a":{"dtype":")" + junk + "\"}}",
         R"({"a":{")" + junk + R"(":0,")" + junk + R"(":0}})",
         R"({"__metadata__":{")" + junk + "\":3}}",
-        R"({"a":{"shape":[1.)" + std::string(5'000'000, '0') + "]}}"}) {
+        R"({"a":{"shape":[1.)" + std::string(1'000'000, '0') + "]}}"}) {
     const std::string message = refusal(json);
     CHECK(message != "");
     CHECK(message.size() < 400);
