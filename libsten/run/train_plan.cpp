@@ -175,13 +175,14 @@ class RunPlan {
     r_.facts.emplace_back("memory/sparsity", m.sparsity);
     r_.facts.emplace_back("memory/values", m.values);
     r_.facts.emplace_back("memory/evaluation", m.evaluation);
+    r_.facts.emplace_back("memory/kept", m.kept());
     r_.facts.emplace_back("memory/all", m.total());
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
-        "masks {}, values of {} {}, evaluation {}",
+        "masks {}, values of {} {}, evaluation {}, freed blocks for the next values {}",
         bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
         bytes(m.sparsity), recipe().accumulate > 1 ? "a part of a batch" : "a batch",
-        bytes(m.values), bytes(m.evaluation)));
+        bytes(m.values), bytes(m.evaluation), bytes(m.kept())));
   }
 
   const Task task_;

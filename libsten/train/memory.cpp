@@ -40,8 +40,7 @@ Shape result_of(const Node& n, const std::vector<Shape>& in) {
 // Bytes of the values of a part.
 struct ValueBytes {
   Index all = 0, largest = 0;
-  Index passing =
-      0;  // where each is let go after its last use, and its block is for its size alone
+  Index passing = 0;  // at most at a time, where each is let go after its last use
 };
 
 // The last node that needs a value.
@@ -58,7 +57,7 @@ ValueBytes values_of(const Graph& g, const BatchPart& part) {
   for (const Weight& w : g.weights()) shapes[w.name] = w.shape;
   const auto last = last_uses(g);
   ValueBytes v;
-  std::map<Index, Index> live, most;  // how many of a size
+  Index live = 0;
   for (std::size_t i = 0; i < g.nodes().size(); ++i) {
     const Node& n = g.nodes()[i];
     std::vector<Shape> in;
@@ -70,11 +69,11 @@ ValueBytes values_of(const Graph& g, const BatchPart& part) {
     // Views of others take nothing.
     if (n.op.text() == "reshape") continue;
     v.all += bytes;
-    most[bytes] = std::max(most[bytes], ++live[bytes]);
+    live += bytes;
+    v.passing = std::max(v.passing, live);
     for (std::size_t k = 0; k < in.size(); ++k)
-      if (g.find_node(n.inputs[k]) && last.at(n.inputs[k]) == i) --live[4 * size_of(in[k])];
+      if (g.find_node(n.inputs[k]) && last.at(n.inputs[k]) == i) live -= 4 * size_of(in[k]);
   }
-  for (const auto& [bytes, count] : most) v.passing += bytes * count;
   return v;
 }
 
@@ -98,7 +97,8 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightPlan>& pla
   m.values = v.all + 2 * v.largest;
   const Recipe& r = task.recipe();
   if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
-    m.evaluation = v.passing * r.evaluation.batch / (r.batch / r.accumulate);
+    m.evaluation =
+        std::max<Index>(0, v.passing * r.evaluation.batch / (r.batch / r.accumulate) - m.values);
   return m;
 }
 

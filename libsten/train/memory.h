@@ -10,8 +10,12 @@ struct TrainMemory {
   Index weights = 0, gradients = 0, optimizer = 0;
   Index sparsity = 0;    // masks, and the scores of those that rank by gradients
   Index values = 0;      // what the operators compute for a part of a batch, until its gradients
-  Index evaluation = 0;  // the same without gradients; freed blocks are kept, so that it adds up
-  Index total() const { return weights + gradients + optimizer + sparsity + values + evaluation; }
+  Index evaluation = 0;  // what the same without gradients takes beyond that
+  Index kept() const {   // freed blocks that wait for the next values of their size, at most
+    return in_use() / 2;
+  }
+  Index in_use() const { return weights + gradients + optimizer + sparsity + values + evaluation; }
+  Index total() const { return in_use() + kept(); }
 };
 
 // Of the largest moment, from shapes alone; nothing is computed. Without the data, and without what
