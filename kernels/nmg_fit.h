@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/device.h"
 #include "kernels/isa.h"
 
 namespace sten::kernels {
@@ -34,7 +35,7 @@ struct NmgFormat {
   const NmgSwap* swaps;           // [count], the first one unused
   std::int64_t n, m, count, g;
 
-  std::int64_t strips() const { return count * g; }
+  STEN_HOST_DEVICE std::int64_t strips() const { return count * g; }
 };
 
 // What a chunk holds besides padding: x[r * row_stride + s], 0 <= r < rows <= m and

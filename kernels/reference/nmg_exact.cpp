@@ -246,13 +246,6 @@ void each_magnitude(const NmgStrips<T>& in, F&& visit) {
     for (std::int64_t s = 0; s < in.cols; ++s) visit(magnitude(in.x[r * in.row_stride + s]));
 }
 
-// x * 2^by, where the result is an ordinary number or so small that it does not count.
-struct Scale {
-  double a, b;
-  explicit Scale(int by) : a(std::ldexp(1.0, by / 2)), b(std::ldexp(1.0, by - by / 2)) {}
-  double operator()(double x) const { return x * a * b; }
-};
-
 template <class T>
 void fit_wide(const NmgFormat& f, const NmgStrips<T>& in, std::byte* scratch,
               std::uint16_t* pattern_of) {
@@ -264,18 +257,10 @@ void fit_wide(const NmgFormat& f, const NmgStrips<T>& in, std::byte* scratch,
     else
       greatest = std::max(greatest, v);
   });
-  // An infinity is worth more than a path of finite numbers.
-  const int sum_bits = nmg_sum_bits(f.n), path_bits = nmg_sum_bits(f.n * f.count) + 1;
-  const int bits = nmg_wide_score_bits - sum_bits - (infinite ? path_bits : 0);
-  const std::int64_t above_all = std::int64_t{1} << (bits + path_bits - !infinite * path_bits);
-  const Scale scale(greatest > 0 ? bits - std::ilogb(greatest) - 1 : 0);
+  const NmgWideScale scale(greatest, infinite, f.n, f.count);
   Solver<std::int64_t> solver(f, in.rows, in.cols, NmgCarver(scratch), pattern_of);
   std::int64_t* to = solver.magnitudes();
-  each_magnitude(in, [&](double v) {
-    *to++ = v == 0          ? 0
-            : std::isinf(v) ? above_all
-                            : std::max<std::int64_t>(1, std::llrint(scale(v)));
-  });
+  each_magnitude(in, [&](double v) { *to++ = scale(v); });
   solver.run();
 }
 

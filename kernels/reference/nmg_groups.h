@@ -2,7 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
+#include "kernels/device.h"
 #include "kernels/nmg_fit.h"
 
 namespace sten::kernels {
@@ -102,22 +104,26 @@ inline constexpr T nmg_most_score = T{1} << (sizeof(T) == 8 ? nmg_wide_score_bit
 // the second best score of a strip. Where strips of zeros fill up what is left, prices have to
 // start from 0: what patterns with room cost, nobody pays.
 template <class T>
+STEN_HOST_DEVICE T nmg_next_price(T price, std::int64_t gap, std::int64_t of_pattern,
+                                  std::int64_t g) {
+  constexpr std::int64_t most = nmg_most_score<T>;
+  const std::int64_t excess = std::min<std::int64_t>(of_pattern, 2 * g) - g;
+  const std::int64_t step =
+      sizeof(T) == 8 ? gap / (10 * g) * 7 * excess : gap * 7 * excess / (10 * g);
+  return static_cast<T>(std::clamp<std::int64_t>(price + step, -most, most));
+}
+template <class T>
 void nmg_next_prices(const T* price, std::int64_t gap, const std::int32_t* of_pattern,
                      std::int64_t count, std::int64_t g, T* next) {
-  constexpr std::int64_t most = nmg_most_score<T>;
-  for (std::int64_t p = 0; p < count; ++p) {
-    const std::int64_t excess = std::min<std::int64_t>(of_pattern[p], 2 * g) - g;
-    const std::int64_t step =
-        sizeof(T) == 8 ? gap / (10 * g) * 7 * excess : gap * 7 * excess / (10 * g);
-    next[p] = static_cast<T>(std::clamp<std::int64_t>(price[p] + step, -most, most));
-  }
+  for (std::int64_t p = 0; p < count; ++p)
+    next[p] = nmg_next_price(price[p], gap, of_pattern[p], g);
 }
 inline constexpr int nmg_price_steps = 4;
 // Fewer strips are moved sooner than priced.
 inline constexpr std::int64_t nmg_fewest_priced = 16;
 
 // How many bits a sum of n has more than one of them.
-inline int nmg_sum_bits(std::int64_t n) {
+STEN_HOST_DEVICE inline int nmg_sum_bits(std::int64_t n) {
   int bits = 0;
   while (std::int64_t{1} << bits < n) ++bits;
   return bits;
@@ -129,7 +135,7 @@ struct NmgRange {
   float scale;   // a power of 2
 
   // Of all that are not 0. Greatest may be 0, infinity or NaN.
-  static NmgRange of(float greatest, float least, std::int64_t n) {
+  STEN_HOST_DEVICE static NmgRange of(float greatest, float least, std::int64_t n) {
     const int bits = nmg_score_bits - nmg_sum_bits(n);
     const auto exponent = [](float x) {
       return static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 0xff);
@@ -140,6 +146,32 @@ struct NmgRange {
     // 2^(e - 127) <= greatest < 2^(e - 126), which becomes 2^bits.
     return {false, std::bit_cast<float>(static_cast<std::uint32_t>(bits + 126 - e + 127) << 23)};
   }
+};
+
+// How they become 64-bit integers. An infinity is worth more than a path of finite numbers.
+class NmgWideScale {
+ public:
+  // `greatest` of the finite ones.
+  STEN_HOST_DEVICE NmgWideScale(double greatest, bool has_infinity, std::int64_t n,
+                                std::int64_t count) {
+    const int path_bits = nmg_sum_bits(n * count) + 1;
+    const int bits = nmg_wide_score_bits - nmg_sum_bits(n) - (has_infinity ? path_bits : 0);
+    above_all_ = std::int64_t{1} << (bits + (has_infinity ? path_bits : 0));
+    // In two steps: 2^by may be beyond what there is.
+    const int by = greatest > 0 ? bits - std::ilogb(greatest) - 1 : 0;
+    first_ = std::ldexp(1.0, by / 2);
+    second_ = std::ldexp(1.0, by - by / 2);
+  }
+  STEN_HOST_DEVICE std::int64_t operator()(double v) const {
+    if (v == 0) return 0;
+    if (std::isinf(v)) return above_all_;
+    const std::int64_t units = std::llrint(v * first_ * second_);
+    return units < 1 ? 1 : units;
+  }
+
+ private:
+  std::int64_t above_all_ = 0;
+  double first_ = 1, second_ = 1;
 };
 
 }  // namespace sten::kernels

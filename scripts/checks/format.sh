@@ -15,7 +15,7 @@ if [[ -z $format ]]; then
   echo "format: skipped, clang-format 14 is not installed"
   exit 77
 fi
-if ! find apps libsten kernels tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
+if ! find apps libsten kernels tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 "$format" --dry-run -Werror; then
   echo "format: to repair a file: $format -i FILE"
   exit 1

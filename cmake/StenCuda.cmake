@@ -1,0 +1,21 @@
+# STEN_HAS_CUDA: whether the CUDA kernels are built, which is where nvcc is found. Sanitized builds,
+# whose runtimes are clang's, do without.
+option(STEN_CUDA "Build the CUDA kernels where nvcc is found" ON)
+set(STEN_HAS_CUDA OFF)
+if(STEN_CUDA AND NOT STEN_SANITIZE)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # 90 as PTX, too, for what comes after it
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(STEN_HAS_CUDA ON)
+  endif()
+endif()
+if(STEN_HAS_CUDA)
+  message(STATUS "CUDA kernels: by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  message(STATUS "CUDA kernels: not built")
+endif()

@@ -1,0 +1,8 @@
+#include "kernels/cuda/backend.h"
+
+namespace sten::kernels::cuda {
+
+const Backend* backend() { return nullptr; }
+bool is_built() { return false; }
+
+}  // namespace sten::kernels::cuda

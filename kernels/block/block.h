@@ -1,0 +1,118 @@
+// Kernels as bodies over a block of threads: the same source runs as CUDA and, phase by phase, on
+// the CPU.
+//
+// A body is a function template over a Block. What threads do is in phases,
+// b.for_each_thread([&](int t) {...}), and a phase ends when all threads have. Within one no thread
+// may read or write what another one writes, but for the atomic operations of the Block. Between
+// phases all threads do the same: what they read there of shared memory they read by b.read(). So
+// the result is the same whatever the order of the threads.
+//
+// A Block has
+//   Shared<T>                 an array in shared memory; s[i] reads and writes
+//   shared<T>(n)              a new one, not filled, 16-byte aligned
+//   threads()
+//   for_each_thread(f)
+//   read(s, i)                between phases
+//   add(s, i, v)              atomic sums of integers, which have no order; nothing else may be
+//   done
+//                             to s[i] in the phase
+#pragma once
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/device.h"
+
+namespace sten::kernels {
+
+// Where the next array of a block begins in its shared memory, for all kinds of Blocks.
+class SharedLayout {
+ public:
+  template <class T>
+  STEN_HOST_DEVICE std::size_t take(std::int64_t n) {
+    const std::size_t at = used_;
+    used_ += (static_cast<std::size_t>(n) * sizeof(T) + 15) / 16 * 16;
+    return at;
+  }
+  STEN_HOST_DEVICE std::size_t used() const { return used_; }
+
+ private:
+  std::size_t used_ = 0;
+};
+
+// One thread after the other.
+class SerialBlock {
+ public:
+  template <class T>
+  using Shared = T*;
+
+  // `memory` is 16-byte aligned.
+  SerialBlock(int threads, std::byte* memory, std::size_t bytes)
+      : threads_(threads), memory_(memory), bytes_(bytes) {}
+
+  int threads() const { return threads_; }
+  template <class T>
+  T* shared(std::int64_t n) {
+    std::byte* at = memory_ + layout_.take<T>(n);
+    assert(layout_.used() <= bytes_);
+    return reinterpret_cast<T*>(at);
+  }
+  template <class F>
+  void for_each_thread(F&& f) {
+    for (int t = 0; t < threads_; ++t) f(t);
+  }
+  template <class T>
+  T read(const T* s, std::int64_t i) const {
+    return s[i];
+  }
+  template <class T>
+  void add(T* s, std::int64_t i, T v) const {
+    s[i] += v;
+  }
+
+ private:
+  int threads_;
+  std::byte* memory_;
+  [[maybe_unused]] std::size_t bytes_;
+  SharedLayout layout_;
+};
+
+// None: says what shared memory a body takes.
+class CountingBlock {
+ public:
+  template <class T>
+  using Shared = T*;
+
+  template <class T>
+  STEN_HOST_DEVICE T* shared(std::int64_t n) {
+    layout_.take<T>(n);
+    return nullptr;
+  }
+  std::size_t used() const { return layout_.used(); }
+
+ private:
+  SharedLayout layout_;
+};
+
+// f(i) for 0 <= i < n within a phase, thread t doing every threads()-th.
+template <class Block, class F>
+STEN_DEVICE void each_of(const Block& b, int t, std::int64_t n, F&& f) {
+  for (std::int64_t i = t; i < n; i += b.threads()) f(i);
+}
+
+// What `combine`, of any order, makes of v(t) of all threads; scratch[threads()].
+template <class T, class Block, class V, class Combine>
+STEN_DEVICE T reduce(Block& b, typename Block::template Shared<T> scratch, V&& v,
+                     Combine&& combine) {
+  b.for_each_thread([&](int t) { scratch[t] = v(t); });
+  int half = 1;
+  while (2 * half < b.threads()) half *= 2;
+  for (; half > 0; half /= 2)
+    b.for_each_thread([&](int t) {
+      if (t < half && t + half < b.threads())
+        scratch[t] = combine(T{scratch[t]}, T{scratch[t + half]});
+    });
+  return b.read(scratch, 0);
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,419 @@
+// The exact fit of kernels/nmg_fit.h by a block of threads, one chunk each: the decisions of
+// kernels/reference/nmg_exact.cpp, which says why; so the same bits.
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "kernels/block/block.h"
+#include "kernels/nmg_fit.h"
+#include "kernels/reference/nmg_groups.h"
+
+namespace sten::kernels {
+
+// T is int32_t, or int64_t for chunks that need it.
+template <class T, class Block>
+class NmgExactBlock {
+  template <class U>
+  using Shared = typename Block::template Shared<U>;
+  using Strip = std::uint16_t;
+  using Sum = unsigned long long;  // as atomics of CUDA have it
+
+  static constexpr T infinite = std::numeric_limits<T>::max() / 16 * 5;
+
+ public:
+  // For `cols` strips of `rows` values. Between phases.
+  STEN_HOST_DEVICE NmgExactBlock(Block& block, const NmgFormat& format, std::int64_t rows,
+                                 std::int64_t cols)
+      : b_(block), f_(format), rows_(rows), cols_(cols) {
+    const std::int64_t c = f_.count;
+    x_ = b_.template shared<T>(rows * cols);
+    pattern_of_ = b_.template shared<Strip>(f_.strips());
+    other_ = b_.template shared<Strip>(cols);
+    price_ = b_.template shared<T>(c);
+    next_price_ = b_.template shared<T>(c);
+    label_ = b_.template shared<T>(c);
+    size_ = b_.template shared<std::int32_t>(c);
+    next_size_ = b_.template shared<std::int32_t>(c);
+    via_ = b_.template shared<std::int32_t>(c);
+    known_ = b_.template shared<std::uint8_t>(c);
+    closed_ = b_.template shared<std::uint8_t>(c);
+    loss_ = b_.template shared<T>(c * c);
+    mover_ = b_.template shared<Strip>(c * c);
+    sums_ = b_.template shared<Sum>(2);
+    found_ = b_.template shared<std::int32_t>(1);
+  }
+
+  // For the magnitudes, [rows, cols], which are written in a phase before run().
+  STEN_DEVICE Shared<T> magnitudes() const { return x_; }
+
+  // The pattern of each strip, [strips].
+  STEN_DEVICE Shared<Strip> run() {
+    choose_first();
+    b_.for_each_thread(
+        [&](int t) { each_of(b_, t, f_.count, [&](std::int64_t p) { known_[p] = 0; }); });
+    for (;;) {
+      const std::int32_t sink = nearest_underfull();
+      if (sink < 0) break;
+      move_along(sink);
+    }
+    fill_up();
+    return pattern_of_;
+  }
+
+ private:
+  STEN_DEVICE T score(std::int64_t s, std::int64_t p) const {
+    T sum = 0;
+    for (std::int64_t i = 0; i < f_.n; ++i) {
+      const std::int64_t r = f_.patterns[p * f_.n + i];
+      if (r < rows_) sum += T{x_[r * cols_ + s]};
+    }
+    return sum;
+  }
+
+  // Every strip takes its best pattern, strips of zeros take none; then prices may change that.
+  STEN_DEVICE void choose_first() {
+    // Sums of differences do not overflow, as in the reference.
+    int shift = 0;
+    while (sizeof(T) == 4 && (cols_ + 15) / 16 * 2 >> shift > 8) ++shift;
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, f_.count, [&](std::int64_t p) {
+        price_[p] = 0;
+        size_[p] = 0;
+      });
+      each_of(b_, t, 2, [&](std::int64_t i) { sums_[i] = 0; });
+    });
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, cols_, [&](std::int64_t s) {
+        std::int64_t best = 0;
+        T most = score(s, 0), second = -1;
+        for (std::int64_t p = 1; p < f_.count; ++p) {
+          const T v = score(s, p);
+          const T less = v < most ? v : most;
+          if (less > second) second = less;
+          if (v > most) {
+            most = v;
+            best = p;
+          }
+        }
+        pattern_of_[s] = static_cast<Strip>(most == 0 ? f_.count : best);
+        if (most == 0) return;
+        b_.add(size_, best, std::int32_t{1});
+        b_.add(sums_, 0, Sum{1});
+        if constexpr (sizeof(T) == 4) b_.add(sums_, 1, static_cast<Sum>((most - second) >> shift));
+      });
+    });
+    const auto chosen = static_cast<std::int64_t>(b_.read(sums_, 0));
+    if (sizeof(T) == 4 && chosen == f_.strips() && chosen >= nmg_fewest_priced)
+      find_prices((static_cast<std::int64_t>(b_.read(sums_, 1)) << shift) / chosen);
+  }
+
+  STEN_DEVICE void find_prices(std::int64_t gap) {
+    for (int step = 0; step < nmg_price_steps; ++step) {
+      const std::int64_t before = overflow(size_);
+      if (before == 0) return;
+      b_.for_each_thread([&](int t) {
+        each_of(b_, t, f_.count, [&](std::int64_t p) {
+          next_price_[p] = nmg_next_price<T>(price_[p], gap, size_[p], f_.g);
+          next_size_[p] = 0;
+        });
+      });
+      b_.for_each_thread([&](int t) {
+        each_of(b_, t, cols_, [&](std::int64_t s) {
+          std::int64_t best = 0;
+          T most = score(s, 0) - T{next_price_[0]};
+          for (std::int64_t p = 1; p < f_.count; ++p)
+            if (const T v = score(s, p) - T{next_price_[p]}; v > most) {
+              most = v;
+              best = p;
+            }
+          other_[s] = static_cast<Strip>(best);
+          b_.add(next_size_, best, std::int32_t{1});
+        });
+      });
+      if (overflow(next_size_) >= before) return;
+      b_.for_each_thread([&](int t) {
+        each_of(b_, t, f_.count, [&](std::int64_t p) {
+          price_[p] = next_price_[p];
+          size_[p] = next_size_[p];
+        });
+        each_of(b_, t, cols_, [&](std::int64_t s) { pattern_of_[s] = other_[s]; });
+      });
+    }
+  }
+
+  // Strips that patterns have beyond g.
+  STEN_DEVICE std::int64_t overflow(const Shared<std::int32_t>& size) {
+    b_.for_each_thread([&](int t) {
+      if (t == 0) sums_[0] = 0;
+    });
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, f_.count, [&](std::int64_t p) {
+        if (size[p] > f_.g) b_.add(sums_, 0, static_cast<Sum>(size[p] - f_.g));
+      });
+    });
+    return static_cast<std::int64_t>(b_.read(sums_, 0));
+  }
+
+  // Within a phase: loss(p, q), the least that a strip of p loses by moving to q, and the strip.
+  STEN_DEVICE void look_at(std::int64_t p, std::int64_t q) {
+    T least = infinite;
+    Strip mover = 0;
+    for (std::int64_t s = 0; s < cols_; ++s) {
+      if (pattern_of_[s] != p) continue;
+      if (const T v = score(s, p) - score(s, q); v < least) {
+        least = v;
+        mover = static_cast<Strip>(s);
+      }
+    }
+    loss_[p * f_.count + q] = least;
+    mover_[p * f_.count + q] = mover;
+  }
+
+  // Dijkstra's algorithm from all overfull patterns; -1 if there is none.
+  STEN_DEVICE std::int32_t nearest_underfull() {
+    const std::int64_t c = f_.count;
+    b_.for_each_thread([&](int t) {
+      if (t == 0) sums_[0] = 0;
+      each_of(b_, t, c, [&](std::int64_t p) {
+        const bool is_over = size_[p] > f_.g;
+        closed_[p] = is_over;
+        label_[p] = is_over ? -price_[p] : infinite;
+        via_[p] = -1;
+      });
+    });
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, c, [&](std::int64_t p) {
+        if (closed_[p]) b_.add(sums_, 0, Sum{1});
+      });
+      each_of(b_, t, c * c, [&](std::int64_t i) {
+        if (closed_[i / c] && !known_[i / c]) look_at(i / c, i % c);
+      });
+    });
+    if (b_.read(sums_, 0) == 0) return -1;
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, c, [&](std::int64_t q) {
+        if (closed_[q]) {
+          known_[q] = 1;
+          return;
+        }
+        T label = infinite;
+        std::int32_t via = -1;
+        for (std::int64_t p = 0; p < c; ++p)
+          if (closed_[p] && label_[p] + loss_[p * c + q] < label) {
+            label = label_[p] + loss_[p * c + q];
+            via = static_cast<std::int32_t>(p);
+          }
+        label_[q] = label;
+        via_[q] = via;
+      });
+    });
+    for (;;) {
+      const std::int64_t nearest = find_nearest();
+      if (b_.read(size_, nearest) < f_.g) {
+        const T distance = b_.read(label_, nearest) + b_.read(price_, nearest);
+        b_.for_each_thread([&](int t) {
+          each_of(b_, t, c, [&](std::int64_t q) {
+            if (const T v = distance - label_[q]; v > price_[q]) price_[q] = v;
+          });
+        });
+        return static_cast<std::int32_t>(nearest);
+      }
+      const bool is_known = b_.read(known_, nearest);
+      const T label = b_.read(label_, nearest);
+      b_.for_each_thread([&](int t) {
+        if (t == 0) closed_[nearest] = 1;
+        if (t == 0) known_[nearest] = 1;
+        each_of(b_, t, c, [&](std::int64_t q) {
+          if (!is_known) look_at(nearest, q);
+          if (const T v = label + loss_[nearest * c + q]; v < label_[q]) {
+            label_[q] = v;
+            via_[q] = static_cast<std::int32_t>(nearest);
+          }
+        });
+      });
+    }
+  }
+
+  // Of the patterns that are not closed: underfull ones come first at the same distance, then the
+  // lowest.
+  STEN_DEVICE std::int64_t find_nearest() {
+    b_.for_each_thread([&](int t) {
+      if (t != 0) return;
+      std::int32_t nearest = -1;
+      T distance = 0;
+      bool is_under = false;
+      for (std::int64_t q = 0; q < f_.count; ++q) {
+        if (closed_[q]) continue;
+        const T d = label_[q] + price_[q];
+        const bool under = size_[q] < f_.g;
+        if (nearest >= 0 && (d > distance || (d == distance && (is_under || !under)))) continue;
+        nearest = static_cast<std::int32_t>(q);
+        distance = d;
+        is_under = under;
+      }
+      found_[0] = nearest;
+    });
+    return b_.read(found_, 0);
+  }
+
+  // One strip along each edge of the path; along a path of one edge as many as lose the same and
+  // are too many or too few, the lowest of them.
+  STEN_DEVICE void move_along(std::int64_t sink) {
+    const std::int64_t c = f_.count, from = b_.read(via_, sink);
+    if (b_.read(via_, from) >= 0) {
+      b_.for_each_thread([&](int t) {
+        if (t != 0) return;
+        for (std::int64_t q = sink; via_[q] >= 0; q = via_[q]) {
+          const std::int64_t p = via_[q];
+          pattern_of_[mover_[p * c + q]] = static_cast<Strip>(q);
+          change(p, q, 1);
+        }
+      });
+      return;
+    }
+    const std::int64_t over = b_.read(size_, from) - f_.g, under = f_.g - b_.read(size_, sink);
+    const std::int64_t most = over < under ? over : under;
+    const T loss = b_.read(loss_, from * c + sink);
+    const auto moves = [&](std::int64_t s) {
+      return pattern_of_[s] == from && score(s, from) - score(s, sink) == loss;
+    };
+    b_.for_each_thread(
+        [&](int t) { each_of(b_, t, cols_, [&](std::int64_t s) { other_[s] = moves(s); }); });
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, cols_, [&](std::int64_t s) {
+        if (!other_[s]) return;
+        std::int64_t before = 0;
+        for (std::int64_t r = 0; r < s; ++r) before += other_[r];
+        if (before < most) pattern_of_[s] = static_cast<Strip>(sink);
+      });
+      if (t != 0) return;
+      std::int64_t all = 0;
+      for (std::int64_t s = 0; s < cols_; ++s) all += other_[s];
+      change(from, sink, static_cast<std::int32_t>(all < most ? all : most));
+    });
+  }
+  // Within a phase, by one thread.
+  STEN_DEVICE void change(std::int64_t p, std::int64_t q, std::int32_t strips) {
+    size_[p] = size_[p] - strips;
+    size_[q] = size_[q] + strips;
+    known_[p] = 0;
+    known_[q] = 0;
+  }
+
+  // Strips without a pattern, padding among them, take those with room, both in ascending order.
+  STEN_DEVICE void fill_up() {
+    b_.for_each_thread([&](int t) {
+      if (t != 0) return;
+      std::int64_t p = 0;
+      for (std::int64_t s = 0; s < f_.strips(); ++s) {
+        if (s < cols_ && pattern_of_[s] < f_.count) continue;
+        while (size_[p] == f_.g) ++p;
+        size_[p] = size_[p] + 1;
+        pattern_of_[s] = static_cast<Strip>(p);
+      }
+    });
+  }
+
+  Block& b_;
+  const NmgFormat f_;
+  const std::int64_t rows_, cols_;
+  Shared<T> x_, price_, next_price_, label_, loss_;
+  Shared<Strip> pattern_of_, other_, mover_;
+  Shared<std::int32_t> size_, next_size_, via_, found_;
+  Shared<std::uint8_t> known_, closed_;
+  Shared<Sum> sums_;
+};
+
+// NaN as infinity.
+template <class E>
+STEN_DEVICE double nmg_magnitude(E x) {
+  return std::isnan(x) ? static_cast<double>(INFINITY) : std::abs(double{x});
+}
+
+// to[strips]: the pattern of each strip of the chunk, as NmgFitTable gives them. Between phases.
+template <class E, class Block>
+STEN_DEVICE void nmg_exact_chunk(Block& b, const NmgFormat& f, const NmgStrips<E>& in,
+                                 std::uint16_t* to) {
+  const std::int64_t values = in.rows * in.cols;
+  const auto at = [&](std::int64_t i) {
+    return nmg_magnitude(in.x[i / in.cols * in.row_stride + i % in.cols]);
+  };
+  auto scratch = b.template shared<double>(b.threads());
+  const auto greatest = [](double x, double y) { return x < y ? y : x; };
+  const auto of_all = [&](double first, auto&& pick, auto&& combine) {
+    return reduce<double>(
+        b, scratch,
+        [&](int t) {
+          double v = first;
+          each_of(b, t, values, [&](std::int64_t i) { v = combine(v, pick(at(i))); });
+          return v;
+        },
+        combine);
+  };
+  const auto solve = [&](auto unit, auto&& count) {
+    NmgExactBlock<decltype(unit), Block> solver(b, f, in.rows, in.cols);
+    auto x = solver.magnitudes();
+    b.for_each_thread(
+        [&](int t) { each_of(b, t, values, [&](std::int64_t i) { x[i] = count(at(i)); }); });
+    const auto pattern_of = solver.run();
+    b.for_each_thread(
+        [&](int t) { each_of(b, t, f.strips(), [&](std::int64_t s) { to[s] = pattern_of[s]; }); });
+  };
+
+  const double most = of_all(
+      0.0, [](double v) { return v; }, greatest);
+  if constexpr (sizeof(E) == 4) {
+    const double least = -of_all(
+        -static_cast<double>(INFINITY),
+        [](double v) { return v > 0 ? -v : -static_cast<double>(INFINITY); }, greatest);
+    const NmgRange range = NmgRange::of(static_cast<float>(most), static_cast<float>(least), f.n);
+    if (!range.is_wide) {
+      solve(std::int32_t{}, [&](double v) {
+        return static_cast<std::int32_t>(std::lrint(v * double{range.scale}));
+      });
+      return;
+    }
+  }
+  const bool infinite = std::isinf(most);
+  const double finite = infinite
+                            ? of_all(
+                                  0.0, [](double v) { return std::isinf(v) ? 0.0 : v; }, greatest)
+                            : most;
+  const NmgWideScale scale(finite, infinite, f.n, f.count);
+  solve(std::int64_t{}, [&](double v) { return scale(v); });
+}
+
+// A matrix [rows, cols] that is cut into chunks, with axis 0.
+template <class E>
+struct NmgMatrix {
+  const E* x;
+  std::int64_t row_stride, rows, cols;
+
+  STEN_HOST_DEVICE std::int64_t chunks(const NmgFormat& f) const {
+    return (cols + f.strips() - 1) / f.strips();
+  }
+  STEN_HOST_DEVICE std::int64_t units(const NmgFormat& f) const {
+    return (rows + f.m - 1) / f.m * chunks(f);
+  }
+};
+
+// Unit u of units(): chunk u % chunks() of row block u / chunks(). pattern_of[units, strips].
+template <class E, class Block>
+STEN_DEVICE void nmg_exact_unit(Block& b, const NmgFormat& f, const NmgMatrix<E>& in,
+                                std::int64_t u, std::uint16_t* pattern_of) {
+  const std::int64_t row = u / in.chunks(f) * f.m, col = u % in.chunks(f) * f.strips();
+  const std::int64_t rows = in.rows - row < f.m ? in.rows - row : f.m;
+  const std::int64_t cols = in.cols - col < f.strips() ? in.cols - col : f.strips();
+  const NmgStrips<E> strips{in.x + row * in.row_stride + col, in.row_stride, rows, cols};
+  nmg_exact_chunk<E>(b, f, strips, pattern_of + u * f.strips());
+}
+
+// Bytes of shared memory that this takes of a block.
+inline std::size_t nmg_exact_shared(const NmgFormat& f, int threads) {
+  CountingBlock count;
+  count.shared<double>(threads);
+  const NmgExactBlock<std::int64_t, CountingBlock> wide(count, f, f.m, f.strips());
+  return count.used();
+}
+
+}  // namespace sten::kernels

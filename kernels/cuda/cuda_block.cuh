@@ -1,0 +1,51 @@
+// A Block (kernels/block/block.h) of a CUDA kernel.
+#pragma once
+#include "kernels/block/block.h"
+
+namespace sten::kernels::cuda {
+
+// `threads` of a block of that size, which take part in all that is done with it. Within one warp
+// phases end without a barrier of the block.
+template <int size>
+class CudaBlock {
+ public:
+  template <class T>
+  using Shared = T*;
+
+  // `memory` is 16-byte aligned, and the block's own.
+  __device__ explicit CudaBlock(std::byte* memory) : memory_(memory) {}
+
+  __device__ int threads() const { return size; }
+  template <class T>
+  __host__ __device__ T* shared(std::int64_t n) {
+    return reinterpret_cast<T*>(memory_ + layout_.take<T>(n));
+  }
+  template <class F>
+  __device__ void for_each_thread(F&& f) const {
+    f(static_cast<int>(threadIdx.x));
+    end_phase();
+  }
+  template <class T>
+  __device__ T read(const T* s, std::int64_t i) const {
+    const T v = s[i];
+    end_phase();  // nobody writes it before all have read
+    return v;
+  }
+  template <class T>
+  __device__ void add(T* s, std::int64_t i, T v) const {
+    atomicAdd(s + i, v);
+  }
+
+ private:
+  __device__ static void end_phase() {
+    if constexpr (size <= 32)
+      __syncwarp();
+    else
+      __syncthreads();
+  }
+
+  std::byte* memory_;
+  SharedLayout layout_;
+};
+
+}  // namespace sten::kernels::cuda

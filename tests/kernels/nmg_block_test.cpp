@@ -1,0 +1,135 @@
+// The exact fit by a block of threads, as a GPU runs it.
+#include <doctest/doctest.h>
+
+#include "kernels/block/checked_block.h"
+#include "kernels/block/nmg_exact.h"
+#include "kernels/cuda/backend.h"
+#include "kernels/reference/nmg_exact.h"
+#include "tests/kernels/chunk.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::NmgStrips;
+
+namespace {
+
+constexpr std::size_t shared_bytes = std::size_t{1} << 20;
+
+template <class T>
+NmgStrips<T> strips_of(const Chunk<T>& chunk) {
+  return {chunk.x.data(), chunk.cols, chunk.rows, chunk.cols};
+}
+
+template <class T>
+Patterns reference(const Chunk<T>& chunk) {
+  const NmgFormat f = chunk.format();
+  std::vector<std::byte> scratch(kernels::nmg_reference_scratch(f, chunk.rows, chunk.cols) + 64);
+  void* at = scratch.data();
+  std::size_t room = scratch.size();
+  auto* aligned = static_cast<std::byte*>(std::align(64, room - 64, at, room));
+  Patterns of(chunk.strips());
+  if constexpr (sizeof(T) == 4)
+    kernels::nmg_fit_reference()->exact_f32(f, strips_of(chunk), aligned, of.data());
+  else
+    kernels::nmg_fit_reference()->exact_f64(f, strips_of(chunk), aligned, of.data());
+  return of;
+}
+
+template <class T, class Block>
+Patterns fitted_by(Block& block, const Chunk<T>& chunk) {
+  Patterns of(chunk.strips());
+  const NmgFormat f = chunk.format();
+  kernels::nmg_exact_chunk<T>(block, f, strips_of(chunk), of.data());
+  return of;
+}
+
+template <class T>
+void check_chunks(std::uint64_t seed, Index rounds) {
+  Dice dice(seed);
+  std::vector<std::byte> memory(shared_bytes);
+  for (Index round = 0; round < rounds; ++round) {
+    const Format f = formats()[static_cast<std::size_t>(round) % formats().size()];
+    Chunk<T> chunk(f.n, f.m, f.g);
+    if (dice.below(3) == 0) {
+      chunk.rows = 1 + dice.below(f.m);
+      chunk.cols = 1 + dice.below(chunk.strips());
+      chunk.x.resize(chunk.rows * chunk.cols);
+    }
+    const auto kind = static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds)));
+    fill(dice, chunk, kind);
+    if (dice.below(8) == 0) chunk.x[dice.below(std::ssize(chunk.x))] = static_cast<T>(INFINITY);
+    if (dice.below(8) == 0) chunk.x[dice.below(std::ssize(chunk.x))] = static_cast<T>(NAN);
+    const std::string where = fmt::format("round {}: {}:{}:{} {} x {}, kind {}", round, f.n, f.m,
+                                          f.g, chunk.rows, chunk.cols, static_cast<int>(kind));
+    const Patterns expected = reference(chunk);
+    const int threads = dice.one_of<int>({1, 7, 32, 64, 128});
+    kernels::SerialBlock serial(threads, memory.data(), memory.size());
+    if (fitted_by(serial, chunk) != expected) FAIL_CHECK(where << ": another fit");
+    if (chunk.table->count() > 20 || round % 3 != 0) continue;
+    kernels::CheckedBlock checked(threads, shared_bytes, seed + static_cast<std::uint64_t>(round));
+    if (fitted_by(checked, chunk) != expected) FAIL_CHECK(where << ": another fit when checked");
+    if (!checked.reports().empty()) FAIL_CHECK(where << ": " << checked.reports().front());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a block of threads fits chunks of floats as the reference does, in any order") {
+  check_chunks<float>(1, chunks_to_try(1008));
+}
+
+TEST_CASE("a block of threads fits chunks of doubles as the reference does, in any order") {
+  check_chunks<double>(2, chunks_to_try(168));
+}
+
+TEST_CASE("a device fits whole matrices as the reference does") {
+  const kernels::cuda::Backend* cuda = kernels::cuda::backend();
+  if (!cuda) {
+    const std::string why = kernels::cuda::is_built() ? "no CUDA device answers" : "no CUDA here";
+    MESSAGE("skipped: " << why);
+    return;
+  }
+  const auto on_device = [&](const auto& host) {
+    const std::size_t bytes = host.size() * sizeof host[0];
+    const std::shared_ptr<void> data(cuda->allocate(bytes), cuda->release);
+    cuda->upload(data.get(), host.data(), bytes);
+    return data;
+  };
+  Dice dice(3);
+  for (Index round = 0; round < 100; ++round) {
+    const Format f = formats()[static_cast<std::size_t>(round) % formats().size()];
+    Chunk<float> chunk(f.n, f.m, f.g);
+    const Index rows = 1 + dice.below(5 * f.m), cols = 1 + dice.below(5 * chunk.strips());
+    Chunk<float> all(f.n, f.m, f.g);
+    all.rows = rows, all.cols = cols;
+    all.x.resize(rows * cols);
+    fill(dice, all, static_cast<Kind>(dice.below(static_cast<Index>(Kind::kinds))));
+    const std::vector<std::uint16_t> patterns(all.table->data(),
+                                              all.table->data() + all.table->count() * f.n);
+    const auto x = on_device(all.x), p = on_device(patterns);
+    NmgFormat format = all.format();
+    kernels::NmgMatrix<float> in{all.x.data(), cols, rows, cols};
+    const Index units = in.units(format);
+    Patterns found(units * all.strips());
+    const std::shared_ptr<void> out = on_device(found);
+    const NmgFormat there{static_cast<const std::uint16_t*>(p.get()),
+                          nullptr,
+                          format.n,
+                          format.m,
+                          format.count,
+                          format.g};
+    in.x = static_cast<const float*>(x.get());
+    if (!cuda->nmg_fit_f32(there, in, static_cast<std::uint16_t*>(out.get()))) continue;
+    cuda->download(found.data(), out.get(), found.size() * sizeof found[0]);
+    for (Index u = 0; u < units; ++u) {
+      const Index row = u / in.chunks(format) * f.m, col = u % in.chunks(format) * all.strips();
+      chunk.rows = std::min(f.m, rows - row), chunk.cols = std::min(all.strips(), cols - col);
+      chunk.x.resize(chunk.rows * chunk.cols);
+      for (Index r = 0; r < chunk.rows; ++r)
+        std::copy_n(&all.x[(row + r) * cols + col], chunk.cols, &chunk.x[r * chunk.cols]);
+      const auto at = found.begin() + u * all.strips();
+      if (reference(chunk) != Patterns(at, at + all.strips()))
+        FAIL_CHECK("round " << round << ", chunk " << u << ": another fit");
+    }
+  }
+}
