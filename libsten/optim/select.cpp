@@ -8,8 +8,6 @@
 namespace sten {
 namespace {
 
-bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
-
 // What there is of it for each value of the weight.
 bool is_per_value(const Tensor& state, const Tensor& weight) {
   return state.is<Dense>() && state.dtype() == weight.dtype() &&

@@ -1,5 +1,6 @@
 // Other positions for a weight in training.
 #pragma once
+#include "libsten/layout/masked.h"
 #include "libsten/optim/parameter.h"
 
 namespace sten {
@@ -11,6 +12,9 @@ void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout,
                       const Dense* scores = nullptr);
 
 namespace optim_detail {
+
+// Whether there is a value at every position, pruned or not.
+inline bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
 
 // p.value and its state dense, in the weight's shape; what is not a number for each value (the
 // count of steps) stays as it is.

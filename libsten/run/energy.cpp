@@ -172,10 +172,6 @@ class Requirements {
   std::string text_;
 };
 
-void check_fraction(const char* flag, const std::optional<double>& x) {
-  if (x && !(*x >= 0 && *x <= 1)) fail_usage("{} {} is not within [0, 1]", flag, *x);
-}
-
 }  // namespace
 
 Outcome measure_energy(const EnergyOptions& o) {

@@ -23,10 +23,6 @@ struct Totals {
   Magnitudes magnitudes;
 };
 
-double share(Index part, Index whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 // One run over one checkpoint.
 class Pruning {
  public:

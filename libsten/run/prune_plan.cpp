@@ -17,11 +17,6 @@ void check_choice(const char* flag, const std::string& value,
                fmt::format("{}", fmt::join(choices, ", ")), suggestion(value, choices));
 }
 
-void check_fraction(const char* flag, const std::optional<double>& value) {
-  if (value && !(*value >= 0 && *value <= 1))
-    fail_usage("{} {} is not within [0, 1]", flag, *value);
-}
-
 }  // namespace
 
 PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {

@@ -22,6 +22,11 @@ enum class Unit {
   measured,  // "12.3": three digits, or all before the point
 };
 
+// A fraction: 0 where the whole is nothing.
+inline double share(Index part, Index whole) {
+  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 using Cell = std::variant<std::monostate, std::string, Shape, Index, double>;
 
 struct Column {

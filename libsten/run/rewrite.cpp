@@ -34,6 +34,11 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
 
 }  // namespace
 
+void check_fraction(const char* flag, const std::optional<double>& value) {
+  if (value && !(*value >= 0 && *value <= 1))
+    fail_usage("{} {} is not within [0, 1]", flag, *value);
+}
+
 Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string program,
                  Options options)
     : options_(std::move(output)),

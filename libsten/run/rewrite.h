@@ -26,6 +26,9 @@ struct Outcome {
 // Flags and their values, in canonical order; a flag may come several times.
 using Options = std::vector<std::pair<std::string, std::string>>;
 
+// Error (usage) for a flag's value that is not within [0, 1].
+void check_fraction(const char* flag, const std::optional<double>& value);
+
 class Rewrite {
  public:
   // Checks that the output can be written before the input is read. `options`, those that decide

@@ -8,10 +8,6 @@
 namespace sten {
 namespace {
 
-double share(Index part, Index whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 // What compressed layouts store may be 0.
 Index nonzeros(const Tensor& t) { return nonzero_mask(t.to_dense()).count(); }
 
