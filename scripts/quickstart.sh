@@ -58,7 +58,7 @@ build() {
   local log=$out/build.log fresh=()
   if [[ ! -f build/CMakeCache.txt ]]; then
     export CXX=g++ CMAKE_GENERATOR=Ninja
-    fresh=(-DCMAKE_BUILD_TYPE=Release)
+    fresh=(-DCMAKE_BUILD_TYPE=Release -DSTEN_UNITY=ON)
     # The tests are not built here; without doctest they cannot even be configured.
     if [[ ! -f /usr/include/doctest/doctest.h ]]; then fresh+=(-DSTEN_TESTS=OFF); fi
   fi
