@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/block/nmg_exact.h"
+#include "kernels/block/nmg_exact_chunk.h"
 #include "kernels/nmg_fit.h"
 
 namespace sten::kernels::cuda {

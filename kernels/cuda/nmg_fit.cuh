@@ -1,6 +1,6 @@
 // The exact fit of n:m:g on the device, one block a chunk.
 #pragma once
-#include "kernels/block/nmg_exact.h"
+#include "kernels/block/nmg_exact_chunk.h"
 
 namespace sten::kernels::cuda {
 
