@@ -2,7 +2,7 @@
 
 namespace sten::kernels::cuda {
 
-const Backend* backend() { return nullptr; }
+const Backend* true_backend() { return nullptr; }
 bool is_built() { return false; }
 
 }  // namespace sten::kernels::cuda

@@ -14,12 +14,15 @@
 //   for_each_thread(f)
 //   read(s, i)                between phases
 //   add(s, i, v)              atomic sums of integers, which have no order; nothing else may be
-//   done
-//                             to s[i] in the phase
+//                             done to s[i] in the phase
+//   add_global(p, v)          the same to *p of device memory, of all blocks
+//   PerThread<T>, per_thread<T>()    a T of each thread's own that lasts from phase to phase:
+//                                    own(t), thread t's
 #pragma once
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/device.h"
 
@@ -38,6 +41,17 @@ class SharedLayout {
 
  private:
   std::size_t used_ = 0;
+};
+
+// Of Blocks on the CPU.
+template <class T>
+class EachThreads {
+ public:
+  explicit EachThreads(int threads) : all_(static_cast<std::size_t>(threads)) {}
+  T& operator()(int t) { return all_[static_cast<std::size_t>(t)]; }
+
+ private:
+  std::vector<T> all_;
 };
 
 // One thread after the other.
@@ -68,6 +82,16 @@ class SerialBlock {
   template <class T>
   void add(T* s, std::int64_t i, T v) const {
     s[i] += v;
+  }
+  template <class T>
+  void add_global(T* p, T v) const {
+    *p += v;
+  }
+  template <class T>
+  using PerThread = EachThreads<T>;
+  template <class T>
+  EachThreads<T> per_thread() const {
+    return EachThreads<T>(threads_);
   }
 
  private:

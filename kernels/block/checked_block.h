@@ -44,6 +44,17 @@ class CheckedBlock {
   T read(const Shared<T>& s, std::int64_t i);
   template <class T>
   void add(const Shared<T>& s, std::int64_t i, T v);
+  template <class T>
+  void add_global(T* p, T v) {
+    if (thread_ == none) report("an atomic sum between phases");
+    *p += v;
+  }
+  template <class T>
+  using PerThread = EachThreads<T>;
+  template <class T>
+  EachThreads<T> per_thread() const {
+    return EachThreads<T>(threads());
+  }
 
  private:
   enum class Kind { read, write, add };

@@ -65,31 +65,6 @@ STEN_DEVICE void nmg_exact_chunk(Block& b, const NmgFormat& f, const NmgStrips<E
   solve(std::int64_t{}, [&](double v) { return scale(v); });
 }
 
-// A matrix [rows, cols] that is cut into chunks, with axis 0.
-template <class E>
-struct NmgMatrix {
-  const E* x;
-  std::int64_t row_stride, rows, cols;
-
-  STEN_HOST_DEVICE std::int64_t chunks(const NmgFormat& f) const {
-    return (cols + f.strips() - 1) / f.strips();
-  }
-  STEN_HOST_DEVICE std::int64_t units(const NmgFormat& f) const {
-    return (rows + f.m - 1) / f.m * chunks(f);
-  }
-};
-
-// Unit u of units(): chunk u % chunks() of row block u / chunks(). pattern_of[units, strips].
-template <class E, class Block>
-STEN_DEVICE void nmg_exact_unit(Block& b, const NmgFormat& f, const NmgMatrix<E>& in,
-                                std::int64_t u, std::uint16_t* pattern_of) {
-  const std::int64_t row = u / in.chunks(f) * f.m, col = u % in.chunks(f) * f.strips();
-  const std::int64_t rows = in.rows - row < f.m ? in.rows - row : f.m;
-  const std::int64_t cols = in.cols - col < f.strips() ? in.cols - col : f.strips();
-  const NmgStrips<E> strips{in.x + row * in.row_stride + col, in.row_stride, rows, cols};
-  nmg_exact_chunk<E>(b, f, strips, pattern_of + u * f.strips());
-}
-
 // Bytes of shared memory that this takes of a block.
 inline std::size_t nmg_exact_shared(const NmgFormat& f, int threads) {
   CountingBlock count;

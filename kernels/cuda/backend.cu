@@ -1,23 +1,10 @@
 #include "kernels/cuda/backend.h"
 
 #include "kernels/cuda/check.cuh"
-#include "kernels/cuda/nmg_fit.cuh"
+#include "kernels/cuda/functions.cuh"
 
 namespace sten::kernels::cuda {
 namespace {
-
-void* allocate(std::size_t bytes) {
-  void* data = nullptr;
-  check(cudaMalloc(&data, bytes), "memory");
-  return data;
-}
-void release(void* data) { (void)cudaFree(data); }
-void upload(void* to, const void* from_host, std::size_t bytes) {
-  check(cudaMemcpy(to, from_host, bytes, cudaMemcpyHostToDevice), "a copy to the device");
-}
-void download(void* to_host, const void* from, std::size_t bytes) {
-  check(cudaMemcpy(to_host, from, bytes, cudaMemcpyDeviceToHost), "a copy from the device");
-}
 
 int devices() {
   int n = 0;
@@ -26,10 +13,12 @@ int devices() {
 
 }  // namespace
 
-const Backend* backend() {
-  static const Backend found{devices(), allocate,       release,        upload,
-                             download,  nmg_fit<float>, nmg_fit<double>};
-  return found.devices > 0 ? &found : nullptr;
+const Backend* true_backend() {
+  static const int found = devices();
+  if (found == 0) return nullptr;
+  static const Backend all{found,     make_memory(), make_elementwise(),
+                           make_nm(), make_nmg(),    make_products()};
+  return &all;
 }
 bool is_built() { return true; }
 

@@ -1,34 +1,64 @@
 // The one door to CUDA, in plain C++: compiled against everywhere, built where nvcc is found.
 #pragma once
 #include <cstddef>
-#include <cstdint>
+#include <string>
 
-#include "kernels/block/nmg_exact_chunk.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/block/functions.h"
 
 namespace sten::kernels::cuda {
 
+struct DeviceInfo {
+  std::string name;
+  std::size_t memory, l2_cache;  // bytes
+  int processors;
+};
+
+// Of the thread's device; each thread begins with device 0.
+struct MemoryFunctions {
+  void (*use)(int device);
+  DeviceInfo (*info)(int device);
+  std::size_t (*unused)();  // bytes that are free
+  // 256-byte aligned, bytes > 0; what is released is kept for later. A block is the stream's:
+  // others wait before they use it.
+  void* (*allocate)(std::size_t bytes, Stream);
+  void (*release)(void* data, Stream);
+  // Memory of the host that copies go to and from without the host's waiting.
+  void* (*allocate_pinned)(std::size_t bytes);
+  void (*release_pinned)(void* data);
+  void (*upload)(void* to, const void* from_host, std::size_t bytes, Stream);
+  void (*download)(void* to_host, const void* from, std::size_t bytes, Stream);
+  void (*copy)(void* to, const void* from, std::size_t bytes, Stream);
+  void (*clear)(void* to, std::size_t bytes, Stream);
+  void (*wait)(Stream);
+
+  Stream (*make_stream)();
+  void (*end_stream)(Stream);
+  void* (*make_event)();
+  void (*end_event)(void* event);
+  void (*record)(void* event, Stream);
+  void (*wait_for_event)(void* event);               // the host does
+  double (*milliseconds)(void* event, void* later);  // both have passed
+};
+
 // Failures are std::runtime_error with what CUDA says, or std::bad_alloc where the device has no
-// memory left. All pointers are to memory of the current device, unless said otherwise.
+// memory left.
 struct Backend {
   int devices;
-
-  void* (*allocate)(std::size_t bytes);
-  void (*release)(void* data);
-  void (*upload)(void* to, const void* from_host, std::size_t bytes);
-  void (*download)(void* to_host, const void* from, std::size_t bytes);
-
-  // pattern_of[units, strips], the exact fit of every chunk. The format's patterns, too, are on the
-  // device. False, and nothing done, where a chunk does not fit into the shared memory of a block.
-  bool (*nmg_fit_f32)(const NmgFormat& format, const NmgMatrix<float>& in,
-                      std::uint16_t* pattern_of);
-  bool (*nmg_fit_f64)(const NmgFormat& format, const NmgMatrix<double>& in,
-                      std::uint16_t* pattern_of);
+  MemoryFunctions memory;
+  ElementwiseFunctions elementwise;
+  NmFunctions nm;
+  NmgFunctions nmg;
+  ProductFunctions products;
 };
 
 // nullptr in a build without CUDA, and where no device answers.
 const Backend* backend();
 // Of this build.
 bool is_built();
+// For tests: one in its place, or the true one again.
+void set_backend(const Backend*);
+
+// What the build has: backend() but for tests.
+const Backend* true_backend();
 
 }  // namespace sten::kernels::cuda

@@ -35,6 +35,19 @@ class CudaBlock {
   __device__ void add(T* s, std::int64_t i, T v) const {
     atomicAdd(s + i, v);
   }
+  template <class T>
+  __device__ void add_global(T* p, T v) const {
+    atomicAdd(p, v);
+  }
+  template <class T>
+  struct PerThread {
+    T own;
+    __device__ T& operator()(int) { return own; }
+  };
+  template <class T>
+  __device__ PerThread<T> per_thread() const {
+    return {};
+  }
 
  private:
   __device__ static void end_phase() {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_block.h"
-#include "kernels/block/nmg_exact_chunk.h"
+#include "kernels/block/nmg_prune.h"
 #include "kernels/cuda/backend.h"
 #include "kernels/reference/nmg_exact.h"
 #include "tests/kernels/chunk.h"
@@ -91,8 +91,9 @@ TEST_CASE("a device fits whole matrices as the reference does") {
   }
   const auto on_device = [&](const auto& host) {
     const std::size_t bytes = host.size() * sizeof host[0];
-    const std::shared_ptr<void> data(cuda->allocate(bytes), cuda->release);
-    cuda->upload(data.get(), host.data(), bytes);
+    const std::shared_ptr<void> data(cuda->memory.allocate(bytes, nullptr),
+                                     [=](void* p) { cuda->memory.release(p, nullptr); });
+    cuda->memory.upload(data.get(), host.data(), bytes, nullptr);
     return data;
   };
   Dice dice(3);
@@ -108,8 +109,9 @@ TEST_CASE("a device fits whole matrices as the reference does") {
                                               all.table->data() + all.table->count() * f.n);
     const auto x = on_device(all.x), p = on_device(patterns);
     NmgFormat format = all.format();
-    kernels::NmgMatrix<float> in{all.x.data(), cols, rows, cols};
-    const Index units = in.units(format);
+    kernels::BlockMatrix matrix;
+    matrix.rows = rows, matrix.cols = cols, matrix.row_stride = cols;
+    const Index units = kernels::NmgBlockUnit::count(format, matrix);
     Patterns found(units * all.strips());
     const std::shared_ptr<void> out = on_device(found);
     const NmgFormat there{static_cast<const std::uint16_t*>(p.get()),
@@ -118,11 +120,16 @@ TEST_CASE("a device fits whole matrices as the reference does") {
                           format.m,
                           format.count,
                           format.g};
-    in.x = static_cast<const float*>(x.get());
-    if (!cuda->nmg_fit_f32(there, in, static_cast<std::uint16_t*>(out.get()))) continue;
-    cuda->download(found.data(), out.get(), found.size() * sizeof found[0]);
+    if (!cuda->nmg.has_room(format, kernels::NmgFitRule::exact)) continue;
+    kernels::NmgParts parts;
+    parts.pattern_of = static_cast<std::uint16_t*>(out.get());
+    cuda->nmg.prune(there, matrix, {x.get(), 4, rows * cols}, kernels::FloatKind::f32,
+                    kernels::NmgFitRule::exact, parts, nullptr);
+    cuda->memory.download(found.data(), out.get(), found.size() * sizeof found[0], nullptr);
+    cuda->memory.wait(nullptr);
     for (Index u = 0; u < units; ++u) {
-      const Index row = u / in.chunks(format) * f.m, col = u % in.chunks(format) * all.strips();
+      const Index chunks = (cols + all.strips() - 1) / all.strips();
+      const Index row = u / chunks * f.m, col = u % chunks * all.strips();
       chunk.rows = std::min(f.m, rows - row), chunk.cols = std::min(all.strips(), cols - col);
       chunk.x.resize(chunk.rows * chunk.cols);
       for (Index r = 0; r < chunk.rows; ++r)

@@ -1,0 +1,46 @@
+// A Grid (grid.h) whose blocks are checked (checked_block.h), in a random order.
+#pragma once
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "kernels/block/checked_block.h"
+#include "kernels/block/grid.h"
+
+namespace sten::kernels {
+
+class CheckedGrid {
+ public:
+  explicit CheckedGrid(std::uint64_t seed) : random_(seed) {}
+
+  const std::vector<std::string>& reports() const { return reports_; }
+
+  template <class Kernel>
+  void launch(const Kernel& kernel) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(kernel.blocks()));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const std::int64_t block : order) {
+      // Not a byte more than the kernel says.
+      CheckedBlock b(Kernel::threads, kernel.shared_bytes(), random_());
+      kernel(b, block);
+      reports_.insert(reports_.end(), b.reports().begin(), b.reports().end());
+    }
+  }
+  std::size_t most_shared() const { return serial_.most_shared(); }
+  template <class T>
+  T* scratch(std::int64_t n) {
+    return serial_.scratch<T>(n);
+  }
+  template <class T>
+  T fetch(const T* p) {
+    return *p;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  SerialGrid serial_;
+  std::vector<std::string> reports_;
+};
+
+}  // namespace sten::kernels

@@ -1,0 +1,73 @@
+// A Grid (kernels/block/grid.h) that starts kernels on a device.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/block/grid.h"
+#include "kernels/cuda/check.cuh"
+#include "kernels/cuda/cuda_block.cuh"
+
+namespace sten::kernels::cuda {
+
+// Blocks first..., as many as the launch has.
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads) run_kernel(Kernel kernel, std::int64_t first) {
+  extern __shared__ __align__(16) std::byte memory[];
+  CudaBlock<Kernel::threads> b(memory);
+  kernel(b, first + blockIdx.x);
+}
+
+class CudaGrid {
+ public:
+  explicit CudaGrid(Stream stream) : stream_(static_cast<cudaStream_t>(stream)) {}
+  ~CudaGrid() {
+    for (void* data : scratch_) (void)cudaFreeAsync(data, stream_);
+  }
+  CudaGrid(const CudaGrid&) = delete;
+  CudaGrid& operator=(const CudaGrid&) = delete;
+
+  template <class Kernel>
+  void launch(const Kernel& kernel) {
+    const std::size_t shared = kernel.shared_bytes();
+    if (shared > 48 << 10)
+      check(cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared)),
+            "shared memory of a kernel");
+    const std::int64_t blocks = kernel.blocks(), most = std::numeric_limits<std::int32_t>::max();
+    for (std::int64_t first = 0; first < blocks; first += most) {
+      const auto count = static_cast<unsigned>(blocks - first < most ? blocks - first : most);
+      run_kernel<<<count, Kernel::threads, shared, stream_>>>(kernel, first);
+      check(cudaGetLastError(), "a kernel");
+    }
+  }
+  std::size_t most_shared() const {
+    int device = 0, most = 0;
+    check(cudaGetDevice(&device), "the current device");
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+          "its shared memory");
+    return static_cast<std::size_t>(most);
+  }
+  template <class T>
+  T* scratch(std::int64_t n) {
+    void* data = nullptr;
+    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+    check(cudaMallocAsync(&data, bytes ? bytes : 1, stream_), "memory");
+    scratch_.push_back(data);
+    return static_cast<T*>(data);
+  }
+  template <class T>
+  T fetch(const T* p) {
+    T value;
+    check(cudaMemcpyAsync(&value, p, sizeof value, cudaMemcpyDeviceToHost, stream_),
+          "a copy from the device");
+    check(cudaStreamSynchronize(stream_), "a kernel");
+    return value;
+  }
+
+ private:
+  cudaStream_t stream_;
+  std::vector<void*> scratch_;
+};
+
+}  // namespace sten::kernels::cuda

@@ -1,0 +1,13 @@
+// The parts of the backend, each of a file of its own.
+#pragma once
+#include "kernels/cuda/backend.h"
+
+namespace sten::kernels::cuda {
+
+MemoryFunctions make_memory();
+ElementwiseFunctions make_elementwise();
+NmFunctions make_nm();
+NmgFunctions make_nmg();
+ProductFunctions make_products();
+
+}  // namespace sten::kernels::cuda

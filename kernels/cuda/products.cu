@@ -1,0 +1,7 @@
+#include "kernels/cuda/functions.cuh"
+
+namespace sten::kernels::cuda {
+
+ProductFunctions make_products() { return {}; }
+
+}  // namespace sten::kernels::cuda
