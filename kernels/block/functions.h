@@ -9,18 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/block/floats.h"
 #include "kernels/block/grid.h"
 #include "kernels/block/matrix.h"
 #include "kernels/nmg_fit.h"
 
 namespace sten::kernels {
-
-// As FloatKernels of kernels/elementwise.h.
-enum class FloatKind : std::uint8_t { f64, f32, f16, bf16, f8_e4m3, f8_e5m2 };
-
-constexpr int width_of(FloatKind k) {
-  return k == FloatKind::f64 ? 8 : k == FloatKind::f32 ? 4 : k <= FloatKind::bf16 ? 2 : 1;
-}
 
 // n elements of a width.
 struct Elements {
