@@ -1,5 +1,7 @@
 // Functions that CUDA compiles for its devices, too.
 #pragma once
+#include <cmath>
+#include <cstdint>
 
 #if defined(__CUDACC__)
 #define STEN_DEVICE __device__
@@ -8,3 +10,14 @@
 #define STEN_DEVICE
 #define STEN_HOST_DEVICE
 #endif
+
+namespace sten::kernels {
+
+// Halves to even; v is in the range of the result.
+#if defined(__CUDACC__)
+__device__ inline std::int32_t nearest_int(float v) { return __float2int_rn(v); }
+#else
+inline std::int32_t nearest_int(float v) { return static_cast<std::int32_t>(std::lrint(v)); }
+#endif
+
+}  // namespace sten::kernels

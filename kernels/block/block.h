@@ -16,6 +16,10 @@
 //   add(s, i, v)              atomic sums of integers, which have no order; nothing else may be
 //                             done to s[i] in the phase
 //   add_global(p, v)          the same to *p of device memory, of all blocks
+//   or_bits(bits, w, v)       atomic, of all blocks: the 32 bits v are set from bit 32 w of an
+//   array
+//                             of bytes on. The array is 4-byte aligned, and a device may touch all
+//                             of the word; the CPU touches bytes with bits of v alone
 //   PerThread<T>, per_thread<T>()    a T of each thread's own that lasts from phase to phase:
 //                                    own(t), thread t's
 #pragma once
@@ -42,6 +46,12 @@ class SharedLayout {
  private:
   std::size_t used_ = 0;
 };
+
+// or_bits() of Blocks on the CPU.
+inline void or_bits_of(std::uint8_t* bits, std::int64_t word, std::uint32_t v) {
+  for (bits += 4 * word; v != 0; v >>= 8, ++bits)
+    if (v & 0xff) *bits = static_cast<std::uint8_t>(*bits | v);
+}
 
 // Of Blocks on the CPU.
 template <class T>
@@ -87,6 +97,9 @@ class SerialBlock {
   void add_global(T* p, T v) const {
     *p += v;
   }
+  void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) const {
+    or_bits_of(bits, word, v);
+  }
   template <class T>
   using PerThread = EachThreads<T>;
   template <class T>
@@ -107,6 +120,9 @@ class CountingBlock {
   template <class T>
   using Shared = T*;
 
+  explicit CountingBlock(int threads = 0) : threads_(threads) {}
+
+  STEN_HOST_DEVICE int threads() const { return threads_; }
   template <class T>
   STEN_HOST_DEVICE T* shared(std::int64_t n) {
     layout_.take<T>(n);
@@ -115,6 +131,7 @@ class CountingBlock {
   std::size_t used() const { return layout_.used(); }
 
  private:
+  int threads_;
   SharedLayout layout_;
 };
 
@@ -122,6 +139,15 @@ class CountingBlock {
 template <class Block, class F>
 STEN_DEVICE void each_of(const Block& b, int t, std::int64_t n, F&& f) {
   for (std::int64_t i = t; i < n; i += b.threads()) f(i);
+}
+// f(i, j) for 0 <= i < n and 0 <= j < inner likewise, neighbours in j; without divisions.
+template <class Block, class F>
+STEN_DEVICE void each_pair(const Block& b, int t, std::int64_t n, std::int64_t inner, F&& f) {
+  for (std::int64_t i = 0, j = t;; j += b.threads()) {
+    for (; j >= inner && i < n; ++i) j -= inner;
+    if (i >= n) return;
+    f(i, j);
+  }
 }
 
 // What `combine`, of any order, makes of v(t) of all threads; scratch[threads()].
@@ -134,7 +160,7 @@ STEN_DEVICE T reduce(Block& b, typename Block::template Shared<T> scratch, V&& v
   for (; half > 0; half /= 2)
     b.for_each_thread([&](int t) {
       if (t < half && t + half < b.threads())
-        scratch[t] = combine(T{scratch[t]}, T{scratch[t + half]});
+        scratch[t] = combine(static_cast<T>(scratch[t]), static_cast<T>(scratch[t + half]));
     });
   return b.read(scratch, 0);
 }

@@ -49,6 +49,10 @@ class CheckedBlock {
     if (thread_ == none) report("an atomic sum between phases");
     *p += v;
   }
+  void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) {
+    if (thread_ == none) report("bits that are set between phases");
+    or_bits_of(bits, word, v);
+  }
   template <class T>
   using PerThread = EachThreads<T>;
   template <class T>

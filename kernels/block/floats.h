@@ -85,6 +85,23 @@ struct FloatBits<FloatKind::f8_e5m2> {  // the upper byte of a binary16
   }
 };
 
+// Element i of an array of any kind but f64; kernels that are not worth a form for each kind have
+// it so.
+STEN_HOST_DEVICE inline float load_float(const void* x, FloatKind kind, std::int64_t i) {
+  switch (kind) {
+    case FloatKind::f16:
+      return FloatBits<FloatKind::f16>::decode(static_cast<const std::uint16_t*>(x)[i]);
+    case FloatKind::bf16:
+      return FloatBits<FloatKind::bf16>::decode(static_cast<const std::uint16_t*>(x)[i]);
+    case FloatKind::f8_e4m3:
+      return FloatBits<FloatKind::f8_e4m3>::decode(static_cast<const std::uint8_t*>(x)[i]);
+    case FloatKind::f8_e5m2:
+      return FloatBits<FloatKind::f8_e5m2>::decode(static_cast<const std::uint8_t*>(x)[i]);
+    default:
+      return static_cast<const float*>(x)[i];
+  }
+}
+
 // f(FloatBits<kind>{}).
 template <class F>
 decltype(auto) with_kind(FloatKind kind, F&& f) {

@@ -3,8 +3,9 @@
 //
 // Pointers are to device memory unless said otherwise. Functions that return nothing, or only
 // whether they can, are done when the stream is. Bits are one per element, least significant first,
-// spare bits of the last byte 0. Widths of elements are 1, 2, 4 and 8 bytes. All results are those
-// of the CPU's own kernels, to the last bit.
+// spare bits of the last byte 0; arrays of them are 4-byte aligned, and on a device all of their
+// last word is memory of theirs (allocate() sees to both). Widths of elements are 1, 2, 4 and 8
+// bytes. All results are those of the CPU's own kernels, to the last bit.
 #pragma once
 #include <cstddef>
 #include <cstdint>

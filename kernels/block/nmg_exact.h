@@ -20,13 +20,13 @@ class NmgExactBlock {
   static constexpr T infinite = std::numeric_limits<T>::max() / 16 * 5;
 
  public:
-  // For `cols` strips of `rows` values. Between phases.
+  // For `cols` strips of `rows` values; pattern_of[strips] is where the result goes. Between
+  // phases.
   STEN_HOST_DEVICE NmgExactBlock(Block& block, const NmgFormat& format, std::int64_t rows,
-                                 std::int64_t cols)
-      : b_(block), f_(format), rows_(rows), cols_(cols) {
+                                 std::int64_t cols, Shared<Strip> pattern_of)
+      : b_(block), f_(format), rows_(rows), cols_(cols), pattern_of_(pattern_of) {
     const std::int64_t c = f_.count;
     x_ = b_.template shared<T>(rows * cols);
-    pattern_of_ = b_.template shared<Strip>(f_.strips());
     other_ = b_.template shared<Strip>(cols);
     price_ = b_.template shared<T>(c);
     next_price_ = b_.template shared<T>(c);
@@ -39,27 +39,32 @@ class NmgExactBlock {
     loss_ = b_.template shared<T>(c * c);
     mover_ = b_.template shared<Strip>(c * c);
     sums_ = b_.template shared<Sum>(2);
-    found_ = b_.template shared<std::int32_t>(1);
+    near_ = b_.template shared<Near>(b_.threads());
+    strips_ = b_.template shared<Strip>(2 * f_.strips());
+    first_ = b_.template shared<std::int32_t>(c);
   }
 
   // For the magnitudes, [rows, cols], which are written in a phase before run().
   STEN_DEVICE Shared<T> magnitudes() const { return x_; }
 
-  // The pattern of each strip, [strips].
-  STEN_DEVICE Shared<Strip> run() {
+  STEN_DEVICE void run() {
     choose_first();
-    b_.for_each_thread(
-        [&](int t) { each_of(b_, t, f_.count, [&](std::int64_t p) { known_[p] = 0; }); });
+    build_groups();
     for (;;) {
       const std::int32_t sink = nearest_underfull();
       if (sink < 0) break;
       move_along(sink);
     }
     fill_up();
-    return pattern_of_;
   }
 
  private:
+  struct Near {
+    T distance;
+    std::int32_t pattern;
+    bool is_full;
+  };
+
   STEN_DEVICE T score(std::int64_t s, std::int64_t p) const {
     T sum = 0;
     for (std::int64_t i = 0; i < f_.n; ++i) {
@@ -153,15 +158,36 @@ class NmgExactBlock {
     return static_cast<std::int64_t>(b_.read(sums_, 0));
   }
 
+  // The strips of each pattern, ascending: NmgGroups.
+  STEN_DEVICE void build_groups() {
+    b_.for_each_thread([&](int t) {
+      if (t != 0) return;
+      std::int32_t at = 0;
+      for (std::int64_t p = 0; p < f_.count; ++p) {
+        first_[p] = at;
+        at += size_[p] > f_.g ? std::int32_t{size_[p]} : static_cast<std::int32_t>(f_.g);
+      }
+    });
+    b_.for_each_thread([&](int t) {
+      each_of(b_, t, f_.count, [&](std::int64_t p) {
+        known_[p] = 0;
+        std::int32_t at = first_[p];
+        for (std::int64_t s = 0; s < cols_; ++s)
+          if (pattern_of_[s] == p) strips_[at++] = static_cast<Strip>(s);
+      });
+    });
+  }
+
   // Within a phase: loss(p, q), the least that a strip of p loses by moving to q, and the strip.
   STEN_DEVICE void look_at(std::int64_t p, std::int64_t q) {
     T least = infinite;
     Strip mover = 0;
-    for (std::int64_t s = 0; s < cols_; ++s) {
-      if (pattern_of_[s] != p) continue;
+    const std::int32_t first = first_[p], end = first + size_[p];
+    for (std::int32_t i = first; i < end; ++i) {
+      const Strip s = strips_[i];
       if (const T v = score(s, p) - score(s, q); v < least) {
         least = v;
-        mover = static_cast<Strip>(s);
+        mover = s;
       }
     }
     loss_[p * f_.count + q] = least;
@@ -184,8 +210,8 @@ class NmgExactBlock {
       each_of(b_, t, c, [&](std::int64_t p) {
         if (closed_[p]) b_.add(sums_, 0, Sum{1});
       });
-      each_of(b_, t, c * c, [&](std::int64_t i) {
-        if (closed_[i / c] && !known_[i / c]) look_at(i / c, i % c);
+      each_pair(b_, t, c, c, [&](std::int64_t p, std::int64_t q) {
+        if (closed_[p] && !known_[p]) look_at(p, q);
       });
     });
     if (b_.read(sums_, 0) == 0) return -1;
@@ -236,65 +262,60 @@ class NmgExactBlock {
   // Of the patterns that are not closed: underfull ones come first at the same distance, then the
   // lowest.
   STEN_DEVICE std::int64_t find_nearest() {
-    b_.for_each_thread([&](int t) {
-      if (t != 0) return;
-      std::int32_t nearest = -1;
-      T distance = 0;
-      bool is_under = false;
-      for (std::int64_t q = 0; q < f_.count; ++q) {
-        if (closed_[q]) continue;
-        const T d = label_[q] + price_[q];
-        const bool under = size_[q] < f_.g;
-        if (nearest >= 0 && (d > distance || (d == distance && (is_under || !under)))) continue;
-        nearest = static_cast<std::int32_t>(q);
-        distance = d;
-        is_under = under;
-      }
-      found_[0] = nearest;
-    });
-    return b_.read(found_, 0);
+    const auto nearer = [](const Near& a, const Near& b) {
+      if (a.distance != b.distance) return a.distance < b.distance;
+      return a.is_full != b.is_full ? b.is_full : a.pattern < b.pattern;
+    };
+    const auto of_thread = [&](int t) {
+      Near best{std::numeric_limits<T>::max(), 0, true};
+      each_of(b_, t, f_.count, [&](std::int64_t q) {
+        const Near near{label_[q] + price_[q], static_cast<std::int32_t>(q), size_[q] >= f_.g};
+        if (!closed_[q] && nearer(near, best)) best = near;
+      });
+      return best;
+    };
+    return reduce<Near>(b_, near_, of_thread,
+                        [&](const Near& a, const Near& b) { return nearer(b, a) ? b : a; })
+        .pattern;
   }
 
   // One strip along each edge of the path; along a path of one edge as many as lose the same and
   // are too many or too few, the lowest of them.
   STEN_DEVICE void move_along(std::int64_t sink) {
-    const std::int64_t c = f_.count, from = b_.read(via_, sink);
-    if (b_.read(via_, from) >= 0) {
-      b_.for_each_thread([&](int t) {
-        if (t != 0) return;
-        for (std::int64_t q = sink; via_[q] >= 0; q = via_[q]) {
-          const std::int64_t p = via_[q];
-          pattern_of_[mover_[p * c + q]] = static_cast<Strip>(q);
-          change(p, q, 1);
-        }
-      });
-      return;
-    }
-    const std::int64_t over = b_.read(size_, from) - f_.g, under = f_.g - b_.read(size_, sink);
-    const std::int64_t most = over < under ? over : under;
-    const T loss = b_.read(loss_, from * c + sink);
-    const auto moves = [&](std::int64_t s) {
-      return pattern_of_[s] == from && score(s, from) - score(s, sink) == loss;
-    };
-    b_.for_each_thread(
-        [&](int t) { each_of(b_, t, cols_, [&](std::int64_t s) { other_[s] = moves(s); }); });
     b_.for_each_thread([&](int t) {
-      each_of(b_, t, cols_, [&](std::int64_t s) {
-        if (!other_[s]) return;
-        std::int64_t before = 0;
-        for (std::int64_t r = 0; r < s; ++r) before += other_[r];
-        if (before < most) pattern_of_[s] = static_cast<Strip>(sink);
-      });
       if (t != 0) return;
-      std::int64_t all = 0;
-      for (std::int64_t s = 0; s < cols_; ++s) all += other_[s];
-      change(from, sink, static_cast<std::int32_t>(all < most ? all : most));
+      const std::int64_t c = f_.count, from = via_[sink];
+      if (via_[from] >= 0) {
+        for (std::int64_t q = sink; via_[q] >= 0; q = via_[q])
+          move(via_[q], q, mover_[via_[q] * c + q]);
+        return;
+      }
+      const std::int64_t over = size_[from] - f_.g, under = f_.g - size_[sink];
+      const T loss = loss_[from * c + sink];
+      std::int64_t most = over < under ? over : under;
+      for (std::int32_t i = first_[from]; most > 0 && i < first_[from] + size_[from];) {
+        const Strip s = strips_[i];
+        if (score(s, from) - score(s, sink) != loss) {
+          ++i;
+          continue;
+        }
+        move(from, sink, s);
+        --most;
+      }
     });
   }
   // Within a phase, by one thread.
-  STEN_DEVICE void change(std::int64_t p, std::int64_t q, std::int32_t strips) {
-    size_[p] = size_[p] - strips;
-    size_[q] = size_[q] + strips;
+  STEN_DEVICE void move(std::int64_t p, std::int64_t q, Strip s) {
+    std::int32_t i = first_[p];
+    const std::int32_t end = i + size_[p] - 1;
+    while (strips_[i] != s) ++i;
+    for (; i < end; ++i) strips_[i] = Strip{strips_[i + 1]};
+    i = first_[q] + size_[q];
+    for (; i > first_[q] && strips_[i - 1] > s; --i) strips_[i] = Strip{strips_[i - 1]};
+    strips_[i] = s;
+    pattern_of_[s] = static_cast<Strip>(q);
+    size_[p] = size_[p] - 1;
+    size_[q] = size_[q] + 1;
     known_[p] = 0;
     known_[q] = 0;
   }
@@ -317,10 +338,11 @@ class NmgExactBlock {
   const NmgFormat f_;
   const std::int64_t rows_, cols_;
   Shared<T> x_, price_, next_price_, label_, loss_;
-  Shared<Strip> pattern_of_, other_, mover_;
-  Shared<std::int32_t> size_, next_size_, via_, found_;
+  Shared<Strip> pattern_of_, other_, mover_, strips_;
+  Shared<std::int32_t> size_, next_size_, via_, first_;
   Shared<std::uint8_t> known_, closed_;
   Shared<Sum> sums_;
+  Shared<Near> near_;
 };
 
 }  // namespace sten::kernels

@@ -1,76 +1,96 @@
-// The exact fit of a matrix's chunks, a block of threads each: from values to patterns.
+// The exact fit of a chunk by a block of threads: from values to patterns.
 #pragma once
 #include <cmath>
 
+#include "kernels/block/nmg_chunk.h"
 #include "kernels/block/nmg_exact.h"
 
 namespace sten::kernels {
 
-// NaN as infinity.
-template <class E>
-STEN_DEVICE double nmg_magnitude(E x) {
-  return std::isnan(x) ? static_cast<double>(INFINITY) : std::abs(double{x});
-}
+// How the magnitudes of a chunk become integers: as in the fits of the CPU.
+struct NmgMagnitudes {
+  bool is_wide;     // of 64 bits
+  float scale;      // of 32
+  double greatest;  // of 64: of the finite ones
+  bool has_infinity;
+};
 
-// to[strips]: the pattern of each strip of the chunk, as NmgFitTable gives them. Between phases.
-template <class E, class Block>
-STEN_DEVICE void nmg_exact_chunk(Block& b, const NmgFormat& f, const NmgStrips<E>& in,
-                                 std::uint16_t* to) {
-  const std::int64_t values = in.rows * in.cols;
-  const auto at = [&](std::int64_t i) {
-    return nmg_magnitude(in.x[i / in.cols * in.row_stride + i % in.cols]);
-  };
-  auto scratch = b.template shared<double>(b.threads());
+// Between phases; scratch[threads].
+template <class Block>
+STEN_DEVICE NmgMagnitudes nmg_magnitudes(Block& b, const NmgFormat& f, const NmgBlockChunk& in,
+                                         typename Block::template Shared<double> scratch) {
   const auto greatest = [](double x, double y) { return x < y ? y : x; };
-  const auto of_all = [&](double first, auto&& pick, auto&& combine) {
+  const auto of_all = [&](double first, auto&& pick) {
     return reduce<double>(
         b, scratch,
         [&](int t) {
           double v = first;
-          each_of(b, t, values, [&](std::int64_t i) { v = combine(v, pick(at(i))); });
+          in.each(b, t, [&](std::int64_t r, std::int64_t s) {
+            v = greatest(v, pick(in.magnitude(r, s)));
+          });
           return v;
         },
-        combine);
+        greatest);
   };
-  const auto solve = [&](auto unit, auto&& count) {
-    NmgExactBlock<decltype(unit), Block> solver(b, f, in.rows, in.cols);
-    auto x = solver.magnitudes();
-    b.for_each_thread(
-        [&](int t) { each_of(b, t, values, [&](std::int64_t i) { x[i] = count(at(i)); }); });
-    const auto pattern_of = solver.run();
-    b.for_each_thread(
-        [&](int t) { each_of(b, t, f.strips(), [&](std::int64_t s) { to[s] = pattern_of[s]; }); });
-  };
-
-  const double most = of_all(
-      0.0, [](double v) { return v; }, greatest);
-  if constexpr (sizeof(E) == 4) {
-    const double least = -of_all(
-        -static_cast<double>(INFINITY),
-        [](double v) { return v > 0 ? -v : -static_cast<double>(INFINITY); }, greatest);
+  constexpr double infinity = INFINITY;
+  const double most = of_all(0.0, [](double v) { return v; });
+  if (in.kind != FloatKind::f64) {
+    const double least = -of_all(-infinity, [](double v) { return v > 0 ? -v : -infinity; });
     const NmgRange range = NmgRange::of(static_cast<float>(most), static_cast<float>(least), f.n);
-    if (!range.is_wide) {
-      solve(std::int32_t{}, [&](double v) {
-        return static_cast<std::int32_t>(std::lrint(v * double{range.scale}));
-      });
-      return;
-    }
+    if (!range.is_wide) return {false, range.scale, 0, false};
   }
   const bool infinite = std::isinf(most);
-  const double finite = infinite
-                            ? of_all(
-                                  0.0, [](double v) { return std::isinf(v) ? 0.0 : v; }, greatest)
-                            : most;
-  const NmgWideScale scale(finite, infinite, f.n, f.count);
-  solve(std::int64_t{}, [&](double v) { return scale(v); });
+  const double finite =
+      infinite ? of_all(0.0, [](double v) { return std::isinf(v) ? 0.0 : v; }) : most;
+  return {true, 0, finite, infinite};
 }
 
-// Bytes of shared memory that this takes of a block.
-inline std::size_t nmg_exact_shared(const NmgFormat& f, int threads) {
-  CountingBlock count;
-  count.shared<double>(threads);
-  const NmgExactBlock<std::int64_t, CountingBlock> wide(count, f, f.m, f.strips());
-  return count.used();
+// The pattern of each strip of the chunk, [strips], as NmgFitTable gives them. Between phases.
+template <class Block>
+class NmgExactChunk {
+  template <class U>
+  using Shared = typename Block::template Shared<U>;
+
+ public:
+  STEN_HOST_DEVICE NmgExactChunk(Block& b, const NmgFormat& f)
+      : b_(b), f_(f), pattern_of_(b.template shared<std::uint16_t>(f.strips())) {
+    scratch_ = b.template shared<double>(b.threads());
+  }
+  STEN_DEVICE Shared<std::uint16_t> fit(const NmgBlockChunk& in) {
+    const NmgMagnitudes how = nmg_magnitudes(b_, f_, in, scratch_);
+    if (how.is_wide) {
+      const NmgWideScale scale(how.greatest, how.has_infinity, f_.n, f_.count);
+      solve<std::int64_t>(
+          in, [&](std::int64_t r, std::int64_t s) { return scale(in.magnitude(r, s)); });
+    } else {
+      solve<std::int32_t>(in, [&](std::int64_t r, std::int64_t s) {
+        return nearest_int(in.magnitude_f32(r, s) * how.scale);
+      });
+    }
+    return pattern_of_;
+  }
+
+ private:
+  template <class T, class Count>
+  STEN_DEVICE void solve(const NmgBlockChunk& in, Count&& count) {
+    NmgExactBlock<T, Block> solver(b_, f_, in.rows, in.cols, pattern_of_);
+    auto x = solver.magnitudes();
+    b_.for_each_thread([&](int t) {
+      in.each(b_, t, [&](std::int64_t r, std::int64_t s) { x[r * in.cols + s] = count(r, s); });
+    });
+    solver.run();
+  }
+
+  Block& b_;
+  const NmgFormat& f_;
+  Shared<std::uint16_t> pattern_of_;
+  Shared<double> scratch_;
+};
+
+// What this takes of the shared memory of a block that counts.
+inline void nmg_exact_shared(CountingBlock& count, const NmgFormat& f) {
+  const NmgExactChunk<CountingBlock> chunk(count, f);
+  const NmgExactBlock<std::int64_t, CountingBlock> wide(count, f, f.m, f.strips(), nullptr);
 }
 
 }  // namespace sten::kernels

@@ -2,76 +2,68 @@
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg_exact_chunk.h"
+#include "kernels/block/nmg_output.h"
+#include "kernels/block/nmg_unpack.h"
 
 namespace sten::kernels {
 
-// A chunk of one row block.
-struct NmgBlockUnit {
-  std::int64_t rows, cols;  // besides padding
-  std::int64_t offset;      // of its first element
-
-  STEN_HOST_DEVICE NmgBlockUnit(const NmgFormat& f, const BlockMatrix& matrix, std::int64_t u) {
-    const std::int64_t chunks = (matrix.cols + f.strips() - 1) / f.strips();
-    const std::int64_t row_blocks = (matrix.rows + f.m - 1) / f.m;
-    const std::int64_t row = u / chunks % row_blocks * f.m, col = u % chunks * f.strips();
-    rows = matrix.rows - row < f.m ? matrix.rows - row : f.m;
-    cols = matrix.cols - col < f.strips() ? matrix.cols - col : f.strips();
-    offset = matrix.batch_offset(u / (row_blocks * chunks)) + row * matrix.row_stride +
-             col * matrix.col_stride;
-  }
-  static std::int64_t count(const NmgFormat& f, const BlockMatrix& matrix) {
-    return matrix.batches * ((matrix.rows + f.m - 1) / f.m) *
-           ((matrix.cols + f.strips() - 1) / f.strips());
-  }
-};
-
-template <class E, int size>
-struct NmgFitKernel {
-  static constexpr int threads = size;
+// Fits a chunk, and writes what is asked for.
+struct NmgExactKernel {
+  static constexpr int threads = 128;
   NmgFormat format;
   BlockMatrix matrix;
-  const E* x;
-  std::uint16_t* pattern_of;
+  const void* x;
+  FloatKind kind;
+  NmgParts to;
 
   std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
-  std::size_t shared_bytes() const { return nmg_exact_shared(format, size); }
+  std::size_t shared_bytes() const {
+    CountingBlock count(threads);
+    nmg_exact_shared(count, format);
+    const NmgOutputBlock<CountingBlock> output(count, format);
+    return count.used();
+  }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
     const NmgBlockUnit unit(format, matrix, u);
-    const NmgStrips<E> strips{x + unit.offset, matrix.row_stride, unit.rows, unit.cols};
-    nmg_exact_chunk<E>(b, format, strips, pattern_of + u * format.strips());
+    const NmgBlockChunk in(x, kind, matrix, unit);
+    NmgExactChunk<Block> chunk(b, format);
+    NmgOutputBlock<Block> output(b, format);
+    output.write(in, chunk.fit(in), u, to);
   }
 };
 
-template <class Grid, class E>
-void nmg_fit(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const E* x,
-             std::uint16_t* pattern_of) {
-  // Of few patterns a warp, whose phases end without a barrier.
-  if (f.strips() <= 64)
-    grid.launch(NmgFitKernel<E, 32>{f, matrix, x, pattern_of});
-  else
-    grid.launch(NmgFitKernel<E, 128>{f, matrix, x, pattern_of});
+inline bool nmg_has_room(const NmgFormat& f, NmgFitRule, std::size_t most_shared) {
+  return NmgExactKernel{f, {}, nullptr, {}, {}}.shared_bytes() <= most_shared;
+}
+
+template <class Grid>
+void nmg_prune(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
+               FloatKind kind, NmgFitRule, const NmgParts& to) {
+  grid.launch(NmgExactKernel{f, matrix, x, kind, to});
 }
 
 template <class Grid>
 struct NmgOn {
-  static bool has_room(const NmgFormat& f, NmgFitRule) {
-    return nmg_exact_shared(f, f.strips() <= 64 ? 32 : 128) <= Grid(nullptr).most_shared();
+  static bool has_room(const NmgFormat& f, NmgFitRule rule) {
+    return nmg_has_room(f, rule, Grid(nullptr).most_shared());
   }
   static void prune(const NmgFormat& f, const BlockMatrix& matrix, Elements x, FloatKind kind,
-                    NmgFitRule, NmgParts to, Stream stream) {
+                    NmgFitRule rule, NmgParts to, Stream stream) {
     Grid grid(stream);
-    if (kind == FloatKind::f32)
-      nmg_fit(grid, f, matrix, static_cast<const float*>(x.x), to.pattern_of);
-    if (kind == FloatKind::f64)
-      nmg_fit(grid, f, matrix, static_cast<const double*>(x.x), to.pattern_of);
+    nmg_prune(grid, f, matrix, x.x, kind, rule, to);
+  }
+  static void unpack(const NmgFormat& f, const BlockMatrix& matrix, const void* values, int width,
+                     const void* index, void* out, Stream stream) {
+    Grid grid(stream);
+    nmg_unpack(grid, f, matrix, values, width, index, out);
   }
 };
 
 template <class Grid>
 NmgFunctions nmg_functions() {
   using On = NmgOn<Grid>;
-  return {On::has_room, On::prune, nullptr};
+  return {On::has_room, On::prune, On::unpack};
 }
 
 }  // namespace sten::kernels

@@ -39,6 +39,9 @@ class CudaBlock {
   __device__ void add_global(T* p, T v) const {
     atomicAdd(p, v);
   }
+  __device__ void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) const {
+    atomicOr(reinterpret_cast<unsigned*>(bits) + word, v);
+  }
   template <class T>
   struct PerThread {
     T own;

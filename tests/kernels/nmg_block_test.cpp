@@ -39,7 +39,16 @@ template <class T, class Block>
 Patterns fitted_by(Block& block, const Chunk<T>& chunk) {
   Patterns of(chunk.strips());
   const NmgFormat f = chunk.format();
-  kernels::nmg_exact_chunk<T>(block, f, strips_of(chunk), of.data());
+  kernels::BlockMatrix matrix;
+  matrix.rows = chunk.rows, matrix.cols = chunk.cols, matrix.row_stride = chunk.cols;
+  const kernels::NmgBlockChunk in(
+      chunk.x.data(), sizeof(T) == 4 ? kernels::FloatKind::f32 : kernels::FloatKind::f64, matrix,
+      kernels::NmgBlockUnit(f, matrix, 0));
+  kernels::NmgExactChunk<Block> fit(block, f);
+  const auto found = fit.fit(in);
+  block.for_each_thread([&](int t) {
+    kernels::each_of(block, t, chunk.strips(), [&](std::int64_t s) { of[s] = found[s]; });
+  });
   return of;
 }
 

@@ -1,0 +1,74 @@
+// Chunks of n:m:g in a tensor, as kernels over blocks see them.
+#pragma once
+#include <cmath>
+
+#include "kernels/block/block.h"
+#include "kernels/block/floats.h"
+#include "kernels/block/matrix.h"
+#include "kernels/nmg_fit.h"
+
+namespace sten::kernels {
+
+// A chunk of one row block.
+struct NmgBlockUnit {
+  std::int64_t rows, cols;  // besides padding
+  std::int64_t offset;      // of its first element
+
+  STEN_HOST_DEVICE NmgBlockUnit(const NmgFormat& f, const BlockMatrix& matrix, std::int64_t u) {
+    const std::int64_t chunks = (matrix.cols + f.strips() - 1) / f.strips();
+    const std::int64_t row_blocks = (matrix.rows + f.m - 1) / f.m;
+    const std::int64_t row = u / chunks % row_blocks * f.m, col = u % chunks * f.strips();
+    rows = matrix.rows - row < f.m ? matrix.rows - row : f.m;
+    cols = matrix.cols - col < f.strips() ? matrix.cols - col : f.strips();
+    offset = matrix.batch_offset(u / (row_blocks * chunks)) + row * matrix.row_stride +
+             col * matrix.col_stride;
+  }
+  static std::int64_t count(const NmgFormat& f, const BlockMatrix& matrix) {
+    return matrix.batches * ((matrix.rows + f.m - 1) / f.m) *
+           ((matrix.cols + f.strips() - 1) / f.strips());
+  }
+  STEN_HOST_DEVICE bool is_whole(const NmgFormat& f) const {
+    return rows == f.m && cols == f.strips();
+  }
+};
+
+// The values of one: row r of strip s, inside of padding.
+struct NmgBlockChunk {
+  const void* x;  // of the tensor
+  FloatKind kind;
+  std::int64_t offset, row_stride, col_stride, rows, cols;
+
+  STEN_HOST_DEVICE NmgBlockChunk(const void* tensor, FloatKind of, const BlockMatrix& matrix,
+                                 const NmgBlockUnit& unit)
+      : x(tensor),
+        kind(of),
+        offset(unit.offset),
+        row_stride(matrix.row_stride),
+        col_stride(matrix.col_stride),
+        rows(unit.rows),
+        cols(unit.cols) {}
+
+  STEN_DEVICE std::int64_t at(std::int64_t r, std::int64_t s) const {
+    return offset + r * row_stride + s * col_stride;
+  }
+  // Of all kinds but f64; may be NaN.
+  STEN_DEVICE float magnitude_f32(std::int64_t r, std::int64_t s) const {
+    return std::abs(load_float(x, kind, at(r, s)));
+  }
+  // NaN as infinity.
+  STEN_DEVICE double magnitude(std::int64_t r, std::int64_t s) const {
+    const double v = kind == FloatKind::f64 ? static_cast<const double*>(x)[at(r, s)]
+                                            : double{load_float(x, kind, at(r, s))};
+    return std::isnan(v) ? static_cast<double>(INFINITY) : std::abs(v);
+  }
+  // f(r, s) for all of them within a phase, neighbours in memory by neighbouring threads.
+  template <class Block, class F>
+  STEN_DEVICE void each(const Block& b, int t, F&& f) const {
+    if (col_stride <= row_stride)
+      each_pair(b, t, rows, cols, [&](std::int64_t r, std::int64_t s) { f(r, s); });
+    else
+      each_pair(b, t, cols, rows, [&](std::int64_t s, std::int64_t r) { f(r, s); });
+  }
+};
+
+}  // namespace sten::kernels

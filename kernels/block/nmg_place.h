@@ -1,0 +1,168 @@
+// The placement of a ragged chunk's strips by a block of threads: ChunkPlacer of
+// libsten/layout/nmg_place.h, whose choices these are.
+#pragma once
+#include "kernels/block/block.h"
+#include "kernels/nmg_fit.h"
+
+namespace sten::kernels {
+
+// The number of the pattern with these n ascending rows: PatternTable::find(), by the order that
+// the patterns are in. It goes through their list f(n, m) as PatternTable::fill() makes it.
+template <class Rows>
+STEN_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::int64_t m,
+                                  std::int64_t count) {
+  auto all = static_cast<std::uint32_t>(count), left = static_cast<std::uint32_t>(n);
+  std::uint32_t at = 0;
+  bool s = false, reversed = false;
+  for (auto rest = static_cast<std::uint32_t>(m); left > 0 && left < rest; --rest) {
+    const std::uint32_t with_last = all * left / rest, without = all - with_last;
+    if (rows[left - 1] == rest - 1) {
+      if (!reversed) at += without;
+      all = with_last;
+      s = !s;
+      --left;
+    } else {
+      if (reversed) at += with_last;
+      all = without;
+      reversed = reversed != s;
+      s = true;
+    }
+  }
+  return static_cast<std::int32_t>(at);
+}
+
+// Of strips whose patterns reach into rows of padding: there they are free to have others, and take
+// what everyone takes who packs.
+template <class Block>
+class NmgPlaceBlock {
+  template <class U>
+  using Shared = typename Block::template Shared<U>;
+  static constexpr std::int32_t none = -1;
+
+ public:
+  STEN_HOST_DEVICE NmgPlaceBlock(Block& b, const NmgFormat& f)
+      : b_(b), f_(f), placed_(b.template shared<std::int32_t>(f.strips())) {
+    members_ = b.template shared<std::uint16_t>(f.strips());
+    fill_ = b.template shared<std::int32_t>(f.count);
+    via_ = b.template shared<std::int32_t>(f.count);
+    visited_ = b.template shared<std::uint32_t>(f.count);
+    queue_ = b.template shared<std::int32_t>(f.count);
+    free_ = b.template shared<std::uint16_t>(f.m);
+    chosen_ = b.template shared<std::int32_t>(f.n);
+    merged_ = b.template shared<std::uint16_t>(f.n);
+  }
+
+  // pattern_of[strips]: what the fit chose of `cols` strips of `rows` rows. Returns [strips]: where
+  // they are. Between phases.
+  STEN_DEVICE Shared<std::int32_t> place(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
+                                         std::int64_t cols) {
+    b_.for_each_thread([&](int t) {
+      if (t == 0) place_all(pattern_of, rows, cols);
+    });
+    return placed_;
+  }
+
+ private:
+  // What follows is one thread's.
+  STEN_DEVICE void place_all(const Shared<std::uint16_t>& pattern_of, std::int64_t rows,
+                             std::int64_t cols) {
+    std::uint32_t search = 0;
+    for (std::int64_t p = 0; p < f_.count; ++p) fill_[p] = 0, visited_[p] = 0;
+    // A strip's rows are the first of its pattern's.
+    const auto kept = [&](std::int64_t s) {
+      std::int64_t k = 0;
+      if (s >= cols) return k;
+      while (k < f_.n && row(pattern_of[s], k) < rows) ++k;
+      return k;
+    };
+    for (std::int64_t s = 0; s < f_.strips(); ++s) {
+      placed_[s] = none;
+      if (kept(s) == f_.n) put(s, pattern_of[s]);
+    }
+    for (std::int64_t s = 0; s < f_.strips(); ++s)
+      if (const std::int64_t k = kept(s); k > 0 && k < f_.n) augment(s, ++search, pattern_of, kept);
+    std::int32_t p = 0;
+    for (std::int64_t s = 0; s < f_.strips(); ++s) {
+      if (kept(s) > 0) continue;
+      while (fill_[p] == f_.g) ++p;
+      put(s, p);
+    }
+  }
+  STEN_DEVICE std::uint16_t row(std::int64_t p, std::int64_t i) const {
+    return f_.patterns[p * f_.n + i];
+  }
+  STEN_DEVICE void put(std::int64_t s, std::int32_t p) {
+    members_[p * f_.g + fill_[p]] = static_cast<std::uint16_t>(s);
+    fill_[p] = fill_[p] + 1;
+    placed_[s] = p;
+  }
+
+  template <class Kept>
+  STEN_DEVICE void augment(std::int64_t strip, std::uint32_t search,
+                           const Shared<std::uint16_t>& pattern_of, Kept&& kept) {
+    std::int32_t end = none, queued = 0;
+    const auto expand = [&](std::int64_t s) {
+      each_superset(pattern_of[s], kept(s), [&](std::int32_t p) {
+        if (visited_[p] == search) return false;
+        visited_[p] = search;
+        via_[p] = static_cast<std::int32_t>(s);
+        if (fill_[p] < f_.g) {
+          end = p;
+          return true;
+        }
+        queue_[queued++] = p;
+        return false;
+      });
+    };
+    expand(strip);
+    for (std::int32_t head = 0; end < 0 && head < queued; ++head)
+      for (std::int64_t j = 0; end < 0 && j < f_.g; ++j) {
+        const std::int64_t s = members_[queue_[head] * f_.g + j];
+        if (kept(s) < f_.n) expand(s);
+      }
+    if (end < 0) return;  // never: the fit is a placement
+    std::int32_t p = end, slot = fill_[end];
+    fill_[end] = slot + 1;
+    for (;;) {
+      const std::int32_t s = via_[p], from = placed_[s];
+      members_[p * f_.g + slot] = static_cast<std::uint16_t>(s);
+      placed_[s] = p;
+      if (from < 0) return;
+      slot = 0;
+      while (members_[from * f_.g + slot] != s) ++slot;
+      p = from;
+    }
+  }
+
+  // f(pattern) for those that contain the first k rows of pattern `own`, until f returns true.
+  template <class F>
+  STEN_DEVICE void each_superset(std::int64_t own, std::int64_t k, F&& f) {
+    const std::int64_t more = f_.n - k;
+    std::int32_t free = 0;
+    for (std::int64_t r = 0, i = 0; r < f_.m; ++r)
+      if (i < k && row(own, i) == r)
+        ++i;
+      else
+        free_[free++] = static_cast<std::uint16_t>(r);
+    for (std::int64_t i = 0; i < more; ++i) chosen_[i] = static_cast<std::int32_t>(i);
+    for (;;) {
+      for (std::int64_t i = 0, j = 0, at = 0; at < f_.n; ++at) {
+        const bool is_own = j == more || (i < k && row(own, i) < free_[chosen_[j]]);
+        merged_[at] = is_own ? row(own, i++) : std::uint16_t{free_[chosen_[j++]]};
+      }
+      if (f(nmg_rank(merged_, f_.n, f_.m, f_.count))) return;
+      std::int64_t i = more - 1;  // the next combination of the free rows
+      while (i >= 0 && chosen_[i] == free - more + i) --i;
+      if (i < 0) return;
+      for (chosen_[i] = chosen_[i] + 1; ++i < more;) chosen_[i] = chosen_[i - 1] + 1;
+    }
+  }
+
+  Block& b_;
+  const NmgFormat& f_;
+  Shared<std::int32_t> placed_, fill_, via_, queue_, chosen_;
+  Shared<std::uint16_t> members_, free_, merged_;
+  Shared<std::uint32_t> visited_;
+};
+
+}  // namespace sten::kernels
