@@ -61,8 +61,8 @@ int main(int argc, char** argv) {
            "Which patterns are allowed: unstructured (default), block:h=4,w=4 (whole blocks, the "
            "smallest sum first), nm:n=2,m=4[,axis=1] (n kept of every m along a row), "
            "nmg:n=1,m=10,g=4[,axis=0][,fit=exact] (n kept of m, patterns in groups of g; fit=exact "
-           "keeps the most magnitude, fit=heuristic nearly, fit=greedy by the paper's rule). With "
-           "nm "
+           "keeps the most magnitude, fit=swaps too, fit=heuristic nearly, fit=greedy by the "
+           "paper's rule). With nm "
            "and nmg --sparsity is 1 - n/m and can be left out")
         ->type_name("SPEC")
         ->allow_extra_args(false);

@@ -38,15 +38,10 @@ struct NmgBlockChunk {
   FloatKind kind;
   std::int64_t offset, row_stride, col_stride, rows, cols;
 
-  STEN_HOST_DEVICE NmgBlockChunk(const void* tensor, FloatKind of, const BlockMatrix& matrix,
-                                 const NmgBlockUnit& unit)
-      : x(tensor),
-        kind(of),
-        offset(unit.offset),
-        row_stride(matrix.row_stride),
-        col_stride(matrix.col_stride),
-        rows(unit.rows),
-        cols(unit.cols) {}
+  STEN_HOST_DEVICE static NmgBlockChunk of(const void* x, FloatKind kind, const BlockMatrix& matrix,
+                                           const NmgBlockUnit& unit) {
+    return {x, kind, unit.offset, matrix.row_stride, matrix.col_stride, unit.rows, unit.cols};
+  }
 
   STEN_DEVICE std::int64_t at(std::int64_t r, std::int64_t s) const {
     return offset + r * row_stride + s * col_stride;

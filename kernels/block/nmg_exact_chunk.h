@@ -7,18 +7,11 @@
 
 namespace sten::kernels {
 
-// How the magnitudes of a chunk become integers: as in the fits of the CPU.
-struct NmgMagnitudes {
-  bool is_wide;     // of 64 bits
-  float scale;      // of 32
-  double greatest;  // of 64: of the finite ones
-  bool has_infinity;
-};
-
-// Between phases; scratch[threads].
-template <class Block>
-STEN_DEVICE NmgMagnitudes nmg_magnitudes(Block& b, const NmgFormat& f, const NmgBlockChunk& in,
-                                         typename Block::template Shared<double> scratch) {
+// solve(T{}, count): T is int32_t where that loses nothing, else int64_t, and count(r, s) are the
+// magnitudes of the chunk in T, as in the fits of the CPU. Between phases; scratch[threads].
+template <class Block, class Solve>
+STEN_DEVICE void nmg_with_counts(Block& b, const NmgFormat& f, const NmgBlockChunk& in,
+                                 typename Block::template Shared<double> scratch, Solve&& solve) {
   const auto greatest = [](double x, double y) { return x < y ? y : x; };
   const auto of_all = [&](double first, auto&& pick) {
     return reduce<double>(
@@ -37,12 +30,18 @@ STEN_DEVICE NmgMagnitudes nmg_magnitudes(Block& b, const NmgFormat& f, const Nmg
   if (in.kind != FloatKind::f64) {
     const double least = -of_all(-infinity, [](double v) { return v > 0 ? -v : -infinity; });
     const NmgRange range = NmgRange::of(static_cast<float>(most), static_cast<float>(least), f.n);
-    if (!range.is_wide) return {false, range.scale, 0, false};
+    if (!range.is_wide) {
+      solve(std::int32_t{}, [&](std::int64_t r, std::int64_t s) {
+        return nearest_int(in.magnitude_f32(r, s) * range.scale);
+      });
+      return;
+    }
   }
   const bool infinite = std::isinf(most);
   const double finite =
       infinite ? of_all(0.0, [](double v) { return std::isinf(v) ? 0.0 : v; }) : most;
-  return {true, 0, finite, infinite};
+  const NmgWideScale scale(finite, infinite, f.n, f.count);
+  solve(std::int64_t{}, [&](std::int64_t r, std::int64_t s) { return scale(in.magnitude(r, s)); });
 }
 
 // The pattern of each strip of the chunk, [strips], as NmgFitTable gives them. Between phases.
@@ -57,30 +56,18 @@ class NmgExactChunk {
     scratch_ = b.template shared<double>(b.threads());
   }
   STEN_DEVICE Shared<std::uint16_t> fit(const NmgBlockChunk& in) {
-    const NmgMagnitudes how = nmg_magnitudes(b_, f_, in, scratch_);
-    if (how.is_wide) {
-      const NmgWideScale scale(how.greatest, how.has_infinity, f_.n, f_.count);
-      solve<std::int64_t>(
-          in, [&](std::int64_t r, std::int64_t s) { return scale(in.magnitude(r, s)); });
-    } else {
-      solve<std::int32_t>(in, [&](std::int64_t r, std::int64_t s) {
-        return nearest_int(in.magnitude_f32(r, s) * how.scale);
+    nmg_with_counts(b_, f_, in, scratch_, [&]<class T, class Count>(T, const Count& count) {
+      NmgExactBlock<T, Block> solver(b_, f_, in.rows, in.cols, pattern_of_);
+      auto x = solver.magnitudes();
+      b_.for_each_thread([&](int t) {
+        in.each(b_, t, [&](std::int64_t r, std::int64_t s) { x[r * in.cols + s] = count(r, s); });
       });
-    }
+      solver.run();
+    });
     return pattern_of_;
   }
 
  private:
-  template <class T, class Count>
-  STEN_DEVICE void solve(const NmgBlockChunk& in, Count&& count) {
-    NmgExactBlock<T, Block> solver(b_, f_, in.rows, in.cols, pattern_of_);
-    auto x = solver.magnitudes();
-    b_.for_each_thread([&](int t) {
-      in.each(b_, t, [&](std::int64_t r, std::int64_t s) { x[r * in.cols + s] = count(r, s); });
-    });
-    solver.run();
-  }
-
   Block& b_;
   const NmgFormat& f_;
   Shared<std::uint16_t> pattern_of_;

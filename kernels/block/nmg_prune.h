@@ -3,6 +3,7 @@
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg_exact_chunk.h"
 #include "kernels/block/nmg_output.h"
+#include "kernels/block/nmg_swaps.h"
 #include "kernels/block/nmg_unpack.h"
 
 namespace sten::kernels {
@@ -26,21 +27,56 @@ struct NmgExactKernel {
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
     const NmgBlockUnit unit(format, matrix, u);
-    const NmgBlockChunk in(x, kind, matrix, unit);
+    const NmgBlockChunk in = NmgBlockChunk::of(x, kind, matrix, unit);
     NmgExactChunk<Block> chunk(b, format);
     NmgOutputBlock<Block> output(b, format);
     output.write(in, chunk.fit(in), u, to);
   }
 };
 
-inline bool nmg_has_room(const NmgFormat& f, NmgFitRule, std::size_t most_shared) {
-  return NmgExactKernel{f, {}, nullptr, {}, {}}.shared_bytes() <= most_shared;
+struct NmgSwapsKernel {
+  static constexpr int threads = 128;
+  NmgFormat format;
+  BlockMatrix matrix;
+  const void* x;
+  FloatKind kind;
+  NmgParts to;
+  bool is_stored;  // magnitudes, in shared memory
+
+  std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
+  std::size_t shared_bytes() const {
+    CountingBlock count(threads);
+    nmg_swaps_shared(count, format, is_stored);
+    const NmgOutputBlock<CountingBlock> output(count, format);
+    return count.used();
+  }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+    const NmgBlockUnit unit(format, matrix, u);
+    const NmgBlockChunk in = NmgBlockChunk::of(x, kind, matrix, unit);
+    NmgSwapsChunk<Block> chunk(b, format, is_stored);
+    NmgOutputBlock<Block> output(b, format);
+    output.write(in, chunk.fit(in), u, to);
+  }
+};
+
+inline bool nmg_has_room(const NmgFormat& f, NmgFitRule rule, std::size_t most_shared) {
+  const std::size_t bytes = rule == NmgFitRule::exact
+                                ? NmgExactKernel{f, {}, nullptr, {}, {}}.shared_bytes()
+                                : NmgSwapsKernel{f, {}, nullptr, {}, {}, false}.shared_bytes();
+  return bytes <= most_shared;
 }
 
 template <class Grid>
 void nmg_prune(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
-               FloatKind kind, NmgFitRule, const NmgParts& to) {
-  grid.launch(NmgExactKernel{f, matrix, x, kind, to});
+               FloatKind kind, NmgFitRule rule, const NmgParts& to) {
+  if (rule == NmgFitRule::exact) {
+    grid.launch(NmgExactKernel{f, matrix, x, kind, to});
+    return;
+  }
+  NmgSwapsKernel kernel{f, matrix, x, kind, to, true};
+  kernel.is_stored = kernel.shared_bytes() <= grid.most_shared();
+  grid.launch(kernel);
 }
 
 template <class Grid>

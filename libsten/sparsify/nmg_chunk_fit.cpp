@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/block/nmg_swaps.h"
+
 namespace sten {
 namespace {
 
@@ -13,19 +15,40 @@ constexpr Index most_pairs = Index{1} << 22;
 
 bool sorts_pairs(const NmgGeometry& geo) { return geo.patterns <= most_pairs / geo.strips; }
 
+std::size_t scratch_of(const NmgGeometry& geo, const kernels::NmgFormat& format, FitMethod method) {
+  if (method == FitMethod::exact)
+    return kernels::nmg_fit().scratch(format, std::min(geo.m, geo.view.rows),
+                                      std::min(geo.strips, geo.view.cols));
+  kernels::CountingBlock count(1);
+  kernels::nmg_swaps_shared(count, format, true);
+  return count.used();
+}
+
+template <class E>
+constexpr kernels::FloatKind kind_of = kernels::FloatKind::f32;
+template <>
+constexpr kernels::FloatKind kind_of<F64Element> = kernels::FloatKind::f64;
+template <>
+constexpr kernels::FloatKind kind_of<F16Element> = kernels::FloatKind::f16;
+template <>
+constexpr kernels::FloatKind kind_of<BF16Element> = kernels::FloatKind::bf16;
+template <>
+constexpr kernels::FloatKind kind_of<F8E4M3Element> = kernels::FloatKind::f8_e4m3;
+template <>
+constexpr kernels::FloatKind kind_of<F8E5M2Element> = kernels::FloatKind::f8_e5m2;
+
 }  // namespace
 
 template <class E>
 NmgChunkFit<E>::NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, FitMethod method)
     : geo_(geo), table_(table), method_(method), pattern_of_(geo.strips) {
-  if (method == FitMethod::exact) {
+  if (method == FitMethod::exact || method == FitMethod::swaps) {
     constexpr std::size_t line = 64;
-    std::size_t room =
-        line + kernels::nmg_fit().scratch(table.format(geo.g), std::min(geo.m, geo.view.rows),
-                                          std::min(geo.strips, geo.view.cols));
+    room_ = scratch_of(geo, table.format(geo.g), method);
+    std::size_t room = line + room_;
     memory_.reset(new std::byte[room]);  // not filled
     void* at = memory_.get();
-    scratch_ = static_cast<std::byte*>(std::align(line, room - line, at, room));
+    scratch_ = static_cast<std::byte*>(std::align(line, room_, at, room));
   } else {
     pairs_.resize(sorts_pairs(geo) ? geo.patterns * geo.strips : geo.strips);
     fill_.resize(geo.patterns);
@@ -38,6 +61,8 @@ template <class E>
 std::span<const std::uint16_t> NmgChunkFit<E>::fit(const Bits* x, const NmgUnit& unit) {
   if (method_ == FitMethod::exact)
     fit_exactly(x, unit);
+  else if (method_ == FitMethod::swaps)
+    fit_by_swaps(x, unit);
   else
     fit_greedily(x, unit);
   return pattern_of_;
@@ -71,6 +96,17 @@ void NmgChunkFit<E>::fit_exactly(const Bits* x, const NmgUnit& unit) {
     kernels::nmg_fit().exact_f64(format, in, scratch_, pattern_of_.data());
   else
     kernels::nmg_fit().exact_f32(format, in, scratch_, pattern_of_.data());
+}
+
+// As a device does, whose result does not depend on the number of its threads.
+template <class E>
+void NmgChunkFit<E>::fit_by_swaps(const Bits* x, const NmgUnit& unit) {
+  const kernels::NmgFormat format = table_.format(geo_.g);
+  kernels::SerialBlock block(1, scratch_, room_);
+  kernels::NmgSwapsChunk<kernels::SerialBlock> chunk(block, format, true);
+  const std::uint16_t* found = chunk.fit({x, kind_of<E>, unit.offset, geo_.view.row_stride,
+                                          geo_.view.col_stride, unit.rows, unit.cols});
+  std::copy_n(found, geo_.strips, pattern_of_.begin());
 }
 
 template <class E>

@@ -12,7 +12,7 @@
 
 namespace sten {
 
-enum class FitMethod { exact, heuristic, greedy };
+enum class FitMethod { exact, swaps, heuristic, greedy };
 
 // For elements E (floats.h) of a tensor with that geometry. One fit at a time.
 template <class E>
@@ -27,6 +27,7 @@ class NmgChunkFit {
 
  private:
   void fit_exactly(const Bits* x, const NmgUnit& unit);
+  void fit_by_swaps(const Bits* x, const NmgUnit& unit);
   void fit_greedily(const Bits* x, const NmgUnit& unit);
   // The chunk's values, row by row, `stride` apart.
   template <class F>
@@ -37,9 +38,10 @@ class NmgChunkFit {
   const FitMethod method_;
   std::vector<Score> values_;  // [m, strips], where they do not lie like that in the tensor
   std::vector<std::uint16_t> pattern_of_;
-  // Exact.
+  // Exact and swaps.
   std::unique_ptr<std::byte[]> memory_;
   std::byte* scratch_ = nullptr;
+  std::size_t room_ = 0;
   // Greedy and heuristic.
   std::vector<kernels::NmgPair<Score>> pairs_;
   std::vector<std::int32_t> fill_, greedy_, members_;

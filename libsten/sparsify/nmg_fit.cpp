@@ -120,7 +120,7 @@ void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits*
 }  // namespace
 
 std::string_view name_of(FitMethod method) {
-  static constexpr std::string_view names[] = {"exact", "heuristic", "greedy"};
+  static constexpr std::string_view names[] = {"exact", "swaps", "heuristic", "greedy"};
   return names[static_cast<int>(method)];
 }
 
@@ -164,13 +164,14 @@ NmgFit NmgFit::make(const Spec& spec) {
   if (method == "exact" && !small)
     fail_usage("{}: fit=exact is for up to {} patterns, and there are {}", spec.str(),
                kernels::most_exact_patterns, patterns);
-  for (const FitMethod m : {FitMethod::exact, FitMethod::heuristic, FitMethod::greedy}) {
+  for (const FitMethod m :
+       {FitMethod::exact, FitMethod::swaps, FitMethod::heuristic, FitMethod::greedy}) {
     if (method != name_of(m)) continue;
     f.method = m;
     return f;
   }
   fail_usage("{}: fit={} is unknown{}", spec.str(), method,
-             suggestion(method, {"exact", "heuristic", "greedy"}));
+             suggestion(method, {"exact", "swaps", "heuristic", "greedy"}));
 }
 
 }  // namespace sten

@@ -39,11 +39,9 @@ template <class T, class Block>
 Patterns fitted_by(Block& block, const Chunk<T>& chunk) {
   Patterns of(chunk.strips());
   const NmgFormat f = chunk.format();
-  kernels::BlockMatrix matrix;
-  matrix.rows = chunk.rows, matrix.cols = chunk.cols, matrix.row_stride = chunk.cols;
-  const kernels::NmgBlockChunk in(
-      chunk.x.data(), sizeof(T) == 4 ? kernels::FloatKind::f32 : kernels::FloatKind::f64, matrix,
-      kernels::NmgBlockUnit(f, matrix, 0));
+  const kernels::FloatKind kind =
+      sizeof(T) == 4 ? kernels::FloatKind::f32 : kernels::FloatKind::f64;
+  const kernels::NmgBlockChunk in{chunk.x.data(), kind, 0, chunk.cols, 1, chunk.rows, chunk.cols};
   kernels::NmgExactChunk<Block> fit(block, f);
   const auto found = fit.fit(in);
   block.for_each_thread([&](int t) {

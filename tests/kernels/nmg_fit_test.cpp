@@ -168,6 +168,7 @@ TEST_CASE("the exact fit keeps the energy of the optimum, more than the greedy o
     const double exact = energy(few, selected(few, c.spec));
     const double greedy = energy(few, fitted(few, c.spec));
     CHECK(greedy < exact);
+    CHECK(std::abs(energy(few, selected(few, c.spec + ",fit=swaps")) / exact - 1) < 1e-3);
     const double heuristic = energy(few, selected(few, c.spec + ",fit=heuristic"));
     CHECK(heuristic > greedy);
     CHECK(heuristic < exact);
@@ -243,8 +244,9 @@ TEST_CASE("specs of the fit that have no meaning are refused") {
        {"nmg", "nmg:n=1,m=10", "nmg:n=3,m=2,g=1", "nmg:n=1,m=2,g=0", "nmg:n=1,m=2,g=1,fit=best",
         "nmg:n=20,m=40,g=1", "nmg:n=1,m=2,g=1,k=1", "nmg:n=1,m=1025,g=1,fit=exact"})
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(wrong)); }) == Fault::usage);
-  for (const char* right : {"nmg:n=1,m=2,g=1,fit=greedy", "nmg:n=1,m=2,g=1,fit=heuristic",
-                            "nmg:n=1,m=1024,g=1,fit=exact", "nmg:n=1,m=1025,g=1"})
+  for (const char* right :
+       {"nmg:n=1,m=2,g=1,fit=greedy", "nmg:n=1,m=2,g=1,fit=heuristic",
+        "nmg:n=1,m=1025,g=1,fit=swaps", "nmg:n=1,m=1024,g=1,fit=exact", "nmg:n=1,m=1025,g=1"})
     CHECK(error_of([&] { registry().sparsifier(Spec::parse(right)); }) == "");
   const Dense line = Dense::of({3}, {1, 2, 3});
   CHECK(has(error_of([&] { fitted(line, "nmg:n=1,m=2,g=1"); }), "rank 1"));

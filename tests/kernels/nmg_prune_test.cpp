@@ -165,6 +165,10 @@ TEST_CASE("blocks of threads make the n:m:g of the exact fit, bit for bit, and u
   check_chunks(FitMethod::exact, NmgFitRule::exact, 2000);
 }
 
+TEST_CASE("blocks of threads make the n:m:g of fit=swaps, bit for bit, as one thread does") {
+  check_chunks(FitMethod::swaps, NmgFitRule::swaps, 1000);
+}
+
 TEST_CASE("the number of a pattern follows from its rows") {
   for (const auto& [n, m] : std::vector<std::pair<Index, Index>>{
            {1, 1}, {1, 9}, {8, 9}, {2, 4}, {3, 6}, {4, 9}, {5, 9}, {2, 40}, {3, 3}}) {

@@ -30,7 +30,8 @@ TEST_CASE("fitting to n:m:g at once stores what selecting and packing store") {
                                        "nmg:n=4,m=4,g=3",
                                        "nmg:n=1,m=2,g=3,dims=1.2",
                                        "nmg:n=1,m=5,g=3,fit=greedy",
-                                       "nmg:n=2,m=5,g=3,fit=heuristic"};
+                                       "nmg:n=2,m=5,g=3,fit=heuristic",
+                                       "nmg:n=2,m=5,g=3,fit=swaps"};
   for (int round = 0; round < 120; ++round) {
     const Spec spec = Spec::parse(specs[round % specs.size()]);
     const DType dtype = prunable_dtypes()[round % prunable_dtypes().size()];
