@@ -1,8 +1,10 @@
+#include "kernels/block/elementwise.h"
+
+#include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
 
 namespace sten::kernels::cuda {
 
-ElementwiseFunctions make_elementwise() { return {}; }
-NmFunctions make_nm() { return {}; }
+ElementwiseFunctions make_elementwise() { return elementwise_functions<CudaGrid>(); }
 
 }  // namespace sten::kernels::cuda

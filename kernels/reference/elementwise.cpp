@@ -1,8 +1,9 @@
 #include "kernels/reference/elementwise.h"
 
-#include <bit>
 #include <cmath>
 #include <limits>
+
+#include "kernels/block/float_keys.h"
 
 namespace sten::kernels {
 namespace {
@@ -106,33 +107,6 @@ std::int64_t expand(const U* values, Bytes bits, std::int64_t n, U* out) {
   return at;
 }
 
-// A floating-point format of which `fraction` bits are the last: |x| of a key is exact in double.
-template <class U, int fraction, int bias, bool has_infinity>
-struct Format {
-  using Bits = U;
-  static constexpr U first_not_finite =
-      has_infinity ? static_cast<U>(greatest_key<U> >> fraction << fraction) : greatest_key<U>;
-
-  static double magnitude(U bits) {
-    const U key = magnitude_key(bits);
-    const std::uint64_t exponent = key >> fraction;
-    const U digits = key & ((U{1} << fraction) - 1);
-    if (key >= first_not_finite)
-      return has_infinity && digits == 0 ? std::numeric_limits<double>::infinity()
-                                         : std::numeric_limits<double>::quiet_NaN();
-    if (exponent == 0) return static_cast<double>(digits) * std::ldexp(1.0, 1 - bias - fraction);
-    return std::bit_cast<double>(std::uint64_t{exponent - bias + 1023} << 52 |
-                                 std::uint64_t{digits} << (52 - fraction));
-  }
-};
-
-using F64 = Format<std::uint64_t, 52, 1023, true>;
-using F32 = Format<std::uint32_t, 23, 127, true>;
-using F16 = Format<std::uint16_t, 10, 15, true>;
-using BF16 = Format<std::uint16_t, 7, 127, true>;
-using F8E4M3 = Format<std::uint8_t, 3, 7, false>;
-using F8E5M2 = Format<std::uint8_t, 2, 15, true>;
-
 double sum_of(double (&s)[16]) {
   for (int half = 8; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) s[i] += s[i + half];
@@ -163,21 +137,21 @@ constexpr WidthKernels<U> of_width() {
           nonzero_bits<U>, mask_values<U>,  compress<U>,  expand<U>};
 }
 
-template <class E>
-constexpr FloatKernels<typename E::Bits> of_float() {
-  return {sum_magnitudes<E>, first_not_finite<E>};
+template <FloatKind kind>
+constexpr FloatKernels<typename FloatKeys<kind>::Bits> of_float() {
+  return {sum_magnitudes<FloatKeys<kind>>, first_not_finite<FloatKeys<kind>>};
 }
 
 constexpr ElementwiseTable table{of_width<std::uint8_t>(),
                                  of_width<std::uint16_t>(),
                                  of_width<std::uint32_t>(),
                                  of_width<std::uint64_t>(),
-                                 of_float<F64>(),
-                                 of_float<F32>(),
-                                 of_float<F16>(),
-                                 of_float<BF16>(),
-                                 of_float<F8E4M3>(),
-                                 of_float<F8E5M2>(),
+                                 of_float<FloatKind::f64>(),
+                                 of_float<FloatKind::f32>(),
+                                 of_float<FloatKind::f16>(),
+                                 of_float<FloatKind::bf16>(),
+                                 of_float<FloatKind::f8_e4m3>(),
+                                 of_float<FloatKind::f8_e5m2>(),
                                  count_bits};
 
 }  // namespace

@@ -1,0 +1,110 @@
+// What bits keep, in order, and back: pieces are staged in shared memory, so that what is read and
+// written of device memory lies together.
+#pragma once
+#include "kernels/block/pieces.h"
+
+namespace sten::kernels {
+
+template <int size>
+struct CountBits {
+  static constexpr int groups = size;
+  const std::uint8_t* bits;
+  std::int64_t n;
+
+  STEN_DEVICE std::int64_t none() const { return 0; }
+  STEN_DEVICE static std::int64_t combine(std::int64_t a, std::int64_t b) { return a + b; }
+  STEN_DEVICE std::int64_t operator()(std::int64_t g) const { return bits_in(bits[g]); }
+};
+
+// The places of a piece's groups among what is kept of it.
+template <class U>
+struct CompressPiece {
+  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+  std::int64_t n;
+  const std::uint8_t* bits;
+
+  std::int64_t blocks() const { return pieces_of(n, groups); }
+  std::size_t shared_bytes() const {
+    return (2 * threads + groups) * sizeof(std::int32_t) + 8 * groups * sizeof(U);
+  }
+  // Returns how many are kept.
+  template <class Block>
+  STEN_DEVICE std::int32_t find(Block& b, std::int64_t piece,
+                                typename Block::template Shared<std::int32_t> places) const {
+    auto scratch = b.template shared<std::int32_t>(2 * threads);
+    const std::int64_t first = piece * groups, left = groups_of(n) - first;
+    return place_groups(b, groups, scratch, places,
+                        [&](int g) { return g < left ? bits_in(bits[first + g]) : 0; });
+  }
+};
+
+// before[p]: what is kept before piece p.
+template <class U>
+struct Compress {
+  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+  const U* x;
+  std::int64_t n;
+  const std::uint8_t* bits;
+  const std::int64_t* before;
+  U* values;
+
+  CompressPiece<U> pieces() const { return {n, bits}; }
+  std::int64_t blocks() const { return pieces().blocks(); }
+  std::size_t shared_bytes() const { return pieces().shared_bytes(); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
+    auto staged = b.template shared<U>(8 * groups);
+    auto places = b.template shared<std::int32_t>(groups);
+    const std::int32_t kept = CompressPiece<U>{n, bits}.find(b, piece, places);
+    const std::int64_t first = piece * groups, left = groups_of(n) - first;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
+        const unsigned byte = bits[first + g];
+        if (byte == 0) return;
+        const Group<U> group = load_group(x, n, first + g);
+        std::int32_t to = places[g];
+        for (int i = 0; i < 8; ++i)
+          if (byte >> i & 1) staged[to++] = group.at[i];
+      });
+    });
+    U* out = values + before[piece];
+    b.for_each_thread(
+        [&](int t) { each_of(b, t, kept, [&](std::int64_t i) { out[i] = staged[i]; }); });
+  }
+};
+
+// The inverse.
+template <class U>
+struct Expand {
+  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+  const U* values;
+  std::int64_t n;
+  const std::uint8_t* bits;
+  const std::int64_t* before;
+  U* out;
+
+  CompressPiece<U> pieces() const { return {n, bits}; }
+  std::int64_t blocks() const { return pieces().blocks(); }
+  std::size_t shared_bytes() const { return pieces().shared_bytes(); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
+    auto staged = b.template shared<U>(8 * groups);
+    auto places = b.template shared<std::int32_t>(groups);
+    const std::int32_t kept = CompressPiece<U>{n, bits}.find(b, piece, places);
+    const U* from = values + before[piece];
+    b.for_each_thread(
+        [&](int t) { each_of(b, t, kept, [&](std::int64_t i) { staged[i] = from[i]; }); });
+    const std::int64_t first = piece * groups, left = groups_of(n) - first;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
+        const unsigned byte = bits[first + g];
+        std::int32_t at = places[g];
+        Group<U> group;
+        for (int i = 0; i < 8; ++i) group.at[i] = byte >> i & 1 ? U{staged[at++]} : U{0};
+        store_group(out, n, first + g, group);
+      });
+    });
+  }
+};
+
+}  // namespace sten::kernels

@@ -1,0 +1,157 @@
+// A number for each piece of an array, and what comes before each piece: how kernels write in the
+// elements' order.
+#pragma once
+#include "kernels/block/groups.h"
+
+namespace sten::kernels {
+
+// before(t): the sum of v of all threads before t. Returns the sum of all. scratch[2 * threads()].
+template <class T, class Block, class V>
+STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
+                   typename Block::template PerThread<T>& before, V&& v) {
+  const int all = b.threads();
+  b.for_each_thread([&](int t) { scratch[t] = v(t); });
+  int from = 0;  // which half has the sums so far
+  for (int step = 1; step < all; step *= 2) {
+    b.for_each_thread([&](int t) {
+      const T sum = scratch[from + t], other = t < step ? T{0} : T{scratch[from + t - step]};
+      scratch[all - from + t] = sum + other;
+    });
+    from = all - from;
+  }
+  b.for_each_thread([&](int t) { before(t) = t == 0 ? T{0} : T{scratch[from + t - 1]}; });
+  return b.read(scratch, from + all - 1);
+}
+
+// Numbers of groups, a run of them for each thread: places[g] is the sum of f before group g of
+// `groups`, a multiple of threads(); scratch[2 * threads()]. Returns the sum of all.
+template <class Block, class F>
+STEN_DEVICE std::int32_t place_groups(Block& b, int groups,
+                                      typename Block::template Shared<std::int32_t> scratch,
+                                      typename Block::template Shared<std::int32_t> places, F&& f) {
+  const int each = groups / b.threads();
+  auto before = b.template per_thread<std::int32_t>();
+  const std::int32_t all = scan<std::int32_t>(b, scratch, before, [&](int t) {
+    std::int32_t sum = 0;
+    for (int i = 0; i < each; ++i) sum += f(t * each + i);
+    return sum;
+  });
+  b.for_each_thread([&](int t) {
+    std::int32_t sum = before(t);
+    for (int i = 0; i < each; ++i) {
+      places[t * each + i] = sum;
+      sum += f(t * each + i);
+    }
+  });
+  return all;
+}
+
+// of[p] is what F::combine makes of f(group), an int64_t, of all groups of piece p, from F::none().
+template <class F>
+struct ReducePieces {
+  static constexpr int threads = piece_threads;
+  F f;
+  std::int64_t n;
+  std::int64_t* of;
+
+  std::int64_t blocks() const { return pieces_of(n, F::groups); }
+  std::size_t shared_bytes() const { return threads * sizeof(std::int64_t); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
+    const std::int64_t first = piece * F::groups, left = groups_of(n) - first;
+    const std::int64_t all = reduce<std::int64_t>(
+        b, b.template shared<std::int64_t>(threads),
+        [&](int t) {
+          std::int64_t v = f.none();
+          each_of(b, t, left < F::groups ? left : F::groups,
+                  [&](std::int64_t g) { v = F::combine(v, f(first + g)); });
+          return v;
+        },
+        [](std::int64_t x, std::int64_t y) { return F::combine(x, y); });
+    b.for_each_thread([&](int t) {
+      if (t == 0) of[piece] = all;
+    });
+  }
+};
+
+// *all of the pieces' numbers.
+template <class F>
+struct ReduceAll {
+  static constexpr int threads = 1024;
+  F f;
+  std::int64_t pieces;
+  const std::int64_t* of;
+  std::int64_t* all;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return threads * sizeof(std::int64_t); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const std::int64_t result = reduce<std::int64_t>(
+        b, b.template shared<std::int64_t>(threads),
+        [&](int t) {
+          std::int64_t v = f.none();
+          each_of(b, t, pieces, [&](std::int64_t p) { v = F::combine(v, of[p]); });
+          return v;
+        },
+        [](std::int64_t x, std::int64_t y) { return F::combine(x, y); });
+    b.for_each_thread([&](int t) {
+      if (t == 0) *all = result;
+    });
+  }
+};
+
+// counts[p] of the pieces becomes the sum of those before p, for p <= pieces.
+struct ScanPieces {
+  static constexpr int threads = 1024;
+  std::int64_t pieces;
+  std::int64_t* counts;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return 2 * threads * sizeof(std::int64_t); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const std::int64_t each = (pieces + threads - 1) / threads;
+    const auto each_own = [&](int t, auto&& f) {
+      for (std::int64_t p = t * each; p < (t + 1) * each && p < pieces; ++p) f(p);
+    };
+    auto before = b.template per_thread<std::int64_t>();
+    const std::int64_t all =
+        scan<std::int64_t>(b, b.template shared<std::int64_t>(2 * threads), before, [&](int t) {
+          std::int64_t sum = 0;
+          each_own(t, [&](std::int64_t p) { sum += counts[p]; });
+          return sum;
+        });
+    b.for_each_thread([&](int t) {
+      std::int64_t sum = before(t);
+      each_own(t, [&](std::int64_t p) {
+        const std::int64_t count = counts[p];
+        counts[p] = sum;
+        sum += count;
+      });
+      if (t == 0) counts[pieces] = all;
+    });
+  }
+};
+
+// f over all n elements; waits for it.
+template <class Grid, class F>
+std::int64_t reduce_all(Grid& grid, const F& f, std::int64_t n) {
+  const std::int64_t pieces = pieces_of(n, F::groups);
+  auto* of = grid.template scratch<std::int64_t>(pieces + 1);
+  grid.launch(ReducePieces<F>{f, n, of});
+  grid.launch(ReduceAll<F>{f, pieces, of, of + pieces});
+  return grid.fetch(of + pieces);
+}
+
+// The sums of f of all elements before each piece, [pieces + 1].
+template <class Grid, class F>
+const std::int64_t* sums_before(Grid& grid, const F& f, std::int64_t n) {
+  const std::int64_t pieces = pieces_of(n, F::groups);
+  auto* counts = grid.template scratch<std::int64_t>(pieces + 1);
+  grid.launch(ReducePieces<F>{f, n, counts});
+  grid.launch(ScanPieces{pieces, counts});
+  return counts;
+}
+
+}  // namespace sten::kernels

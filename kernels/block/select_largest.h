@@ -1,0 +1,256 @@
+// The elements of largest magnitude of a whole array: a radix selection, digit by digit, of which
+// the host knows nothing until it is done.
+#pragma once
+#include "kernels/block/pieces.h"
+#include "kernels/elementwise.h"
+
+namespace sten::kernels {
+
+// As atomics of CUDA have it.
+using DeviceCount = unsigned long long;
+
+// The key of a given rank, of which the digits so far are known.
+struct SelectedKey {
+  DeviceCount key;     // those digits
+  DeviceCount rank;    // among the keys that begin with them
+  DeviceCount equals;  // how many these are
+};
+
+// The digits of a key, from the top: `bits` of them from bit `shift` on.
+struct KeyDigit {
+  static constexpr int most_bits = 11;
+  int shift, bits;
+
+  // The one after `above`, which ends at bit `above`.
+  static KeyDigit next(int above) {
+    const int digits = (above + most_bits - 1) / most_bits;
+    const int bits = (above + digits - 1) / digits;
+    return {above - bits, bits};
+  }
+};
+
+inline constexpr int most_key_bins = 1 << KeyDigit::most_bits;
+
+// Adds the keys that begin with selected->key to totals, by their next digit.
+template <class U>
+struct CountDigits {
+  static constexpr int threads = 512;
+  // As many as some processors have at a time: each has a histogram to add to the totals.
+  static constexpr std::int64_t most_blocks = 528;
+  const U* x;
+  std::int64_t n;
+  KeyDigit digit;
+  bool is_first;
+  const SelectedKey* selected;
+  DeviceCount* totals;
+
+  STEN_HOST_DEVICE std::int64_t blocks() const {
+    const std::int64_t all = (groups_of(n) + threads - 1) / threads;
+    return all < most_blocks ? all : most_blocks;
+  }
+  std::size_t shared_bytes() const { return sizeof(std::uint32_t) << digit.bits; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t bins = std::int64_t{1} << digit.bits;
+    auto counts = b.template shared<std::uint32_t>(bins);
+    b.for_each_thread([&](int t) { each_of(b, t, bins, [&](std::int64_t i) { counts[i] = 0; }); });
+    const U mask = static_cast<U>(bins - 1);
+    const U above = is_first ? U{0} : static_cast<U>(selected->key >> digit.shift >> digit.bits);
+    const std::int64_t groups = groups_of(n), step = blocks() * threads;
+    b.for_each_thread([&](int t) {
+      // Neighbours that are alike, as zeros are, are counted at once.
+      U last = 0;
+      std::uint32_t run = 0;
+      for (std::int64_t g = block * threads + t; g < groups; g += step) {
+        const Group<U> group = load_group(x, n, g);
+        const int size = group_size(n, g);
+        for (int i = 0; i < 8; ++i) {
+          const U top = static_cast<U>(magnitude_key(group.at[i]) >> digit.shift);
+          if (i >= size || (!is_first && static_cast<U>(top >> digit.bits) != above)) continue;
+          const U bin = static_cast<U>(top & mask);
+          if (run > 0 && bin != last) {
+            b.add(counts, static_cast<std::int64_t>(last), run);
+            run = 0;
+          }
+          last = bin;
+          ++run;
+        }
+      }
+      if (run > 0) b.add(counts, static_cast<std::int64_t>(last), run);
+    });
+    b.for_each_thread([&](int t) {
+      each_of(b, t, bins, [&](std::int64_t i) {
+        if (const std::uint32_t count = counts[i]) b.add_global(totals + i, DeviceCount{count});
+      });
+    });
+  }
+};
+
+// Clears the totals before the first digit.
+struct ClearTotals {
+  static constexpr int threads = 1024;
+  std::int64_t rank;
+  SelectedKey* selected;
+  DeviceCount* totals;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    b.for_each_thread([&](int t) {
+      each_of(b, t, most_key_bins, [&](std::int64_t i) { totals[i] = 0; });
+      if (t == 0) *selected = {0, static_cast<DeviceCount>(rank), 0};
+    });
+  }
+};
+
+// Puts the next digit to *selected, and clears the totals for the one after.
+struct PickDigit {
+  static constexpr int threads = 256;
+  KeyDigit digit;
+  SelectedKey* selected;
+  DeviceCount* totals;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return 2 * threads * sizeof(DeviceCount); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const int bins = 1 << digit.bits, each = (bins + threads - 1) / threads;
+    auto before = b.template per_thread<DeviceCount>();
+    scan<DeviceCount>(b, b.template shared<DeviceCount>(2 * threads), before, [&](int t) {
+      DeviceCount sum = 0;
+      for (int i = t * each; i < (t + 1) * each && i < bins; ++i) sum += totals[i];
+      return sum;
+    });
+    auto found = b.template per_thread<int>();
+    auto next = b.template per_thread<SelectedKey>();
+    b.for_each_thread([&](int t) {
+      const SelectedKey so_far = *selected;
+      DeviceCount sum = before(t);
+      found(t) = 0;
+      for (int i = t * each; i < (t + 1) * each && i < bins; ++i) {
+        const DeviceCount count = totals[i];
+        if (so_far.rank >= sum && so_far.rank < sum + count) {
+          found(t) = 1;
+          next(t) = {so_far.key | static_cast<DeviceCount>(i) << digit.shift, so_far.rank - sum,
+                     count};
+        }
+        sum += count;
+      }
+    });
+    b.for_each_thread([&](int t) {
+      if (found(t)) *selected = next(t);
+      each_of(b, t, bins, [&](std::int64_t i) { totals[i] = 0; });
+    });
+  }
+};
+
+// How many elements of a group have the selected key, where some of them stay and some do not.
+template <class U>
+struct CountTies {
+  static constexpr int groups = piece_groups<U>;
+  const U* x;
+  std::int64_t n;
+  const SelectedKey* selected;
+
+  STEN_DEVICE std::int64_t none() const { return 0; }
+  STEN_DEVICE static std::int64_t combine(std::int64_t a, std::int64_t b) { return a + b; }
+  STEN_DEVICE std::int64_t operator()(std::int64_t g) const {
+    const SelectedKey s = *selected;
+    return s.rank + 1 == s.equals ? 0 : count(g, static_cast<U>(s.key));
+  }
+  STEN_DEVICE std::int32_t count(std::int64_t g, U key) const {
+    const Group<U> group = load_group(x, n, g);
+    const int size = group_size(n, g);
+    std::int32_t count = 0;
+    for (int i = 0; i < 8; ++i) count += i < size && magnitude_key(group.at[i]) == key;
+    return count;
+  }
+};
+
+// Bits of the keys above the selected one, and of the first of those that equal it: but rank + 1
+// of them stay. before[p]: equals before piece p; zeros where none stays.
+template <class U>
+struct KeepAbove {
+  static constexpr int threads = piece_threads;
+  static constexpr int groups = piece_groups<U>;
+  const U* x;
+  std::int64_t n;
+  const SelectedKey* selected;
+  const std::int64_t* before;
+  std::uint8_t* bits;
+
+  std::int64_t blocks() const { return pieces_of(n, groups); }
+  std::size_t shared_bytes() const { return (2 * threads + groups) * sizeof(std::int32_t); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
+    const SelectedKey s = *selected;
+    const U key = static_cast<U>(s.key);
+    const auto stay = static_cast<std::int64_t>(s.equals - s.rank - 1);
+    const std::int64_t from = before[piece], to = before[piece + 1];
+    const std::int64_t first = piece * groups, left = groups_of(n) - first;
+    if (from >= stay || to <= stay) {
+      // From here on all or none.
+      const bool is_kept = from < stay;
+      b.for_each_thread([&](int t) {
+        each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
+          const Group<U> group = load_group(x, n, first + g);
+          bits[first + g] = byte_of(n, first + g, [&](int i) {
+            const U k = magnitude_key(group.at[i]);
+            return k > key || (is_kept && k == key);
+          });
+        });
+      });
+      return;
+    }
+    auto scratch = b.template shared<std::int32_t>(2 * threads);
+    auto places = b.template shared<std::int32_t>(groups);
+    const CountTies<U> ties{x, n, selected};
+    place_groups(b, groups, scratch, places,
+                 [&](int g) { return g < left ? ties.count(first + g, key) : 0; });
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
+        const Group<U> group = load_group(x, n, first + g);
+        std::int64_t seen = from + places[g];
+        bits[first + g] = byte_of(n, first + g, [&](int i) {
+          const U k = magnitude_key(group.at[i]);
+          return k > key || (k == key && seen++ < stay);
+        });
+      });
+    });
+  }
+};
+
+// All bits, or none.
+struct FillBits {
+  static constexpr int groups = piece_groups<std::uint8_t>;
+  std::int64_t n;
+  bool value;
+  std::uint8_t* bits;
+
+  STEN_DEVICE void operator()(std::int64_t g) const {
+    bits[g] = byte_of(n, g, [&](int) { return value; });
+  }
+};
+
+template <class U, class Grid>
+void keep_largest(Grid& grid, const U* x, std::int64_t n, std::int64_t drop, std::uint8_t* bits) {
+  if (drop == 0 || drop == n) {
+    grid.launch(EachGroup<FillBits>{{n, drop == 0, bits}, n});
+    return;
+  }
+  auto* selected = grid.template scratch<SelectedKey>(1);
+  auto* totals = grid.template scratch<DeviceCount>(most_key_bins);
+  grid.launch(ClearTotals{drop - 1, selected, totals});
+  constexpr int key_bits = 8 * static_cast<int>(sizeof(U)) - 1;
+  for (int above = key_bits; above > 0;) {
+    const KeyDigit digit = KeyDigit::next(above);
+    grid.launch(CountDigits<U>{x, n, digit, above == key_bits, selected, totals});
+    grid.launch(PickDigit{digit, selected, totals});
+    above = digit.shift;
+  }
+  const std::int64_t* before = sums_before(grid, CountTies<U>{x, n, selected}, n);
+  grid.launch(KeepAbove<U>{x, n, selected, before, bits});
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,162 @@
+#include "tests/device/serial_backend.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/block/elementwise.h"
+#include "kernels/block/nmg_prune.h"
+#include "kernels/cuda/backend.h"
+#include "tests/device/serial_memory.h"
+
+namespace sten::testing {
+namespace {
+
+using namespace kernels;
+using Open = SerialMemory::Open;
+using Clock = std::chrono::steady_clock;
+
+SerialMemory& device() { return SerialMemory::of_device(); }
+
+// ---- memory, streams and events
+
+void check_device(int index) {
+  if (index != 0) throw std::runtime_error("there is one device");
+}
+void use(int index) { check_device(index); }
+cuda::DeviceInfo info(int index) {
+  check_device(index);
+  return {"the CPU, one thread after the other", device().limit, std::size_t{1} << 20, 1};
+}
+std::size_t unused() { return device().unused(); }
+
+void* allocate(std::size_t bytes, Stream) { return device().allocate(bytes); }
+void release(void* data, Stream) { device().release(data); }
+void* allocate_pinned(std::size_t bytes) {
+  void* data = std::malloc(bytes);
+  if (!data) throw std::bad_alloc();
+  const std::lock_guard hold(device().lock);
+  ++device().live.pinned;
+  return data;
+}
+void release_pinned(void* data) {
+  std::free(data);
+  const std::lock_guard hold(device().lock);
+  --device().live.pinned;
+}
+
+void upload(void* to, const void* from, std::size_t bytes, Stream) {
+  const Open open;
+  ++device().uploads;
+  if (bytes) std::memcpy(to, from, bytes);
+}
+void download(void* to, const void* from, std::size_t bytes, Stream) {
+  const Open open;
+  ++device().downloads;
+  if (bytes) std::memcpy(to, from, bytes);
+}
+void copy(void* to, const void* from, std::size_t bytes, Stream) {
+  const Open open;
+  if (bytes) std::memcpy(to, from, bytes);
+}
+void clear(void* to, std::size_t bytes, Stream) {
+  const Open open;
+  if (bytes) std::memset(to, 0, bytes);
+}
+void wait(Stream) {}
+
+template <class T>
+void* make(std::size_t& count) {
+  const std::lock_guard hold(device().lock);
+  ++count;
+  return new T{};
+}
+template <class T>
+void end(std::size_t& count, void* object) {
+  const std::lock_guard hold(device().lock);
+  --count;
+  delete static_cast<T*>(object);
+}
+struct Queue {};
+Stream make_stream() { return make<Queue>(device().live.streams); }
+void end_stream(Stream stream) { end<Queue>(device().live.streams, stream); }
+void* make_event() { return make<Clock::time_point>(device().live.events); }
+void end_event(void* event) { end<Clock::time_point>(device().live.events, event); }
+void record(void* event, Stream) { *static_cast<Clock::time_point*>(event) = Clock::now(); }
+void wait_for_event(void*) {}
+double milliseconds(void* event, void* later) {
+  return std::chrono::duration<double, std::milli>(*static_cast<Clock::time_point*>(later) -
+                                                   *static_cast<Clock::time_point*>(event))
+      .count();
+}
+
+constexpr cuda::MemoryFunctions memory{
+    use,        info,      unused, allocate,       release,     allocate_pinned, release_pinned,
+    upload,     download,  copy,   clear,          wait,        make_stream,     end_stream,
+    make_event, end_event, record, wait_for_event, milliseconds};
+
+// ---- kernels, which find the memory open
+
+template <auto& table, auto member, class F>
+struct WithMemory;
+template <auto& table, auto member, class R, class... A>
+struct WithMemory<table, member, R (*)(A...)> {
+  static R call(A... a) {
+    const Open open;
+    return (table.*member)(a...);
+  }
+};
+
+// A function of a table; nullptr where it has none.
+template <auto& table, auto member>
+auto with_memory() {
+  using F = std::remove_cvref_t<decltype(table.*member)>;
+  return table.*member ? F{WithMemory<table, member, F>::call} : nullptr;
+}
+
+const ElementwiseFunctions elementwise_table = elementwise_functions<SerialGrid>();
+const NmgFunctions nmg_table = nmg_functions<SerialGrid>();
+
+template <auto member>
+constexpr auto elementwise_function = with_memory<elementwise_table, member>;
+template <auto member>
+constexpr auto nmg_function = with_memory<nmg_table, member>;
+
+cuda::Backend make_backend() {
+  using E = ElementwiseFunctions;
+  using G = NmgFunctions;
+  cuda::Backend all{};
+  all.devices = 1;
+  all.memory = memory;
+  all.elementwise = {
+      elementwise_function<&E::keep_largest>(),     elementwise_function<&E::nonzero_bits>(),
+      elementwise_function<&E::mask_values>(),      elementwise_function<&E::compress>(),
+      elementwise_function<&E::expand>(),           elementwise_function<&E::count_bits>(),
+      elementwise_function<&E::count_key>(),        elementwise_function<&E::count_nonzero>(),
+      elementwise_function<&E::first_not_finite>(), elementwise_function<&E::sum_magnitudes>()};
+  all.nmg = {nmg_table.has_room, nmg_function<&G::prune>(), nmg_function<&G::unpack>()};
+  return all;
+}
+
+}  // namespace
+
+SerialDevice::SerialDevice(std::size_t memory) {
+  static const cuda::Backend backend = make_backend();
+  limit(memory);
+  device().most_bytes = device().live.bytes;
+  device().uploads = device().downloads = 0;
+  cuda::set_backend(&backend);
+}
+SerialDevice::~SerialDevice() { cuda::set_backend(nullptr); }
+
+SerialDevice::Live SerialDevice::live() { return device().live; }
+std::size_t SerialDevice::most_bytes() { return device().most_bytes; }
+std::size_t SerialDevice::uploads() { return device().uploads; }
+std::size_t SerialDevice::downloads() { return device().downloads; }
+void SerialDevice::limit(std::size_t memory) {
+  device().limit = memory < most_memory ? memory : most_memory;
+}
+
+}  // namespace sten::testing

@@ -1,0 +1,37 @@
+// A device in the host's memory, whose kernels are the CPU forms of those of CUDA: what tests use
+// instead of one.
+#pragma once
+#include <cstddef>
+
+namespace sten::testing {
+
+// The backend of kernels/cuda/backend.h until the end of the scope; one at a time. All it does is
+// done when a call returns. Its memory is closed but during such calls: host code that reads or
+// writes it crashes. What is allocated is filled with 0xcd, and a write beyond it is found when it
+// is released: std::logic_error.
+class SerialDevice {
+ public:
+  static constexpr std::size_t most_memory = std::size_t{1} << 32;
+
+  // With as many bytes: std::bad_alloc beyond.
+  explicit SerialDevice(std::size_t memory = most_memory);
+  ~SerialDevice();
+  SerialDevice(const SerialDevice&) = delete;
+  SerialDevice& operator=(const SerialDevice&) = delete;
+
+  // What there is now, of earlier devices too.
+  struct Live {
+    std::size_t blocks = 0, bytes = 0;  // allocated, as they were asked for
+    std::size_t pinned = 0, streams = 0, events = 0;
+    bool operator==(const Live&) const = default;
+  };
+  static Live live();
+  // The most bytes at a time since the device was made, and copies of any kind.
+  static std::size_t most_bytes();
+  static std::size_t uploads();
+  static std::size_t downloads();
+
+  void limit(std::size_t memory);
+};
+
+}  // namespace sten::testing

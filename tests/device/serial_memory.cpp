@@ -1,0 +1,91 @@
+#include "tests/device/serial_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+namespace sten::testing {
+namespace {
+
+constexpr std::size_t alignment = 256;
+constexpr int fresh = 0xcd, beyond = 0xa5;
+
+// A block and some bytes beyond it.
+std::size_t room_of(std::size_t bytes) {
+  return (bytes + 2 * alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+SerialMemory& SerialMemory::of_device() {
+  static SerialMemory all;
+  return all;
+}
+
+// Twice as much as blocks can take, for what lies between them.
+SerialMemory::SerialMemory() {
+  void* all = mmap(nullptr, 2 * SerialDevice::most_memory, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) throw std::bad_alloc();
+  begin_ = static_cast<std::byte*>(all);
+}
+
+SerialMemory::Open::Open() {
+  SerialMemory& all = of_device();
+  all.lock.lock();
+  if (all.open_++ == 0) mprotect(all.begin_, all.end_, PROT_READ | PROT_WRITE);
+}
+
+SerialMemory::Open::~Open() {
+  SerialMemory& all = of_device();
+  if (--all.open_ == 0) mprotect(all.begin_, all.end_, PROT_NONE);
+  all.lock.unlock();
+}
+
+void* SerialMemory::allocate(std::size_t bytes) {
+  const std::lock_guard hold(lock);
+  if (bytes == 0) throw std::logic_error("a block of no bytes");
+  if (bytes > limit || live.bytes > limit - bytes) throw std::bad_alloc();
+  const std::size_t room = room_of(bytes);
+  std::size_t at = end_;
+  if (const auto same = free_.find(room); same != free_.end()) {
+    at = same->second;
+    free_.erase(same);
+  } else {
+    constexpr std::size_t page = 4096;
+    if (end_ + room > 2 * SerialDevice::most_memory) throw std::bad_alloc();
+    end_ = (end_ + room + page - 1) / page * page;
+  }
+  const Open open;
+  mprotect(begin_ + at, room, PROT_READ | PROT_WRITE);
+  std::memset(begin_ + at, fresh, bytes);
+  std::memset(begin_ + at + bytes, beyond, room - bytes);
+  used_[at] = bytes;
+  ++live.blocks;
+  live.bytes += bytes;
+  most_bytes = std::max(most_bytes, live.bytes);
+  return begin_ + at;
+}
+
+void SerialMemory::release(void* data) {
+  const Open open;
+  const auto block = used_.find(static_cast<std::size_t>(static_cast<std::byte*>(data) - begin_));
+  if (block == used_.end()) throw std::logic_error("what is released is no block of the device");
+  const auto [at, bytes] = *block;
+  const std::size_t room = room_of(bytes);
+  used_.erase(block);
+  free_.emplace(room, at);
+  --live.blocks;
+  live.bytes -= bytes;
+  if (!std::all_of(begin_ + at + bytes, begin_ + at + room,
+                   [](std::byte v) { return v == std::byte{beyond}; }))
+    throw std::logic_error("something wrote beyond a block of the device");
+  std::memset(begin_ + at, fresh, bytes);
+  // Tests that use many sizes should not keep the memory of all.
+  if (room >= std::size_t{1} << 16) madvise(begin_ + at, room, MADV_DONTNEED);
+}
+
+}  // namespace sten::testing

@@ -1,0 +1,44 @@
+// The memory of a SerialDevice (serial_backend.h).
+#pragma once
+#include <cstddef>
+#include <map>
+#include <mutex>
+
+#include "tests/device/serial_backend.h"
+
+namespace sten::testing {
+
+// Addresses of its own, which can be read and written only while somebody holds an Open.
+class SerialMemory {
+ public:
+  static SerialMemory& of_device();
+
+  class Open {
+   public:
+    Open();
+    ~Open();
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+  };
+
+  // 256-byte aligned; std::bad_alloc beyond the limit.
+  void* allocate(std::size_t bytes);
+  // std::logic_error where `data` is none of it, or somebody wrote beyond it.
+  void release(void* data);
+  std::size_t unused() const { return limit - live.bytes; }
+
+  SerialDevice::Live live;
+  std::size_t limit = SerialDevice::most_memory, most_bytes = 0, uploads = 0, downloads = 0;
+  std::recursive_mutex lock;
+
+ private:
+  SerialMemory();
+
+  std::byte* begin_;
+  std::size_t end_ = 0;                           // all before has been used
+  std::map<std::size_t, std::size_t> used_;       // bytes asked for, by offset
+  std::multimap<std::size_t, std::size_t> free_;  // offsets, by size
+  int open_ = 0;
+};
+
+}  // namespace sten::testing
