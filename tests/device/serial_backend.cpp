@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/block/elementwise.h"
+#include "kernels/block/nm.h"
 #include "kernels/block/nmg_prune.h"
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_memory.h"
@@ -117,15 +118,19 @@ auto with_memory() {
 }
 
 const ElementwiseFunctions elementwise_table = elementwise_functions<SerialGrid>();
+const NmFunctions nm_table = nm_functions<SerialGrid>();
 const NmgFunctions nmg_table = nmg_functions<SerialGrid>();
 
 template <auto member>
 constexpr auto elementwise_function = with_memory<elementwise_table, member>;
 template <auto member>
+constexpr auto nm_function = with_memory<nm_table, member>;
+template <auto member>
 constexpr auto nmg_function = with_memory<nmg_table, member>;
 
 cuda::Backend make_backend() {
   using E = ElementwiseFunctions;
+  using N = NmFunctions;
   using G = NmgFunctions;
   cuda::Backend all{};
   all.devices = 1;
@@ -136,6 +141,7 @@ cuda::Backend make_backend() {
       elementwise_function<&E::expand>(),           elementwise_function<&E::count_bits>(),
       elementwise_function<&E::count_key>(),        elementwise_function<&E::count_nonzero>(),
       elementwise_function<&E::first_not_finite>(), elementwise_function<&E::sum_magnitudes>()};
+  all.nm = {nm_function<&N::select>(), nm_function<&N::pack>(), nm_function<&N::unpack>()};
   all.nmg = {nmg_table.has_room, nmg_function<&G::prune>(), nmg_function<&G::unpack>()};
   return all;
 }

@@ -9,6 +9,7 @@
 #include "libsten/run/measure.h"
 #include "libsten/sparsify/magnitude.h"
 #include "tests/support/checked_device.h"
+#include "tests/support/device_views.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -37,27 +38,6 @@ Dense some_elements(Dice& dice, DType dtype, Index n) {
     }
   });
   return x;
-}
-
-kernels::Elements elements_of(const Values& v) {
-  return {v.bytes().data(), static_cast<int>(v.width()), v.size()};
-}
-
-kernels::FloatKind kind_of(DType dtype) {
-  switch (dtype) {
-    case DType::F64:
-      return kernels::FloatKind::f64;
-    case DType::F32:
-      return kernels::FloatKind::f32;
-    case DType::F16:
-      return kernels::FloatKind::f16;
-    case DType::BF16:
-      return kernels::FloatKind::bf16;
-    case DType::F8_E4M3:
-      return kernels::FloatKind::f8_e4m3;
-    default:
-      return kernels::FloatKind::f8_e5m2;
-  }
 }
 
 Bytes bytes_of(const Array<std::uint8_t>& bits) { return {bits.begin(), bits.end()}; }

@@ -1,0 +1,172 @@
+// NmFunctions (functions.h) over a Grid: a thread takes a few blocks of m of a line.
+#pragma once
+#include "kernels/block/nm_select.h"
+
+namespace sten::kernels {
+
+// Bits of a position.
+inline int nm_position_bits(std::int64_t m) {
+  return std::bit_width(static_cast<std::uint64_t>(m - 1));
+}
+
+// values[lines, blocks, n] and pos[lines, line_bytes], and where their parts are: bits run on from
+// block to block, so a thread takes as many blocks as fill whole bytes.
+struct NmParts {
+  NmUnits units;
+  std::int64_t n, line_bytes;
+  int position_bits;
+
+  static NmParts of(const BlockMatrix& matrix, std::int64_t n, std::int64_t m,
+                    std::int64_t line_bytes) {
+    const int width = nm_position_bits(m);
+    std::int64_t at_once = 8;
+    while (at_once > 1 && n * width * (at_once / 2) % 8 == 0) at_once /= 2;
+    return {NmUnits::of(matrix, m, at_once), n, line_bytes, width};
+  }
+};
+
+// Numbers of few bits, one after the other, least significant first.
+struct PackedBits {
+  std::uint64_t word = 0;
+  int bits = 0;
+
+  STEN_DEVICE std::uint8_t* put(std::uint8_t* to, std::uint64_t v, int width) {
+    word |= v << bits;
+    for (bits += width; bits >= 8; bits -= 8, word >>= 8) *to++ = static_cast<std::uint8_t>(word);
+    return to;
+  }
+  STEN_DEVICE std::int64_t get(const std::uint8_t*& from, int width) {
+    for (; bits < width; bits += 8) word |= std::uint64_t{*from++} << bits;
+    const std::uint64_t v = word & ((std::uint64_t{1} << width) - 1);
+    word >>= width;
+    bits -= width;
+    return static_cast<std::int64_t>(v);
+  }
+};
+
+template <class U>
+struct NmPack {
+  static constexpr int threads = 128;
+  NmParts parts;
+  BlockMatrix matrix;
+  const U* x;
+  const std::uint8_t* bits;
+  U* values;
+  std::uint8_t* pos;
+
+  std::int64_t blocks() const { return (parts.units.count() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t u = block * threads + t;
+      if (u < parts.units.count()) pack(parts.units.at(matrix, u));
+    });
+  }
+
+ private:
+  STEN_DEVICE void pack(const NmUnits::Unit& unit) const {
+    const std::int64_t n = parts.n, m = parts.units.m;
+    U* to = values + (unit.line * parts.units.per_line + unit.block) * n;
+    std::uint8_t* code =
+        pos + unit.line * parts.line_bytes + unit.block * n * parts.position_bits / 8;
+    PackedBits packed;
+    for (std::int64_t c = 0; c < unit.cols; c += m) {
+      const std::int64_t start = unit.offset + c * matrix.col_stride;
+      const std::int64_t size = unit.cols - c < m ? unit.cols - c : m;
+      const auto is_kept = [&](std::int64_t p) {
+        return p < size && bit_of(bits, start + p * matrix.col_stride);
+      };
+      std::int64_t fillers = n;
+      for (std::int64_t p = 0; p < size; ++p) fillers -= is_kept(p);
+      U* const end = to + n;
+      for (std::int64_t p = 0; p < m && to < end; ++p) {
+        const bool keeps = is_kept(p);
+        if (!keeps && fillers <= 0) continue;
+        fillers -= !keeps;
+        code = packed.put(code, static_cast<std::uint64_t>(p), parts.position_bits);
+        *to++ = keeps ? x[start + p * matrix.col_stride] : U{0};
+      }
+      to = end;
+    }
+    if (packed.bits > 0) *code = static_cast<std::uint8_t>(packed.word);
+  }
+};
+
+template <class U>
+struct NmUnpack {
+  static constexpr int threads = 128;
+  NmParts parts;
+  BlockMatrix matrix;
+  const U* values;
+  const std::uint8_t* pos;
+  U* out;
+
+  std::int64_t blocks() const { return (parts.units.count() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t u = block * threads + t;
+      if (u < parts.units.count()) unpack(parts.units.at(matrix, u));
+    });
+  }
+
+ private:
+  STEN_DEVICE void unpack(const NmUnits::Unit& unit) const {
+    const std::int64_t n = parts.n, m = parts.units.m;
+    const U* from = values + (unit.line * parts.units.per_line + unit.block) * n;
+    const std::uint8_t* code =
+        pos + unit.line * parts.line_bytes + unit.block * n * parts.position_bits / 8;
+    PackedBits packed;
+    U* to = out + unit.offset;
+    for (std::int64_t c = 0; c < unit.cols; c += m, from += n) {
+      const std::int64_t size = unit.cols - c < m ? unit.cols - c : m;
+      std::int64_t i = 0, next = packed.get(code, parts.position_bits);
+      for (std::int64_t p = 0; p < size; ++p, to += matrix.col_stride) {
+        const bool is_stored = p == next;
+        *to = is_stored ? from[i] : U{0};
+        if (!is_stored) continue;
+        next = ++i < n ? packed.get(code, parts.position_bits) : m;
+      }
+      // What is left lies in padding.
+      while (++i < n) packed.get(code, parts.position_bits);
+    }
+  }
+};
+
+template <class Grid>
+struct NmOn {
+  static void select(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, Elements x,
+                     FloatKind kind, std::uint8_t* bits, Stream stream) {
+    with_keys(kind, [&]<class K>(K) {
+      nm_select(Grid(stream), matrix, n, m, static_cast<const typename K::Bits*>(x.x),
+                K::first_not_finite, bits);
+    });
+  }
+  static void pack(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, Elements x,
+                   const std::uint8_t* bits, void* values, std::uint8_t* pos,
+                   std::int64_t line_bytes, Stream stream) {
+    with_unsigned(x.width, [&]<class U>(U) {
+      Grid(stream).launch(NmPack<U>{NmParts::of(matrix, n, m, line_bytes), matrix,
+                                    static_cast<const U*>(x.x), bits, static_cast<U*>(values),
+                                    pos});
+    });
+  }
+  static void unpack(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, const void* values,
+                     int width, const std::uint8_t* pos, std::int64_t line_bytes, void* out,
+                     Stream stream) {
+    with_unsigned(width, [&]<class U>(U) {
+      Grid(stream).launch(NmUnpack<U>{NmParts::of(matrix, n, m, line_bytes), matrix,
+                                      static_cast<const U*>(values), pos, static_cast<U*>(out)});
+    });
+  }
+};
+
+template <class Grid>
+NmFunctions nm_functions() {
+  using On = NmOn<Grid>;
+  return {On::select, On::pack, On::unpack};
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,126 @@
+// The n largest of every m neighbours (kernels/nm_select.h), as bits.
+#pragma once
+#include "kernels/block/float_keys.h"
+#include "kernels/block/groups.h"
+
+namespace sten::kernels {
+
+// The lines of matrices in runs of `at_once` blocks of m.
+struct NmUnits {
+  // One run; its elements are col_stride apart.
+  struct Unit {
+    std::int64_t line, block;   // the first one
+    std::int64_t cols, offset;  // of the first of its elements
+  };
+  std::int64_t m, at_once, per_line;  // blocks
+  std::int64_t runs, rows, cols, batches;
+
+  static NmUnits of(const BlockMatrix& matrix, std::int64_t m, std::int64_t at_once) {
+    const std::int64_t blocks = (matrix.cols + m - 1) / m;
+    return {m,           at_once,     blocks,        (blocks + at_once - 1) / at_once,
+            matrix.rows, matrix.cols, matrix.batches};
+  }
+  STEN_HOST_DEVICE std::int64_t count() const { return batches * rows * runs; }
+  // Neighbours lie as close together as elements do: along a line, or in the next one.
+  STEN_DEVICE Unit at(const BlockMatrix& matrix, std::int64_t u) const {
+    std::int64_t row, run, batch;
+    if (matrix.col_stride == 1) {
+      run = u % runs;
+      row = u / runs % rows;
+      batch = u / runs / rows;
+    } else {
+      row = u % rows;
+      run = u / rows % runs;
+      batch = u / rows / runs;
+    }
+    const std::int64_t col = run * at_once * m, left = cols - col;
+    return {batch * rows + row, run * at_once, left < at_once * m ? left : at_once * m,
+            matrix.batch_offset(batch) + row * matrix.row_stride + col * matrix.col_stride};
+  }
+};
+
+// `most`: of m, so that a block's keys are in registers where it is small. Runs have up to 64
+// elements.
+template <class U, int most>
+struct NmSelectKernel {
+  static constexpr int threads = 128;
+  NmUnits units;
+  BlockMatrix matrix;
+  std::int64_t n;
+  const U* x;
+  U infinity;
+  std::uint8_t* bits;
+
+  std::int64_t blocks() const { return (units.count() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t u = block * threads + t;
+      if (u >= units.count()) return;
+      const NmUnits::Unit unit = units.at(matrix, u);
+      std::uint64_t kept = 0;
+      for (std::int64_t c = 0; c < unit.cols; c += units.m) {
+        const std::int64_t left = unit.cols - c;
+        kept |= select(unit.offset + c * matrix.col_stride,
+                       static_cast<int>(left < units.m ? left : units.m))
+                << c;
+      }
+      if (matrix.col_stride == 1)
+        set_run(b, unit.offset, kept);
+      else
+        for (int c = 0; c < unit.cols; ++c)
+          if (kept >> c & 1) set(b, unit.offset + c * matrix.col_stride);
+    });
+  }
+
+ private:
+  // Bit i says whether the element i of a block stays.
+  STEN_DEVICE std::uint64_t select(std::int64_t offset, int size) const {
+    U keys[most] = {};
+    const int end = most > 8 ? size : most;
+    for (int i = 0; i < end; ++i)
+      if (i < size) {
+        const U key = magnitude_key(x[offset + i * matrix.col_stride]);
+        keys[i] = key < infinity ? key : infinity;
+      }
+    std::uint64_t kept = 0;
+    for (int i = 0; i < end; ++i) {
+      int ahead = 0;  // elements that stay before this one
+      for (int j = 0; j < end; ++j)
+        if (j < size && j != i) ahead += j < i ? keys[j] >= keys[i] : keys[j] > keys[i];
+      if (i < size && ahead < n) kept |= std::uint64_t{1} << i;
+    }
+    return kept;
+  }
+
+  // Other threads have bits in the same words.
+  template <class Block>
+  STEN_DEVICE void set(Block& b, std::int64_t i) const {
+    b.or_bits(bits, i / 32, std::uint32_t{1} << i % 32);
+  }
+  template <class Block>
+  STEN_DEVICE void set_run(Block& b, std::int64_t first, std::uint64_t kept) const {
+    const int shift = static_cast<int>(first % 32);
+    const std::uint64_t low = (kept << shift) & 0xffffffffu, rest = kept >> (32 - shift);
+    if (low) b.or_bits(bits, first / 32, static_cast<std::uint32_t>(low));
+    if (const auto v = static_cast<std::uint32_t>(rest)) b.or_bits(bits, first / 32 + 1, v);
+    if (const auto v = static_cast<std::uint32_t>(rest >> 32)) b.or_bits(bits, first / 32 + 2, v);
+  }
+};
+
+template <class Grid, class U>
+void nm_select(Grid&& grid, const BlockMatrix& matrix, std::int64_t n, std::int64_t m, const U* x,
+               U infinity, std::uint8_t* bits) {
+  // Along lines as many blocks as a word of bits has room for, so that few words are shared.
+  const std::int64_t at_once = matrix.col_stride == 1 && m <= 32 ? 32 / m : 1;
+  const NmUnits units = NmUnits::of(matrix, m, at_once);
+  if (m <= 4)
+    grid.launch(NmSelectKernel<U, 4>{units, matrix, n, x, infinity, bits});
+  else if (m <= 8)
+    grid.launch(NmSelectKernel<U, 8>{units, matrix, n, x, infinity, bits});
+  else
+    grid.launch(NmSelectKernel<U, 64>{units, matrix, n, x, infinity, bits});
+}
+
+}  // namespace sten::kernels
