@@ -100,33 +100,24 @@ constexpr cuda::MemoryFunctions memory{
 
 // ---- kernels, which find the memory open
 
-template <auto& table, auto member, class F>
-struct WithMemory;
 template <auto& table, auto member, class R, class... A>
-struct WithMemory<table, member, R (*)(A...)> {
-  static R call(A... a) {
+auto with_memory(R (*)(A...)) -> R (*)(A...) {
+  return [](A... a) -> R {
     const Open open;
     return (table.*member)(a...);
-  }
-};
+  };
+}
 
 // A function of a table; nullptr where it has none.
 template <auto& table, auto member>
 auto with_memory() {
-  using F = std::remove_cvref_t<decltype(table.*member)>;
-  return table.*member ? F{WithMemory<table, member, F>::call} : nullptr;
+  const auto f = table.*member;
+  return f ? with_memory<table, member>(f) : nullptr;
 }
 
 const ElementwiseFunctions elementwise_table = elementwise_functions<SerialGrid>();
 const NmFunctions nm_table = nm_functions<SerialGrid>();
 const NmgFunctions nmg_table = nmg_functions<SerialGrid>();
-
-template <auto member>
-constexpr auto elementwise_function = with_memory<elementwise_table, member>;
-template <auto member>
-constexpr auto nm_function = with_memory<nm_table, member>;
-template <auto member>
-constexpr auto nmg_function = with_memory<nmg_table, member>;
 
 cuda::Backend make_backend() {
   using E = ElementwiseFunctions;
@@ -135,14 +126,20 @@ cuda::Backend make_backend() {
   cuda::Backend all{};
   all.devices = 1;
   all.memory = memory;
-  all.elementwise = {
-      elementwise_function<&E::keep_largest>(),     elementwise_function<&E::nonzero_bits>(),
-      elementwise_function<&E::mask_values>(),      elementwise_function<&E::compress>(),
-      elementwise_function<&E::expand>(),           elementwise_function<&E::count_bits>(),
-      elementwise_function<&E::count_key>(),        elementwise_function<&E::count_nonzero>(),
-      elementwise_function<&E::first_not_finite>(), elementwise_function<&E::sum_magnitudes>()};
-  all.nm = {nm_function<&N::select>(), nm_function<&N::pack>(), nm_function<&N::unpack>()};
-  all.nmg = {nmg_table.has_room, nmg_function<&G::prune>(), nmg_function<&G::unpack>()};
+  all.elementwise = {with_memory<elementwise_table, &E::keep_largest>(),
+                     with_memory<elementwise_table, &E::nonzero_bits>(),
+                     with_memory<elementwise_table, &E::mask_values>(),
+                     with_memory<elementwise_table, &E::compress>(),
+                     with_memory<elementwise_table, &E::expand>(),
+                     with_memory<elementwise_table, &E::count_bits>(),
+                     with_memory<elementwise_table, &E::count_key>(),
+                     with_memory<elementwise_table, &E::count_nonzero>(),
+                     with_memory<elementwise_table, &E::first_not_finite>(),
+                     with_memory<elementwise_table, &E::sum_magnitudes>()};
+  all.nm = {with_memory<nm_table, &N::select>(), with_memory<nm_table, &N::pack>(),
+            with_memory<nm_table, &N::unpack>()};
+  all.nmg = {nmg_table.has_room, with_memory<nmg_table, &G::prune>(),
+             with_memory<nmg_table, &G::unpack>()};
   return all;
 }
 
