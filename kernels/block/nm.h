@@ -93,9 +93,14 @@ struct NmPack {
   }
 };
 
-template <class U>
+// `whole`: m, where blocks of it can be stored at once; else 0.
+template <class U, int whole>
 struct NmUnpack {
   static constexpr int threads = 128;
+  using Element = U;
+  struct alignas(whole * sizeof(U) < 16 ? whole * sizeof(U) : 16) Whole {
+    U at[whole ? whole : 1];
+  };
   NmParts parts;
   BlockMatrix matrix;
   const U* values;
@@ -123,12 +128,23 @@ struct NmUnpack {
     for (std::int64_t c = 0; c < unit.cols; c += m, from += n) {
       const std::int64_t size = unit.cols - c < m ? unit.cols - c : m;
       std::int64_t i = 0, next = packed.get(code, parts.position_bits);
-      for (std::int64_t p = 0; p < size; ++p, to += matrix.col_stride) {
-        const bool is_stored = p == next;
-        *to = is_stored ? from[i] : U{0};
-        if (!is_stored) continue;
+      // The next element.
+      const auto take = [&](std::int64_t p) {
+        if (p != next) return U{0};
+        const U v = from[i];
         next = ++i < n ? packed.get(code, parts.position_bits) : m;
+        return v;
+      };
+      if constexpr (whole != 0) {
+        if (size == whole) {
+          Whole block;
+          for (int p = 0; p < whole; ++p) block.at[p] = take(p);
+          *reinterpret_cast<Whole*>(to) = block;
+          to += whole;
+          continue;
+        }
       }
+      for (std::int64_t p = 0; p < size; ++p, to += matrix.col_stride) *to = take(p);
       // What is left lies in padding.
       while (++i < n) packed.get(code, parts.position_bits);
     }
@@ -137,6 +153,17 @@ struct NmUnpack {
 
 template <class Grid>
 struct NmOn {
+  // Whether all whole blocks are aligned for it.
+  template <class Unpack>
+  static bool is_whole(const BlockMatrix& matrix, const void* out) {
+    constexpr auto bytes = static_cast<std::int64_t>(alignof(typename Unpack::Whole));
+    constexpr auto width = static_cast<std::int64_t>(sizeof(typename Unpack::Element));
+    bool is = matrix.col_stride == 1 && matrix.row_stride * width % bytes == 0 &&
+              reinterpret_cast<std::uintptr_t>(out) % bytes == 0;
+    for (int d = 0; d < matrix.dims; ++d) is = is && matrix.stride[d] * width % bytes == 0;
+    return is;
+  }
+
   static void select(const BlockMatrix& matrix, std::int64_t n, std::int64_t m, Elements x,
                      FloatKind kind, std::uint8_t* bits, Stream stream) {
     with_keys(kind, [&]<class K>(K) {
@@ -157,8 +184,15 @@ struct NmOn {
                      int width, const std::uint8_t* pos, std::int64_t line_bytes, void* out,
                      Stream stream) {
     with_unsigned(width, [&]<class U>(U) {
-      Grid(stream).launch(NmUnpack<U>{NmParts::of(matrix, n, m, line_bytes), matrix,
-                                      static_cast<const U*>(values), pos, static_cast<U*>(out)});
+      const NmParts parts = NmParts::of(matrix, n, m, line_bytes);
+      const auto* from = static_cast<const U*>(values);
+      auto* to = static_cast<U*>(out);
+      if (m == 4 && is_whole<NmUnpack<U, 4>>(matrix, to))
+        Grid(stream).launch(NmUnpack<U, 4>{parts, matrix, from, pos, to});
+      else if (m == 8 && is_whole<NmUnpack<U, 8>>(matrix, to))
+        Grid(stream).launch(NmUnpack<U, 8>{parts, matrix, from, pos, to});
+      else
+        Grid(stream).launch(NmUnpack<U, 0>{parts, matrix, from, pos, to});
     });
   }
 };
