@@ -3,12 +3,16 @@
 #include <cmath>
 #include <cstdint>
 
+// STEN_UNROLL(times) before a loop: on devices, that many turns of it at once.
 #if defined(__CUDACC__)
 #define STEN_DEVICE __device__
 #define STEN_HOST_DEVICE __host__ __device__
+#define STEN_PRAGMA(text) _Pragma(#text)
+#define STEN_UNROLL(times) STEN_PRAGMA(unroll(times))
 #else
 #define STEN_DEVICE
 #define STEN_HOST_DEVICE
+#define STEN_UNROLL(times)
 #endif
 
 namespace sten::kernels {

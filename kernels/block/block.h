@@ -20,6 +20,9 @@
 //   array
 //                             of bytes on. The array is 4-byte aligned, and a device may touch all
 //                             of the word; the CPU touches bytes with bits of v alone
+//   copy_later(s, i, p)       s[i] = *p of device memory, of 16 bytes and aligned so, while the
+//                             thread goes on, until it calls, in the same phase,
+//   end_copies()
 //   PerThread<T>, per_thread<T>()    a T of each thread's own that lasts from phase to phase:
 //                                    own(t), thread t's
 #pragma once
@@ -100,6 +103,12 @@ class SerialBlock {
   void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) const {
     or_bits_of(bits, word, v);
   }
+  template <class T>
+  void copy_later(T* s, std::int64_t i, const T* p) const {
+    static_assert(sizeof(T) == 16);
+    s[i] = *p;
+  }
+  void end_copies() const {}
   template <class T>
   using PerThread = EachThreads<T>;
   template <class T>

@@ -2,6 +2,7 @@
 // other.
 #pragma once
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -37,6 +38,8 @@ class CheckedBlock {
     for (const int t : order_) {
       thread_ = t;
       f(t);
+      if (!copies_.empty()) report("a copy that its thread did not end");
+      copies_.clear();
     }
     thread_ = none;
   }
@@ -52,6 +55,12 @@ class CheckedBlock {
   void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) {
     if (thread_ == none) report("bits that are set between phases");
     or_bits_of(bits, word, v);
+  }
+  template <class T>
+  void copy_later(const Shared<T>& s, std::int64_t i, const T* p);
+  void end_copies() {
+    for (const auto& copy : copies_) copy();
+    copies_.clear();
   }
   template <class T>
   using PerThread = EachThreads<T>;
@@ -81,6 +90,7 @@ class CheckedBlock {
   std::vector<std::byte> memory_;
   std::vector<std::unique_ptr<std::vector<Past>>> pasts_;
   std::vector<std::string> reports_;
+  std::vector<std::function<void()>> copies_;  // of the thread, in this phase
   SharedLayout layout_;
   std::int64_t phase_ = 0;
   int thread_ = none;
@@ -142,6 +152,13 @@ T CheckedBlock::read(const Shared<T>& s, std::int64_t i) {
 template <class T>
 void CheckedBlock::add(const Shared<T>& s, std::int64_t i, T v) {
   if (note(Kind::add, *s.past_, i)) s.data_[i] += v;
+}
+
+template <class T>
+void CheckedBlock::copy_later(const Shared<T>& s, std::int64_t i, const T* p) {
+  static_assert(sizeof(T) == 16);
+  if (reinterpret_cast<std::uintptr_t>(p) % 16 != 0) report("a copy from what is not aligned");
+  if (note(Kind::write, *s.past_, i)) copies_.push_back([to = s.data_ + i, p] { *to = *p; });
 }
 
 inline CheckedBlock::CheckedBlock(int threads, std::size_t bytes, std::uint64_t seed)

@@ -28,6 +28,7 @@ class CheckedGrid {
     }
   }
   std::size_t most_shared() const { return serial_.most_shared(); }
+  int processors() const { return serial_.processors(); }
   template <class T>
   T* scratch(std::int64_t n) {
     return serial_.scratch<T>(n);

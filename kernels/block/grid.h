@@ -12,6 +12,7 @@
 // A Grid starts them one after the other, in the order of the calls, perhaps later than the call:
 //   launch(kernel)
 //   most_shared()                bytes of shared memory that a block can have
+//   processors()                 how many blocks of that much run at a time
 //   scratch<T>(n)                device memory that lasts until the launches so far have ended
 //   fetch(p)                     *p of device memory, once they have
 // What takes several launches is a function template over a Grid, so that its CPU form is tested.
@@ -43,6 +44,7 @@ class SerialGrid {
   }
   // As much as the smallest of today's devices for servers.
   std::size_t most_shared() const { return 163 << 10; }
+  int processors() const { return 4; }
   template <class T>
   T* scratch(std::int64_t n) {
     scratch_.emplace_back((static_cast<std::size_t>(n) * sizeof(T)) / sizeof(std::max_align_t) + 1);

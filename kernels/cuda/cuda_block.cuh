@@ -1,5 +1,7 @@
 // A Block (kernels/block/block.h) of a CUDA kernel.
 #pragma once
+#include <cuda_pipeline.h>
+
 #include "kernels/block/block.h"
 
 namespace sten::kernels::cuda {
@@ -41,6 +43,15 @@ class CudaBlock {
   }
   __device__ void or_bits(std::uint8_t* bits, std::int64_t word, std::uint32_t v) const {
     atomicOr(reinterpret_cast<unsigned*>(bits) + word, v);
+  }
+  template <class T>
+  __device__ void copy_later(T* s, std::int64_t i, const T* p) const {
+    static_assert(sizeof(T) == 16);
+    __pipeline_memcpy_async(s + i, p, sizeof(T));
+  }
+  __device__ void end_copies() const {
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
   }
   template <class T>
   struct PerThread {

@@ -42,12 +42,9 @@ class CudaGrid {
     }
   }
   std::size_t most_shared() const {
-    int device = 0, most = 0;
-    check(cudaGetDevice(&device), "the current device");
-    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-          "its shared memory");
-    return static_cast<std::size_t>(most);
+    return static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   }
+  int processors() const { return attribute(cudaDevAttrMultiProcessorCount); }
   template <class T>
   T* scratch(std::int64_t n) {
     void* data = nullptr;
@@ -66,6 +63,13 @@ class CudaGrid {
   }
 
  private:
+  static int attribute(cudaDeviceAttr of) {
+    int device = 0, value = 0;
+    check(cudaGetDevice(&device), "the current device");
+    check(cudaDeviceGetAttribute(&value, of, device), "its attributes");
+    return value;
+  }
+
   cudaStream_t stream_;
   std::vector<void*> scratch_;
 };

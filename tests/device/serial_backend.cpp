@@ -9,6 +9,7 @@
 #include "kernels/block/elementwise.h"
 #include "kernels/block/nm.h"
 #include "kernels/block/nmg_prune.h"
+#include "kernels/block/products.h"
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_memory.h"
 
@@ -118,11 +119,33 @@ auto with_memory() {
 const ElementwiseFunctions elementwise_table = elementwise_functions<SerialGrid>();
 const NmFunctions nm_table = nm_functions<SerialGrid>();
 const NmgFunctions nmg_table = nmg_functions<SerialGrid>();
+const ProductFunctions product_table = product_functions<SerialGrid>();
+
+// One that finds the memory open when it runs.
+struct OpenProduct : PreparedProduct {
+  std::unique_ptr<PreparedProduct> product;
+  explicit OpenProduct(PreparedProduct* p) : product(p) {}
+  void run(const ProductOperands& x, Stream stream) override {
+    const Open open;
+    product->run(x, stream);
+  }
+};
+PreparedProduct* csr(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                     const std::int64_t* row_ptr, const std::int32_t* columns, const float* values,
+                     Stream stream) {
+  const Open open;
+  return new OpenProduct(product_table.csr(rows, cols, nnz, row_ptr, columns, values, stream));
+}
+PreparedProduct* nm(const float* a, const ProductOperands& like, Stream stream) {
+  const Open open;
+  return new OpenProduct(product_table.nm(a, like, stream));
+}
 
 cuda::Backend make_backend() {
   using E = ElementwiseFunctions;
   using N = NmFunctions;
   using G = NmgFunctions;
+  using P = ProductFunctions;
   cuda::Backend all{};
   all.devices = 1;
   all.memory = memory;
@@ -140,6 +163,13 @@ cuda::Backend make_backend() {
             with_memory<nm_table, &N::unpack>()};
   all.nmg = {nmg_table.has_room, with_memory<nmg_table, &G::prune>(),
              with_memory<nmg_table, &G::unpack>()};
+  all.products = {product_table.dense_library,
+                  with_memory<product_table, &P::dense>(),
+                  with_memory<product_table, &P::nmg>(),
+                  product_table.csr_library,
+                  csr,
+                  product_table.nm_library,
+                  nm};
   return all;
 }
 

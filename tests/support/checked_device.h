@@ -32,6 +32,7 @@ class CheckedDevice {
     grid_.launch(kernel);
   }
   std::size_t most_shared() const { return grid_.most_shared(); }
+  int processors() const { return grid_.processors(); }
   template <class T>
   T* scratch(std::int64_t n) {
     return grid_.scratch<T>(n);

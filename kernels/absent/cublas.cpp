@@ -1,0 +1,8 @@
+#include "kernels/cuda/libraries.h"
+
+namespace sten::kernels::cuda {
+
+const char* cublas_name() { return nullptr; }
+void cublas_dense(const float*, std::int64_t, const ProductOperands&, Stream) {}
+
+}  // namespace sten::kernels::cuda

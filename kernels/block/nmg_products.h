@@ -1,0 +1,76 @@
+// Which kernel multiplies A in n:m:g by B, and by how large blocks.
+#pragma once
+#include "kernels/block/nmg_gemm.h"
+#include "kernels/block/nmg_gemm_any.h"
+
+namespace sten::kernels {
+
+// How many of `all` row blocks a block has, at most `most`, when there are `tiles` of columns and
+// one block a processor at a time. Its time is that of its row blocks, and about that of four for
+// fetching and waiting; the larger of equally good ones reads B less often.
+inline int nmg_gemm_row_blocks(std::int64_t all, std::int64_t tiles, int processors, int most) {
+  int best = 1;
+  std::int64_t least = 0;
+  for (int r = 1; r <= most && r <= all; ++r) {
+    const std::int64_t blocks = (all + r - 1) / r * tiles;
+    const std::int64_t time = (blocks + processors - 1) / processors * (r + 4);
+    if (r == 1 || time <= least) best = r, least = time;
+  }
+  return best;
+}
+
+template <class Grid>
+struct NmgGemm {
+  Grid& grid;
+  const NmgFormat& f;
+  const float* values;
+  const void* index;
+  const ProductOperands& x;
+
+  // Whether it did: shared memory may be too small for two chunks of B.
+  template <int n, int most_m>
+  bool run() {
+    using Kernel = NmgGemmKernel<n, most_m>;
+    const NmgPacking packing(f, most_m, x);
+    const std::int64_t tiles = (x.n + NmgPacking::width - 1) / NmgPacking::width;
+    Kernel kernel{packing, GemmColumns(x), f.patterns, nullptr, Kernel::warps};
+    while (kernel.shared_bytes() > grid.most_shared())
+      if (--kernel.row_blocks == 0) return false;
+    kernel.row_blocks =
+        nmg_gemm_row_blocks(packing.row_blocks, tiles, grid.processors(), kernel.row_blocks);
+    auto* packets = grid.template scratch<NmgPacket>(packing.all_packets());
+    kernel.packets = packets;
+    grid.launch(NmgPackKernel{packing, values, static_cast<const std::uint8_t*>(index), packets});
+    grid.launch(kernel);
+    return true;
+  }
+  template <int... most_m>
+  bool run_first_of() {
+    return ((f.m <= most_m && run<1, most_m>()) || ...);
+  }
+  bool run_packed() {
+    if (!NmgPacking::has_room(f, x)) return false;
+    if (f.n == 1) return run_first_of<2, 4, 5, 8, 10, 12, 16, 20>();
+    return (f.m == 4 && run<2, 4>()) || (f.m == 8 && run<2, 8>());
+  }
+};
+
+// The sums do not depend on which.
+template <class Grid>
+void nmg_gemm(Grid& grid, const NmgFormat& f, const float* values, const void* index,
+              const ProductOperands& x) {
+  if (x.rows == 0 || x.n == 0) return;
+  if (!NmgGemm<Grid>{grid, f, values, index, x}.run_packed())
+    grid.launch(NmgAnyGemmKernel{f, values, index, x});
+}
+
+template <class Grid>
+struct ProductsOn {
+  static void nmg(const NmgFormat& f, const float* values, const void* index,
+                  const ProductOperands& x, Stream stream) {
+    Grid grid(stream);
+    nmg_gemm(grid, f, values, index, x);
+  }
+};
+
+}  // namespace sten::kernels

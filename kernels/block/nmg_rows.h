@@ -1,0 +1,39 @@
+// The patterns of n:m:g as constants of a program: those of libsten/layout/nmg_patterns.h.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include "kernels/device.h"
+
+namespace sten::kernels {
+
+// C(m, n), 0 <= n <= m.
+constexpr int nmg_pattern_count(int n, int m) {
+  int count = 1;
+  for (int i = 1; i <= n; ++i) count = count * (m - n + i) / i;
+  return count;
+}
+
+// Position i of pattern p: the list of n:m is that of n:m-1, and then that of n-1:m-1 with m-1
+// appended; all but the outermost list are turned, each of the two in a way of its own.
+constexpr int nmg_pattern_row(int n, int m, int p, int i, bool turned = false) {
+  if (n == m) return i;
+  const int without = nmg_pattern_count(n, m - 1);
+  if (p < without) return nmg_pattern_row(n, m - 1, turned ? without - 1 - p : p, i, true);
+  return i == n - 1 ? m - 1 : nmg_pattern_row(n - 1, m - 1, p - without, i, !turned);
+}
+
+namespace nmg_rows_detail {
+template <class F, int... i>
+STEN_DEVICE void each(F&& f, std::integer_sequence<int, i...>) {
+  (f(std::integral_constant<int, i>()), ...);
+}
+}  // namespace nmg_rows_detail
+
+// f(0), f(1), ... f(n - 1), of numbers that are known when compiling.
+template <int n, class F>
+STEN_DEVICE void each_constant(F&& f) {
+  nmg_rows_detail::each(f, std::make_integer_sequence<int, n>());
+}
+
+}  // namespace sten::kernels

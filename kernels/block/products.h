@@ -1,0 +1,63 @@
+// The CPU form of a device's products: its n:m:g, and plain loops in place of the libraries.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/block/nmg_products.h"
+
+namespace sten::kernels {
+
+class PlainProduct : public PreparedProduct {
+ public:
+  struct Element {
+    std::int64_t row, col;
+    float value;
+  };
+  explicit PlainProduct(std::vector<Element> a) : a_(std::move(a)) {}
+  void run(const ProductOperands& x, Stream) override {
+    for (std::int64_t r = 0; r < x.rows; ++r) std::fill_n(x.c + r * x.ldc, x.n, 0.0f);
+    for (const Element& e : a_)
+      for (std::int64_t j = 0; j < x.n; ++j)
+        x.c[e.row * x.ldc + j] += e.value * x.b[e.col * x.ldb + j];
+  }
+  static PreparedProduct* of_dense(const float* a, std::int64_t lda, const ProductOperands& like) {
+    std::vector<Element> all;
+    for (std::int64_t r = 0; r < like.rows; ++r)
+      for (std::int64_t k = 0; k < like.cols; ++k) all.push_back({r, k, a[r * lda + k]});
+    return new PlainProduct(std::move(all));
+  }
+  static PreparedProduct* of_csr(std::int64_t rows, std::int64_t, std::int64_t,
+                                 const std::int64_t* row_ptr, const std::int32_t* columns,
+                                 const float* values, Stream) {
+    std::vector<Element> all;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t i = row_ptr[r]; i < row_ptr[r + 1]; ++i)
+        all.push_back({r, columns[i], values[i]});
+    return new PlainProduct(std::move(all));
+  }
+
+ private:
+  std::vector<Element> a_;
+};
+
+// Pointers are to memory of the host.
+template <class Grid>
+ProductFunctions product_functions() {
+  const auto name = [] { return "plain loops"; };
+  return {name,
+          [](const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {
+            const std::unique_ptr<PreparedProduct> product(PlainProduct::of_dense(a, lda, x));
+            product->run(x, stream);
+          },
+          ProductsOn<Grid>::nmg,
+          name,
+          PlainProduct::of_csr,
+          name,
+          [](const float* a, const ProductOperands& like, Stream) {
+            return PlainProduct::of_dense(a, like.cols, like);
+          }};
+}
+
+}  // namespace sten::kernels

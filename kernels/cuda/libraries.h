@@ -1,0 +1,20 @@
+// The products of NVIDIA's libraries, as functions.h says; each library has a file of its own, and
+// one in kernels/absent/ for toolkits without its header.
+#pragma once
+#include "kernels/block/functions.h"
+
+namespace sten::kernels::cuda {
+
+const char* cublas_name();
+void cublas_dense(const float* a, std::int64_t lda, const ProductOperands&, Stream);
+
+const char* cusparse_name();
+PreparedProduct* cusparse_csr(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
+                              const std::int64_t* row_ptr, const std::int32_t* columns,
+                              const float* values, Stream);
+
+// to[i] = from[i], of the device's memory.
+void convert(const std::int64_t* from, std::int64_t n, std::int32_t* to, Stream);
+void convert(const std::int32_t* from, std::int64_t n, std::int64_t* to, Stream);
+
+}  // namespace sten::kernels::cuda
