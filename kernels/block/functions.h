@@ -109,7 +109,8 @@ struct ProductFunctions {
   const char* (*dense_library)();
   void (*dense)(const float* a, std::int64_t lda, const ProductOperands&, Stream);
   // Any format; the parts as they are stored. Every element of C is added up in the order of the
-  // patterns and of the strips of their groups, chunk by chunk, by fused multiply-adds from 0.
+  // patterns and of the strips of their groups, chunk by chunk, by fused multiply-adds from 0; B is
+  // 0 where A has padding.
   void (*nmg)(const NmgFormat&, const float* values, const void* index, const ProductOperands&,
               Stream);
   // "cuSPARSE 12.6", likewise. row_ptr[rows + 1], columns[nnz].
@@ -117,7 +118,8 @@ struct ProductFunctions {
   PreparedProduct* (*csr)(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                           const std::int64_t* row_ptr, const std::int32_t* columns,
                           const float* values, Stream);
-  // "cuSPARSELt 0.7", likewise. A is dense with 2 of 4 along rows; nullptr where it cannot.
+  // Likewise; A is dense with 2 of 4 along rows; nullptr where it cannot. For CUDA there is none:
+  // cuSPARSELt takes floats with 1 of 2 alone.
   const char* (*nm_library)();
   PreparedProduct* (*nm)(const float* a, const ProductOperands& like, Stream);
 };
