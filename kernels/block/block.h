@@ -25,6 +25,12 @@
 //   end_copies()
 //   PerThread<T>, per_thread<T>()    a T of each thread's own that lasts from phase to phase:
 //                                    own(t), thread t's
+//   mark(), reset(m)          between phases: gives back shared memory taken since the mark
+// and one of 32 threads, between phases,
+//   least(f), most(f), sum(f)    of 32-bit integers f(t)
+//   votes(f)                     a bit for each thread whose f(t) is true
+//   scan(f, g)                   g(t, the sum of the f of the threads before t)
+// where f only reads.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -45,6 +51,7 @@ class SharedLayout {
     return at;
   }
   STEN_HOST_DEVICE std::size_t used() const { return used_; }
+  STEN_HOST_DEVICE void reset(std::size_t used) { used_ = used; }
 
  private:
   std::size_t used_ = 0;
@@ -67,8 +74,55 @@ class EachThreads {
   std::vector<T> all_;
 };
 
+// What the threads of a Block on the CPU make together, by phases of it.
+template <class Block, class F, class Combine>
+auto combined(Block& b, F&& f, Combine&& combine) {
+  assert(b.threads() == 32);
+  decltype(f(0)) all{};
+  bool any = false;
+  b.for_each_thread([&](int t) {
+    all = any ? combine(all, f(t)) : f(t);
+    any = true;
+  });
+  return all;
+}
+template <class Block>
+class Together {
+ public:
+  template <class F>
+  auto least(F&& f) {
+    return combined(self(), f, [](auto x, auto y) { return y < x ? y : x; });
+  }
+  template <class F>
+  auto most(F&& f) {
+    return combined(self(), f, [](auto x, auto y) { return x < y ? y : x; });
+  }
+  template <class F>
+  auto sum(F&& f) {
+    return combined(self(), f, [](auto x, auto y) { return x + y; });
+  }
+  template <class F>
+  std::uint32_t votes(F&& f) {
+    const auto bit = [&](int t) { return static_cast<std::uint32_t>(bool(f(t))) << t; };
+    return combined(self(), bit, [](auto x, auto y) { return x | y; });
+  }
+  template <class F, class G>
+  void scan(F&& f, G&& g) {
+    decltype(f(0)) of[32] = {};
+    self().for_each_thread([&](int t) { of[t] = f(t); });
+    self().for_each_thread([&](int t) {
+      decltype(f(0)) before{};
+      for (int i = 0; i < t; ++i) before += of[i];
+      g(t, before);
+    });
+  }
+
+ private:
+  Block& self() { return static_cast<Block&>(*this); }
+};
+
 // One thread after the other.
-class SerialBlock {
+class SerialBlock : public Together<SerialBlock> {
  public:
   template <class T>
   using Shared = T*;
@@ -84,6 +138,8 @@ class SerialBlock {
     assert(layout_.used() <= bytes_);
     return reinterpret_cast<T*>(at);
   }
+  std::size_t mark() const { return layout_.used(); }
+  void reset(std::size_t mark) { layout_.reset(mark); }
   template <class F>
   void for_each_thread(F&& f) {
     for (int t = 0; t < threads_; ++t) f(t);
@@ -128,6 +184,8 @@ class CountingBlock {
  public:
   template <class T>
   using Shared = T*;
+  template <class T>
+  using PerThread = EachThreads<T>;
 
   explicit CountingBlock(int threads = 0) : threads_(threads) {}
 

@@ -14,7 +14,7 @@
 
 namespace sten::kernels {
 
-class CheckedBlock {
+class CheckedBlock : public Together<CheckedBlock> {
  public:
   CheckedBlock(int threads, std::size_t bytes, std::uint64_t seed);
 
@@ -32,6 +32,8 @@ class CheckedBlock {
   int threads() const { return static_cast<int>(order_.size()); }
   template <class T>
   Shared<T> shared(std::int64_t n);
+  std::size_t mark() const { return layout_.used(); }
+  void reset(std::size_t mark) { layout_.reset(mark); }
   template <class F>
   void for_each_thread(F&& f) {
     begin_phase();

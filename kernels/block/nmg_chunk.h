@@ -23,7 +23,7 @@ struct NmgBlockUnit {
     offset = matrix.batch_offset(u / (row_blocks * chunks)) + row * matrix.row_stride +
              col * matrix.col_stride;
   }
-  static std::int64_t count(const NmgFormat& f, const BlockMatrix& matrix) {
+  STEN_HOST_DEVICE static std::int64_t count(const NmgFormat& f, const BlockMatrix& matrix) {
     return matrix.batches * ((matrix.rows + f.m - 1) / f.m) *
            ((matrix.cols + f.strips() - 1) / f.strips());
   }

@@ -9,8 +9,8 @@ namespace sten::kernels {
 // The number of the pattern with these n ascending rows: PatternTable::find(), by the order that
 // the patterns are in. It goes through their list f(n, m) as PatternTable::fill() makes it.
 template <class Rows>
-STEN_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::int64_t m,
-                                  std::int64_t count) {
+STEN_HOST_DEVICE std::int32_t nmg_rank(const Rows& rows, std::int64_t n, std::int64_t m,
+                                       std::int64_t count) {
   auto all = static_cast<std::uint32_t>(count), left = static_cast<std::uint32_t>(n);
   std::uint32_t at = 0;
   bool s = false, reversed = false;

@@ -2,30 +2,65 @@
 #pragma once
 #include "kernels/block/functions.h"
 #include "kernels/block/nmg_exact_chunk.h"
+#include "kernels/block/nmg_few.h"
 #include "kernels/block/nmg_output.h"
 #include "kernels/block/nmg_swaps.h"
 #include "kernels/block/nmg_unpack.h"
 
 namespace sten::kernels {
 
-// Fits a chunk, and writes what is asked for.
+// Fits chunks, and writes what is asked for.
 struct NmgExactKernel {
   static constexpr int threads = 128;
+  // Blocks share out the chunks that others left; few blocks, since most often there are none.
+  static constexpr std::int64_t most_blocks_for_left = 1024;
   NmgFormat format;
   BlockMatrix matrix;
   const void* x;
   FloatKind kind;
   NmgParts to;
+  const std::uint8_t* left = nullptr;  // [units]; all of them are where there is none
 
-  std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
+  STEN_HOST_DEVICE std::int64_t units() const { return NmgBlockUnit::count(format, matrix); }
+  STEN_HOST_DEVICE std::int64_t blocks() const {
+    const std::int64_t all = units();
+    return left && all > most_blocks_for_left ? most_blocks_for_left : all;
+  }
   std::size_t shared_bytes() const {
     CountingBlock count(threads);
+    count.shared<std::int64_t>(threads);
     nmg_exact_shared(count, format);
     const NmgOutputBlock<CountingBlock> output(count, format);
     return count.used();
   }
   template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    if (!left) {
+      prune(b, block);
+      return;
+    }
+    const std::int64_t all = units(), share = (all + blocks() - 1) / blocks();
+    const std::int64_t end = all < (block + 1) * share ? all : (block + 1) * share;
+    auto found = b.template shared<std::int64_t>(threads);
+    const auto lower = [](std::int64_t i, std::int64_t j) { return i < j ? i : j; };
+    for (std::int64_t begin = block * share;;) {
+      const auto next = [&](int t) {
+        for (std::int64_t i = begin + t; i < end; i += threads)
+          if (left[i]) return i;
+        return end;
+      };
+      const std::int64_t u = reduce<std::int64_t>(b, found, next, lower);
+      if (u >= end) return;
+      const std::size_t mark = b.mark();
+      prune(b, u);
+      b.reset(mark);
+      begin = u + 1;
+    }
+  }
+
+ private:
+  template <class Block>
+  STEN_DEVICE void prune(Block& b, std::int64_t u) const {
     const NmgBlockUnit unit(format, matrix, u);
     const NmgBlockChunk in = NmgBlockChunk::of(x, kind, matrix, unit);
     NmgExactChunk<Block> chunk(b, format);
@@ -71,7 +106,13 @@ template <class Grid>
 void nmg_prune(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
                FloatKind kind, NmgFitRule rule, const NmgParts& to) {
   if (rule == NmgFitRule::exact) {
-    grid.launch(NmgExactKernel{f, matrix, x, kind, to});
+    NmgExactKernel kernel{f, matrix, x, kind, to};
+    if (nmg_is_few(f, kind) && kernel.units() < std::int64_t{1} << 31) {
+      auto* left = grid.template scratch<std::uint8_t>(kernel.units());
+      nmg_prune_few(grid, f, matrix, x, kind, to, left);
+      kernel.left = left;
+    }
+    grid.launch(kernel);
     return;
   }
   NmgSwapsKernel kernel{f, matrix, x, kind, to, true};

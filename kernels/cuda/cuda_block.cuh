@@ -22,9 +22,37 @@ class CudaBlock {
   __host__ __device__ T* shared(std::int64_t n) {
     return reinterpret_cast<T*>(memory_ + layout_.take<T>(n));
   }
+  __device__ std::size_t mark() const { return layout_.used(); }
+  __device__ void reset(std::size_t mark) { layout_.reset(mark); }
   template <class F>
   __device__ void for_each_thread(F&& f) const {
-    f(static_cast<int>(threadIdx.x));
+    f(thread());
+    end_phase();
+  }
+  template <class F>
+  __device__ auto least(F&& f) const {
+    return __reduce_min_sync(all, f(thread()));
+  }
+  template <class F>
+  __device__ auto most(F&& f) const {
+    return __reduce_max_sync(all, f(thread()));
+  }
+  template <class F>
+  __device__ auto sum(F&& f) const {
+    return __reduce_add_sync(all, f(thread()));
+  }
+  template <class F>
+  __device__ std::uint32_t votes(F&& f) const {
+    return __ballot_sync(all, f(thread()));
+  }
+  template <class F, class G>
+  __device__ void scan(F&& f, G&& g) const {
+    const int t = thread();
+    const auto own = f(t);
+    auto sum = own;
+    for (int by = 1; by < 32; by *= 2)
+      if (const auto before = __shfl_up_sync(all, sum, by); t >= by) sum += before;
+    g(t, sum - own);
     end_phase();
   }
   template <class T>
@@ -64,6 +92,12 @@ class CudaBlock {
   }
 
  private:
+  static constexpr unsigned all = ~0u;  // threads of a warp
+
+  // Blocks of one warp may be several in one of CUDA.
+  __device__ static int thread() {
+    return static_cast<int>(size == 32 ? threadIdx.x % 32 : threadIdx.x);
+  }
   __device__ static void end_phase() {
     if constexpr (size <= 32)
       __syncwarp();

@@ -10,12 +10,21 @@
 
 namespace sten::kernels::cuda {
 
-// Blocks first..., as many as the launch has.
+// Kernels whose blocks are single warps have several of them in a block of CUDA: a multiprocessor
+// has room for few blocks.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_kernel(Kernel kernel, std::int64_t first) {
+inline constexpr int together = Kernel::threads == 32 ? 4 : 1;
+
+// Blocks first..., before `end`.
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads* together<Kernel>)
+    run_kernel(Kernel kernel, std::int64_t first, std::int64_t end, unsigned shared) {
   extern __shared__ __align__(16) std::byte memory[];
-  CudaBlock<Kernel::threads> b(memory);
-  kernel(b, first + blockIdx.x);
+  const unsigned mine = together<Kernel> == 1 ? 0 : threadIdx.x / 32;
+  const std::int64_t block = first + std::int64_t{blockIdx.x} * together<Kernel> + mine;
+  if (block >= end) return;
+  CudaBlock<Kernel::threads> b(memory + mine * shared);
+  kernel(b, block);
 }
 
 class CudaGrid {
@@ -29,15 +38,19 @@ class CudaGrid {
 
   template <class Kernel>
   void launch(const Kernel& kernel) {
-    const std::size_t shared = kernel.shared_bytes();
-    if (shared > 48 << 10)
+    constexpr int several = together<Kernel>;
+    const std::size_t shared = (kernel.shared_bytes() + 15) / 16 * 16, all = several * shared;
+    if (all > 48 << 10)
       check(cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared)),
+                                 static_cast<int>(all)),
             "shared memory of a kernel");
-    const std::int64_t blocks = kernel.blocks(), most = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t blocks = kernel.blocks();
+    const std::int64_t most = std::int64_t{std::numeric_limits<std::int32_t>::max()} * several;
     for (std::int64_t first = 0; first < blocks; first += most) {
-      const auto count = static_cast<unsigned>(blocks - first < most ? blocks - first : most);
-      run_kernel<<<count, Kernel::threads, shared, stream_>>>(kernel, first);
+      const std::int64_t end = blocks - first < most ? blocks : first + most;
+      const auto count = static_cast<unsigned>((end - first + several - 1) / several);
+      run_kernel<<<count, Kernel::threads * several, all, stream_>>>(kernel, first, end,
+                                                                     static_cast<unsigned>(shared));
       check(cudaGetLastError(), "a kernel");
     }
   }

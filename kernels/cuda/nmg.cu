@@ -2,6 +2,13 @@
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
 
+namespace sten::kernels {
+
+extern template void nmg_prune_few(cuda::CudaGrid&, const NmgFormat&, const BlockMatrix&,
+                                   const void*, FloatKind, const NmgParts&, std::uint8_t*);
+
+}  // namespace sten::kernels
+
 namespace sten::kernels::cuda {
 
 NmgFunctions make_nmg() { return nmg_functions<CudaGrid>(); }

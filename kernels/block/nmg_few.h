@@ -1,0 +1,320 @@
+// n:m:g of few patterns, a warp a chunk: values are read once, fitted (nmg_warp.h), and what is
+// asked for is written, from shared memory and registers. Chunks that are ragged or need magnitudes
+// of 64 bits are left for others.
+#pragma once
+#include <utility>
+
+#include "kernels/block/functions.h"
+#include "kernels/block/nmg_chunk.h"
+#include "kernels/block/nmg_place.h"
+#include "kernels/block/nmg_warp.h"
+
+namespace sten::kernels {
+
+// Whether there is a form for them.
+inline bool nmg_is_few(const NmgFormat& f, FloatKind kind) {
+  return f.count >= 2 && f.count <= most_few_patterns && f.strips() <= 128 &&
+         kind != FloatKind::f64;
+}
+
+inline NmgFew nmg_few(const NmgFormat& f) {
+  NmgFew few{};
+  few.n = static_cast<std::int32_t>(f.n), few.m = static_cast<std::int32_t>(f.m);
+  few.count = static_cast<std::int32_t>(f.count), few.g = static_cast<std::int32_t>(f.g);
+  few.per_strips = 1.0 / static_cast<double>(f.strips());
+  few.per_g = 1.0 / static_cast<double>(10 * f.g);
+  for (std::uint32_t rows = 0; rows < std::uint32_t{1} << f.m; ++rows) {
+    if (std::popcount(rows) != f.n) continue;
+    std::uint8_t row[8] = {};
+    for (std::int32_t r = 0, i = 0; r < f.m; ++r)
+      if (rows >> r & 1) row[i++] = static_cast<std::uint8_t>(r);
+    const std::int32_t p = nmg_rank(row, f.n, f.m, f.count);
+    few.rows[p] = static_cast<std::uint8_t>(rows);
+    for (int i = 0; i < 8; ++i) few.row[p][i] = row[i];
+  }
+  return few;
+}
+
+// Where chunks begin, in 32 bits where there are few enough of them.
+struct NmgFewUnits {
+  std::uint32_t chunks, row_blocks;
+  std::uint32_t ragged_row, ragged_col;  // which of them are, the last ones or none
+  std::int64_t down, right;              // from chunk to chunk
+
+  static NmgFewUnits of(const NmgFormat& f, const BlockMatrix& matrix) {
+    const auto chunks = static_cast<std::uint32_t>((matrix.cols + f.strips() - 1) / f.strips());
+    const auto row_blocks = static_cast<std::uint32_t>((matrix.rows + f.m - 1) / f.m);
+    return {chunks,
+            row_blocks,
+            matrix.rows % f.m ? row_blocks - 1 : row_blocks,
+            matrix.cols % f.strips() ? chunks - 1 : chunks,
+            f.m * matrix.row_stride,
+            f.strips() * matrix.col_stride};
+  }
+};
+
+// Elements that are no f32, as bits of 4 bytes.
+STEN_DEVICE inline std::uint32_t load_bits(const void* x, FloatKind kind, std::int64_t i) {
+  return width_of(kind) == 2 ? static_cast<const std::uint16_t*>(x)[i]
+                             : static_cast<const std::uint8_t*>(x)[i];
+}
+STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std::uint32_t bits) {
+  if (width_of(kind) == 2)
+    static_cast<std::uint16_t*>(x)[i] = static_cast<std::uint16_t>(bits);
+  else
+    static_cast<std::uint8_t*>(x)[i] = static_cast<std::uint8_t>(bits);
+}
+STEN_DEVICE inline float decode_bits(FloatKind kind, std::uint32_t bits) {
+  switch (kind) {
+    case FloatKind::f16:
+      return FloatBits<FloatKind::f16>::decode(static_cast<std::uint16_t>(bits));
+    case FloatKind::bf16:
+      return FloatBits<FloatKind::bf16>::decode(static_cast<std::uint16_t>(bits));
+    case FloatKind::f8_e4m3:
+      return FloatBits<FloatKind::f8_e4m3>::decode(static_cast<std::uint8_t>(bits));
+    default:
+      return FloatBits<FloatKind::f8_e5m2>::decode(static_cast<std::uint8_t>(bits));
+  }
+}
+
+// Of up to C patterns and 32 K strips.
+template <int C, int K>
+struct NmgFewKernel {
+  static constexpr int threads = 32;
+  NmgFew f;
+  NmgFewUnits units;
+  BlockMatrix matrix;
+  const void* x;
+  FloatKind kind;
+  NmgParts to;
+  std::uint8_t* left;  // [units], whether it is
+
+  static constexpr int width = 32 * K;
+
+  std::int64_t blocks() const {
+    return matrix.batches * units.row_blocks * std::int64_t{units.chunks};
+  }
+  std::size_t shared_bytes() const {
+    CountingBlock count(threads);
+    const NmgWarpFit<C, K, CountingBlock> fit(count, f);
+    const Output<CountingBlock> output(count, f);
+    return count.used();
+  }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+    const auto unit = static_cast<std::uint32_t>(u), above = unit / units.chunks;
+    const std::uint32_t col = unit - above * units.chunks;
+    std::uint32_t row = above;
+    std::int64_t offset = 0;
+    if (matrix.dims > 0) {
+      row = above % units.row_blocks;
+      offset = matrix.batch_offset(above / units.row_blocks);
+    }
+    offset += row * units.down + col * units.right;
+    const bool is_done = row != units.ragged_row && col != units.ragged_col && prune(b, u, offset);
+    b.for_each_thread([&](int t) {
+      if (t == 0) left[u] = !is_done;
+    });
+  }
+
+ private:
+  template <class Block>
+  struct Output {
+    template <class U>
+    using Shared = typename Block::template Shared<U>;
+    Shared<std::uint32_t> raw, values;  // [m, width], [strips, n]
+    Shared<std::uint8_t> pattern_of, index;
+
+    STEN_HOST_DEVICE Output(Block& b, const NmgFew& f)
+        : raw(b.template shared<std::uint32_t>(f.m * width)),
+          values(b.template shared<std::uint32_t>(f.strips() * f.n)),
+          pattern_of(b.template shared<std::uint8_t>(width)),
+          index(b.template shared<std::uint8_t>(f.strips())) {}
+  };
+
+  // Whether the chunk at that offset is one for 32 bits.
+  template <class Block>
+  STEN_DEVICE bool prune(Block& b, std::int64_t u, std::int64_t offset) const {
+    NmgWarpFit<C, K, Block> fit(b, f);
+    Output<Block> out(b, f);
+    auto lanes = b.template per_thread<typename NmgWarpFit<C, K, Block>::Lane>();
+    auto most = b.template per_thread<std::uint32_t>();
+    auto least = b.template per_thread<std::uint32_t>();  // less one, so that zeros are great
+    const auto magnitudes = fit.magnitudes();
+    // Magnitudes are floats at first.
+    const auto load = [&](int t, auto&& bits_at, auto&& decode) {
+      most(t) = 0;
+      least(t) = ~0u;
+      const std::int64_t at = offset + t * matrix.col_stride, next = 32 * matrix.col_stride;
+      for (int r = 0; r < f.m; ++r) {
+        std::int64_t i = at + r * matrix.row_stride;
+        for (int k = 0; k < K; ++k, i += next) {
+          const int s = k * 32 + t;
+          const std::uint32_t bits = s < f.strips() ? bits_at(i) : 0;
+          const std::uint32_t v = std::bit_cast<std::uint32_t>(float{decode(bits)}) & 0x7fffffffu;
+          out.raw[r * width + s] = bits;
+          magnitudes[r * width + s] = static_cast<std::int32_t>(v);
+          if (v > most(t)) most(t) = v;
+          if (v - 1 < least(t)) least(t) = v - 1;
+        }
+      }
+    };
+    b.for_each_thread([&](int t) {
+      if (kind == FloatKind::f32)
+        load(
+            t, [&](std::int64_t i) { return static_cast<const std::uint32_t*>(x)[i]; },
+            [](std::uint32_t bits) { return std::bit_cast<float>(bits); });
+      else
+        load(
+            t, [&](std::int64_t i) { return load_bits(x, kind, i); },
+            [&](std::uint32_t bits) { return decode_bits(kind, bits); });
+    });
+    const std::uint32_t greatest = b.most([&](int t) { return most(t); });
+    const std::uint32_t smallest = b.least([&](int t) { return least(t); }) + 1;
+    const NmgRange range =
+        NmgRange::of(std::bit_cast<float>(greatest), std::bit_cast<float>(smallest), f.n);
+    if (range.is_wide) return false;
+    b.for_each_thread([&](int t) {
+      for (int r = 0; r < f.m; ++r)
+        for (int k = 0; k < K; ++k) {
+          const int i = r * width + k * 32 + t;
+          magnitudes[i] =
+              nearest_int(std::bit_cast<float>(std::int32_t{magnitudes[i]}) * range.scale);
+        }
+    });
+    fit.run(lanes);
+    b.for_each_thread([&](int t) {
+      for (int k = 0; k < K; ++k)
+        out.pattern_of[k * 32 + t] = static_cast<std::uint8_t>(lanes(t).pattern[k]);
+    });
+    if (to.pattern_of)
+      b.for_each_thread([&](int t) {
+        each_of(b, t, f.strips(),
+                [&](std::int64_t s) { to.pattern_of[u * f.strips() + s] = out.pattern_of[s]; });
+      });
+    if (to.bits) set_bits(b, lanes, offset);
+    if (to.values || to.index) write_slots(b, out, u);
+    return true;
+  }
+
+  template <class Block, class Lanes>
+  STEN_DEVICE void set_bits(Block& b, Lanes& lanes, std::int64_t offset) const {
+    const auto rows_of = [&](int t, int k) {
+      return k * 32 + t < f.strips() ? std::uint32_t{f.rows[lanes(t).pattern[k]]} : 0;
+    };
+    // 32 bits from bit `at` on.
+    const auto set = [&](std::int64_t at, std::uint32_t v) {
+      const int by = static_cast<int>(at & 31);
+      if (const std::uint32_t low = v << by; low != 0) b.or_bits(to.bits, at >> 5, low);
+      if (const std::uint32_t high = by ? v >> (32 - by) : 0; high != 0)
+        b.or_bits(to.bits, (at >> 5) + 1, high);
+    };
+    if (matrix.col_stride == 1) {
+      // Strips are neighbours: thread r * K + k has the word of row r of 32 of them.
+      auto word = b.template per_thread<std::uint32_t>();
+      for (int r = 0; r < f.m; ++r)
+        for (int k = 0; k < K; ++k) {
+          const std::uint32_t v = b.votes([&](int t) { return rows_of(t, k) >> r & 1; });
+          b.for_each_thread([&](int t) {
+            if (t == r * K + k) word(t) = v;
+          });
+        }
+      b.for_each_thread([&](int t) {
+        if (t < f.m * K) set(offset + t / K * matrix.row_stride + t % K * 32, word(t));
+      });
+      return;
+    }
+    b.for_each_thread([&](int t) {
+      for (int k = 0; k < K; ++k) {
+        const std::int64_t at = offset + (k * 32 + t) * matrix.col_stride;
+        const std::uint32_t rows = rows_of(t, k);
+        if (matrix.row_stride == 1)
+          set(at, rows);
+        else
+          for (int r = 0; r < f.m; ++r)
+            if (rows >> r & 1) set(at + r * matrix.row_stride, 1);
+      }
+    });
+  }
+
+  // Sorted in shared memory, then written in order.
+  template <class Block>
+  STEN_DEVICE void write_slots(Block& b, Output<Block>& out, std::int64_t u) const {
+    // Here strips t * K + k are thread t's: those before them are those of the threads before.
+    const auto pattern = [&](int t, int k) {
+      const int s = t * K + k;
+      return s < f.strips() ? int{out.pattern_of[s]} : C;
+    };
+    // Counts of four patterns, each of up to 128, in a word.
+    const auto one = [](int p, int first) {
+      const int i = p - first;
+      return i >= 0 && i < 4 ? std::uint32_t{1} << 8 * i : 0;
+    };
+    const auto in_words = [&](int t, int first) {
+      std::uint32_t word = 0;
+      for (int k = 0; k < K; ++k) word += one(pattern(t, k), first);
+      return word;
+    };
+    auto low = b.template per_thread<std::uint32_t>();
+    auto high = b.template per_thread<std::uint32_t>();
+    b.scan([&](int t) { return in_words(t, 0); }, [&](int t, std::uint32_t v) { low(t) = v; });
+    if constexpr (C > 4)
+      b.scan([&](int t) { return in_words(t, 4); }, [&](int t, std::uint32_t v) { high(t) = v; });
+    b.for_each_thread([&](int t) {
+      std::uint32_t before_low = low(t), before_high = C > 4 ? high(t) : 0;
+      for (int k = 0; k < K; ++k) {
+        const int p = pattern(t, k), s = t * K + k;
+        if (p >= C) continue;
+        const std::uint32_t word = C > 4 && p >= 4 ? before_high : before_low;
+        const int slot = p * f.g + static_cast<int>(word >> 8 * (p & 3) & 0xff);
+        before_low += one(p, 0);
+        before_high += one(p, 4);
+        out.index[slot] = static_cast<std::uint8_t>(s);
+        for (int i = 0; i < f.n; ++i)
+          out.values[slot * f.n + i] = std::uint32_t{out.raw[f.row[p][i] * width + s]};
+      }
+    });
+    const std::int64_t first = u * f.strips();
+    b.for_each_thread([&](int t) {
+      if (to.index)
+        for (int i = t; i < f.strips(); i += 32)
+          static_cast<std::uint8_t*>(to.index)[first + i] = out.index[i];
+      if (!to.values) return;
+      const std::int64_t at = first * f.n;
+      if (kind == FloatKind::f32)
+        for (int i = t; i < f.strips() * f.n; i += 32)
+          static_cast<std::uint32_t*>(to.values)[at + i] = out.values[i];
+      else
+        for (int i = t; i < f.strips() * f.n; i += 32)
+          store_bits(to.values, kind, at + i, out.values[i]);
+    });
+  }
+};
+
+// launch(C, K) as constants, of the smallest form that has room.
+template <class F>
+void with_few(const NmgFormat& f, F&& launch) {
+  const auto with = [&]<int C, int K>(std::integer_sequence<int, C, K>) {
+    launch(std::integral_constant<int, C>{}, std::integral_constant<int, K>{});
+  };
+  if (f.count <= 4 && f.strips() <= 64)
+    with(std::integer_sequence<int, 4, 2>{});
+  else if (f.count <= 4)
+    with(std::integer_sequence<int, 4, 4>{});
+  else if (f.count <= 6 && f.strips() <= 96)
+    with(std::integer_sequence<int, 6, 3>{});
+  else
+    with(std::integer_sequence<int, 8, 4>{});
+}
+
+// left[units]: which chunks are for others.
+template <class Grid>
+void nmg_prune_few(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
+                   FloatKind kind, const NmgParts& to, std::uint8_t* left) {
+  with_few(f, [&]<class C, class K>(C, K) {
+    grid.launch(NmgFewKernel<C::value, K::value>{nmg_few(f), NmgFewUnits::of(f, matrix), matrix, x,
+                                                 kind, to, left});
+  });
+}
+
+}  // namespace sten::kernels

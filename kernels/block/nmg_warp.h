@@ -1,0 +1,381 @@
+// The exact fit of n:m:g of few patterns by a warp: the decisions of nmg_exact.h from 32-bit
+// magnitudes on, so the same bits, with all that threads need often in registers.
+//
+// Strip k * 32 + t is thread t's; and of what there is once for each pattern, thread p has pattern
+// p's.
+#pragma once
+#include <bit>
+#include <limits>
+
+#include "kernels/block/block.h"
+#include "kernels/nmg_fit.h"
+#include "kernels/reference/nmg_groups.h"
+
+namespace sten::kernels {
+
+inline constexpr int most_few_patterns = 8;
+
+// A format of few patterns, ready for kernels.
+struct NmgFew {
+  std::int32_t n, m, count, g;
+  double per_strips, per_g;  // 1 / strips, 1 / (10 g)
+  std::uint8_t row[8][8];    // of each pattern, [count][n], ascending
+  std::uint8_t rows[8];      // their bits
+
+  STEN_HOST_DEVICE std::int32_t strips() const { return count * g; }
+};
+
+// a / b of whole numbers below 2^40 and 2^12, towards zero; per_b is 1 / b.
+STEN_HOST_DEVICE inline std::int64_t nmg_quotient(std::int64_t a, double per_b) {
+  // Half a unit away from where it would be another quotient: rounding does not matter.
+  const double q = (static_cast<double>(a < 0 ? -a : a) + 0.5) * per_b;
+  return a < 0 ? -static_cast<std::int64_t>(q) : static_cast<std::int64_t>(q);
+}
+
+// nmg_next_price() of 32 bits without its division.
+STEN_HOST_DEVICE inline std::int32_t nmg_next_price_few(std::int32_t price, std::int64_t gap,
+                                                        std::int32_t of_pattern, std::int32_t g,
+                                                        double per_g) {
+  constexpr std::int64_t most = nmg_most_score<std::int32_t>;
+  const std::int32_t excess = (of_pattern < 2 * g ? of_pattern : 2 * g) - g;
+  const std::int64_t next = price + nmg_quotient(gap * (7 * excess), per_g);
+  return static_cast<std::int32_t>(next < -most ? -most : next > most ? most : next);
+}
+
+// Up to C patterns and 32 K strips.
+template <int C, int K, class Block>
+class NmgWarpFit {
+  template <class U>
+  using Shared = typename Block::template Shared<U>;
+  using Int = std::int32_t;
+
+  static constexpr Int infinite = std::numeric_limits<Int>::max() / 16 * 5;
+  static constexpr Int none = C;  // the pattern of strips of zeros, and beyond the last one
+
+ public:
+  static constexpr int width = 32 * K;
+
+  // A thread's strips, and the pattern of its number.
+  struct Lane {
+    Int score[K][C], own[K], pattern[K], other[K], other_own[K];
+    Int size, price, next_size, next_price, label, via;
+    bool is_closed;
+  };
+  using Lanes = typename Block::template PerThread<Lane>;
+
+  // Between phases.
+  STEN_HOST_DEVICE NmgWarpFit(Block& b, const NmgFew& f)
+      : b_(b),
+        f_(f),
+        x_(b.template shared<Int>(f.m * width)),
+        size_(b.template shared<Int>(C)),
+        price_(b.template shared<Int>(C)),
+        via_(b.template shared<Int>(C)),
+        loss_(b.template shared<Int>(C * C)) {}
+
+  // For the magnitudes, [m, width], those of a thread's strips written by the thread; 0 beyond the
+  // last strip.
+  STEN_DEVICE Shared<Int> magnitudes() const { return x_; }
+
+  // Leaves the patterns in lanes(t).pattern. Between phases.
+  STEN_DEVICE void run(Lanes& lanes) {
+    const bool all = choose_first(lanes);
+    known_ = 0;
+    for (;;) {
+      const Int sink = nearest_underfull(lanes);
+      if (sink < 0) break;
+      move_along(lanes, sink);
+    }
+    if (!all) fill_up(lanes);
+  }
+
+ private:
+  // Every strip takes its best pattern, strips of zeros take none; then prices may change that.
+  // Whether all strips have one.
+  STEN_DEVICE bool choose_first(Lanes& lanes) {
+    b_.for_each_thread([&](int t) {
+      Lane& l = lanes(t);
+      for (int p = 0; p < C; ++p)
+        for (int k = 0; k < K; ++k) l.score[k][p] = p < f_.count ? 0 : -infinite;
+      for (int i = 0; i < f_.n; ++i)
+        for (int p = 0; p < C; ++p)
+          if (p < f_.count)
+            for (int k = 0; k < K; ++k) l.score[k][p] += x_[f_.row[p][i] * width + k * 32 + t];
+      for (int k = 0; k < K; ++k) {
+        Int best = 0, most = l.score[k][0], second = -1;
+        for (int p = 1; p < C; ++p) {
+          const Int v = l.score[k][p], less = v < most ? v : most;
+          if (less > second) second = less;
+          if (v > most) {
+            most = v;
+            best = p;
+          }
+        }
+        l.pattern[k] = most == 0 ? none : best;
+        l.own[k] = most;
+        l.other[k] = second;
+      }
+    });
+    count(
+        lanes, [](const Lane& l, int k) { return l.pattern[k]; },
+        [](Lane& l) -> Int& { return l.size; });
+    b_.for_each_thread([&](int t) {
+      Lane& l = lanes(t);
+      l.price = 0;
+      if (t < C) price_[t] = 0;
+    });
+    const bool all = !b_.votes([&](int t) {
+      bool is_none = false;
+      for (int k = 0; k < K; ++k)
+        is_none |= lanes(t).pattern[k] == none && k * 32 + t < f_.strips();
+      return is_none;
+    });
+    if (!all || f_.strips() < nmg_fewest_priced) return all;
+    // Sums of differences do not overflow, as in the reference.
+    int shift = 0;
+    while ((f_.strips() + 15) / 16 * 2 >> shift > 8) ++shift;
+    const auto gaps = [&](int t) {
+      std::uint32_t sum = 0;
+      for (int k = 0; k < K; ++k)
+        if (lanes(t).pattern[k] != none)
+          sum += static_cast<std::uint32_t>(lanes(t).own[k] - lanes(t).other[k]) >> shift;
+      return sum;
+    };
+    const std::int64_t low = b_.sum([&](int t) { return gaps(t) & 0xffffu; });
+    const std::int64_t high = b_.sum([&](int t) { return gaps(t) >> 16; });
+    find_prices(lanes, nmg_quotient(((high << 16) + low) << shift, f_.per_strips));
+    return all;
+  }
+
+  // How many strips have each pattern: to(lane of the pattern).
+  template <class Of, class To>
+  STEN_DEVICE void count(Lanes& lanes, const Of& of, const To& to) {
+    // Four counts, each of up to 128, in a word.
+    const auto in_words = [&](int t, Int first) {
+      std::uint32_t word = 0;
+      for (int k = 0; k < K; ++k)
+        if (const Int p = of(lanes(t), k) - first; p >= 0 && p < 4)
+          word += std::uint32_t{1} << 8 * p;
+      return word;
+    };
+    const std::uint32_t low = b_.sum([&](int t) { return in_words(t, 0); });
+    std::uint32_t high = 0;
+    if constexpr (C > 4) high = b_.sum([&](int t) { return in_words(t, 4); });
+    b_.for_each_thread([&](int t) {
+      const std::uint32_t word = C > 4 && t >= 4 ? high : low;
+      // The patterns that there are not are never too full and never have room.
+      to(lanes(t)) = t < f_.count ? static_cast<Int>(word >> 8 * (t & 3) & 0xff) : f_.g;
+    });
+  }
+
+  // Strips that patterns have beyond g.
+  template <class Of>
+  STEN_DEVICE Int overflow(Lanes& lanes, const Of& of) {
+    return b_.sum([&](int t) {
+      const Int more = of(lanes(t)) - f_.g;
+      return more > 0 ? more : 0;
+    });
+  }
+
+  STEN_DEVICE void find_prices(Lanes& lanes, std::int64_t gap) {
+    Int before = overflow(lanes, [](const Lane& l) { return l.size; });
+    for (int step = 0; step < nmg_price_steps && before != 0; ++step) {
+      b_.for_each_thread([&](int t) {
+        if (t >= C) return;
+        Lane& l = lanes(t);
+        l.next_price = nmg_next_price_few(l.price, gap, l.size, f_.g, f_.per_g);
+        price_[t] = l.next_price;
+      });
+      b_.for_each_thread([&](int t) {
+        Lane& l = lanes(t);
+        for (int k = 0; k < K; ++k) {
+          l.other[k] = 0;
+          l.other_own[k] = l.score[k][0];
+        }
+        Int most[K];
+        for (int k = 0; k < K; ++k) most[k] = l.score[k][0] - price_[0];
+        for (int p = 1; p < C; ++p) {
+          const Int price = price_[p];
+          for (int k = 0; k < K; ++k)
+            if (const Int v = l.score[k][p] - price; v > most[k]) {
+              most[k] = v;
+              l.other[k] = p;
+              l.other_own[k] = l.score[k][p];
+            }
+        }
+        for (int k = 0; k < K; ++k)
+          if (l.pattern[k] == none) l.other[k] = none;
+      });
+      count(
+          lanes, [](const Lane& l, int k) { return l.other[k]; },
+          [](Lane& l) -> Int& { return l.next_size; });
+      const Int after = overflow(lanes, [](const Lane& l) { return l.next_size; });
+      if (after >= before) {
+        b_.for_each_thread([&](int t) {
+          if (t < C) price_[t] = lanes(t).price;
+        });
+        return;
+      }
+      before = after;
+      b_.for_each_thread([&](int t) {
+        Lane& l = lanes(t);
+        l.price = l.next_price;
+        l.size = l.next_size;
+        for (int k = 0; k < K; ++k) {
+          l.pattern[k] = l.other[k];
+          l.own[k] = l.other_own[k];
+        }
+      });
+    }
+  }
+
+  // loss(p, q), the least that a strip of p loses by moving to q.
+  STEN_DEVICE void look_at(Lanes& lanes, Int p) {
+    Int row[C];
+    for (int q = 0; q < C; ++q)
+      row[q] = b_.least([&](int t) {
+        const Lane& l = lanes(t);
+        Int least = infinite;
+        for (int k = 0; k < K; ++k) {
+          const Int v = l.pattern[k] == p ? l.own[k] - l.score[k][q] : infinite;
+          if (v < least) least = v;
+        }
+        return least;
+      });
+    b_.for_each_thread([&](int t) {
+      if (t != 0) return;
+      for (int q = 0; q < C; ++q) loss_[p * C + q] = row[q];
+    });
+    known_ |= 1u << p;
+  }
+  // Paths over p, whose label is known.
+  STEN_DEVICE void reach_from(Lanes& lanes, Int p, Int label) {
+    if (!(known_ >> p & 1)) look_at(lanes, p);
+    b_.for_each_thread([&](int t) {
+      Lane& l = lanes(t);
+      if (t >= C || l.is_closed) return;
+      if (const Int v = label + loss_[p * C + t]; v < l.label) {
+        l.label = v;
+        l.via = p;
+      }
+    });
+  }
+
+  // Dijkstra's algorithm from all overfull patterns; -1 if there is none.
+  STEN_DEVICE Int nearest_underfull(Lanes& lanes) {
+    std::uint32_t over = b_.votes([&](int t) { return lanes(t).size > f_.g && t < C; });
+    if (over == 0) return -1;
+    b_.for_each_thread([&](int t) {
+      Lane& l = lanes(t);
+      const bool is_over = over >> t & 1;
+      l.is_closed = is_over || t >= f_.count;
+      l.label = is_over ? -l.price : infinite;
+      l.via = -1;
+    });
+    for (; over != 0; over &= over - 1) {
+      const Int p = std::countr_zero(over);
+      reach_from(lanes, p, -b_.read(price_, p));
+    }
+    for (;;) {
+      const auto distance = [&](int t) {
+        const Lane& l = lanes(t);
+        return l.is_closed ? std::numeric_limits<Int>::max() : l.label + l.price;
+      };
+      const Int least = b_.least(distance);
+      // Underfull ones come first at the same distance, then the lowest.
+      const std::uint32_t near = b_.votes([&](int t) { return distance(t) == least; });
+      const std::uint32_t open =
+          b_.votes([&](int t) { return distance(t) == least && lanes(t).size < f_.g; });
+      if (open != 0) {
+        b_.for_each_thread([&](int t) {
+          Lane& l = lanes(t);
+          if (t >= f_.count) return;
+          if (const Int v = least - l.label; v > l.price) l.price = v;
+          price_[t] = l.price;
+          via_[t] = l.via;
+          size_[t] = l.size;
+        });
+        return std::countr_zero(open);
+      }
+      const Int p = std::countr_zero(near);
+      b_.for_each_thread([&](int t) {
+        if (t == p) lanes(t).is_closed = true;
+      });
+      reach_from(lanes, p, least - b_.read(price_, p));
+    }
+  }
+
+  // One strip along each edge of the path; along a path of one edge as many as lose the same and
+  // are too many or too few, the lowest of them.
+  STEN_DEVICE void move_along(Lanes& lanes, Int sink) {
+    Int from = b_.read(via_, sink);
+    if (b_.read(via_, from) < 0) {
+      const Int over = b_.read(size_, from) - f_.g, under = f_.g - b_.read(size_, sink);
+      move(lanes, from, sink, over < under ? over : under);
+      return;
+    }
+    for (Int to = sink; from >= 0; to = from, from = b_.read(via_, to)) move(lanes, from, to, 1);
+  }
+  // Up to so many strips, the lowest, of those that lose the least.
+  STEN_DEVICE void move(Lanes& lanes, Int p, Int q, Int most) {
+    const Int loss = b_.read(loss_, p * C + q);
+    Int left = most;
+    for (int k = 0; k < K; ++k) {
+      const auto score = [&](int t) {
+        Int sum = 0;
+        for (int i = 0; i < f_.n; ++i) sum += x_[f_.row[q][i] * width + k * 32 + t];
+        return sum;
+      };
+      const std::uint32_t movers = b_.votes([&](int t) {
+        const Lane& l = lanes(t);
+        return l.pattern[k] == p && l.own[k] - score(t) == loss;
+      });
+      if (movers == 0) continue;
+      b_.for_each_thread([&](int t) {
+        Lane& l = lanes(t);
+        const std::uint32_t before = movers & ((std::uint32_t{1} << t) - 1);
+        if (!(movers >> t & 1) || std::popcount(before) >= left) return;
+        l.pattern[k] = q;
+        l.own[k] = score(t);
+      });
+      const Int found = std::popcount(movers);
+      left -= found < left ? found : left;
+      if (left == 0) break;
+    }
+    const Int moved = most - left;
+    b_.for_each_thread([&](int t) {
+      Lane& l = lanes(t);
+      if (t == p) l.size -= moved;
+      if (t == q) l.size += moved;
+    });
+    known_ &= ~(1u << p | 1u << q);
+  }
+
+  // Strips without a pattern take those with room, both in ascending order.
+  STEN_DEVICE void fill_up(Lanes& lanes) {
+    b_.for_each_thread([&](int t) {
+      if (t < C) size_[t] = lanes(t).size;
+    });
+    Int before = 0;
+    for (int k = 0; k < K; ++k) {
+      const auto is_none = [&](int t) {
+        return lanes(t).pattern[k] == none && k * 32 + t < f_.strips();
+      };
+      const std::uint32_t free = b_.votes(is_none);
+      b_.for_each_thread([&](int t) {
+        if (!is_none(t)) return;
+        Int rank = before + std::popcount(free & ((std::uint32_t{1} << t) - 1)), p = 0;
+        while (rank >= f_.g - size_[p]) rank -= f_.g - size_[p++];
+        lanes(t).pattern[k] = p;
+      });
+      before += std::popcount(free);
+    }
+  }
+
+  Block& b_;
+  const NmgFew& f_;
+  Shared<Int> x_, size_, price_, via_, loss_;
+  std::uint32_t known_ = 0;  // patterns whose losses are
+};
+
+}  // namespace sten::kernels

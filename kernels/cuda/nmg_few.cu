@@ -1,0 +1,10 @@
+// Beside nmg.cu, for they take long to compile.
+#include "kernels/block/nmg_few.h"
+#include "kernels/cuda/cuda_grid.cuh"
+
+namespace sten::kernels {
+
+template void nmg_prune_few(cuda::CudaGrid&, const NmgFormat&, const BlockMatrix&, const void*,
+                            FloatKind, const NmgParts&, std::uint8_t*);
+
+}  // namespace sten::kernels
