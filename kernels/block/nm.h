@@ -144,9 +144,8 @@ struct NmUnpack {
           continue;
         }
       }
+      // Positions in padding are the line's last.
       for (std::int64_t p = 0; p < size; ++p, to += matrix.col_stride) *to = take(p);
-      // What is left lies in padding.
-      while (++i < n) packed.get(code, parts.position_bits);
     }
   }
 };

@@ -124,7 +124,11 @@ const ProductFunctions product_table = product_functions<SerialGrid>();
 // One that finds the memory open when it runs.
 struct OpenProduct : PreparedProduct {
   std::unique_ptr<PreparedProduct> product;
-  explicit OpenProduct(PreparedProduct* p) : product(p) {}
+  explicit OpenProduct(PreparedProduct* p) : product(p) { ++device().live.products; }
+  ~OpenProduct() override {
+    const std::lock_guard hold(device().lock);
+    --device().live.products;
+  }
   void run(const ProductOperands& x, Stream stream) override {
     const Open open;
     product->run(x, stream);

@@ -22,7 +22,7 @@ class SerialDevice {
   // What there is now, of earlier devices too.
   struct Live {
     std::size_t blocks = 0, bytes = 0;  // allocated, as they were asked for
-    std::size_t pinned = 0, streams = 0, events = 0;
+    std::size_t pinned = 0, streams = 0, events = 0, products = 0;
     bool operator==(const Live&) const = default;
   };
   static Live live();

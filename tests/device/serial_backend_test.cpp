@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <vector>
@@ -63,4 +64,47 @@ TEST_CASE("host code that touches the memory of the device of tests crashes") {
   CHECK(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGSEGV);
   m.release(const_cast<char*>(data), nullptr);
+}
+
+TEST_CASE("the device of tests prunes and multiplies") {
+  SerialDevice device;
+  const cuda::Backend& on = *cuda::backend();
+  const SerialDevice::Live live = SerialDevice::live();
+  const auto on_device = [&](const auto& host) {
+    using T = std::remove_cvref_t<decltype(host[0])>;
+    const std::size_t bytes = host.size() * sizeof(T);
+    auto* data = static_cast<T*>(on.memory.allocate(bytes, nullptr));
+    on.memory.upload(data, host.data(), bytes, nullptr);
+    return std::shared_ptr<T>(data, [&](T* p) { on.memory.release(p, nullptr); });
+  };
+  const std::vector<float> x{1, -3, 2, 0, 5, 6, -7, 8};
+  const auto a = on_device(x), c = on_device(std::vector<float>(2));
+  const auto b = on_device(std::vector<float>{1, 10, 100, 1000});
+  const auto bits = on_device(std::vector<std::uint8_t>(1));
+  BlockMatrix matrix;
+  matrix.rows = 2, matrix.cols = matrix.row_stride = 4;
+  on.nm.select(matrix, 2, 4, {a.get(), 4, 8}, FloatKind::f32, bits.get(), nullptr);
+  on.elementwise.mask_values({a.get(), 4, 8}, bits.get(), a.get(), nullptr);
+  const auto product = [&](auto&& multiply) {
+    std::vector<float> found(2);
+    multiply(ProductOperands{2, 4, 1, b.get(), 1, c.get(), 1});
+    on.memory.download(found.data(), c.get(), 8, nullptr);
+    return found;
+  };
+  const std::vector<float> expected{170, 7300};
+  CHECK(product([&](const ProductOperands& p) { on.products.dense(a.get(), 4, p, nullptr); }) ==
+        expected);
+  CHECK(product([&](const ProductOperands& p) {
+          const std::unique_ptr<PreparedProduct> nm(on.products.nm(a.get(), p, nullptr));
+          CHECK(SerialDevice::live().products == live.products + 1);
+          nm->run(p, nullptr);
+        }) == expected);
+  const auto row_ptr = on_device(std::vector<std::int64_t>{0, 2, 4});
+  const auto columns = on_device(std::vector<std::int32_t>{1, 2, 2, 3});
+  const auto values = on_device(std::vector<float>{-3, 2, -7, 8});
+  CHECK(product([&](const ProductOperands& p) {
+          const std::unique_ptr<PreparedProduct> csr(
+              on.products.csr(2, 4, 4, row_ptr.get(), columns.get(), values.get(), nullptr));
+          csr->run(p, nullptr);
+        }) == expected);
 }
