@@ -16,10 +16,9 @@
 //   add(s, i, v)              atomic sums of integers, which have no order; nothing else may be
 //                             done to s[i] in the phase
 //   add_global(p, v)          the same to *p of device memory, of all blocks
-//   or_bits(bits, w, v)       atomic, of all blocks: the 32 bits v are set from bit 32 w of an
-//   array
-//                             of bytes on. The array is 4-byte aligned, and a device may touch all
-//                             of the word; the CPU touches bytes with bits of v alone
+//   or_bits(bits, w, v)       atomic, of all blocks: sets the bits of v in the 32 from bit 32 w on.
+//                             The array is 4-byte aligned, and a device may touch all of the word;
+//                             the CPU touches bytes with bits of v alone
 //   copy_later(s, i, p)       s[i] = *p of device memory, of 16 bytes and aligned so, while the
 //                             thread goes on, until it calls, in the same phase,
 //   end_copies()

@@ -231,8 +231,9 @@ struct NmgFewKernel {
         if (matrix.row_stride == 1)
           set(at, rows);
         else
-          for (int r = 0; r < f.m; ++r)
+          STEN_UNROLL(1) for (int r = 0; r < f.m; ++r) {
             if (rows >> r & 1) set(at + r * matrix.row_stride, 1);
+          }
       }
     });
   }
@@ -270,8 +271,9 @@ struct NmgFewKernel {
         before_low += one(p, 0);
         before_high += one(p, 4);
         out.index[slot] = static_cast<std::uint8_t>(s);
-        for (int i = 0; i < f.n; ++i)
+        STEN_UNROLL(1) for (int i = 0; i < f.n; ++i) {
           out.values[slot * f.n + i] = std::uint32_t{out.raw[f.row[p][i] * width + s]};
+        }
       }
     });
     const std::int64_t first = u * f.strips();

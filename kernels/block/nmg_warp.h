@@ -97,10 +97,11 @@ class NmgWarpFit {
       Lane& l = lanes(t);
       for (int p = 0; p < C; ++p)
         for (int k = 0; k < K; ++k) l.score[k][p] = p < f_.count ? 0 : -infinite;
-      for (int i = 0; i < f_.n; ++i)
+      STEN_UNROLL(1) for (int i = 0; i < f_.n; ++i) {
         for (int p = 0; p < C; ++p)
           if (p < f_.count)
             for (int k = 0; k < K; ++k) l.score[k][p] += x_[f_.row[p][i] * width + k * 32 + t];
+      }
       for (int k = 0; k < K; ++k) {
         Int best = 0, most = l.score[k][0], second = -1;
         for (int p = 1; p < C; ++p) {
@@ -323,7 +324,7 @@ class NmgWarpFit {
     for (int k = 0; k < K; ++k) {
       const auto score = [&](int t) {
         Int sum = 0;
-        for (int i = 0; i < f_.n; ++i) sum += x_[f_.row[q][i] * width + k * 32 + t];
+        STEN_UNROLL(1) for (int i = 0; i < f_.n; ++i) sum += x_[f_.row[q][i] * width + k * 32 + t];
         return sum;
       };
       const std::uint32_t movers = b_.votes([&](int t) {

@@ -147,3 +147,22 @@ TEST_CASE("a device fits whole matrices as the reference does") {
     }
   }
 }
+
+TEST_CASE("prices of few patterns go up as they do with divisions") {
+  Dice dice(4);
+  for (Index round = 0; round < 20000; ++round) {
+    const auto g = static_cast<std::int32_t>(1 + dice.below(64));
+    const auto strips = static_cast<std::int32_t>(dice.below(129));
+    const Index gap = dice.below(Index{1} << (1 + dice.below(27)));
+    const auto price = static_cast<std::int32_t>(dice.below(1 << 28) - (1 << 27));
+    // Whole quotients, too, where rounding would tell.
+    const Index some = dice.below(2) ? gap : gap / (10 * g) * (10 * g);
+    const double per_g = 1.0 / static_cast<double>(10 * g);
+    if (kernels::nmg_next_price_few(price, some, strips, g, per_g) !=
+        kernels::nmg_next_price<std::int32_t>(price, some, strips, g))
+      FAIL_CHECK(price << ", gap " << some << ", " << strips << " strips of " << g);
+    const Index sum = dice.below(Index{1} << (1 + dice.below(34)));
+    if (strips > 0 && kernels::nmg_quotient(sum, 1.0 / static_cast<double>(strips)) != sum / strips)
+      FAIL_CHECK(sum << " / " << strips);
+  }
+}
