@@ -3,7 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
-// STEN_UNROLL(times) before a loop: on devices, that many turns of it at once.
+// STEN_UNROLL(times) before a loop of a device function: that many turns of it at once. (The host's
+// compiler, which sees functions for both, does not know it.)
 #if defined(__CUDACC__)
 #define STEN_DEVICE __device__
 #define STEN_HOST_DEVICE __host__ __device__

@@ -15,7 +15,7 @@ struct BlockMatrix {
 
   STEN_HOST_DEVICE std::int64_t batch_offset(std::int64_t b) const {
     std::int64_t offset = 0;
-    STEN_UNROLL(1) for (int d = dims - 1; d >= 0; --d) {
+    for (int d = dims - 1; d >= 0; --d) {
       offset += b % extent[d] * stride[d];
       b /= extent[d];
     }
