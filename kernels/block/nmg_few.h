@@ -29,7 +29,7 @@ inline NmgFew nmg_few(const NmgFormat& f) {
     for (std::int32_t r = 0, i = 0; r < f.m; ++r)
       if (rows >> r & 1) row[i++] = static_cast<std::uint8_t>(r);
     const std::int32_t p = nmg_rank(row, f.n, f.m, f.count);
-    few.rows[p] = static_cast<std::uint8_t>(rows);
+    few.rows |= std::uint64_t{rows} << 8 * p;
     for (int i = 0; i < 8; ++i) few.row[p][i] = row[i];
   }
   return few;
@@ -200,7 +200,7 @@ struct NmgFewKernel {
   template <class Block, class Lanes>
   STEN_DEVICE void set_bits(Block& b, Lanes& lanes, std::int64_t offset) const {
     const auto rows_of = [&](int t, int k) {
-      return k * 32 + t < f.strips() ? std::uint32_t{f.rows[lanes(t).pattern[k]]} : 0;
+      return k * 32 + t < f.strips() ? f.rows_of(lanes(t).pattern[k]) : 0;
     };
     // 32 bits from bit `at` on.
     const auto set = [&](std::int64_t at, std::uint32_t v) {
@@ -271,24 +271,32 @@ struct NmgFewKernel {
         before_low += one(p, 0);
         before_high += one(p, 4);
         out.index[slot] = static_cast<std::uint8_t>(s);
-        STEN_UNROLL(1) for (int i = 0; i < f.n; ++i) {
-          out.values[slot * f.n + i] = std::uint32_t{out.raw[f.row[p][i] * width + s]};
+        std::uint32_t rows = f.rows_of(p);
+        STEN_UNROLL(1) for (int i = slot * f.n; rows != 0; ++i, rows &= rows - 1) {
+          out.values[i] = std::uint32_t{out.raw[std::countr_zero(rows) * width + s]};
         }
       }
     });
     const std::int64_t first = u * f.strips();
     b.for_each_thread([&](int t) {
       if (to.index)
-        for (int i = t; i < f.strips(); i += 32)
-          static_cast<std::uint8_t*>(to.index)[first + i] = out.index[i];
+        for (int k = 0; k < K; ++k)
+          if (const int i = k * 32 + t; i < f.strips())
+            static_cast<std::uint8_t*>(to.index)[first + i] = out.index[i];
       if (!to.values) return;
       const std::int64_t at = first * f.n;
-      if (kind == FloatKind::f32)
-        for (int i = t; i < f.strips() * f.n; i += 32)
-          static_cast<std::uint32_t*>(to.values)[at + i] = out.values[i];
-      else
-        for (int i = t; i < f.strips() * f.n; i += 32)
+      const int end = f.strips() * f.n;
+      if (kind == FloatKind::f32) {
+        STEN_UNROLL(1) for (int begin = t; begin < end; begin += width) {
+          for (int k = 0; k < K; ++k)
+            if (const int i = begin + k * 32; i < end)
+              static_cast<std::uint32_t*>(to.values)[at + i] = out.values[i];
+        }
+      } else {
+        STEN_UNROLL(1) for (int i = t; i < end; i += 32) {
           store_bits(to.values, kind, at + i, out.values[i]);
+        }
+      }
     });
   }
 };

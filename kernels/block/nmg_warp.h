@@ -20,9 +20,13 @@ struct NmgFew {
   std::int32_t n, m, count, g;
   double per_strips, per_g;  // 1 / strips, 1 / (10 g)
   std::uint8_t row[8][8];    // of each pattern, [count][n], ascending
-  std::uint8_t rows[8];      // their bits
+  std::uint64_t rows;        // their bits, a byte for each pattern
 
   STEN_HOST_DEVICE std::int32_t strips() const { return count * g; }
+  // For patterns of the threads' own: what they look up in tables, they would get one by one.
+  STEN_HOST_DEVICE std::uint32_t rows_of(std::int32_t p) const {
+    return static_cast<std::uint32_t>(rows >> 8 * p) & 0xff;
+  }
 };
 
 // a / b of whole numbers below 2^40 and 2^12, towards zero; per_b is 1 / b.
@@ -180,7 +184,7 @@ class NmgWarpFit {
 
   STEN_DEVICE void find_prices(Lanes& lanes, std::int64_t gap) {
     Int before = overflow(lanes, [](const Lane& l) { return l.size; });
-    for (int step = 0; step < nmg_price_steps && before != 0; ++step) {
+    STEN_UNROLL(1) for (int step = 0; step < nmg_price_steps && before != 0; ++step) {
       b_.for_each_thread([&](int t) {
         if (t >= C) return;
         Lane& l = lanes(t);
