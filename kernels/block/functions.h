@@ -48,9 +48,10 @@ struct ElementwiseFunctions {
 };
 
 // n of m (libsten/layout/nm.h): blocks of m run along the rows of the matrices.
+inline constexpr std::int64_t most_nm_on_device = 64;
 struct NmFunctions {
-  // 1 <= n <= m <= 64; the n of largest key of each m neighbours, the earlier one among equals.
-  // `bits`, of the whole tensor, are 0 before; of n elements.
+  // 1 <= n <= m <= most_nm_on_device; the n of largest key of each m neighbours, the earlier one
+  // among equals. `bits`, of the whole tensor, are 0 before; of n elements.
   void (*select)(const BlockMatrix&, std::int64_t n, std::int64_t m, Elements x, FloatKind,
                  std::uint8_t* bits, Stream);
   // values[lines, ceil(cols / m), n] and pos[lines, line_bytes] of bits that keep at most n of m

@@ -1,18 +1,17 @@
-// Shared contiguous values: copies are O(1), writing detaches. On the CPU; may borrow memory that
-// something else keeps alive, such as a mapped file.
+// Shared contiguous values: copies are O(1), writing detaches. On the CPU, where they may borrow
+// memory that something else keeps alive, such as a mapped file, or on a device.
 #pragma once
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
 
-#include "libsten/base/memory.h"
+#include "libsten/base/device_memory.h"
 
 namespace sten {
 
@@ -23,23 +22,26 @@ class Array {
  public:
   Array() = default;
   // n zeros.
-  explicit Array(std::size_t n) : Array(uninitialized(n)) {
-    if (n) std::memset(static_cast<void*>(writable()), 0, n * sizeof(T));
+  explicit Array(std::size_t n, Device device = Device::cpu) : Array(uninitialized(n, device)) {
+    if (n) clear_bytes(writable(), device, n * sizeof(T));
   }
   Array(std::initializer_list<T> v) : Array(uninitialized(v.size())) {
     std::copy(v.begin(), v.end(), writable());
   }
   // n values that the caller writes before anything reads them.
-  static Array uninitialized(std::size_t n) {
+  static Array uninitialized(std::size_t n, Device device = Device::cpu) {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     Array a;
     a.size_ = n;
-    if (n) a.data_ = std::static_pointer_cast<const T>(allocate(n * sizeof(T)));
+    a.device_ = device;
+    if (n) a.data_ = std::static_pointer_cast<const T>(allocate_on(device, n * sizeof(T)));
     return a;
   }
   // n values at `data`, which `owner` keeps alive and nobody changes. Aligned for T.
-  static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n) {
+  static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n,
+                      Device device = Device::cpu) {
     Array a;
+    a.device_ = device;
     a.data_ = std::shared_ptr<const T>(std::move(owner), data);
     a.size_ = n;
     a.borrowed_ = true;
@@ -47,20 +49,34 @@ class Array {
   }
 
   std::size_t size() const { return size_; }
+  Device device() const { return device_; }
+  // There: the same array if it is there already, else a copy.
+  Array to(Device device) const {
+    if (device == device_) return *this;
+    Array there = uninitialized(size_, device);
+    copy_bytes(there.writable(), device, data(), device_, size_ * sizeof(T));
+    return there;
+  }
+  // Of the device's memory.
   const T* data() const { return data_.get(); }
-  const T* begin() const { return data(); }
-  const T* end() const { return data() + size_; }
+  // On the CPU, from here on.
+  const T* begin() const {
+    assert(device_ == Device::cpu);
+    return data();
+  }
+  const T* end() const { return begin() + size_; }
   const T& operator[](std::size_t i) const {
-    assert(i < size_);
+    assert(i < size_ && device_ == Device::cpu);
     return data_.get()[i];
   }
-  operator std::span<const T>() const { return {data(), size_}; }
+  operator std::span<const T>() const { return {begin(), size_}; }
 
-  // For writing: a copy of its own is taken first if the values are shared or borrowed.
+  // For writing: a copy of its own is taken first if the values are shared or borrowed. On a device
+  // as data().
   T* mutate() {
     if (data_ && (borrowed_ || data_.use_count() > 1)) {
-      Array own = uninitialized(size_);
-      std::copy_n(data(), size_, own.writable());
+      Array own = uninitialized(size_, device_);
+      copy_bytes(own.writable(), device_, data(), device_, size_ * sizeof(T));
       *this = std::move(own);
     }
     return writable();
@@ -69,7 +85,7 @@ class Array {
   // The same memory as bytes; no copy.
   Array<std::byte> bytes() const {
     return Array<std::byte>::borrow(data_, reinterpret_cast<const std::byte*>(data()),
-                                    size_ * sizeof(T));
+                                    size_ * sizeof(T), device_);
   }
 
  private:
@@ -77,6 +93,7 @@ class Array {
 
   std::shared_ptr<const T> data_;
   std::size_t size_ = 0;
+  Device device_ = Device::cpu;
   bool borrowed_ = false;
 };
 

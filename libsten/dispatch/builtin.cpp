@@ -37,6 +37,7 @@ std::optional<Tensor> fit_nmg(const Dense& x, const Spec& sparsifier, const Spec
       layout.integer("g") != fit.g || layout.integer("axis", 0) != fit.axis ||
       dims.row != fit.dims.row || dims.col != fit.dims.col)
     return std::nullopt;
+  if (x.device() != Device::cpu && !fit.selects_on_device(x)) return std::nullopt;
   return fit.fit(x, kept);
 }
 
@@ -47,6 +48,7 @@ std::optional<Tensor> fit_nm(const Dense& x, const Spec& sparsifier, const Spec&
   if (layout.integer("n") != fit.n || layout.integer("m") != fit.m ||
       layout.integer("axis", 1) != fit.axis || dims.row != fit.dims.row || dims.col != fit.dims.col)
     return std::nullopt;
+  if (x.device() != Device::cpu && !fit.selects_on_device(x)) return std::nullopt;
   if (auto packed = fit.fit(x, kept)) return *std::move(packed);
   return std::nullopt;
 }

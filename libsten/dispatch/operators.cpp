@@ -1,8 +1,6 @@
 #include "libsten/dispatch/operators.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <mutex>
 
 #include "libsten/base/log.h"
@@ -52,8 +50,19 @@ OutSignature signature_of(const OutFormat* f) {
   return {f->inline_by, f->tmp.is("dense") ? dense : Name(f->tmp.name())};
 }
 
+// Where its inputs are.
+Device device_of(Name op, const Call& call) {
+  if (call.in.empty()) return Device::cpu;
+  const Device first = call.in[0].device();
+  for (const Tensor& t : call.in.subspan(1))
+    if (t.device() != first)
+      fail_usage("{}: inputs are on {} and on {}; move them to one of them", op.text(),
+                 name_of(first), name_of(t.device()));
+  return first;
+}
+
 Signature signature_of(Name op, const Call& call) {
-  Signature s{op, {}, {}, call.in.empty() ? Device::cpu : call.in[0].device()};
+  Signature s{op, {}, {}, device_of(op, call)};
   for (const Tensor& t : call.in) s.in.push_back(t.layout_name());
   for (const OutFormat* f : call.formats) s.out.push_back(signature_of(f));
   return s;
@@ -158,7 +167,7 @@ std::shared_ptr<const Plan> Operators::plan(const Signature& wanted) const {
 
 std::shared_ptr<const Plan> Operators::plan_of(Name op, const Call& call) const {
   KeyWriter key;
-  write_key(key, op, call.in.empty() ? Device::cpu : call.in[0].device(), call.in.size());
+  write_key(key, op, device_of(op, call), call.in.size());
   for (const Tensor& t : call.in) key.add(t.layout_name().id());
   for (const OutFormat* f : call.formats) key.add(signature_of(f));
   if (auto known = find(key.key())) return known;
@@ -167,7 +176,7 @@ std::shared_ptr<const Plan> Operators::plan_of(Name op, const Call& call) const 
 
 void Operators::report(const Plan& plan) const {
   if (plan_log) plan_log->push_back(plan.text);
-  if (plan.way == Way::exact) return;
+  if (plan.way == Way::exact && !plan.moves) return;
   if (is_strict()) fail_check("strict: {}", plan.text);
   {
     const std::unique_lock hold(lock_);
@@ -185,15 +194,33 @@ Outputs Operators::run(Name op, const Call& call) const {
     Plan other;
     {
       const std::shared_lock hold(lock_);
-      other = dense_plan(signature_of(op, call), e.what());
+      const Signature wanted = signature_of(op, call);
+      other =
+          wanted.device == Device::cpu ? dense_plan(wanted, e.what()) : cpu_plan(wanted, e.what());
     }
-    if (other.run == plan->run) throw;
+    if (other.run == plan->run && !other.moves) throw;
     report(other);
     return carry_out(op, other, call);
   }
 }
 
+Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call) const {
+  std::vector<Tensor> in, like;
+  for (const Tensor& t : call.in) in.push_back(t.to(Device::cpu));
+  std::vector<OutHints> hints(call.hints.begin(), call.hints.end());
+  like.reserve(hints.size());
+  for (OutHints& h : hints)
+    if (h.like) h.like = &like.emplace_back(h.like->to(Device::cpu));
+  Plan there = plan;
+  there.moves = false;
+  Outputs out = carry_out(op, there, {in, call.formats, call.attributes, call.shapes, hints});
+  for (auto& t : out)
+    if (t) t = t->to(call.in[0].device());
+  return out;
+}
+
 Outputs Operators::carry_out(Name op, const Plan& plan, const Call& call) const {
+  if (plan.moves) return carry_out_on_cpu(op, plan, call);
   Outputs out;
   if (plan.way == Way::exact) {
     out = (*plan.run)(call);
@@ -236,21 +263,6 @@ Operators& operators() {
   }();
   return all;
 }
-
-namespace {
-
-std::atomic<bool>& strict() {
-  static std::atomic<bool> value = [] {
-    const char* v = std::getenv("STEN_STRICT");
-    return v && std::string_view(v) == "1";
-  }();
-  return value;
-}
-
-}  // namespace
-
-bool is_strict() { return strict(); }
-void set_strict(bool value) { strict() = value; }
 
 Outputs run(Name op, const Call& call) { return operators().run(op, call); }
 

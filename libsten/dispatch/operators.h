@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "libsten/base/fallback.h"
 #include "libsten/dispatch/attributes.h"
 #include "libsten/dispatch/out_format.h"
 #include "libsten/dispatch/registry.h"
@@ -63,6 +64,7 @@ struct Plan {
   double cost = 0;          // of conversions
   std::string text;         // one line: what was chosen, and of a fallback what was missing
   std::shared_ptr<const Implementation> run;
+  bool moves = false;  // inputs are taken from their device to the CPU before, outputs back after
 };
 
 class Operators {
@@ -79,11 +81,12 @@ class Operators {
            std::function<bool(const Signature&)> when = nullptr);
 
   // What a call with such inputs and outputs does. The routes in order: an implementation for these
-  // layouts; one for layouts that inputs can be converted to without loss, at the least cost; the
-  // same with outputs that are dense and sparsified after that; the dense one. A conversion costs 1
-  // for each direct edge and dense_cost where it goes through dense; dense inputs are never
-  // converted. Error (usage) where there is not even a dense implementation. Needs no tensors,
-  // changes nothing but the cache, and is kept until something is added.
+  // layouts; where inputs are on a device, then what is planned for the CPU; one for layouts that
+  // inputs can be converted to without loss, at the least cost; the same with outputs that are
+  // dense and sparsified after that; the dense one. A conversion costs 1 for each direct edge and
+  // dense_cost where it goes through dense; dense inputs are never converted. Error (usage) where
+  // there is not even a dense implementation. Needs no tensors, changes nothing but the cache, and
+  // is kept until something is added.
   std::shared_ptr<const Plan> plan(const Signature& wanted) const;
   static constexpr double dense_cost = 8;
 
@@ -121,7 +124,10 @@ class Operators {
   Plan make_plan(const Signature& wanted) const;
   // Every input dense, and every output made dense first.
   Plan dense_plan(const Signature& wanted, const std::string& why) const;
+  // Of what is on a device, that of the CPU.
+  Plan cpu_plan(const Signature& wanted, const std::string& why) const;
   Outputs carry_out(Name op, const Plan& plan, const Call& call) const;
+  Outputs carry_out_on_cpu(Name op, const Plan& plan, const Call& call) const;
   const Entry* best(const Signature& wanted) const;
   std::optional<Plan> convert_plan(const Signature& wanted) const;
   std::optional<double> conversion_cost(Name from, Name to) const;
@@ -137,10 +143,6 @@ class Operators {
 
 // The process-wide one, with the built-ins in it.
 Operators& operators();
-
-// Whether a fallback is an error: STEN_STRICT=1 in the environment, or what a program has set.
-bool is_strict();
-void set_strict(bool strict);
 
 // By operators().
 Outputs run(Name op, const Call& call);

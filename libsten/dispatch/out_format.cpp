@@ -50,8 +50,12 @@ Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const 
   Mask keep = s.select(values, hints);
   if (!x.is<Dense>()) {
     const Mask had = x.stored();
+    const Device here = keep.device();
+    keep = keep.to(Device::cpu);
+    const Array<std::uint8_t> stored = had.bits.to(Device::cpu);
     std::uint8_t* bits = keep.bits.mutate();
-    for (std::size_t i = 0; i < keep.bits.size(); ++i) bits[i] &= had.bits[i];
+    for (std::size_t i = 0; i < keep.bits.size(); ++i) bits[i] &= stored[i];
+    keep = keep.to(here);
   }
   return registry().pack(values, keep, layout);
 }

@@ -87,6 +87,17 @@ Plan Operators::make_plan(const Signature& wanted) const {
   const std::vector<bool> none(wanted.out.size());
   if (const Entry* e = best(wanted))
     return {Way::exact, wanted.in, none, 0, wanted.str() + ": exact", e->run};
+  if (wanted.device != Device::cpu) {
+    const auto [s, after] = with_dense_outputs(wanted);
+    if (const Entry* e = best(s))
+      return {Way::dense,
+              s.in,
+              after,
+              0,
+              wanted.str() + ": no implementation; takes " + s.str() + sparsified,
+              e->run};
+    return cpu_plan(wanted, "no implementation");
+  }
   const std::string missing = wanted.str() + ": no implementation for these layouts; ";
   if (auto plan = convert_plan(wanted)) {
     plan->text = missing + plan->text;
@@ -105,6 +116,15 @@ Plan Operators::make_plan(const Signature& wanted) const {
     }
   }
   return dense_plan(wanted, "no implementation for these layouts");
+}
+
+Plan Operators::cpu_plan(const Signature& wanted, const std::string& why) const {
+  Signature there = wanted;
+  there.device = Device::cpu;
+  Plan plan = make_plan(there);
+  plan.text = fmt::format("{}: {}; on the CPU, {}", wanted.str(), why, plan.text);
+  plan.moves = true;
+  return plan;
 }
 
 Plan Operators::dense_plan(const Signature& wanted, const std::string& why) const {

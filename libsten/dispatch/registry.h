@@ -42,7 +42,8 @@ class Registry {
   void check_layout(const Spec& spec) const;
   // The spec, checked so, with its keys in the layout's own order.
   Spec canonical(const Spec& spec) const;
-  // x where the mask keeps it, exactly, or Error.
+  // x where the mask keeps it, exactly, or Error. On x's device, as prune(); falls back to the CPU
+  // where the layout is not packed there.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
   // What a sparsifier keeps of x, packed; in one step where there is one for the pair. `kept` gets
   // the mask, if there is need for it.
@@ -82,6 +83,7 @@ class Registry {
     std::vector<std::string> keys, part_names, optional_parts;
     std::function<void(const Spec&)> check;
     std::function<Tensor(const Dense&, const Mask&, const Spec&)> pack;
+    std::function<bool(const Shape&, const Spec&)> packs_on_device;
     std::function<Tensor(const Stored&)> load;
   };
   struct SparsifierEntry {
@@ -137,6 +139,12 @@ void Registry::add_layout(const Spec& example) {
     if constexpr (requires { L::check(s); }) L::check(s);
   };
   e.pack = [](const Dense& x, const Mask& m, const Spec& s) -> Tensor { return L::pack(x, m, s); };
+  e.packs_on_device = []([[maybe_unused]] const Shape& shape, [[maybe_unused]] const Spec& s) {
+    if constexpr (requires { L::packs_on_device(shape, s); })
+      return L::packs_on_device(shape, s);
+    else
+      return false;
+  };
   e.load = [](const Stored& s) -> Tensor { return sten::load<L>(s); };
   add(L::name, std::move(e));
 }

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "libsten/base/error.h"
+#include "libsten/base/fallback.h"
 
 namespace sten {
 namespace {
@@ -71,7 +72,13 @@ Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* ta
   Route route = find_route(r, from, to);
   if (taken) *taken = route;
   if (route.layouts.size() == 1) return x;
+  if (to.is("dense")) return x.to_dense();
   if (route.through_dense()) return r.pack(x.to_dense(), x.stored(), to);
+  if (const Device here = x.device(); here != Device::cpu) {
+    report_fallback(
+        fmt::format("{} on {}: not implemented; on the CPU", route.str(), name_of(here)));
+    return convert(r, x.to(Device::cpu), to).to(here);
+  }
   Tensor at = x;
   for (std::size_t i = 1; i + 1 < route.layouts.size(); ++i) {
     Spec next(route.layouts[i]);

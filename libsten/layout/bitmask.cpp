@@ -4,6 +4,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/masked.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
@@ -24,7 +25,14 @@ void for_each_run(const Array<std::uint8_t>& mask, Index n, F&& f) {
 
 Bitmask Bitmask::pack(const Dense& x, const Mask& keep, const Spec&) {
   check_same_shape(x, keep);
-  Bitmask b{x.extents, keep.bits, Values::uninitialized(x.dtype(), keep.count())};
+  Bitmask b{x.extents, keep.bits, Values::uninitialized(x.dtype(), keep.count(), x.device())};
+  if (x.device() != Device::cpu) {
+    std::byte* to = b.values.mutate_bytes();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.elementwise.compress(elements_of(x.values), keep.bits.data(), to, stream);
+    });
+    return b;
+  }
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = b.values.mutate<U>();
@@ -39,7 +47,14 @@ Bitmask Bitmask::pack(const Dense& x, const Mask& keep, const Spec&) {
 
 Dense Bitmask::to_dense() const {
   const Index n = size_of(extents);
-  Dense x{extents, Values::uninitialized(values.dtype(), n)};
+  Dense x{extents, Values::uninitialized(values.dtype(), n, values.device())};
+  if (values.device() != Device::cpu) {
+    std::byte* to = x.values.mutate_bytes();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.elementwise.expand(values.bytes().data(), values.width(), mask.data(), n, to, stream);
+    });
+    return x;
+  }
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();

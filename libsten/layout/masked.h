@@ -19,6 +19,9 @@ struct Masked {
   const Shape& shape() const { return extents; }
   Dense to_dense() const { return {extents, values}; }
   Mask stored() const { return {extents, mask}; }
+  bool stored_on_device() const { return true; }
+  bool unpacks_on_device() const { return true; }
+  static bool packs_on_device(const Shape&, const Spec&) { return true; }
   static Masked pack(const Dense& x, const Mask& keep, const Spec& spec);
   void loaded() const;
 };

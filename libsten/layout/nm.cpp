@@ -6,6 +6,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
+#include "libsten/tensor/device_view.h"
 #include "libsten/tensor/line_pieces.h"
 
 namespace sten {
@@ -19,7 +20,7 @@ int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m 
 // Lines that hold anything: without columns there may be any number of empty ones.
 Index line_count(const MatrixView& v) { return v.cols ? v.batches * v.rows : 0; }
 
-Index line_bytes(const MatrixView& v, Index n, Index m) {
+Index bytes_of_line(const MatrixView& v, Index n, Index m) {
   // Checked: beside an extent of 0 the others may be huge.
   return ceil_div(checked_size({ceil_div(v.cols, m), n, position_bits(m)}), 8);
 }
@@ -49,13 +50,14 @@ Shape Nm::values_shape() const {
 
 Shape Nm::pos_shape() const {
   const MatrixView v = view();
-  return v.part({v.rows, line_bytes(v, n, m)});
+  return v.part({v.rows, bytes_of_line(v, n, m)});
 }
 
-Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims) {
+Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims,
+                 Device device) {
   Nm out{shape, n, m, axis, dims, {}, {}};
-  out.values = Values::uninitialized(dtype, size_of(out.values_shape()));
-  out.pos = Array<std::uint8_t>::uninitialized(size_of(out.pos_shape()));
+  out.values = Values::uninitialized(dtype, size_of(out.values_shape()), device);
+  out.pos = Array<std::uint8_t>::uninitialized(size_of(out.pos_shape()), device);
   return out;
 }
 
@@ -97,7 +99,7 @@ Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {
 template <class U>
 bool Nm::pack_bit_by_bit(const U* x, const std::uint8_t* bits) {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = line_bytes(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), lines = line_count(v), stride = bytes_of_line(v, n, m);
   const int width = position_bits(m);
   U* values_begin = values.mutate<U>().data();
   std::uint8_t* pos_begin = pos.mutate();
@@ -153,7 +155,7 @@ void Nm::refuse(const std::uint8_t* bits, const Spec& spec) const {
 template <class F>
 void Nm::for_each_slot(F&& f) const {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), stride = line_bytes(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_line(v, n, m);
   const int width = position_bits(m);
   parallel_for(line_count(v), std::max<Index>(1, mask_grain / (v.cols + 1)),
                [&](Index begin, Index end) {
@@ -181,7 +183,7 @@ template <class F>
 void Nm::for_each_piece(const LinePieces& pieces, F&& f) const {
   const MatrixView v = view();
   const NmPositions positions(n, m);
-  const Index stride = line_bytes(v, n, m);
+  const Index stride = bytes_of_line(v, n, m);
   parallel_for(pieces.units(), pieces.grain(), [&](Index begin, Index end) {
     LinePieces::Words words;
     for (Index u = begin; u < end; ++u)
@@ -200,7 +202,20 @@ void Nm::for_each_piece(const LinePieces& pieces, F&& f) const {
   });
 }
 
+bool Nm::unpacks_on_device() const {
+  return m <= kernels::most_nm_on_device && block_matrix(view()).has_value();
+}
+
 Dense Nm::to_dense() const {
+  if (values.device() != Device::cpu) {
+    Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents), values.device())};
+    std::byte* to = x.values.mutate_bytes();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.nm.unpack(*block_matrix(view()), n, m, values.bytes().data(), values.width(), pos.data(),
+                     line_bytes(), to, stream);
+    });
+    return x;
+  }
   if (m > NmPositions::most) {
     Dense x = Dense::zeros(values.dtype(), extents);
     with_width(values.width(), [&]<class U>(U) {
@@ -234,6 +249,13 @@ Dense Nm::to_dense() const {
 }
 
 Mask Nm::stored() const {
+  if (values.device() != Device::cpu) {
+    Nm ones = *this;
+    Values one(DType::U8, values.size());
+    std::ranges::fill(one.mutate<std::uint8_t>(), std::uint8_t{1});
+    ones.values = one.to(values.device());
+    return nonzero_mask(ones.to_dense());
+  }
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   if (m <= NmPositions::most) {
@@ -264,7 +286,7 @@ double Nm::padding() const {
 
 void Nm::loaded() const {
   const MatrixView v = view();
-  const Index blocks = ceil_div(v.cols, m), stride = line_bytes(v, n, m);
+  const Index blocks = ceil_div(v.cols, m), stride = bytes_of_line(v, n, m);
   const int width = position_bits(m);
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();

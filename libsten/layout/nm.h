@@ -30,6 +30,8 @@ struct Nm {
   }
   const Shape& shape() const { return extents; }
   Dense to_dense() const;
+  bool unpacks_on_device() const;
+  bool stored_on_device() const { return unpacks_on_device(); }
   // All slots inside the tensor: a filler cannot be told from a kept zero.
   Mask stored() const;
   double padding() const;
@@ -38,13 +40,16 @@ struct Nm {
   // A block that keeps fewer than n is filled with its lowest free positions, value 0.
   static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
   // A tensor whose values and pos the caller writes; Error where the numbers do not fit the shape.
-  static Nm unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims);
+  static Nm unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims,
+                      Device device = Device::cpu);
   // Of all lines; m <= NmPositions::most. U: unsigned of the elements' width.
   template <class U>
   NmWriter<U> writer() {
     const Shape lines = values_shape(), bytes = pos_shape();
     return {n, m, lines[lines.size() - 2], bytes.back(), values.mutate<U>().data(), pos.mutate()};
   }
+  // Of a line of `pos`.
+  Index line_bytes() const { return pos_shape().back(); }
   void loaded() const;
   static void check(const Spec& spec);
 

@@ -1,11 +1,14 @@
 #include "libsten/layout/nmg.h"
 
+#include <algorithm>
+
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/layout/nmg_place.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
@@ -83,11 +86,11 @@ Index strip_at(const Values& index, Index slot) {
 }
 
 Nmg Nmg::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
-                   Dims dims) {
+                   Dims dims, Device device) {
   Nmg out{shape, n, m, g, axis, dims, {}, {}};
   const DType index = out.geometry().strips <= 256 ? DType::U8 : DType::U16;
-  out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)));
-  out.index = Values::uninitialized(index, size_of(out.part_shape(false)));
+  out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)), device);
+  out.index = Values::uninitialized(index, size_of(out.part_shape(false)), device);
   return out;
 }
 
@@ -151,7 +154,20 @@ void Nmg::for_each_slot(F&& f) const {
   });
 }
 
+bool Nmg::unpacks_on_device() const { return block_matrix(geometry().view).has_value(); }
+
 Dense Nmg::to_dense() const {
+  if (values.device() != Device::cpu) {
+    Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents), values.device())};
+    const NmgGeometry geo = geometry();
+    const NmgPatternsThere patterns(n, m, values.device());
+    std::byte* to = x.values.mutate_bytes();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.nmg.unpack(patterns.format(g), *block_matrix(geo.view), values.bytes().data(),
+                      values.width(), index.bytes().data(), to, stream);
+    });
+    return x;
+  }
   Dense x = Dense::zeros(values.dtype(), extents);
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
@@ -164,6 +180,13 @@ Dense Nmg::to_dense() const {
 }
 
 Mask Nmg::stored() const {
+  if (values.device() != Device::cpu) {
+    Nmg ones = *this;
+    Values one(DType::U8, values.size());
+    std::ranges::fill(one.mutate<std::uint8_t>(), std::uint8_t{1});
+    ones.values = one.to(values.device());
+    return nonzero_mask(ones.to_dense());
+  }
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   // Units share bytes of the mask at their edges.

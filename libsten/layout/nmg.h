@@ -49,6 +49,8 @@ struct Nmg {
   const Shape& shape() const { return extents; }
   NmgGeometry geometry() const { return NmgGeometry::of(extents, n, m, g, axis, dims); }
   Dense to_dense() const;
+  bool unpacks_on_device() const;
+  bool stored_on_device() const { return unpacks_on_device(); }
   // All slots inside the tensor: a filler cannot be told from a kept zero.
   Mask stored() const;
   double padding() const;
@@ -59,7 +61,7 @@ struct Nmg {
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);
   // With values and indices that the caller writes before anything reads them.
   static Nmg unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
-                       Dims dims);
+                       Dims dims, Device device = Device::cpu);
   void loaded() const;
   static void check(const Spec& spec);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/nmg_fit.h"
+#include "libsten/base/array.h"
 #include "libsten/base/shape.h"
 
 namespace sten {
@@ -44,6 +45,23 @@ class PatternTable {
   std::vector<std::uint16_t> rows_;
   std::vector<kernels::NmgSwap> swaps_;
   std::vector<std::int32_t> slots_;  // open addressing; -1 free
+};
+
+// A table's patterns on a device.
+class NmgPatternsThere {
+ public:
+  NmgPatternsThere(Index n, Index m, Device device)
+      : table_(PatternTable::get(n, m)),
+        rows_(Array<std::uint16_t>::borrow(table_, table_->data(),
+                                           static_cast<std::size_t>(table_->count() * n))
+                  .to(device)) {}
+  kernels::NmgFormat format(Index g) const {
+    return {rows_.data(), nullptr, table_->n(), table_->m(), table_->count(), g};
+  }
+
+ private:
+  std::shared_ptr<const PatternTable> table_;
+  Array<std::uint16_t> rows_;
 };
 
 }  // namespace sten

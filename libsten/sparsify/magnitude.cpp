@@ -6,6 +6,7 @@
 #include "libsten/base/random.h"
 #include "libsten/sparsify/select_key.h"
 #include "libsten/sparsify/streaming.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
@@ -73,6 +74,14 @@ std::optional<KeyPlace<U>> select_by_sample(std::span<const U> x, Index rank,
 Mask Magnitude::select(const Dense& x, const Hints&) const {
   sparsify_detail::check_prunable(x.dtype());
   const Index drop = std::llround(sparsity * static_cast<double>(x.size()));
+  if (x.device() != Device::cpu) {
+    Mask mask = Mask::none(x.extents, x.device());
+    std::uint8_t* bits = mask.bits.mutate();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.elementwise.keep_largest(elements_of(x.values), drop, bits, stream);
+    });
+    return mask;
+  }
   if (drop == 0) return Mask::all(x.extents);
   Mask mask = Mask::none(x.extents);
   if (drop == x.size()) return mask;

@@ -4,6 +4,7 @@
 
 #include "kernels/nmg_write.h"
 #include "libsten/layout/nmg_place.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
@@ -43,6 +44,13 @@ class ChunkBits {
   std::uint8_t* bits_;
   std::vector<std::uint64_t> rows_;
 };
+
+// What a device does for it; nothing where it cannot.
+std::optional<kernels::NmgFitRule> rule_of(FitMethod method) {
+  if (method == FitMethod::exact) return kernels::NmgFitRule::exact;
+  if (method == FitMethod::swaps) return kernels::NmgFitRule::swaps;
+  return std::nullopt;
+}
 
 // One thread's: fits, and writes what is asked for.
 template <class E>
@@ -117,6 +125,15 @@ void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits*
   });
 }
 
+// A mask of zeros, parts of n:m:g that are not null: by the device that x is on.
+void fit_there(const NmgFit& fit, const NmgGeometry& geo, const Dense& x, kernels::NmgParts to) {
+  const NmgPatternsThere patterns(geo.n, geo.m, x.device());
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    cuda.nmg.prune(patterns.format(geo.g), *block_matrix(geo.view), elements_of(x.values),
+                   float_kind(x.dtype()), *rule_of(fit.method), to, stream);
+  });
+}
+
 }  // namespace
 
 std::string_view name_of(FitMethod method) {
@@ -124,11 +141,25 @@ std::string_view name_of(FitMethod method) {
   return names[static_cast<int>(method)];
 }
 
+bool NmgFit::selects_on_device(const Dense& x) const {
+  const auto rule = rule_of(method);
+  const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
+  return rule && block_matrix(geo.view) && on_cuda([&](const auto& cuda, kernels::Stream) {
+           return cuda.nmg.has_room(PatternTable::get(n, m)->format(g), *rule);
+         });
+}
+
 Mask NmgFit::select(const Dense& x, const Hints&) const {
   sparsify_detail::check_prunable(x.dtype());
   const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
-  Mask mask = Mask::none(x.extents);
+  Mask mask = Mask::none(x.extents, x.device());
   std::uint8_t* bits = mask.bits.mutate();
+  if (x.device() != Device::cpu) {
+    kernels::NmgParts to;
+    to.bits = bits;
+    fit_there(*this, geo, x, to);
+    return mask;
+  }
   with_float(x.dtype(), [&]<class E>(E) {
     using U = typename E::Bits;
     fit_units<E>(geo, method, x.values.as<U>().data(), {.bits = bits});
@@ -138,9 +169,17 @@ Mask NmgFit::select(const Dense& x, const Hints&) const {
 
 Nmg NmgFit::fit(const Dense& x, Mask* kept) const {
   sparsify_detail::check_prunable(x.dtype());
-  Nmg out = Nmg::unwritten(x.dtype(), x.extents, n, m, g, axis, dims);
-  if (kept) *kept = Mask::none(x.extents);
+  Nmg out = Nmg::unwritten(x.dtype(), x.extents, n, m, g, axis, dims, x.device());
+  if (kept) *kept = Mask::none(x.extents, x.device());
   std::uint8_t* bits = kept ? kept->bits.mutate() : nullptr;
+  if (x.device() != Device::cpu) {
+    kernels::NmgParts to;
+    to.values = out.values.mutate_bytes();
+    to.index = out.index.mutate_bytes();
+    to.bits = bits;
+    fit_there(*this, out.geometry(), x, to);
+    return out;
+  }
   with_float(x.dtype(), [&]<class E>(E) {
     using U = typename E::Bits;
     Outputs<U> to{.bits = bits, .values = out.values.mutate<U>().data()};

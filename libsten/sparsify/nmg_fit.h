@@ -23,7 +23,9 @@ struct NmgFit {
   Mask select(const Dense& x, const Hints& hints) const;
   // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
   // written while it is in cache. kept: where the mask goes; nullptr if there is no need for one.
+  // Where x is on a device, so are they; selects_on_device() holds, as for select().
   Nmg fit(const Dense& x, Mask* kept = nullptr) const;
+  bool selects_on_device(const Dense& x) const;
   static NmgFit make(const Spec& spec);
 };
 

@@ -9,6 +9,7 @@
 #include "kernels/nm_select.h"
 #include "libsten/base/error.h"
 #include "libsten/sparsify/sparsifier.h"
+#include "libsten/tensor/device_view.h"
 #include "libsten/tensor/line_pieces.h"
 
 namespace sten {
@@ -90,8 +91,20 @@ void PerBlock::select(std::span<const double> in, std::span<std::uint8_t> keep) 
   keep_largest(in, keep, n);
 }
 
+bool PerBlock::selects_on_device(const Dense& x) const {
+  return m <= kernels::most_nm_on_device &&
+         block_matrix(sparsify_detail::lines_of(x.extents, axis, dims)).has_value();
+}
+
 bool PerBlock::select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const {
   if (!is_ranked(*this)) return false;
+  if (x.device() != Device::cpu) {
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.nm.select(*block_matrix(lines), n, m, elements_of(x.values), float_kind(x.dtype()), bits,
+                     stream);
+    });
+    return true;
+  }
   with_float(x.dtype(), [&]<class E>(E) {
     select_pieces<E>(*this, lines, x.values.as<typename E::Bits>().data(), bits, nullptr);
   });
@@ -101,7 +114,20 @@ bool PerBlock::select_lines(const Dense& x, const MatrixView& lines, std::uint8_
 std::optional<Nm> PerBlock::fit(const Dense& x, Mask* kept) const {
   sparsify_detail::check_prunable(x.dtype());
   if (!is_ranked(*this)) return std::nullopt;
-  Nm out = Nm::unwritten(x.dtype(), x.extents, n, m, axis, dims);
+  Nm out = Nm::unwritten(x.dtype(), x.extents, n, m, axis, dims, x.device());
+  if (x.device() != Device::cpu) {
+    const MatrixView lines = MatrixView::of(x.extents, dims, axis == 0);
+    Mask mask = Mask::none(x.extents, x.device());
+    select_lines(x, lines, mask.bits.mutate());
+    std::byte* values = out.values.mutate_bytes();
+    std::uint8_t* pos = out.pos.mutate();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.nm.pack(*block_matrix(lines), n, m, elements_of(x.values), mask.bits.data(), values, pos,
+                   out.line_bytes(), stream);
+    });
+    if (kept) *kept = std::move(mask);
+    return out;
+  }
   if (kept) *kept = Mask::none(x.extents);
   std::uint8_t* bits = kept ? kept->bits.mutate() : nullptr;
   with_float(x.dtype(), [&]<class E>(E) {

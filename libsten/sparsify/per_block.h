@@ -21,8 +21,9 @@ struct PerBlock {
   bool select_lines(const Dense& x, const MatrixView& lines, std::uint8_t* bits) const;
   // What stays, as n:m with the same numbers: what Nm::pack() gives, but each piece is packed while
   // it is in cache. kept: where the mask goes; nullptr if there is no need for one. Nothing for
-  // large blocks.
+  // large blocks. Where x is on a device, so are they; selects_on_device() holds.
   std::optional<Nm> fit(const Dense& x, Mask* kept = nullptr) const;
+  bool selects_on_device(const Dense& x) const;
   static PerBlock make(const Spec& spec);
 };
 

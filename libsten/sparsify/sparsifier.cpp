@@ -1,5 +1,7 @@
 #include "libsten/sparsify/sparsifier.h"
 
+#include "libsten/base/fallback.h"
+
 namespace sten {
 
 std::string_view name_of(Kind kind) {
@@ -20,4 +22,13 @@ MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
 }
 
 }  // namespace sparsify_detail
+
+Mask Sparsifier::select(const Dense& x, const Hints& hints) const {
+  const Device here = x.device();
+  if (here == Device::cpu || selects_on_device(x)) return self_->select(x, hints);
+  report_fallback(
+      fmt::format("{} on {}: not implemented; on the CPU", spec().str(), name_of(here)));
+  return self_->select(x.to(Device::cpu), hints).to(here);
+}
+
 }  // namespace sten

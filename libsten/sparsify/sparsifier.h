@@ -12,7 +12,9 @@
 //   materializing  Mask select(const Dense& x, const Hints& h) const
 //
 // A materializing one that reads Hints::scores says so: static constexpr bool needs_scores = true.
-// Where they come from a gradient but are not the gradient itself:
+// One that can select where x is on a device says for which x:
+//   bool selects_on_device(const Dense& x) const
+// Where scores come from a gradient but are not the gradient itself:
 //   static Dense scores_of(const Dense& x, const Dense& gradient)
 //
 // Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
@@ -86,7 +88,7 @@ Mask block(const S& s, const Dense& x) {
   if constexpr (requires { s.dims; }) dims = s.dims;
   const MatrixView view = lines_of(x.extents, axis, dims);
   if (s.block() < 1) fail_usage("{}: blocks of {} values", S::name, s.block());
-  Mask mask = Mask::none(x.extents);
+  Mask mask = Mask::none(x.extents, x.device());
   // Without columns there may be any number of empty lines.
   if (x.size() == 0) return mask;
   if constexpr (requires { s.select_lines(x, view, mask.bits.mutate()); })
@@ -153,7 +155,11 @@ class Sparsifier {
   }
   // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
   // sparsifier cannot rank.
-  Mask select(const Dense& x, const Hints& hints = {}) const { return self_->select(x, hints); }
+  // Where x is on a device, so is the mask, and the hints are on the CPU; one that cannot choose
+  // there falls back to the CPU (base/fallback.h).
+  Mask select(const Dense& x, const Hints& hints = {}) const;
+  // Whether it can: bool selects_on_device(const Dense& x) const of the sparsifier.
+  bool selects_on_device(const Dense& x) const { return self_->selects_on_device(x); }
 
   // Whether select_rows() can tell what stays of some rows, without the others: a streaming
   // sparsifier, and one whose blocks run along rows.
@@ -176,6 +182,7 @@ class Sparsifier {
     virtual ~Concept() = default;
     virtual Dense scores_of(const Dense& x, const Dense& gradient) const = 0;
     virtual Mask select(const Dense& x, const Hints& h) const = 0;
+    virtual bool selects_on_device(const Dense& x) const = 0;
     virtual void select_rows(const float*, Index, Index, Index, std::uint8_t*) const = 0;
     virtual void select_rows(const double*, Index, Index, Index, std::uint8_t*) const = 0;
   };
@@ -211,6 +218,12 @@ struct Sparsifier::Model final : Concept {
     if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
     if constexpr (Streaming<S>) return sparsify_detail::stream(sparsifier, x);
     if constexpr (Blocking<S>) return sparsify_detail::block(sparsifier, x);
+  }
+  bool selects_on_device([[maybe_unused]] const Dense& x) const override {
+    if constexpr (requires { sparsifier.selects_on_device(x); })
+      return sparsifier.selects_on_device(x);
+    else
+      return false;
   }
   void select_rows(const float* x, Index first, Index rows, Index cols,
                    std::uint8_t* keep) const override {

@@ -3,6 +3,7 @@
 #include "kernels/elementwise.h"
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 
@@ -19,7 +20,14 @@ Dense Dense::of(Shape extents, std::initializer_list<float> values) {
 
 Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
   check_same_shape(x, keep);
-  Dense out{x.extents, Values::uninitialized(x.dtype(), x.size())};
+  Dense out{x.extents, Values::uninitialized(x.dtype(), x.size(), x.device())};
+  if (x.device() != Device::cpu) {
+    std::byte* to = out.values.mutate_bytes();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.elementwise.mask_values(elements_of(x.values), keep.bits.data(), to, stream);
+    });
+    return out;
+  }
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
@@ -33,8 +41,14 @@ Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
 }
 
 Mask nonzero_mask(const Dense& x) {
-  Mask m = Mask::none(x.extents);
+  Mask m = Mask::none(x.extents, x.device());
   std::uint8_t* bits = m.bits.mutate();
+  if (x.device() != Device::cpu) {
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.elementwise.nonzero_bits(elements_of(x.values), bits, stream);
+    });
+    return m;
+  }
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
     const auto& kernel = kernels::elementwise().of<U>();
@@ -51,8 +65,11 @@ void check_same_shape(const Dense& x, const Mask& keep) {
                to_string(x.extents));
   const Index n = size_of(x.extents);
   if (x.size() != n) fail_usage("shape {} does not hold {} values", to_string(x.extents), x.size());
+  if (x.device() != keep.device())
+    fail_usage("a mask on {} does not fit a tensor on {}", name_of(keep.device()),
+               name_of(x.device()));
   if (static_cast<Index>(keep.bits.size()) != ceil_div(n, 8) ||
-      (n % 8 && keep.bits[n / 8] >> n % 8))
+      (n % 8 && x.device() == Device::cpu && keep.bits[n / 8] >> n % 8))
     fail_usage("a mask of {} bytes is none of shape {}, or its spare bits are not 0",
                keep.bits.size(), to_string(keep.extents));
 }

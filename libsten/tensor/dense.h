@@ -21,8 +21,13 @@ struct Dense {
 
   DType dtype() const { return values.dtype(); }
   Index size() const { return values.size(); }
+  Device device() const { return values.device(); }
+  Dense to(Device device) const { return {extents, values.to(device)}; }
   const Shape& shape() const { return extents; }
   Dense to_dense() const { return *this; }
+  bool stored_on_device() const { return true; }
+  bool unpacks_on_device() const { return true; }
+  static bool packs_on_device(const Shape&, const Spec&) { return true; }
   // x where the mask keeps it, else 0.
   static Dense pack(const Dense& x, const Mask& keep, const Spec& spec = Spec("dense"));
 };
@@ -30,8 +35,8 @@ struct Dense {
 // The elements whose bits are not all zero: -0.0 and NaN count.
 Mask nonzero_mask(const Dense& x);
 
-// Error (usage) unless both have the same extents, and what those need; every pack() starts with
-// it.
+// Error (usage) unless both have the same extents, and what those need, on one device; every
+// pack() starts with it.
 void check_same_shape(const Dense& x, const Mask& keep);
 
 }  // namespace sten

@@ -16,6 +16,10 @@
 //   static constexpr bool holds_any_pattern  needs no numbers and holds any positions of a matrix
 //   double padding() const;            padded elements / elements; default 0
 //   static void check(const Spec&);    Error for a spec that can never be packed
+// and, for what it can do where its arrays are on a device (all else falls back to the CPU),
+//   bool unpacks_on_device() const;    to_dense()
+//   bool stored_on_device() const;     stored()
+//   static bool packs_on_device(const Shape&, const Spec&);    pack()
 //
 // parts() calls f(key, field[, more]) for each field, parameters first:
 //   f("shape", Shape&)                 the tensor's extents (one such field)
@@ -216,7 +220,53 @@ struct KeyLister {
   void operator()(std::string_view key, auto&, auto&&...) { names.emplace_back(key); }
 };
 
+// Of a layout's arrays.
+struct DeviceReader {
+  Device device = Device::cpu;
+  void operator()(std::string_view, const Values& v, auto&&...) { see(v.device()); }
+  template <class T>
+  void operator()(std::string_view, const Array<T>& v, auto&&...) {
+    see(v.device());
+  }
+  template <class T>
+  void operator()(std::string_view key, const std::optional<T>& v, auto&&...) {
+    if (v) (*this)(key, *v);
+  }
+  void operator()(std::string_view, const auto&, auto&&...) {}
+  void see(Device d) {
+    if (d != Device::cpu) device = d;
+  }
+};
+struct Mover {
+  Device device;
+  void operator()(std::string_view, Values& v, auto&&...) { v = v.to(device); }
+  template <class T>
+  void operator()(std::string_view, Array<T>& v, auto&&...) {
+    v = v.to(device);
+  }
+  template <class T>
+  void operator()(std::string_view key, std::optional<T>& v, auto&&...) {
+    if (v) (*this)(key, *v);
+  }
+  void operator()(std::string_view, auto&, auto&&...) {}
+};
+
 }  // namespace parts_detail
+
+// Where its arrays are, which are all on one device.
+template <class L>
+Device device_of(const L& l) {
+  parts_detail::DeviceReader reader;
+  L::parts(l, reader);
+  return reader.device;
+}
+
+// A copy of it there, of the arrays that are elsewhere.
+template <class L>
+L move_to(L l, Device device) {
+  L::parts(l, parts_detail::Mover{device});
+  return l;
+}
 
 // A layout of that shape with the parameters of the spec and empty parts: what pack() begins with.
 template <class L>

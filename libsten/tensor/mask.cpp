@@ -20,9 +20,9 @@ void set_bits_shared(std::uint8_t* bits, Index i, std::uint64_t word) {
   if (at == last) share(at, word & 0xff);
 }
 
-Mask Mask::none(Shape extents) {
+Mask Mask::none(Shape extents, Device device) {
   const Index n = size_of(extents);
-  return {std::move(extents), Array<std::uint8_t>(ceil_div(n, 8))};
+  return {std::move(extents), Array<std::uint8_t>(ceil_div(n, 8), device)};
 }
 
 Mask Mask::all(Shape extents) {
@@ -41,7 +41,12 @@ void Mask::set(Index i, bool keep) {
   b[i >> 3] = static_cast<std::uint8_t>(keep ? b[i >> 3] | bit : b[i >> 3] & ~bit);
 }
 
-Index Mask::count() const { return count_bits(bits.data(), 0, size()); }
+Index Mask::count() const {
+  if (device() == Device::cpu) return count_bits(bits.data(), 0, size());
+  return on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    return cuda.elementwise.count_bits(bits.data(), size(), stream);
+  });
+}
 
 Index count_bits(const std::uint8_t* bits, Index begin, Index end) {
   Index n = 0;

@@ -27,14 +27,17 @@ struct Mask {
   Shape extents;
   Array<std::uint8_t> bits;  // [ceil(N/8)], row-major, least significant bit first; spare bits 0
 
-  static Mask none(Shape extents);
+  static Mask none(Shape extents, Device device = Device::cpu);
   static Mask all(Shape extents);
 
   Index size() const { return size_of(extents); }
-  bool operator[](Index i) const { return bit_at(bits.data(), i); }
-  void set(Index i, bool keep);
+  Device device() const { return bits.device(); }
+  Mask to(Device device) const { return {extents, bits.to(device)}; }
   // Kept elements.
   Index count() const;
+  // On the CPU.
+  bool operator[](Index i) const { return bit_at(bits.data(), i); }
+  void set(Index i, bool keep);
 };
 
 // Loops that write a mask in parallel hand out ranges that are multiples of this many elements.

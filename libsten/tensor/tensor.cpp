@@ -1,11 +1,33 @@
 #include "libsten/tensor/tensor.h"
 
+#include "libsten/base/fallback.h"
+
 namespace sten {
 
 std::size_t Tensor::bytes() const {
   std::size_t n = 0;
   for (const Part& p : save().parts) n += p.bytes.size();
   return n;
+}
+
+Tensor Tensor::to(Device device) const {
+  return device == this->device() ? *this : Tensor(self_->to(device));
+}
+
+Dense Tensor::to_dense() const {
+  const Device here = device();
+  if (here == Device::cpu || self_->unpacks_on_device()) return self_->to_dense();
+  report_fallback(
+      fmt::format("{} to dense on {}: not implemented; on the CPU", layout(), name_of(here)));
+  return self_->to(Device::cpu)->to_dense().to(here);
+}
+
+Mask Tensor::stored() const {
+  const Device here = device();
+  if (here == Device::cpu || self_->stored_on_device()) return self_->stored();
+  report_fallback(
+      fmt::format("positions of {} on {}: not implemented; on the CPU", layout(), name_of(here)));
+  return self_->to(Device::cpu)->stored().to(here);
 }
 
 Tensor Tensor::with_values(Values v) const {

@@ -23,10 +23,13 @@ class Tensor {
   Spec spec() const { return self_->spec(); }
   DType dtype() const { return values() ? values()->dtype() : save().dtype; }
   Device device() const { return self_->device(); }
+  // There: the same tensor if it is there already, else a copy.
+  Tensor to(Device device) const;
   Shape shape() const { return self_->shape(); }
-  Dense to_dense() const { return self_->to_dense(); }
+  // On the same device. A layout that cannot there falls back to the CPU (base/fallback.h).
+  Dense to_dense() const;
   // Positions the layout stores. n:m and n:m:g cannot tell a kept zero from a filler: all slots.
-  Mask stored() const { return self_->stored(); }
+  Mask stored() const;
   // Whether some of them may be fillers of value 0.
   bool has_fillers() const { return self_->has_fillers(); }
   // Shares the tensor's memory.
@@ -77,6 +80,9 @@ class Tensor {
     virtual Name layout_name() const = 0;
     virtual Spec spec() const = 0;
     virtual Device device() const = 0;
+    virtual bool unpacks_on_device() const = 0;
+    virtual bool stored_on_device() const = 0;
+    virtual std::shared_ptr<Concept> to(Device device) const = 0;
     virtual const Values* values() const = 0;
     virtual Values take_values() = 0;
     virtual std::shared_ptr<Concept> with_values(Values v) const = 0;
@@ -101,11 +107,21 @@ class Tensor {
       L::parts(value, parts_detail::SpecWriter{s});
       return s;
     }
-    Device device() const override {
-      if constexpr (requires { value.device(); })
-        return value.device();
+    Device device() const override { return device_of(value); }
+    bool unpacks_on_device() const override {
+      if constexpr (requires { value.unpacks_on_device(); })
+        return value.unpacks_on_device();
       else
-        return Device::cpu;
+        return false;
+    }
+    bool stored_on_device() const override {
+      if constexpr (requires { value.stored_on_device(); })
+        return value.stored_on_device();
+      else
+        return false;
+    }
+    std::shared_ptr<Concept> to(Device device) const override {
+      return std::make_shared<Model>(move_to(value, device));
     }
     static constexpr bool has_values = requires(L l) {
       { (l.values) } -> std::same_as<Values&>;

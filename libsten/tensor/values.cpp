@@ -17,10 +17,11 @@ std::size_t byte_count(DType dtype, Index n) {
 
 }  // namespace
 
-Values::Values(DType dtype, Index n) : dtype_(dtype), bytes_(byte_count(dtype, n)) {}
+Values::Values(DType dtype, Index n, Device device)
+    : dtype_(dtype), bytes_(byte_count(dtype, n), device) {}
 
-Values Values::uninitialized(DType dtype, Index n) {
-  return {dtype, Array<std::byte>::uninitialized(byte_count(dtype, n))};
+Values Values::uninitialized(DType dtype, Index n, Device device) {
+  return {dtype, Array<std::byte>::uninitialized(byte_count(dtype, n), device)};
 }
 
 Values::Values(DType dtype, Array<std::byte> bytes) : dtype_(dtype), bytes_(std::move(bytes)) {

@@ -13,9 +13,9 @@ class Values {
  public:
   Values() = default;
   // n zeros (all bits 0). The dtype must have a width (no sub-byte types): Error.
-  Values(DType dtype, Index n);
+  Values(DType dtype, Index n, Device device = Device::cpu);
   // n elements that the caller writes before anything reads them.
-  static Values uninitialized(DType dtype, Index n);
+  static Values uninitialized(DType dtype, Index n, Device device = Device::cpu);
   // Takes over bytes that are aligned for the dtype's width and a whole number of elements.
   Values(DType dtype, Array<std::byte> bytes);
 
@@ -23,6 +23,8 @@ class Values {
   int width() const { return width_of(dtype_); }
   Index size() const { return static_cast<Index>(bytes_.size()) / width(); }
   const Array<std::byte>& bytes() const { return bytes_; }
+  Device device() const { return bytes_.device(); }
+  Values to(Device device) const { return {dtype_, bytes_.to(device)}; }
 
   // The elements as U, any type of the dtype's width.
   template <class U>
@@ -36,6 +38,8 @@ class Values {
     const std::size_t n = bytes_.size() / sizeof(U);
     return {reinterpret_cast<U*>(bytes_.mutate()), n};
   }
+  // Of the device's memory, as Array::mutate().
+  std::byte* mutate_bytes() { return bytes_.mutate(); }
   // Element i becomes element j of `from`, which has the same dtype.
   void put(Index i, const Values& from, Index j) {
     assert(from.dtype_ == dtype_);

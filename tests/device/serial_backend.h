@@ -32,6 +32,10 @@ class SerialDevice {
   static std::size_t downloads();
 
   void limit(std::size_t memory);
+
+  // Where the environment says STEN_TEST_DEVICE=cuda, the backend is that of CUDA instead, and what
+  // is said above of memory does not hold.
+  static bool is_replaced();
 };
 
 }  // namespace sten::testing

@@ -1,0 +1,196 @@
+#include "libsten/base/device_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "libsten/base/error.h"
+#include "libsten/base/memory.h"
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+using kernels::Stream;
+using kernels::cuda::Backend;
+
+std::atomic<int> chosen = 0;
+
+// Two buffers of pinned memory in turn: while one is on its way, the host fills or empties the
+// other.
+class Staging {
+ public:
+  static constexpr std::size_t bytes = std::size_t{8} << 20;
+
+  explicit Staging(const Backend& b) : b_(b) {
+    for (Buffer& buffer : buffers_)
+      buffer = {static_cast<std::byte*>(b.memory.allocate_pinned(bytes)), b.memory.make_event()};
+  }
+  void upload(std::byte* to, const std::byte* from, std::size_t n, Stream stream) {
+    const std::lock_guard hold(lock_);
+    for (std::size_t at = 0; at < n; at += bytes) {
+      Buffer& buffer = next();
+      const std::size_t size = std::min(bytes, n - at);
+      std::memcpy(buffer.data, from + at, size);
+      b_.memory.upload(to + at, buffer.data, size, stream);
+      depart(buffer, stream);
+    }
+  }
+  void download(std::byte* to, const std::byte* from, std::size_t n, Stream stream) {
+    const std::lock_guard hold(lock_);
+    Buffer* before = nullptr;
+    std::size_t arrived = 0;
+    const auto empty = [&] {
+      if (!before) return;
+      wait(*before);
+      const std::size_t size = std::min(bytes, n - arrived);
+      std::memcpy(to + arrived, before->data, size);
+      arrived += size;
+    };
+    for (std::size_t at = 0; at < n; at += bytes) {
+      Buffer& buffer = next();
+      b_.memory.download(buffer.data, from + at, std::min(bytes, n - at), stream);
+      depart(buffer, stream);
+      empty();
+      before = &buffer;
+    }
+    empty();
+  }
+
+ private:
+  struct Buffer {
+    std::byte* data;
+    void* passed;
+    bool is_under_way = false;
+  };
+  void wait(Buffer& buffer) {
+    if (buffer.is_under_way) b_.memory.wait_for_event(buffer.passed);
+    buffer.is_under_way = false;
+  }
+  void depart(Buffer& buffer, Stream stream) {
+    b_.memory.record(buffer.passed, stream);
+    buffer.is_under_way = true;
+  }
+  // The one that is longer on its way.
+  Buffer& next() {
+    Buffer& buffer = buffers_[turn_++ % 2];
+    wait(buffer);
+    return buffer;
+  }
+
+  const Backend& b_;
+  Buffer buffers_[2];
+  std::size_t turn_ = 0;
+  std::mutex lock_;
+};
+
+// What the process has of a device. Never destroyed: arrays and CUDA's own state end in no order.
+struct Session {
+  const Backend* backend;
+  int device;
+  Stream stream;
+  Staging staging;
+
+  Session(const Backend& b, int d)
+      : backend(&b), device(d), stream(b.memory.make_stream()), staging(b) {}
+};
+
+// One for each device that was used; tests have several backends.
+Session& session() {
+  static std::mutex lock;
+  static auto& all = *new std::vector<std::unique_ptr<Session>>;
+  thread_local Session* mine = nullptr;
+  const Backend* backend = kernels::cuda::backend();
+  if (!backend)
+    fail("{}", kernels::cuda::is_built() ? "no CUDA device answers"
+                                         : "this build has no CUDA, and so no such device");
+  const int device = chosen;
+  if (mine && mine->backend == backend && mine->device == device) return *mine;
+  backend->memory.use(device);
+  const std::lock_guard hold(lock);
+  const auto at = std::ranges::find_if(
+      all, [&](const auto& s) { return s->backend == backend && s->device == device; });
+  mine = at != all.end() ? at->get()
+                         : all.emplace_back(std::make_unique<Session>(*backend, device)).get();
+  return *mine;
+}
+
+}  // namespace
+
+Device use_device(std::string_view text) {
+  if (text == "cpu") return Device::cpu;
+  std::int64_t number = 0;
+  const bool is_cuda = text == "cuda" || (text.starts_with("cuda:") &&
+                                          parse_integer(text.substr(5), number) && number >= 0);
+  if (!is_cuda)
+    fail_usage("--device {}: cpu, cuda or cuda:N is expected{}", quote(text),
+               suggestion(text, {"cpu", "cuda"}));
+  const Backend* backend = kernels::cuda::backend();
+  if (!backend)
+    fail("--device {}: {}; see --device cpu", text,
+         kernels::cuda::is_built() ? "no CUDA device answers"
+                                   : "this build has no CUDA, which takes nvcc");
+  if (number >= backend->devices)
+    fail("--device {}: there {} {} CUDA device{}, numbered from 0", text,
+         backend->devices == 1 ? "is" : "are", backend->devices, backend->devices == 1 ? "" : "s");
+  chosen = static_cast<int>(number);
+  on_cuda([](const Backend&, Stream) {});
+  return Device::cuda;
+}
+
+int current_device() { return chosen; }
+
+const Backend& cuda() { return *session().backend; }
+Stream cuda_stream() { return session().stream; }
+
+void throw_cuda_error() {
+  try {
+    throw;
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail("the CUDA device has no memory left for this: {} MB are free; see --device cpu",
+         cuda().memory.unused() / 1'000'000);
+  } catch (const std::exception& e) {
+    fail("{}", e.what());
+  }
+}
+
+std::shared_ptr<void> allocate_on(Device device, std::size_t bytes) {
+  if (device == Device::cpu) return allocate(bytes);
+  return on_cuda([&](const Backend& b, Stream stream) {
+    void* data = b.memory.allocate((bytes + 255) / 256 * 256, stream);
+    return std::shared_ptr<void>(data, [&b, stream](void* p) { b.memory.release(p, stream); });
+  });
+}
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to_device == Device::cpu && from_device == Device::cpu) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  on_cuda([&](const Backend& b, Stream stream) {
+    auto* target = static_cast<std::byte*>(to);
+    const auto* source = static_cast<const std::byte*>(from);
+    if (from_device == Device::cpu)
+      session().staging.upload(target, source, bytes, stream);
+    else if (to_device == Device::cpu)
+      session().staging.download(target, source, bytes, stream);
+    else
+      b.memory.copy(to, from, bytes, stream);
+  });
+}
+
+void clear_bytes(void* to, Device device, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (device == Device::cpu)
+    std::memset(to, 0, bytes);
+  else
+    on_cuda([&](const Backend& b, Stream stream) { b.memory.clear(to, bytes, stream); });
+}
+
+}  // namespace sten

@@ -1,0 +1,179 @@
+// Tensors, layouts and sparsifiers where arrays are on a device: the results of the CPU.
+#include <doctest/doctest.h>
+
+#include "libsten/base/fallback.h"
+#include "libsten/dispatch/structure.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const int rounds = shapes_to_try(60);
+
+bool same_tensor(const Tensor& there, const Tensor& here) {
+  return there.device() == Device::cuda && same_parts(there.to(Device::cpu).save(), here.save());
+}
+bool same_there(const Mask& there, const Mask& here) {
+  return there.device() == Device::cuda && same_mask(there.to(Device::cpu), here);
+}
+
+}  // namespace
+
+TEST_CASE("an array goes to a device and back, and is shared there until it is written") {
+  const SerialDevice device;
+  const Array<int> here{1, 2, 3};
+  Array<int> there = here.to(Device::cuda);
+  CHECK(there.device() == Device::cuda);
+  CHECK(there.size() == 3);
+  CHECK(there.to(Device::cuda).data() == there.data());
+  const Array<int> other = there;
+  CHECK(other.data() == there.data());
+  CHECK(there.mutate() != other.data());
+  CHECK(there.bytes().device() == Device::cuda);
+  const Array<int> back = there.to(Device::cpu);
+  CHECK(back.device() == Device::cpu);
+  CHECK(std::vector<int>(back.begin(), back.end()) == std::vector<int>{1, 2, 3});
+  const Array<int> zeros = Array<int>(100, Device::cuda).to(Device::cpu);
+  CHECK(std::ranges::count(zeros, 0) == 100);
+  CHECK(Array<int>().to(Device::cuda).size() == 0);
+}
+
+TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are whole") {
+  const SerialDevice device;
+  for (const std::size_t n : {(std::size_t{8} << 20) - 1, (std::size_t{25} << 20) + 7}) {
+    auto x = Array<std::uint8_t>::uninitialized(n);
+    std::uint8_t* to = x.mutate();
+    for (std::size_t i = 0; i < n; ++i) to[i] = static_cast<std::uint8_t>(i * 2654435761u >> 24);
+    const Array<std::uint8_t> back = x.to(Device::cuda).to(Device::cpu);
+    CHECK(std::ranges::equal(back, x));
+  }
+}
+
+TEST_CASE("nothing stays on a device that nobody holds") {
+  if (SerialDevice::is_replaced()) return;
+  const std::size_t before = SerialDevice::live().blocks;
+  {
+    const SerialDevice device;
+    Dice dice(1);
+    const Dense x = any_bits(dice, DType::F32, {40, 65}).to(Device::cuda);
+    const Tensor t =
+        registry().prune(x, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
+    CHECK(SerialDevice::live().blocks > before);
+  }
+  CHECK(SerialDevice::live().blocks == before);
+}
+
+TEST_CASE("every layout goes to a device and back, and is packed and made dense there") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(2);
+  for (const auto& entry : registry().layouts()) {
+    CAPTURE(entry.name);
+    for (int round = 0; round < rounds; ++round) {
+      const Shape shape = random_shape(dice);
+      const Spec spec = vary_layout(dice, entry.spec, shape);
+      const Dense x = any_bits(dice, movable_dtypes()[round % movable_dtypes().size()], shape);
+      const auto own = own_mask(dice, spec, shape);
+      const Mask keep = own ? *own : random_mask(dice, shape, dice.uniform());
+      const std::string where = fmt::format("{} of {}", spec.str(), to_string(shape));
+      std::optional<Tensor> here;
+      const std::string why = error_of([&] { here = registry().pack(x, keep, spec); });
+      std::optional<Tensor> there;
+      const std::string why_there = error_of(
+          [&] { there = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), spec); });
+      if (why != why_there) FAIL_CHECK(where << ": " << why << "; there: " << why_there);
+      if (!here || !there) continue;
+      if (here->bytes() && !same_tensor(*there, *here)) FAIL_CHECK(where << ": other parts");
+      if (here->bytes() && !same_tensor(here->to(Device::cuda), *here))
+        FAIL_CHECK(where << ": others after a copy");
+      if (!same_bits(there->to_dense().to(Device::cpu), here->to_dense()))
+        FAIL_CHECK(where << ": other elements");
+      if (!same_mask(there->stored().to(Device::cpu), here->stored()))
+        FAIL_CHECK(where << ": other positions");
+    }
+  }
+}
+
+TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed or not") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(3);
+  for (const auto& entry : builtin_sparsifiers()) {
+    CAPTURE(entry.name);
+    for (int round = 0; round < rounds; ++round) {
+      const Shape shape = random_shape(dice);
+      Spec spec = vary_sparsifier(dice, entry.spec, shape);
+      for (const char* key : {"sparsity", "fraction"})
+        if (spec.has(key))
+          spec.set(key, dice.one_of<std::string>({"0", "1", "0.5", "0.1", "0.99"}));
+      const Dense x = any_bits(dice, dice.one_of(prunable_dtypes()), shape);
+      const Dense scores = normals(dice, shape);
+      const Mask had = random_mask(dice, shape, 0.5);
+      const Sparsifier own = registry().sparsifier(Spec::parse("magnitude:sparsity=0.3"));
+      const Hints hints{&had, &scores, &own};
+      const std::string where =
+          fmt::format("{} of {} {}", spec.str(), name_of(x.dtype()), to_string(shape));
+      std::optional<Mask> here, there;
+      const Sparsifier s = registry().sparsifier(spec);
+      const std::string why = error_of([&] { here = s.select(x, hints); });
+      const std::string why_there = error_of([&] { there = s.select(x.to(Device::cuda), hints); });
+      if (why != why_there) FAIL_CHECK(where << ": " << why << "; there: " << why_there);
+      if (!here || !there || x.size() == 0) continue;
+      if (!same_there(*there, *here)) FAIL_CHECK(where << ": another mask");
+      const Spec layout = own_layout(spec).value_or(Spec("bitmask"));
+      Mask kept, kept_there;
+      const Tensor packed = registry().prune(x, spec, layout, hints, &kept);
+      const Tensor packed_there =
+          registry().prune(x.to(Device::cuda), spec, layout, hints, &kept_there);
+      if (!same_tensor(packed_there, packed)) FAIL_CHECK(where << ": packed otherwise");
+      if (!same_there(kept_there, kept)) FAIL_CHECK(where << ": packed by another mask");
+    }
+  }
+}
+
+TEST_CASE("what a device does by itself is no fallback, and all else is said once or refused") {
+  const SerialDevice device;
+  Dice dice(4);
+  const Dense x = normals(dice, {64, 80}).to(Device::cuda);
+  {
+    const Warnings warnings;
+    for (const char* spec : {"magnitude:sparsity=0.9", "per-block:n=2,m=4", "nmg:n=1,m=4,g=4"})
+      registry().sparsifier(Spec::parse(spec)).select(x);
+    const Tensor nm =
+        registry().prune(x, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4"));
+    const Tensor nmg =
+        registry().prune(x, Spec::parse("nmg:n=1,m=4,g=4"), Spec::parse("nmg:n=1,m=4,g=4"));
+    const Tensor bitmask =
+        registry().prune(x, Spec::parse("magnitude:sparsity=0.9"), Spec("bitmask"));
+    for (const Tensor* t : {&nm, &nmg, &bitmask}) t->to_dense();
+    CHECK(warnings.all.empty());
+  }
+  {
+    const Warnings warnings;
+    const Spec threshold = Spec::parse("threshold:at=0.25");
+    registry().sparsifier(threshold).select(x);
+    registry().sparsifier(threshold).select(x);
+    REQUIRE(warnings.all.size() == 1);
+    CHECK(warnings.all[0] == "threshold:at=0.25 on cuda: not implemented; on the CPU");
+  }
+  set_strict(true);
+  CHECK(fault_of([&] { registry().sparsifier(Spec::parse("relu")).select(x); }) == Fault::check);
+  CHECK(error_of([&] { registry().pack(x, nonzero_mask(x), Spec("coo")); }) ==
+        "strict: packing coo on cuda: not implemented; on the CPU");
+  set_strict(false);
+}
+
+TEST_CASE("a device without room says how much it has left, and goes on with what fits") {
+  if (SerialDevice::is_replaced()) return;
+  const SerialDevice device(std::size_t{1} << 20);
+  Dice dice(5);
+  const Dense small = normals(dice, {16, 16});
+  const std::string why =
+      error_of([&] { Array<std::byte>::uninitialized(std::size_t{2} << 20, Device::cuda); });
+  CHECK(has(why, "no memory left"));
+  CHECK(same_bits(small.to(Device::cuda).to(Device::cpu), small));
+}
