@@ -20,6 +20,7 @@ void add_builtin_operators(Operators& all) {
   add_linear(all);
   add_matmul(all);
   add_sparse_matmul(all);
+  add_device_matmul(all);
   add_sparse_signals(all);
 }
 

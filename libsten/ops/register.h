@@ -19,6 +19,7 @@ void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
+void add_device_matmul(Operators& all);
 void add_sparse_signals(Operators& all);  // of linear, matmul and relu
 
 }  // namespace sten

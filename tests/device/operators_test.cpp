@@ -1,0 +1,66 @@
+// Operators on tensors that are on a device.
+#include <doctest/doctest.h>
+
+#include "libsten/dispatch/operators.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("an operator that a device does not have runs on the CPU, says so, and comes back") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(1);
+  const Tensor x = normals(dice, {8, 12});
+  for (int i = 0; i < 2; ++i) {
+    const Tensor there = apply("gelu", {x.to(Device::cuda)});
+    CHECK(there.device() == Device::cuda);
+    CHECK(same_parts(there.to(Device::cpu).save(), apply("gelu", {x}).save()));
+  }
+  REQUIRE(warnings.all.size() == 1);
+  CHECK(warnings.all[0] ==
+        "gelu(dense) -> keep-all/dense on cuda: no implementation; on the CPU, "
+        "gelu(dense) -> keep-all/dense: exact");
+  set_strict(true);
+  CHECK(fault_of([&] { apply("gelu", {x.to(Device::cuda)}); }) == Fault::check);
+  CHECK(fault_of([&] { apply("gelu", {x}); }) == std::nullopt);
+  set_strict(false);
+}
+
+TEST_CASE("inputs on two devices are refused, not moved") {
+  const SerialDevice device;
+  Dice dice(2);
+  const Tensor x = normals(dice, {8, 8});
+  CHECK(error_of([&] {
+          apply("add", {x, x.to(Device::cuda)});
+        }) == "add: inputs are on cpu and on cuda; move them to one of them");
+}
+
+TEST_CASE("products of dense, n:m:g, csr and 2:4 matrices on a device are those of the CPU") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(3);
+  for (const Shape& shape : {Shape{40, 64, 33}, Shape{37, 101, 8}, Shape{16, 16, 1}}) {
+    const Dense a = normals(dice, {shape[0], shape[1]}), b = normals(dice, {shape[1], shape[2]});
+    std::vector<Tensor> factors{a};
+    for (const char* spec : {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=1"})
+      factors.push_back(registry().prune(a, Spec::parse(spec), Spec::parse(spec)));
+    factors.push_back(registry().prune(a, Spec::parse("magnitude:sparsity=0.8"), Spec("csr")));
+    factors.push_back(
+        registry().prune(a, Spec::parse("per-block:n=2,m=4"), Spec::parse("nm:n=2,m=4")));
+    for (const Tensor& left : factors) {
+      CAPTURE(left.spec().str());
+      const Tensor here = apply("matmul", {left, b});
+      for (int again = 0; again < 2; ++again) {
+        const Tensor there = apply("matmul", {left.to(Device::cuda), Tensor(b).to(Device::cuda)});
+        CHECK(there.device() == Device::cuda);
+        const Tensor back = there.to(Device::cpu);
+        const auto p = here.as<Dense>().values.as<float>(), q = back.as<Dense>().values.as<float>();
+        REQUIRE(p.size() == q.size());
+        for (std::size_t i = 0; i < p.size(); ++i) CHECK(std::abs(p[i] - q[i]) <= 1e-4);
+      }
+    }
+  }
+}
