@@ -33,7 +33,6 @@ struct Program {
                                        // before it wrote
   const char* detail = "the selected tensors";  // what --verbose adds
   bool has_total = true;                        // that --summary leaves alone
-  bool has_fallbacks = false;                   // that --strict refuses
 };
 
 struct ExitCode {
@@ -57,6 +56,8 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
                                     Common& common);
 int run(const Program& program, int argc, char** argv, const Define& define);
 
+// --device.
+void add_device(CLI::App& app, std::string& device, const std::string& what);
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
 // -o and --dry-run.

@@ -30,10 +30,7 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
       ->check([](const std::string& text) {  // which would wrap around
         return text.starts_with('-') ? text + " is below 0" : "";
       });
-  group(app.add_flag("--strict", c.strict,
-                     program.has_fallbacks
-                         ? "Fail rather than fall back to a slower way"
-                         : "Fail rather than fall back to a slower way (this program has none)"));
+  group(app.add_flag("--strict", c.strict, "Fail rather than fall back to a slower way"));
   group(
       app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
       ->type_name("WHEN")
@@ -73,6 +70,11 @@ std::string footer(const Program& program) {
 bool Common::show_progress() const {
   if (quiet) return false;
   return progress == "always" || (progress == "auto" && isatty(STDERR_FILENO));
+}
+
+void add_device(CLI::App& app, std::string& device, const std::string& what) {
+  app.add_option("--device", device, what + ": cpu (default), cuda, or cuda:N, its number N")
+      ->type_name("DEVICE");
 }
 
 void add_patterns(CLI::App& app, Patterns& patterns) {

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
         ->required();
     app.add_flag("--lossless", o->lossless,
                  "Fail with exit code 3, and write nothing, rather than drop a nonzero");
+    sten::app::add_device(app, o->device, "Where tensors are converted, with the same results");
     sten::app::add_patterns(app, o->patterns);
     return [o, &common] {
       if (o->output.path.empty() && !o->output.dry_run)

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     app.add_option("--axis", *axis,
                    "Where n:m and n:m:g of the sweep run: 0 down columns (default), 1 along rows")
         ->type_name("AXIS");
+    sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
     sten::app::add_patterns(app, o->patterns);
     return [o, sweep, sweeps, axis, &common] {
       if (*sweeps) {
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
         sweep->input = o->input;
         sweep->patterns = o->patterns;
         sweep->axis = axis->value_or(0);
+        sweep->device = o->device;
         sweep->force = common.force;
         sweep->show_progress = common.show_progress();
         return sten::sweep_energy(*sweep);

@@ -95,6 +95,8 @@ int main(int argc, char** argv) {
                    "NaN and infinity in what is pruned: error (default), keep (they rank above all "
                    "numbers), zero (they become 0)")
         ->type_name("POLICY");
+    sten::app::add_device(app, o->device,
+                          "Where weights are chosen and measured, with the same results");
     sten::app::add_patterns(app, o->patterns);
     app.add_option("--min-energy", o->min_energy,
                    "Fail with exit code 3, and write nothing, if less of the total magnitude is "

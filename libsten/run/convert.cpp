@@ -1,5 +1,6 @@
 #include "libsten/run/convert.h"
 
+#include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/run/measure.h"
 #include "libsten/sparsify/nmg_fit.h"
@@ -71,10 +72,44 @@ Request resolve(const ConvertOptions& o) {
   return r;
 }
 
+std::string fit_of(const Request& request) {
+  return request.sparsifier->is("nmg")
+             ? std::string(name_of(NmgFit::make(*request.sparsifier).method))
+             : "per-block";
+}
+
+Converted convert_tensor(const Tensor& from, const Request& request);
+
+// To nm or nmg on a device, which does not pack what is there already but chooses: where nothing is
+// lost by that, the CPU packs.
+Converted convert_there(const Tensor& from, const Dense& x, const Request& request) {
+  const Device here = x.device();
+  const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
+  Mask keep;
+  std::optional<Tensor> t;
+  if (ranked) t = registry().prune(x, *request.sparsifier, request.to, {}, &keep);
+  if (!t || zeros(Dense::pack(x, keep)) == zeros(x)) {
+    if (t)
+      report_fallback(fmt::format("{} on {}, of tensors that it holds: not implemented; on the CPU",
+                                  request.to.str(), name_of(here)));
+    Converted c = convert_tensor(from.to(Device::cpu), request);
+    c.tensor = c.tensor.to(here);
+    c.kept = c.kept.to(here);
+    return c;
+  }
+  if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // says what is lost
+  Route route{{std::string(from.layout()), request.to.name()},
+              "pruned, as it does not hold all of it"};
+  return {*std::move(t), std::move(keep), fit_of(request), std::move(route)};
+}
+
 Converted convert_tensor(const Tensor& from, const Request& request) {
   // Zeros among the stored positions need not hinder, but where they fit they stay.
-  if (auto c = try_convert(from, request.to)) return *std::move(c);
+  const bool tries =
+      from.device() == Device::cpu || !request.sparsifier || from.spec() == request.to;
+  if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
   const Dense x = from.to_dense();
+  if (x.device() != Device::cpu && request.sparsifier) return convert_there(from, x, request);
   Mask nonzero = nonzero_mask(x);
   Route route{{std::string(from.layout())}, ""};
   if (from.layout() != "dense") route.layouts.push_back("dense");
@@ -95,11 +130,8 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
     for (Index i = 0; i < x.size(); ++i)
       if (nonzero[i] && !keep[i])
         fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
-  const bool fitted = request.sparsifier->is("nmg");
   route.reason = "pruned, as it does not hold all of it";
-  return {std::move(t), std::move(keep),
-          fitted ? std::string(name_of(NmgFit::make(*request.sparsifier).method)) : "per-block",
-          std::move(route)};
+  return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
 }
 
 Report blank_report() {
@@ -123,6 +155,7 @@ Report blank_report() {
 }  // namespace
 
 Outcome convert_checkpoint(const ConvertOptions& o) {
+  const Device device = use_device(o.device);
   const Request request = resolve(o);
   Options values = {{"to", request.to.str()}};
   if (request.sparsifier && request.sparsifier->has("fit"))
@@ -156,7 +189,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   Magnitudes total;
   rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
-    const Tensor source = in.load(t);
+    const Tensor source = in.load(t).to(device);
     try {
       const Converted c = convert_tensor(source, request);
       const Dense x = c.tensor.to_dense();
@@ -188,7 +221,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       before += static_cast<Index>(t.bytes());
       after += bytes;
       grown += bytes >= static_cast<Index>(x.values.bytes().size()) && x.size() > 0;
-      return c.tensor;
+      return c.tensor.to(Device::cpu);
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
     }

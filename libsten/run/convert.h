@@ -8,8 +8,9 @@ struct ConvertOptions {
   std::string input;
   OutputOptions output;
   Patterns patterns;
-  std::string to;         // a layout's spec; of nm and nmg with fit=... for the sparsifier
-  bool lossless = false;  // refuse to drop a nonzero
+  std::string to;              // a layout's spec; of nm and nmg with fit=... for the sparsifier
+  bool lossless = false;       // refuse to drop a nonzero
+  std::string device = "cpu";  // or cuda, cuda:N
   bool show_progress = false;
 };
 

@@ -1,5 +1,6 @@
 #include "libsten/run/energy.h"
 
+#include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/run/layout_bytes.h"
 #include "libsten/run/measure.h"
@@ -64,12 +65,12 @@ Mask kept_positions(const Tensor& t, const Dense& x) {
 }
 
 Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, const Mask& kept,
-             const std::vector<Pattern>& held) {
+             const std::vector<Pattern>& held, Device device) {
   Sums s;
   const Mask stored = t.has_fillers() ? t.stored() : kept;
   s.elements = x.size();
   s.nnz = stored.count();
-  s.zeros = zeros(x);
+  s.zeros = zeros(x.to(device));
   s.bytes = static_cast<Index>(info.bytes());
   s.as = layout_bytes(x, stored, held);
   // Its own n:m need not be one of those that are looked for.
@@ -89,7 +90,7 @@ bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
 }
 
 void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
-             const Dense& x, const Mask& kept) {
+             const Dense& x, const Mask& kept, Device device) {
   const CheckpointTensor* o = against.find(t.name);
   if (!o) fail("{}: there is no tensor {} to compare with", against.name(), quote(t.name));
   if (o->shape != t.shape)
@@ -98,10 +99,12 @@ void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const Che
   if (!is_prunable(o->dtype))
     fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
   const Dense original = against.load(*o).to_dense();
-  if (const auto bad = first_not_finite(original))
+  const Dense there = original.to(device);
+  if (const auto bad = first_not_finite(there))
     fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name), *bad);
-  s.original = magnitudes(original, kept);
-  s.l1 = magnitudes(x, kept).kept;
+  const Mask positions = kept.to(device);
+  s.original = magnitudes(there, positions);
+  s.l1 = magnitudes(x.to(device), positions).kept;
   s.changed = values_differ(x, original, kept);
   against.drop(*o);
 }
@@ -175,6 +178,9 @@ class Requirements {
 }  // namespace
 
 Outcome measure_energy(const EnergyOptions& o) {
+  const Device device = use_device(o.device);
+  if (device != Device::cpu)
+    report_fallback("bytes in each layout and n:m patterns on cuda: not implemented; on the CPU");
   if (o.min_energy && o.against.empty())
     fail_usage("--min-energy needs --against, the original to compare with");
   check_fraction("--min-energy", o.min_energy);
@@ -211,11 +217,11 @@ Outcome measure_energy(const EnergyOptions& o) {
       const Dense x = tensor.to_dense();
       const Mask kept = kept_positions(tensor, x);
       const std::vector<Pattern> held = held_patterns(x);
-      Sums s = measure(t, tensor, x, kept, held);
+      Sums s = measure(t, tensor, x, kept, held, device);
       if (against) {
         if (!is_prunable(t.dtype))
           fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
-        compare(s, in, *against, t, x, kept);
+        compare(s, in, *against, t, x, kept, device);
       }
       rows[i] = row_of(r, s, against.has_value());
       r.at(rows[i], "name") = t.name;

@@ -11,6 +11,7 @@ struct EnergyOptions {
   std::optional<double> min_energy;    // a check on the total
   std::optional<double> min_sparsity;  // likewise
   std::vector<std::string> require;    // PATTERN=SPEC, nm or nmg: what the tensors have to be
+  std::string device = "cpu";          // or cuda, cuda:N
   bool show_progress = false;
 };
 

@@ -71,6 +71,7 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
 }  // namespace
 
 Outcome sweep_energy(const SweepOptions& o) {
+  const Device device = use_device(o.device);
   if (o.axis != 0 && o.axis != 1) fail_usage("--axis {} is neither 0 nor 1", o.axis);
   if (!o.plot.empty() && !o.plot.ends_with(".svg"))
     fail_usage("--plot {}: the chart is an .svg file", quote(o.plot));
@@ -91,7 +92,7 @@ Outcome sweep_energy(const SweepOptions& o) {
   for (const std::size_t i : in.data_order()) {
     if (!selection.chosen[i]) continue;
     const CheckpointTensor& t = in.tensors()[i];
-    const Dense x = in.load(t).to_dense();
+    const Dense x = in.load(t).to_dense().to(device);
     if (const auto bad = first_not_finite(x))
       fail("{}: {}: element {} is not a finite number, and cannot be ranked", in.name(),
            quote(t.name), *bad);

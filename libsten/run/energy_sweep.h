@@ -7,9 +7,10 @@ namespace sten {
 struct SweepOptions {
   std::string input;
   Patterns patterns;
-  Index axis = 0;      // of n:m and n:m:g: 0 down columns, 1 along rows
-  std::string plot;    // a file for the chart, SVG; empty: none
-  bool force = false;  // it may be replaced
+  Index axis = 0;              // of n:m and n:m:g: 0 down columns, 1 along rows
+  std::string plot;            // a file for the chart, SVG; empty: none
+  bool force = false;          // it may be replaced
+  std::string device = "cpu";  // or cuda, cuda:N
   bool show_progress = false;
 };
 

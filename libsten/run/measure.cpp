@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "kernels/elementwise.h"
+#include "libsten/base/error.h"
+#include "libsten/base/fallback.h"
 #include "libsten/base/floats.h"
 #include "libsten/base/parallel.h"
+#include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
@@ -49,9 +52,34 @@ Index zeros_after(const U* x, const std::uint8_t* bits, Index n) {
   return kernel.count_key(masked.data(), n, 0);
 }
 
+// f(backend, stream) on the device of x, which is not the CPU.
+template <class F>
+auto ask_device(const Dense& x, F&& f) {
+  return on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    return f(cuda.elementwise, elements_of(x.values), stream);
+  });
+}
+
+Magnitudes magnitudes_there(const Dense& x, const Mask& keep) {
+  const Index pieces = ceil_div(x.size(), mask_grain);
+  auto sums = Array<double>::uninitialized(static_cast<std::size_t>(2 * pieces), x.device());
+  double* to = sums.mutate();
+  ask_device(x, [&](const auto& device, kernels::Elements v, kernels::Stream stream) {
+    device.sum_magnitudes(v, float_kind(x.dtype()), keep.bits.data(), mask_grain, to, stream);
+  });
+  const Array<double> here = sums.to(Device::cpu);
+  Magnitudes sum;
+  for (Index p = 0; p < pieces; ++p) {
+    sum.all += here[2 * p];
+    sum.kept += here[2 * p + 1];
+  }
+  return sum;
+}
+
 }  // namespace
 
 Magnitudes magnitudes(const Dense& x, const Mask& keep) {
+  if (x.device() != Device::cpu) return magnitudes_there(x, keep);
   Magnitudes sum;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
@@ -70,6 +98,11 @@ Magnitudes magnitudes(const Dense& x, const Mask& keep) {
 
 MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
   check_same_shape(x, keep);
+  if (x.device() != Device::cpu) {
+    Dense masked = Dense::pack(x, keep);
+    const Index zero = zeros(masked);
+    return {std::move(masked), magnitudes_there(x, keep), zero};
+  }
   MaskedDense out{{x.extents, Values::uninitialized(x.dtype(), x.size())}, {}, 0};
   struct Piece {
     kernels::MagnitudeSums sums;
@@ -103,6 +136,11 @@ Magnitudes finite_magnitudes(const Dense& x, const Mask& keep) {
 double energy(const Magnitudes& m) { return m.all == 0 ? 1 : m.kept / m.all; }
 
 Index zeros(const Dense& x) {
+  if (x.device() != Device::cpu)
+    return ask_device(x, [&](const auto& device, kernels::Elements v, kernels::Stream stream) {
+      return is_prunable(x.dtype()) ? device.count_key(v, 0, stream)
+                                    : v.n - device.count_nonzero(v, stream);
+    });
   Index n = 0;
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
@@ -119,6 +157,7 @@ Index zeros(const Dense& x) {
 
 KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
   check_same_shape(x, keep);
+  if (x.device() != Device::cpu) return {magnitudes_there(x, keep), zeros(Dense::pack(x, keep))};
   struct Piece {
     kernels::MagnitudeSums sums;
     Index zeros;
@@ -142,6 +181,7 @@ KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
 
 Index kept_zeros(const Dense& x, const Mask& keep) {
   Index n = keep.count() - x.size();
+  if (x.device() != Device::cpu) return n + zeros(Dense::pack(x, keep));
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
     for (const Index zeros : by_piece<Index>(x.size(), [&](Index begin, Index end) {
@@ -153,6 +193,11 @@ Index kept_zeros(const Dense& x, const Mask& keep) {
 }
 
 Mask finite_mask(const Dense& x) {
+  if (const Device here = x.device(); here != Device::cpu) {
+    report_fallback(
+        fmt::format("the finite elements on {}: not implemented; on the CPU", name_of(here)));
+    return finite_mask(x.to(Device::cpu)).to(here);
+  }
   Mask finite = Mask::none(x.extents);
   std::uint8_t* bits = finite.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {
@@ -167,6 +212,13 @@ Mask finite_mask(const Dense& x) {
 
 std::optional<Index> first_not_finite(const Dense& x) {
   if (!is_prunable(x.dtype())) return std::nullopt;
+  if (x.device() != Device::cpu) {
+    const Index at =
+        ask_device(x, [&](const auto& device, kernels::Elements v, kernels::Stream stream) {
+          return device.first_not_finite(v, float_kind(x.dtype()), stream);
+        });
+    return at < x.size() ? std::optional(at) : std::nullopt;
+  }
   Index first = x.size();
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();

@@ -1,4 +1,4 @@
-// Sums over the elements of a tensor, in double, the same at any thread count.
+// Sums over the elements of a tensor, in double, the same at any thread count and on any device.
 #pragma once
 #include <optional>
 

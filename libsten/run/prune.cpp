@@ -1,5 +1,6 @@
 #include "libsten/run/prune.h"
 
+#include "libsten/base/fallback.h"
 #include "libsten/base/log.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
@@ -29,6 +30,7 @@ class Pruning {
   Pruning(const PruneOptions& o, const PruneRequest& request)
       : o_(o),
         request_(request),
+        device_(use_device(o.device)),
         rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
     plan_ = request.plan(in(), masks_ ? &*masks_ : nullptr);
@@ -90,9 +92,9 @@ class Pruning {
 
   // The values to rank, by the policy on NaN and infinity. They rank above all numbers, as their
   // bits do, unless they are to be 0.
-  Dense load(std::size_t i) const {
+  Dense load(std::size_t i, Device device = Device::cpu) const {
     const CheckpointTensor& t = in().tensors()[i];
-    Dense x = in().load(t).to_dense();
+    Dense x = in().load(t).to_dense().to(device);
     if (const auto bad = first_not_finite(x)) {
       if (request_.nan() == Nan::error)
         fail("{}: {}: element {} is not a finite number, and cannot be ranked; see --nan",
@@ -143,9 +145,9 @@ class Pruning {
 
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
-    if (masks_) return {read_mask(*masks_, t), {}};
+    if (masks_) return {read_mask(*masks_, t).to(x.device()), {}};
     const Treatment& how = *plan_.tensors[i];
-    if (how.sparsifier.is("same-pattern")) return {read_mask(*so_far_, t), {}};
+    if (how.sparsifier.is("same-pattern")) return {read_mask(*so_far_, t).to(x.device()), {}};
     if (how.global)
       return {ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores))),
               {}};
@@ -171,8 +173,21 @@ class Pruning {
     return p;
   }
 
+  // Where a tensor is pruned.
+  Device device_for(std::size_t i) const {
+    if (device_ == Device::cpu) return device_;
+    const Treatment& how = *plan_.tensors[i];
+    const char* what = how.global                    ? "one threshold for several tensors"
+                       : how.needs_scores            ? "scores"
+                       : request_.nan() == Nan::keep ? "--nan keep"
+                                                     : nullptr;
+    if (!what) return device_;
+    report_fallback(fmt::format("{} on {}: not implemented; on the CPU", what, name_of(device_)));
+    return Device::cpu;
+  }
+
   Tensor change(std::size_t i) {
-    const Dense x = load(i);
+    const Dense x = load(i, device_for(i));
     // Tensors that are tied share the mask of the first.
     return with_scores(plan_.tensors[i]->global ? first_[i] : i,
                        [&](const Dense* scores) { return change(i, x, scores); });
@@ -183,12 +198,12 @@ class Pruning {
     try {
       Pruned pruned = choose(i, x, scores);
       const Mask& keep = pruned.keep;
-      if (mask_out_) mask_out_->add(t.name, keep);
+      if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
       if (plan_.tensors[i]->to.is("dense") && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
         const Tensor after = std::move(masked.values);
         add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
-        return after;
+        return after.to(Device::cpu);
       }
       const Tensor after =
           pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plan_.tensors[i]->to);
@@ -196,7 +211,7 @@ class Pruning {
       // Infinities would hide everything else.
       if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
       add_row(i, x, keep, after, m.magnitudes, m.zeros);
-      return after;
+      return after.to(Device::cpu);
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
     }
@@ -293,6 +308,7 @@ class Pruning {
 
   const PruneOptions& o_;
   const PruneRequest& request_;
+  const Device device_;
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;

@@ -22,6 +22,7 @@ struct PruneOptions {
   std::string nan = "error";               // error | keep | zero
   std::uint64_t seed = 0;                  // of method random
   std::optional<double> min_energy;        // a check on the total
+  std::string device = "cpu";              // or cuda, cuda:N
   bool show_progress = false;
   // For pruning in stages. A file of masks that hold for the chosen tensors it names; the one
   // tensor to prune beside those (empty: all); and what the output's provenance says instead of

@@ -1,0 +1,214 @@
+// What the programs do with --device cuda: the files and reports of the CPU.
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+#include "libsten/io/safetensors_writer.h"
+#include "libsten/run/convert.h"
+#include "libsten/run/energy.h"
+#include "libsten/run/energy_sweep.h"
+#include "libsten/run/measure.h"
+#include "libsten/run/prune.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+const std::string model =
+    std::string(STEN_SOURCE_DIR) + "/recipes/models/shakespeare-bert/model.safetensors";
+
+// The numbers and words of a report.
+struct Words {
+  std::string all;
+  void operator()(std::monostate) {}
+  void operator()(const std::string& v) { all += v + "|"; }
+  void operator()(const Shape& v) { all += to_string(v) + "|"; }
+  void operator()(const auto& v) { all += fmt::to_string(v) + "|"; }
+};
+std::string text_of(const Outcome& outcome) {
+  Words words;
+  for (const auto& row : outcome.report.rows)
+    for (const Cell& cell : row) std::visit(words, cell);
+  return words.all;
+}
+
+PruneOptions pruning(const std::string& structure, const std::string& to) {
+  PruneOptions o;
+  o.input = model;
+  o.structure = structure;
+  if (structure == "unstructured") o.sparsity = 0.9;
+  o.to = to;
+  o.patterns.include = {"bert.encoder.layer.[01].*.weight"};
+  o.patterns.exclude = {"*LayerNorm*"};
+  return o;
+}
+
+// The file that a program writes.
+template <class Options, class F>
+std::pair<std::string, std::string> run_on(Options o, const std::string& device, F&& program) {
+  const TempDir dir;
+  o.device = device;
+  o.output.path = dir / "out.safetensors";
+  const Outcome outcome = program(o);
+  return {dir.read("out.safetensors"), text_of(outcome)};
+}
+
+template <class Options, class F>
+void check_same(const Options& o, F&& program) {
+  CHECK(run_on(o, "cuda", program) == run_on(o, "cpu", program));
+}
+
+}  // namespace
+
+TEST_CASE("pruning on a device writes the same bytes") {
+  const SerialDevice device;
+  const Warnings warnings;
+  for (const char* to : {"dense", "masked", "bitmask"})
+    check_same(pruning("unstructured", to), prune);
+  for (const char* structure : {"nm:n=2,m=4", "nmg:n=1,m=10,g=4", "nmg:n=2,m=4,g=2,axis=1"})
+    for (const char* to : {"dense", "auto"}) check_same(pruning(structure, to), prune);
+  CHECK(warnings.all.empty());
+  // What it leaves to the CPU, too.
+  PruneOptions global = pruning("unstructured", "dense");
+  global.scope = "global";
+  check_same(global, prune);
+  check_same(pruning("unstructured", "csr"), prune);
+  CHECK(warnings.all.size() == 2);
+}
+
+TEST_CASE("converting on a device writes the same bytes, there and back") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  for (const char* layout : {"nmg:n=1,m=10,g=4", "nm:n=2,m=4", "bitmask", "masked"}) {
+    ConvertOptions o;
+    o.input = model;
+    o.patterns = pruning("unstructured", "dense").patterns;
+    o.to = layout;
+    check_same(o, convert_checkpoint);
+    o.output.path = dir / "sparse.safetensors";
+    o.output.force = true;
+    convert_checkpoint(o);
+    ConvertOptions back;
+    back.input = dir / "sparse.safetensors";
+    back.to = "dense";
+    check_same(back, convert_checkpoint);
+    // Into what it is already, without a loss.
+    ConvertOptions again = back;
+    again.to = layout;
+    again.lossless = true;
+    check_same(again, convert_checkpoint);
+  }
+  CHECK(fmt::format("{}", fmt::join(warnings.all, "\n")) == "");
+}
+
+TEST_CASE("a tensor that has its pattern already is converted without loss on a device, too") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  for (const char* structure : {"nmg:n=1,m=10,g=4", "nm:n=2,m=4"}) {
+    PruneOptions p = pruning(structure, "dense");
+    p.output.path = dir / "pruned.safetensors";
+    p.output.force = true;
+    prune(p);
+    ConvertOptions o;
+    o.input = dir / "pruned.safetensors";
+    o.patterns = p.patterns;
+    o.to = structure;
+    o.lossless = true;
+    check_same(o, convert_checkpoint);
+  }
+}
+
+TEST_CASE("energy is the same number on a device") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  PruneOptions p = pruning("unstructured", "bitmask");
+  p.output.path = dir / "pruned.safetensors";
+  prune(p);
+  EnergyOptions o;
+  o.input = dir / "pruned.safetensors";
+  o.against = model;
+  o.patterns = p.patterns;
+  const std::string here = text_of(measure_energy(o));
+  o.device = "cuda";
+  CHECK(text_of(measure_energy(o)) == here);
+  CHECK(warnings.all.size() == 1);
+  SweepOptions sweep;
+  sweep.input = model;
+  sweep.patterns.include = {"bert.encoder.layer.0.attention.self.query.weight"};
+  const std::string swept = text_of(sweep_energy(sweep));
+  sweep.device = "cuda";
+  CHECK(text_of(sweep_energy(sweep)) == swept);
+}
+
+TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(7);
+  for (int round = 0; round < 60; ++round) {
+    const Shape shape = round == 0 ? Shape{3, 70'000} : random_shape(dice);
+    const Dense x = any_bits(dice, dice.one_of(prunable_dtypes()), shape);
+    const Mask keep = random_mask(dice, shape, dice.uniform());
+    const Dense x_there = x.to(Device::cuda);
+    const Mask keep_there = keep.to(Device::cuda);
+    const auto same = [](double a, double b) {
+      return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+    };
+    if (x.size() == 0) continue;
+    const Magnitudes m = magnitudes(x, keep), there = magnitudes(x_there, keep_there);
+    CHECK(same(m.all, there.all));
+    CHECK(same(m.kept, there.kept));
+    CHECK(zeros(x) == zeros(x_there));
+    CHECK(keep.count() == keep_there.count());
+    CHECK(first_not_finite(x) == first_not_finite(x_there));
+    CHECK(measure_kept(x, keep).zeros == measure_kept(x_there, keep_there).zeros);
+    const MaskedDense masked = mask_and_measure(x, keep),
+                      masked_there = mask_and_measure(x_there, keep_there);
+    CHECK(same_bits(masked_there.values.to(Device::cpu), masked.values));
+    CHECK(masked_there.zeros == masked.zeros);
+  }
+}
+
+TEST_CASE("a checkpoint larger than the device's memory goes through it tensor by tensor") {
+  if (SerialDevice::is_replaced()) return;
+  const SerialDevice device(std::size_t{900} << 10);  // the model has 5.2 MB
+  const Warnings warnings;
+  check_same(pruning("nmg:n=1,m=10,g=4", "nmg"), prune);
+  CHECK(SerialDevice::most_bytes() <= std::size_t{900} << 10);
+}
+
+TEST_CASE("a tensor for which the device has no room ends it with one line and no output") {
+  if (SerialDevice::is_replaced()) return;
+  const SerialDevice device(std::size_t{100} << 10);
+  const TempDir dir;
+  PruneOptions o = pruning("nmg:n=1,m=10,g=4", "nmg");
+  o.device = "cuda";
+  o.output.path = dir / "out.safetensors";
+  const std::string why = error_of([&] { prune(o); });
+  CHECK(has(why, "no memory left"));
+  CHECK(!has(why, "\n"));
+  CHECK(fault_of([&] { prune(o); }) == Fault::input);
+  CHECK(dir.names().empty());
+}
+
+TEST_CASE("devices that are not there are refused before anything is read") {
+  ConvertOptions o;
+  o.input = "/nothing/there.safetensors";
+  o.to = "bitmask";
+  o.output.dry_run = true;
+  for (const char* word : {"gpu", "cuda:", "cuda:x", "cuda:-1", "cud"}) {
+    o.device = word;
+    CHECK(fault_of([&] { convert_checkpoint(o); }) == Fault::usage);
+  }
+  const SerialDevice device;
+  if (SerialDevice::is_replaced()) return;
+  o.device = "cuda:1";
+  CHECK(error_of([&] { convert_checkpoint(o); }) ==
+        "--device cuda:1: there is 1 CUDA device, numbered from 0");
+}
