@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
                    "(default 100)")
         ->type_name("N")
         ->check(CLI::Range(2, 1 << 20));
+    sten::app::add_device(app, o->device, "Of gemm and convert: where they run");
     list("--layouts", o->layouts, "LAYOUT",
          "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
          "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "

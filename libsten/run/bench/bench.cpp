@@ -11,6 +11,7 @@
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/bench/against.h"
 #include "libsten/run/bench/convert.h"
+#include "libsten/run/bench/device.h"
 #include "libsten/run/bench/dispatch.h"
 #include "libsten/run/bench/gemm.h"
 #include "libsten/run/bench/machine.h"
@@ -44,6 +45,10 @@ void check(const BenchOptions& o) {
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
+  if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert")
+    fail_usage("--device {} is for gemm and convert", o.device);
+  if (o.device != "cpu" && !o.forms.empty()) fail_usage("--form belongs to --device cpu");
+  if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
   if (o.max_slowdown && !(*o.max_slowdown >= 1))
     fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
@@ -72,6 +77,7 @@ BenchOptions with_defaults(BenchOptions o) {
 }
 
 std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
+  if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
   if (o.bench == "dispatch") return bench_dispatch(o);
   if (o.bench == "step") return bench_step(o);
   if (o.bench == "model") return bench_model(o);
@@ -80,6 +86,9 @@ std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
 
 // What ratios are to.
 std::string baseline_of(const BenchOptions& o) {
+  if (o.device != "cpu")
+    return o.bench == "gemm" ? "the dense product on the device"
+                             : "a copy of the input on the device";
   if (o.bench == "dispatch") return "the bare product";
   if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
   if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
@@ -138,33 +147,43 @@ std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
 
 Outcome run_bench(const BenchOptions& given) {
   check(given);
+  const bool is_there = use_device(given.device) != Device::cpu;
   const BenchOptions o = with_defaults(given);
   std::deque<OutputFile> outputs;
   for (const std::string& path : o.outputs) outputs.emplace_back(path, o.force);
-  const std::string cpu = cpu_name(), isa = kernels::name_of(kernels::active_isa());
+  const std::string cpu = cpu_name();
+  const std::string isa = is_there ? device_text() : kernels::name_of(kernels::active_isa());
   std::optional<Baseline> baseline;
   if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
 
   DensePeak best;
   std::vector<BenchRow> rows = measure(o, best);
-  if (o.bench != "gemm")
+  if (o.bench != "gemm" && !is_there)
     best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
   Outcome outcome{bench_report(rows), std::nullopt};
   if (baseline) outcome.failure = compare(*baseline, o, rows, outcome.report);
   Report& r = outcome.report;
-  r.facts = {{"machine/cpu", cpu},
-             {"machine/isa", isa},
-             {"machine/threads", Index{available_threads()}},
-             {"peak_gflops", best.peak_gflops},
-             {"dense/library", best.library},
-             {"dense/gflops", best.gflops}};
+  r.facts = {
+      {"machine/cpu", cpu}, {"machine/isa", isa}, {"machine/threads", Index{available_threads()}}};
+  if (!is_there)
+    r.facts.insert(r.facts.end(), {{"peak_gflops", best.peak_gflops},
+                                   {"dense/library", best.library},
+                                   {"dense/gflops", best.gflops}});
   r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
   if (is_of_bert(o)) r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
-  r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
-                                isa, best.library, best.gflops, best.peak_gflops));
-  outcome.details.push_back("this process multiplies dense matrices by " +
-                            fastest_dense_library().name);
+  if (is_there) {
+    r.notes.push_back("times by the device's clock, inputs in turn beyond its caches");
+    if (o.bench == "convert")
+      r.notes.push_back("resident: on the device before and after; copied: with both copies");
+    r.notes.push_back(isa);
+  }
+  if (!is_there)
+    r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
+                                  isa, best.library, best.gflops, best.peak_gflops));
+  if (!is_there)
+    outcome.details.push_back("this process multiplies dense matrices by " +
+                              fastest_dense_library().name);
   if (outcome.failure) return outcome;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!o.outputs[i].ends_with(".svg")) {

@@ -18,6 +18,7 @@ struct BenchOptions {
   std::optional<Index> batch, window;  // of step and model: sequences, and tokens of each
   std::optional<int> refresh;          // of step: every so many steps a mask is new; 100
   std::optional<int> repeats;          // see Turns
+  std::string device = "cpu";          // of gemm and convert: or cuda, cuda:N
   std::uint64_t seed = 0;
   std::string against;                 // results of an earlier run; empty: none
   std::optional<double> max_slowdown;  // 1.1

@@ -37,7 +37,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     r.at(row, "layout") = b.layout;
     if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
-    r.at(row, "isa") = std::string(kernels::name_of(kernels::active_isa()));
+    r.at(row, "isa") =
+        b.device.empty() ? std::string(kernels::name_of(kernels::active_isa())) : b.device;
     r.at(row, "threads") = Index{b.threads};
     r.at(row, "ms") = 1e3 * b.seconds;
     if (b.gflops) r.at(row, "gflops") = *b.gflops;
@@ -58,6 +59,8 @@ std::string describe(const BenchRow& row) {
   std::string text = row.bench;
   for (const std::string& part : {row.form, row.layout, row.library, row.input})
     if (!part.empty()) text += " " + part;
+  if (!row.device.empty())
+    return fmt::format("{} {}, {}", text, fmt::join(row.shape, "x"), row.device);
   return fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,
                      row.threads == 1 ? "" : "s");
 }

@@ -14,6 +14,7 @@ struct BenchRow {
   Shape shape;
   std::string layout;
   std::string library;  // somebody else's; empty: our own
+  std::string device;   // that it ran on; empty: the CPU
   int threads = 1;
   double seconds = 0;            // median
   std::optional<double> gflops;  // useful ones: 2 per stored value and column

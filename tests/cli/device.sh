@@ -1,0 +1,30 @@
+# Case 74: --device cuda where no device answers: one line, exit 1, nothing read or written.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+# Machines with a device hide it.
+CUDA_VISIBLE_DEVICES=
+export CUDA_VISIBLE_DEVICES
+for program in 'sten-prune M -o out.safetensors --sparsity 0.5' \
+  'sten-convert M -o out.safetensors --to bitmask' 'sten-energy M' 'sten-energy M --sweep'; do
+  # shellcheck disable=SC2086
+  set -- $program
+  name=$1
+  shift 2
+  expect_exit 1 "$name" "$MODEL" "$@" --device cuda
+  expect_one_line_err
+  expect_err '--device cuda: '
+  expect_err 'see --device cpu'
+  [ ! -s "$T/out" ] || fail 'something was printed'
+  [ ! -e out.safetensors ] || fail 'something was written'
+  expect_exit 2 "$name" "$MODEL" "$@" --device gpu
+  expect_one_line_err
+  expect_exit 0 "$name" "$MODEL" "$@" --device cpu
+  rm -f out.safetensors
+done
+for bench in convert gemm; do
+  expect_exit 1 sten-bench $bench --device cuda --shape 16x16x16 -o bench.json
+  expect_one_line_err
+  [ ! -e bench.json ] || fail 'something was written'
+done
+expect_exit 2 sten-bench step --device cuda

@@ -1,0 +1,62 @@
+// sten-bench --device cuda.
+#include "libsten/run/bench/bench.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/device/serial_backend.h"
+#include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+BenchOptions options(const char* bench, const char* shape) {
+  BenchOptions o;
+  o.bench = bench;
+  o.device = "cuda";
+  o.shapes = {shape};
+  o.layouts = {"nmg:n=1,m=4,g=4", "bitmask:sparsity=0.5"};
+  o.repeats = 2;
+  return o;
+}
+
+std::vector<std::string> column(Outcome& outcome, const char* key) {
+  std::vector<std::string> all;
+  for (auto& row : outcome.report.rows)
+    all.push_back(std::get<std::string>(outcome.report.at(row, key)));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("conversions on a device are measured with copies and without, beside a copy") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Outcome outcome = run_bench(options("convert", "32x64"));
+  CHECK(column(outcome, "form") ==
+        std::vector<std::string>{"resident", "copied", "resident", "copied", "resident", "copied"});
+  CHECK(column(outcome, "isa") == std::vector<std::string>(6, "cuda"));
+  CHECK(std::get<double>(outcome.report.at(outcome.report.rows[0], "ratio")) == 1);
+  for (auto& row : outcome.report.rows)
+    CHECK(std::get<double>(outcome.report.at(row, "input_gb_per_s")) > 0);
+}
+
+TEST_CASE("products on a device are measured beside its dense library's") {
+  const SerialDevice device;
+  const Warnings warnings;
+  BenchOptions o = options("gemm", "16x32x8");
+  o.layouts = {"nmg:n=1,m=4,g=4"};
+  Outcome outcome = run_bench(o);
+  CHECK(column(outcome, "layout") == std::vector<std::string>{"dense", "nmg:n=1,m=4,g=4"});
+  CHECK(std::get<double>(outcome.report.at(outcome.report.rows[0], "ratio")) == 1);
+}
+
+TEST_CASE("what a device does not measure is refused") {
+  BenchOptions o = options("step", "2x64x70");
+  CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm and convert");
+  o = options("gemm", "16x32x8");
+  o.forms = {"chain"};
+  CHECK(fault_of([&] { run_bench(o); }) == Fault::usage);
+}
