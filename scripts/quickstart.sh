@@ -61,6 +61,8 @@ build() {
     fresh=(-DCMAKE_BUILD_TYPE=Release -DSTEN_UNITY=ON)
     # The tests are not built here; without doctest they cannot even be configured.
     if [[ ! -f /usr/include/doctest/doctest.h ]]; then fresh+=(-DSTEN_TESTS=OFF); fi
+    # CUDA kernels take a while to compile, and here they would be for nothing.
+    if ! nvidia-smi -L >/dev/null 2>&1; then fresh+=(-DSTEN_CUDA=OFF); fi
   fi
   if ! cmake -B build "${fresh[@]}" >"$log" 2>&1; then
     cat "$log" >&2

@@ -62,6 +62,12 @@ configure build-tsan clang++-14 'sten_tests sten-prune sten-convert sten-energy'
 heading "tests (clang++-14, ThreadSanitizer)"
 run_tests build-tsan
 
+# Which it was.
+heading "CUDA"
+cat build/cuda.txt
+build/bin/sten_tests --no-intro --test-case='a CUDA device does what its stand-in does' -s |
+  grep -o 'skipped: .*' || echo "a device answers, and its tests ran"
+
 # All of ctest's own summaries again, so that the last screen says it all.
 for dir in build build-asan build-tsan; do
   heading "summary of $dir"
