@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
 #include "libsten/base/memory.h"
 #include "libsten/base/text.h"

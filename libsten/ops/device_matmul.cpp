@@ -1,4 +1,5 @@
 // c[m, n] = a[m, k] * b[k, n] on a device, of floats.
+#include "libsten/base/cuda.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg.h"

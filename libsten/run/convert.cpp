@@ -1,5 +1,6 @@
 #include "libsten/run/convert.h"
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/run/measure.h"

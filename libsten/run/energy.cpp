@@ -1,5 +1,6 @@
 #include "libsten/run/energy.h"
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/run/layout_bytes.h"

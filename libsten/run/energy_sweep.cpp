@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/cuda.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/progress.h"

@@ -1,5 +1,6 @@
 #include "libsten/run/prune.h"
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/base/log.h"
 #include "libsten/base/random.h"

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "kernels/block/functions.h"
+#include "libsten/base/cuda.h"
 #include "libsten/base/dtype.h"
 #include "libsten/tensor/matrix_view.h"
 #include "libsten/tensor/values.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
+#include "libsten/base/cuda.h"
 
 namespace sten {
 

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "kernels/isa.h"
+#include "libsten/base/cuda.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/linalg/dense_gemm.h"

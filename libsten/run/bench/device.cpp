@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "libsten/base/device_memory.h"
+#include "libsten/base/cuda.h"
 #include "libsten/base/log.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/run/bench/input.h"
