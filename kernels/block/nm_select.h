@@ -1,7 +1,7 @@
 // The n largest of every m neighbours (kernels/nm_select.h), as bits.
 #pragma once
-#include "kernels/block/float_keys.h"
-#include "kernels/block/groups.h"
+#include "kernels/block/elementwise/float_keys.h"
+#include "kernels/block/elementwise/groups.h"
 
 namespace sten::kernels {
 

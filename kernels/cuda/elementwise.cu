@@ -1,4 +1,4 @@
-#include "kernels/block/elementwise.h"
+#include "kernels/block/elementwise/elementwise.h"
 
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"

@@ -1,4 +1,4 @@
-#include "kernels/block/nmg_prune.h"
+#include "kernels/block/nmg/nmg_prune.h"
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
 

@@ -1,5 +1,5 @@
 // Beside nmg.cu, for they take long to compile.
-#include "kernels/block/nmg_few.h"
+#include "kernels/block/nmg/nmg_few.h"
 #include "kernels/cuda/cuda_grid.cuh"
 
 namespace sten::kernels {

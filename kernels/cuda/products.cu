@@ -1,4 +1,4 @@
-#include "kernels/block/nmg_products.h"
+#include "kernels/block/product/nmg_products.h"
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
 #include "kernels/cuda/libraries.h"

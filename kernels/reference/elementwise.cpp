@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/block/float_keys.h"
+#include "kernels/block/elementwise/float_keys.h"
 
 namespace sten::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/block/nmg_swaps.h"
+#include "kernels/block/nmg/nmg_swaps.h"
 
 namespace sten {
 namespace {

@@ -11,8 +11,8 @@ namespace sten {
 //   exact      what keeps the most magnitude in each chunk (kernels/nmg_fit.h); of formats with up
 //              to 1024 patterns, and their default
 //   swaps      as much, for any number of patterns, by strips that exchange theirs
-//              (kernels/block/nmg_swaps.h): what the paper's rule for GPUs does, and a device where
-//              the tables of exact find no room
+//              (kernels/block/nmg/nmg_swaps.h): what the paper's rule for GPUs does, and a device
+//              where the tables of exact find no room
 //   heuristic  greedy, and then pairs of strips change places where that keeps more
 //   greedy     the paper's CPU rule (section 5.2)
 struct NmgFit {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "kernels/block/elementwise.h"
+#include "kernels/block/elementwise/elementwise.h"
 #include "kernels/block/nm.h"
-#include "kernels/block/nmg_prune.h"
-#include "kernels/block/products.h"
+#include "kernels/block/nmg/nmg_prune.h"
+#include "kernels/block/product/products.h"
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_memory.h"
 

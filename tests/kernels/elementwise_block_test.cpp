@@ -1,5 +1,5 @@
 // ElementwiseFunctions over grids, as a GPU runs them.
-#include "kernels/block/elementwise.h"
+#include "kernels/block/elementwise/elementwise.h"
 
 #include <doctest/doctest.h>
 

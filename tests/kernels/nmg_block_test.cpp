@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_block.h"
-#include "kernels/block/nmg_prune.h"
+#include "kernels/block/nmg/nmg_prune.h"
 #include "kernels/cuda/backend.h"
 #include "kernels/reference/nmg_exact.h"
 #include "tests/kernels/chunk.h"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_grid.h"
-#include "kernels/block/nmg_products.h"
+#include "kernels/block/product/nmg_products.h"
 #include "tests/kernels/product_case.h"
 
 using namespace sten;

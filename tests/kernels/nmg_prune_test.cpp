@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_grid.h"
-#include "kernels/block/nmg_prune.h"
+#include "kernels/block/nmg/nmg_prune.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/sparsify/nmg_fit.h"
 #include "tests/support/tensors.h"

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/block/checked_block.h"
-#include "kernels/block/nmg_swaps.h"
+#include "kernels/block/nmg/nmg_swaps.h"
 #include "tests/kernels/chunk.h"
 
 using namespace sten;

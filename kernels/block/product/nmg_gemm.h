@@ -9,9 +9,9 @@
 #pragma once
 #include <cmath>
 
-#include "kernels/block/gemm_columns.h"
-#include "kernels/block/nmg_packing.h"
-#include "kernels/block/nmg_rows.h"
+#include "kernels/block/product/gemm_columns.h"
+#include "kernels/block/product/nmg_packing.h"
+#include "kernels/block/product/nmg_rows.h"
 
 namespace sten::kernels {
 

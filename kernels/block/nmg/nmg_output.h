@@ -1,8 +1,8 @@
 // What is written of a chunk whose strips have their patterns, by a block of threads.
 #pragma once
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg_chunk.h"
-#include "kernels/block/nmg_place.h"
+#include "kernels/block/nmg/nmg_chunk.h"
+#include "kernels/block/nmg/nmg_place.h"
 
 namespace sten::kernels {
 

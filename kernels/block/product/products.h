@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/block/nmg_products.h"
+#include "kernels/block/product/nmg_products.h"
 
 namespace sten::kernels {
 

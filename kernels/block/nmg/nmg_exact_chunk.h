@@ -2,8 +2,8 @@
 #pragma once
 #include <cmath>
 
-#include "kernels/block/nmg_chunk.h"
-#include "kernels/block/nmg_exact.h"
+#include "kernels/block/nmg/nmg_chunk.h"
+#include "kernels/block/nmg/nmg_exact.h"
 
 namespace sten::kernels {
 

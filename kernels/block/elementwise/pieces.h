@@ -1,7 +1,7 @@
 // A number for each piece of an array, and what comes before each piece: how kernels write in the
 // elements' order.
 #pragma once
-#include "kernels/block/groups.h"
+#include "kernels/block/elementwise/groups.h"
 
 namespace sten::kernels {
 

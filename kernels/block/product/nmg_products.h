@@ -1,7 +1,7 @@
 // Which kernel multiplies A in n:m:g by B, and by how large blocks.
 #pragma once
-#include "kernels/block/nmg_gemm.h"
-#include "kernels/block/nmg_gemm_any.h"
+#include "kernels/block/product/nmg_gemm.h"
+#include "kernels/block/product/nmg_gemm_any.h"
 
 namespace sten::kernels {
 

@@ -1,7 +1,7 @@
 // What bits keep, in order, and back: pieces are staged in shared memory, so that what is read and
 // written of device memory lies together.
 #pragma once
-#include "kernels/block/pieces.h"
+#include "kernels/block/elementwise/pieces.h"
 
 namespace sten::kernels {
 

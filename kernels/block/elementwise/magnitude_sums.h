@@ -3,8 +3,8 @@
 #pragma once
 #include <limits>
 
-#include "kernels/block/float_keys.h"
-#include "kernels/block/pieces.h"
+#include "kernels/block/elementwise/float_keys.h"
+#include "kernels/block/elementwise/pieces.h"
 
 namespace sten::kernels {
 

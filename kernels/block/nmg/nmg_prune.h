@@ -1,11 +1,11 @@
 // n:m:g of whole tensors, a block of threads a chunk.
 #pragma once
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg_exact_chunk.h"
-#include "kernels/block/nmg_few.h"
-#include "kernels/block/nmg_output.h"
-#include "kernels/block/nmg_swaps.h"
-#include "kernels/block/nmg_unpack.h"
+#include "kernels/block/nmg/nmg_exact_chunk.h"
+#include "kernels/block/nmg/nmg_few.h"
+#include "kernels/block/nmg/nmg_output.h"
+#include "kernels/block/nmg/nmg_swaps.h"
+#include "kernels/block/nmg/nmg_unpack.h"
 
 namespace sten::kernels {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg_chunk.h"
-#include "kernels/block/nmg_place.h"
-#include "kernels/block/nmg_warp.h"
+#include "kernels/block/nmg/nmg_chunk.h"
+#include "kernels/block/nmg/nmg_place.h"
+#include "kernels/block/nmg/nmg_warp.h"
 
 namespace sten::kernels {
 

@@ -1,8 +1,8 @@
 // ElementwiseFunctions (functions.h) over a Grid.
 #pragma once
-#include "kernels/block/compress.h"
-#include "kernels/block/magnitude_sums.h"
-#include "kernels/block/select_largest.h"
+#include "kernels/block/elementwise/compress.h"
+#include "kernels/block/elementwise/magnitude_sums.h"
+#include "kernels/block/elementwise/select_largest.h"
 
 namespace sten::kernels {
 

@@ -1,7 +1,7 @@
 // The elements of largest magnitude of a whole array: a radix selection, digit by digit, of which
 // the host knows nothing until it is done.
 #pragma once
-#include "kernels/block/pieces.h"
+#include "kernels/block/elementwise/pieces.h"
 #include "kernels/elementwise.h"
 
 namespace sten::kernels {

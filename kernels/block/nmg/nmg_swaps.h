@@ -10,7 +10,7 @@
 #pragma once
 #include <type_traits>
 
-#include "kernels/block/nmg_exact_chunk.h"
+#include "kernels/block/nmg/nmg_exact_chunk.h"
 
 namespace sten::kernels {
 

@@ -1,6 +1,6 @@
 // All elements of a tensor from its n:m:g, a block of threads a chunk.
 #pragma once
-#include "kernels/block/nmg_chunk.h"
+#include "kernels/block/nmg/nmg_chunk.h"
 
 namespace sten::kernels {
 
