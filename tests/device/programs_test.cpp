@@ -99,6 +99,7 @@ TEST_CASE("converting on a device writes the same bytes, there and back") {
     check_same(back, convert_checkpoint);
     // Into what it is already, without a loss.
     ConvertOptions again = back;
+    again.patterns = o.patterns;
     again.to = layout;
     again.lossless = true;
     check_same(again, convert_checkpoint);
