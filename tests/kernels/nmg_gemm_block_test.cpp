@@ -4,6 +4,7 @@
 #include "kernels/block/checked_grid.h"
 #include "kernels/block/product/nmg_products.h"
 #include "tests/kernels/product_case.h"
+#include "tests/support/laws.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -39,7 +40,7 @@ TEST_CASE("patterns are the same when compiling") {
 TEST_CASE("a grid of blocks multiplies n:m:g by B in the order that is promised") {
   Dice dice(1);
   kernels::SerialGrid grid;
-  for (int round = 0; round < 5; ++round)
+  for (int round = 0; round < shapes_to_try(5); ++round)  // of each format
     for (const ProductFormat f : product_formats()) {
       const ProductCase x = any_case(dice, f, 4 * f.m, 300);
       const std::vector<float> c = product(grid, x);
