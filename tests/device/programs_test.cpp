@@ -42,7 +42,7 @@ PruneOptions pruning(const std::string& structure, const std::string& to) {
   o.structure = structure;
   if (structure == "unstructured") o.sparsity = 0.9;
   o.to = to;
-  o.patterns.include = {"bert.encoder.layer.[01].*.weight"};
+  o.patterns.include = {"bert.encoder.layer.0.*.weight"};
   o.patterns.exclude = {"*LayerNorm*"};
   return o;
 }
