@@ -6,7 +6,7 @@ cd "$T"
 CUDA_VISIBLE_DEVICES=
 export CUDA_VISIBLE_DEVICES
 for program in 'sten-prune M -o out.safetensors --sparsity 0.5' \
-  'sten-convert M -o out.safetensors --to bitmask' 'sten-energy M' 'sten-energy M --sweep'; do
+  'sten-convert M -o out.safetensors --to bitmask' 'sten-energy M' 'sten-energy M --sweep --include bert.encoder.layer.0.attention.self.query.weight'; do
   # shellcheck disable=SC2086
   set -- $program
   name=$1
