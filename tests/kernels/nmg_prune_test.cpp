@@ -5,6 +5,7 @@
 #include "kernels/block/nmg/nmg_prune.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/sparsify/nmg_fit.h"
+#include "tests/support/device_views.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -13,27 +14,6 @@ using kernels::FloatKind;
 using kernels::NmgFitRule;
 
 namespace {
-
-FloatKind kind_of(DType t) {
-  return t == DType::F64       ? FloatKind::f64
-         : t == DType::F16     ? FloatKind::f16
-         : t == DType::BF16    ? FloatKind::bf16
-         : t == DType::F8_E4M3 ? FloatKind::f8_e4m3
-         : t == DType::F8_E5M2 ? FloatKind::f8_e5m2
-                               : FloatKind::f32;
-}
-
-kernels::BlockMatrix matrix_of(const MatrixView& view) {
-  kernels::BlockMatrix m;
-  m.dims = static_cast<int>(view.batch.size());
-  for (std::size_t d = 0; d < view.batch.size(); ++d) {
-    m.extent[d] = view.batch[d];
-    m.stride[d] = view.batch_strides[d];
-  }
-  m.batches = view.batches, m.rows = view.rows, m.cols = view.cols;
-  m.row_stride = view.row_stride, m.col_stride = view.col_stride;
-  return m;
-}
 
 // A tensor, and how it is cut.
 struct Case {
