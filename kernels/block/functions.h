@@ -119,10 +119,7 @@ struct ProductFunctions {
   PreparedProduct* (*csr)(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                           const std::int64_t* row_ptr, const std::int32_t* columns,
                           const float* values, Stream);
-  // Likewise; A is dense with 2 of 4 along rows; nullptr where it cannot. For CUDA there is none:
-  // cuSPARSELt takes floats with 1 of 2 alone.
-  const char* (*nm_library)();
-  PreparedProduct* (*nm)(const float* a, const ProductOperands& like, Stream);
+  // None of 2:4: cuSPARSELt takes floats with 1 of 2 alone.
 };
 
 }  // namespace sten::kernels

@@ -24,10 +24,6 @@ struct ConvertKernel {
   }
 };
 
-// cuSPARSELt multiplies floats by one of two along rows alone, and by way of TF32.
-const char* no_library() { return nullptr; }
-PreparedProduct* nm(const float*, const ProductOperands&, Stream) { return nullptr; }
-
 }  // namespace
 
 void convert(const std::int64_t* from, std::int64_t n, std::int32_t* to, Stream stream) {
@@ -38,9 +34,7 @@ void convert(const std::int32_t* from, std::int64_t n, std::int64_t* to, Stream 
 }
 
 ProductFunctions make_products() {
-  return {
-      cublas_name, cublas_dense, ProductsOn<CudaGrid>::nmg, cusparse_name, cusparse_csr, no_library,
-      nm};
+  return {cublas_name, cublas_dense, ProductsOn<CudaGrid>::nmg, cusparse_name, cusparse_csr};
 }
 
 }  // namespace sten::kernels::cuda

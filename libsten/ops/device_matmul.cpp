@@ -1,7 +1,6 @@
 // c[m, n] = a[m, k] * b[k, n] on a device, of floats.
 #include "libsten/base/cuda.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/layout/nm.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/ops/check.h"
@@ -76,18 +75,6 @@ Outputs csr_matmul(const Call& call) {
   });
 }
 
-Outputs nm_matmul(const Call& call) {
-  const Nm& a = call.in[0].as<Nm>();
-  if (a.n != 2 || a.m != 4 || a.axis != 1 || a.dims.given())
-    fail_unsupported("products of n:m on a device are those of 2:4 along rows");
-  return with_operands(call, [&](const ProductOperands& o, const Backend& cuda, Stream stream) {
-    if (!cuda.products.nm_library()) fail_unsupported("there is no cuSPARSELt");
-    prepared(call.in[0], [&] {
-      return cuda.products.nm(floats_of(call.in[0].to_dense().values), o, stream);
-    }).run(o, stream);
-  });
-}
-
 }  // namespace
 
 void add_device_matmul(Operators& all) {
@@ -98,7 +85,6 @@ void add_device_matmul(Operators& all) {
   add(Name("dense"), dense_matmul);
   add(Name("nmg"), nmg_matmul);
   add(Name("csr"), csr_matmul);
-  add(Name("nm"), nm_matmul);
 }
 
 }  // namespace sten

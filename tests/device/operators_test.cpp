@@ -38,7 +38,7 @@ TEST_CASE("inputs on two devices are refused, not moved") {
         }) == "add: inputs are on cpu and on cuda; move them to one of them");
 }
 
-TEST_CASE("products of dense, n:m:g, csr and 2:4 matrices on a device are those of the CPU") {
+TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(3);

@@ -141,10 +141,6 @@ PreparedProduct* csr(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
   const Open open;
   return new OpenProduct(product_table.csr(rows, cols, nnz, row_ptr, columns, values, stream));
 }
-PreparedProduct* nm(const float* a, const ProductOperands& like, Stream stream) {
-  const Open open;
-  return new OpenProduct(product_table.nm(a, like, stream));
-}
 
 cuda::Backend make_backend() {
   using E = ElementwiseFunctions;
@@ -168,13 +164,8 @@ cuda::Backend make_backend() {
             with_memory<nm_table, &N::unpack>()};
   all.nmg = {nmg_table.has_room, with_memory<nmg_table, &G::prune>(),
              with_memory<nmg_table, &G::unpack>()};
-  all.products = {product_table.dense_library,
-                  with_memory<product_table, &P::dense>(),
-                  with_memory<product_table, &P::nmg>(),
-                  product_table.csr_library,
-                  csr,
-                  product_table.nm_library,
-                  nm};
+  all.products = {product_table.dense_library, with_memory<product_table, &P::dense>(),
+                  with_memory<product_table, &P::nmg>(), product_table.csr_library, csr};
   return all;
 }
 

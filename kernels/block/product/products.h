@@ -51,13 +51,7 @@ ProductFunctions product_functions() {
             const std::unique_ptr<PreparedProduct> product(PlainProduct::of_dense(a, lda, x));
             product->run(x, stream);
           },
-          ProductsOn<Grid>::nmg,
-          name,
-          PlainProduct::of_csr,
-          name,
-          [](const float* a, const ProductOperands& like, Stream) {
-            return PlainProduct::of_dense(a, like.cols, like);
-          }};
+          ProductsOn<Grid>::nmg, name, PlainProduct::of_csr};
 }
 
 }  // namespace sten::kernels
