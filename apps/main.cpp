@@ -10,10 +10,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 
 #include "apps/help.h"
+#include "apps/paths.h"
 #include "kernels/isa.h"
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
@@ -92,17 +92,10 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   }
 }
 
-// Opened before the work, so that it is not done in vain. `output` is what -o says.
-std::unique_ptr<OutputFile> open_report(const Common& c, const std::string& output) {
+// Opened before the work, so that it is not done in vain.
+std::unique_ptr<OutputFile> open_report(const Common& c) {
   if (c.report.empty()) return nullptr;
   check_report_path(c.report);
-  // Absolute first: of a relative path whose first part does not exist nothing becomes canonical.
-  const auto place = [](const std::string& path) {
-    std::error_code none;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, none), none);
-  };
-  if (!output.empty() && place(c.report) == place(output))
-    fail_usage("--report and -o both name {}", quote(c.report));
   return std::make_unique<OutputFile>(c.report, c.force);
 }
 
@@ -183,9 +176,8 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const CLI::Option* o = app.get_option_no_throw("--output");
     const std::string output = o && o->count() ? o->as<std::string>() : "";
     const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
-    const std::unique_ptr<OutputFile> report = open_report(common, output);
-    if (stdout_taken && common.json)
-      fail_usage("--json and -o - both want standard output; use --report FILE.json");
+    check_paths(app, common.json);
+    const std::unique_ptr<OutputFile> report = open_report(common);
     Outcome outcome = action();
     outcome.report.options = deciding_options(app);
     print_outcome(program, common, outcome, stdout_taken);

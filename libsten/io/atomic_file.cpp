@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,20 +113,21 @@ void OutputFile::open_temporary(const std::string& path, std::optional<unsigned>
   if (!directory_) fail("{}: directory {}: {}", name_, quote(parent), errno_text(errno));
 
   const mode_t creation = mode ? 0600 : 0666;
+  for (int i = 0; i < hidden_names; ++i) remove_stale(directory_.get(), hidden_name(target_, i));
   data_ = open_nameless(directory_, creation);
-  if (!data_ && means_unsupported(errno)) {
-    constexpr int attempts = 100;
-    for (int i = 0; i < attempts && !data_; ++i) {
-      temporary_.emplace(directory_.get(), target_);
-      data_ = Fd(openat(directory_.get(), temporary_->c_str(),
-                        O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, creation));
-      if (data_) break;
-      const int error = errno;
-      temporary_->forget();
-      if (error == EEXIST) continue;
-      errno = error;
-      break;
-    }
+  for (int i = 0; i < hidden_names && !data_ && (i > 0 || means_unsupported(errno)); ++i) {
+    const std::string name = hidden_name(target_, i);
+    if (faccessat(directory_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    temporary_.emplace(directory_.get(), name);
+    data_ = Fd(openat(directory_.get(), temporary_->c_str(),
+                      O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, creation));
+    if (data_ && lock_name(data_.get(), directory_.get(), temporary_->c_str())) break;
+    if (data_) errno = EEXIST;  // somebody took it for a stale one
+    const int error = errno;
+    data_ = Fd();
+    temporary_->forget();
+    errno = error;
+    if (error != EEXIST) break;
   }
   if (!data_) fail("{}: directory {}: {}", name_, quote(parent), errno_text(errno));
   if (mode && fchmod(data_.get(), *mode) != 0) fail_with(errno);
@@ -187,16 +189,37 @@ void OutputFile::read_at(std::uint64_t offset, std::span<std::byte> data) const 
 }
 
 void OutputFile::commit() {
+  Output* self = this;
+  commit_together({&self, 1});
+}
+
+void OutputFile::prepare() {
   assert(!committed_);
-  if (through_) {
-    copy_through();
-  } else {
-    if (fsync(data_.get()) != 0 && errno != EINVAL) fail_with(errno);
-    force_ ? replace() : create();
-    // EBADF, EINVAL: a directory that cannot be synced.
-    if (fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) fail_with(errno);
-  }
   committed_ = true;
+  if (through_) return;
+  if (fsync(data_.get()) != 0 && errno != EINVAL) fail_with(errno);
+  if (force_) name_data();
+}
+
+void OutputFile::publish(bool revocable) {
+  if (through_)
+    copy_through();
+  else
+    force_ ? replace(revocable) : create();
+}
+
+void OutputFile::retract() noexcept {
+  const int at = directory_.get();
+  if (published_ == exchanged)
+    (void)detail::rename_with(at, temporary_->c_str(), target_.c_str(), RENAME_EXCHANGE);
+  if (published_ == created) unlinkat(at, target_.c_str(), 0);
+}
+
+void OutputFile::settle() {
+  if (through_) return;
+  temporary_.reset();  // after an exchange that removes the old file
+  // EBADF, EINVAL: a directory that cannot be synced.
+  if (fsync(directory_.get()) != 0 && errno != EBADF && errno != EINVAL) fail_with(errno);
 }
 
 void OutputFile::copy_through() {
@@ -217,7 +240,7 @@ void OutputFile::create() {
     result = give_name(data_, directory_, target);
   } else {
     const int at = directory_.get();
-    result = renameat2(at, temporary_->c_str(), at, target, RENAME_NOREPLACE);
+    result = detail::rename_with(at, temporary_->c_str(), target, RENAME_NOREPLACE);
     if (result == 0) {
       temporary_->forget();
     } else if (errno == EINVAL || errno == ENOSYS) {  // NFS, which has links instead
@@ -228,34 +251,60 @@ void OutputFile::create() {
     if (errno == EEXIST) fail_exists("was created by another process meanwhile");
     fail_with(errno);
   }
-  temporary_.reset();
+  published_ = created;
 }
 
-void OutputFile::replace() {
-  constexpr int attempts = 100;
-  for (int i = 0; i < attempts && !temporary_; ++i) {
-    temporary_.emplace(directory_.get(), target_);
-    if (give_name(data_, directory_, temporary_->c_str()) == 0) break;
+// A hidden name, which the data have until they take that of the output.
+void OutputFile::name_data() {
+  const int at = directory_.get();
+  (void)flock(data_.get(), LOCK_EX | LOCK_NB);  // so that nobody takes it for a stale one
+  for (int i = 0; i < hidden_names && !temporary_; ++i) {
+    const std::string name = hidden_name(target_, i);
+    if (faccessat(at, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    temporary_.emplace(at, name);
+    if (give_name(data_, directory_, temporary_->c_str()) == 0) return;
     const int error = errno;
     temporary_->forget();  // the name is not ours
     temporary_.reset();
     if (error != EEXIST) fail_with(error);
   }
-  if (!temporary_) fail_with(EEXIST);
-  if (renameat(directory_.get(), temporary_->c_str(), directory_.get(), target_.c_str()) != 0)
-    fail_with(errno);
-  temporary_->forget();
-  temporary_.reset();
+  if (!temporary_) fail("{}: {} other runs are writing it", name_, hidden_names);
 }
 
-void refuse_same_file(const std::string& output, const MappedFile& input, bool force) {
+void OutputFile::replace(bool revocable) {
+  const int at = directory_.get();
+  const char *from = temporary_->c_str(), *to = target_.c_str();
+  if (revocable) {
+    // Whatever is in the way is still there then: nothing, or a file that can be exchanged.
+    if (detail::rename_with(at, from, to, RENAME_NOREPLACE) == 0) {
+      published_ = created;
+      temporary_->forget();
+      return;
+    }
+    if (detail::rename_with(at, from, to, RENAME_EXCHANGE) == 0) {
+      published_ = exchanged;
+      return;
+    }
+  }
+  if (renameat(at, from, at, to) != 0) fail_with(errno);
+  published_ = replaced;
+  temporary_->forget();
+}
+
+int detail::rename_with(int directory, const char* from, const char* to, unsigned flags) {
+  if (no_exchange && (flags & RENAME_EXCHANGE)) {
+    errno = EINVAL;
+    return -1;
+  }
+  return renameat2(directory, from, directory, to, flags);
+}
+
+void refuse_same_file(const std::string& output, const MappedFile& input) {
   const std::optional<int> descriptor = output == "-" ? STDOUT_FILENO : descriptor_named(output);
   struct stat s;
   if ((descriptor ? fstat(*descriptor, &s) : stat(output.c_str(), &s)) != 0) return;
-  if (!S_ISREG(s.st_mode) || s.st_dev != input.device() || s.st_ino != input.inode()) return;
-  const std::string name = name_of_output(output);
-  if (descriptor) fail_usage("{}: is the input, which it would overwrite", name);
-  if (!force) fail_usage("{}: is the input; --force replaces it", name);
+  if (S_ISREG(s.st_mode) && s.st_dev == input.device() && s.st_ino == input.inode())
+    fail_usage("{}: is the input, which is never written", name_of_output(output));
 }
 
 }  // namespace sten

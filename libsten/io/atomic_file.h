@@ -11,6 +11,7 @@
 #include "libsten/io/direct_write.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/mmap.h"
+#include "libsten/io/output.h"
 #include "libsten/io/unfinished.h"
 
 namespace sten {
@@ -18,13 +19,13 @@ namespace sten {
 // A file that is written under no name, or a hidden one beside the final one, and takes its place
 // at commit(). Without a commit nothing is left behind, and an old file stays whole until then.
 // Pipes, devices and standard output ("-") get all of it at commit.
-class OutputFile {
+class OutputFile final : public Output {
  public:
   // Error where it is clear already that nothing can be written there; Error (usage) where the file
   // exists and `force` is false, and where binary data would go to a terminal.
   // `shown` is what messages call it instead of the path.
   OutputFile(const std::string& path, bool force, const std::string& shown = "");
-  ~OutputFile() = default;
+  ~OutputFile() override = default;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -42,6 +43,11 @@ class OutputFile {
 
   // On the disk, and in place under its name. Once, and nothing is written after it.
   void commit();
+  void prepare() override;
+  void publish(bool revocable) override;
+  void retract() noexcept override;
+  void settle() override;
+  bool is_stream() const override { return static_cast<bool>(through_); }
 
   // What messages call it; printable.
   const std::string& name() const { return name_; }
@@ -52,31 +58,36 @@ class OutputFile {
   void open_temporary(const std::string& path, std::optional<unsigned> mode);
   int write_data(std::uint64_t offset, std::span<const std::byte> data);
   void copy_through();
+  void name_data();
   void create();
-  void replace();
+  void replace(bool revocable);
   [[noreturn]] void fail_with(int error) const;
   [[noreturn]] void fail_exists(const char* when) const;
 
   std::string name_;
   bool force_ = false;
-  Fd data_;                                  // everything is written here first
-  std::uint64_t size_ = 0;                   // of data_
-  std::optional<DirectWrite> direct_;        // into data_, from the first large write on
-  Fd through_;                               // a pipe or device that gets a copy at commit, or
-  Fd directory_;                             // the directory and the name in it
-  std::string target_;                       // that data_ gets
-  std::optional<UnfinishedName> temporary_;  // the name of data_ until then, where it needs one
+  Fd data_;                            // everything is written here first
+  std::uint64_t size_ = 0;             // of data_
+  std::optional<DirectWrite> direct_;  // into data_, from the first large write on
+  Fd through_;                         // a pipe or device that gets a copy at commit, or
+  Fd directory_;                       // the directory and the name in it
+  std::string target_;                 // that data_ gets
+  // The name of data_ until then, where it needs one; after an exchange, that of the old file.
+  std::optional<UnfinishedName> temporary_;
+  enum { pending, created, replaced, exchanged } published_ = pending;
   bool committed_ = false;
 };
 
-// Error (usage) where `output` is the file that `input` was mapped from, by whatever path or link.
-// With `force` that is fine, since the output replaces the name and the map keeps the old file; but
-// never through standard output, which would write into it.
-void refuse_same_file(const std::string& output, const MappedFile& input, bool force);
+// Error (usage) where `output` is the file that `input` was mapped from, by whatever path or link:
+// inputs are never written.
+void refuse_same_file(const std::string& output, const MappedFile& input);
 
 namespace detail {
-// For tests: as on a file system that has no files without a name.
+// For tests: as on a file system that has no files without a name, or cannot exchange two names.
 inline bool named_temporaries_only = false;
+inline bool no_exchange = false;
+// renameat2(), with that.
+int rename_with(int directory, const char* from, const char* to, unsigned flags);
 }  // namespace detail
 
 }  // namespace sten

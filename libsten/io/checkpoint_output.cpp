@@ -10,6 +10,8 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/output_paths.h"
+#include "libsten/io/output_record.h"
 
 namespace sten {
 namespace {
@@ -19,19 +21,46 @@ namespace fs = std::filesystem;
 // Enough that neither side waits for the other's small tensors.
 constexpr std::uint64_t max_pending = std::uint64_t{96} << 20;
 
+bool is_array(const std::string& path) { return path.ends_with(".npy"); }
+
+void refuse_stream(const std::string& directory) {
+  if (is_stream(directory))
+    fail_usage("{}: a directory cannot be written to a stream",
+               directory == "-" ? "standard output" : printable(directory));
+}
+
 // What tools keep for themselves and is no part of a model.
-bool is_private(const std::string& name) { return name == ".git" || name == ".cache"; }
+bool is_private(const std::string& name) {
+  return name == ".git" || name == ".cache" || name == output_record_name;
+}
 
 }  // namespace
 
 CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory) {
-  npy_ = path.ends_with(".npy");
+  npy_ = is_array(path);
   if (!directory) {
     file_ = std::make_unique<OutputFile>(path, force);
     return;
   }
-  if (path == "-") fail_usage("a directory cannot be written to standard output");
+  refuse_stream(path);
   directory_ = std::make_unique<OutputDirectory>(path, force);
+}
+
+void CheckpointOutput::check(const std::string& path, bool force, bool directory) {
+  if (directory) {
+    refuse_stream(path);
+    OutputDirectory::check(path, force);
+  } else if (!is_stream(path)) {  // a pipe would wait for its reader
+    const OutputFile possible(path, force);
+  }
+}
+
+void CheckpointOutput::check_plan(const std::string& path, const std::string& input,
+                                  const std::vector<TensorInfo>& plan) {
+  if (is_array(path) && (plan.size() != 1 || plan.front().is_sparse()))
+    fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
+               printable(path));
+  check_entry_names(plan, input);  // of all shards: an index has one name for each entry
 }
 
 CheckpointOutput::~CheckpointOutput() = default;
@@ -43,9 +72,6 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> plan,
   annotate_ = annotate;
   sten_names_ =
       std::any_of(plan_.begin(), plan_.end(), [](const TensorInfo& t) { return t.is_sparse(); });
-  if (npy_ && (plan_.size() != 1 || sten_names_))
-    fail_usage("a .npy file takes one dense tensor; write a .safetensors file");
-  check_entry_names(plan_, in.name());  // of all shards: an index has one name for each entry
   if (!npy_) open_shard(0);
   queue_.emplace(max_pending);
 }
@@ -122,12 +148,10 @@ void CheckpointOutput::finish() {
   if (!in_->index()->index.empty()) write_index();
 }
 
-std::uint64_t CheckpointOutput::commit() {
+std::uint64_t CheckpointOutput::commit(Output* beside) {
   in_->check_unchanged();
-  if (directory_)
-    directory_->commit();
-  else
-    file_->commit();
+  Output* outputs[] = {directory_ ? static_cast<Output*>(directory_.get()) : file_.get(), beside};
+  commit_together(std::span(outputs).first(beside ? 2 : 1));
   return file_bytes_;
 }
 
@@ -151,6 +175,7 @@ void CheckpointOutput::copy_others(const std::string& relative) {
       const MappedFile from = MappedFile::open(entry.path());
       const auto to = directory_->new_file(name);
       to->copy_at(0, from, 0, from.bytes().size());
+      from.check_unchanged();
       to->commit();
       chmod(directory_->file(name).c_str(), static_cast<mode_t>(status.permissions()) & 0777);
     } else {

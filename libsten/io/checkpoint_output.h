@@ -20,9 +20,15 @@ class CheckpointOutput {
   // one dense tensor.
   CheckpointOutput(const std::string& path, bool force, bool directory);
   ~CheckpointOutput();
+  // The same checks, for a dry run.
+  static void check(const std::string& path, bool force, bool directory);
+  // Error where the path cannot take what tensors of `input` will be: more than one in a .npy file,
+  // parts whose names clash.
+  static void check_plan(const std::string& path, const std::string& input,
+                         const std::vector<TensorInfo>& plan);
 
-  // `plan` has what each tensor of `in` will be; `annotate` makes a shard's new metadata of its
-  // old. Both stay valid until finish().
+  // `plan`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new metadata
+  // of its old. Both stay valid until finish().
   void begin(const Checkpoint& in, std::vector<TensorInfo> plan,
              const std::function<Metadata(const Metadata&)>& annotate);
   // The tensors in in.data_order(), by number, changed or as they are. Written by a thread of its
@@ -31,8 +37,8 @@ class CheckpointOutput {
   void copy(std::size_t i);
   // Waits for all of it, then a directory's other files and index are added.
   void finish();
-  // On the disk and in place. Bytes of the checkpoint's files.
-  std::uint64_t commit();
+  // On the disk and in place, together with another output. Bytes of the checkpoint's files.
+  std::uint64_t commit(Output* beside = nullptr);
 
  private:
   void write(std::size_t i, const Tensor* t);

@@ -4,8 +4,7 @@
 
 namespace sten {
 
-MaskWriter::MaskWriter(const std::string& path, bool force, std::vector<TensorInfo> tensors)
-    : out_(path, force) {
+MaskWriter::MaskWriter(OutputFile& out, const std::vector<TensorInfo>& tensors) {
   std::vector<SafetensorsEntry> entries;
   std::uint64_t end = 0;
   for (const TensorInfo& t : tensors) {
@@ -14,7 +13,7 @@ MaskWriter::MaskWriter(const std::string& path, bool force, std::vector<TensorIn
     order_.push_back(t.name);
     end += n;
   }
-  writer_ = std::make_unique<SafetensorsWriter>(out_, safetensors_header_text({}, entries).size());
+  writer_ = std::make_unique<SafetensorsWriter>(out, safetensors_header_text({}, entries).size());
 }
 
 void MaskWriter::add(const std::string& name, const Mask& mask) {

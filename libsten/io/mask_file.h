@@ -11,14 +11,13 @@ namespace sten {
 // Writes one, mask by mask.
 class MaskWriter {
  public:
-  // `tensors`: those that will be added, in the order of the header.
-  MaskWriter(const std::string& path, bool force, std::vector<TensorInfo> tensors);
+  // Into a file that is not committed here. `tensors`: those that will be added, in the order of
+  // the header.
+  MaskWriter(OutputFile& out, const std::vector<TensorInfo>& tensors);
   void add(const std::string& name, const Mask& mask);
-  void finish();  // all is written; nothing is in place yet
-  void commit() { out_.commit(); }
+  void finish();  // all is written
 
  private:
-  OutputFile out_;
   std::vector<std::string> order_;
   std::unique_ptr<SafetensorsWriter> writer_;
 };

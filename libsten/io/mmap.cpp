@@ -67,6 +67,7 @@ void unregister_map(Slot* slot) {
 }
 
 char fault_program[64];
+std::atomic_flag fault_told;
 
 void on_fault(int signal, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
@@ -74,6 +75,9 @@ void on_fault(int signal, siginfo_t* info, void*) {
   for (const Slot* slot = info->si_code > 0 ? slots.load() : nullptr; slot; slot = slot->next) {
     const std::uintptr_t begin = slot->begin;
     if (begin == 0 || address < begin || address >= slot->end) continue;
+    // Of the threads that find the pages gone, one says so and ends the process.
+    if (fault_told.test_and_set())
+      for (;;) pause();
     char line[sizeof(fault_program) + sizeof(slot->name) + 64];
     std::size_t n = 0;
     for (const char* part : {static_cast<const char*>(fault_program), ": ", slot->name,

@@ -1,19 +1,22 @@
 #include "libsten/io/output_directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "libsten/base/error.h"
+#include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/output_paths.h"
+#include "libsten/io/output_record.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {
@@ -25,6 +28,10 @@ Fd open_directory(int at, const char* name) {
   return Fd(openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
 }
 
+bool exists(int at, const std::string& name) {
+  return faccessat(at, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 // Directories below and including `path`: their entries reach the disk.
 void sync_directories(const fs::path& path) {
   for (const auto& entry : fs::recursive_directory_iterator(path))
@@ -34,115 +41,228 @@ void sync_directories(const fs::path& path) {
     }
 }
 
+bool is_home(const fs::path& path) {
+  const auto is = [&](const char* home) {
+    std::error_code none;
+    return home && *home && fs::equivalent(path, home, none);
+  };
+  const passwd* user = getpwuid(getuid());
+  return is(std::getenv("HOME")) || (user && is(user->pw_dir)) || path.parent_path() == "/home";
+}
+
+// What no result of an earlier run is, whatever lies in it.
+void refuse_special(const std::string& name, const fs::path& path) {
+  std::error_code none;
+  const fs::path here = fs::current_path(none);
+  if (path == "/") fail_usage("{}: is the root, which no output replaces", name);
+  if (!none && path == here)
+    fail_usage("{}: is the working directory, which no output replaces", name);
+  if (!none && lies_in(here, path))
+    fail_usage("{}: the working directory lies in it, so that no output replaces it", name);
+  if (is_home(path)) fail_usage("{}: is a home directory, which no output replaces", name);
+}
+
+void refuse_foreign(const std::string& name, const std::string& directory) {
+  constexpr std::size_t shown = 5;
+  auto foreign = foreign_entries(directory, shown + 1);
+  if (foreign.empty()) return;
+  std::ranges::sort(foreign);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shown, foreign.size()); ++i)
+    text += (i ? ", " : "") + quote(foreign[i]);
+  fail_usage(
+      "{}: has entries that no run wrote, or that were changed since, and is not replaced: {}{}",
+      name, text, foreign.size() > shown ? ", ..." : "");
+}
+
 }  // namespace
 
-OutputDirectory::OutputDirectory(const std::string& path, bool force)
-    : path_(path), name_(printable(path)) {
-  std::error_code error;
+OutputDirectory::Place OutputDirectory::find_place(const std::string& path, bool force) {
   if (path.empty()) fail_usage("the name of an output is empty");
-  fs::path target = path;
-  if (fs::exists(target)) target = fs::canonical(target);
-  // "out/" means out.
-  if (target.filename().empty()) target = target.parent_path();
-  target_ = target.filename();
-  if (target_.empty() || target_ == "." || target_ == "..")
-    fail("{}: is no name for a new directory", name_);
-  parent_path_ = target.parent_path().empty() ? "." : target.parent_path().string();
-  parent_ = Fd(open(parent_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent_) fail("{}: directory {}: {}", name_, quote(parent_path_), errno_text(errno));
+  const std::string name = printable(path);
+  const fs::path target = resolved(path);
+  Place at;
   struct stat s = {};
-  if (fstatat(parent_.get(), target_.c_str(), &s, 0) == 0) {
-    if (!S_ISDIR(s.st_mode)) fail_usage("{}: is a file, and the output will be a directory", name_);
-    if (!force) fail_usage("{}: exists; --force replaces it", name_);
-    replaces_ = true;
-    mode_ = s.st_mode & 07777;
+  const bool there = stat(target.c_str(), &s) == 0;
+  if (there) {
+    if (!S_ISDIR(s.st_mode)) fail_usage("{}: is a file, and the output will be a directory", name);
+    refuse_special(name, target);
+    if (!force) fail_usage("{}: exists; --force replaces it", name);
+    refuse_foreign(name, target);
+    at.old_mode = s.st_mode & 07777;
   }
-  remove_stale();
+  at.target = target.filename();
+  at.parent_path = target.parent_path();
+  at.parent = Fd(open(at.parent_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!at.parent || faccessat(at.parent.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+    fail("{}: directory {}: {}", name, quote(at.parent_path), errno_text(errno));
+  return at;
+}
+
+void OutputDirectory::check(const std::string& path, bool force) { find_place(path, force); }
+
+OutputDirectory::OutputDirectory(const std::string& path, bool force)
+    : path_(path), name_(printable(path)), force_(force), at_(find_place(path, force)) {
+  if (settle_stale()) at_ = find_place(path, force);
   make_hidden();
 }
 
-// What a killed process left: hidden directories of this path that nobody has locked.
-void OutputDirectory::remove_stale() const {
-  const std::string prefix = hidden_prefix(target_);
-  std::vector<std::string> stale;
-  const std::unique_ptr<DIR, int (*)(DIR*)> all(fdopendir(dup(parent_.get())), closedir);
-  if (!all) return;
-  rewinddir(all.get());
-  while (const dirent* entry = readdir(all.get()))
-    if (std::string_view(entry->d_name).starts_with(prefix)) stale.emplace_back(entry->d_name);
-  for (const std::string& name : stale) {
-    const Fd inner = open_directory(parent_.get(), name.c_str());
-    if (inner && flock(inner.get(), LOCK_EX | LOCK_NB) == 0)
-      remove_tree(parent_.get(), name.c_str());
+std::string OutputDirectory::old_path() const { return fs::path(at_.parent_path) / at_.target; }
+
+// What killed runs left: hidden directories that nobody has locked, and an old one that had been
+// put aside. True where that is back.
+bool OutputDirectory::settle_stale() const {
+  const int at = at_.parent.get();
+  for (int i = 0; i < hidden_names; ++i) remove_stale(at, hidden_name(at_.target, i));
+  const std::string kept = kept_name(at_.target);
+  if (at_.old_mode) {
+    remove_stale(at, kept);
+    return false;
   }
+  if (!exists(at, kept) || renameat(at, kept.c_str(), at, at_.target.c_str()) != 0) return false;
+  warn("{}: a run that was killed had put it aside; it is back", name_);
+  return true;
 }
 
 void OutputDirectory::make_hidden() {
-  constexpr int attempts = 100;
-  for (int i = 0; i < attempts; ++i) {
-    hidden_.emplace(parent_.get(), target_);
-    if (mkdirat(parent_.get(), hidden_->c_str(), 0777) != 0) {
+  const int at = at_.parent.get();
+  for (int i = 0; i < hidden_names; ++i) {
+    const std::string name = hidden_name(at_.target, i);
+    if (exists(at, name)) continue;
+    hidden_.emplace(at, name);
+    if (mkdirat(at, name.c_str(), 0777) != 0) {
       const int error = errno;
       hidden_->forget();
       if (error == EEXIST) continue;
-      fail("{}: directory {}: {}", name_, quote(parent_path_), errno_text(error));
+      fail("{}: directory {}: {}", name_, quote(at_.parent_path), errno_text(error));
     }
-    inside_ = open_directory(parent_.get(), hidden_->c_str());
-    // Another process may have taken it for a stale one before the lock was there.
-    if (!inside_ || flock(inside_.get(), LOCK_EX | LOCK_NB) != 0 ||
-        faccessat(parent_.get(), hidden_->c_str(), F_OK, 0) != 0)
-      continue;
-    if (replaces_ && fchmod(inside_.get(), mode_) != 0) fail_with(errno);
-    return;
+    inside_ = open_directory(at, name.c_str());
+    if (inside_ && lock_name(inside_.get(), at, name.c_str())) return;
+    hidden_->forget();  // another process took it for a stale one before the lock was there
   }
-  fail("{}: no name for a temporary directory is free", name_);
+  fail("{}: {} other runs are writing it", name_, hidden_names);
 }
 
 std::string OutputDirectory::file(const std::string& relative) const {
-  return fs::path(parent_path_) / hidden_->c_str() / relative;
+  return fs::path(at_.parent_path) / hidden_->c_str() / relative;
 }
 
 std::unique_ptr<OutputFile> OutputDirectory::new_file(const std::string& relative) const {
   return std::make_unique<OutputFile>(file(relative), false, fs::path(path_) / relative);
 }
 
-void OutputDirectory::make_directory(const std::string& relative, unsigned mode) const {
-  const fs::path path = file(relative);
+void OutputDirectory::make_directory(const std::string& relative, unsigned mode) {
   std::error_code error;
-  fs::create_directories(path, error);
+  fs::create_directories(file(relative), error);
   if (error) fail("{}: {}: {}", name_, quote(relative), error.message());
-  chmod(path.c_str(), mode);
+  modes_.emplace_back(relative, mode);
 }
 
 void OutputDirectory::commit() {
+  Output* self = this;
+  commit_together({&self, 1});
+}
+
+void OutputDirectory::prepare() {
+  {
+    const auto out = new_file(output_record_name);
+    const std::string record = make_output_record(file(""));
+    out->write(std::as_bytes(std::span(record)));
+    out->commit();
+  }
   sync_directories(file(""));
+  if (at_.old_mode) modes_.emplace(modes_.begin(), "", *at_.old_mode);
+  // What lies deeper first: without rights to a directory, nothing in it can be reached.
+  for (auto m = modes_.rbegin(); m != modes_.rend(); ++m) {
+    const Fd directory(open(file(m->first).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory || fchmod(directory.get(), m->second) != 0) fail_with(errno);
+    (void)fsync(directory.get());
+  }
   if (fsync(inside_.get()) != 0 && errno != EINVAL) fail_with(errno);
-  const int at = parent_.get();
-  const char* hidden = hidden_->c_str();
-  const char* target = target_.c_str();
-  if (!replaces_) {
-    if (renameat2(at, hidden, at, target, RENAME_NOREPLACE) != 0) {
-      if (errno == EEXIST)
-        fail_usage("{}: was created by another process meanwhile; --force replaces it", name_);
-      if (errno != EINVAL && errno != ENOSYS) fail_with(errno);
-      // A rename onto a directory succeeds only if that is empty.
-      if (renameat(at, hidden, at, target) != 0) fail_with(errno);
+}
+
+void OutputDirectory::publish(bool) {
+  const int at = at_.parent.get();
+  const char *hidden = hidden_->c_str(), *target = at_.target.c_str();
+  // Other runs may put theirs in place, or take it away, at the same time.
+  for (int attempts = 0; attempts < 100; ++attempts) {
+    if (detail::rename_with(at, hidden, target, RENAME_NOREPLACE) == 0) {
+      hidden_->forget();
+      published_ = created;
+      return;
     }
-    hidden_->forget();
-  } else if (renameat2(at, hidden, at, target, RENAME_EXCHANGE) != 0) {
-    if (errno != EINVAL && errno != ENOSYS) fail_with(errno);
-    // A file system without exchange: between two renames there is no directory of that name, but
-    // the old one is whole beside it.
-    UnfinishedName old(at, target_);
-    if (renameat(at, target, at, old.c_str()) != 0) fail_with(errno);
-    if (renameat(at, hidden, at, target) != 0) {
-      const int error = errno;
-      if (renameat(at, old.c_str(), at, target) == 0) old.forget();
-      fail_with(error);
+    if (errno == EINVAL || errno == ENOSYS) {
+      // Without that flag, a rename onto a directory succeeds only if that is empty.
+      if (!exists(at, target) && renameat(at, hidden, at, target) == 0) {
+        hidden_->forget();
+        published_ = created;
+        return;
+      }
+      if (!exists(at, target)) fail_with(errno);
+    } else if (errno != EEXIST) {
+      fail_with(errno);
     }
+    if (!force_)
+      fail_usage("{}: was created by another process meanwhile; --force replaces it", name_);
+    // Hours may have passed since it was looked at.
+    refuse_foreign(name_, old_path());
+    if (detail::rename_with(at, hidden, target, RENAME_EXCHANGE) == 0) {
+      published_ = exchanged;
+      return check_replaced();
+    }
+    if (errno == EINVAL || errno == ENOSYS) {
+      put_aside_and_replace();
+      return check_replaced();
+    }
+    if (errno != ENOENT) fail_with(errno);
+  }
+  fail("{}: other runs replace it all the time", name_);
+}
+
+// A file system without exchange: between two renames there is no directory of that name, but the
+// old one is whole beside it, and the next run puts it back.
+void OutputDirectory::put_aside_and_replace() {
+  const int at = at_.parent.get();
+  const std::string kept = kept_name(at_.target);
+  const char* target = at_.target.c_str();
+  if (renameat(at, target, at, kept.c_str()) != 0) fail_with(errno);
+  if (renameat(at, hidden_->c_str(), at, target) != 0) {
+    const int error = errno;
+    (void)renameat(at, kept.c_str(), at, target);
+    fail_with(error);
+  }
+  hidden_->forget();
+  hidden_.emplace(at, kept);
+  published_ = put_aside;
+}
+
+// What was put there at the last moment is not lost either.
+void OutputDirectory::check_replaced() {
+  try {
+    refuse_foreign(name_, fs::path(at_.parent_path) / hidden_->c_str());
+  } catch (const Error&) {
+    retract();
+    throw;
+  }
+}
+
+void OutputDirectory::retract() noexcept {
+  const int at = at_.parent.get();
+  const char* target = at_.target.c_str();
+  if (published_ == exchanged) {
+    (void)detail::rename_with(at, hidden_->c_str(), target, RENAME_EXCHANGE);
+  } else if (published_ == created) {
+    remove_tree(at, target);
+  } else if (published_ == put_aside) {
+    remove_tree(at, target);
+    (void)renameat(at, hidden_->c_str(), at, target);
     hidden_->forget();
   }
-  if (fsync(at) != 0 && errno != EINVAL) fail_with(errno);
+  published_ = pending;
+}
+
+void OutputDirectory::settle() {
+  if (fsync(at_.parent.get()) != 0 && errno != EINVAL) fail_with(errno);
   hidden_.reset();  // after an exchange that removes the old directory
 }
 

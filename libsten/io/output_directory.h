@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "libsten/io/atomic_file.h"
 #include "libsten/io/fd.h"
@@ -13,12 +15,18 @@ namespace sten {
 // Built in a hidden directory beside its final place, which it takes at commit() in one rename.
 // Without a commit nothing is left behind; only after SIGKILL the hidden one may remain, and the
 // next OutputDirectory of the same path removes it.
-class OutputDirectory {
+//
+// A record of what is in it (output_record.h) lets a later run replace it, and nothing else: an old
+// directory with entries that its record does not have, or has otherwise, stays.
+class OutputDirectory final : public Output {
  public:
-  // Error where it is clear already that nothing can be written there; Error (usage) where the path
-  // exists and `force` is false. With force, an old directory stays whole until the commit; a file
-  // is not replaced.
+  // Error where it is clear already that nothing can be written there. Error (usage) where the path
+  // exists and `force` is false; and with force where it is a file, the working directory, the
+  // root, a home directory, or one that the working directory lies in, or has foreign entries,
+  // which the message names. The old directory stays whole until the commit.
   OutputDirectory(const std::string& path, bool force);
+  // The same checks, and nothing is made.
+  static void check(const std::string& path, bool force);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
@@ -26,25 +34,42 @@ class OutputDirectory {
   std::string file(const std::string& relative) const;
   // A new file in it, which messages call by its final path.
   std::unique_ptr<OutputFile> new_file(const std::string& relative) const;
-  // A directory in it, and those it lies in, as far as they are missing.
-  void make_directory(const std::string& relative, unsigned mode) const;
+  // A directory in it, and those it lies in, as far as they are missing; it has its mode, a set of
+  // permission bits, from the commit on.
+  void make_directory(const std::string& relative, unsigned mode);
+
   // On the disk, and in place under its name. Once; every file in it was synced by its writer.
   void commit();
+  void prepare() override;
+  void publish(bool revocable) override;
+  void retract() noexcept override;
+  void settle() override;
+  bool is_stream() const override { return false; }
 
   const std::string& name() const { return name_; }  // printable
 
  private:
-  void remove_stale() const;
+  struct Place {
+    std::string target, parent_path;  // the last component of the path, links followed
+    Fd parent;
+    std::optional<unsigned> old_mode;  // of the directory there is
+  };
+  static Place find_place(const std::string& path, bool force);
+
+  bool settle_stale() const;
   void make_hidden();
+  void put_aside_and_replace();
+  void check_replaced();
+  std::string old_path() const;
   [[noreturn]] void fail_with(int error) const;
 
-  std::string path_, name_, target_;  // the last component of the path, links followed
-  bool replaces_ = false;
-  unsigned mode_ = 0;  // of the old directory
-  std::string parent_path_;
-  Fd parent_;
-  std::optional<UnfinishedName> hidden_;
+  std::string path_, name_;
+  bool force_;
+  Place at_;
+  std::vector<std::pair<std::string, unsigned>> modes_;  // of directories in it
+  std::optional<UnfinishedName> hidden_;                 // after an exchange, the old one's name
   Fd inside_;  // the hidden directory, locked while this process writes it
+  enum { pending, created, exchanged, put_aside } published_ = pending;
 };
 
 }  // namespace sten

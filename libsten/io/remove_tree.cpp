@@ -1,6 +1,8 @@
 #include "libsten/io/remove_tree.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,8 +13,6 @@
 namespace sten {
 namespace {
 
-constexpr int deepest = 64;  // a directory of our own making is not deeper
-
 // As the system call gives it; opendir() may allocate.
 struct Entry {
   unsigned long inode;
@@ -22,35 +22,90 @@ struct Entry {
   char name[1];
 };
 
-void remove_at(int directory, const char* name, int depth) noexcept {
-  if (unlinkat(directory, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
-  const int inner = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (inner < 0) return;
-  if (depth < deepest) {
-    alignas(Entry) char buffer[2048];
-    // Until a pass finds nothing: entries may be missed while others are removed.
-    for (bool found = true; found;) {
-      found = false;
-      lseek(inner, 0, SEEK_SET);
-      for (long n; (n = syscall(SYS_getdents64, inner, buffer, sizeof(buffer))) > 0;)
-        for (long at = 0; at < n;) {
-          const char* entry = buffer + at;
-          unsigned short length;
-          std::memcpy(&length, entry + offsetof(Entry, length), sizeof(length));
-          const char* child = entry + offsetof(Entry, name);
-          at += length;
-          if (std::strcmp(child, ".") == 0 || std::strcmp(child, "..") == 0) continue;
-          remove_at(inner, child, depth + 1);
-          found |= faccessat(inner, child, F_OK, AT_SYMLINK_NOFOLLOW) != 0;  // it is gone
-        }
+// f(name) for what is in an open directory; some of it may be missed while f removes entries.
+template <class F>
+void for_each_name(int directory, F&& f) noexcept {
+  alignas(Entry) char buffer[2048];
+  lseek(directory, 0, SEEK_SET);
+  for (long n; (n = syscall(SYS_getdents64, directory, buffer, sizeof(buffer))) > 0;)
+    for (long at = 0; at < n;) {
+      const char* entry = buffer + at;
+      unsigned short length;
+      std::memcpy(&length, entry + offsetof(Entry, length), sizeof(length));
+      const char* name = entry + offsetof(Entry, name);
+      at += length;
+      if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0) f(name);
     }
-  }
-  close(inner);
-  unlinkat(directory, name, AT_REMOVEDIR);
 }
+
+// A file, a link or an empty directory.
+bool remove_leaf(int directory, const char* name) noexcept {
+  if (unlinkat(directory, name, 0) == 0) return true;
+  return (errno == EISDIR || errno == EPERM) && unlinkat(directory, name, AT_REMOVEDIR) == 0;
+}
+
+// Open for reading, with all rights to what is in it.
+int open_to_empty(int directory, const char* name) noexcept {
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  int inner = openat(directory, name, flags);
+  if (inner < 0 && errno == EACCES && fchmodat(directory, name, S_IRWXU, 0) == 0)
+    inner = openat(directory, name, flags);
+  if (inner >= 0) fchmod(inner, S_IRWXU);
+  return inner;
+}
+
+// Names for directories that are moved: "sten-0", "sten-1", ...
+class Names {
+ public:
+  const char* next() noexcept {
+    char digits[20];
+    int n = 0;
+    for (unsigned long k = count_++; n == 0 || k > 0; k /= 10) digits[n++] = char('0' + k % 10);
+    char* to = text_ + 5;
+    while (n > 0) *to++ = digits[--n];
+    *to = 0;
+    return text_;
+  }
+
+ private:
+  unsigned long count_ = 0;
+  char text_[32] = "sten-";
+};
 
 }  // namespace
 
-void remove_tree(int directory, const char* name) noexcept { remove_at(directory, name, 0); }
+// However deep it is, two directories are open at a time: what lies two levels down moves up by
+// one.
+void remove_tree(int directory, const char* name) noexcept {
+  if (remove_leaf(directory, name)) return;
+  const int top = open_to_empty(directory, name);
+  if (top < 0) return;
+  Names names;
+  const auto move_up = [&](int from, const char* child) {
+    const char* to = names.next();
+    while (faccessat(top, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0) to = names.next();
+    // A directory may have to be written to where its parent changes.
+    if (renameat(from, child, top, to) == 0) return true;
+    return fchmodat(from, child, S_IRWXU, 0) == 0 && renameat(from, child, top, to) == 0;
+  };
+  for (bool found = true; found;) {
+    found = false;
+    for_each_name(top, [&](const char* child) {
+      if (remove_leaf(top, child)) {
+        found = true;
+        return;
+      }
+      const int inner = open_to_empty(top, child);
+      if (inner < 0) return;
+      for_each_name(inner, [&](const char* grandchild) {
+        found |= remove_leaf(inner, grandchild) || move_up(inner, grandchild);
+      });
+      close(inner);
+      found |= unlinkat(top, child, AT_REMOVEDIR) == 0;
+    });
+  }
+  close(top);
+  unlinkat(directory, name, AT_REMOVEDIR);
+}
 
 }  // namespace sten

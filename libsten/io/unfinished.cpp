@@ -1,16 +1,22 @@
 #include "libsten/io/unfinished.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <iterator>
+#include <span>
+#include <string_view>
 
 #include "libsten/base/error.h"
+#include "libsten/base/hash.h"
+#include "libsten/io/fd.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {
@@ -29,12 +35,16 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 std::atomic<pid_t> ends_with_us{0};
 
-std::string hidden_name(const std::string& target) {
-  unsigned char random[6];
-  if (getrandom(random, sizeof(random), 0) != sizeof(random))
-    fail("the system gives no random numbers");
-  std::string name = hidden_prefix(target);
-  for (unsigned char r : random) name += "abcdefghijklmnopqrstuvwxyz012345"[r % 32];
+constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz012345";
+
+std::string name_beside(const std::string& target, std::string_view mark) {
+  // Cut between UTF-8 characters.
+  std::size_t n = std::min<std::size_t>(target.size(), 200);
+  while (n > 0 && n < target.size() && (target[n] & 0xc0) == 0x80) --n;
+  std::string name = fmt::format(".{}.sten-{}-", target.substr(0, n), mark);
+  std::uint64_t hash = hash_bytes(0, std::as_bytes(std::span(target)));
+  hash = hash_bytes(hash, std::as_bytes(std::span(mark)));
+  for (int i = 0; i < 12; ++i, hash >>= 5) name += letters[hash % 32];
   return name;
 }
 
@@ -60,15 +70,27 @@ void handle(int signal, void (*handler)(int)) {
 
 }  // namespace
 
-// Cut between UTF-8 characters.
-std::string hidden_prefix(const std::string& target) {
-  std::size_t n = std::min<std::size_t>(target.size(), 200);
-  while (n > 0 && n < target.size() && (target[n] & 0xc0) == 0x80) --n;
-  return "." + target.substr(0, n) + ".sten-";
+std::string hidden_name(const std::string& target, int number) {
+  return name_beside(target, fmt::to_string(number));
 }
 
-UnfinishedName::UnfinishedName(int directory, const std::string& target) {
-  const std::string name = hidden_name(target);
+std::string kept_name(const std::string& target) { return name_beside(target, "old"); }
+
+bool lock_name(int fd, int directory, const char* name) {
+  // Where there are no locks, nobody can tell, and nothing is taken for stale either.
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat ours, named;
+  return fstat(fd, &ours) == 0 && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+void remove_stale(int directory, const std::string& name) {
+  const Fd left(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!left || flock(left.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (lock_name(left.get(), directory, name.c_str())) remove_tree(directory, name.c_str());
+}
+
+UnfinishedName::UnfinishedName(int directory, const std::string& name) {
   for (std::size_t i = 0; i < std::size(slots); ++i) {
     int expected = is_free;
     if (!slots[i].state.compare_exchange_strong(expected, is_claimed)) continue;

@@ -7,15 +7,29 @@
 
 namespace sten {
 
-// ".TARGET.sten-", what hidden names beside `target` begin with; fits NAME_MAX with what follows.
-std::string hidden_prefix(const std::string& target);
+// So many runs can write one output at the same time.
+inline constexpr int hidden_names = 16;
 
-// A hidden name beside `target` in a directory, known to cleanup_unfinished_outputs() from before
-// the file exists; whatever bears it, a directory with all in it too, is removed on destruction.
+// ".TARGET.sten-N-HASH", a hidden name beside `target`, by its number; fits NAME_MAX. The hash
+// depends on both, so that nobody else's name looks like it by chance.
+std::string hidden_name(const std::string& target, int number);
+// The one under which an old output stands aside where the file system cannot exchange two names.
+std::string kept_name(const std::string& target);
+
+// Takes the lock that says that somebody is still at work on an open file or directory, and which
+// ends with the process; held until `fd` is closed. False where another has it, or where `name` in
+// `directory` means another one by now.
+bool lock_name(int fd, int directory, const char* name);
+
+// Removes what a killed run left under a hidden name; what is locked stays.
+void remove_stale(int directory, const std::string& name);
+
+// A name in a directory, known to cleanup_unfinished_outputs() from before the file exists;
+// whatever bears it, a directory with all in it too, is removed on destruction.
 class UnfinishedName {
  public:
-  // ".TARGET.sten-XXXXXX", a new one each time. `directory` stays open while this lives.
-  UnfinishedName(int directory, const std::string& target);
+  // `directory` stays open while this lives.
+  UnfinishedName(int directory, const std::string& name);
   ~UnfinishedName();
   UnfinishedName(const UnfinishedName&) = delete;
   UnfinishedName& operator=(const UnfinishedName&) = delete;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "libsten/base/parallel.h"
+#include "libsten/io/output_paths.h"
 #include "libsten/run/prune_plan.h"
 
 namespace sten {
@@ -27,8 +28,9 @@ std::vector<Job> make_jobs(const BatchOptions& o) {
   std::map<std::string, std::string> taken;
   for (const std::string& input : o.inputs) {
     if (input == "-") fail_usage("standard input cannot be one of several inputs");
-    fs::path name = fs::path(input).filename();
-    if (name.empty()) name = fs::path(input).parent_path().filename();
+    // "M/sub/.." and "." are what they lead to.
+    const fs::path name = resolved(input).filename();
+    if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
       fail_usage("{} and {} would both be written as {}", quote(at->second), quote(input),
@@ -74,6 +76,12 @@ Outcome prune_batch(const BatchOptions& o) {
   const PruneRequest request(o.prune);  // what is wrong with the options is said once
   if (!o.prune.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
   std::vector<Job> jobs = make_jobs(o);
+  std::vector<NamedPath> inputs, outputs;
+  for (const Job& job : jobs) {
+    inputs.push_back({"", job.input});
+    outputs.push_back({"", job.output});
+  }
+  check_outputs(inputs, outputs);
   std::error_code error;
   if (!o.prune.output.dry_run) fs::create_directories(o.out_dir, error);
   if (error) fail("{}: {}", printable(o.out_dir), error.message());

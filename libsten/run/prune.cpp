@@ -6,6 +6,7 @@
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/mask_file.h"
+#include "libsten/io/output_paths.h"
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/measure.h"
@@ -32,6 +33,7 @@ class Pruning {
       : o_(o),
         request_(request),
         device_(use_device(o.device)),
+        mask_file_(open_mask_out(o)),
         rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
     plan_ = request.plan(in(), masks_ ? &*masks_ : nullptr);
@@ -44,27 +46,38 @@ class Pruning {
     if (!o.scores.empty()) scores_.emplace(o.scores);
     for (const std::size_t i : order_)
       if (plan_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
+    layouts_.resize(plan_.tensors.size());
+    for (const std::size_t i : order_) layouts_[i] = plan_.tensors[i]->to;
+    rewrite_.check(layouts_);
     rows_.resize(plan_.tensors.size());
   }
 
   Outcome run() {
     find_tied();
     find_global();
-    if (!o_.mask_out.empty() && !o_.output.dry_run) {
+    if (mask_file_ && !o_.output.dry_run) {
       std::vector<TensorInfo> infos;
       for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
         if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
-      mask_out_.emplace(o_.mask_out, o_.output.force, std::move(infos));
+      mask_out_.emplace(*mask_file_, infos);
     }
-    std::vector<std::optional<Spec>> layouts(plan_.tensors.size());
-    for (const std::size_t i : order_) layouts[i] = plan_.tensors[i]->to;
-    rewrite_.run(layouts, o_.show_progress, [&](std::size_t i) { return change(i); });
+    rewrite_.run(layouts_, o_.show_progress, [&](std::size_t i) { return change(i); });
     if (mask_out_) mask_out_->finish();
     return finish();
   }
 
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
+
+  // A dry run only looks whether it could be written.
+  static std::unique_ptr<OutputFile> open_mask_out(const PruneOptions& o) {
+    if (o.mask_out.empty()) return nullptr;
+    std::vector<NamedPath> inputs = {
+        {"", o.input}, {"--mask", o.mask}, {"--scores", o.scores}, {"--rules", o.rules_file}};
+    check_outputs(inputs, {{"-o", o.output.path}, {"--mask-out", o.mask_out}});
+    if (o.output.dry_run && is_stream(o.mask_out)) return nullptr;
+    return std::make_unique<OutputFile>(o.mask_out, o.output.force);
+  }
 
   // To one tensor, and those that have their masks.
   void narrow() {
@@ -280,8 +293,7 @@ class Pruning {
                                     kept_energy, *o_.min_energy));
       return outcome;
     }
-    if (mask_out_) mask_out_->commit();
-    const auto size = static_cast<Index>(rewrite_.commit());
+    const auto size = static_cast<Index>(rewrite_.commit(mask_out_ ? mask_file_.get() : nullptr));
     if (!o_.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
     return outcome;
   }
@@ -310,6 +322,8 @@ class Pruning {
   const PruneOptions& o_;
   const PruneRequest& request_;
   const Device device_;
+  std::unique_ptr<OutputFile>
+      mask_file_;  // before the input is read: a hopeless one is found first
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;
@@ -320,6 +334,7 @@ class Pruning {
   std::vector<std::size_t> place_;  // of a tensor in union_
   std::optional<GlobalRanks> ranks_;
   std::optional<GlobalMagnitude> global_;
+  std::vector<std::optional<Spec>> layouts_;  // of the chosen tensors
   std::optional<MaskWriter> mask_out_;
   Report report_ = prune_report();
   std::vector<std::vector<Cell>> rows_;

@@ -6,6 +6,7 @@
 
 #include "libsten/base/log.h"
 #include "libsten/base/version.h"
+#include "libsten/io/output_paths.h"
 #include "libsten/run/progress.h"
 
 namespace sten {
@@ -13,23 +14,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void check_place(const std::string& input, const std::string& output) {
+  check_outputs({{"", input}}, {{"-o", output}});
+  std::error_code none;
+  if (!is_sharded(input)) {
+    // Standard output may lead into the input.
+    if (fs::is_regular_file(input, none)) refuse_same_file(output, MappedFile::open(input));
+    return;
+  }
+  if (is_stream(output)) return;
+  const fs::path from = resolved(input), to = resolved(output);
+  if (lies_in(to, fs::is_directory(from, none) ? from : from.parent_path()))
+    fail_usage("{}: lies in the input directory", printable(output));
+}
+
 // Before the input is read, which may be a pipe that takes hours.
 std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
                                               const OutputOptions& options) {
-  if (options.dry_run) return nullptr;
   const bool directory = is_sharded(input);
-  std::error_code none;
-  if (!directory && fs::is_regular_file(input, none))
-    refuse_same_file(options.path, MappedFile::open(input), options.force);
-  if (directory) {
-    const fs::path from = fs::weakly_canonical(
-        fs::is_directory(input, none) ? fs::path(input) : fs::path(input).parent_path(), none);
-    const fs::path to = fs::weakly_canonical(fs::absolute(options.path, none), none);
-    const auto end = std::mismatch(from.begin(), from.end(), to.begin(), to.end());
-    if (end.first == from.end() && end.second != to.end())
-      fail_usage("{}: lies in the input directory", printable(options.path));
-  }
-  return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
+  if (!options.path.empty()) check_place(input, options.path);
+  if (!options.dry_run)
+    return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
+  if (!options.path.empty()) CheckpointOutput::check(options.path, options.force, directory);
+  return nullptr;
 }
 
 }  // namespace
@@ -46,18 +53,26 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       values_(std::move(options)),
       out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
-  if (out_ && !input_.index())
-    refuse_same_file(options_.path, input_.shards().front().file, options_.force);
+  if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
+}
+
+std::vector<TensorInfo> Rewrite::plan(const std::vector<std::optional<Spec>>& to) const {
+  std::vector<TensorInfo> plan(input_.tensors().begin(), input_.tensors().end());
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    if (to[i]) plan[i].layout = *to[i];
+  return plan;
+}
+
+void Rewrite::check(const std::vector<std::optional<Spec>>& to) const {
+  if (!options_.path.empty()) CheckpointOutput::check_plan(options_.path, input_.name(), plan(to));
 }
 
 void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress,
                   const std::function<Tensor(std::size_t)>& change) {
   const auto& tensors = input_.tensors();
+  check(to);
   if (out_) {
-    std::vector<TensorInfo> plan(tensors.begin(), tensors.end());
-    for (std::size_t i = 0; i < plan.size(); ++i)
-      if (to[i]) plan[i].layout = *to[i];
-    out_->begin(input_, std::move(plan), [this](const Metadata& metadata) {
+    out_->begin(input_, plan(to), [this](const Metadata& metadata) {
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     });
   }
@@ -84,7 +99,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
   if (out_) out_->finish();
 }
 
-std::uint64_t Rewrite::commit() { return out_ ? out_->commit() : bytes_; }
+std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : bytes_; }
 
 std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to) {
   std::vector<std::optional<Spec>> layouts(s.chosen.size());

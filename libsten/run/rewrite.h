@@ -13,7 +13,7 @@ namespace sten {
 // Where results go.
 struct OutputOptions {
   std::string path;      // "-" is standard output; empty with dry_run
-  bool force = false;    // an existing file may be replaced
+  bool force = false;    // the result of an earlier run may be replaced
   bool dry_run = false;  // everything is computed and reported, nothing written
 };
 
@@ -40,14 +40,20 @@ class Rewrite {
   Rewrite& operator=(const Rewrite&) = delete;
 
   const Checkpoint& input() const { return input_; }
+  // Error where the output cannot take the tensors in the layouts they will have; what run() begins
+  // with, for those who have other work before it.
+  void check(const std::vector<std::optional<Spec>>& to) const;
   // Calls change(number in input().tensors()) for the tensors that have a layout in `to`, which is
   // what they will be in; the others are copied.
   void run(const std::vector<std::optional<Spec>>& to, bool show_progress,
            const std::function<Tensor(std::size_t)>& change);
-  // Puts the output in place. The size of its files, or of the tensors alone if nothing is written.
-  std::uint64_t commit();
+  // Puts the output in place, together with another one. The size of its files, or of the tensors
+  // alone if nothing is written.
+  std::uint64_t commit(Output* beside = nullptr);
 
  private:
+  std::vector<TensorInfo> plan(const std::vector<std::optional<Spec>>& to) const;
+
   OutputOptions options_;
   std::string program_;
   Options values_;

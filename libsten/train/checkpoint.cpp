@@ -49,11 +49,12 @@ void write_model(const OutputDirectory& to, const Graph& g, const TrainState& st
     if (has_mask) masked.push_back(info_of(p.name, p.value));
   }
   save_weights(g, weights, to.file(is_sparse ? sten_name(model_file) : model_file), false);
-  MaskWriter masks(to.file("masks.safetensors"), false, masked);
+  const auto out = to.new_file("masks.safetensors");
+  MaskWriter masks(*out, masked);
   for (const Parameter& p : state.parameters)
     if (p.value.is<Masked>()) masks.add(p.name, p.value.stored());
   masks.finish();
-  masks.commit();
+  out->commit();
 }
 
 Json json_of(const Measured& m) {

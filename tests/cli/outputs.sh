@@ -32,38 +32,42 @@ expect_exit 0 prune -o old.safetensors -f
 [ "$(stat -c %a new.safetensors)" = 640 ] || fail 'the umask was not heeded'
 rm old.safetensors new.safetensors
 
-# The input itself, whatever it is called.
+# The input itself, whatever it is called, is never written.
 ln in.safetensors hard.safetensors
 ln -s in.safetensors soft.safetensors
 mkdir sub
 for out in in.safetensors ./in.safetensors sub/../in.safetensors hard.safetensors soft.safetensors \
   "$PWD/in.safetensors"; do
-  refused 2 "$out: is the input; --force replaces it" prune -o "$out"
+  for force in '' --force; do
+    refused 2 "'$out': is the input 'in.safetensors', and inputs are never written" prune -o "$out" $force
+  done
 done
-refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5
+refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5 --force
+refused 2 'is the input' sten-prune - -o in.safetensors --sparsity 0.5 --force <in.safetensors
 refused 2 'in.safetensors: exists' sten-prune - -o in.safetensors --sparsity 0.5 <in.safetensors
 cmp in.safetensors original || fail 'the input was touched'
-expect_exit 0 prune -o in.safetensors --force
-cmp in.safetensors wanted || fail '--force did not replace the input'
-cmp hard.safetensors original || fail 'replacing the input wrote into it'
-cp original in.safetensors
-expect_exit 0 prune -o soft.safetensors --force # a link is followed
+# A link to another file is followed.
+cp original other.safetensors
+ln -sf other.safetensors soft.safetensors
+expect_exit 0 prune -o soft.safetensors --force
 [ -L soft.safetensors ] || fail 'a link was replaced'
-cmp in.safetensors wanted || fail 'a link was not followed'
-cp original in.safetensors
-# Written into by the shell, it could not be kept whole: refused with --force too.
+cmp other.safetensors wanted || fail 'a link was not followed'
+# Written into by the shell, it could not be kept whole.
 status=0
 prune -o - --force >>in.safetensors 2>"$T/err" || status=$?
 [ $status = 2 ] || fail "'>> INPUT' ended with $status"
 expect_err 'standard output: is the input'
 cmp in.safetensors original || fail "'>> INPUT' wrote into the input"
-rm hard.safetensors soft.safetensors
+rm hard.safetensors soft.safetensors other.safetensors
 rmdir sub
 
 # Where nothing can be written: found before any work.
 refused 1 "missing/out.safetensors: directory 'missing': No such file or directory" \
   prune -o missing/out.safetensors
-refused 1 '.: is a directory' prune -o .
+refused 2 "'.': the input 'in.safetensors' lies in it" prune -o .
+mkdir sub
+refused 1 'sub: is a directory' prune -o sub
+rmdir sub
 refused 1 'in.safetensors/x: Not a directory' prune -o in.safetensors/x
 ln -s loop loop
 refused 1 'loop: ' prune -o loop

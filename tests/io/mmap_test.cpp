@@ -6,8 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "libsten/base/array.h"
@@ -149,6 +152,31 @@ TEST_CASE("a file that shrinks under its map ends the program with a line, not a
   CHECK(end.code == 1);
   CHECK(end.err == "sten-test: " + path + ": the file shrank while it was being read\n");
   CHECK(out.names().empty());
+}
+
+TEST_CASE("of several threads that find a file shorter, one says so") {
+  const TempDir dir;
+  const std::string path = dir.write("shrinks", std::string(1 << 20, 'x'));
+  for (int i = 0; i < 20; ++i) {
+    std::filesystem::resize_file(path, 1 << 20);
+    const ChildEnd end = run_in_child([&] {
+      install_fault_handler("sten-test");
+      const MappedFile file = MappedFile::open(path);
+      if (truncate(path.c_str(), 100) != 0) _exit(50);
+      std::vector<std::thread> threads;
+      std::atomic<int> ready = 0;
+      std::atomic<std::uint64_t> total = 0;
+      for (int t = 0; t < 8; ++t)
+        threads.emplace_back([&] {
+          for (++ready; ready < 8;) {
+          }
+          total += sum(file.bytes());
+        });
+      for (std::thread& t : threads) t.join();
+    });
+    CHECK(end.code == 1);
+    CHECK(end.err == "sten-test: " + path + ": the file shrank while it was being read\n");
+  }
 }
 
 TEST_CASE("a bus error of something else keeps its default action") {

@@ -88,7 +88,7 @@ TEST_CASE("binary output to a terminal or to nothing is refused") {
   CHECK(readable.err == "standard output: is not open for writing");
 }
 
-TEST_CASE("an output that is the input by path or link is refused unless it may be replaced") {
+TEST_CASE("an output that is the input by path or link is refused") {
   const TempDir dir;
   const std::string in = dir.write("in", "old");
   std::filesystem::create_hard_link(in, dir / "hard");
@@ -97,25 +97,24 @@ TEST_CASE("an output that is the input by path or link is refused unless it may 
   const MappedFile file = MappedFile::open(in);
   for (const char* name : {"in", "./in", "hard", "soft"}) {
     const std::string path = dir / name;
-    CHECK_THROWS_WITH_AS(refuse_same_file(path, file, false),
-                         (path + ": is the input; --force replaces it").c_str(), Error);
-    CHECK_NOTHROW(refuse_same_file(path, file, true));
+    CHECK_THROWS_WITH_AS(refuse_same_file(path, file),
+                         (path + ": is the input, which is never written").c_str(), Error);
   }
-  CHECK_NOTHROW(refuse_same_file(dir / "other", file, false));
-  CHECK_NOTHROW(refuse_same_file(dir / "none", file, false));
-  CHECK_NOTHROW(refuse_same_file("-", file, false));
+  CHECK_NOTHROW(refuse_same_file(dir / "other", file));
+  CHECK_NOTHROW(refuse_same_file(dir / "none", file));
+  CHECK_NOTHROW(refuse_same_file("-", file));
   put(in, "new", true);
   CHECK(as_text(file.bytes()) == "old");
   CHECK(dir.read("hard") == "old");
   CHECK(dir.read("soft") == "new");
 }
 
-TEST_CASE("standard output that would write into the input is refused, with force too") {
+TEST_CASE("standard output that would write into the input is refused") {
   const TempDir dir;
   const std::string in = dir.write("in", "old");
   const ChildEnd end = run_in_child([&] {
     dup2(open(in.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
-    refuse_same_file("-", MappedFile::open(in), true);
+    refuse_same_file("-", MappedFile::open(in));
   });
-  CHECK(end.err == "standard output: is the input, which it would overwrite");
+  CHECK(end.err == "standard output: is the input, which is never written");
 }

@@ -1,0 +1,111 @@
+#include "libsten/io/output_paths.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/fd.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_standard_output(const std::string& path) {
+  return path == "-" || descriptor_named(path) == 1;
+}
+
+// What makes two names one file: hard links have the same.
+std::optional<std::pair<dev_t, ino_t>> identity(const fs::path& path) {
+  struct stat s;
+  if (stat(path.c_str(), &s) != 0) return std::nullopt;
+  return std::pair(s.st_dev, s.st_ino);
+}
+
+// "--json", "-o -", "-o 'out'", "'in'".
+std::string text(const NamedPath& p) {
+  if (p.flag == "--json") return p.flag;
+  const std::string path = p.path == "-" ? p.path : quote(p.path);
+  return p.flag.empty() ? path : p.flag + " " + path;
+}
+
+struct Place {
+  const NamedPath* given;
+  fs::path path;
+};
+
+// Sorted by path, so that what lies in a directory follows it.
+std::vector<Place> places(const std::vector<NamedPath>& paths) {
+  std::vector<Place> all;
+  for (const NamedPath& p : paths)
+    if (!p.path.empty() && !is_stream(p.path)) all.push_back({&p, resolved(p.path)});
+  std::ranges::sort(all, {}, &Place::path);
+  return all;
+}
+
+// The first of the sorted places that is `path` or lies in it.
+const Place* first_within(const std::vector<Place>& all, const fs::path& path) {
+  const auto at = std::ranges::lower_bound(all, path, {}, &Place::path);
+  if (at == all.end() || (at->path != path && !lies_in(at->path, path))) return nullptr;
+  return &*at;
+}
+
+}  // namespace
+
+fs::path resolved(const std::string& path) {
+  std::error_code error;
+  fs::path place = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) fail("{}: {}", printable(path), error.message());
+  if (place.filename().empty() && place.has_relative_path()) place = place.parent_path();
+  return place;
+}
+
+bool lies_in(const fs::path& path, const fs::path& directory) {
+  const auto at = std::mismatch(directory.begin(), directory.end(), path.begin(), path.end());
+  return at.first == directory.end() && at.second != path.end();
+}
+
+bool is_stream(const std::string& path) {
+  if (path == "-" || descriptor_named(path)) return true;
+  std::error_code none;
+  const fs::file_status s = fs::status(path, none);
+  return fs::is_fifo(s) || fs::is_character_file(s) || fs::is_socket(s);
+}
+
+void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
+  const NamedPath* printed = nullptr;
+  for (const NamedPath& o : outputs) {
+    if (!is_standard_output(o.path)) continue;
+    if (printed) fail_usage("{} and {} both want standard output", text(*printed), text(o));
+    printed = &o;
+  }
+  const std::vector<Place> in = places(inputs), out = places(outputs);
+  std::map<std::pair<dev_t, ino_t>, const NamedPath*> files;
+  for (const Place& p : in)
+    if (const auto id = identity(p.path)) files.emplace(*id, p.given);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Place& o = out[i];
+    const bool container = o.given->container;
+    const auto id = container ? std::nullopt : identity(o.path);
+    const auto same = id ? files.find(*id) : files.end();
+    if (same != files.end())
+      fail_usage("{}: is the input {}, and inputs are never written", text(*o.given),
+                 text(*same->second));
+    if (const Place* p = container ? nullptr : first_within(in, o.path))
+      fail_usage("{}: the input {} lies in it, and inputs are never written", text(*o.given),
+                 text(*p->given));
+    if (i + 1 == out.size()) break;
+    const Place& next = out[i + 1];
+    if (next.path == o.path)
+      fail_usage("{} and {} are one place", text(*o.given), text(*next.given));
+    if (!container && lies_in(next.path, o.path))
+      fail_usage("{} would lie in {}", text(*next.given), text(*o.given));
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,30 @@
+// Which places outputs may have: none that is an input, and each its own.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sten {
+
+// Absolute, with links, ".", ".." and a slash at the end resolved; what does not exist yet, too.
+// Error where a link leads nowhere or in circles.
+std::filesystem::path resolved(const std::string& path);
+
+// Whether `path` is below `directory`; both resolved.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& directory);
+
+// Whether an output of that name goes through a pipe, a device or a descriptor: "-", "/dev/stdout".
+bool is_stream(const std::string& path);
+
+// A path of a command line, and the flag it came by.
+struct NamedPath {
+  std::string flag, path;
+  bool container = false;  // a directory that outputs may lie in
+};
+
+// Error (usage) where an output is an input, or a directory that an input lies in, by whatever path
+// or link; where two outputs are one place, or one lies in another that is no container; and where
+// more than one goes to standard output. Containers may have inputs in them.
+void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
+
+}  // namespace sten

@@ -1,0 +1,145 @@
+#include "libsten/io/output_record.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <unordered_set>
+
+#include "libsten/base/error.h"
+#include "libsten/base/hash.h"
+#include "libsten/base/text.h"
+#include "libsten/io/fd.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* first_line = "sten output 1";
+
+// Of files above this size only samples are hashed: a header that says what wrote the file lies at
+// the beginning, and training changes values everywhere.
+constexpr std::uint64_t hashed_whole = std::uint64_t{1} << 20;
+constexpr std::size_t sample = 4096, samples = 256;
+
+// 0, or the errno of what failed.
+int hash_file(int fd, std::uint64_t size, std::uint64_t& hash) {
+  std::array<std::byte, sample> buffer;
+  const auto add = [&](std::uint64_t at) {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(sample, size - at));
+    const auto piece = std::span(buffer).first(n);
+    const int error = read_all_at(fd, at, piece);
+    if (error == 0) hash = hash_bytes(hash, piece);
+    return error;
+  };
+  hash = size;
+  if (size <= hashed_whole) {
+    for (std::uint64_t at = 0; at < size; at += sample)
+      if (const int error = add(at)) return error;
+    return 0;
+  }
+  for (std::size_t i = 0; i < samples; ++i)
+    if (const int error = add((size - sample) / (samples - 1) * i)) return error;
+  return add(size - sample);
+}
+
+// A line has one name.
+std::string on_one_line(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '\\')
+      out += "\\\\";
+    else if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
+  }
+  return out;
+}
+
+struct Line {
+  std::string text;  // empty for what a record cannot have
+  int error = 0;
+};
+
+Line line_of(const fs::path& path, const std::string& name) {
+  struct stat s = {};
+  if (lstat(path.c_str(), &s) != 0) return {"", errno};
+  if (S_ISDIR(s.st_mode)) return {fmt::format("directory - {}", on_one_line(name))};
+  if (!S_ISREG(s.st_mode)) return {};
+  const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return {"", errno};
+  const auto size = static_cast<std::uint64_t>(s.st_size);
+  std::uint64_t hash = 0;
+  if (const int error = hash_file(file.get(), size, hash)) return {"", error};
+  return {fmt::format("{:016x} {} {}", hash, size, on_one_line(name))};
+}
+
+enum class Next { inside, past, stop };
+
+// f(relative name, path) for everything below, directories before what is in them, which the answer
+// may leave out. The record itself is left out.
+template <class F>
+void for_each_entry(const std::string& directory, F&& f) {
+  std::error_code error;
+  fs::recursive_directory_iterator at(directory, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().lexically_relative(directory);
+    const Next next = name == output_record_name ? Next::past : f(name, at->path());
+    if (next == Next::stop) return;
+    if (next == Next::past) at.disable_recursion_pending();
+  }
+  if (error) fail("{}: {}", printable(directory), error.message());
+}
+
+}  // namespace
+
+std::string make_output_record(const std::string& directory) {
+  std::vector<std::pair<std::string, std::string>> lines;  // by name
+  for_each_entry(directory, [&](const std::string& name, const fs::path& path) {
+    const Line line = line_of(path, name);
+    if (line.error) fail("{}: {}", printable(path.string()), errno_text(line.error));
+    if (!line.text.empty()) lines.emplace_back(name, line.text);
+    return Next::inside;
+  });
+  std::sort(lines.begin(), lines.end());
+  std::string record = std::string(first_line) + "\n";
+  for (const auto& [name, text] : lines) record += text + "\n";
+  return record;
+}
+
+std::vector<std::string> foreign_entries(const std::string& directory, std::size_t most) {
+  std::unordered_set<std::string> known;
+  if (has_output_record(directory)) {
+    std::ifstream in(fs::path(directory) / output_record_name, std::ios::binary);
+    for (std::string line; std::getline(in, line);) known.insert(line);
+  }
+  std::vector<std::string> foreign;
+  for_each_entry(directory, [&](const std::string& name, const fs::path& path) {
+    const Line line = line_of(path, name);
+    if (!line.text.empty() && known.contains(line.text)) return Next::inside;
+    foreign.push_back(name);
+    return foreign.size() < most ? Next::past : Next::stop;
+  });
+  return foreign;
+}
+
+bool has_output_record(const std::string& directory) {
+  const Fd file(open((fs::path(directory) / output_record_name).c_str(),
+                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 16> text = {};
+  const std::string wanted = std::string(first_line) + "\n";
+  static_assert(std::string_view("sten output 1\n").size() < text.size());
+  return file &&
+         read(file.get(), text.data(), wanted.size()) == static_cast<ssize_t>(wanted.size()) &&
+         std::string_view(text.data(), wanted.size()) == wanted;
+}
+
+}  // namespace sten

@@ -1,0 +1,25 @@
+// What a run put into a directory, written down in it, so that a later run can tell its entries
+// from those of others.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace sten {
+
+// A text file that sorts before all others: a line for each file and directory below.
+inline constexpr const char* output_record_name = ".sten-output";
+
+// The record of what lies in a directory: names, sizes and hashes. Of files above 1 MB the hash
+// covers the beginning, the end and samples between them, so that it costs no second read. The same
+// content has the same record. Error where something cannot be read.
+std::string make_output_record(const std::string& directory);
+
+// The entries of a directory that its record does not have as they are now, at most `most` of them:
+// what was added or changed since, and whatever is neither a file nor a directory. Without a record
+// that is everything.
+std::vector<std::string> foreign_entries(const std::string& directory, std::size_t most);
+
+// Whether the directory has a record.
+bool has_output_record(const std::string& directory);
+
+}  // namespace sten

@@ -1,0 +1,126 @@
+# --force replaces the result of an earlier run, and never anything else. Several levels deep in a
+# folder of its own, since what is tried here would destroy what it should not.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+. "$(dirname "$0")/_sharded.sh"
+
+here=$T/1/2/3/4
+mkdir -p "$here"
+cd "$here"
+[ "$(pwd -P)" = "$(realpath "$T")/1/2/3/4" ] || fail "the working directory is $PWD"
+export HOME=$here/home
+mkdir -p home big other/run/.git
+make_sharded "$T/in"
+cp -r "$T/in" big/in
+cp -r "$T/in" M
+mkdir -p M/sub M/.git/objects M/.cache
+mkfifo M/pipe
+for f in big/notes other/run/notes other/run/.git/HEAD home/letter M/.git/HEAD M/.cache/x; do
+  echo mine >"$f"
+done
+
+# Everything there is; what was written to has another time.
+state() { (cd "$T" && find in 1 -printf '%p %y %m %l %s %T@ %i\n' | sort); }
+# refused TEXT COMMAND...: exit 2 with one line, and nothing has changed.
+refused() {
+  state >"$T/before"
+  expect_exit 2 "${@:2}"
+  expect_one_line_err
+  expect_err "$1"
+  state >"$T/after"
+  diff "$T/before" "$T/after" >&2 || fail "'${*:2}' changed something"
+}
+
+prune() { sten-prune "$@" --sparsity 0.5; }
+convert() { sten-convert "$@" --to csr; }
+for run in prune convert; do
+  for flags in '' -f '-f --dry-run'; do
+    # The input, and what it lies in.
+    refused 'lies in it, and inputs are never written' $run big/in -o big $flags
+    for out in . .. ../. ../../3 M/.. "$PWD" "$T/1/"; do
+      refused 'lies in it, and inputs are never written' $run M -o "$out" $flags
+    done
+    for out in M M/ M/. M/sub/.. ../4/M; do refused 'is the input' $run M -o "$out" $flags; done
+    refused 'lies in the input directory' $run M -o M/new $flags
+    refused 'is the input' $run "$MODEL" -o "$MODEL" $flags
+    # Wherever the input is: the working directory and those above it, homes and the root.
+    refused 'is the working directory' $run "$T/in" -o . $flags
+    refused 'is the working directory' $run "$T/in" -o ../4/M/.. $flags
+    refused 'the working directory lies in it' $run "$T/in" -o .. $flags
+    refused 'the working directory lies in it' $run "$T/in" -o "$T/1" $flags
+    refused 'is a home directory' $run "$T/in" -o home $flags
+    refused 'lies in it, and inputs are never written' $run "$T/in" -o / $flags
+  done
+  # What no run wrote, and what only looks like a checkpoint.
+  for flags in -f '-f --dry-run'; do
+    refused "is not replaced: '.git', 'notes'" $run "$T/in" -o other/run $flags
+    refused 'and is not replaced: ' $run "$T/in" -o M $flags
+    refused 'and is not replaced: ' $run "$T/in" -o big $flags
+  done
+done
+
+# Names that end in dots are what they lead to, and no two results are one.
+expect_exit 0 prune M/sub/.. big/in/extra/.. --out-dir res -q
+[ "$(ls res)" = 'M
+in' ] || fail "results are called $(ls res)"
+mkdir -p a/mb b
+cp -r "$T/in" a/ma
+cp -r "$T/in"/* a/mb
+for model in a/ma a/mb; do
+  (cd $model && prune ../mb . --out-dir "../../res-${model##*/}" -q >"$T/out" 2>"$T/err") ||
+    [ $model = a/mb ] || fail 'two inputs by dots failed'
+done
+[ "$(ls res-ma)" = 'ma
+mb' ] || fail "results are called $(ls res-ma)"
+(
+  cd a/mb
+  refused "would both be written as 'mb'" prune ../mb . --out-dir ../../res2
+)
+refused 'and inputs are never written' prune a/ma a/mb --out-dir a -f
+mkdir -p files/out
+cp "$MODEL" files/x.safetensors
+cp "$MODEL" files/out/y.safetensors
+refused 'is the input' prune files/x.safetensors files/out/y.safetensors --out-dir files/out -f
+
+# One place for one output, and one thing on standard output.
+cp "$MODEL" in.safetensors
+cp in.safetensors m.safetensors
+expect_exit 0 prune in.safetensors -o p.safetensors --mask-out masks.safetensors -q
+refused 'one place' prune in.safetensors -o x --mask-out ./x
+refused 'one place' prune in.safetensors -o x --report x.json --mask-out M/../x.json
+refused 'is the input' prune in.safetensors -o x --mask-out in.safetensors -f
+refused 'is the input' prune in.safetensors -o x --report x.json --mask-out ./in.safetensors -f
+refused 'is the input --mask' sten-prune in.safetensors -o masks.safetensors --mask masks.safetensors -f
+refused 'is the input --mask' sten-prune in.safetensors -o x --mask masks.safetensors --mask-out masks.safetensors -f
+refused 'would lie in -o' prune M -o out --report out/report.json
+refused 'would lie in -o' prune M -o out --mask-out out/masks.safetensors
+refused 'both want standard output' prune in.safetensors -o - --mask-out -
+refused 'both want standard output' prune in.safetensors -o x --mask-out - --json
+refused 'both want standard output' prune in.safetensors -o x --mask-out /dev/stdout --json
+refused 'is the input --against' sten-energy in.safetensors --sweep --plot m.safetensors --against m.safetensors -f
+
+# What cannot be written is found before the work, in a dry run too.
+for dry in '' --dry-run; do
+  refused1() { # as refused, with exit 1
+    state >"$T/before"
+    expect_exit 1 "${@:2}"
+    expect_one_line_err
+    expect_err "$1"
+    state >"$T/after"
+    diff "$T/before" "$T/after" >&2 || fail "'${*:2}' changed something"
+  }
+  refused1 "directory '$(pwd -P)/nodir'" prune M -o nodir/x $dry
+  refused1 "nodir/x: directory 'nodir'" prune in.safetensors -o nodir/x $dry
+  refused1 "nodir/m: directory 'nodir'" prune in.safetensors -o x --mask-out nodir/m $dry
+  refused 'masks.safetensors: exists' prune in.safetensors -o x --mask-out masks.safetensors $dry
+  refused 'cannot be written to a stream' prune M -o - $dry
+  refused 'a .npy file takes one dense tensor' prune in.safetensors -o x.npy $dry
+  refused 'a .npy file takes one dense tensor' convert in.safetensors -o x.npy $dry
+  refused 'a .npy file takes one dense tensor' prune in.safetensors -o x.npy --scope global $dry
+done
+
+# Its own earlier result, moved or copied too; the model and its masks come together.
+expect_exit 0 prune M -o out -q
+mv out moved
+expect_exit 0 prune "$T/in" -o moved -f -q --mask-out new-masks.safetensors
+[ "$(find . -name '.*.sten-*')" = '' ] || fail "left behind: $(find . -name '.*.sten-*')"

@@ -1,0 +1,76 @@
+// Which outputs are refused for where they are.
+#include "libsten/io/output_paths.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "libsten/base/error.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string refusal(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
+  try {
+    check_outputs(inputs, outputs);
+    return "";
+  } catch (const Error& e) {
+    CHECK(e.fault() == Fault::usage);
+    return e.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an output that is an input, or that an input lies in, is refused by any spelling") {
+  const TempDir dir;
+  fs::create_directories(dir / "m/sub");
+  dir.write("m/in", "x");
+  fs::create_symlink("m", dir / "link");
+  fs::create_symlink("m/in", dir / "soft");
+  fs::create_hard_link(dir / "m/in", dir / "hard");
+  for (const char* name : {"m/in", "m/./in", "m/sub/../in", "link/in", "soft", "hard"}) {
+    const std::string out = dir / name;
+    CHECK(refusal({{"", dir / "m/in"}}, {{"-o", out}}) ==
+          "-o '" + out + "': is the input '" + dir / "m/in" + "', and inputs are never written");
+  }
+  for (const char* name : {"m", "m/", "link", ".", "m/.."})
+    CHECK(refusal({{"--mask", dir / "m/in"}}, {{"-o", dir / name}})
+              .ends_with(": the input --mask '" + dir / "m/in" +
+                         "' lies in it, and inputs are never written"));
+  CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "m/out"}}).empty());
+  CHECK(refusal({{"", dir / "m/in"}}, {{"-o", dir / "mm"}}).empty());
+  CHECK(refusal({{"", dir / "m/in"}}, {{"--out-dir", dir / "m", true}}).empty());
+  CHECK(refusal({{"", "-"}, {"", ""}}, {{"-o", "-"}}).empty());
+}
+
+TEST_CASE("two outputs in one place, or one in the other, are refused") {
+  const TempDir dir;
+  const std::string a = dir / "a";
+  CHECK(refusal({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are one place"));
+  CHECK(refusal({}, {{"-o", a}, {"--report", a + "/report.json"}}) ==
+        "--report '" + a + "/report.json' would lie in -o '" + a + "'");
+  CHECK(refusal({}, {{"-o", a}, {"--state", a + "/state", true}}) ==
+        "--state '" + a + "/state' would lie in -o '" + a + "'");
+  CHECK(refusal({}, {{"-o", a}, {"--state", a, true}}).ends_with("are one place"));
+  CHECK(refusal({}, {{"-o", a + "/out"}, {"--state", a, true}}).empty());
+  CHECK(refusal({}, {{"-o", a}, {"--report", a + ".json"}, {"--mask-out", a + "b"}}).empty());
+  CHECK(refusal({}, {{"--json", "-"}, {"-o", "/dev/stdout"}}) ==
+        "--json and -o '/dev/stdout' both want standard output");
+  CHECK(refusal({}, {{"--mask-out", "-"}, {"-o", "-"}}) ==
+        "--mask-out - and -o - both want standard output");
+  CHECK(refusal({}, {{"-o", "/dev/null"}, {"--report", "/dev/null"}}).empty());
+}
+
+TEST_CASE("a hundred thousand inputs and outputs are looked through at once") {
+  std::vector<NamedPath> in, out;
+  for (int i = 0; i < 100000; ++i) {
+    in.push_back({"", "in/m" + std::to_string(i)});
+    out.push_back({"", "out/m" + std::to_string(i)});
+  }
+  CHECK(refusal(in, out).empty());
+}
