@@ -214,6 +214,11 @@ void OutputDirectory::publish(bool) {
       put_aside_and_replace();
       return check_replaced();
     }
+    if (errno == EXDEV)
+      fail(
+          "{}: the file system cannot move the old directory, as one of a lower overlay layer; "
+          "remove it or name another output",
+          name_);
     if (errno != ENOENT) fail_with(errno);
   }
   fail("{}: other runs replace it all the time", name_);
