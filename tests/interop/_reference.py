@@ -314,7 +314,7 @@ def decode(t):
     elif name == "ell":
         at = places(t.shape, a["dims"])
         lines = at.reshape(size_of(at.shape[:-1]), at.shape[-1])
-        index = t.parts["index"].reshape(len(lines), -1)
+        index = t.parts["index"].reshape(len(lines), t.parts["index"].shape[-1])
         line, slot = np.nonzero(index >= 0)
         bits, stored = scattered(size, lines[line, index[line, slot]], values.reshape(index.shape)[line, slot])
     elif name == "bcsr":

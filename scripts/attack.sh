@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Attacks the programs with random and hostile inputs, faults, kills and directory trees, for as
+# long as you like; exit code 1 where a promise did not hold, with the seed that shows it again.
+#   scripts/attack.sh [--seconds N | --rounds N] [--seed S] [--bin DIR] [--keep] [--quiet]
+#                     [--part differential|hostile|faults|kills|trees|all]
+# Without --seconds and --rounds it plays what ctest plays. Exit code 77: there is no Python with
+# numpy and ml_dtypes; STEN_PYTHON names one, scripts/test.sh makes one in build/venv.
+set -euo pipefail
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+bin=${STEN_BIN:-$source/build/bin}
+
+for python in "${STEN_PYTHON:-}" "$bin/../venv/bin/python" "$source/build/venv/bin/python" python3; do
+  if [ -n "$python" ] && "$python" -c 'import numpy, ml_dtypes' 2>/dev/null; then
+    exec "$python" -B "$source/tests/attack/attack.py" --bin "$bin" "$@"
+  fi
+done
+echo "skipped: there is no Python with numpy and ml_dtypes; scripts/test.sh installs them"
+exit 77
