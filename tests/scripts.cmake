@@ -45,3 +45,9 @@ foreach(script IN LISTS scripts)
   sten_script_test(interop.${name} LABELS interop
                    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/interop/_run.sh ${CMAKE_BINARY_DIR} ${script})
 endforeach()
+
+# A little of what scripts/attack.sh does by hand for hours, the same each time.
+foreach(part differential hostile faults kills trees)
+  sten_script_test(attack.${part} LABELS attack
+                   COMMAND bash ${PROJECT_SOURCE_DIR}/scripts/attack.sh --part ${part} --seed 1 --quiet)
+endforeach()
