@@ -10,6 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/shards.h"
 
 namespace sten {
 namespace {
@@ -55,6 +56,15 @@ const Place* first_within(const std::vector<Place>& all, const fs::path& path) {
   return &*at;
 }
 
+// The input directory that a place is in, as far as there is one; a shard index stands for its own.
+const Place* directory_of(const std::map<fs::path, const Place*>& directories, fs::path path) {
+  while (path.has_relative_path()) {
+    path = path.parent_path();
+    if (const auto at = directories.find(path); at != directories.end()) return at->second;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 fs::path resolved(const std::string& path) {
@@ -86,8 +96,15 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
   }
   const std::vector<Place> in = places(inputs), out = places(outputs);
   std::map<std::pair<dev_t, ino_t>, const NamedPath*> files;
-  for (const Place& p : in)
+  std::map<fs::path, const Place*> directories;
+  for (const Place& p : in) {
     if (const auto id = identity(p.path)) files.emplace(*id, p.given);
+    std::error_code none;
+    if (fs::is_directory(p.path, none))
+      directories.emplace(p.path, &p);
+    else if (is_sharded(p.path))
+      directories.emplace(p.path.parent_path(), &p);
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Place& o = out[i];
     const bool container = o.given->container;
@@ -98,6 +115,9 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
                  text(*same->second));
     if (const Place* p = container ? nullptr : first_within(in, o.path))
       fail_usage("{}: the input {} lies in it, and inputs are never written", text(*o.given),
+                 text(*p->given));
+    if (const Place* p = id ? directory_of(directories, o.path) : nullptr)
+      fail_usage("{}: lies in the input {}, where nothing is replaced", text(*o.given),
                  text(*p->given));
     if (i + 1 == out.size()) break;
     const Place& next = out[i + 1];

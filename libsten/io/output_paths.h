@@ -22,9 +22,9 @@ struct NamedPath {
   bool container = false;  // a directory that outputs may lie in
 };
 
-// Error (usage) where an output is an input, or a directory that an input lies in, by whatever path
-// or link; where two outputs are one place, or one lies in another that is no container; and where
-// more than one goes to standard output. Containers may have inputs in them.
+// Error (usage) where an output is an input, a file in one, or a directory that one lies in, by
+// whatever path or link; where two outputs are one place, or one lies in another that is no
+// container; and where more than one goes to standard output. Containers may have inputs in them.
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
 }  // namespace sten

@@ -55,7 +55,8 @@ class Pruning {
   Outcome run() {
     find_tied();
     find_global();
-    if (mask_file_ && !o_.output.dry_run) {
+    if (!o_.mask_out.empty() && !o_.output.dry_run) {
+      if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o_.mask_out, o_.output.force);
       std::vector<TensorInfo> infos;
       for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
         if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
@@ -69,13 +70,14 @@ class Pruning {
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
 
-  // A dry run only looks whether it could be written.
+  // A dry run only looks whether it could be written; and a pipe waits for its reader, when all else
+  // is known to be right.
   static std::unique_ptr<OutputFile> open_mask_out(const PruneOptions& o) {
     if (o.mask_out.empty()) return nullptr;
     std::vector<NamedPath> inputs = {
         {"", o.input}, {"--mask", o.mask}, {"--scores", o.scores}, {"--rules", o.rules_file}};
     check_outputs(inputs, {{"-o", o.output.path}, {"--mask-out", o.mask_out}});
-    if (o.output.dry_run && is_stream(o.mask_out)) return nullptr;
+    if (is_stream(o.mask_out)) return nullptr;
     return std::make_unique<OutputFile>(o.mask_out, o.output.force);
   }
 

@@ -48,6 +48,19 @@ TEST_CASE("an output that is an input, or that an input lies in, is refused by a
   CHECK(refusal({{"", "-"}, {"", ""}}, {{"-o", "-"}}).empty());
 }
 
+TEST_CASE("a file in an input directory is not replaced, and a new one may come there") {
+  const TempDir dir;
+  fs::create_directories(dir / "m/sub");
+  dir.write("m/config.json", "x");
+  dir.write("m/a.safetensors.index.json", "x");
+  for (const char* in : {"m", "m/sub/..", "m/a.safetensors.index.json"}) {
+    CHECK(refusal({{"", dir / in}}, {{"--report", dir / "m/sub/../config.json"}})
+              .ends_with("lies in the input '" + dir / in + "', where nothing is replaced"));
+    CHECK(refusal({{"", dir / in}}, {{"--report", dir / "m/new.json"}}).empty());
+  }
+  CHECK(refusal({{"", dir / "m/sub"}}, {{"--report", dir / "m/config.json"}}).empty());
+}
+
 TEST_CASE("two outputs in one place, or one in the other, are refused") {
   const TempDir dir;
   const std::string a = dir / "a";
