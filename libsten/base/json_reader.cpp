@@ -1,33 +1,13 @@
 #include "libsten/base/json_reader.h"
 
 #include <algorithm>
-#include <set>
+#include <limits>
 
 #include "libsten/base/text.h"
 
 namespace sten {
 
 using Json = nlohmann::ordered_json;
-
-Json parse_json(std::string_view text, const std::string& what) {
-  constexpr int max_depth = 16;
-  std::vector<std::set<std::string>> keys;
-  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > max_depth) fail_usage("{}: is nested too deeply", what);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      fail_usage("{}: has the key {} twice", what, quote(value.get<std::string>()));
-    return true;
-  };
-  try {
-    return Json::parse(text, callback);
-  } catch (const Json::parse_error& e) {
-    fail_usage("{}: is not JSON, at byte {}", what, e.byte);
-  } catch (const Json::out_of_range&) {
-    fail_usage("{}: has a number beyond all that a double holds", what);
-  }
-}
 
 std::string pointer_step(std::string_view key) {
   std::string escaped = "/";
@@ -43,12 +23,14 @@ std::string pointer_step(std::string_view key) {
 }
 
 void JsonReader::fail(const std::string& problem) const {
-  fail_usage("{}: {}{}{}", origin_, printable(pointer_), pointer_.empty() ? "" : ": ", problem);
+  throw Error(fault_, fmt::format("{}: {}{}{}", origin_, printable(pointer_),
+                                  pointer_.empty() ? "" : ": ", problem));
 }
 
 JsonReader JsonReader::child(const Json& at, std::string_view step) const {
   JsonReader c(at, origin_, origins_);
   c.pointer_ = pointer_ + pointer_step(step);
+  c.fault_ = fault_;
   if (!origins_) return c;
   if (const auto own = origins_->find(c.pointer_); own != origins_->end()) c.origin_ = own->second;
   return c;
@@ -106,6 +88,16 @@ std::uint64_t JsonReader::natural() const {
 double JsonReader::number() const {
   if (!at_.is_number()) fail("is not a number");
   return at_.get<double>();
+}
+
+double JsonReader::real() const {
+  if (at_.is_number()) return at_.get<double>();
+  const std::string word = at_.is_string() ? at_.get<std::string>() : "";
+  if (word == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (word == "Infinity") return infinity;
+  if (word == "-Infinity") return -infinity;
+  fail("is not a number");
 }
 
 bool JsonReader::truth() const {

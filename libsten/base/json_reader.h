@@ -3,19 +3,14 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "libsten/base/error.h"
+#include "libsten/base/json.h"
 #include "libsten/base/shape.h"
 
 namespace sten {
-
-// The document. Error (usage) where it is no JSON, has a key twice, or is nested too deeply. `what`
-// begins messages: "graph: is not JSON, at byte 12".
-nlohmann::ordered_json parse_json(std::string_view text, const std::string& what);
 
 // What parts of a document come from, by JSON pointer, where that is not what the whole comes from.
 using JsonOrigins = std::map<std::string, std::string>;
@@ -23,13 +18,16 @@ using JsonOrigins = std::map<std::string, std::string>;
 // A step of a JSON pointer, with its "/".
 std::string pointer_step(std::string_view key);
 
-// A place in a document. What a member reads has to be there and of that type: Error (usage).
+// A place in a document. What a member reads has to be there and of that type: Error, of the fault
+// that the reader was made with.
 class JsonReader {
  public:
   // Keeps references to the document and to `origins`.
   JsonReader(const nlohmann::ordered_json& document, std::string what,
              const JsonOrigins* origins = nullptr)
       : at_(document), origin_(std::move(what)), origins_(origins) {}
+  JsonReader(const nlohmann::ordered_json& document, std::string what, Fault fault)
+      : at_(document), origin_(std::move(what)), fault_(fault) {}
 
   const nlohmann::ordered_json& json() const { return at_; }
   const std::string& origin() const { return origin_; }
@@ -46,6 +44,7 @@ class JsonReader {
   Index integer() const;
   std::uint64_t natural() const;  // 0 to 2^63 - 1
   double number() const;
+  double real() const;  // of real_json(): a number, "NaN", "Infinity", or "-Infinity"
   bool truth() const;
   std::vector<std::string> texts() const;
   std::vector<Index> integers() const;
@@ -66,7 +65,8 @@ class JsonReader {
 
   const nlohmann::ordered_json& at_;
   std::string origin_, pointer_;
-  const JsonOrigins* origins_;
+  const JsonOrigins* origins_ = nullptr;
+  Fault fault_ = Fault::usage;
 };
 
 }  // namespace sten

@@ -6,29 +6,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "libsten/base/utf8.h"
+
 namespace sten {
 namespace {
-
-// Decodes one UTF-8 code point at `i` and moves past it; a malformed byte gives -1 and is one long.
-std::int32_t next_code_point(std::string_view s, std::size_t& i) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(s[k]); };
-  const unsigned char b = byte(i++);
-  if (b < 0x80) return b;
-  const int extra = b >= 0xf0 && b < 0xf5   ? 3
-                    : b >= 0xe0 && b < 0xf0 ? 2
-                    : b >= 0xc2 && b < 0xe0 ? 1
-                                            : 0;
-  if (extra == 0 || i + extra > s.size()) return -1;
-  std::int32_t code = b & (0x3f >> extra);
-  for (int k = 0; k < extra; ++k) {
-    if ((byte(i + k) & 0xc0) != 0x80) return -1;
-    code = code << 6 | (byte(i + k) & 0x3f);
-  }
-  const bool overlong = code < (extra == 1 ? 0x80 : extra == 2 ? 0x800 : 0x10000);
-  if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return -1;
-  i += extra;
-  return code;
-}
 
 // Controls, and the overrides and isolates that let a text be shown in another order.
 bool drives_terminal(std::int32_t c) {

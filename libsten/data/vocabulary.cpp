@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <set>
 
-#include "libsten/base/error.h"
+#include "libsten/base/json.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/io/safetensors_header.h"
 
 namespace sten {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_vocabulary_bytes = 64'000'000;
 constexpr TokenId max_id = (1 << 24) - 1;
@@ -47,27 +43,6 @@ std::string place_of(std::string_view text, std::size_t at) {
   return fmt::format("line {}, byte {} of the file", lines + 1, at + 1);
 }
 
-// The object of the file, which is to be flat.
-Json parse_object(std::string_view text, const std::string& name) {
-  std::set<std::string> keys;
-  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > 1 || event == Json::parse_event_t::array_start)
-      fail("{}: is not a JSON object of numbers", name);
-    if (event == Json::parse_event_t::key && !keys.insert(value.get<std::string>()).second)
-      fail("{}: {} appears twice", name, shown(value.get<std::string>()));
-    return true;
-  };
-  try {
-    Json object = Json::parse(text.begin(), text.end(), callback);
-    if (!object.is_object()) fail("{}: is not a JSON object of numbers", name);
-    return object;
-  } catch (const Json::parse_error& e) {
-    fail("{}: is not JSON, at byte {}", name, e.byte);
-  } catch (const Json::out_of_range&) {
-    fail("{}: has a number beyond all that a double holds", name);
-  }
-}
-
 }  // namespace
 
 Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string& file_name) {
@@ -77,8 +52,10 @@ Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string&
     fail("{}: has {} bytes, more than the {} of any vocabulary", v.name_, file.size(),
          max_vocabulary_bytes);
   std::unordered_map<TokenId, std::string> tokens;
-  const Json object = parse_object(text_of(file), v.name_);
+  const auto object = parse_json(text_of(file), v.name_, Fault::input);
+  if (!object.is_object()) fail("{}: is not a JSON object of numbers", v.name_);
   for (const auto& [token, id] : object.items()) {
+    if (id.is_structured()) fail("{}: is not a JSON object of numbers", v.name_);
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::uint64_t{max_id})
       fail("{}: {} has no id from 0 to {}", v.name_, shown(token), max_id);
     const auto number = id.get<TokenId>();

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/npy.h"
@@ -43,13 +43,13 @@ std::string layout_text(const TensorInfo& t) {
   j["layout"] = t.layout.str();
   j["shape"] = t.shape;
   j["dtype"] = std::string(name_of(t.dtype));
-  return j.dump();
+  return dump_json(j);
 }
 
 TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
   constexpr std::size_t longest = 4096;  // a layout, a shape and a dtype are far shorter
   if (text.size() > longest) fail("the layout is described in {} bytes", text.size());
-  const auto j = nlohmann::json::parse(text, nullptr, false);
+  const auto j = is_json(text) ? parse_json(text, "the layout") : nlohmann::ordered_json();
   if (!j.is_object()) fail("the layout is not described by a JSON object");
   for (const char* key : {"layout", "shape", "dtype"})
     if (!j.contains(key)) fail("the layout's description has no {}", quote(key));

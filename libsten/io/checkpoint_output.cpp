@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "libsten/base/error.h"
+#include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/npy.h"
@@ -187,12 +186,12 @@ void CheckpointOutput::copy_others(const std::string& relative) {
 
 void CheckpointOutput::write_index() {
   const ShardIndex& index = *in_->index();
-  auto metadata = nlohmann::ordered_json::parse(index.metadata);
+  auto metadata = parse_json(index.metadata, "metadata");
   metadata["total_size"] = data_bytes_;
   nlohmann::ordered_json j;
   j["metadata"] = std::move(metadata);
   j["weight_map"] = weight_map_;
-  const std::string text = j.dump(2) + "\n";
+  const std::string text = dump_json(j, 2) + "\n";
   const auto out =
       directory_->new_file(sten_names_ ? sten_name(index.index) : plain_name(index.index));
   out->write(std::as_bytes(std::span(text)));

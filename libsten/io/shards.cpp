@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "libsten/base/error.h"
+#include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
@@ -19,36 +18,15 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view index_ending = ".safetensors.index.json";
-constexpr int max_depth = 16;
 
-// The object, with Error for a key that comes twice and for depth beyond any index.
 Json parse_index(const MappedFile& file) {
   const auto bytes = file.bytes();
   if (bytes.size() > max_header_bytes)
     fail("{}: the index has {} bytes, more than {}", file.name(), bytes.size(), max_header_bytes);
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  std::vector<std::set<std::string>> keys;
-  std::string problem;
-  const auto callback = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > max_depth) problem = "is nested too deeply";
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      problem = "has the key " + quote(value.get<std::string>()) + " twice";
-    if (!problem.empty()) throw Error(Fault::input, problem);
-    return true;
-  };
-  try {
-    Json j = Json::parse(text, text + bytes.size(), callback);
-    if (!j.is_object()) fail("is not a JSON object");
-    return j;
-  } catch (const Json::parse_error& e) {
-    fail("{}: is not JSON, at byte {}", file.name(), e.byte);
-  } catch (const Json::out_of_range&) {
-    fail("{}: has a number beyond all that a double holds", file.name());
-  } catch (const Error& e) {
-    fail("{}: {}", file.name(), e.what());
-  }
+  Json j = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.name(),
+                      Fault::input);
+  if (!j.is_object()) fail("{}: is not a JSON object", file.name());
+  return j;
 }
 
 std::string lower(std::string s) {
@@ -65,7 +43,7 @@ void read_index(const std::string& path, ShardIndex& out) {
   out.metadata = "{}";
   if (j.contains("metadata")) {
     if (!j["metadata"].is_object()) fail("{}: 'metadata' is not an object", file.name());
-    out.metadata = j["metadata"].dump();
+    out.metadata = dump_json(j["metadata"]);
     const Json& metadata = j["metadata"];
     if (metadata.contains("total_size")) {
       if (metadata["total_size"].is_number_unsigned())

@@ -29,8 +29,9 @@ void check_kind(const JsonReader& in) {
       {"tie_word_embeddings", true}, {"chunk_size_feed_forward", 0}};
   for (const auto& [key, value] : only)
     if (in.has(key) && in[key].json() != value)
-      in[key].fail(
-          fmt::format("is {}; there is {} only", printable(in[key].json().dump()), value.dump()));
+      in[key].fail(fmt::format("is {}; there is {} only",
+                               printable(dump_json(in[key].json()).substr(0, 100)),
+                               dump_json(value)));
   if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
     in["pruned_heads"].fail("names heads; all have to be there");
 }

@@ -34,8 +34,8 @@ Steps steps_of(std::string_view path) {
 }
 
 Json value_of(std::string_view text) {
-  if (Json::accept(text)) return parse_json(text, "the value");
-  if (text.starts_with('{') || text.starts_with('[')) fail_usage("the value is not JSON");
+  if (is_json(text) || text.starts_with('{') || text.starts_with('['))
+    return parse_json(text, "the value");
   return std::string(text);
 }
 

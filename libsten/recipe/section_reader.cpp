@@ -71,7 +71,7 @@ void SectionReader::mask(SparsityRecipe& s) {
 void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) const {
   const bool from_file = at.origin() == origin_;
   // Nobody quotes a number twice on a command line.
-  v = !from_file && at.json().is_number() ? at.json().dump() : at.text();
+  v = !from_file && at.json().is_number() ? dump_json(at.json()) : at.text();
   if (!rule.choices.empty()) check_choice(at, v, rule.choices);
   if (v.empty() && (rule.required || rule.path)) at.fail("is empty");
   if (!rule.path) return;

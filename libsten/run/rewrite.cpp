@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "libsten/base/json.h"
 #include "libsten/base/log.h"
+#include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/run/progress.h"
@@ -113,13 +114,18 @@ Metadata with_provenance(Metadata metadata, const std::string& program, const Op
   step["program"] = program;
   step["version"] = std::string(version());
   step["options"] = nlohmann::ordered_json::array();
-  for (const auto& [flag, value] : options) step["options"].push_back(flag + "=" + value);
+  for (const auto& [flag, value] : options)
+    step["options"].push_back(recorded_text(flag + "=" + value));
 
   const auto at = std::find_if(metadata.begin(), metadata.end(),
                                [](const auto& m) { return m.first == provenance_key; });
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   if (at != metadata.end()) {
-    steps = nlohmann::ordered_json::parse(at->second, nullptr, false);
+    try {
+      steps = parse_json(at->second, "metadata " + quote(provenance_key));
+    } catch (const Error& e) {
+      warn("{}, and is started anew", e.what());
+    }
     if (!steps.is_array()) {
       warn("metadata {} is not a JSON array and is started anew", quote(provenance_key));
       steps = nlohmann::ordered_json::array();
@@ -127,7 +133,7 @@ Metadata with_provenance(Metadata metadata, const std::string& program, const Op
     metadata.erase(at);
   }
   steps.push_back(std::move(step));
-  metadata.emplace_back(provenance_key, steps.dump());
+  metadata.emplace_back(provenance_key, dump_json(steps));
   return metadata;
 }
 

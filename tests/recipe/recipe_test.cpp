@@ -282,7 +282,7 @@ TEST_CASE("errors of --set name it") {
   CHECK(error(with(""), {"clip"}) == "--set 'clip': is not key=value");
   CHECK(error(with(""), {"=3"}) == "--set '=3': is not key=value");
   CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': the key has an empty step");
-  CHECK(error(with(""), {"clip=[1"}) == "--set 'clip=[1': the value is not JSON");
+  CHECK(error(with(""), {"clip=[1"}) == "--set 'clip=[1': the value: is not JSON, at byte 3");
   CHECK(error(with(""), {"clpi=1"}) == "--set: /clpi: is unknown, did you mean 'clip'?");
   CHECK(error(with(""), {"clip=nan"}) == "--set: /clip: is not a number");
   CHECK(error(with(""), {"optimizer={\"rate\":-1}"}) ==

@@ -2,16 +2,15 @@
 
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "kernels/isa.h"
-#include "libsten/base/error.h"
+#include "libsten/base/json.h"
 #include "libsten/base/text.h"
 
 namespace sten {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // "" where the key is absent or null.
 std::string word(const Json& j, const char* key) {
@@ -32,7 +31,8 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
   out.path_ = path;
   std::string its_cpu, its_isa;
   try {
-    const Json j = Json::parse(in);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const Json j = parse_json(text, printable(path), Fault::input);
     if (j.at("schema") != 1) fail("{}: schema is not 1", printable(path));
     its_cpu = j.at("machine").at("cpu").get<std::string>();
     its_isa = j.at("machine").at("isa").get<std::string>();

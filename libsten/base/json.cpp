@@ -1,0 +1,109 @@
+#include "libsten/base/json.h"
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Builds a document from the parser's events. A library's own builder looks through all keys of an
+// object for every new one.
+class Builder {
+ public:
+  explicit Builder(const std::string& what) : what_(what) {}
+
+  Json document;
+  std::string problem;
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool v) { return put(v); }
+  bool number_integer(Json::number_integer_t v) { return put(v); }
+  bool number_unsigned(Json::number_unsigned_t v) { return put(v); }
+  bool number_float(Json::number_float_t v, const std::string&) { return put(v); }
+  bool string(std::string& v) { return put(std::move(v)); }
+  bool binary(Json::binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    if (!open_.back().keys.insert(name).second)
+      return refuse(fmt::format("has the key {} twice", quote(name.substr(0, 200))));
+    members().emplace_back(std::move(name), Json());
+    return true;
+  }
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception& e) {
+    constexpr int out_of_range = 406;
+    if (e.id == out_of_range) return refuse("has a number beyond all that a double holds");
+    return refuse(fmt::format("is not JSON, at byte {}", byte));
+  }
+
+ private:
+  struct Open {
+    Json* at;
+    std::set<std::string> keys;  // of an object
+  };
+
+  bool refuse(const std::string& why) {
+    problem = fmt::format("{}: {}", what_, why);
+    return false;
+  }
+  std::vector<std::pair<const std::string, Json>>& members() {
+    return open_.back().at->get_ref<Json::object_t&>();
+  }
+  // The place of the next value.
+  Json* next(Json&& value) {
+    if (open_.empty()) return &(document = std::move(value));
+    Json& in = *open_.back().at;
+    if (in.is_object()) return &(members().back().second = std::move(value));
+    auto& all = in.get_ref<Json::array_t&>();
+    all.push_back(std::move(value));
+    return &all.back();
+  }
+  bool put(Json value) {
+    next(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (static_cast<int>(open_.size()) == max_json_depth) return refuse("is nested too deeply");
+    open_.push_back({next(std::move(value)), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::string& what_;
+  std::vector<Open> open_;  // what is around the next value
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& what, Fault fault) {
+  Builder builder(what);
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) throw Error(fault, builder.problem);
+  return std::move(builder.document);
+}
+
+bool is_json(std::string_view text) {
+  const std::string nobody;
+  Builder builder(nobody);
+  return Json::sax_parse(text.begin(), text.end(), &builder);
+}
+
+std::string dump_json(const Json& document, int indent) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Json real_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+}  // namespace sten

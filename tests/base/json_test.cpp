@@ -1,0 +1,85 @@
+#include "libsten/base/json.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "libsten/base/json_reader.h"
+#include "libsten/base/utf8.h"
+
+using namespace sten;
+
+namespace {
+
+std::string error(std::string_view text, Fault fault = Fault::input) {
+  try {
+    parse_json(text, "it", fault);
+    return "";
+  } catch (const Error& e) {
+    CHECK(e.fault() == fault);
+    return e.what();
+  }
+}
+std::string nested(int levels, const char* open, const char* close) {
+  std::string text;
+  for (int i = 0; i < levels; ++i) text += open;
+  text += "1";
+  for (int i = 0; i < levels; ++i) text += close;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("documents come back as they were written, in their order") {
+  for (const char* text : {"null", "[]", "{}", "-1", "18446744073709551615", "0.1", "\"a\\u0001\"",
+                           R"({"b":[1,{"c":[]},"x"],"a":{"b":true,"c":null}})"}) {
+    CAPTURE(text);
+    CHECK(dump_json(parse_json(text, "it")) == text);
+    CHECK(is_json(text));
+  }
+}
+
+TEST_CASE("depth is limited, whatever is nested, and however deep") {
+  CHECK(error(nested(64, "[", "]")).empty());
+  CHECK(error(nested(64, "{\"a\":", "}")).empty());
+  CHECK(error(nested(65, "[", "]")) == "it: is nested too deeply");
+  CHECK(error(nested(65, "{\"a\":", "}")) == "it: is nested too deeply");
+  CHECK(error(std::string(1'000'000, '[')) == "it: is nested too deeply");
+  CHECK(error(nested(100'000, "[{\"a\":", "}]"), Fault::usage) == "it: is nested too deeply");
+}
+
+TEST_CASE("what is no JSON is an Error that says so") {
+  CHECK(error("") == "it: is not JSON, at byte 1");
+  CHECK(error("[1") == "it: is not JSON, at byte 3");
+  CHECK(error("{} x") == "it: is not JSON, at byte 4");
+  CHECK(error("[NaN]") == "it: is not JSON, at byte 2");
+  CHECK(error("\"\xff\"") == "it: is not JSON, at byte 2");
+  CHECK(error("[1e999]") == "it: has a number beyond all that a double holds");
+  CHECK(error(R"({"a": {"b": 1, "c": 2, "\u0062": 3}})") == "it: has the key 'b' twice");
+  CHECK(error(R"([{"a": 1}, {"a": 1}])").empty());
+  CHECK_FALSE(is_json("{"));
+}
+
+TEST_CASE("an object of a hundred thousand keys takes no longer than its text") {
+  std::string text = "{";
+  for (int i = 0; i < 100'000; ++i) text += (i ? ",\"" : "\"") + std::to_string(i) + "\":0";
+  CHECK(parse_json(text + "}", "it").size() == 100'000);
+}
+
+TEST_CASE("numbers that JSON does not have are texts") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double x : {0.1, -0.0, infinity, -infinity, std::nan("")}) {
+    const auto json = parse_json(dump_json(real_json(x)), "it");
+    const double back = JsonReader(json, "it").real();
+    CHECK((back == x || (std::isnan(x) && std::isnan(back))));
+  }
+  CHECK_THROWS_AS(JsonReader(nlohmann::ordered_json("nan"), "it").real(), Error);
+  CHECK_THROWS_AS(JsonReader(nlohmann::ordered_json(nullptr), "it").real(), Error);
+}
+
+TEST_CASE("text of any bytes can be recorded and written") {
+  CHECK(recorded_text("a\xc3\xa4\n") == "a\xc3\xa4\n");
+  CHECK(recorded_text("a\xff") == "a\\xff");
+  CHECK(dump_json(nlohmann::ordered_json("\xff")) == "\"\xef\xbf\xbd\"");
+}
