@@ -130,13 +130,16 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
 std::size_t Graph::number_of(std::string_view name) const { return numbers_.find(name)->second; }
 
 const Weight* Graph::find_weight(std::string_view name) const {
-  const auto at = std::ranges::find(parts_.weights, name, &Weight::name);
-  return at == parts_.weights.end() ? nullptr : &*at;
+  const auto at = numbers_.find(name);
+  if (at == numbers_.end() || at->second < parts_.inputs.size()) return nullptr;
+  const std::size_t i = at->second - parts_.inputs.size();
+  return i < parts_.weights.size() ? &parts_.weights[i] : nullptr;
 }
 
 const Node* Graph::find_node(std::string_view name) const {
-  const auto at = std::ranges::find(parts_.nodes, name, &Node::name);
-  return at == parts_.nodes.end() ? nullptr : &*at;
+  const auto at = numbers_.find(name);
+  const std::size_t before = parts_.inputs.size() + parts_.weights.size();
+  return at == numbers_.end() || at->second < before ? nullptr : &parts_.nodes[at->second - before];
 }
 
 template <Operand T>
