@@ -68,7 +68,8 @@ class RunPlan {
       : task_(read_recipe(o.recipe, o.set)),
         plan_(plan_sparsity(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, plan_)) {
-    task_.first_weights();  // or what does not fit
+    task_.check_first_weights();
+    try_sparsity(plan_, task_.graph(), true);
   }
 
   Report report() {

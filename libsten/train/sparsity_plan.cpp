@@ -1,8 +1,13 @@
 #include "libsten/train/sparsity_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "libsten/base/random.h"
+#include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/route.h"
 #include "libsten/recipe/targets.h"
 
 namespace sten {
@@ -13,6 +18,24 @@ Spec for_weight(Spec by, const std::string& weight, std::uint64_t seed) {
   if (by.is("random") && !by.has("seed"))
     by.set("seed", static_cast<Index>(seed_for(seed, weight) >> 1));
   return by;
+}
+
+// What of a sparsifier decides which shapes it takes: not how much it keeps.
+std::string kind_of(const Spec& by) {
+  Spec kind(by.name());
+  for (const auto& [key, value] : by.args())
+    if (std::ranges::count(std::to_array<std::string_view>({"sparsity", "fraction", "seed"}),
+                           key) == 0)
+      kind.set(key, value);
+  return kind.str();
+}
+
+// With the same remainders by what blocks and groups are usually made of.
+Shape smaller(Shape shape) {
+  constexpr Index most = 1680, period = 840;
+  for (Index& e : shape)
+    if (e > most) e = period + e % period;
+  return shape;
 }
 
 }  // namespace
@@ -57,6 +80,31 @@ std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g) {
     }
   }
   return plans;
+}
+
+void try_sparsity(const std::vector<WeightPlan>& plans, const Graph& g, bool in_little_memory) {
+  std::set<std::string> tried;
+  for (const WeightPlan& p : plans) {
+    Shape shape = g.find_weight(p.weight)->shape;
+    if (in_little_memory) shape = smaller(shape);
+    for (const SparsityStage& stage : p.stages) {
+      const bool is_last = &stage == &p.stages.back();
+      if (!tried
+               .insert(fmt::format("{} {} {} {}", to_string(shape), kind_of(stage.by),
+                                   p.layout.str(), is_last ? p.save.str() : ""))
+               .second)
+        continue;
+      try {
+        const Dense zeros = Dense::zeros(DType::F32, shape);
+        Hints hints;
+        hints.scores = &zeros;
+        const Tensor pruned = registry().prune(zeros, stage.by, p.layout, hints);
+        if (is_last) convert(pruned, p.save);
+      } catch (const Error& e) {
+        throw Error(e.fault(), fmt::format("{}: {}", quote(p.weight), e.what()));
+      }
+    }
+  }
 }
 
 }  // namespace sten

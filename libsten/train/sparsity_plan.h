@@ -26,4 +26,11 @@ struct WeightPlan {
 // stages that do not fit into the steps. The recipe's steps are filled in (in_steps).
 std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g);
 
+// Tries on zeros that every sparsifier, layout and saved layout of a plan goes with its weight's
+// shape, so that no run ends on what was known before it. Error with the weight's name. Each shape
+// is tried once; one weight at a time is in memory, and of a large one no more than some MB where
+// `in_little_memory`: with smaller extents, which leave what they left when divided.
+void try_sparsity(const std::vector<WeightPlan>& plans, const Graph& g,
+                  bool in_little_memory = false);
+
 }  // namespace sten

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/error.h"
+#include "libsten/base/machine.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/nn/bert.h"
@@ -21,6 +22,33 @@ Graph classifier(const ModelRecipe& m) {
   g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
   g.outputs.emplace_back("loss");
   return Graph(std::move(g));
+}
+
+// Numbers of parameters, as double: configs may say what no integer holds.
+double parameters_of(const ModelRecipe& m) {
+  double all = 0;
+  for (std::size_t i = 1; i < m.sizes.size(); ++i)
+    all += (static_cast<double>(m.sizes[i - 1]) + 1) * static_cast<double>(m.sizes[i]);
+  return all;
+}
+double parameters_of(const BertConfig& c) {
+  const auto h = static_cast<double>(c.hidden_size),
+             inner = static_cast<double>(c.intermediate_size);
+  const auto vocabulary = static_cast<double>(c.vocab_size);
+  const double rows = vocabulary + static_cast<double>(c.max_position_embeddings) +
+                      static_cast<double>(c.type_vocab_size);
+  const double layer = 4 * h * h + 9 * h + 2 * h * inner + inner;
+  return rows * h + static_cast<double>(c.num_hidden_layers) * layer + h * h + 5 * h + vocabulary;
+}
+
+// Before anything of that size is taken.
+void check_memory(double parameters, const OptimizerRecipe& o, const std::string& what) {
+  const int kept = 2 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // and gradients
+  const double bytes = 4 * parameters * kept;
+  const auto has = static_cast<double>(machine_memory());
+  if (bytes > has)
+    fail("{}: {:.3g} parameters take {:.3g} GB in training, and there are {:.3g}", what, parameters,
+         bytes / 1e9, has / 1e9);
 }
 
 struct Sums {
@@ -68,6 +96,7 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
                recipe.batch, recipe.accumulate);
   if (recipe.model.kind == "mlp") {
     if (is_text) fail_usage("an mlp is trained on csv or arrays, not on masked-text");
+    check_memory(parameters_of(recipe.model), recipe.optimizer, "model.sizes");
     graph_ = classifier(recipe.model);
     data_ = read_example_data(recipe);
   } else if (recipe.model.kind == "bert") {
@@ -75,6 +104,7 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     const MappedFile file = open_data(recipe.model.config);
     const BertConfig config =
         BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
+    check_memory(parameters_of(config), recipe.optimizer, printable(recipe.model.config));
     graph_ = bert(config, {.selected = true, .loss = true});
     data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
   } else {
@@ -84,12 +114,20 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
 }
 
-NamedValues<Tensor> Task::first_weights() const {
-  if (recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
+// Borrowed from the file.
+NamedValues<Tensor> Task::given_weights() const {
   const Checkpoint file = Checkpoint::open(recipe_.model.weights);
   const bool is_bert = recipe_.model.kind == "bert";
-  NamedValues<Tensor> weights =
-      load_weights(*graph_, file, is_bert ? bert_unused() : std::vector<std::string>());
+  return load_weights(*graph_, file, is_bert ? bert_unused() : std::vector<std::string>());
+}
+
+void Task::check_first_weights() const {
+  if (!recipe_.model.weights.empty()) given_weights();
+}
+
+NamedValues<Tensor> Task::first_weights() const {
+  if (recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
+  NamedValues<Tensor> weights = given_weights();
   for (auto& [name, w] : weights) w = w.to_dense();
   return weights;
 }

@@ -38,7 +38,8 @@ class TaskData {
 class Task {
  public:
   // Reads the data and the model's config. Error with the file where something in it does not fit,
-  // Error (usage) where the recipe's parts do not fit each other.
+  // and where training takes more memory than the machine has; Error (usage) where the recipe's
+  // parts do not fit each other.
   explicit Task(const Recipe& recipe);
 
   // With the number of steps in it, whatever it was given as (in_steps).
@@ -51,6 +52,8 @@ class Task {
   Index steps_per_epoch() const { return data_->steps_per_epoch(); }
   // Of the recipe's checkpoint, or initial weights by its seed; dense.
   NamedValues<Tensor> first_weights() const;
+  // Error as from first_weights(), whose values are not made.
+  void check_first_weights() const;
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
   // predictions is left out.
   std::vector<BatchPart> batch(Index step) const;
@@ -63,6 +66,8 @@ class Task {
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
 
  private:
+  NamedValues<Tensor> given_weights() const;
+
   Recipe recipe_;
   std::optional<Graph> graph_;
   std::shared_ptr<TaskData> data_;
