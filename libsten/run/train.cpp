@@ -1,9 +1,11 @@
 #include "libsten/run/train.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/data/file.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
@@ -16,13 +18,17 @@ namespace {
 class Training {
  public:
   explicit Training(const TrainOptions& o)
-      : o_(o),
-        task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set))),
-        trainer_(task_),
-        // What can be wrong with recipe and data is said before anything is written.
-        directory_(o.out, task_->recipe(), mode_of(o)) {
+      : o_(o), task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set))), trainer_(task_) {
+    // What can be wrong with recipe and data is said before anything is written.
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
+    try_sparsity(trainer_.plan(), task_->graph());
+    if (recipe().model.kind == "bert") {
+      // Now, for they may be gone when the run is over.
+      copies_ = {{"config.json", bytes_of(recipe().model.config)},
+                 {"vocab.json", bytes_of(recipe().data.vocabulary)}};
+    }
+    directory_.emplace(o.out, task_->recipe(), mode_of(o));
   }
 
   TrainOutcome run() {
@@ -47,6 +53,10 @@ class Training {
     return o.resume ? RunMode::resume : o.force ? RunMode::replace : RunMode::fresh;
   }
   const Recipe& recipe() const { return task_->recipe(); }
+  static std::string bytes_of(const std::string& path) {
+    const MappedFile file = open_data(path);
+    return std::string(text_of(file.bytes()));
+  }
 
   double seconds() const {
     const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start_;
@@ -54,9 +64,9 @@ class Training {
   }
 
   void begin() {
-    auto last = directory_.last_checkpoint(task_->graph());
+    auto last = directory_->last_checkpoint(task_->graph());
     if (!last) {
-      directory_.cut_metrics(-1);
+      directory_->cut_metrics(-1);
       record_.data = task_->content();
       record_.first_weights = trainer_.first_weights();
       record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
@@ -80,8 +90,8 @@ class Training {
     record_ = std::move(last->record);
     trainer_.restore(std::move(last->state));
     saved_ = trainer_.state().step;
-    directory_.cut_metrics(saved_);
-    const auto lines = directory_.metrics();
+    directory_->cut_metrics(saved_);
+    const auto lines = directory_->metrics();
     if (!lines.empty()) seconds_before_ = lines.back().seconds;
     if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
   }
@@ -91,7 +101,7 @@ class Training {
     if (recipe().log_every > 0 && (done % recipe().log_every == 0 || trainer_.is_done())) {
       MetricsLine line{done, "", s.loss, trainer_.sparsity(), seconds(), s.rate, {}, {}};
       if (recipe().clip > 0) line.norm = s.norm;
-      directory_.log(line);
+      directory_->log(line);
     }
     const Index every = recipe().evaluation.every;
     if (trainer_.is_done() || (every > 0 && done % every == 0)) validate();
@@ -100,7 +110,7 @@ class Training {
   }
 
   void log(const std::string& split, const Measured& m) {
-    directory_.log(
+    directory_->log(
         {trainer_.state().step, split, m.loss, trainer_.sparsity(), seconds(), {}, {}, m.accuracy});
   }
 
@@ -109,6 +119,8 @@ class Training {
     if (last_validation_.count == 0) return;
     log("validation", last_validation_);
     if (!recipe().evaluation.keep_best || !trainer_.is_sparse_as_planned()) return;
+    // What is no number is never the best.
+    if (std::isnan(last_validation_.loss)) return;
     if (record_.best_step && !(last_validation_.loss < record_.best_loss)) return;
     record_.best_step = trainer_.state().step;
     record_.best_loss = last_validation_.loss;
@@ -125,7 +137,8 @@ class Training {
             "step {}: {} turned NaN or infinite; a lower optimizer.rate, a longer rate.warmup or "
             "clip may help",
             step - 1, quote(p.name));
-    directory_.add_checkpoint(task_->graph(), trainer_.state(), record_, recipe().keep_checkpoints);
+    directory_->add_checkpoint(task_->graph(), trainer_.state(), record_,
+                               recipe().keep_checkpoints);
     saved_ = step;
   }
 
@@ -163,22 +176,20 @@ class Training {
   }
 
   void write(TrainedModel& m) {
-    m.path = directory_.write_model(task_->graph(), m.weights, metadata());
-    if (recipe().model.kind == "bert") {
-      directory_.copy("config.json", recipe().model.config);
-      directory_.copy("vocab.json", recipe().data.vocabulary);
-    }
-    m.metrics = directory_.metrics();
-    directory_.write("curve.svg", train_curve(recipe().name, m.metrics));
+    m.path = directory_->write_model(task_->graph(), m.weights, metadata());
+    for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
+    m.metrics = directory_->metrics();
+    directory_->write("curve.svg", train_curve(recipe().name, m.metrics));
     Report summary = train_report(m);
     summary.facts.emplace_back("seconds", seconds());
-    directory_.write("summary.json", to_json(summary));
+    directory_->write("summary.json", to_json(summary));
   }
 
   const TrainOptions& o_;
   std::shared_ptr<const Task> task_;
   Trainer trainer_;
-  RunDirectory directory_;
+  std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
+  std::optional<RunDirectory> directory_;
   RunRecord record_;
   Measured last_validation_;
   Index saved_ = -1;

@@ -1,14 +1,14 @@
 #include "libsten/train/checkpoint.h"
 
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "kernels/isa.h"
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/io/checkpoint_writer.h"
 #include "libsten/io/mask_file.h"
+#include "libsten/io/record.h"
 #include "libsten/layout/masked.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/weights.h"
@@ -19,7 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* record_file = "state.json";
 constexpr const char* model_file = "model.safetensors";
+constexpr const char* masks_file = "masks.safetensors";
+constexpr const char* tensors_file = "state.safetensors";
 constexpr const char* best_file = "best.safetensors";
 constexpr std::string_view optimizer_prefix = "optimizer.", score_prefix = "score.";
 
@@ -49,7 +52,7 @@ void write_model(const OutputDirectory& to, const Graph& g, const TrainState& st
     if (has_mask) masked.push_back(info_of(p.name, p.value));
   }
   save_weights(g, weights, to.file(is_sparse ? sten_name(model_file) : model_file), false);
-  const auto out = to.new_file("masks.safetensors");
+  const auto out = to.new_file(masks_file);
   MaskWriter masks(*out, masked);
   for (const Parameter& p : state.parameters)
     if (p.value.is<Masked>()) masks.add(p.name, p.value.stored());
@@ -58,10 +61,15 @@ void write_model(const OutputDirectory& to, const Graph& g, const TrainState& st
 }
 
 Json json_of(const Measured& m) {
-  return {{"loss", m.loss}, {"accuracy", m.accuracy}, {"count", m.count}};
+  return {{"loss", real_json(m.loss)}, {"accuracy", m.accuracy}, {"count", m.count}};
 }
-Measured measured_of(const Json& j) {
-  return {j.at("loss").get<double>(), j.at("accuracy").get<double>(), j.at("count").get<Index>()};
+Measured measured_of(const JsonReader& in) {
+  Measured m;
+  m.loss = in["loss"].real();
+  m.accuracy = in["accuracy"].number();
+  m.count = static_cast<Index>(in["count"].natural());
+  if (!(m.accuracy >= 0 && m.accuracy <= 1)) in["accuracy"].fail("is not within [0, 1]");
+  return m;
 }
 
 void write_json(const OutputDirectory& to, const TrainState& state, const RunRecord& r) {
@@ -76,9 +84,10 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["data"] = r.data;
   json["first_weights"] = r.first_weights;
   json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
-  if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", r.best_loss}};
-  const std::string text = json.dump(2) + "\n";
-  const auto out = to.new_file("state.json");
+  if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", real_json(r.best_loss)}};
+  json["files"] = list_files(to.file(""));
+  const std::string text = record_text(std::move(json));
+  const auto out = to.new_file(record_file);
   out->write(std::as_bytes(std::span(text)));
   out->commit();
 }
@@ -100,6 +109,12 @@ std::string RunMachine::text() const {
   return fmt::format("{}, {}, {} thread{}", isa, products, threads, threads == 1 ? "" : "s");
 }
 
+const std::vector<std::string>& checkpoint_files() {
+  static const std::vector<std::string> all = {record_file, masks_file, tensors_file,
+                                               best_file,   model_file, sten_name(model_file)};
+  return all;
+}
+
 void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
                       const RunRecord& record) {
   write_model(to, g, state);
@@ -109,55 +124,71 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
       tensors.emplace_back(fmt::format("{}{}.{}", optimizer_prefix, key, p.name), s);
   for (const auto& [name, s] : state.scores)
     tensors.emplace_back(std::string(score_prefix) + name, s);
-  write_tensors(to, "state.safetensors", tensors);
+  write_tensors(to, tensors_file, tensors);
   if (record.best_step && *record.best_step != state.step)
     write_tensors(to, best_file, {record.best_weights.begin(), record.best_weights.end()});
   write_json(to, state, record);
 }
 
+namespace {
+
+void read_state_json(const fs::path& at, TrainCheckpoint& c) {
+  const std::string path = at / record_file;
+  const Json json = read_record(path);
+  const JsonReader in(json, printable(path), Fault::input);
+  check_files(at, in["files"], record_file);
+  const auto natural = [](const JsonReader& n) { return static_cast<Index>(n.natural()); };
+  c.machine = {in["version"].text(), in["isa"].text(), in["products"].text(), 1};
+  constexpr Index most_threads = 1 << 20;
+  const Index threads = natural(in["threads"]);
+  if (threads < 1 || threads > most_threads) in["threads"].fail("is no number of threads");
+  c.machine.threads = static_cast<int>(threads);
+  c.state.step = natural(in["step"]);
+  c.record.data = in["data"].text();
+  c.record.first_weights = in["first_weights"].text();
+  c.record.validation_before = measured_of(in["before"]["validation"]);
+  c.record.test_before = measured_of(in["before"]["test"]);
+  if (!in.has("best")) return;
+  c.record.best_step = natural(in["best"]["step"]);
+  c.record.best_loss = in["best"]["loss"].real();
+  if (*c.record.best_step > c.state.step) in["best"]["step"].fail("is yet to come");
+}
+
+}  // namespace
+
 TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
   const fs::path at = directory;
   TrainCheckpoint c;
-  const std::string name = printable((at / "state.json").string());
-  try {
-    std::ifstream in(at / "state.json", std::ios::binary);
-    const Json json = Json::parse(in);
-    c.machine = {json.at("version"), json.at("isa"), json.at("products"), json.at("threads")};
-    c.state.step = json.at("step");
-    c.record.data = json.at("data");
-    c.record.first_weights = json.at("first_weights");
-    c.record.validation_before = measured_of(json.at("before").at("validation"));
-    c.record.test_before = measured_of(json.at("before").at("test"));
-    if (json.contains("best")) {
-      c.record.best_step = json.at("best").at("step").get<Index>();
-      c.record.best_loss = json.at("best").at("loss");
-    }
-  } catch (const Json::exception&) {
-    fail("{}: is not the state of a run", name);
-  }
+  read_state_json(at, c);
   NamedValues<Tensor> weights = load_weights(g, open_model(at));
-  const Checkpoint masks = Checkpoint::open(at / "masks.safetensors");
-  const Checkpoint rest = Checkpoint::open(at / "state.safetensors");
+  const Checkpoint masks = Checkpoint::open(at / masks_file);
+  const Checkpoint rest = Checkpoint::open(at / tensors_file);
+  std::unordered_map<std::string, std::size_t> numbers;
   for (const Weight& w : g.weights()) {
     Tensor value = weights.at(w.name);
-    if (const CheckpointTensor* m = masks.find(w.name))
-      value = registry().pack(value.to_dense(), read_mask(masks, *m), Spec("masked"));
+    if (masks.find(w.name))
+      value = registry().pack(value.to_dense(), read_mask(masks, {w.name, DType::F32, w.shape}),
+                              Spec("masked"));
+    numbers.emplace(w.name, c.state.parameters.size());
     c.state.parameters.emplace_back(w.name, std::move(value));
   }
-  const auto has_prefix = [](const std::string& n, std::string_view p) { return n.starts_with(p); };
+  for (const CheckpointTensor& m : masks.tensors())
+    if (!numbers.contains(m.name))
+      fail("{}: {} is of no weight of the model", masks.name(), quote(m.name));
   for (const CheckpointTensor& t : rest.tensors()) {
-    if (has_prefix(t.name, score_prefix)) {
-      c.state.scores.emplace(t.name.substr(score_prefix.size()), rest.load(t));
+    const bool is_score = t.name.starts_with(score_prefix);
+    const std::size_t dot =
+        is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());
+    if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
+      fail("{}: {} is no part of a state", rest.name(), quote(t.name));
+    const auto p = numbers.find(t.name.substr(dot + 1));
+    if (p == numbers.end()) fail("{}: {} is of no weight of the model", rest.name(), quote(t.name));
+    if (is_score) {
+      c.state.scores.emplace(p->first, rest.load(t));
       continue;
     }
-    const std::size_t dot = t.name.find('.', optimizer_prefix.size());
-    if (!has_prefix(t.name, optimizer_prefix) || dot == std::string::npos)
-      fail("{}: {} is no part of a state", rest.name(), quote(t.name));
     const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
-    const auto p = std::ranges::find(c.state.parameters, t.name.substr(dot + 1), &Parameter::name);
-    if (p == c.state.parameters.end())
-      fail("{}: {} is of no weight of the model", rest.name(), quote(t.name));
-    p->state.emplace(key, rest.load(t));
+    c.state.parameters[p->second].state.emplace(key, rest.load(t));
   }
   if (c.record.best_step == c.state.step) {
     for (const Parameter& p : c.state.parameters) c.record.best_weights.emplace(p.name, p.value);

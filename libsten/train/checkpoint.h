@@ -5,7 +5,7 @@
 //   masks.safetensors   of masked weights: BOOL, under their names
 //   state.safetensors   optimizer.KEY.WEIGHT, score.WEIGHT
 //   best.safetensors    the best weights so far, where they are kept and are not these
-//   state.json          the rest
+//   state.json          the rest, with the sizes and checksums of these files and its own
 #pragma once
 #include "libsten/io/output_directory.h"
 #include "libsten/train/trainer.h"
@@ -36,11 +36,14 @@ struct TrainCheckpoint {
   RunMachine machine;
 };
 
+// The names of all files that a checkpoint may have; what tells that it is whole comes first.
+const std::vector<std::string>& checkpoint_files();
 // Into the directory, which the caller commits.
 void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainState& state,
                       const RunRecord& record);
-// Error with the file where it is not what was written for this model. What it gives may borrow
-// from the files.
+// Error with the file where it is not what was written for this model: where a file was changed,
+// is gone or is new, by its checksum, and where what is in it does not fit. What it gives may
+// borrow from the files.
 TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g);
 
 }  // namespace sten

@@ -8,12 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "libsten/base/text.h"
-#include "libsten/io/atomic_file.h"
+#include "libsten/data/file.h"
 #include "libsten/io/locked_directory.h"
-#include "libsten/io/mmap.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -24,27 +22,17 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* recipe_file = "recipe.json";
 constexpr const char* metrics_file = "metrics.jsonl";
-constexpr const char* checkpoints_folder = "checkpoints";
 constexpr const char* model_file = "model.safetensors";
-constexpr const char* state_file = "state.json";
-constexpr std::string_view step_prefix = "step-";
-
-std::string read_all(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) fail("{}: cannot be read", printable(path.string()));
-  return text;
-}
 
 std::string shown(const Json& document, const Json::json_pointer& at) {
-  return document.contains(at) ? printable(document.at(at).dump()) : "nothing";
+  return document.contains(at) ? printable(dump_json(document.at(at))) : "nothing";
 }
 
-// The first thing in which two recipes differ; "" if nothing is.
-std::string difference(const std::string& before, const std::string& now) {
-  if (before == now) return "";
-  const Json a = Json::parse(before, nullptr, false), b = Json::parse(now, nullptr, false);
-  const Json changes = Json::diff(a, b);
+// The first thing in which the recipe in a file differs from another; "" if nothing does.
+std::string difference(const std::string& file, const std::string& now) {
+  const MappedFile before = open_data(file);
+  const Json a = parse_json(text_of(before.bytes()), before.name(), Fault::input);
+  const Json b = parse_json(now, "the recipe"), changes = Json::diff(a, b);
   if (changes.empty()) return "";
   const std::string at = changes.front().at("path").get<std::string>();
   const Json::json_pointer pointer(at);
@@ -56,25 +44,24 @@ Json json_of(const MetricsLine& m) {
   Json j;
   j["step"] = m.step;
   if (!m.split.empty()) j["split"] = m.split;
-  j["loss"] = m.loss;
+  j["loss"] = real_json(m.loss);
   if (m.accuracy) j["accuracy"] = *m.accuracy;
   if (m.rate) j["rate"] = *m.rate;
-  if (m.norm) j["norm"] = *m.norm;
+  if (m.norm) j["norm"] = real_json(*m.norm);
   j["sparsity"] = m.sparsity;
   j["seconds"] = m.seconds;
   return j;
 }
 
-// None for a line that was not written to its end.
-std::optional<MetricsLine> metrics_line(const std::string& text) {
-  const Json j = Json::parse(text, nullptr, false);
-  if (!j.is_object() || !j.contains("step")) return std::nullopt;
+MetricsLine metrics_line(const std::string& text, const std::string& what) {
+  const Json j = parse_json(text, what, Fault::input);
+  const JsonReader in(j, what, Fault::input);
   MetricsLine m;
   const auto maybe = [&](const char* key) {
-    return j.contains(key) ? std::optional(j.at(key).get<double>()) : std::nullopt;
+    return in.has(key) ? std::optional(in[key].real()) : std::nullopt;
   };
-  m.step = j.at("step");
-  m.split = j.value("split", "");
+  m.step = static_cast<Index>(in["step"].natural());
+  if (in.has("split")) m.split = in["split"].text();
   m.loss = maybe("loss").value_or(0);
   m.sparsity = maybe("sparsity").value_or(0);
   m.seconds = maybe("seconds").value_or(0);
@@ -84,15 +71,27 @@ std::optional<MetricsLine> metrics_line(const std::string& text) {
   return m;
 }
 
+// f(line, its bytes with the end) for each whole line, until it is false.
+template <class F>
+void each_line(const std::string& file, F&& f) {
+  std::ifstream in(file, std::ios::binary);
+  std::string line;
+  for (Index number = 1; std::getline(in, line); ++number) {
+    if (in.eof()) return;  // not written to its end
+    const std::string what = fmt::format("{}: line {}", printable(file), number);
+    if (!f(metrics_line(line, what), line.size() + 1)) return;
+  }
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode)
     : path_(path) {
   if (path.empty()) fail_usage("--out is missing: the directory that keeps the run");
   lock_ = locked_directory(path);
-  begin(to_json(recipe), mode);
+  begin(recipe, mode);
   std::error_code error;
-  fs::create_directories(this->path(checkpoints_folder), error);
+  fs::create_directories(this->path(RunFiles::checkpoints_folder), error);
   if (error) fail("{}: {}", printable(path), error.message());
   remove_checkpoints(std::numeric_limits<Index>::max());
   metrics_ =
@@ -100,86 +99,71 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   if (!metrics_) fail("{}: {}", printable(this->path(metrics_file)), errno_text(errno));
 }
 
-void RunDirectory::begin(const std::string& recipe, RunMode mode) {
-  const bool has_run = fs::exists(path(recipe_file));
+void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
+  files_.emplace(path_);
+  const bool has_run = files_->has_run(), has_recipe = has_run && fs::exists(path(recipe_file));
   if (has_run && mode == RunMode::fresh)
     fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
                printable(path_));
-  if (has_run && mode == RunMode::resume) {
-    const std::string different = difference(read_all(path(recipe_file)), recipe);
-    if (different.empty()) return;
-    fail_usage("{}: holds a run of a different recipe: {}", printable(path_), different);
+  const std::string text = to_json(recipe);
+  if (has_recipe && mode == RunMode::resume) {
+    const std::string different = difference(path(recipe_file), text);
+    if (!different.empty())
+      fail_usage("{}: holds a run of a different recipe: {}", printable(path_), different);
   }
   if (!has_run && mode != RunMode::replace && !fs::is_empty(path_))
     fail_usage("{}: holds other files, and no run; --force puts a run beside them",
                printable(path_));
-  if (has_run) {
-    // The recipe last: until it is replaced, the directory is known to hold a run.
-    fs::remove_all(path(checkpoints_folder));
-    for (const std::string& name :
-         {std::string(metrics_file), std::string("summary.json"), std::string("curve.svg"),
-          std::string(model_file), sten_name(model_file)})
-      fs::remove(path(name));
-  }
-  write(recipe_file, recipe);
+  // Nothing is lost where a run was interrupted before it had its first checkpoint.
+  if (has_run && !has_recipe && mode == RunMode::resume && !checkpoints().empty())
+    fail("{}: is missing", printable(path(recipe_file)));
+  files_->check_inputs(recipe);
+  files_->check_places(recipe);
+  if (has_recipe && mode == RunMode::resume) return;
+  if (has_run) files_->remove_all();
+  files_->claim(metrics_file);
+  write(recipe_file, text);
 }
 
 std::string RunDirectory::path(const std::string& name) const { return fs::path(path_) / name; }
 
 // ---------------------------------------------------------------------------------- checkpoints
 
-namespace {
-
-std::string checkpoint_name(Index step) { return fmt::format("{}{:06}", step_prefix, step); }
-
-// Of a checkpoint's directory.
-std::optional<Index> step_of(const fs::path& directory) {
-  const std::string name = directory.filename();
-  Index step = 0;
-  if (!name.starts_with(step_prefix) || !parse_integer(name.substr(step_prefix.size()), step))
-    return std::nullopt;
-  return step;
+// Else the process was killed before it was in place, or while it was removed.
+static bool is_whole(const std::string& checkpoint) {
+  return fs::exists(fs::path(checkpoint) / checkpoint_files().front());
 }
-// Else it was killed while the directory was removed.
-bool is_whole(const fs::path& directory) { return fs::exists(directory / state_file); }
-
-}  // namespace
 
 std::vector<Index> RunDirectory::checkpoints() const {
   std::vector<Index> steps;
-  for (const auto& entry : fs::directory_iterator(path(checkpoints_folder)))
-    if (const auto step = step_of(entry); step && is_whole(entry)) steps.push_back(*step);
-  std::ranges::sort(steps);
+  for (const Index step : files_->checkpoints())
+    if (is_whole(files_->checkpoint(step))) steps.push_back(step);
   return steps;
 }
 
 void RunDirectory::remove_checkpoints(Index keep) {
   const std::vector<Index> whole = checkpoints();
   const std::size_t gone = whole.size() - std::min(whole.size(), static_cast<std::size_t>(keep));
-  std::vector<fs::path> old;
-  for (const auto& entry : fs::directory_iterator(path(checkpoints_folder)))
-    if (const auto step = step_of(entry);
-        step && (!is_whole(entry) || (gone > 0 && *step <= whole[gone - 1])))
-      old.push_back(entry.path());
-  for (const fs::path& checkpoint : old) {
-    fs::remove(checkpoint / state_file);  // first: without it the rest is none
-    fs::remove_all(checkpoint);
-  }
+  std::vector<Index> old;
+  for (const Index step : files_->checkpoints())
+    if (!is_whole(files_->checkpoint(step)) || (gone > 0 && step <= whole[gone - 1]))
+      old.push_back(step);
+  for (const Index step : old) files_->remove_checkpoint(step);
 }
 
 std::optional<TrainCheckpoint> RunDirectory::last_checkpoint(const Graph& g) const {
   const std::vector<Index> steps = checkpoints();
   if (steps.empty()) return std::nullopt;
-  return read_checkpoint(fs::path(path(checkpoints_folder)) / checkpoint_name(steps.back()), g);
+  return read_checkpoint(files_->checkpoint(steps.back()), g);
 }
 
 void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record,
                                   Index keep) {
-  const fs::path folder = path(checkpoints_folder);
   // The lines up to here are on the disk before what they are cut back to.
   fsync(metrics_.get());
-  OutputDirectory to(folder / checkpoint_name(state.step), true);
+  OutputDirectory to(files_->checkpoint(state.step), false);
   write_checkpoint(to, g, state, record);
+  files_->claim_checkpoint(state.step);
   to.commit();
   remove_checkpoints(std::max<Index>(keep, 1));
 }
@@ -187,58 +171,49 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
 // -------------------------------------------------------------------------------------- metrics
 
 void RunDirectory::cut_metrics(Index step) {
-  std::ifstream in(path(metrics_file), std::ios::binary);
-  std::string line;
   off_t keep = 0;
-  while (std::getline(in, line)) {
-    const bool is_whole = !in.eof();
-    const auto m = metrics_line(line);
-    if (!is_whole || !m || m->step > step) break;
-    keep += static_cast<off_t>(line.size()) + 1;
-  }
+  each_line(path(metrics_file), [&](const MetricsLine& line, std::size_t bytes) {
+    if (line.step > step) return false;
+    keep += static_cast<off_t>(bytes);
+    return true;
+  });
   if (ftruncate(metrics_.get(), keep) != 0)
     fail("{}: {}", printable(path(metrics_file)), errno_text(errno));
 }
 
 void RunDirectory::log(const MetricsLine& line) {
-  const std::string text = json_of(line).dump() + "\n";
+  const std::string text = dump_json(json_of(line)) + "\n";
   if (const int error = write_all(metrics_.get(), std::as_bytes(std::span(text))))
     fail("{}: {}", printable(path(metrics_file)), errno_text(error));
 }
 
 std::vector<MetricsLine> RunDirectory::metrics() const {
-  std::ifstream in(path(metrics_file), std::ios::binary);
   std::vector<MetricsLine> all;
-  std::string line;
-  while (std::getline(in, line))
-    if (const auto m = metrics_line(line)) all.push_back(*m);
+  each_line(path(metrics_file), [&](const MetricsLine& line, std::size_t) {
+    all.push_back(line);
+    return true;
+  });
   return all;
 }
 
 // ---------------------------------------------------------------------------------------- files
 
-void RunDirectory::write(const std::string& name, const std::string& text) const {
+void RunDirectory::write(const std::string& name, const std::string& text) {
+  files_->claim(name);
   OutputFile out(path(name), true);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
+  files_->settle(name);
 }
 
-void RunDirectory::copy(const std::string& name, const std::string& from) const {
-  const MappedFile file = MappedFile::open(from);
-  OutputFile out(path(name), true);
-  out.write(file.bytes());
-  out.commit();
-}
-
-std::string RunDirectory::write_model(
-    const Graph& g, const NamedValues<Tensor>& weights,
-    std::vector<std::pair<std::string, std::string>> metadata) const {
+std::string RunDirectory::write_model(const Graph& g, const NamedValues<Tensor>& weights,
+                                      std::vector<std::pair<std::string, std::string>> metadata) {
   const bool is_sparse =
       std::ranges::any_of(weights, [](const auto& w) { return !w.second.template is<Dense>(); });
   const std::string name = is_sparse ? sten_name(model_file) : model_file;
-  // One of the two, or readers would not know which.
-  fs::remove(path(is_sparse ? model_file : sten_name(model_file)));
+  files_->claim(name);
   save_weights(g, weights, path(name), true, std::move(metadata));
+  files_->settle(name);
   return path(name);
 }
 

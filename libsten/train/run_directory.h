@@ -1,5 +1,6 @@
 // The directory that keeps a training run.
 //
+//   run.json                    which of these files the run wrote, with their checksums
 //   recipe.json                 with every default; what --resume goes by
 //   metrics.jsonl               a JSON object a line: of logged steps, and of evaluations
 //   checkpoints/step-000200/    after so many steps, whole or absent; see checkpoint.h
@@ -12,6 +13,7 @@
 
 #include "libsten/io/fd.h"
 #include "libsten/train/checkpoint.h"
+#include "libsten/train/run_files.h"
 
 namespace sten {
 
@@ -29,8 +31,9 @@ class RunDirectory {
  public:
   // fresh: Error (usage) where the directory has a run or other files. resume: goes on with the run
   // that is there, or begins; Error (usage) that names the first difference where it is another
-  // recipe's. replace: what a run left there goes first. Error (usage) where another process is at
-  // work in it.
+  // recipe's. replace: what a run wrote there, by its record, goes first; files of others stay.
+  // Error (usage) where another process is at work in it, where files of others are in places that
+  // the run writes to, and where one of those places is what the recipe reads.
   RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode);
 
   // Of the last checkpoint; none before the first.
@@ -38,29 +41,30 @@ class RunDirectory {
   // Beside those that are there; the oldest beyond `keep` go.
   void add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record, Index keep);
 
-  // To go on after `step` steps: later lines are cut off.
+  // To go on after `step` steps: later lines are cut off. Error where a line up to there is none of
+  // a run's.
   void cut_metrics(Index step);
   void log(const MetricsLine& line);
   std::vector<MetricsLine> metrics() const;
 
-  // In place of a file of that name.
-  void write(const std::string& name, const std::string& text) const;
-  // A copy of another file.
-  void copy(const std::string& name, const std::string& from) const;
+  // In place of the run's file of that name.
+  void write(const std::string& name, const std::string& text);
   // The final model, each weight in its layout; the path.
   std::string write_model(const Graph& g, const NamedValues<Tensor>& weights,
-                          std::vector<std::pair<std::string, std::string>> metadata) const;
+                          std::vector<std::pair<std::string, std::string>> metadata);
   std::string path(const std::string& name) const;
 
  private:
-  void begin(const std::string& recipe, RunMode mode);
-  // Steps of the checkpoints, ascending.
+  void begin(const Recipe& recipe, RunMode mode);
+  // Steps of the whole checkpoints, ascending.
   std::vector<Index> checkpoints() const;
   // All but the last `keep`, and what is left of those that were not removed to their end.
   void remove_checkpoints(Index keep);
 
   std::string path_;
-  Fd lock_, metrics_;
+  Fd lock_;
+  std::optional<RunFiles> files_;
+  Fd metrics_;
 };
 
 }  // namespace sten

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
@@ -40,6 +41,8 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
       plan_(plan_sparsity(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
   take_first_dense_library();
+  std::unordered_map<std::string_view, const WeightPlan*> plans;
+  for (const WeightPlan& p : plan_) plans.emplace(p.weight, &p);
   NamedValues<Tensor> first = task_->first_weights();
   std::uint64_t hash = 0;
   for (const Weight& w : task_->graph().weights()) {
@@ -47,10 +50,10 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     Sparse& s = sparse_.emplace_back();
-    const auto at = std::ranges::find(plan_, w.name, &WeightPlan::weight);
-    if (at == plan_.end()) continue;
-    s.plan = &*at;
-    for (const SparsityStage& stage : at->stages) {
+    const auto at = plans.find(w.name);
+    if (at == plans.end()) continue;
+    s.plan = at->second;
+    for (const SparsityStage& stage : s.plan->stages) {
       const Sparsifier by = registry().sparsifier(stage.by);
       s.accumulates |= is_named(by, Movement::name);
       s.ranks_by_gradient |= by.needs_scores() && !is_named(by, Movement::name);
@@ -236,17 +239,7 @@ NamedValues<Tensor> Trainer::weights() const {
 }
 
 void Trainer::restore(TrainState state) {
-  const std::vector<Weight>& weights = task_->graph().weights();
-  if (state.step < 0 || state.step > task_->steps())
-    fail("a state of step {} is not of a run of {} steps", state.step, task_->steps());
-  if (state.parameters.size() != weights.size())
-    fail("a state of {} weights is not of a model of {}", state.parameters.size(), weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    if (state.parameters[i].name != weights[i].name ||
-        state.parameters[i].value.shape() != weights[i].shape)
-      fail("a state of {} {} is not of a model with {} {}", quote(state.parameters[i].name),
-           to_string(state.parameters[i].value.shape()), quote(weights[i].name),
-           to_string(weights[i].shape));
+  check_state(state);
   state_ = std::move(state);
   for (Parameter& p : state_.parameters) {
     p.value = in_own_memory(p.value);

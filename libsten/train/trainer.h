@@ -50,7 +50,8 @@ class Trainer {
   const std::string& first_weights() const { return first_weights_; }
   // Whether no stage is still to come.
   bool is_sparse_as_planned() const;
-  // To go on from there. Error where it is not of this recipe's model.
+  // To go on from there. Error where it is not of this recipe: of another model, without a mask or
+  // scores that it has to have by then, or with what its optimizer does not remember.
   void restore(TrainState state);
 
  private:
@@ -62,6 +63,7 @@ class Trainer {
     Index kept = 0;
   };
 
+  void check_state(const TrainState& state) const;
   void begin_stages();
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
   Gradients gradients_of(const BatchPart& part, double share, double& loss) const;

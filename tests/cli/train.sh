@@ -9,7 +9,7 @@ expect_out '80.01 %'
 expect_out 'validation: loss '
 expect_out 'wrote run/model.sten.safetensors'
 [ ! -s err ] || fail '-q prints to standard error'
-[ "$(ls run | tr '\n' ' ')" = 'checkpoints curve.svg metrics.jsonl model.sten.safetensors recipe.json summary.json ' ] ||
+[ "$(ls run | tr '\n' ' ')" = 'checkpoints curve.svg metrics.jsonl model.sten.safetensors recipe.json run.json summary.json ' ] ||
   fail "in the directory is $(ls run)"
 [ "$(ls run/checkpoints | tr '\n' ' ')" = 'step-000140 step-000150 step-000160 ' ] ||
   fail "checkpoints are $(ls run/checkpoints)"

@@ -1,7 +1,9 @@
 // A state that was written and read goes on as if nothing had been.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "libsten/train/checkpoint.h"
 #include "tests/train/small_runs.h"
@@ -96,4 +98,57 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
   t->step();
   check(through_files(dir, *t, record).record);
   CHECK(std::filesystem::exists(dir / "checkpoint/best.safetensors"));
+}
+
+TEST_CASE("a state that lacks what it has to have, or has what is none of its own, is refused") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.*.weight", "movement:sparsity=0.5")};
+  r.sparsity[0].schedule.begin = 2;
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 5; ++i) t->step();
+  const auto restored = [&](const auto& change) {
+    TrainState s = t->state();
+    change(s);
+    try {
+      trainer_of(r)->restore(std::move(s));
+      return std::string();
+    } catch (const Error& e) {
+      CHECK(e.fault() == Fault::input);
+      return std::string(e.what());
+    }
+  };
+  const std::string name = t->state().scores.begin()->first;
+  const auto at = [&](TrainState& s) -> Parameter& {
+    return *std::ranges::find(s.parameters, name, &Parameter::name);
+  };
+  CHECK(restored([](TrainState&) {}).empty());
+  CHECK(restored([&](TrainState& s) { s.scores.erase(name); }) ==
+        "a state of '" + name + "' has no scores");
+  CHECK(restored([&](TrainState& s) { s.scores.at(name) = Dense::zeros(DType::F32, {3}); }) ==
+        "a state of '" + name + "' has scores that are none of its own");
+  CHECK(restored([&](TrainState& s) { s.scores.emplace("x", Dense::zeros(DType::F32, {3})); }) ==
+        "a state has scores of weights that are not there");
+  CHECK(restored([&](TrainState& s) { at(s).value = at(s).value.to_dense(); }) ==
+        "a state of '" + name + "' is dense, and after step 5 it has to be masked");
+  CHECK(restored([&](TrainState& s) { at(s).state.erase("m"); }) ==
+        "a state of '" + name + "' is not what adamw remembers of it");
+  CHECK(restored([&](TrainState& s) {
+          at(s).state.find("step")->second = Dense::zeros(DType::I64, {});
+        }) == "a state of '" + name + "' counts no steps");
+  CHECK(restored([&](TrainState& s) {
+          at(s).state.find("v")->second = Dense::zeros(DType::F32, {2});
+        }).starts_with("a state of '" + name + "' has v F32 [2]"));
+  CHECK(restored([](TrainState& s) { s.step = -1; }) ==
+        "a state of step -1 is not of a run of 12 steps");
+}
+
+TEST_CASE("losses that are no numbers are kept as they are") {
+  const TempDir dir;
+  const auto t = trainer_of(small_mlp(dir));
+  const double infinity = std::numeric_limits<double>::infinity();
+  const RunRecord back =
+      through_files(dir, *t, {"a", "b", {std::nan(""), 0, 3}, {infinity, 0, 3}, {}, 0, {}}).record;
+  CHECK(std::isnan(back.validation_before.loss));
+  CHECK(back.test_before.loss == infinity);
 }

@@ -1,0 +1,196 @@
+#include "libsten/train/run_files.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/log.h"
+#include "libsten/base/text.h"
+#include "libsten/base/version.h"
+#include "libsten/io/atomic_file.h"
+#include "libsten/io/record.h"
+#include "libsten/io/shards.h"
+#include "libsten/train/checkpoint.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view step_prefix = "step-";
+
+// A link that leads nowhere is there, too.
+bool is_there(const fs::path& path) {
+  std::error_code none;
+  return fs::symlink_status(path, none).type() != fs::file_type::not_found;
+}
+
+fs::path canonical(const std::string& path) {
+  std::error_code none;
+  return fs::weakly_canonical(fs::absolute(path, none), none);
+}
+
+bool lies_in(const fs::path& inner, const fs::path& outer) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+// The files at the top that a run of any recipe may write.
+const std::vector<std::string>& places() {
+  static const std::vector<std::string> all = {
+      "recipe.json", "metrics.jsonl", "summary.json",      "curve.svg",
+      "config.json", "vocab.json",    "model.safetensors", "model.sten.safetensors"};
+  return all;
+}
+
+bool is_written_by(const std::string& name, const Recipe& r) {
+  return r.model.kind == "bert" || (name != "config.json" && name != "vocab.json");
+}
+
+// By their keys in the recipe.
+std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
+  std::vector<std::pair<std::string, std::string>> all = {{"model.weights", r.model.weights},
+                                                          {"model.config", r.model.config},
+                                                          {"data.file", r.data.file},
+                                                          {"data.features", r.data.features},
+                                                          {"data.labels", r.data.labels},
+                                                          {"data.text", r.data.text},
+                                                          {"data.vocabulary", r.data.vocabulary}};
+  std::erase_if(all, [](const auto& input) { return input.second.empty(); });
+  return all;
+}
+
+}  // namespace
+
+RunFiles::RunFiles(std::string directory) : directory_(std::move(directory)) {
+  if (!is_there(path(record_file))) return;
+  const auto record = read_record(path(record_file));
+  const JsonReader in(record, printable(path(record_file)), Fault::input);
+  if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
+  for (const auto& [name, facts] : in["files"].members()) {
+    if (std::ranges::count(places(), name) == 0) facts.fail("is no file of a run");
+    files_[name] = facts.json();
+  }
+  for (const JsonReader& step : in["checkpoints"].elements())
+    checkpoints_.insert(static_cast<Index>(step.natural()));
+  has_run_ = true;
+}
+
+std::string RunFiles::path(const std::string& name) const { return fs::path(directory_) / name; }
+
+std::string RunFiles::checkpoint(Index step) const {
+  return fs::path(path(checkpoints_folder)) / fmt::format("{}{:06}", step_prefix, step);
+}
+
+bool RunFiles::is_ours(const std::string& name) const {
+  const auto at = files_.find(name);
+  return at != files_.end() && (at->is_null() || has_facts(path(name), *at));
+}
+
+void RunFiles::check_places(const Recipe& recipe) const {
+  std::vector<std::string> foreign;
+  for (const std::string& name : places())
+    if (is_there(path(name)) && !is_ours(name) &&
+        (is_written_by(name, recipe) || files_.contains(name)))
+      foreign.push_back(name);
+  const std::string folder = path(checkpoints_folder);
+  std::error_code none;
+  if (is_there(folder) && !fs::is_directory(folder, none)) foreign.emplace_back(checkpoints_folder);
+  if (fs::is_directory(folder, none))
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename();
+      Index step = 0;
+      const bool is_step = name.starts_with(step_prefix) &&
+                           parse_integer(std::string_view(name).substr(step_prefix.size()), step);
+      if (!is_step) continue;
+      if (!checkpoints_.contains(step)) {
+        foreign.push_back(fmt::format("{}/{}", checkpoints_folder, name));
+        continue;
+      }
+      for (const auto& file : fs::directory_iterator(entry, none))
+        if (std::ranges::count(checkpoint_files(), file.path().filename().string()) == 0)
+          foreign.push_back(
+              fmt::format("{}/{}/{}", checkpoints_folder, name, file.path().filename().string()));
+    }
+  if (foreign.empty()) return;
+  std::ranges::sort(foreign, natural_less);
+  std::string names;
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(foreign.size(), most); ++i)
+    names += (i ? ", " : "") + quote(foreign[i]);
+  if (foreign.size() > most) names += fmt::format(" and {} more", foreign.size() - most);
+  fail_usage("{}: has {}, which no run left there so, where a run keeps its files",
+             printable(directory_), names);
+}
+
+void RunFiles::check_inputs(const Recipe& recipe) const {
+  std::vector<fs::path> written;
+  for (const std::string& name : places())
+    if (is_written_by(name, recipe) || files_.contains(name))
+      written.push_back(canonical(path(name)));
+  written.push_back(canonical(path(checkpoints_folder)));
+  for (const auto& [key, input] : inputs_of(recipe)) {
+    fs::path read = canonical(input);
+    // An index stands for the directory it is in.
+    std::error_code none;
+    if (key == "model.weights" && is_sharded(input) && !fs::is_directory(read, none))
+      read = read.parent_path();
+    for (const fs::path& place : written)
+      if (lies_in(read, place) || (fs::is_directory(read, none) && lies_in(place, read)))
+        fail_usage("{}: {}, {}, lies where the run writes; what is read is not written over",
+                   printable(directory_), key, quote(input));
+  }
+}
+
+void RunFiles::claim(const std::string& name) {
+  files_[name] = nullptr;
+  write();
+}
+
+void RunFiles::settle(const std::string& name) {
+  files_[name] = file_facts(path(name));
+  write();
+}
+
+void RunFiles::claim_checkpoint(Index step) {
+  checkpoints_.insert(step);
+  write();
+}
+
+void RunFiles::remove_checkpoint(Index step) {
+  const std::string folder = checkpoint(step);
+  // The state's own record first: without it the rest is none.
+  for (const std::string& name : checkpoint_files()) unlink((fs::path(folder) / name).c_str());
+  rmdir(folder.c_str());
+  if (is_there(folder))
+    warn("{}: has files that the run did not write, and stays", printable(folder));
+  else
+    checkpoints_.erase(step);
+}
+
+void RunFiles::remove_all() {
+  for (const Index step : std::set<Index>(checkpoints_)) remove_checkpoint(step);
+  rmdir(path(checkpoints_folder).c_str());
+  std::vector<std::string> names;
+  for (const auto& [name, facts] : files_.items()) names.push_back(name);
+  for (const std::string& name : names) {
+    unlink(path(name).c_str());
+    files_.erase(name);
+  }
+  write();
+}
+
+void RunFiles::write() const {
+  nlohmann::ordered_json json;
+  json["schema"] = 1;
+  json["program"] = "sten-train";
+  json["version"] = std::string(version());
+  json["files"] = files_;
+  json["checkpoints"] = checkpoints_;
+  const std::string text = record_text(std::move(json));
+  OutputFile out(path(record_file), true);
+  out.write(std::as_bytes(std::span(text)));
+  out.commit();
+}
+
+}  // namespace sten

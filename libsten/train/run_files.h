@@ -1,0 +1,53 @@
+// Which files of a run's directory are the run's, by its own record: nothing else in it is ever
+// replaced or removed, and what a recipe reads never is.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "libsten/base/json_reader.h"
+#include "libsten/recipe/recipe.h"
+
+namespace sten {
+
+class RunFiles {
+ public:
+  static constexpr const char* record_file = "run.json";
+  static constexpr const char* checkpoints_folder = "checkpoints";
+
+  // With what is recorded in the directory. Error where there is a run.json that is no record of a
+  // run, or was changed.
+  explicit RunFiles(std::string directory);
+  bool has_run() const { return has_run_; }
+
+  // Before a run goes on or begins anew there: Error (usage) with the names of all files of others
+  // in places that it writes to: those that no run recorded, and those that were changed since.
+  void check_places(const Recipe& recipe) const;
+  // Error (usage) where what the recipe reads lies in one of those places, or they lie in it.
+  void check_inputs(const Recipe& recipe) const;
+
+  // About to be written; recorded when it returns.
+  void claim(const std::string& name);
+  // Written: from now on it is the run's only as it is.
+  void settle(const std::string& name);
+  void claim_checkpoint(Index step);
+
+  const std::set<Index>& checkpoints() const { return checkpoints_; }
+  std::string checkpoint(Index step) const;  // its directory
+  // What was written to it. Files of others in it stay, and so does it then, with a warning.
+  void remove_checkpoint(Index step);
+  // All that was written; but the record, which then has nothing but itself.
+  void remove_all();
+
+ private:
+  std::string path(const std::string& name) const;
+  bool is_ours(const std::string& name) const;
+  void write() const;
+
+  std::string directory_;
+  bool has_run_ = false;
+  nlohmann::ordered_json files_ = nlohmann::ordered_json::object();  // facts, or null until settled
+  std::set<Index> checkpoints_;
+};
+
+}  // namespace sten

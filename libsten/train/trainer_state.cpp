@@ -1,0 +1,77 @@
+// What a state has to have to be gone on from.
+#include "libsten/base/text.h"
+#include "libsten/layout/masked.h"
+#include "libsten/train/trainer.h"
+
+namespace sten {
+namespace {
+
+bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
+
+// What the optimizer remembers of a weight, in the order of a map.
+std::vector<std::string_view> remembered(const OptimizerRecipe& o) {
+  if (o.kind == "adamw") return {"m", "step", "v"};
+  return o.momentum > 0 ? std::vector<std::string_view>{"momentum"}
+                        : std::vector<std::string_view>{};
+}
+
+bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
+  return t.is<Dense>() && t.dtype() == dtype && t.shape() == shape;
+}
+
+// All of it, or nothing where the weight has had no gradient yet.
+void check_remembered(const Parameter& p, const OptimizerRecipe& o) {
+  if (p.state.empty()) return;
+  const auto wanted = remembered(o);
+  const bool is_all = std::ranges::equal(p.state, wanted, {},
+                                         [](const auto& s) -> std::string_view { return s.first; });
+  if (!is_all) fail("a state of {} is not what {} remembers of it", quote(p.name), o.kind);
+  for (const auto& [key, s] : p.state) {
+    if (key == "step") {
+      if (!is_dense(s, DType::I64, {}) || s.as<Dense>().values.as<std::int64_t>()[0] < 1)
+        fail("a state of {} counts no steps", quote(p.name));
+      continue;
+    }
+    const Shape shape = is_flat(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
+    if (!is_dense(s, DType::F32, shape))
+      fail("a state of {} has {} {} {}, not a number for each of its values", quote(p.name), key,
+           name_of(s.dtype()), to_string(s.shape()));
+  }
+}
+
+}  // namespace
+
+void Trainer::check_state(const TrainState& state) const {
+  const std::vector<Weight>& weights = task_->graph().weights();
+  if (state.step < 0 || state.step > task_->steps())
+    fail("a state of step {} is not of a run of {} steps", state.step, task_->steps());
+  if (state.parameters.size() != weights.size())
+    fail("a state of {} weights is not of a model of {}", state.parameters.size(), weights.size());
+  std::size_t scores = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Parameter& p = state.parameters[i];
+    if (p.name != weights[i].name || p.value.shape() != weights[i].shape)
+      fail("a state of {} {} is not of a model with {} {}", quote(p.name),
+           to_string(p.value.shape()), quote(weights[i].name), to_string(weights[i].shape));
+    if (!p.value.values() || p.value.values()->dtype() != DType::F32)
+      fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
+    check_remembered(p, task_->recipe().optimizer);
+    const Sparse& s = sparse_[i];
+    if (s.plan && s.plan->current(state.step - 1) &&
+        p.value.layout_name() != Name(s.plan->layout.name()))
+      fail("a state of {} is {}, and after step {} it has to be {}", quote(p.name),
+           p.value.spec().str(), state.step, s.plan->layout.str());
+    const auto at = state.scores.find(p.name);
+    if (at == state.scores.end()) {
+      if (s.accumulates) fail("a state of {} has no scores", quote(p.name));
+      continue;
+    }
+    ++scores;
+    if (!(s.accumulates || s.ranks_by_gradient) ||
+        !is_dense(at->second, DType::F32, weights[i].shape))
+      fail("a state of {} has scores that are none of its own", quote(p.name));
+  }
+  if (scores != state.scores.size()) fail("a state has scores of weights that are not there");
+}
+
+}  // namespace sten

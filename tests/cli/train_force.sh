@@ -1,0 +1,88 @@
+# What --force replaces in --out: what a run of ours wrote there, by its own record, and nothing
+# else; what a recipe reads is never written over.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+mkdir -p "$T/deep/down/here"
+cp "$T/digits.csv" "$T/recipe.json" "$T/deep/down/here"
+cd "$T/deep/down/here"
+RECIPE=recipe.json
+short() { train "$1" --set steps=20 --set sparsity=null --set evaluation=null "${@:2}"; }
+tree() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
+
+# A directory with the model, checkpoints and metrics of others: refused with their names.
+mkdir -p theirs/checkpoints/step-000010
+echo model >theirs/model.safetensors
+echo state >theirs/checkpoints/step-000010/state.json
+echo '{}' >theirs/recipe.json
+echo notes >theirs/notes
+tree theirs >before
+for mode in "" --force --resume; do
+  expect_exit 2 short theirs $mode
+  expect_one_line_err
+  tree theirs | diff - before || fail "files of others changed with '$mode'"
+done
+expect_exit 2 short theirs --force
+expect_err "theirs: has 'checkpoints/step-000010', 'model.safetensors', 'recipe.json', which no run left there so"
+
+# Beside what is in nobody's way a run begins, and begins anew.
+mkdir beside
+echo notes >beside/notes
+expect_exit 0 short beside --force
+mkdir beside/more beside/checkpoints/mine
+echo more >beside/more/model.safetensors
+expect_exit 0 short beside --force --seed 2
+[ "$(cat beside/notes beside/more/model.safetensors)" = "notes
+more" ] || fail 'notes of others are gone'
+[ -d beside/checkpoints/mine ] || fail 'a directory of others is gone'
+[ "$(ls beside/checkpoints | tr '\n' ' ')" = 'mine step-000010 step-000020 ' ] || fail "checkpoints are $(ls beside/checkpoints)"
+
+# In a checkpoint, too, others may have put something.
+short long --set checkpoints.every=1 --set checkpoints.keep=9 >/dev/null
+echo mine >long/checkpoints/step-000018/mine
+expect_exit 2 short long --force
+expect_err "long: has 'checkpoints/step-000018/mine', which no run left there so"
+mv long/checkpoints/step-000018/mine long
+expect_exit 0 short long --force
+[ "$(ls long/checkpoints | tr '\n' ' ')" = 'step-000010 step-000020 ' ] || fail "checkpoints are $(ls long/checkpoints)"
+[ "$(cat long/mine)" = mine ] || fail 'a file of others is gone'
+
+# What was put in the place of a run's file is not the run's.
+short run >/dev/null
+cp run/model.safetensors kept
+echo another >run/model.safetensors
+for mode in --force --resume; do
+  expect_exit 2 short run $mode
+  expect_err "run: has 'model.safetensors', which no run left there so"
+  [ "$(cat run/model.safetensors)" = another ] || fail "the model of others is gone with $mode"
+done
+cp kept run/model.safetensors
+expect_exit 0 short run --force
+
+# Inputs in the places of outputs, by any path or link.
+expect_exit 2 short run --force --set model.weights=run/model.safetensors
+expect_one_line_err
+expect_err "run: model.weights, "
+expect_err "lies where the run writes"
+ln -s run alias
+expect_exit 2 short alias --force --set model.weights=run/../run/model.safetensors
+expect_exit 2 short run --force --set model.weights=run/checkpoints/step-000020/model.safetensors
+expect_exit 2 short run --force --set model.weights=run
+mkdir as-data
+cp digits.csv as-data/metrics.jsonl
+expect_exit 2 short as-data --force --set data.file=as-data/metrics.jsonl
+cmp digits.csv as-data/metrics.jsonl || fail 'the data are gone'
+cmp kept run/model.safetensors || fail 'the weights are gone'
+# Elsewhere in the directory they may lie.
+cp kept beside/first.safetensors
+expect_exit 0 short beside --force --set model.weights=beside/first.safetensors
+cmp kept beside/first.safetensors || fail 'the weights are gone'
+
+# A record that was changed is not gone by.
+sed -i 's/"model.safetensors"/"summary.json"/' run/run.json
+tree run >before
+for mode in --force --resume; do
+  expect_exit 1 short run $mode
+  expect_one_line_err
+  expect_err 'run/run.json: '
+  tree run | diff - before || fail "files changed with $mode"
+done

@@ -1,0 +1,62 @@
+# Recipes that could not be finished, or not be begun, are refused before the work, and by --dry-run.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+cd "$T"
+refused() { # CODE TEXT FLAG...
+  for how in "--dry-run" "--out run"; do
+    expect_exit "$1" sten-train "$RECIPE" -q --set sparsity.0.schedule=null --set sparsity.0.save=masked $how "${@:3}"
+    expect_one_line_err
+    expect_err "$2"
+    [ ! -e run ] || fail "'${*:3}' left a directory"
+  done
+}
+refused 1 "'layers.0.weight': dims=2.1 is beyond the dimensions of shape [48, 64]" --set sparsity.0.save=csr:dims=2.1
+refused 1 "'layers.0.weight': dims=0.3 is beyond the dimensions" --set sparsity.0.layout=csr:dims=0.3
+refused 1 "'layers.0.weight': dims=2.1 is beyond the dimensions" --set sparsity.0.sparsifier=nm:n=2,m=4,dims=2.1
+refused 2 "/sparsity/0/sparsifier: axis=3 is neither 0 nor 1" --set sparsity.0.sparsifier=nmg:n=1,m=4,g=4,axis=3
+
+# Case 90: configs that describe more than there is.
+bert() { # LAYERS HIDDEN
+  mkdir -p bert
+  cp "$STEN_SOURCE/recipes/models/shakespeare-bert/vocab.json" bert
+  head -c 20000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" >text
+  cat >bert/config.json <<EOT
+{"vocab_size": 100, "hidden_size": $2, "num_hidden_layers": $1, "num_attention_heads": 1, "intermediate_size": 16,
+ "max_position_embeddings": 64}
+EOT
+  cat >bert.json <<EOT
+{"schema": 1, "model": {"kind": "bert", "config": "bert/config.json"},
+ "data": {"kind": "masked-text", "text": "text", "vocabulary": "bert/vocab.json", "window": 32, "train": 0.8, "validation": 0.1},
+ "sparsity": [{"target": "*.dense.weight", "sparsifier": "magnitude:sparsity=0.5"}],
+ "steps": 2, "batch": 4}
+EOT
+}
+for hidden in 1000000 4611686018427387904; do
+  bert 2 $hidden
+  for how in "--dry-run" "--out run"; do
+    expect_exit 1 sten-train bert.json -q $how
+    expect_one_line_err
+    expect_err 'bert/config.json: '
+    expect_err 'GB in training, and there are'
+    [ ! -e run ] || fail 'a directory was left'
+  done
+done
+expect_exit 1 sten-train "$RECIPE" --dry-run --set 'model.sizes=[64, 4000000000, 4000000000, 10]' --set sparsity=null
+expect_err 'model.sizes: 1.6e+19 parameters take'
+# No more than the process may have.
+# What is sanitized takes more to begin with.
+if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
+  bert 2 10000
+  expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
+  expect_err 'GB in training, and there are 4.1'
+fi
+# Ten thousand layers are planned in seconds.
+bert 10000 4
+expect_exit 0 timeout 100 sten-train bert.json --dry-run -q --json
+expect_out '"all": 2'
+# A dry run takes no memory for weights: they have 430 MB here, and none of a shape is small.
+bert 100 512
+expect_exit 0 sten-train bert.json --dry-run
+expect_out 'memory: about '
+peak=$(sed -n 's/.*peak memory \([0-9.]*\) MB.*/\1/p' err)
+[ -n "$peak" ] && [ "${peak%.*}" -lt 300 ] || fail "it took $(tail -1 err)"
