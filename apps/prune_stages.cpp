@@ -36,8 +36,8 @@ void add_stages(CLI::App& app, StagedOptions& o) {
   app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state");
   app.add_option("--tolerance", o.tolerance,
                  "Layer-wise with {metrics} or --recipe: a layer has recovered at a loss of at "
-                 "most (1 + X) "
-                 "times that of stage 0 (default 0.02); until then it is trained again")
+                 "most L + X * |L|, L being that of stage 0 (default 0.02); until then it is "
+                 "trained again")
       ->type_name("X");
   app.add_option("--rounds", o.rounds, "Most rounds of training for one layer (default 5)")
       ->type_name("N");

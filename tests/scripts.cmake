@@ -16,6 +16,9 @@ sten_script_test(check.layers.selftest LABELS once
 sten_script_test(check.no_stray_avx LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/no_stray_avx_test.sh ${CMAKE_BINARY_DIR})
 sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input.sh)
+sten_script_test(check.json LABELS once COMMAND sh ${checks}/json.sh)
+sten_script_test(check.json.selftest LABELS once
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/json_test.sh)
 sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipes.sh)
 sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
 sten_script_test(install.consumer LABELS once

@@ -76,3 +76,37 @@ expect_err "--resume belongs to --schedule"
 expect_exit 2 stages -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x
 expect_err "out.safetensors: exists; --force replaces it"
 [ ! -e x ] && [ ! -e x.safetensors ] || fail "a refused run left something"
+
+# What no tensor's shape allows is found before the command runs, and by --dry-run.
+: >log
+for more in --dry-run ""; do
+  expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x --to csr:dims=2.1 $more
+  expect_one_line_err
+  expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
+  expect_exit 1 stages -o x.safetensors --schedule iterative --structure nm:n=3,m=4,dims=2.1 --structure nm:n=2,m=4 --finetune "$TRAIN" --state x $more
+  expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
+  [ ! -e x ] || fail "a refused run made its state directory"
+done
+[ ! -s log ] || fail "the command ran"
+
+# Losses of any sign: of -2 within 10 % is what is at most -1.8.
+layers() { expect_exit 0 stages -o "$1.safetensors" --sparsity 0.5 --schedule layerwise --finetune "$2" --state "$1" --patience 1 --rounds 9 --tolerance 0.1 --exclude '*[1]*'; }
+tell() { echo "cp {in} {out}; if [ {stage} = 0 ]; then l=-2; else l=$1; fi; printf '{\"loss\": %s}' \$l >{metrics}"; }
+layers near "$(tell -1.85)"
+expect_out "after 6 of 6 stages"
+layers far "$(tell -1.75)"
+expect_out "after 1 of 6 stages"
+
+# Losses that are no numbers, as libraries write them: the run ends, and can be resumed.
+for loss in NaN '"NaN"' Infinity -Infinity; do
+  told="cp {in} {out}; printf '{\"loss\": %s, \"loss_before\": NaN}' '$loss' >{metrics}"
+  expect_exit 0 stages -o nan.safetensors -f --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$told" --state "nan$loss"
+  expect_exit 0 stages -o nan2.safetensors -f --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$told" --state "nan$loss" --resume
+  cmp nan.safetensors nan2.safetensors
+  grep -q "\"loss\": \"${loss//\"/}\"" "nan$loss/stage-001/stage.json" || fail "the stage's record lacks $loss"
+done
+layers sometimes "$(tell NaN)"
+expect_out "after 1 of 6 stages"
+expect_exit 1 stages -o never.safetensors --sparsity 0.5 --schedule layerwise --finetune "cp {in} {out}; echo '{\"loss\": NaN}' >{metrics}" --state never
+expect_one_line_err
+expect_err "the loss on the input is nan"

@@ -1,10 +1,10 @@
 #include "libsten/run/staged/command_trainer.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "libsten/base/error.h"
+#include "libsten/base/json_reader.h"
 #include "libsten/run/staged/command.h"
 
 namespace sten {
@@ -13,18 +13,42 @@ namespace {
 const std::vector<std::string> placeholders = {"{in}",      "{out}",      "{mask}",
                                                "{metrics}", "{sparsity}", "{stage}"};
 
+// Bare NaN, Infinity and -Infinity, as Python and JavaScript libraries write them, become texts.
+std::string with_named_numbers(const std::string& json) {
+  std::string out;
+  bool is_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '"') is_text = !is_text;
+    if (is_text && json[i] == '\\' && i + 1 < json.size()) {
+      out += json.substr(i++, 2);
+      continue;
+    }
+    const char* word = "";
+    if (!is_text)
+      for (const char* w : {"NaN", "Infinity", "-Infinity"})
+        if (json.compare(i, std::strlen(w), w) == 0) word = w;
+    if (!*word) {
+      out += json[i];
+      continue;
+    }
+    out += fmt::format("\"{}\"", word);
+    i += std::strlen(word) - 1;
+  }
+  return out;
+}
+
 // What the command wrote to {metrics}; none if it wrote nothing.
 StageLosses read_metrics(const std::string& path) {
   if (!std::filesystem::exists(path)) return {};
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("what the command wrote to {{metrics}} is no JSON object");
+  const std::string what = "what the command wrote to {metrics}";
+  const auto json = parse_json(with_named_numbers(text), what, Fault::input);
+  if (!json.is_object()) fail("{} is no JSON object", what);
+  const JsonReader reader(json, "{metrics}", Fault::input);
   const auto number = [&](const char* key) -> std::optional<double> {
-    const auto at = json.find(key);
-    if (at == json.end() || at->is_null()) return std::nullopt;
-    if (!at->is_number()) fail("{{metrics}}: {} is no number", key);
-    return at->get<double>();
+    if (!reader.has(key) || reader[key].json().is_null()) return std::nullopt;
+    return reader[key].real();
   };
   return {number("loss_before"), number("loss")};
 }

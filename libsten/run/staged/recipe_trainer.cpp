@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "libsten/base/json.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
@@ -77,7 +77,7 @@ Options RecipeTrainer::options(bool are_files) const {
   const std::string_view files[] = {"/model/config", "/data/file", "/data/features",
                                     "/data/labels",  "/data/text", "/data/vocabulary"};
   Options all;
-  const auto flat = nlohmann::ordered_json::parse(to_json(recipe_)).flatten();
+  const auto flat = parse_json(to_json(recipe_), "the recipe").flatten();
   for (const auto& [key, value] : flat.items()) {
     if ((std::ranges::find(files, key) != std::end(files)) != are_files) continue;
     const auto is_in = [&, &key = key](const char* section) { return key.starts_with(section); };
@@ -86,9 +86,14 @@ Options RecipeTrainer::options(bool are_files) const {
                                            "/evaluation", "/checkpoints", "/logging"}),
                             is_in))
       continue;
-    all.emplace_back("recipe" + key, value.is_string() ? value.get<std::string>() : value.dump());
+    all.emplace_back("recipe" + key,
+                     value.is_string() ? value.get<std::string>() : dump_json(value));
   }
   return all;
+}
+
+void RecipeTrainer::check(const std::string& model) const {
+  task_on(recipe_, model)->check_first_weights();
 }
 
 StageLosses RecipeTrainer::measure(const StageFiles& files, const StageRound&) const {

@@ -18,6 +18,7 @@ class RecipeTrainer : public StageTrainer {
   Options files() const override { return options(true); }
   bool tells_losses() const override { return true; }
 
+  void check(const std::string& model) const override;
   // Of the checkpoint as it is. Error where it is not of the recipe's model.
   StageLosses measure(const StageFiles& files, const StageRound& round) const override;
   // Trains the checkpoint for the recipe's steps, weights that have a mask at the masks' positions

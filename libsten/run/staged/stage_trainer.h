@@ -37,6 +37,8 @@ class StageTrainer {
   // Whether the loss of the input is measured before the first stage.
   virtual bool tells_losses() const = 0;
 
+  // Error where it could not train such a model; nothing of it is loaded.
+  virtual void check(const std::string& /*model*/) const {}
   // Loss of the input. Error where none can be had.
   virtual StageLosses measure(const StageFiles& files, const StageRound& round) const = 0;
   // Trains `in` and writes `out`. Error where that fails.

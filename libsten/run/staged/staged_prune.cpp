@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
@@ -92,6 +93,7 @@ class Staged {
         !fs::is_fifo(o_.prune.output.path) && !fs::is_character_file(o_.prune.output.path))
       fail_usage("{}: exists; --force replaces it", printable(o_.prune.output.path));
     plan();
+    try_stages();
     if (o_.prune.output.dry_run) return dry_outcome();
     Options identity = provenance_;
     {
@@ -103,6 +105,9 @@ class Staged {
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
     if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
+    if (schedule_.layerwise && first_loss_ && !std::isfinite(*first_loss_))
+      fail("the loss on the input is {}: there is nothing that layers could come back to",
+           *first_loss_);
     std::size_t done = 0;
     while (done < count_) {
       const StageRecord r = stage(++done);
@@ -142,6 +147,23 @@ class Staged {
     count_ = schedule_.layerwise ? layers_.size() : schedule_.stages();
   }
 
+  // All stages without their training: what does not go with a tensor's shape is found before hours
+  // of it.
+  void try_stages() const {
+    trainer_->check(o_.prune.input);
+    const std::size_t last = last_stage();
+    for (std::size_t k = schedule_.structures.empty() ? last : 1; k <= last; ++k) {
+      PruneOptions p = stage_options(k);
+      p.output = {"", false, true};
+      if (k < last) p.to = "dense";
+      p.show_progress = false;
+      prune(p);
+    }
+  }
+
+  // What a layer's loss has to come down to. Losses may be negative.
+  double recovered_loss() const { return *first_loss_ + o_.tolerance * std::abs(*first_loss_); }
+
   std::string model_of(std::size_t k) const {
     if (k == 0) return o_.prune.input;
     const std::string directory = state_->file(k, "model");
@@ -177,9 +199,10 @@ class Staged {
       if (k == 0) break;
       model = reapply(r, *dir, files.out);
       if (!schedule_.layerwise || !r.loss || !first_loss_) break;
-      if (*r.loss <= (1 + o_.tolerance) * *first_loss_) break;
-      worse = best && !(*r.loss < *best) ? worse + 1 : 0;
-      best = best ? std::min(*best, *r.loss) : *r.loss;
+      if (*r.loss <= recovered_loss()) break;
+      const bool is_better = !std::isnan(*r.loss) && (!best || *r.loss < *best);
+      worse = best && !is_better ? worse + 1 : 0;
+      best = is_better ? *r.loss : best.value_or(std::numeric_limits<double>::infinity());
       if (worse >= o_.patience) {
         r.recovered = false;
         break;

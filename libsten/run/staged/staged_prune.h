@@ -19,7 +19,7 @@ struct StagedOptions {
   double finetune_timeout = 0;          // seconds; 0: none
   std::string state;                    // the directory that keeps the stages
   bool resume = false;
-  double tolerance = 0.02;  // a layer has recovered at a loss of (1 + this) times the initial one
+  double tolerance = 0.02;  // a layer has recovered at a loss L + this * |L| of the initial one, L
   Index rounds = 5;         // most of them for one layer
   Index patience = 2;       // rounds without a lower loss that end the run
   std::function<void(const std::string&)> say;  // a line as each stage ends

@@ -3,14 +3,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
+#include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
 #include "libsten/io/locked_directory.h"
+#include "libsten/io/record.h"
 
 namespace sten {
 namespace {
@@ -19,17 +19,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* run_file = "run.json";
-
-Json read_json(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  Json json = Json::parse(text, nullptr, false);
-  if (!in || !json.is_object()) fail("{}: is not the record of a run", printable(path.string()));
-  return json;
-}
+constexpr const char* record_file = "stage.json";  // of a stage
 
 void write_json(OutputFile& out, const Json& json) {
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = record_text(json);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }
@@ -37,7 +30,7 @@ void write_json(OutputFile& out, const Json& json) {
 std::string text_of(const Json& identity, const std::string& key) {
   const auto at = identity.find(key);
   return at == identity.end() ? "nothing"
-                              : quote(at->is_string() ? at->get<std::string>() : at->dump());
+                              : quote(at->is_string() ? at->get<std::string>() : dump_json(*at));
 }
 
 }  // namespace
@@ -54,9 +47,9 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   for (const auto& [key, value] : identity) {
     Json& at = run["run"][key];
     if (at.is_null())
-      at = value;
+      at = recorded_text(value);
     else
-      at = at.get<std::string>() + "\n" + value;  // a flag that was repeated
+      at = at.get<std::string>() + "\n" + recorded_text(value);  // a flag that was repeated
   }
   const fs::path file = fs::path(path) / run_file;
   if (!fs::exists(file)) {
@@ -64,7 +57,9 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
     write_json(out, run);
     return;
   }
-  const Json old = read_json(file);
+  const Json old = read_record(file);
+  if (text_of(old, "program") != text_of(run, "program"))
+    fail("{}: is not the record of a run of sten-prune", printable(file.string()));
   if (!resume) fail_usage("{}: holds a run already; --resume goes on with it", printable(path));
   const auto before = old.find("run");
   const Json was = before != old.end() && before->is_object() ? *before : Json::object();
@@ -84,28 +79,27 @@ std::string StateDirectory::file(std::size_t k, const std::string& name) const {
 }
 
 std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
-  const std::string path = file(k, "stage.json");
+  const std::string path = file(k, record_file);
   if (!fs::exists(path)) return std::nullopt;
-  const Json json = read_json(path);
-  try {
-    StageRecord r;
-    const auto maybe = [&](const char* key) {
-      const auto at = json.find(key);
-      return at == json.end() ? std::optional<double>() : at->get<double>();
-    };
-    r.tensor = json.value("tensor", "");
-    r.sparsity = json.at("sparsity");
-    r.energy = json.at("energy");
-    r.loss_before = maybe("loss_before");
-    r.loss = maybe("loss");
-    r.rounds = json.at("rounds");
-    r.violations = json.at("violations");
-    r.seconds = json.at("seconds");
-    r.recovered = json.at("recovered");
-    return r;
-  } catch (const Json::exception&) {
-    fail("{}: is not the record of a stage", printable(path));
-  }
+  const Json json = read_record(path);
+  const JsonReader in(json, printable(path), Fault::input);
+  check_files(fs::path(path).parent_path(), in["files"], record_file);
+  StageRecord r;
+  const auto maybe = [&](const char* key) {
+    return in.has(key) ? std::optional(in[key].real()) : std::nullopt;
+  };
+  const auto natural = [&](const char* key) { return static_cast<Index>(in[key].natural()); };
+  if (in.has("tensor")) r.tensor = in["tensor"].text();
+  r.sparsity = in["sparsity"].number();
+  if (!(r.sparsity >= 0 && r.sparsity <= 1)) in["sparsity"].fail("is not within [0, 1]");
+  r.energy = in["energy"].real();
+  r.loss_before = maybe("loss_before");
+  r.loss = maybe("loss");
+  r.rounds = natural("rounds");
+  r.violations = natural("violations");
+  r.seconds = in["seconds"].number();
+  r.recovered = in["recovered"].truth();
+  return r;
 }
 
 void StateDirectory::write(const std::string& name, const std::string& text) const {
@@ -122,14 +116,15 @@ void write_record(const OutputDirectory& stage, const StageRecord& r) {
   Json json;
   if (!r.tensor.empty()) json["tensor"] = r.tensor;
   json["sparsity"] = r.sparsity;
-  json["energy"] = r.energy;
-  if (r.loss_before) json["loss_before"] = *r.loss_before;
-  if (r.loss) json["loss"] = *r.loss;
+  json["energy"] = real_json(r.energy);
+  if (r.loss_before) json["loss_before"] = real_json(*r.loss_before);
+  if (r.loss) json["loss"] = real_json(*r.loss);
   json["rounds"] = r.rounds;
   json["violations"] = r.violations;
   json["seconds"] = r.seconds;
   json["recovered"] = r.recovered;
-  const auto out = stage.new_file("stage.json");
+  json["files"] = list_files(stage.file(""));
+  const auto out = stage.new_file(record_file);
   write_json(*out, json);
 }
 

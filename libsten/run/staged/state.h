@@ -2,7 +2,7 @@
 //
 //   run.json                what decides the result
 //   stage-000/ stage.json   the command's loss on the input, if it tells one
-//   stage-001/ stage.json   what came of the stage
+//   stage-001/ stage.json   what came of the stage; and the checksums of
 //              mask.safetensors
 //              model.safetensors, or model/
 //   curve.svg               loss against sparsity, when all stages are done
@@ -36,7 +36,8 @@ class StateDirectory {
   // process is at work in it.
   StateDirectory(const std::string& path, const Options& identity, bool resume);
 
-  // What is recorded of stage k; none if it was not finished.
+  // What is recorded of stage k; none if it was not finished. Error with the file where the record
+  // or what is in the stage was changed since.
   std::optional<StageRecord> record(std::size_t k) const;
   // Where files of a finished stage are.
   std::string file(std::size_t k, const std::string& name) const;

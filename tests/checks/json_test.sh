@@ -1,0 +1,17 @@
+#!/bin/sh
+# scripts/checks/json.sh passes this tree, and names a place that parses JSON by itself.
+set -eu
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/json.sh
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+mkdir -p "$T/libsten/base" "$T/apps"
+echo 'Json::sax_parse(text, &b); parse_json(text, "x");' >"$T/libsten/base/json.cpp"
+sh "$check" "$T"
+for text in 'Json::parse(in)' 'nlohmann::json::parse (text, nullptr, false)' 'Json::accept(text)'; do
+  echo "$text" >"$T/apps/a.cpp"
+  if sh "$check" "$T" >"$T/out"; then
+    echo "it passes $text" >&2
+    exit 1
+  fi
+  grep -q '^apps/a.cpp:1:' "$T/out"
+done

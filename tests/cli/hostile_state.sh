@@ -1,0 +1,95 @@
+# Records and state that were damaged or changed: one line that names the file, exit 1 or 2, never a
+# crash, and never a run that goes on with them.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+. "$(dirname "$0")/_trainer.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+nest() { printf '%*s' "$1" '' | tr ' ' '['; printf '%*s' "$1" '' | tr ' ' ']'; }
+deep() { printf '%s' "$1"; nest 70000; printf '%s' "$2"; }
+refused() { # PROGRAM...: with a line, without a crash
+  status=0
+  "$@" >"$T/out" 2>"$T/err" || status=$?
+  case $status in 1 | 2) ;; *) fail "'$*' ended with $status" ;; esac
+  expect_one_line_err
+  if grep -q 'json.exception' "$T/err"; then fail "the text is a library's"; fi
+}
+
+# Case 81: depth, wherever JSON is read.
+deep '{"model": ' '}' >deep.json
+refused sten-train deep.json --out deep
+expect_err 'deep.json: is nested too deeply'
+refused sten-train "$RECIPE" --out deep --set "model=$(nest 70)"
+expect_err 'is nested too deeply'
+deep '' '' >vocab.json
+mkdir deep-index
+deep '{"weight_map": ' '}' >deep-index/model.safetensors.index.json
+refused sten-energy deep-index
+expect_err 'is nested too deeply'
+provenance=$(nest 70000)
+safetensors deep.safetensors "{\"__metadata__\":{\"sten.provenance\":\"$provenance\"},$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+expect_exit 0 sten-prune deep.safetensors -o shallow.safetensors --sparsity 0.5
+expect_err 'is nested too deeply, and is started anew'
+
+# A run whose files were changed, one at a time.
+train good --set checkpoints.keep=1 >/dev/null
+changed() { # FILE TEXT COMMAND, which changes $f
+  rm -rf run
+  cp -r good run
+  f=run/$1
+  eval "$3"
+  refused train run --set checkpoints.keep=1 --resume
+  expect_err "$2"
+}
+step=checkpoints/step-000160
+changed recipe.json 'recipe.json: is nested too deeply' 'deep "{\"model\": " "}" >$f'
+changed recipe.json 'recipe.json: is not JSON' 'echo "{" >$f'
+changed recipe.json "'recipe.json', which no run left there so" 'echo >>$f'
+changed recipe.json 'recipe.json: is missing' 'rm $f'
+changed run.json 'run.json: is nested too deeply' 'deep "{\"files\": " "}" >$f'
+changed run.json 'run.json: was changed' 'sed -i s/sten-train/sten-prune/ $f'
+changed metrics.jsonl 'metrics.jsonl: line 1: is not JSON' 'sed -i 1s/.*/damaged/ $f'
+changed metrics.jsonl 'metrics.jsonl: line 2: /loss: is not a number' 'sed -i "2s/\"loss\":[^,]*/\"loss\":[]/" $f'
+changed metrics.jsonl 'metrics.jsonl: line 3: has no '"'step'" 'sed -i "3s/.*/{}/" $f'
+# Case 82: parts removed, added, changed.
+for change in 's/"step": 160/"step": 1.5/' 's/"step": 160/"step": 150/' 's/"count": [0-9]*/"count": -1/' 's/"threads": 1/"threads": "x"/'; do
+  changed $step/state.json 'state.json: was changed since it was written' "sed -i '$change' \$f"
+done
+changed $step/state.json 'state.json: is nested too deeply' 'deep "{\"step\": " "}" >$f'
+changed $step/masks.safetensors 'masks.safetensors: is missing' 'rm $f'
+changed $step/masks.safetensors 'masks.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
+changed $step/state.safetensors 'state.safetensors: was changed' 'cp run/'$step'/masks.safetensors $f'
+changed $step/more.safetensors "'$step/more.safetensors', which no run left there so" 'cp run/'$step'/masks.safetensors $f'
+
+# The same of a staged run.
+stages() { sten-prune "$MODEL" -o out.safetensors --include 'bert.encoder.layer.0.*weight' --exclude '*Norm*' -q -f \
+  --schedule linear:from=0,to=0.5,stages=2 --finetune "$TRAIN" --state "$@"; }
+stages whole >/dev/null
+stage_changed() { # FILE TEXT COMMAND
+  rm -rf state
+  cp -r whole state
+  f=state/$1
+  eval "$3"
+  refused stages state --resume
+  expect_err "$2"
+}
+stage_changed run.json 'run.json: is nested too deeply' 'deep "{\"run\": " "}" >$f'
+stage_changed run.json 'run.json: was changed' 'sed -i s/input/output/ $f'
+stage_changed stage-001/stage.json 'stage.json: is nested too deeply' 'deep "{\"loss\": " "}" >$f'
+stage_changed stage-001/stage.json 'stage.json: was changed' 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
+stage_changed stage-002/mask.safetensors 'mask.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
+stage_changed stage-002/model.safetensors 'model.safetensors: is missing' 'rm $f'
+
+# Case 84: bytes that are not UTF-8 in patterns and commands are carried as they are, and recorded
+# readably.
+byte=$(printf '\377')
+refused sten-prune "$MODEL" -o x.safetensors --sparsity 0.5 --include "$byte"
+expect_err '\xff'
+expect_exit 0 sten-prune shallow.safetensors -o x.safetensors --sparsity 0.5 --include "[!$byte]*"
+grep -qaF xff x.safetensors || fail "the record lacks the pattern"
+expect_exit 0 sten-prune shallow.safetensors -o y.safetensors --sparsity 0.5 --rule "[!$byte]*=magnitude:sparsity=0.5"
+cp shallow.safetensors "in$byte"
+for more in "" --resume; do
+  expect_exit 0 sten-prune shallow.safetensors -o z.safetensors -f --schedule linear:from=0,to=0.5,stages=1 --state bytes \
+    --finetune "cp in$byte {out} # {in}" $more
+done
