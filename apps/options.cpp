@@ -20,7 +20,8 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
   group(app.add_option("--report", c.report,
                        "Also write the report to FILE.json, .csv, .md or .html"))
       ->type_name("FILE");
-  group(app.add_flag("-f,--force", c.force, "Replace existing output files"));
+  group(app.add_flag("-f,--force", c.force,
+                     "Replace the result of an earlier run, never anything else"));
   if (!app.get_option_no_throw("--threads"))  // a program may have its own
     group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
         ->type_name("N")

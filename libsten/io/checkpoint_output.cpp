@@ -145,6 +145,7 @@ void CheckpointOutput::finish() {
   if (!directory_) return;
   copy_others("");
   if (!in_->index()->index.empty()) write_index();
+  directory_->write_record();
 }
 
 std::uint64_t CheckpointOutput::commit(Output* beside) {

@@ -163,13 +163,14 @@ void OutputDirectory::commit() {
   commit_together({&self, 1});
 }
 
+void OutputDirectory::write_record() const {
+  const auto out = new_file(output_record_name);
+  const std::string record = make_output_record(file(""));
+  out->write(std::as_bytes(std::span(record)));
+  out->commit();
+}
+
 void OutputDirectory::prepare() {
-  {
-    const auto out = new_file(output_record_name);
-    const std::string record = make_output_record(file(""));
-    out->write(std::as_bytes(std::span(record)));
-    out->commit();
-  }
   sync_directories(file(""));
   if (at_.old_mode) modes_.emplace(modes_.begin(), "", *at_.old_mode);
   // What lies deeper first: without rights to a directory, nothing in it can be reached.

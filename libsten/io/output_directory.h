@@ -16,8 +16,8 @@ namespace sten {
 // Without a commit nothing is left behind; only after SIGKILL the hidden one may remain, and the
 // next OutputDirectory of the same path removes it.
 //
-// A record of what is in it (output_record.h) lets a later run replace it, and nothing else: an old
-// directory with entries that its record does not have, or has otherwise, stays.
+// One with a record of what is in it can be replaced by a later run: an old directory with entries
+// that its record does not have, or has otherwise, stays.
 class OutputDirectory final : public Output {
  public:
   // Error where it is clear already that nothing can be written there. Error (usage) where the path
@@ -37,6 +37,9 @@ class OutputDirectory final : public Output {
   // A directory in it, and those it lies in, as far as they are missing; it has its mode, a set of
   // permission bits, from the commit on.
   void make_directory(const std::string& relative, unsigned mode);
+
+  // Of all that is in it by now; output_record.h.
+  void write_record() const;
 
   // On the disk, and in place under its name. Once; every file in it was synced by its writer.
   void commit();

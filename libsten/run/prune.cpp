@@ -70,8 +70,8 @@ class Pruning {
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
 
-  // A dry run only looks whether it could be written; and a pipe waits for its reader, when all else
-  // is known to be right.
+  // A dry run only looks whether it could be written; and a pipe waits for its reader, when all
+  // else is known to be right.
   static std::unique_ptr<OutputFile> open_mask_out(const PruneOptions& o) {
     if (o.mask_out.empty()) return nullptr;
     std::vector<NamedPath> inputs = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import random
 import select
 import shlex
@@ -252,6 +253,9 @@ def remove(path):
     shutil.rmtree(path, ignore_errors=True)
 
 
+UNFINISHED = re.compile(r"^\..*\.sten-(\d+|old)-[a-z0-5]{12}$", re.DOTALL)
+
+
 def hidden(folder):
     """Unfinished outputs below it."""
-    return [p for p in Path(folder).rglob(".*") if ".sten-" in p.name]
+    return [p for p in Path(folder).rglob(".*") if UNFINISHED.match(p.name)]

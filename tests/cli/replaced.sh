@@ -21,14 +21,16 @@ done
 
 # Everything there is; what was written to has another time.
 state() { (cd "$T" && find in 1 -printf '%p %y %m %l %s %T@ %i\n' | sort); }
-# refused TEXT COMMAND...: exit 2 with one line, and nothing has changed.
-refused() {
+# refused TEXT COMMAND...: exit 2 with one line, and nothing has changed; refused1: exit 1.
+refused() { refused_with 2 "$@"; }
+refused1() { refused_with 1 "$@"; }
+refused_with() {
   state >"$T/before"
-  expect_exit 2 "${@:2}"
+  expect_exit "$1" "${@:3}"
   expect_one_line_err
-  expect_err "$1"
+  expect_err "$2"
   state >"$T/after"
-  diff "$T/before" "$T/after" >&2 || fail "'${*:2}' changed something"
+  diff "$T/before" "$T/after" >&2 || fail "'${*:3}' changed something"
 }
 
 prune() { sten-prune "$@" --sparsity 0.5; }
@@ -101,14 +103,6 @@ refused 'is the input --against' sten-energy in.safetensors --sweep --plot m.saf
 
 # What cannot be written is found before the work, in a dry run too.
 for dry in '' --dry-run; do
-  refused1() { # as refused, with exit 1
-    state >"$T/before"
-    expect_exit 1 "${@:2}"
-    expect_one_line_err
-    expect_err "$1"
-    state >"$T/after"
-    diff "$T/before" "$T/after" >&2 || fail "'${*:2}' changed something"
-  }
   refused1 "directory '$(pwd -P)/nodir'" prune M -o nodir/x $dry
   refused1 "nodir/x: directory 'nodir'" prune in.safetensors -o nodir/x $dry
   refused1 "nodir/m: directory 'nodir'" prune in.safetensors -o x --mask-out nodir/m $dry
@@ -117,6 +111,22 @@ for dry in '' --dry-run; do
   refused 'a .npy file takes one dense tensor' prune in.safetensors -o x.npy $dry
   refused 'a .npy file takes one dense tensor' convert in.safetensors -o x.npy $dry
   refused 'a .npy file takes one dense tensor' prune in.safetensors -o x.npy --scope global $dry
+done
+
+# Stages find it before the first training, too.
+echo x >there
+stages() {
+  sten-prune "$@" --schedule linear:from=0,to=0.5,stages=2 --finetune 'touch trained; cp -r {in} {out}'
+}
+for dry in '' --dry-run; do
+  refused 'one place' stages in.safetensors -o S --state S $dry
+  refused 'would lie in -o' stages M -o S --state S/state $dry
+  refused 'there: exists' stages in.safetensors -o there --state S $dry
+  refused 'there: exists' stages in.safetensors -o x --mask-out there --state S $dry
+  refused 'one place' stages in.safetensors -o x --mask-out x --state S $dry
+  refused1 "directory 'nodir'" stages in.safetensors -o nodir/x --state S $dry
+  refused 'a .npy file takes one dense tensor' stages in.safetensors -o x.npy --state S $dry
+  refused 'is not replaced' stages "$T/in" -o other/run --state S -f $dry
 done
 
 # Its own earlier result, moved or copied too; the model and its masks come together.

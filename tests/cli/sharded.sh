@@ -52,6 +52,19 @@ expect_exit 2 sten-prune "$T/in" -o "$T/in/sub" --sparsity 0.5
 expect_exit 2 sten-prune "$T/in" -o - --sparsity 0.5
 [ -z "$(find "$T" -name '.*.sten-*')" ] || fail "hidden directories were left"
 
+# A file that changes while it is copied is noticed.
+mkdir "$T/moving" && cp -r "$T/in/." "$T/moving" && truncate -s 64M "$T/moving/data.bin"
+while :; do echo x; done >>"$T/moving/data.bin" &
+toucher=$!
+status=0
+sten-prune "$T/moving" -o "$T/moved" --sparsity 0.5 >"$T/out" 2>"$T/err" || status=$?
+kill $toucher
+wait $toucher 2>/dev/null || true
+[ $status = 1 ] || fail "a file that changed while it was copied ended with $status"
+expect_err "data.bin: the file changed while it was being read"
+[ ! -e "$T/moved" ] || fail "an output with half of a file was left"
+rm -r "$T/moving"
+
 # What only looks like the hidden directory of a killed run stays.
 mkdir "$T/.next.sten-abcdef" && echo x >"$T/.next.sten-abcdef/file"
 expect_exit 0 sten-prune "$T/in" -o "$T/next" --sparsity 0.5 -q

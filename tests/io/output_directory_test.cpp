@@ -36,6 +36,7 @@ void make(const std::string& path, const std::string& text, bool force = false) 
   put(out, "model", text);
   out.make_directory("inner", 0755);
   put(out, "inner/file", "x");
+  out.write_record();
   out.commit();
 }
 
@@ -155,6 +156,7 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
     OutputDirectory a(dir / "out", true), b(dir / "out", true), c(dir / "out", false);
     put(a, "model", "a");
     put(b, "model", "b");
+    b.write_record();
     put(c, "model", "c");
     b.commit();
     a.commit();
@@ -190,6 +192,7 @@ TEST_CASE("hidden directories of killed runs go, and what only looks like them s
   // A run that is at work keeps its own.
   OutputDirectory live(dir / "out", true);
   put(live, "model", "live");
+  live.write_record();
   kill_one(true);
   CHECK(dir.names().size() == all.size() + 2);
   make(dir / "out", "next", true);
@@ -225,6 +228,7 @@ TEST_CASE("two outputs come together, or none of them where the second fails") {
     mask.write(as_bytes("mask"));
     OutputDirectory out(dir / "out", force);
     put(out, "model", "model");
+    out.write_record();
     if (breaks) {
       fs::create_directory(dir / "out");
       dir.write("out/notes", "");
@@ -266,6 +270,7 @@ TEST_CASE("directories of any depth are made, replaced and removed") {
     OutputDirectory out(dir / "out", force);
     out.make_directory(deep, 0755);
     put(out, deep + "/file", "x");
+    out.write_record();
     out.commit();
     { const OutputDirectory dropped(dir / "out", true); }
     CHECK(dir.names() == Names{"out"});
@@ -283,6 +288,7 @@ TEST_CASE("a read-only directory in an output can be filled, and goes with the r
       out.make_directory("a/b", 0500);
       out.make_directory("a", 0555);
       put(out, "a/b/file", "x");
+      out.write_record();
       out.commit();
     }
   });
@@ -303,6 +309,7 @@ TEST_CASE("the record of an output is the same for the same content") {
   CHECK(dir.read("a/.sten-output").find("directory - inner\n") != std::string::npos);
   OutputDirectory out(dir / "c", false);
   put(out, "a\nb\\", "x");
+  out.write_record();
   out.commit();
   CHECK(foreign_entries(dir / "c", 9).empty());
 }

@@ -88,10 +88,6 @@ class Staged {
   }
 
   Outcome run() {
-    // A hopeless output is found before hours of training.
-    if (!o_.prune.output.dry_run && !o_.prune.output.force && fs::exists(o_.prune.output.path) &&
-        !fs::is_fifo(o_.prune.output.path) && !fs::is_character_file(o_.prune.output.path))
-      fail_usage("{}: exists; --force replaces it", printable(o_.prune.output.path));
     plan();
     try_stages();
     if (o_.prune.output.dry_run) return dry_outcome();
@@ -147,14 +143,14 @@ class Staged {
     count_ = schedule_.layerwise ? layers_.size() : schedule_.stages();
   }
 
-  // All stages without their training: what does not go with a tensor's shape is found before hours
-  // of it.
+  // All stages without their training: a hopeless output, and what does not go with a tensor's
+  // shape, is found before hours of it.
   void try_stages() const {
     trainer_->check(o_.prune.input);
     const std::size_t last = last_stage();
     for (std::size_t k = schedule_.structures.empty() ? last : 1; k <= last; ++k) {
       PruneOptions p = stage_options(k);
-      p.output = {"", false, true};
+      p.output.dry_run = true;
       if (k < last) p.to = "dense";
       p.show_progress = false;
       prune(p);
