@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
       // Before what was set, so that the recipe's own key wins.
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
-      if (*dry_run) return sten::plan_training(*o);
       o->force = common.force;
+      if (*dry_run) return sten::plan_training(*o);
       o->show_progress = common.show_progress();
       if (!common.quiet)
         o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };

@@ -16,10 +16,6 @@ constexpr const char* checksum_key = "checksum";
 // Far more than a run of millions of steps writes.
 constexpr std::size_t most_record_bytes = std::size_t{1} << 26;
 
-std::string hash_text(std::span<const std::byte> bytes) {
-  return fmt::format("{:016x}", hash_bytes(0, bytes));
-}
-
 std::string checksum_of(const Json& object) {
   const std::string text = dump_json(object);
   return hash_text(std::as_bytes(std::span(text)));
@@ -39,6 +35,10 @@ std::vector<std::string> files_below(const std::string& directory) {
 }
 
 }  // namespace
+
+std::string hash_text(std::span<const std::byte> bytes) {
+  return fmt::format("{:016x}", hash_bytes(0, bytes));
+}
 
 std::string record_text(Json object) {
   object.erase(checksum_key);

@@ -1,6 +1,7 @@
 // Records: JSON documents of ours that tell whether they, and the files beside them, are as they
 // were written.
 #pragma once
+#include <span>
 #include <string>
 
 #include "libsten/base/json_reader.h"
@@ -13,6 +14,8 @@ std::string record_text(nlohmann::ordered_json object);
 // record, or not as it was written.
 nlohmann::ordered_json read_record(const std::string& path);
 
+// Of bytes, as records have it.
+std::string hash_text(std::span<const std::byte> bytes);
 // {"bytes": 12, "hash": "0123456789abcdef"} of a regular file.
 nlohmann::ordered_json file_facts(const std::string& path);
 // Whether a file is there and has these facts.

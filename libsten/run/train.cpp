@@ -66,7 +66,7 @@ class Training {
   void begin() {
     auto last = directory_->last_checkpoint(task_->graph());
     if (!last) {
-      directory_->cut_metrics(-1);
+      directory_->cut_metrics(nullptr);
       record_.data = task_->content();
       record_.first_weights = trainer_.first_weights();
       record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
@@ -90,7 +90,7 @@ class Training {
     record_ = std::move(last->record);
     trainer_.restore(std::move(last->state));
     saved_ = trainer_.state().step;
-    directory_->cut_metrics(saved_);
+    directory_->cut_metrics(&record_);
     const auto lines = directory_->metrics();
     if (!lines.empty()) seconds_before_ = lines.back().seconds;
     if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));

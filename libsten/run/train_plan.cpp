@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/recipe/targets.h"
 #include "libsten/train/memory.h"
+#include "libsten/train/run_directory.h"
 
 namespace sten {
 namespace {
@@ -70,6 +71,8 @@ class RunPlan {
         memory_(estimate_memory(task_, plan_)) {
     task_.check_first_weights();
     try_sparsity(plan_, task_.graph(), true);
+    if (!o.out.empty())
+      RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
   }
 
   Report report() {

@@ -85,6 +85,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["first_weights"] = r.first_weights;
   json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
   if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", real_json(r.best_loss)}};
+  json["metrics"] = {{"bytes", r.metrics_bytes}, {"hash", r.metrics_hash}};
   json["files"] = list_files(to.file(""));
   const std::string text = record_text(std::move(json));
   const auto out = to.new_file(record_file);
@@ -148,6 +149,8 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   c.record.first_weights = in["first_weights"].text();
   c.record.validation_before = measured_of(in["before"]["validation"]);
   c.record.test_before = measured_of(in["before"]["test"]);
+  c.record.metrics_bytes = in["metrics"]["bytes"].natural();
+  c.record.metrics_hash = in["metrics"]["hash"].text();
   if (!in.has("best")) return;
   c.record.best_step = natural(in["best"]["step"]);
   c.record.best_loss = in["best"]["loss"].real();

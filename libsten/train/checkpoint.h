@@ -19,6 +19,9 @@ struct RunRecord {
   std::optional<Index> best_step;           // steps done when the weights were best
   double best_loss = 0;                     // of the validation split then
   NamedValues<Tensor> best_weights;
+  // The run's metrics.jsonl as it was then.
+  std::uint64_t metrics_bytes = 0;
+  std::string metrics_hash{};
 };
 
 // What decides the bytes of a run beside its recipe and data.

@@ -12,6 +12,7 @@
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/io/locked_directory.h"
+#include "libsten/io/record.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -71,18 +72,6 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
   return m;
 }
 
-// f(line, its bytes with the end) for each whole line, until it is false.
-template <class F>
-void each_line(const std::string& file, F&& f) {
-  std::ifstream in(file, std::ios::binary);
-  std::string line;
-  for (Index number = 1; std::getline(in, line); ++number) {
-    if (in.eof()) return;  // not written to its end
-    const std::string what = fmt::format("{}: line {}", printable(file), number);
-    if (!f(metrics_line(line, what), line.size() + 1)) return;
-  }
-}
-
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode)
@@ -99,30 +88,37 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   if (!metrics_) fail("{}: {}", printable(this->path(metrics_file)), errno_text(errno));
 }
 
-void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
-  files_.emplace(path_);
-  const bool has_run = files_->has_run(), has_recipe = has_run && fs::exists(path(recipe_file));
-  if (has_run && mode == RunMode::fresh)
+void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode) {
+  if (!fs::exists(path)) return;
+  if (!fs::is_directory(path)) fail("{}: is not a directory", printable(path));
+  const RunFiles files(path);
+  const std::string recipe_path = fs::path(path) / recipe_file;
+  if (files.has_run() && mode == RunMode::fresh)
     fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
-               printable(path_));
-  const std::string text = to_json(recipe);
-  if (has_recipe && mode == RunMode::resume) {
-    const std::string different = difference(path(recipe_file), text);
+               printable(path));
+  if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
+    const std::string different = difference(recipe_path, to_json(recipe));
     if (!different.empty())
-      fail_usage("{}: holds a run of a different recipe: {}", printable(path_), different);
+      fail_usage("{}: holds a run of a different recipe: {}", printable(path), different);
   }
-  if (!has_run && mode != RunMode::replace && !fs::is_empty(path_))
+  if (!files.has_run() && mode != RunMode::replace && !fs::is_empty(path))
     fail_usage("{}: holds other files, and no run; --force puts a run beside them",
-               printable(path_));
-  // Nothing is lost where a run was interrupted before it had its first checkpoint.
-  if (has_run && !has_recipe && mode == RunMode::resume && !checkpoints().empty())
-    fail("{}: is missing", printable(path(recipe_file)));
-  files_->check_inputs(recipe);
-  files_->check_places(recipe);
-  if (has_recipe && mode == RunMode::resume) return;
-  if (has_run) files_->remove_all();
+               printable(path));
+  files.check_inputs(recipe);
+  files.check_places(recipe);
+}
+
+void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
+  check(path_, recipe, mode);
+  files_.emplace(path_);
+  if (mode == RunMode::resume && files_->has_run()) {
+    if (fs::exists(path(recipe_file))) return;
+    // Nothing is lost where a run was interrupted before it had its first checkpoint.
+    if (!checkpoints().empty()) fail("{}: is missing", printable(path(recipe_file)));
+  }
+  if (files_->has_run()) files_->remove_all();
   files_->claim(metrics_file);
-  write(recipe_file, text);
+  write(recipe_file, to_json(recipe));
 }
 
 std::string RunDirectory::path(const std::string& name) const { return fs::path(path_) / name; }
@@ -161,8 +157,12 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
                                   Index keep) {
   // The lines up to here are on the disk before what they are cut back to.
   fsync(metrics_.get());
+  RunRecord with_metrics = record;
+  const MappedFile lines = MappedFile::open(path(metrics_file));
+  with_metrics.metrics_bytes = lines.bytes().size();
+  with_metrics.metrics_hash = hash_text(lines.bytes());
   OutputDirectory to(files_->checkpoint(state.step), false);
-  write_checkpoint(to, g, state, record);
+  write_checkpoint(to, g, state, with_metrics);
   files_->claim_checkpoint(state.step);
   to.commit();
   remove_checkpoints(std::max<Index>(keep, 1));
@@ -170,14 +170,15 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
 
 // -------------------------------------------------------------------------------------- metrics
 
-void RunDirectory::cut_metrics(Index step) {
-  off_t keep = 0;
-  each_line(path(metrics_file), [&](const MetricsLine& line, std::size_t bytes) {
-    if (line.step > step) return false;
-    keep += static_cast<off_t>(bytes);
-    return true;
-  });
-  if (ftruncate(metrics_.get(), keep) != 0)
+void RunDirectory::cut_metrics(const RunRecord* checkpoint) {
+  const std::uint64_t keep = checkpoint ? checkpoint->metrics_bytes : 0;
+  if (checkpoint) {
+    const MappedFile file = MappedFile::open(path(metrics_file));
+    if (file.bytes().size() < keep ||
+        hash_text(file.bytes().first(keep)) != checkpoint->metrics_hash)
+      fail("{}: was changed since it was written", file.name());
+  }
+  if (ftruncate(metrics_.get(), static_cast<off_t>(keep)) != 0)
     fail("{}: {}", printable(path(metrics_file)), errno_text(errno));
 }
 
@@ -188,11 +189,11 @@ void RunDirectory::log(const MetricsLine& line) {
 }
 
 std::vector<MetricsLine> RunDirectory::metrics() const {
+  std::ifstream in(path(metrics_file), std::ios::binary);
   std::vector<MetricsLine> all;
-  each_line(path(metrics_file), [&](const MetricsLine& line, std::size_t) {
-    all.push_back(line);
-    return true;
-  });
+  for (std::string line; std::getline(in, line);)
+    all.push_back(metrics_line(
+        line, fmt::format("{}: line {}", printable(path(metrics_file)), all.size() + 1)));
   return all;
 }
 

@@ -36,14 +36,17 @@ class RunDirectory {
   // the run writes to, and where one of those places is what the recipe reads.
   RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode);
 
+  // Error as from the constructor where a directory is there already; makes and changes nothing.
+  static void check(const std::string& path, const Recipe& recipe, RunMode mode);
+
   // Of the last checkpoint; none before the first.
   std::optional<TrainCheckpoint> last_checkpoint(const Graph& g) const;
   // Beside those that are there; the oldest beyond `keep` go.
   void add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record, Index keep);
 
-  // To go on after `step` steps: later lines are cut off. Error where a line up to there is none of
-  // a run's.
-  void cut_metrics(Index step);
+  // To go on after a checkpoint, or from the beginning: later lines are cut off. Error where those
+  // up to it are not as they were then.
+  void cut_metrics(const RunRecord* checkpoint);
   void log(const MetricsLine& line);
   std::vector<MetricsLine> metrics() const;
 

@@ -48,9 +48,10 @@ changed recipe.json "'recipe.json', which no run left there so" 'echo >>$f'
 changed recipe.json 'recipe.json: is missing' 'rm $f'
 changed run.json 'run.json: is nested too deeply' 'deep "{\"files\": " "}" >$f'
 changed run.json 'run.json: was changed' 'sed -i s/sten-train/sten-prune/ $f'
-changed metrics.jsonl 'metrics.jsonl: line 1: is not JSON' 'sed -i 1s/.*/damaged/ $f'
-changed metrics.jsonl 'metrics.jsonl: line 2: /loss: is not a number' 'sed -i "2s/\"loss\":[^,]*/\"loss\":[]/" $f'
-changed metrics.jsonl 'metrics.jsonl: line 3: has no '"'step'" 'sed -i "3s/.*/{}/" $f'
+for change in '1s/.*/damaged/' '2s/"loss":[^,]*/"loss":[]/' '3s/.*/{}/' '3s/"step":[0-9]*/"step":1.5/' 4d; do
+  changed metrics.jsonl 'metrics.jsonl: was changed since it was written' "sed -i '$change' \$f"
+done
+changed metrics.jsonl 'metrics.jsonl: was changed since it was written' 'rm $f'
 # Case 82: parts removed, added, changed.
 for change in 's/"step": 160/"step": 1.5/' 's/"step": 160/"step": 150/' 's/"count": [0-9]*/"count": -1/' 's/"threads": 1/"threads": "x"/'; do
   changed $step/state.json 'state.json: was changed since it was written' "sed -i '$change' \$f"
@@ -75,6 +76,7 @@ stage_changed() { # FILE TEXT COMMAND
 }
 stage_changed run.json 'run.json: is nested too deeply' 'deep "{\"run\": " "}" >$f'
 stage_changed run.json 'run.json: was changed' 'sed -i s/input/output/ $f'
+stage_changed run.json "run.json: is missing, and 'stage-00" 'rm $f'
 stage_changed stage-001/stage.json 'stage.json: is nested too deeply' 'deep "{\"loss\": " "}" >$f'
 stage_changed stage-001/stage.json 'stage.json: was changed' 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
 stage_changed stage-002/mask.safetensors 'mask.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'

@@ -16,7 +16,7 @@ echo state >theirs/checkpoints/step-000010/state.json
 echo '{}' >theirs/recipe.json
 echo notes >theirs/notes
 tree theirs >before
-for mode in "" --force --resume; do
+for mode in "" --force --resume --dry-run "--dry-run --force"; do
   expect_exit 2 short theirs $mode
   expect_one_line_err
   tree theirs | diff - before || fail "files of others changed with '$mode'"
@@ -57,6 +57,12 @@ for mode in --force --resume; do
 done
 cp kept run/model.safetensors
 expect_exit 0 short run --force
+
+expect_exit 2 short run --dry-run
+expect_err 'run: holds a run already'
+expect_exit 0 short run --dry-run --force
+expect_exit 0 short new --dry-run
+[ ! -e new ] || fail 'a dry run makes a directory'
 
 # Inputs in the places of outputs, by any path or link.
 expect_exit 2 short run --force --set model.weights=run/model.safetensors

@@ -53,6 +53,11 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   }
   const fs::path file = fs::path(path) / run_file;
   if (!fs::exists(file)) {
+    // Of what run they are nobody could tell.
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.path().filename().string().starts_with("stage-"))
+        fail("{}: is missing, and {} is there", printable(file.string()),
+             quote(entry.path().filename().string()));
     OutputFile out(file, false);
     write_json(out, run);
     return;
