@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "libsten/base/error.h"
+
 namespace sten {
 
 std::uint64_t machine_memory() {
@@ -22,6 +24,11 @@ std::uint64_t machine_memory() {
   if (getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
     least = std::min<std::uint64_t>(least, own.rlim_cur);
   return least;
+}
+
+void check_memory(double bytes, const std::string& what) {
+  const auto has = static_cast<double>(machine_memory());
+  if (bytes > has) fail("{} takes {:.3g} GB, and there are {:.3g}", what, bytes / 1e9, has / 1e9);
 }
 
 }  // namespace sten

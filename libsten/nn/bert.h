@@ -16,6 +16,8 @@ struct BertConfig {
   // from 1 on, heads that do not divide the hidden size, and what would be another model, such as
   // an activation or position embeddings of another type. Other keys are not looked at.
   static BertConfig parse(std::string_view json, const std::string& what = "config");
+  // How many weights its graph has; a double, for a config may say what no integer holds.
+  double parameters() const;
   friend bool operator==(const BertConfig&, const BertConfig&) = default;
 };
 

@@ -63,4 +63,13 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   return c;
 }
 
+double BertConfig::parameters() const {
+  const auto h = static_cast<double>(hidden_size), inner = static_cast<double>(intermediate_size);
+  const auto vocabulary = static_cast<double>(vocab_size);
+  const double rows = vocabulary + static_cast<double>(max_position_embeddings) +
+                      static_cast<double>(type_vocab_size);
+  const double layer = 4 * h * h + 9 * h + 2 * h * inner + inner;
+  return rows * h + static_cast<double>(num_hidden_layers) * layer + h * h + 5 * h + vocabulary;
+}
+
 }  // namespace sten

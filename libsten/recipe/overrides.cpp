@@ -1,6 +1,7 @@
 #include "libsten/recipe/overrides.h"
 
 #include "libsten/base/text.h"
+#include "libsten/base/utf8.h"
 
 namespace sten {
 namespace {
@@ -34,6 +35,7 @@ Steps steps_of(std::string_view path) {
 }
 
 Json value_of(std::string_view text) {
+  if (!is_utf8(text)) fail_usage("the value is not UTF-8");
   if (is_json(text) || text.starts_with('{') || text.starts_with('['))
     return parse_json(text, "the value");
   return std::string(text);

@@ -1,4 +1,5 @@
 #include "libsten/base/text.h"
+#include "libsten/base/utf8.h"
 #include "libsten/data/file.h"
 #include "libsten/recipe/overrides.h"
 #include "libsten/recipe/section_reader.h"
@@ -20,7 +21,7 @@ Recipe parse_recipe(std::string_view json, const std::string& file, const Overri
   const JsonReader root(document, what, &origins);
   Recipe r;
   recipe_detail::SectionReader(root, what, path.parent_path()).read(r);
-  if (r.name.empty()) r.name = path.stem().string();
+  if (r.name.empty()) r.name = recorded_text(path.stem().string());
   // The place is in what it throws.
   const Index steps = r.steps;
   if (steps > 0) r = root.read([&] { return in_steps(std::move(r), steps); });

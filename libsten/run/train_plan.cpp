@@ -71,8 +71,7 @@ class RunPlan {
         memory_(estimate_memory(task_, plan_)) {
     task_.check_first_weights();
     try_sparsity(plan_, task_.graph(), true);
-    if (!o.out.empty())
-      RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
+    RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
   }
 
   Report report() {

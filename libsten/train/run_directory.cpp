@@ -77,6 +77,7 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
 RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode)
     : path_(path) {
   if (path.empty()) fail_usage("--out is missing: the directory that keeps the run");
+  check(path, recipe, mode);
   lock_ = locked_directory(path);
   begin(recipe, mode);
   std::error_code error;
@@ -89,6 +90,7 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
 }
 
 void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode) {
+  const std::string text = to_json(recipe);  // or what of it cannot be written
   if (!fs::exists(path)) return;
   if (!fs::is_directory(path)) fail("{}: is not a directory", printable(path));
   const RunFiles files(path);
@@ -97,7 +99,7 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
     fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
                printable(path));
   if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
-    const std::string different = difference(recipe_path, to_json(recipe));
+    const std::string different = difference(recipe_path, text);
     if (!different.empty())
       fail_usage("{}: holds a run of a different recipe: {}", printable(path), different);
   }

@@ -36,7 +36,8 @@ class RunDirectory {
   // the run writes to, and where one of those places is what the recipe reads.
   RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode);
 
-  // Error as from the constructor where a directory is there already; makes and changes nothing.
+  // Error as from the constructor, from what is there already; makes and changes nothing. Without
+  // a path it looks at the recipe alone.
   static void check(const std::string& path, const Recipe& recipe, RunMode mode);
 
   // Of the last checkpoint; none before the first.

@@ -12,5 +12,9 @@ done
 [ "$(grep -c '"ratio": [0-9]' out)" = 21 ] || fail 'something has no ratio'
 expect_exit 0 sten-bench model --shape 1x32x40 --batch 1 --window 8 --layouts dense --repeats 1
 expect_out ' 1x32x1x8 '
+sed 's/"hidden_size": [0-9]*/"hidden_size": 32000000/' "$model/config.json" >vast.json
+expect_exit 1 sten-bench model --config vast.json
+expect_one_line_err
+expect_err 'GB, and there are'
 expect_exit 1 sten-bench model --config "$model/config.json" --weights missing.safetensors
 expect_err 'missing.safetensors'

@@ -95,3 +95,12 @@ for more in "" --resume; do
   expect_exit 0 sten-prune shallow.safetensors -o z.safetensors -f --schedule linear:from=0,to=0.5,stages=1 --state bytes \
     --finetune "cp in$byte {out} # {in}" $more
 done
+# Of recipes it is refused in values; a file's own name is recorded readably.
+for how in --dry-run "--out bytes-run"; do
+  refused sten-train "$RECIPE" $how --set "name=$byte"
+  expect_err "the value is not UTF-8"
+  [ ! -e bytes-run ] || fail "a refused run left a directory"
+done
+cp "$RECIPE" "bytes$byte.json"
+expect_exit 0 sten-train "bytes$byte.json" --out bytes-run -q --set steps=80
+grep -qF '"name": "bytes\\xff"' bytes-run/recipe.json || fail 'the recipe has another name'

@@ -37,18 +37,18 @@ for hidden in 1000000 4611686018427387904; do
     expect_exit 1 sten-train bert.json -q $how
     expect_one_line_err
     expect_err 'bert/config.json: '
-    expect_err 'GB in training, and there are'
+    expect_err 'parameters in training takes '
     [ ! -e run ] || fail 'a directory was left'
   done
 done
 expect_exit 1 sten-train "$RECIPE" --dry-run --set 'model.sizes=[64, 4000000000, 4000000000, 10]' --set sparsity=null
-expect_err 'model.sizes: 1.6e+19 parameters take'
+expect_err 'model.sizes: 1.6e+19 parameters in training takes'
 # No more than the process may have.
 # What is sanitized takes more to begin with.
 if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
   bert 2 10000
   expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
-  expect_err 'GB in training, and there are 4.1'
+  expect_err 'GB, and there are 4.1'
 fi
 # Ten thousand layers are planned in seconds.
 bert 10000 4

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "libsten/base/machine.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/product/sparse_product.h"
@@ -57,6 +58,7 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
   for (const std::string& text : o.shapes) configs.push_back(parse_shape(text));
   std::vector<BenchBert> all;
   for (const BertConfig& c : configs) {
+    check_memory(4 * c.parameters(), fmt::format("a BERT of {:.3g} parameters", c.parameters()));
     const Index usual = o.bench == "model" ? long_window : usual_window;
     const Index window = o.window.value_or(std::min(usual, c.max_position_embeddings));
     if (window > c.max_position_embeddings)

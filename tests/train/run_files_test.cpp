@@ -1,0 +1,48 @@
+// Records that were made to look like a run's.
+#include "libsten/train/run_files.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "libsten/io/record.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+
+namespace {
+
+std::string error(const TempDir& dir, const nlohmann::ordered_json& files,
+                  const nlohmann::ordered_json& steps) {
+  nlohmann::ordered_json j;
+  j["program"] = "sten-train";
+  j["files"] = files;
+  j["checkpoints"] = steps;
+  dir.write("run/run.json", record_text(j));
+  try {
+    RunFiles(dir / "run").remove_all();
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a record speaks of files of a run alone, whatever it says") {
+  const TempDir dir;
+  std::filesystem::create_directories(dir / "run/checkpoints/step-000007/more");
+  const std::string mine = dir.write("mine", "mine"), notes = dir.write("run/notes", "notes"),
+                    below = dir.write("run/checkpoints/step-000007/notes", "notes");
+  const auto list = nlohmann::ordered_json::array();
+  for (const char* name : {"../mine", "notes", "checkpoints", "run.json", "", "/etc/passwd",
+                           "checkpoints/step-000007/notes"}) {
+    CAPTURE(name);
+    CHECK(error(dir, {{name, nullptr}}, list).ends_with(": is no file of a run"));
+  }
+  CHECK_FALSE(error(dir, list, list).empty());
+  CHECK_FALSE(error(dir, {{"curve.svg", nullptr}}, {"../.."}).empty());
+  CHECK_FALSE(error(dir, {{"curve.svg", nullptr}}, {-1}).empty());
+  CHECK(error(dir, {{"curve.svg", nullptr}}, {7}).empty());
+  for (const std::string& file : {mine, notes, below}) CHECK(std::filesystem::exists(file));
+}
