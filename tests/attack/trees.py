@@ -69,19 +69,14 @@ class Tree:
     def strew(self, at):
         """What stands in directories that people work in."""
         rng = self.rng
-        if rng.random() < 0.3:
-            (at / ".git" / "refs").mkdir(parents=True)
-            (at / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-        if rng.random() < 0.2:
-            (at / ".cache").mkdir()
-            (at / ".cache" / "x").write_text("cached\n")
+        for chance, name, inner in ((0.3, ".git", "HEAD"), (0.2, ".cache", "x"), (0.15, "older", "model.safetensors")):
+            if rng.random() < chance and not os.path.lexists(at / name):
+                (at / name / "refs").mkdir(parents=True)
+                (at / name / inner).write_text("ref: refs/heads/main\n")
         if rng.random() < 0.2:
             (at / "notes.txt").write_text("mine\n")
-        if rng.random() < 0.15:
+        if rng.random() < 0.15 and not os.path.lexists(at / "fifo"):
             os.mkfifo(at / "fifo")
-        if rng.random() < 0.15 and not (at / "older").exists():
-            (at / "older").mkdir()
-            self.model(at / "older" / "model.safetensors")
 
     def earlier_output(self, folder):
         """Of a run of ours, and perhaps with something of the user's added."""

@@ -2,8 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "libsten/base/error.h"
@@ -11,10 +15,49 @@
 
 using namespace sten;
 
-TEST_CASE("placeholders are replaced, quoted where the shell needs it; other braces stay") {
-  const Placeholders values = {{"{in}", "a b'c"}, {"{out}", "/tmp/x.y"}, {"{stage}", "3"}};
-  CHECK(fill_in("t {in} -o {out} {stage}{stage}", values) == "t 'a b'\\''c' -o /tmp/x.y 33");
-  CHECK(fill_in("echo ${in} {a,b} '{\"in\": 1}' {", values) == "echo ${in} {a,b} '{\"in\": 1}' {");
+namespace {
+
+// What the shell makes of it: what it prints.
+std::string said(const std::string& command, const Placeholders& values) {
+  const TempDir dir;
+  const std::string line = "{ " + fill_in(command, values) + "\n} >'" + (dir / "said") + "'";
+  CHECK(run_command(line, 20, variables(values)).ok());
+  return dir.read("said");
+}
+
+}  // namespace
+
+TEST_CASE("placeholders with plain values are replaced as they are; other braces stay") {
+  const Placeholders values = {{"{in}", "/tmp/x.y"}, {"{stage}", "3"}};
+  CHECK(fill_in("t {in} \"{in}\" '{in}' {stage}{stage} $(({stage} + 1))", values) ==
+        "t /tmp/x.y \"/tmp/x.y\" '/tmp/x.y' 33 $((3 + 1))");
+  CHECK(fill_in("echo ${in} \\{in} {a,b} '{\"in\": 1}' {", values) ==
+        "echo ${in} \\{in} {a,b} '{\"in\": 1}' {");
+}
+
+TEST_CASE("a value is one word of the shell wherever its placeholder stands, and never run") {
+  for (const std::string value :
+       {"a b", "$(echo run)", "`echo run`", "it's", "say \"hi\"", "'\"'", "back\\slash\\",
+        "two\nlines", "*", "~", "", "$HOME", "; echo run", "#x", "\"; echo run; \"",
+        "'; echo run; '", "\xff", "-n"}) {
+    CAPTURE(value);
+    const Placeholders values = {{"{in}", value}, {"{out}", "o\"$(echo run)"}};
+    const std::string all = "<" + value + ">";
+    CHECK(said("printf '<%s>' {in}", values) == all);
+    CHECK(said("printf '<%s>' \"{in}\"", values) == all);
+    CHECK(said("printf '<%s>' '{in}'", values) == all);
+    CHECK(said("printf '<%s>' x{in}y\"a{in}b\"'c{in}d'", values) ==
+          "<x" + value + "ya" + value + "bc" + value + "d>");
+    CHECK(said("x=$(printf '<%s>' {in}.); printf %s \"$x\"", values) == "<" + value + ".>");
+    CHECK(said("printf %s \"$(printf '<%s>' \"{in}.\")\"", values) == "<" + value + ".>");
+    CHECK(said("printf %s \"`printf '<%s>' {in}.`\"", values) == "<" + value + ".>");
+    CHECK(said("(printf '<%s>' \"${none:-{in}}\")", values) == all);
+    CHECK(said("# it's \"{in}\n printf '<%s>' {in} # don't", values) == all);
+    CHECK(said("printf '<%s>' \"a\\\"\"{in}", values) == "<a\"" + value + ">");
+    CHECK(said("printf '<%s>' \"$STEN_IN\"", values) == all);
+    CHECK(said("sh -c 'printf \"<%s>\" \"$STEN_IN\"'", values) == all);
+    CHECK(said("cat <<END\n<{in}>\nEND\n", values).find("\nrun") == std::string::npos);
+  }
 }
 
 TEST_CASE("a mistyped placeholder is refused with the nearest one") {
@@ -56,4 +99,39 @@ TEST_CASE("what a command leaves in the background ends with it") {
     if (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   CHECK(gone);
+}
+
+TEST_CASE("what a command started ends with us, though we are killed") {
+  const TempDir dir;
+  const pid_t us = fork();
+  if (us == 0) {
+    // The shell ends at the first signal; what it started ignores all that can be ignored.
+    run_command("(trap '' TERM HUP INT; sleep 60) & (trap '' TERM; sleep 60) & echo $! > '" +
+                    (dir / "pid") + "'; wait",
+                0);
+    _exit(0);
+  }
+  const auto wait_until = [](const auto& holds) {
+    for (int i = 0; i < 1000 && !holds(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return holds();
+  };
+  const auto pid = [&] {
+    const std::string text = std::filesystem::exists(dir / "pid") ? dir.read("pid") : "";
+    return text.ends_with("\n") ? std::stoi(text) : 0;
+  };
+  REQUIRE(wait_until([&] { return pid() != 0; }));
+  const pid_t started = pid();
+  const pid_t group = getpgid(started);
+  CHECK(group != getpgid(0));
+  kill(us, SIGKILL);
+  waitpid(us, nullptr, 0);
+  // Its parent is gone; in a container nobody may take note of a process that has ended.
+  const auto gone = [&] {
+    std::ifstream stat("/proc/" + std::to_string(started) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(stat), {}};
+    const std::size_t at = text.rfind(')');
+    return at == std::string::npos || text[at + 2] == 'Z' || text[at + 2] == 'X';
+  };
+  CHECK(wait_until(gone));
 }

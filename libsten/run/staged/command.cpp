@@ -11,27 +11,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "libsten/base/error.h"
-#include "libsten/base/text.h"
 #include "libsten/io/fd.h"
 #include "libsten/io/unfinished.h"
 
 namespace sten {
 namespace {
-
-constexpr std::string_view plain =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%=";
-
-std::string shell_word(const std::string& text) {
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // Waits until the process has ended; false if it has not after `seconds` (negative: for ever).
 bool wait_for(int process, double seconds) {
@@ -54,49 +43,83 @@ bool wait_for(int process, double seconds) {
   }
 }
 
-[[noreturn]] void become(const std::string& command, pid_t parent) {
+// The first of the command's group: it waits until this process is gone, however that ended, and
+// ends the group then; whoever has a member alive cannot have its number given to others. What a
+// process may do that was forked from several threads.
+[[noreturn]] void guard(int ours) {
   setpgid(0, 0);
-  // If we are killed, the shell goes too; a signal that can be handled ends the whole group.
+  for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(s, SIG_IGN);
+  // Locks and pipes of ours are not to be held by it.
+  dup2(ours, STDIN_FILENO);
+  const int nowhere = open("/dev/null", O_RDWR);
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  char none = 0;
+  while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) {
+  }
+  kill(0, SIGTERM);
+  sleep(1);
+  kill(0, SIGKILL);
+  _exit(0);
+}
+
+[[noreturn]] void become(const char* command, char** environment, pid_t group, pid_t parent) {
+  setpgid(0, group);
+  // At once if we are killed; the guard sees to what it has started.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(128 + SIGTERM);
   for (const int s : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(s, SIG_DFL);
   close(STDIN_FILENO);
   (void)!open("/dev/null", O_RDONLY);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+  execle("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr), environment);
   _exit(127);
 }
 
-}  // namespace
-
-std::string fill_in(const std::string& command, const Placeholders& values) {
-  std::string out;
-  for (std::size_t i = 0; i < command.size();) {
-    const auto at = std::find_if(values.begin(), values.end(), [&](const auto& v) {
-      return command.compare(i, v.first.size(), v.first) == 0;
-    });
-    // "${in}" is a variable of the shell.
-    if (at == values.end() || (i > 0 && command[i - 1] == '$')) {
-      out += command[i++];
-    } else {
-      out += shell_word(at->second);
-      i += at->first.size();
-    }
+// Ours, with `variables` in place of those of their names.
+std::vector<char*> environment_with(const std::vector<std::string>& variables) {
+  std::vector<char*> out;
+  for (char** e = environ; *e; ++e) {
+    const std::string_view name = std::string_view(*e).substr(0, std::strcspn(*e, "=") + 1);
+    if (std::none_of(variables.begin(), variables.end(),
+                     [&](const std::string& v) { return v.starts_with(name); }))
+      out.push_back(*e);
   }
+  for (const std::string& v : variables) out.push_back(const_cast<char*>(v.c_str()));
+  out.push_back(nullptr);
   return out;
 }
 
-void check_placeholders(const std::string& command, const std::vector<std::string>& known) {
-  for (std::size_t i = command.find('{'); i != std::string::npos; i = command.find('{', i + 1)) {
-    if (i > 0 && command[i - 1] == '$') continue;
-    const std::size_t end = command.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", i + 1);
-    if (end == std::string::npos || end == i + 1 || command[end] != '}') continue;
-    const std::string word = command.substr(i, end + 1 - i);
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    const std::string near = suggestion(word, known);
-    if (!near.empty()) fail_usage("there is no placeholder {}{}", quote(word), near);
-  }
+// The number of a new process, which does what `child` does, in `group` or, if 0, in its own.
+template <typename F>
+pid_t forked(pid_t group, const F& child) {
+  const pid_t process = fork();
+  if (process < 0) fail("a command cannot be started: {}", errno_text(errno));
+  if (process == 0) child();
+  setpgid(process, group ? group : process);  // whoever is first
+  return process;
 }
+
+int wait_for_end(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+// Ends all of the group, the guard too, also where something fails on the way.
+struct Group {
+  explicit Group(pid_t id) : id(id), interrupted(id) {}
+  ~Group() {
+    kill(-id, SIGKILL);
+    wait_for_end(id);
+  }
+  const pid_t id;
+  const EndsWithUs interrupted;
+};
+
+}  // namespace
 
 std::string CommandEnd::text() const {
   if (timed_out) return "took longer than its time and was ended";
@@ -104,30 +127,35 @@ std::string CommandEnd::text() const {
   return fmt::format("ended with exit code {}", code);
 }
 
-CommandEnd run_command(const std::string& command, double timeout) {
+CommandEnd run_command(const std::string& command, double timeout,
+                       const std::vector<std::string>& variables) {
   const pid_t parent = getpid();
+  std::vector<char*> environment = environment_with(variables);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail("a command cannot be started: {}", errno_text(errno));
+  const Fd theirs(ends[0]), ours(ends[1]);  // nobody writes: it ends when we do
   // Whatever was printed is said before the command's own words, and not twice.
   fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) fail("a command cannot be started: {}", errno_text(errno));
-  if (child == 0) become(command, parent);
-  setpgid(child, child);  // whoever is first
-  const EndsWithUs group(child);
+  // What it leaves running in the background must not write into later stages.
+  const Group group(forked(0, [&] { guard(theirs.get()); }));
+  const pid_t child =
+      forked(group.id, [&] { become(command.c_str(), environment.data(), group.id, parent); });
   // Not pidfd_open(), which glibc 2.36 declares for C alone.
   const Fd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   CommandEnd end;
-  if (!process) fail("a command cannot be waited for: {}", errno_text(errno));
+  if (!process) {
+    const int error = errno;
+    kill(child, SIGKILL);
+    wait_for_end(child);
+    fail("a command cannot be waited for: {}", errno_text(error));
+  }
   if (!wait_for(process.get(), timeout > 0 ? timeout : -1)) {
     end.timed_out = true;
-    kill(-child, SIGTERM);
+    kill(-group.id, SIGTERM);
     constexpr double grace = 5;
-    if (!wait_for(process.get(), grace)) kill(-child, SIGKILL);
+    if (!wait_for(process.get(), grace)) kill(-group.id, SIGKILL);
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  // What it left running in the background must not write into later stages.
-  kill(-child, SIGKILL);
+  const int status = wait_for_end(child);
   if (WIFEXITED(status)) end.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   return end;

@@ -37,9 +37,31 @@ std::string with_named_numbers(const std::string& json) {
   return out;
 }
 
+constexpr std::uintmax_t largest_metrics = 1 << 20;  // it holds two numbers
+
+const char* kind_of(std::filesystem::file_type type) {
+  using Type = std::filesystem::file_type;
+  switch (type) {
+    case Type::directory:
+      return "a directory";
+    case Type::fifo:
+      return "a FIFO";
+    case Type::socket:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
 // What the command wrote to {metrics}; none if it wrote nothing.
 StageLosses read_metrics(const std::string& path) {
-  if (!std::filesystem::exists(path)) return {};
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return {};
+  if (!std::filesystem::is_regular_file(status))
+    fail("what the command left as {{metrics}} is {}, not a file", kind_of(status.type()));
+  if (std::filesystem::file_size(path, error) > largest_metrics)
+    fail("what the command wrote to {{metrics}} has more than {} bytes", largest_metrics);
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string what = "what the command wrote to {metrics}";
@@ -77,20 +99,24 @@ StageLosses CommandTrainer::train(const StageFiles& files, const StageRound& rou
   const StageLosses losses = run(files, round);
   if (tells_losses() && !losses.after)
     fail("the command left no loss in {{metrics}}, as it did on the input");
-  if (!std::filesystem::exists(files.out))
-    fail("the command left no output: {{out}} does not exist");
+  std::error_code error;
+  const auto status = std::filesystem::status(files.out, error);
+  if (!std::filesystem::exists(status)) fail("the command left no output: {{out}} does not exist");
+  // Nobody may ever write to the other end.
+  if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
+    fail("what the command left as {{out}} is {}, neither a file nor a directory",
+         kind_of(status.type()));
   return losses;
 }
 
 StageLosses CommandTrainer::run(const StageFiles& files, const StageRound& round) const {
-  const CommandEnd end =
-      run_command(fill_in(command_, {{"{in}", files.in},
-                                     {"{out}", files.out},
-                                     {"{mask}", files.masks},
-                                     {"{metrics}", files.metrics},
-                                     {"{sparsity}", fmt::to_string(round.sparsity)},
-                                     {"{stage}", fmt::to_string(round.stage)}}),
-                  timeout_);
+  const Placeholders values = {{"{in}", files.in},
+                               {"{out}", files.out},
+                               {"{mask}", files.masks},
+                               {"{metrics}", files.metrics},
+                               {"{sparsity}", fmt::to_string(round.sparsity)},
+                               {"{stage}", fmt::to_string(round.stage)}};
+  const CommandEnd end = run_command(fill_in(command_, values), timeout_, variables(values));
   if (end.timed_out)
     fail("the command took longer than {} s (--finetune-timeout) and was ended", timeout_);
   if (!end.ok()) fail("the command {}", end.text());

@@ -1,0 +1,54 @@
+# Paths reach the command of --finetune as they are, whatever is in them and wherever its
+# placeholders stand; what it leaves has to be a file; and all that it starts ends with us.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+safetensors in.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F1$F2$F3$F4$F4$F3$F2$F1"
+prune() { sten-prune in.safetensors --schedule linear:from=0,to=0.5,stages=1 -q "$@"; }
+expect_exit 0 prune -o wanted.safetensors --state whole --finetune 'cp {in} {out}'
+
+data wanted.safetensors >wanted
+number=0
+for place in 'a b' '$(touch ran)' '`touch ran`' "it's" 'say "hi"' $'two\nlines' '; touch ran #' '*' '$HOME' 'back\slash\' \
+  $'\xff\xfe' "'; touch ran; '" '"; touch ran; "' '{out}' '-n'; do
+  for command in 'cp {in} "{out}"' "cp '{in}' {out}" 'x="$(printf %s. "{in}")"; sh -c "cp \"\$0\" \"\$STEN_OUT\"" "${x%.}" # {out}'; do
+    number=$((number + 1))
+    mkdir "./$place.$number"
+    expect_exit 0 prune -o out$number.safetensors --state "./$place.$number/state" --finetune "$command; test -s \"{mask}\""
+    data out$number.safetensors | cmp - wanted || fail "in '$place' '$command' gave something else"
+    [ -z "$(find . -name 'ran*')" ] || fail "'$command' ran what is in the path '$place'"
+  done
+done
+
+# What nobody could read to its end.
+left() { # TEXT COMMAND
+  rm -rf state
+  expect_exit 1 timeout 60 sten-prune in.safetensors --schedule linear:from=0,to=0.5,stages=1 -o no.safetensors --state state --finetune "$2"
+  expect_one_line_err
+  expect_err "$1"
+  [ ! -e no.safetensors ] || fail "'$2' led to an output"
+}
+left 'stage 1: what the command left as {out} is a FIFO, neither a file nor a directory' 'mkfifo {out} # {in}'
+left 'stage 1: what the command left as {out} is a device' 'ln -s /dev/zero {out} # {in}'
+left 'what the command left as {metrics} is a device, not a file' 'cp {in} {out}; ln -s /dev/zero {metrics}'
+left 'what the command left as {metrics} is a FIFO, not a file' 'cp {in} {out}; mkfifo {metrics}'
+left 'what the command left as {metrics} is a directory, not a file' 'cp {in} {out}; mkdir {metrics}'
+left 'what the command wrote to {metrics} has more than 1048576 bytes' 'cp {in} {out}; head -c 2000000 /dev/zero >{metrics}'
+
+# SIGKILL of ours ends what the command started, though it ignores all other signals.
+sten-prune in.safetensors -o no.safetensors --schedule linear:from=0,to=0.5,stages=1 --state killed --finetune \
+  "(trap '' TERM HUP INT; for i in \$(seq 1000); do date +%N >alive; sleep 0.05; done) & wait; cp {in} {out}" >out 2>err &
+program=$!
+for _ in $(seq 400); do
+  [ -e alive ] && break
+  sleep 0.05
+done
+[ -e alive ] || fail 'the command does not run'
+kill -9 $program
+wait $program 2>/dev/null || true
+for _ in $(seq 20); do
+  before=$(cat alive)
+  sleep 0.5
+  [ "$(cat alive)" != "$before" ] || exit 0
+done
+fail 'what the command started still runs'
