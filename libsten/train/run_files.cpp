@@ -9,6 +9,7 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/io/atomic_file.h"
+#include "libsten/io/output_paths.h"
 #include "libsten/io/record.h"
 #include "libsten/io/shards.h"
 #include "libsten/train/checkpoint.h"
@@ -24,15 +25,6 @@ constexpr std::string_view step_prefix = "step-";
 bool is_there(const fs::path& path) {
   std::error_code none;
   return fs::symlink_status(path, none).type() != fs::file_type::not_found;
-}
-
-fs::path canonical(const std::string& path) {
-  std::error_code none;
-  return fs::weakly_canonical(fs::absolute(path, none), none);
-}
-
-bool lies_in(const fs::path& inner, const fs::path& outer) {
-  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
 // The files at the top that a run of any recipe may write.
@@ -127,16 +119,17 @@ void RunFiles::check_inputs(const Recipe& recipe) const {
   std::vector<fs::path> written;
   for (const std::string& name : places())
     if (is_written_by(name, recipe) || files_.contains(name))
-      written.push_back(canonical(path(name)));
-  written.push_back(canonical(path(checkpoints_folder)));
+      written.push_back(resolved(path(name)));
+  written.push_back(resolved(path(checkpoints_folder)));
   for (const auto& [key, input] : inputs_of(recipe)) {
-    fs::path read = canonical(input);
+    fs::path read = resolved(input);
     // An index stands for the directory it is in.
     std::error_code none;
     if (key == "model.weights" && is_sharded(input) && !fs::is_directory(read, none))
       read = read.parent_path();
     for (const fs::path& place : written)
-      if (lies_in(read, place) || (fs::is_directory(read, none) && lies_in(place, read)))
+      if (read == place || lies_in(read, place) ||
+          (fs::is_directory(read, none) && lies_in(place, read)))
         fail_usage("{}: {}, {}, lies where the run writes; what is read is not written over",
                    printable(directory_), key, quote(input));
   }
