@@ -84,7 +84,7 @@ class Tree:
         if not at or not self.directories:
             return
         self.a.must("prune", self.rng.choice(self.directories), "-o", at, "--sparsity", "0.5", "-q")
-        self.ours |= {p for p in at.rglob("*") if p.is_file()}
+        self.ours |= {at, *at.rglob("*")}
         if self.rng.random() < 0.5:
             self.strew(at)
 
@@ -244,10 +244,7 @@ def check(tree, words, outputs, inputs, kept, before, after, code, where):
         if not force:
             raise Failure(f"'{path.relative_to(tree.guard)}' {what} without -f (exit {code})")
         named = [*allowed, *(o / os.path.basename(os.path.realpath(i)) for o in allowed for i in inputs)]
-        own = path in tree.ours or (path in named and old[0] == "file") or old == ("other", stat.S_IFDIR)
-        if own and old[0] == "other" and any(p not in after and p not in tree.ours for p in before if path in p.parents):
-            own = False
-        if not own:
+        if path not in tree.ours and not (path in named and old[0] == "file"):
             raise Failure(f"'{path.relative_to(tree.guard)}' {what}, and no run of ours had made it (exit {code})")
     for path in inputs:
         for p, old in before.items():
@@ -279,7 +276,7 @@ def play(a, rng, folder):
         if end.code == 0:
             a.count("commands that succeeded")
             # What this run made is its own from now on; what was there stays the user's.
-            made = [p for p in after if after[p] != before.get(p) and after[p][0] == "file"]
+            made = [p for p in after if after[p] != before.get(p)]
             tree.ours |= set(made)
         said.append(f"{words[0]}:{end.code}")
     a.count("trees")
