@@ -25,11 +25,40 @@ nlohmann::ordered_json json_of(const Cell& cell) {
       cell);
 }
 
+// Quoted where programs that separate fields by something else would split it too.
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  if (text.find_first_of(",;\t\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";
+}
+
+// Spreadsheets would take a text that begins like a formula for one: an apostrophe says that it is
+// text. Numbers stay numbers.
+std::string csv_cell(const Cell& cell) {
+  const std::string text = exact_cell(cell);
+  const bool formula = std::holds_alternative<std::string>(cell) && !text.empty() &&
+                       std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos;
+  return csv_field(formula ? "'" + text : text);
+}
+
+// Text that Markdown shows as it is: no markup, tag, link or further cell comes of it.
+std::string markdown_text(std::string_view text) {
+  const std::string visible = printable(text);
+  std::string out;
+  for (std::size_t i = 0; i < visible.size(); ++i) {
+    const std::string_view rest = std::string_view(visible).substr(i);
+    const bool markup = std::string_view("\\`*_{}[]<>|~#!&$^").find(rest[0]) != rest.npos ||
+                        rest.starts_with("://") || (i == 0 && (rest[0] == '-' || rest[0] == '+'));
+    if (markup) out += '\\';
+    if (rest.starts_with("www.")) {
+      out += "www\\.";
+      i += 3;
+    } else {
+      out += rest[0];
+    }
+  }
+  return out;
 }
 
 // Code points, which is what lines up for most scripts.
@@ -132,7 +161,7 @@ std::string to_text(const Report& r) {
     if (i == 1 || total) out += rule + "\n";
     add_line(table.lines[i]);
   }
-  for (const std::string& note : r.notes) out += note + "\n";
+  for (const std::string& note : r.notes) out += printable(note) + "\n";
   return out;
 }
 
@@ -163,8 +192,7 @@ std::string to_csv(const Report& r) {
     out += (c ? "," : "") + csv_field(r.columns[c].key);
   out += "\n";
   for (const auto& row : r.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      out += (c ? "," : "") + csv_field(exact_cell(row[c]));
+    for (std::size_t c = 0; c < row.size(); ++c) out += (c ? "," : "") + csv_cell(row[c]);
     out += "\n";
   }
   return out;
@@ -177,8 +205,7 @@ std::string to_markdown(const Report& r) {
     const bool bold = i > 0 && i + 1 == table.lines.size() && !r.total.empty();
     out += "|";
     for (const std::string& cell : table.lines[i]) {
-      std::string escaped;
-      for (char c : cell) escaped += c == '|' ? "\\|" : std::string(1, c);
+      const std::string escaped = markdown_text(cell);
       out += bold && !escaped.empty() ? " **" + escaped + "** |" : " " + escaped + " |";
     }
     out += "\n";
@@ -187,7 +214,7 @@ std::string to_markdown(const Report& r) {
     for (const Unit unit : table.units) out += is_text(unit) ? "---|" : "---:|";
     out += "\n";
   }
-  for (const std::string& note : r.notes) out += "\n" + note + "\n";
+  for (const std::string& note : r.notes) out += "\n" + markdown_text(note) + "\n";
   return out;
 }
 

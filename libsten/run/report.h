@@ -63,7 +63,10 @@ std::vector<std::size_t> filled_columns(const Report& r);
 std::string to_text(const Report& r);
 // One document with "schema": 1, ending in a newline. Names are not escaped for terminals.
 std::string to_json(const Report& r);
+// Texts that a spreadsheet would take for formulas begin with an apostrophe; nothing else is
+// changed.
 std::string to_csv(const Report& r);
+// Names and notes are text in it, whatever is in them.
 std::string to_markdown(const Report& r);
 
 // Error (usage) unless the path ends in .json, .csv, .md or .html.
