@@ -59,7 +59,7 @@ def attack_file(a, rng, folder, task, given, out, extra=(), size=None):
 
 def size_below(path):
     if os.path.isdir(path):
-        return sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(path) for f in fs)
+        return sum(os.lstat(os.path.join(d, f)).st_size for d, _, fs in os.walk(path) for f in fs)
     return os.path.getsize(path)
 
 
