@@ -81,7 +81,14 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string quote(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string quote(std::string_view text) {
+  // What is longer says no more: lines of errors stay lines, whatever the text came from.
+  constexpr std::size_t most = 300;
+  if (text.size() <= most) return "'" + printable(text) + "'";
+  std::size_t end = most;  // not within a character
+  while (end > most - 4 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return "'" + printable(text.substr(0, end)) + "'...";
+}
 
 bool has_control_characters(std::string_view utf8) {
   for (std::size_t i = 0; i < utf8.size();) {
@@ -150,8 +157,13 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   if (word.size() > 256) return "";
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   const std::string* nearest = nullptr;
+  // Nor are so many that a user would wait for it.
+  std::size_t steps = std::size_t{1} << 28;
   for (const std::string& c : candidates) {
     if (c.size() > word.size() + best || word.size() > c.size() + best) continue;
+    const std::size_t cost = (word.size() + 1) * (c.size() + 1);
+    if (cost > steps) break;
+    steps -= cost;
     const std::size_t d = edit_distance(word, c);
     if (d < best && d < std::max(word.size(), c.size())) {
       best = d;

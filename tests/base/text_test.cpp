@@ -192,3 +192,12 @@ TEST_CASE("a number is the whole text or nothing") {
   for (const char* wrong : {"", " 1", "1.0", "1e3", "+1", "9223372036854775808", "0x1"})
     if (parse_integer(wrong, i)) FAIL_CHECK("an integer: '" << wrong << "'");
 }
+
+TEST_CASE("what is quoted is no longer than a few lines") {
+  const std::string most(300, 'a');
+  CHECK(quote(most) == "'" + most + "'");
+  CHECK(quote(most + "b") == "'" + most + "'...");
+  CHECK(quote(std::string(10'000'000, 'a')).size() < 400);
+  // Not cut within a character.
+  CHECK(quote(std::string(299, 'a') + "€€") == "'" + std::string(299, 'a') + "'...");
+}
