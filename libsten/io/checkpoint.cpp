@@ -8,8 +8,10 @@
 #include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/spool.h"
+#include "libsten/io/tensor_name.h"
 
 namespace sten {
 namespace {
@@ -17,11 +19,13 @@ namespace {
 // Whatever goes wrong inside is the file's fault, said with file and tensor in front.
 template <class F>
 auto blame(const std::string& file, const std::string& tensor, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    fail("{}: {}: {}", file, quote(tensor), e.what());
-  }
+  return or_lack_of_memory(file, tensor, [&] {
+    try {
+      return f();
+    } catch (const Error& e) {
+      fail("{}: {}: {}", file, quote(tensor), e.what());
+    }
+  });
 }
 
 std::uint64_t first_byte(const CheckpointTensor& t) {
@@ -100,7 +104,7 @@ void Checkpoint::add_array(MappedFile file) {
   const NpyHeader header = parse_npy(file.bytes(), file.name());
   const std::string stem = std::filesystem::path(file.name()).stem();
   CheckpointTensor t;
-  t.name = stem.empty() ? "array" : stem;
+  t.name = why_no_name(stem).empty() ? stem : "array";
   t.dtype = header.dtype;
   t.shape = header.shape;
   t.fortran_order = header.fortran_order && header.shape.size() > 1;
@@ -133,6 +137,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     }
     const std::string tensor = key.substr(layout_key.size()), &text = value;
     blame(name, tensor, [&] {
+      if (const std::string why = why_no_name(tensor); !why.empty()) fail("{}", why);
       Sparse s{.info = parse_layout_text(tensor, text), .text = text, .parts = {}};
       const auto& part_names = registry().part_names(s.info.layout.name());
       s.parts.resize(part_names.size());

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/tensor_name.h"
 
 namespace sten {
 namespace {
@@ -68,13 +69,18 @@ void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& f
          quote(t.name), quote(t.name.substr(0, cut)));
   }
   std::unordered_map<std::string, std::string_view> owner;
-  for (const TensorInfo& t : plan)
+  for (const TensorInfo& t : plan) {
+    if (const std::string why = why_no_name(t.name); !why.empty())
+      fail("{}: {}: {}", file, quote(t.name), why);
     for (const std::string& entry : entry_names(t)) {
+      if (const std::string why = why_no_name(entry); !why.empty())
+        fail("{}: {} would be written as {}: {}", file, quote(t.name), quote(entry), why);
       const auto [at, fresh] = owner.emplace(entry, t.name);
       if (!fresh)
         fail("{}: {} and {} would both be written as {}", file, quote(at->second), quote(t.name),
              quote(entry));
     }
+  }
 }
 
 CheckpointWriter::CheckpointWriter(OutputFile& out,

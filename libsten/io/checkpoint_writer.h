@@ -8,8 +8,9 @@
 
 namespace sten {
 
-// Error where two tensors of the plan would need the same entry, or a reader would take one for a
-// part of another. `file` begins the message.
+// Error where a tensor of the plan, or an entry of it, cannot be called so (tensor_name.h), where
+// two would need the same entry, or a reader would take one for a part of another. `file` begins
+// the message.
 void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& file);
 
 class CheckpointWriter {

@@ -8,29 +8,15 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/tensor_name.h"
 
 namespace sten {
 namespace {
 
-// Far above any model, and still only some 100 MB of entries.
-constexpr std::size_t max_entries = 1'000'000;
-// PATH_MAX: names become file names, patterns and lines of a report.
-constexpr std::size_t max_name_bytes = 4096;
 // The format has three fields; an entry with this many is an attack, not an extension.
 constexpr std::size_t max_fields = 32;
 // Of the value of a field that we do not know.
 constexpr int max_depth = 32;
-
-constexpr const char metadata_name[] = "__metadata__";
-
-bool leaves_directory(std::string_view name) {
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t slash = std::min(name.find('/', at), name.size());
-    if (name.substr(at, slash - at) == "..") return true;
-    at = slash + 1;
-  }
-  return false;
-}
 
 // Receives the parser's events one by one, so that a key that appears twice is seen, and refuses
 // what has no place before it takes memory.
@@ -177,13 +163,8 @@ class HeaderReader {
   }
 
   void check_name() {
-    const std::string& name = entry().name;
-    if (name.empty()) fail("{}: a tensor's name is empty", file_);
-    if (name.size() > max_name_bytes)
-      bad("the name has {} bytes, more than {}", name.size(), max_name_bytes);
-    if (has_control_characters(name)) bad("the name holds control characters");
-    if (name.front() == '/') bad("the name is an absolute path");
-    if (leaves_directory(name)) bad("the name is a path that leaves its directory");
+    if (entry().name.empty()) fail("{}: a tensor's name is empty", file_);
+    if (const std::string why = why_no_name(entry().name); !why.empty()) bad("{}", why);
   }
 
   void start_field(std::string& name) {

@@ -9,6 +9,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/tensor_name.h"
 
 namespace sten {
 namespace {
@@ -73,7 +74,15 @@ void SafetensorsWriter::copy(std::string name, DType dtype, Shape shape, const M
   append(std::move(name), dtype, std::move(shape), bytes);
 }
 
+// What a reader would refuse is not written.
 void SafetensorsWriter::append(std::string name, DType dtype, Shape shape, std::uint64_t bytes) {
+  if (const std::string why = why_no_name(name); !why.empty())
+    fail("{}: {}: {}", out_.name(), quote(name), why);
+  if (shape.size() > max_rank)
+    fail("{}: {} has {} dimensions, more than the {} that can be read back", out_.name(),
+         quote(name), shape.size(), max_rank);
+  if (entries_.size() == max_entries)
+    fail("{}: more than {} tensors, which is what can be read back", out_.name(), max_entries);
   out_.start_writeback(length_bytes + room_ + data_bytes_, bytes);
   entries_.push_back({std::move(name), dtype, std::move(shape), data_bytes_, data_bytes_ + bytes});
   data_bytes_ += bytes;

@@ -92,3 +92,30 @@ quiet sten-prune in.safetensors -o o --sparsity "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity 0.5 --progress "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity 0.5 "--${escape}[2J"
 quiet sten-convert in.safetensors -o o --to "csr:${escape}[2J=1"
+
+# What a reader would refuse is refused at both ends: a sparse tensor's own name, and the names of
+# the parts that a tensor would be written as.
+named() { # NAME: bad.safetensors, a right bitmask but for its name
+  safetensors bad.safetensors \
+    "{\"__metadata__\":{\"sten:$1\":\"{\\\"layout\\\":\\\"bitmask\\\",\\\"shape\\\":[2,3],\\\"dtype\\\":\\\"F32\\\"}\"},$(entry "$1::mask" U8 1 0 1),$(entry "$1::values" F32 3 1 13)}" \
+    '\x26'"$F1$F2$F3"
+}
+for name in __metadata__ .. x/.. ../x '' /x; do
+  named "$name"
+  for command in 'sten-energy bad.safetensors' 'sten-convert bad.safetensors -o o --to dense' \
+    'sten-convert bad.safetensors -o o --to csr'; do
+    expect_exit 1 $command
+    expect_one_line_err
+    expect_err 'the name is'
+    [ ! -e o ] || fail "'$command' left an output"
+  done
+done
+named w
+expect_exit 0 sten-convert bad.safetensors -o o --to dense
+rm o
+long=$(repeat 4089 n)
+safetensors long.safetensors "{$(entry $long F32 2,3 0 24)}" "$F0$F1$F2$F0$F0$F3"
+expect_exit 1 sten-convert long.safetensors -o o --to bitmask --include '*'
+expect_one_line_err
+expect_err 'the name has 4097 bytes, more than 4096'
+[ ! -e o ] || fail 'an output was left that nobody can read'
