@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "libsten/base/kept_memory.h"
+#include "libsten/base/memory_left.h"
 
 namespace sten {
 namespace {
@@ -19,6 +20,9 @@ constexpr std::size_t cache_line = 64, huge_page = std::size_t{2} << 20;
 constexpr std::size_t large = std::size_t{1} << 18;
 // Enough for the next tensor of the same size in most models, and little beside a model.
 constexpr std::size_t always_kept = std::size_t{64} << 20;
+// From here on the system is asked whether it has the memory: it gives out more than it has, and
+// ends a process that then uses it.
+constexpr std::size_t huge = std::size_t{256} << 20;
 
 struct Block {
   void* data;
@@ -130,7 +134,13 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   }
   if (bytes > PTRDIFF_MAX - huge_page) throw std::bad_array_new_length();
   Block b = kept().take(rounded(bytes));
-  if (!b.data) b.take();
+  if (!b.data) {
+    if (bytes >= huge && bytes > memory_left()) {
+      release_kept_memory();
+      if (bytes > memory_left()) throw std::bad_alloc();
+    }
+    b.take();
+  }
   kept().give_out(b);
   return {b.data, [b](void*) {
             for (const Block& out : kept().give_back(b)) out.free();

@@ -5,6 +5,7 @@
 #include "libsten/base/log.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/lack_of_memory.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/run/global_magnitude.h"
@@ -62,7 +63,9 @@ class Pruning {
         if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
       mask_out_.emplace(*mask_file_, infos);
     }
-    rewrite_.run(layouts_, o_.show_progress, [&](std::size_t i) { return change(i); });
+    rewrite_.run(layouts_, o_.show_progress, [&](std::size_t i) {
+      return or_lack_of_memory(in().name(), in().tensors()[i].name, [&] { return change(i); });
+    });
     if (mask_out_) mask_out_->finish();
     return finish();
   }
