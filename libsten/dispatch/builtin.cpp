@@ -71,6 +71,8 @@ void add_builtin(Registry& r) {
   r.add_edge<Csc, Csr>([](const Csc& x, const Spec&) { return to_csr(x); });
   r.add_edge<Csr, Coo>([](const Csr& x, const Spec&) { return to_coo(x); });
   r.add_edge<Coo, Csr>([](const Coo& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Csc, Coo>([](const Csc& x, const Spec&) { return to_coo(x); });
+  r.add_edge<Coo, Csc>([](const Coo& x, const Spec&) { return to_csc(x); });
   r.add_edge<Csr, Ell>([](const Csr& x, const Spec&) { return to_ell(x); });
   r.add_edge<Ell, Csr>([](const Ell& x, const Spec&) { return to_csr(x); });
   r.add_edge<Csr, Bcsr>(to_bcsr);

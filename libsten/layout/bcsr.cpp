@@ -13,8 +13,6 @@ namespace {
 
 // Bounds the zeros that a single kept element can cost.
 constexpr Index max_block = Index{1} << 16;
-constexpr Index most_empty_lines = Index{1} << 24;
-
 void check_block(Index h, Index w) {
   if (h < 1 || w < 1) fail_usage("h={},w={}: a block has at least 1 row and 1 column", h, w);
   if (h > max_block / w)

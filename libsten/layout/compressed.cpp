@@ -10,9 +10,10 @@ namespace layout_detail {
 
 Index line_grain(Index cols) { return std::max<Index>(1, mask_grain / std::max<Index>(1, cols)); }
 
-void check_columns(const MatrixView& view, const char* layout) {
+void check_columns(const MatrixView& view, std::string_view layout) {
+  const char* place = layout == Csc::name ? "row" : "column";
   if (view.cols > std::numeric_limits<std::int32_t>::max())
-    fail("{}: {} columns do not fit its 32-bit column numbers", layout, view.cols);
+    fail("{}: {} {}s do not fit its 32-bit {} numbers", layout, view.cols, place, place);
 }
 
 void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, const char* line) {
@@ -30,8 +31,6 @@ void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, cons
 namespace {
 
 using layout_detail::line_grain;
-
-constexpr Index most_empty_lines = Index{1} << 24;
 
 Csr pack_rows(const Dense& x, const Mask& keep, Dims dims) {
   const MatrixView view = MatrixView::of(x.extents, dims);

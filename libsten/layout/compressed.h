@@ -43,13 +43,17 @@ extern template struct Compressed<true>;
 Csc to_csc(const Csr& m);
 Csr to_csr(const Csc& m);
 
+// Lines without places that a layout has pointers for: in dense they cost no memory.
+inline constexpr Index most_empty_lines = Index{1} << 24;
+
 namespace layout_detail {
 
 // Error unless `ptr` starts at 0, ascends, and ends at nnz, with one more than `lines` entries;
 // `line` is what messages call them: "row".
 void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, const char* line);
-// Error unless the view's column numbers fit the 32 bits that `layout` has for them.
-void check_columns(const MatrixView& view, const char* layout);
+// Error unless the view's column numbers, which are the rows of csc, fit the 32 bits that `layout`
+// has for them.
+void check_columns(const MatrixView& view, std::string_view layout);
 // Lines for one piece of parallel work: about mask_grain elements.
 Index line_grain(Index cols);
 

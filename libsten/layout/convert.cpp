@@ -1,6 +1,7 @@
 #include "libsten/layout/convert.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "libsten/base/error.h"
 
@@ -68,6 +69,64 @@ Csr to_csr(const Bitmask& x) {
 }
 
 Bitmask to_bitmask(const Csr& x) { return {x.extents, x.stored().bits, x.values}; }
+
+// Two counting sorts would need a counter for each row.
+Coo to_coo(const Csc& x) {
+  const MatrixView v = x.view();  // its rows are the columns
+  if (v.batches * v.cols > std::numeric_limits<std::int32_t>::max())
+    fail("coo: {} rows do not fit its 32-bit row numbers", v.batches * v.cols);
+  layout_detail::check_columns(MatrixView::of(x.extents, x.dims), Coo::name);
+  struct Entry {
+    std::int32_t row, col;
+    Index slot;
+  };
+  std::vector<Entry> entries(x.values.size());
+  for (Index l = 0; l < v.batches * v.rows; ++l)
+    for (Index k = x.ptr[l]; k < x.ptr[l + 1]; ++k)
+      entries[k] = {static_cast<std::int32_t>(l / v.rows * v.cols + x.index[k]),
+                    static_cast<std::int32_t>(l % v.rows), k};
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.row != b.row ? a.row < b.row : a.col < b.col;
+  });
+  Coo out{x.extents, x.dims, Array<std::int32_t>::uninitialized(entries.size()),
+          Array<std::int32_t>::uninitialized(entries.size()),
+          Values::uninitialized(x.values.dtype(), x.values.size())};
+  std::int32_t *row = out.row.mutate(), *col = out.col.mutate();
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto from = x.values.as<U>();
+    const auto to = out.values.mutate<U>();
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      row[k] = entries[k].row;
+      col[k] = entries[k].col;
+      to[k] = from[entries[k].slot];
+    }
+  });
+  return out;
+}
+
+// A counting sort by the column, stable, so that rows ascend.
+Csc to_csc(const Coo& x) {
+  const MatrixView v = MatrixView::of(x.extents, x.dims);
+  const Index lines = v.batches * v.cols, nnz = x.values.size();
+  const auto line_of = [&](Index k) { return x.row[k] / v.rows * v.cols + x.col[k]; };
+  Csc out{x.extents, x.dims, Array<std::int64_t>(lines + 1),
+          Array<std::int32_t>::uninitialized(nnz), Values::uninitialized(x.values.dtype(), nnz)};
+  std::int64_t* ptr = out.ptr.mutate();
+  std::int32_t* index = out.index.mutate();
+  for (Index k = 0; k < nnz; ++k) ++ptr[line_of(k) + 1];
+  for (Index l = 0; l < lines; ++l) ptr[l + 1] += ptr[l];
+  std::vector<std::int64_t> next(ptr, ptr + lines);
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto from = x.values.as<U>();
+    const auto to = out.values.mutate<U>();
+    for (Index k = 0; k < nnz; ++k) {
+      const Index slot = next[line_of(k)]++;
+      index[slot] = static_cast<std::int32_t>(x.row[k] % v.rows);
+      to[slot] = from[k];
+    }
+  });
+  return out;
+}
 
 Csr to_csr(const Nm& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 Csr to_csr(const Nmg& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }

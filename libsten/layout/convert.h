@@ -13,6 +13,10 @@ namespace sten {
 Csr to_csr(const Bitmask& x);
 Bitmask to_bitmask(const Csr& x);
 
+// Without the pointers of rows, of which there may be far more than entries.
+Coo to_coo(const Csc& x);
+Csc to_csc(const Coo& x);
+
 // Every slot within the tensor: a filler cannot be told from a kept zero.
 Csr to_csr(const Nm& x);
 Csr to_csr(const Nmg& x);

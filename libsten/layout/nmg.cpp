@@ -33,12 +33,6 @@ Index at(const NmgGeometry& geo, const NmgUnit& unit, Index p, Index s) {
   return unit.offset + p * geo.view.row_stride + s * geo.view.col_stride;
 }
 
-std::string text_of(const NmgUnit& unit, Index axis) {
-  return fmt::format("{} {} to {}, {} {} to {}", axis == 0 ? "rows" : "columns", unit.row0,
-                     unit.row0 + unit.rows - 1, axis == 0 ? "columns" : "rows", unit.col0,
-                     unit.col0 + unit.cols - 1);
-}
-
 }  // namespace
 
 NmgGeometry NmgGeometry::of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims) {
@@ -118,11 +112,8 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
         for (Index s = 0; s < unit.cols; ++s)
           for (Index p = 0; p < unit.rows; ++p)
             if (bit_at(bits, at(geo, unit, p, s)) && !kept.keep(s, p))
-              fail("{} cannot hold {} {}: more than {} positions are kept among {}", spec.str(),
-                   out.axis == 0 ? "column" : "row", unit.col0 + s, geo.n, text_of(unit, out.axis));
-        if (!placer.place(kept))
-          fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", spec.str(),
-               text_of(unit, out.axis), geo.g);
+              refuse_strip(spec, unit, out.axis, geo.n, s);
+        if (!placer.place(kept)) refuse_chunk(spec, unit, out.axis, geo.g);
         const auto write = [&](auto* index) {
           write_placed(geo, unit, *table, kept, placer, from.data(),
                        to.data() + u * geo.strips * geo.n, index + u * geo.strips);

@@ -2,7 +2,25 @@
 
 #include <algorithm>
 
+#include "libsten/base/error.h"
+
 namespace sten {
+
+std::string text_of(const NmgUnit& unit, Index axis) {
+  return fmt::format("{} {} to {}, {} {} to {}", axis == 0 ? "rows" : "columns", unit.row0,
+                     unit.row0 + unit.rows - 1, axis == 0 ? "columns" : "rows", unit.col0,
+                     unit.col0 + unit.cols - 1);
+}
+
+void refuse_strip(const Spec& nmg, const NmgUnit& unit, Index axis, Index n, Index strip) {
+  fail("{} cannot hold {} {}: more than {} positions are kept among {}", nmg.str(),
+       axis == 0 ? "column" : "row", unit.col0 + strip, n, text_of(unit, axis));
+}
+
+void refuse_chunk(const Spec& nmg, const NmgUnit& unit, Index axis, Index g) {
+  fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", nmg.str(),
+       text_of(unit, axis), g);
+}
 
 ChunkPlacer::ChunkPlacer(const PatternTable& table, Index g)
     : table_(table),

@@ -1,0 +1,161 @@
+#include "libsten/layout/entries.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "libsten/base/error.h"
+#include "libsten/layout/bcsr.h"
+#include "libsten/layout/bitmask.h"
+#include "libsten/layout/coo.h"
+#include "libsten/layout/ell.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg_place.h"
+
+namespace sten {
+namespace {
+
+struct Slot {
+  Index at, slot;  // a dense offset, and which of the layout's values is there
+};
+
+template <bool by_column>
+std::vector<Slot> slots_of(const Compressed<by_column>& x) {
+  const MatrixView v = x.view();
+  std::vector<Slot> slots(x.values.size());
+  for (Index l = 0; l + 1 < static_cast<Index>(x.ptr.size()); ++l)
+    for (Index k = x.ptr[l]; k < x.ptr[l + 1]; ++k)
+      slots[k] = {v.line_offset(l) + x.index[k] * v.col_stride, k};
+  return slots;
+}
+
+std::vector<Slot> slots_of(const Coo& x) {
+  const MatrixView v = MatrixView::of(x.extents, x.dims);
+  std::vector<Slot> slots(x.values.size());
+  for (Index k = 0; k < std::ssize(slots); ++k)
+    slots[k] = {v.line_offset(x.row[k]) + x.col[k] * v.col_stride, k};
+  return slots;
+}
+
+std::vector<Slot> slots_of(const Ell& x) {
+  const MatrixView v = MatrixView::of(x.extents, x.dims);
+  std::vector<Slot> slots;
+  for (Index k = 0; k < x.values.size(); ++k)
+    if (x.index[k] >= 0)
+      slots.push_back({v.line_offset(k / x.width) + x.index[k] * v.col_stride, k});
+  return slots;
+}
+
+std::vector<Slot> slots_of(const Bcsr& x) {
+  const MatrixView v = MatrixView::of(x.extents, x.dims);
+  const Index lines_of_batch = ceil_div(v.rows, x.h);
+  std::vector<Slot> slots;
+  for (Index l = 0; l + 1 < static_cast<Index>(x.ptr.size()); ++l)
+    for (Index b = x.ptr[l]; b < x.ptr[l + 1]; ++b) {
+      const Index row0 = l % lines_of_batch * x.h, col0 = x.col[b] * x.w;
+      const Index start = v.batch_offset(l / lines_of_batch);
+      for (Index r = row0; r < std::min(row0 + x.h, v.rows); ++r)
+        for (Index c = col0; c < std::min(col0 + x.w, v.cols); ++c) {
+          const Index k = (b * x.h + r - row0) * x.w + c - col0;
+          if (!x.mask || bit_at(x.mask->data(), k))
+            slots.push_back({start + r * v.row_stride + c * v.col_stride, k});
+        }
+    }
+  return slots;
+}
+
+std::vector<Slot> slots_of(const Bitmask& x) {
+  std::vector<Slot> slots;
+  slots.reserve(x.values.size());
+  const std::span<const std::uint8_t> mask = x.mask;
+  for (Index byte = 0; byte < std::ssize(mask); ++byte)
+    for (unsigned bits = mask[byte]; bits; bits &= bits - 1)
+      slots.push_back({byte * 8 + std::countr_zero(bits), std::ssize(slots)});
+  return slots;
+}
+
+template <class L>
+requires requires(const L& x) { x.offsets(); }
+std::vector<Slot> slots_of(const L& x) {
+  std::vector<Slot> slots;
+  const std::vector<Index> offsets = x.offsets();
+  for (Index k = 0; k < std::ssize(offsets); ++k)
+    if (offsets[k] >= 0) slots.push_back({offsets[k], k});
+  return slots;
+}
+
+template <class L>
+Entries entries(const L& x) {
+  std::vector<Slot> slots = slots_of(x);
+  const auto before = [](const Slot& a, const Slot& b) { return a.at < b.at; };
+  if (!std::is_sorted(slots.begin(), slots.end(), before))
+    std::sort(slots.begin(), slots.end(), before);
+  Entries e{x.extents, std::vector<Index>(slots.size()),
+            Values::uninitialized(x.values.dtype(), std::ssize(slots))};
+  with_width(e.values.width(), [&]<class U>(U) {
+    const auto from = x.values.template as<U>();
+    const auto to = e.values.mutate<U>();
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      e.at[k] = slots[k].at;
+      to[k] = from[slots[k].slot];
+    }
+  });
+  return e;
+}
+
+template <class... L>
+std::optional<Entries> entries_of_one(const Tensor& t) {
+  std::optional<Entries> e;
+  (void)((t.is<L>() && (e = entries(t.as<L>()), true)) || ...);
+  return e;
+}
+
+}  // namespace
+
+std::optional<Entries> entries_of(const Tensor& t) {
+  if (t.device() != Device::cpu) return std::nullopt;
+  return entries_of_one<Csr, Csc, Coo, Ell, Bcsr, Bitmask, Nm, Nmg>(t);
+}
+
+bool is_far_larger_dense(const Tensor& t) {
+  constexpr Index small = Index{64} << 20;
+  const Index elements = size_of(t.shape()), width = width_of(t.dtype());
+  return elements > small / width && elements / 4 > static_cast<Index>(t.bytes()) / width;
+}
+
+void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& nmg) {
+  Nmg::check(nmg);
+  const Index axis = nmg.integer("axis", 0);
+  const NmgGeometry geo = NmgGeometry::of(extents, nmg.integer("n"), nmg.integer("m"),
+                                          nmg.integer("g"), axis, dims_of(nmg));
+  struct Place {
+    Index unit, strip, position;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> places;
+  places.reserve(at.size());
+  for (const Index offset : at) {
+    const auto [line, strip] = geo.view.place(offset);
+    const Index batch = line / geo.view.rows, row = line % geo.view.rows;
+    places.push_back({(batch * geo.row_blocks + row / geo.m) * geo.chunks + strip / geo.strips,
+                      strip % geo.strips, row % geo.m});
+  }
+  std::sort(places.begin(), places.end());
+  const auto table = PatternTable::get(geo.n, geo.m);
+  ChunkPlacer placer(*table, geo.g);
+  ChunkPositions kept(geo);
+  for (std::size_t k = 0; k < places.size();) {
+    const NmgUnit unit(geo, places[k].unit);
+    kept.clear();
+    Index used = 0;  // strips
+    for (const std::size_t first = k; k < places.size() && places[k].unit == places[first].unit;
+         ++k) {
+      used += k == first || places[k].strip != places[k - 1].strip;
+      if (!kept.keep(places[k].strip, places[k].position))
+        refuse_strip(nmg, unit, axis, geo.n, places[k].strip);
+    }
+    // As many strips as a pattern takes always find their places.
+    if (used > geo.g && !placer.place(kept)) refuse_chunk(nmg, unit, axis, geo.g);
+  }
+}
+
+}  // namespace sten
