@@ -3,7 +3,8 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/run/measure.h"
+#include "libsten/io/lack_of_memory.h"
+#include "libsten/run/stock.h"
 #include "libsten/sparsify/nmg_fit.h"
 
 namespace sten {
@@ -11,8 +12,8 @@ namespace {
 
 struct Converted {
   Tensor tensor;
-  Mask kept;
-  std::string fit;  // how positions were chosen; empty: all stored ones are still there
+  std::optional<Mask> kept;  // none: all that are stored
+  std::string fit;           // how positions were chosen; empty: no value is lost
   Route route;
   // The layouts between two sparse ones.
   std::string via() const {
@@ -27,7 +28,7 @@ std::optional<Converted> try_convert(const Tensor& from, const Spec& to) {
   try {
     Route route;
     Tensor t = convert(from, to, &route);
-    return Converted{std::move(t), from.stored(), "", std::move(route)};
+    return Converted{std::move(t), std::nullopt, "", std::move(route)};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -95,7 +96,7 @@ Converted convert_there(const Tensor& from, const Dense& x, const Request& reque
                                   request.to.str(), name_of(here)));
     Converted c = convert_tensor(from.to(Device::cpu), request);
     c.tensor = c.tensor.to(here);
-    c.kept = c.kept.to(here);
+    if (c.kept) c.kept = c.kept->to(here);
     return c;
   }
   if (request.lossless) convert_tensor(from.to(Device::cpu), request);  // says what is lost
@@ -111,7 +112,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
   const Dense x = from.to_dense();
   if (x.device() != Device::cpu && request.sparsifier) return convert_there(from, x, request);
-  Mask nonzero = nonzero_mask(x);
+  Mask nonzero = value_mask(x);
   Route route{{std::string(from.layout())}, ""};
   if (from.layout() != "dense") route.layouts.push_back("dense");
   route.layouts.push_back(request.to.name());
@@ -133,6 +134,12 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
         fail_check("{} would drop the nonzero at {}", request.to.str(), position(x.extents, i));
   route.reason = "pruned, as it does not hold all of it";
   return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
+}
+
+// What of a tensor stays, besides what is not finite; without a mask all of it.
+Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
+  const Dense x = kept ? from.to_dense() : elements_stored(from);
+  return finite_magnitudes(x, kept ? *kept : Mask::all(x.extents).to(x.device()));
 }
 
 Report blank_report() {
@@ -188,12 +195,13 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
   Magnitudes total;
-  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
+  const auto change = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t).to(device);
     try {
       const Converted c = convert_tensor(source, request);
-      const Dense x = c.tensor.to_dense();
+      const Stock stock = stock_of(c.kept ? c.tensor : source);
+      const Index size = size_of(t.shape);
       const auto bytes = static_cast<Index>(c.tensor.bytes());
       auto& row = rows[i];
       r.at(row, "name") = t.name;
@@ -202,12 +210,11 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "from") = t.layout.str();
       if (!c.via().empty()) r.at(row, "via") = c.via();
       details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
-      r.at(row, "stored") = c.kept.count();
-      const Index z = zeros(x);
+      r.at(row, "stored") = c.kept ? c.kept->count() : stock.stored;
       r.at(row, "sparsity") =
-          x.size() ? static_cast<double>(z) / static_cast<double>(x.size()) : 0.0;
+          size ? static_cast<double>(stock.zeros) / static_cast<double>(size) : 0.0;
       if (request.sparsifier && is_prunable(t.dtype)) {
-        const Magnitudes m = finite_magnitudes(source.to_dense(), c.kept);
+        const Magnitudes m = kept_of(source, c.kept);
         r.at(row, "energy") = energy(m);
         total.all += m.all;
         total.kept += m.kept;
@@ -217,15 +224,18 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "bytes_before") = static_cast<Index>(t.bytes());
       r.at(row, "bytes_after") = bytes;
       if (request.sparsifier) r.at(row, "padding") = c.tensor.padding();
-      elements += x.size();
-      zero += z;
+      add_to(elements, size);
+      add_to(zero, stock.zeros);
       before += static_cast<Index>(t.bytes());
       after += bytes;
-      grown += bytes >= static_cast<Index>(x.values.bytes().size()) && x.size() > 0;
+      grown += bytes >= size * width_of(t.dtype) && size > 0;
       return c.tensor.to(Device::cpu);
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
     }
+  };
+  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
+    return or_lack_of_memory(in.name(), in.tensors()[i].name, [&] { return change(i); });
   });
   for (const std::size_t i : natural_order(in, selection)) {
     r.rows.push_back(std::move(rows[i]));

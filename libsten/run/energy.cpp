@@ -3,9 +3,8 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
-#include "libsten/run/layout_bytes.h"
-#include "libsten/run/measure.h"
-#include "libsten/run/patterns.h"
+#include "libsten/io/lack_of_memory.h"
+#include "libsten/run/energy_sums.h"
 #include "libsten/run/progress.h"
 #include "libsten/run/rules.h"
 
@@ -33,83 +32,6 @@ Report blank_report() {
   return r;
 }
 
-struct Sums {
-  Index elements = 0, nnz = 0, zeros = 0, bytes = 0;
-  LayoutBytes as = nothing();
-  Magnitudes original;  // kept: at the positions the pruned tensor keeps
-  double l1 = 0;        // of the pruned tensor
-  bool changed = false;
-
-  static LayoutBytes nothing() {
-    LayoutBytes none;
-    none.fill(0);
-    return none;
-  }
-  void add(const Sums& s) {
-    elements += s.elements;
-    nnz += s.nnz;
-    zeros += s.zeros;
-    bytes += s.bytes;
-    // What cannot hold every tensor has no sum.
-    for (std::size_t l = 0; l < as.size(); ++l)
-      as[l] = as[l] && s.as[l] ? std::optional(*as[l] + *s.as[l]) : std::nullopt;
-    original.all += s.original.all;
-    original.kept += s.original.kept;
-    l1 += s.l1;
-    changed |= s.changed;
-  }
-};
-
-// The positions a tensor keeps. Where they are not written down, a zero does not count as kept.
-Mask kept_positions(const Tensor& t, const Dense& x) {
-  return t.layout() == "dense" || t.has_fillers() ? nonzero_mask(x) : t.stored();
-}
-
-Sums measure(const CheckpointTensor& info, const Tensor& t, const Dense& x, const Mask& kept,
-             const std::vector<Pattern>& held, Device device) {
-  Sums s;
-  const Mask stored = t.has_fillers() ? t.stored() : kept;
-  s.elements = x.size();
-  s.nnz = stored.count();
-  s.zeros = zeros(x.to(device));
-  s.bytes = static_cast<Index>(info.bytes());
-  s.as = layout_bytes(x, stored, held);
-  // Its own n:m need not be one of those that are looked for.
-  for (std::size_t l = 0; l < s.as.size(); ++l)
-    if (t.has_fillers() && t.layout() == layout_names[l]) s.as[l] = s.bytes;
-  return s;
-}
-
-// Whether a kept value differs from the original's at the same place.
-bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
-  if (x.dtype() != original.dtype()) return true;
-  const int w = x.values.width();
-  const std::byte *a = x.values.bytes().data(), *b = original.values.bytes().data();
-  for (Index i = 0; i < x.size(); ++i)
-    if (kept[i] && std::memcmp(a + i * w, b + i * w, w) != 0) return true;
-  return false;
-}
-
-void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
-             const Dense& x, const Mask& kept, Device device) {
-  const CheckpointTensor* o = against.find(t.name);
-  if (!o) fail("{}: there is no tensor {} to compare with", against.name(), quote(t.name));
-  if (o->shape != t.shape)
-    fail("{}: {} has shape {}, in {} it has {}", against.name(), quote(t.name), to_string(o->shape),
-         in.name(), to_string(t.shape));
-  if (!is_prunable(o->dtype))
-    fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
-  const Dense original = against.load(*o).to_dense();
-  const Dense there = original.to(device);
-  if (const auto bad = first_not_finite(there))
-    fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name), *bad);
-  const Mask positions = kept.to(device);
-  s.original = magnitudes(there, positions);
-  s.l1 = magnitudes(x.to(device), positions).kept;
-  s.changed = values_differ(x, original, kept);
-  against.drop(*o);
-}
-
 std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   std::vector<Cell> row;
   r.at(row, "nnz") = s.nnz;
@@ -117,7 +39,7 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
       s.elements ? static_cast<double>(s.zeros) / static_cast<double>(s.elements) : 0.0;
   if (with_energy) {
     r.at(row, "energy") = energy(s.original);
-    if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? s.l1 / s.original.all : 1.0;
+    if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? ratio(s.l1, s.original.all) : 1.0;
   }
   r.at(row, "bytes") = s.bytes;
   for (std::size_t l = 0; l < s.as.size(); ++l)
@@ -156,10 +78,10 @@ class Requirements {
     }
   }
   bool concerns(std::size_t i) const { return !of_[i].empty(); }
-  void check(std::size_t i, const std::string& name, const Dense& x) {
+  void check(std::size_t i, const std::string& name, const Positions& nonzero) {
     for (const Spec& pattern : of_[i])
-      if (const auto why =
-              x.extents.size() < 2 ? "it has no rows and columns" : breach(x, pattern)) {
+      if (const auto why = nonzero.extents.size() < 2 ? "it has no rows and columns"
+                                                      : breach(nonzero, pattern)) {
         constexpr Index most = 10;  // of them are named in the one line
         if (++broken_ <= most) text_ += fmt::format("; {}: {}", quote(name), *why);
       }
@@ -206,34 +128,33 @@ Outcome measure_energy(const EnergyOptions& o) {
   std::uint64_t all_bytes = 0;
   for (const CheckpointTensor& t : in.tensors()) all_bytes += t.bytes();
   Progress progress("sten-energy", all_bytes, o.show_progress);
+  const auto look_at = [&](std::size_t i) {
+    const CheckpointTensor& t = in.tensors()[i];
+    const Tensor tensor = in.load(t);
+    const Weights w(tensor);
+    required.check(i, t.name, w.nonzero);
+    if (!selection.chosen[i]) return;
+    const std::vector<Pattern> held = held_patterns(w.nonzero);
+    Sums s = measure(t, tensor, w, held, device);
+    if (against) {
+      if (!is_prunable(t.dtype))
+        fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
+      compare(s, in, *against, t, tensor, w, device);
+    }
+    rows[i] = row_of(r, s, against.has_value());
+    r.at(rows[i], "name") = t.name;
+    r.at(rows[i], "shape") = t.shape;
+    r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
+    r.at(rows[i], "layout") = t.layout.str();
+    if (const std::string patterns = strictest(held); !patterns.empty())
+      r.at(rows[i], "patterns") = patterns;
+    total.add(s);
+  };
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
     progress.add(t.bytes());
-    if (!selection.chosen[i]) {
-      if (required.concerns(i)) required.check(i, t.name, in.load(t).to_dense());
-      continue;
-    }
-    {
-      const Tensor tensor = in.load(t);
-      const Dense x = tensor.to_dense();
-      const Mask kept = kept_positions(tensor, x);
-      const std::vector<Pattern> held = held_patterns(x);
-      Sums s = measure(t, tensor, x, kept, held, device);
-      if (against) {
-        if (!is_prunable(t.dtype))
-          fail("{}: {} is {}, which has no magnitude", in.name(), quote(t.name), name_of(t.dtype));
-        compare(s, in, *against, t, x, kept, device);
-      }
-      rows[i] = row_of(r, s, against.has_value());
-      r.at(rows[i], "name") = t.name;
-      r.at(rows[i], "shape") = t.shape;
-      r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
-      r.at(rows[i], "layout") = t.layout.str();
-      if (const std::string patterns = strictest(held); !patterns.empty())
-        r.at(rows[i], "patterns") = patterns;
-      required.check(i, t.name, x);
-      total.add(s);
-    }
+    if (!selection.chosen[i] && !required.concerns(i)) continue;
+    or_lack_of_memory(in.name(), t.name, [&] { look_at(i); });
     in.drop(t);
   }
   for (const std::size_t i : natural_order(in, selection)) r.rows.push_back(std::move(rows[i]));

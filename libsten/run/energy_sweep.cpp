@@ -4,6 +4,7 @@
 
 #include "libsten/base/cuda.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/lack_of_memory.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/progress.h"
 #include "libsten/run/svg_chart.h"
@@ -93,11 +94,12 @@ Outcome sweep_energy(const SweepOptions& o) {
   for (const std::size_t i : in.data_order()) {
     if (!selection.chosen[i]) continue;
     const CheckpointTensor& t = in.tensors()[i];
-    const Dense x = in.load(t).to_dense().to(device);
+    const Dense x =
+        or_lack_of_memory(in.name(), t.name, [&] { return in.load(t).to_dense().to(device); });
     if (const auto bad = first_not_finite(x))
       fail("{}: {}: element {} is not a finite number, and cannot be ranked", in.name(),
            quote(t.name), *bad);
-    elements += x.size();
+    add_to(elements, x.size());
     for (Point& p : points) {
       const MaskedDense kept = mask_and_measure(x, registry().sparsifier(p.sparsifier).select(x));
       p.zeros += kept.zeros;

@@ -14,9 +14,9 @@ inline constexpr std::array layout_names = {"dense", "masked", "bitmask", "csr",
                                             "coo",   "ell",    "bcsr",    "nm",  "nmg"};
 using LayoutBytes = std::array<std::optional<Index>, layout_names.size()>;
 
-// Bytes of all parts, in the order of layout_names; none where the layout cannot hold the tensor. x
-// has rank 2 or more and is seen with rows along dimension 0, `held` are its patterns (patterns.h).
-// One pass over `kept`; memory O(columns).
-LayoutBytes layout_bytes(const Dense& x, const Mask& kept, const std::vector<Pattern>& held);
+// Bytes of all parts, in the order of layout_names; none where the layout cannot hold the tensor,
+// whose elements have `width` bytes. It has rank 2 or more and is seen with rows along dimension 0;
+// `held` are its patterns (patterns.h). One pass over `kept`; memory O(columns), or that of a list.
+LayoutBytes layout_bytes(Index width, const Positions& kept, const std::vector<Pattern>& held);
 
 }  // namespace sten

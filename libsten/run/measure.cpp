@@ -41,6 +41,20 @@ const auto& float_kernels() {
     return t.f8_e5m2;
 }
 
+// The sums of one piece. Those of F64 can be beyond double where no element is.
+template <class E>
+Magnitudes sums_of(const typename E::Bits* x, const std::uint8_t* bits, Index n) {
+  const kernels::MagnitudeSums s = float_kernels<E>().sum_magnitudes(x, bits, n);
+  if (!std::is_same_v<E, F64Element> || !std::isinf(s.all)) return {s.all, s.kept};
+  Magnitudes wide;
+  for (Index i = 0; i < n; ++i) {
+    const long double v = std::abs(E::decode(x[i]));
+    wide.all += v;
+    if (bit_at(bits, i)) wide.kept += v;
+  }
+  return wide;
+}
+
 // How many of n elements are zeros where those that the bits drop are 0.
 template <class U>
 Index zeros_after(const U* x, const std::uint8_t* bits, Index n) {
@@ -73,7 +87,9 @@ Magnitudes magnitudes_there(const Dense& x, const Mask& keep) {
     sum.all += here[2 * p];
     sum.kept += here[2 * p + 1];
   }
-  return sum;
+  return x.dtype() == DType::F64 && std::isinf(sum.all)
+             ? sten::magnitudes(x.to(Device::cpu), keep.to(Device::cpu))
+             : sum;
 }
 
 }  // namespace
@@ -83,11 +99,8 @@ Magnitudes magnitudes(const Dense& x, const Mask& keep) {
   Magnitudes sum;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    const auto& kernel = float_kernels<E>();
-    for (const kernels::MagnitudeSums& m :
-         by_piece<kernels::MagnitudeSums>(x.size(), [&](Index begin, Index end) {
-           return kernel.sum_magnitudes(v.data() + begin, keep.bits.data() + begin / 8,
-                                        end - begin);
+    for (const Magnitudes& m : by_piece<Magnitudes>(x.size(), [&](Index begin, Index end) {
+           return sums_of<E>(v.data() + begin, keep.bits.data() + begin / 8, end - begin);
          })) {
       sum.all += m.all;
       sum.kept += m.kept;
@@ -105,7 +118,7 @@ MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
   }
   MaskedDense out{{x.extents, Values::uninitialized(x.dtype(), x.size())}, {}, 0};
   struct Piece {
-    kernels::MagnitudeSums sums;
+    Magnitudes sums;
     Index zeros;
   };
   with_float(x.dtype(), [&]<class E>(E) {
@@ -113,11 +126,10 @@ MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
     const auto from = x.values.as<U>();
     const auto to = out.values.values.mutate<U>();
     const auto& width = kernels::elementwise().of<U>();
-    const auto& kernel = float_kernels<E>();
     for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
            const std::uint8_t* bits = keep.bits.data() + begin / 8;
            width.mask_values(from.data() + begin, bits, end - begin, to.data() + begin);
-           return {kernel.sum_magnitudes(from.data() + begin, bits, end - begin),
+           return {sums_of<E>(from.data() + begin, bits, end - begin),
                    width.count_key(to.data() + begin, end - begin, 0)};
          })) {
       out.magnitudes.all += p.sums.all;
@@ -133,7 +145,23 @@ Magnitudes finite_magnitudes(const Dense& x, const Mask& keep) {
                              : magnitudes(x, keep);
 }
 
-double energy(const Magnitudes& m) { return m.all == 0 ? 1 : m.kept / m.all; }
+double energy(const Magnitudes& m) { return m.all == 0 ? 1 : ratio(m.kept, m.all); }
+
+Mask value_mask(const Dense& x) {
+  if (!is_prunable(x.dtype())) return nonzero_mask(x);
+  if (const Device here = x.device(); here != Device::cpu)
+    return value_mask(x.to(Device::cpu)).to(here);
+  Mask m = Mask::none(x.extents);
+  std::uint8_t* bits = m.bits.mutate();
+  with_width(x.values.width(), [&]<class U>(U) {
+    const auto v = x.values.as<U>();
+    const auto& kernel = kernels::elementwise().of<U>();
+    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+      kernel.keep_above(v.data() + begin, end - begin, 0, 0, bits + begin / 8);
+    });
+  });
+  return m;
+}
 
 Index zeros(const Dense& x) {
   if (x.device() != Device::cpu)
@@ -159,16 +187,15 @@ KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
   check_same_shape(x, keep);
   if (x.device() != Device::cpu) return {magnitudes_there(x, keep), zeros(Dense::pack(x, keep))};
   struct Piece {
-    kernels::MagnitudeSums sums;
+    Magnitudes sums;
     Index zeros;
   };
   KeptMeasure out;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    const auto& kernel = float_kernels<E>();
     for (const Piece& p : by_piece<Piece>(x.size(), [&](Index begin, Index end) -> Piece {
            const std::uint8_t* bits = keep.bits.data() + begin / 8;
-           return {kernel.sum_magnitudes(v.data() + begin, bits, end - begin),
+           return {sums_of<E>(v.data() + begin, bits, end - begin),
                    zeros_after(v.data() + begin, bits, end - begin)};
          })) {
       out.magnitudes.all += p.sums.all;

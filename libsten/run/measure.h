@@ -1,14 +1,42 @@
-// Sums over the elements of a tensor, in double, the same at any thread count and on any device.
+// Sums over the elements of a tensor, in double, and in a wider type beyond it: the same at any
+// thread count and on any device.
 #pragma once
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "libsten/tensor/dense.h"
 
 namespace sten {
 
+// Stays at the most that 64 bits hold: tensors without values can say that they have any size.
+inline void add_to(Index& sum, Index n) {
+  if (__builtin_add_overflow(sum, n, &sum)) sum = std::numeric_limits<Index>::max();
+}
+
+// A sum that is a double as long as one holds it: finite elements of F64 have a finite sum.
+class WideSum {
+ public:
+  WideSum(long double v = 0) : v_(v) {}
+  operator long double() const { return v_; }
+  WideSum& operator+=(WideSum other) {
+    const double sum = static_cast<double>(v_) + static_cast<double>(other.v_);
+    v_ = std::isfinite(sum) ? sum : v_ + other.v_;
+    return *this;
+  }
+  // As of doubles where both are some.
+  friend double ratio(WideSum a, WideSum b) {
+    const auto x = static_cast<double>(a.v_), y = static_cast<double>(b.v_);
+    return std::isfinite(x) && std::isfinite(y) ? x / y : static_cast<double>(a.v_ / b.v_);
+  }
+
+ private:
+  long double v_;
+};
+
 struct Magnitudes {
-  double all = 0;   // sum of |x|
-  double kept = 0;  // over the kept positions
+  WideSum all;   // sum of |x|
+  WideSum kept;  // over the kept positions
 };
 // x has a prunable dtype. NaN and infinities make the sums what they are.
 Magnitudes magnitudes(const Dense& x, const Mask& keep);
@@ -22,11 +50,14 @@ struct MaskedDense {
 MaskedDense mask_and_measure(const Dense& x, const Mask& keep);
 
 // sum |original| over the kept positions / sum |original|; 1 if the original is all zero. NaN
-// where the sums are not finite: compare with !(energy >= x).
+// where an element is NaN or infinite: compare with !(energy >= x).
 double energy(const Magnitudes& m);
 
 // Elements that are 0, -0.0 among them.
 Index zeros(const Dense& x);
+
+// The elements that are not 0 as numbers: nonzero_mask() without -0.0.
+Mask value_mask(const Dense& x);
 
 // Elements that are kept and 0. x has a prunable dtype.
 Index kept_zeros(const Dense& x, const Mask& keep);

@@ -4,7 +4,8 @@
 
 #include "libsten/base/error.h"
 #include "libsten/dispatch/registry.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/entries.h"
+#include "libsten/run/measure.h"
 
 namespace sten {
 namespace {
@@ -17,10 +18,36 @@ const std::vector<Blocks> looked_for = {
     {2, {1}}, {4, {1, 2}}, {8, {1, 2, 4}}, {10, {1}}, {20, {1}}};
 constexpr Index groups[] = {1, 4, 16};
 
+// The same of a list, in the same order, but for the blocks without nonzeros: f has nothing to say
+// of those.
+template <class F>
+void for_each_listed_block(const std::vector<Index>& at, const MatrixView& v, Index m, F&& f) {
+  const Index blocks = ceil_div(v.cols, m);
+  const bool along_rows = v.col_stride == 1;
+  std::vector<Index> keys;
+  keys.reserve(at.size());
+  for (const Index offset : at) {
+    const auto [line, col] = v.place(offset);
+    keys.push_back(along_rows ? line * blocks + col / m
+                              : (line / v.rows * blocks + col / m) * v.rows + line % v.rows);
+  }
+  if (!std::is_sorted(keys.begin(), keys.end())) std::sort(keys.begin(), keys.end());
+  for (std::size_t k = 0, end = 0; k < keys.size(); k = end) {
+    while (end < keys.size() && keys[end] == keys[k]) ++end;
+    const Index key = keys[k], batch = key / v.rows / blocks;
+    const auto n = static_cast<Index>(end - k);
+    if (!(along_rows ? f(key / blocks, key % blocks, n)
+                     : f(batch * v.rows + key % v.rows, key / v.rows % blocks, n)))
+      return;
+  }
+}
+
 // f(line, block, nonzeros) for the blocks of m along each line until it returns false.
 template <class F>
-void for_each_block(const Mask& nonzero, const MatrixView& v, Index m, F&& f) {
-  const std::uint8_t* bits = nonzero.bits.data();
+void for_each_block(const Positions& nonzero, const MatrixView& v, Index m, F&& f) {
+  if (nonzero.is_listed) return for_each_listed_block(nonzero.at, v, m, f);
+  if (nonzero.size() == 0) return;  // beside an extent of 0 the others may be huge
+  const std::uint8_t* bits = nonzero.mask.bits.data();
   const Index blocks = ceil_div(v.cols, m);
   if (v.col_stride == 1) {
     for (Index l = 0; l < v.batches * v.rows; ++l)
@@ -44,7 +71,7 @@ void for_each_block(const Mask& nonzero, const MatrixView& v, Index m, F&& f) {
 }
 
 // The most nonzeros of any block; more than `enough` once that is clear.
-Index fullest_block(const Mask& nonzero, const MatrixView& v, Index m, Index enough) {
+Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Index enough) {
   Index most = 0;
   for_each_block(nonzero, v, m, [&](Index, Index, Index n) {
     most = std::max(most, n);
@@ -53,9 +80,13 @@ Index fullest_block(const Mask& nonzero, const MatrixView& v, Index m, Index eno
   return most;
 }
 
-bool packs(const Dense& x, const Mask& nonzero, const Spec& layout) {
+// Of the layout nmg.
+bool packs(const Positions& nonzero, const Spec& layout) {
   try {
-    registry().pack(x, nonzero, layout);
+    if (nonzero.is_listed)
+      check_nmg_holds(nonzero.extents, nonzero.at, layout);
+    else
+      registry().pack(Dense::zeros(DType::U8, nonzero.extents), nonzero.mask, layout);
     return true;
   } catch (const Error&) {
     return false;
@@ -92,11 +123,14 @@ Spec Pattern::layout() const {
 }
 
 std::vector<Pattern> held_patterns(const Dense& x) {
+  return held_patterns(Positions::of(value_mask(x)));
+}
+
+std::vector<Pattern> held_patterns(const Positions& nonzero) {
   std::vector<Pattern> held;
-  if (x.extents.size() < 2 || x.size() == 0) return held;
-  const Mask nonzero = nonzero_mask(x);
+  if (nonzero.extents.size() < 2 || nonzero.size() == 0) return held;
   for (const Index axis : {Index{1}, Index{0}}) {
-    const MatrixView v = MatrixView::of(x.extents, {}, axis == 0);
+    const MatrixView v = MatrixView::of(nonzero.extents, {}, axis == 0);
     for (const Blocks& blocks : looked_for) {
       if (v.cols < blocks.m) continue;
       const Index most = fullest_block(nonzero, v, blocks.m, blocks.ns.back());
@@ -107,14 +141,17 @@ std::vector<Pattern> held_patterns(const Dense& x) {
   }
   // In groups only what no stricter pattern explains: with fillers that would be n:m:g too.
   const std::vector<Pattern> all = held;
+  const auto kept = static_cast<double>(nonzero.count());
+  const auto elements = static_cast<double>(nonzero.size());
   for (const Pattern& p : all) {
     // Nor what is so empty that its groups can be filled up in many ways.
-    if (implied(all, p) || 10 * nonzero.count() * p.m < 9 * x.size() * p.n) continue;
+    const auto filled = kept * static_cast<double>(p.m),
+               slots = elements * static_cast<double>(p.n);
+    if (implied(all, p) || 10 * filled < 9 * slots) continue;
     for (const Index g : groups) {
       const Pattern grouped{p.n, p.m, g, p.axis};
-      const NmgGeometry geo = NmgGeometry::of(x.extents, p.n, p.m, g, p.axis, {});
-      if (geo.strips <= geo.view.cols && packs(x, nonzero, grouped.layout()))
-        held.push_back(grouped);
+      const NmgGeometry geo = NmgGeometry::of(nonzero.extents, p.n, p.m, g, p.axis, {});
+      if (geo.strips <= geo.view.cols && packs(nonzero, grouped.layout())) held.push_back(grouped);
     }
   }
   return held;
@@ -130,21 +167,33 @@ std::string strictest(const std::vector<Pattern>& held) {
 }
 
 std::optional<std::string> breach(const Dense& x, const Spec& pattern) {
-  const Mask nonzero = nonzero_mask(x);
+  return breach(Positions::of(value_mask(x)), pattern);
+}
+
+std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern) {
+  const Dims dims = dims_of(pattern);
+  try {
+    MatrixView::of(nonzero.extents, dims);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  if (nonzero.size() == 0) return std::nullopt;
   if (pattern.is("nmg")) {
     try {
-      registry().pack(x, nonzero, pattern);
+      if (nonzero.is_listed)
+        check_nmg_holds(nonzero.extents, nonzero.at, pattern);
+      else
+        registry().pack(Dense::zeros(DType::U8, nonzero.extents), nonzero.mask, pattern);
       return std::nullopt;
     } catch (const Error& e) {
       return e.what();
     }
   }
   const Index n = pattern.integer("n"), m = pattern.integer("m"), axis = pattern.integer("axis", 1);
-  const MatrixView v = MatrixView::of(x.extents, dims_of(pattern), axis == 0);
-  Index all = 0, broken = 0;
+  const MatrixView v = MatrixView::of(nonzero.extents, dims, axis == 0);
+  Index broken = 0;
   std::string first;
   for_each_block(nonzero, v, m, [&](Index l, Index b, Index count) {
-    ++all;
     if (count <= n) return true;
     if (broken++ == 0)
       first = fmt::format("{} {}, {} {} to {}: {} nonzeros", axis == 1 ? "row" : "column", l,
@@ -153,7 +202,8 @@ std::optional<std::string> breach(const Dense& x, const Spec& pattern) {
     return true;
   });
   if (!broken) return std::nullopt;
-  return fmt::format("{} of {} blocks break {}, first {}", broken, all, pattern.str(), first);
+  return fmt::format("{} of {} blocks break {}, first {}", broken,
+                     v.batches * v.rows * ceil_div(v.cols, m), pattern.str(), first);
 }
 
 }  // namespace sten

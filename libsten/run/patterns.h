@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "libsten/run/positions.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
 
@@ -19,12 +20,15 @@ struct Pattern {
 // Of 1:2 2:4 1:4 2:8 4:8 1:8 1:10 1:20 on both axes all that hold; and of the strictest of them
 // those n:m:g with g of 1, 4 and 16 that hold, fill a chunk and use nine of ten slots. None for a
 // tensor that is all zero, of rank below 2, or with lines shorter than m. Ends at the first block
-// that breaks the last of them.
+// that breaks the last of them. Of a list: in time and memory that grow with it.
+std::vector<Pattern> held_patterns(const Positions& nonzero);
+// Of the elements that are not 0; -0.0 is.
 std::vector<Pattern> held_patterns(const Dense& x);
 // Without those that others imply: 2:4 also is 4:8, 1:8 also is 1:4.
 std::string strictest(const std::vector<Pattern>& held);
 
-// How a tensor breaks nm or nmg; none if it holds.
+// How a tensor of rank 2 or more breaks nm or nmg; none if it holds, as one without elements does.
+std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern);
 std::optional<std::string> breach(const Dense& x, const Spec& pattern);
 
 }  // namespace sten

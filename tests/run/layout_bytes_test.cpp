@@ -19,7 +19,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
     const Mask kept = registry().sparsifier(Spec::parse(sparsifier)).select(x);
     x = Dense::pack(x, kept);
     const std::vector<Pattern> held = held_patterns(x);
-    const LayoutBytes bytes = layout_bytes(x, kept, held);
+    const LayoutBytes bytes = layout_bytes(x.values.width(), Positions::of(kept), held);
     const auto packed = [&](const std::string& spec) -> std::optional<Index> {
       try {
         Index sum = 0;
@@ -63,5 +63,5 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
   // One full row: ell would be larger than dense.
   Dense x = Dense::zeros(DType::F32, {100, 100});
   std::ranges::fill(x.values.mutate<float>().first(100), 1.0f);
-  CHECK(!layout_bytes(x, nonzero_mask(x), {})[6]);
+  CHECK(!layout_bytes(4, Positions::of(nonzero_mask(x)), {})[6]);
 }

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "libsten/run/layout_bytes.h"
+#include "libsten/run/measure.h"
 #include "tests/support/parts.h"
 
 using namespace sten;
@@ -59,4 +61,56 @@ TEST_CASE("a breach names the first block and counts them") {
         "2 of 8 blocks break nm:n=1,m=2,axis=0, first column 0, rows 0 to 1: 2 nonzeros");
   CHECK(breach(x, Spec::parse("nmg:n=1,m=2,g=1")).has_value());
   CHECK(!breach(Dense::of({2, 2}, {1, 0, 0, 1}), Spec::parse("nmg:n=1,m=2,g=1")));
+}
+
+TEST_CASE("a list of positions has the patterns, breaches and bytes that its bits have") {
+  Dice dice(5);
+  for (const char* sparsifier :
+       {"per-block:n=2,m=4", "per-block:n=1,m=10,axis=0", "nmg:n=1,m=8,g=4",
+        "nmg:n=2,m=4,g=1,axis=1", "random:fraction=0.97", "random:fraction=0.5"})
+    for (const Shape& shape : {Shape{40, 120}, Shape{13, 7}, Shape{12, 3, 20}, Shape{4, 0}}) {
+      CAPTURE(sparsifier);
+      CAPTURE(to_string(shape));
+      const Mask bits = value_mask(pruned(dice, shape, sparsifier));
+      std::vector<Index> at;
+      for (Index i = 0; i < bits.size(); ++i)
+        if (bits[i]) at.push_back(i);
+      const Positions one = Positions::of(bits), other = Positions::listed(shape, at);
+      CHECK(one.count() == other.count());
+      const auto held = held_patterns(one);
+      const auto names = [](const std::vector<Pattern>& all) {
+        std::string text;
+        for (const Pattern& p : all) text += p.str() + " ";
+        return text;
+      };
+      CHECK(names(held) == names(held_patterns(other)));
+      CHECK(layout_bytes(4, one, held) == layout_bytes(4, other, held));
+      for (const char* spec : {"nm:n=1,m=4", "nm:n=2,m=4,axis=0", "nm:n=1,m=4,dims=1.0",
+                               "nmg:n=1,m=4,g=2", "nmg:n=2,m=4,g=1,axis=1"}) {
+        CAPTURE(spec);
+        const auto a = breach(one, Spec::parse(spec)), b = breach(other, Spec::parse(spec));
+        CHECK(a.has_value() == b.has_value());
+        if (std::string_view(spec).starts_with("nm:")) CHECK(a == b);
+      }
+    }
+}
+
+TEST_CASE("a tensor without elements breaks nothing, whatever its extents") {
+  constexpr Index many = Index{1} << 40;
+  for (const Shape& shape : {Shape{many, 0}, Shape{0, many}}) {
+    const Positions none = Positions::of(Mask::none(shape));
+    for (const char* spec :
+         {"nm:n=2,m=4", "nm:n=2,m=4,axis=0", "nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=4,axis=1"})
+      CHECK(!breach(none, Spec::parse(spec)));
+    CHECK(held_patterns(none).empty());
+    CHECK(layout_bytes(4, none, {})[2] == 0);  // bitmask
+  }
+}
+
+TEST_CASE("-0.0 is a zero to patterns and breaches") {
+  const Dense x = Dense::of({2, 8}, {1, -0.0f, 2, -0.0f, -0.0f, 3, -0.0f, 4,  //
+                                     5, 6, -0.0f, -0.0f, 7, -0.0f, -0.0f, 8});
+  CHECK(found(x) == "2:4");
+  CHECK(!breach(x, Spec::parse("nm:n=2,m=4")));
+  CHECK(found(Dense::of({2, 4}, {-0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f, -0.0f})) == "");
 }

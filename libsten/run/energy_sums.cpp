@@ -1,0 +1,124 @@
+#include "libsten/run/energy_sums.h"
+
+#include <cstring>
+
+#include "libsten/base/error.h"
+
+namespace sten {
+namespace {
+
+// Whether a kept value differs from the original's at the same place.
+bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
+  if (x.dtype() != original.dtype()) return true;
+  const int w = x.values.width();
+  const std::byte *a = x.values.bytes().data(), *b = original.values.bytes().data();
+  for (Index i = 0; i < x.size(); ++i)
+    if (kept[i] && std::memcmp(a + i * w, b + i * w, w) != 0) return true;
+  return false;
+}
+
+// The values at these offsets, which ascend; 0 where there is no entry.
+Dense values_at(const std::vector<Index>& at, const Entries* entries, const Dense& dense) {
+  const Values& from = entries ? entries->values : dense.values;
+  Dense x = Dense::zeros(from.dtype(), {std::ssize(at)});
+  std::size_t e = 0;
+  for (Index k = 0; k < std::ssize(at); ++k) {
+    if (!entries) {
+      x.values.put(k, from, at[k]);
+      continue;
+    }
+    while (e < entries->at.size() && entries->at[e] < at[k]) ++e;
+    if (e < entries->at.size() && entries->at[e] == at[k])
+      x.values.put(k, from, static_cast<Index>(e));
+  }
+  return x;
+}
+
+}  // namespace
+
+void Sums::add(const Sums& s) {
+  add_to(elements, s.elements);
+  add_to(nnz, s.nnz);
+  add_to(zeros, s.zeros);
+  add_to(bytes, s.bytes);
+  // What cannot hold every tensor has no sum.
+  for (std::size_t l = 0; l < as.size(); ++l) {
+    if (as[l] && s.as[l])
+      add_to(*as[l], *s.as[l]);
+    else
+      as[l].reset();
+  }
+  original.all += s.original.all;
+  original.kept += s.original.kept;
+  l1 += s.l1;
+  changed |= s.changed;
+}
+
+Weights::Weights(const Tensor& t) {
+  if (is_far_larger_dense(t)) entries = entries_of(t);
+  if (!entries) {
+    dense = t.to_dense();
+    nonzero = Positions::of(value_mask(dense));
+    stored = Positions::of(t.stored());
+    return;
+  }
+  const Mask values = value_mask(elements());
+  std::vector<Index> at;
+  for (Index k = 0; k < entries->size(); ++k)
+    if (values[k]) at.push_back(entries->at[k]);
+  nonzero = Positions::listed(entries->extents, std::move(at));
+  stored = Positions::listed(entries->extents, entries->at);
+}
+
+Sums measure(const CheckpointTensor& info, const Tensor& t, const Weights& w,
+             const std::vector<Pattern>& held, Device device) {
+  Sums s;
+  s.elements = w.nonzero.size();
+  // Where positions are not written down, a zero is none that is kept.
+  s.nnz = info.is_sparse() ? w.stored.count() : w.nonzero.count();
+  s.zeros = w.entries || device == Device::cpu ? s.elements - w.nonzero.count()
+                                               : zeros(w.dense.to(device));
+  s.bytes = static_cast<Index>(info.bytes());
+  s.as = layout_bytes(width_of(info.dtype), w.stored, held);
+  // Its own n:m need not be one of those that are looked for.
+  for (std::size_t l = 0; l < s.as.size(); ++l)
+    if (t.has_fillers() && t.layout() == layout_names[l]) s.as[l] = s.bytes;
+  return s;
+}
+
+void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
+             const Tensor& tensor, const Weights& w, Device device) {
+  const CheckpointTensor* o = against.find(t.name);
+  if (!o) fail("{}: there is no tensor {} to compare with", against.name(), quote(t.name));
+  if (o->shape != t.shape)
+    fail("{}: {} has shape {}, in {} it has {}", against.name(), quote(t.name), to_string(o->shape),
+         in.name(), to_string(t.shape));
+  if (!is_prunable(o->dtype))
+    fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
+  const bool by_value = tensor.layout() == "dense" || tensor.has_fillers();
+  const Positions& kept = by_value ? w.nonzero : w.stored;
+  const Tensor there = against.load(*o);
+  std::optional<Entries> entries;
+  if (w.entries && is_far_larger_dense(there)) entries = entries_of(there);
+  const Dense original = entries ? Dense{{entries->size()}, entries->values} : there.to_dense();
+  const Dense summed = w.entries ? original : original.to(device);
+  if (const auto bad = first_not_finite(summed))
+    fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name),
+         entries ? entries->at[*bad] : *bad);
+  if (w.entries) {
+    const Dense then = values_at(kept.at, entries ? &*entries : nullptr, original);
+    const Dense now = values_at(kept.at, &*w.entries, {});
+    s.original.all = magnitudes(summed, Mask::none(summed.extents)).all;
+    s.original.kept = magnitudes(then, Mask::none(then.extents)).all;
+    s.l1 = magnitudes(now, Mask::none(now.extents)).all;
+    s.changed = values_differ(now, then, Mask::all(now.extents));
+  } else {
+    const Mask positions = kept.mask.to(device);
+    s.original = magnitudes(summed, positions);
+    s.l1 = magnitudes(w.dense.to(device), positions).kept;
+    s.changed = values_differ(w.dense, original, kept.mask);
+  }
+  against.drop(*o);
+}
+
+}  // namespace sten
