@@ -15,12 +15,15 @@ NamePattern::NamePattern(const std::string& text) {
     RE2::Options options;
     options.set_log_errors(false);
     auto re = std::make_shared<RE2>(text.substr(3), options);
-    if (!re->ok()) fail_usage("{}: {}", quote(text), printable(re->error()));
+    if (!re->ok())
+      fail_usage("{}: {}", quote(text), printable(std::string_view(re->error()).substr(0, 200)));
     matches_ = [re](const std::string& name) { return RE2::FullMatch(name, *re); };
   } else if (has_glob_characters(text)) {
+    prefix_ = text.substr(0, text.find_first_of("*?["));
     matches_ = [text](const std::string& name) { return glob_match(text, name); };
   } else {
     literal_ = true;
+    prefix_ = text;
     matches_ = [text](const std::string& name) { return name == text; };
   }
 }

@@ -12,10 +12,13 @@ class NamePattern {
   explicit NamePattern(const std::string& text);  // Error (usage) for a broken expression
   bool matches(const std::string& name) const { return matches_(name); }
   bool is_literal() const { return literal_; }
+  // What every name that it matches begins with.
+  const std::string& literal_prefix() const { return prefix_; }
 
  private:
   std::function<bool(const std::string&)> matches_;
   bool literal_ = false;
+  std::string prefix_;
 };
 
 // The pattern of this name alone, whatever characters it has.

@@ -121,8 +121,9 @@ PruneRequest::Plan PruneRequest::plan(const Checkpoint& in, const Checkpoint* ma
 
 void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
   std::vector<bool> decided(plan.tensors.size());
+  const TensorNames names(in);
   for (const std::string& p : options_.patterns.exclude)
-    for_each_match(in, p, "--exclude", [&](std::size_t i) {
+    names.for_each_match(p, "--exclude", [&](std::size_t i) {
       decided[i] = true;
       plan.tensors[i].reset();
     });
@@ -130,7 +131,7 @@ void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
     const Rule& rule = rules_[r];
     const bool literal = NamePattern(rule.pattern).is_literal();
     bool wins = false;
-    for_each_match(in, rule.pattern, rule.where, [&](std::size_t i) {
+    names.for_each_match(rule.pattern, rule.where, [&](std::size_t i) {
       if (decided[i]) return;
       const std::string why = treatments_[r] ? unfit(in.tensors()[i], Purpose::prune) : "";
       if (!why.empty()) {
@@ -152,18 +153,20 @@ void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
 // The tensors that have a mask; patterns may leave some of them out.
 void PruneRequest::plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const {
   std::vector<bool> included(plan.tensors.size(), options_.patterns.include.empty());
+  const TensorNames names(in);
   for (const std::string& p : options_.patterns.include)
-    for_each_match(in, p, "--include", [&](std::size_t i) { included[i] = true; });
+    names.for_each_match(p, "--include", [&](std::size_t i) { included[i] = true; });
   for (const std::string& p : options_.patterns.exclude)
-    for_each_match(in, p, "--exclude", [&](std::size_t i) { included[i] = false; });
-  std::vector<std::string> names;
-  for (const CheckpointTensor& t : in.tensors()) names.push_back(t.name);
+    names.for_each_match(p, "--exclude", [&](std::size_t i) { included[i] = false; });
   for (const CheckpointTensor& m : masks.tensors()) {
-    const auto at = std::find(names.begin(), names.end(), m.name);
-    if (at == names.end())
+    const CheckpointTensor* t = in.find(m.name);
+    if (!t) {
+      std::vector<std::string> all;
+      for (const CheckpointTensor& other : in.tensors()) all.push_back(other.name);
       fail("{}: there is a mask {}, but no such tensor in {}{}", masks.name(), quote(m.name),
-           in.name(), suggestion(m.name, names));
-    const auto i = static_cast<std::size_t>(at - names.begin());
+           in.name(), suggestion(m.name, all));
+    }
+    const auto i = static_cast<std::size_t>(t - in.tensors().data());
     if (!included[i]) continue;
     if (!is_prunable(in.tensors()[i].dtype))
       fail("{}: {}: {} elements cannot be pruned", in.name(), quote(m.name),

@@ -24,20 +24,38 @@ std::string unfit(const TensorInfo& t, Purpose purpose) {
   return "";
 }
 
+TensorNames::TensorNames(const Checkpoint& c) : c_(c), by_name_(c.tensors().size()) {
+  for (std::size_t i = 0; i < by_name_.size(); ++i) by_name_[i] = i;
+  std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) {
+    return c.tensors()[a].name < c.tensors()[b].name;
+  });
+}
+
+void TensorNames::for_each_match(const std::string& pattern, const std::string& flag,
+                                 const std::function<void(std::size_t)>& f) const {
+  const NamePattern p(pattern);
+  const auto& tensors = c_.tensors();
+  const std::string prefix = p.literal_prefix();
+  const auto begin = std::lower_bound(
+      by_name_.begin(), by_name_.end(), prefix,
+      [&](std::size_t i, const std::string& text) { return tensors[i].name < text; });
+  std::vector<std::size_t> found;
+  for (auto at = begin; at != by_name_.end() && tensors[*at].name.starts_with(prefix); ++at) {
+    if (p.matches(tensors[*at].name)) found.push_back(*at);
+    if (p.is_literal()) break;  // it is the first of those that begin so
+  }
+  std::sort(found.begin(), found.end());
+  for (const std::size_t i : found) f(i);
+  if (!found.empty()) return;
+  std::vector<std::string> names;
+  for (const CheckpointTensor& t : tensors) names.push_back(t.name);
+  fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names.size(),
+             c_.name(), p.is_literal() ? suggestion(pattern, names) : "");
+}
+
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f) {
-  const NamePattern p(pattern);
-  bool any = false;
-  for (std::size_t i = 0; i < c.tensors().size(); ++i)
-    if (p.matches(c.tensors()[i].name)) {
-      any = true;
-      f(i);
-    }
-  if (any) return;
-  std::vector<std::string> names;
-  for (const CheckpointTensor& t : c.tensors()) names.push_back(t.name);
-  fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names.size(),
-             c.name(), p.is_literal() ? suggestion(pattern, names) : "");
+  TensorNames(c).for_each_match(pattern, flag, f);
 }
 
 bool is_weight(const TensorInfo& t) {
@@ -52,11 +70,12 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   const std::size_t n = c.tensors().size();
   s.chosen.resize(n);
   std::vector<bool> skipped(n);
+  const TensorNames names(c);
   for (const std::string& pattern : patterns.include) {
     bool any = false;
     std::string reason;
     const bool literal = NamePattern(pattern).is_literal();
-    for_each_match(c, pattern, "--include", [&](std::size_t i) {
+    names.for_each_match(pattern, "--include", [&](std::size_t i) {
       const std::string why = unfit(c.tensors()[i], purpose);
       if (why.empty()) {
         any = s.chosen[i] = true;
@@ -77,8 +96,8 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
                     (purpose == Purpose::convert && (t.is_sparse() || c.is_array()));
     }
   for (const std::string& pattern : patterns.exclude)
-    for_each_match(c, pattern, "--exclude",
-                   [&](std::size_t i) { s.chosen[i] = skipped[i] = false; });
+    names.for_each_match(pattern, "--exclude",
+                         [&](std::size_t i) { s.chosen[i] = skipped[i] = false; });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);
   s.skipped = std::count(skipped.begin(), skipped.end(), true);
   return s;

@@ -33,8 +33,22 @@ enum class Purpose {
 // Why a tensor is not fit for the purpose; "" if it is.
 std::string unfit(const TensorInfo& t, Purpose purpose);
 
-// f(number of a tensor) for those the pattern matches. Error (usage) that begins with `flag` and
-// suggests the nearest name if there are none.
+// The names of a checkpoint, in an order that finds those of a pattern without a look at all: for
+// many patterns.
+class TensorNames {
+ public:
+  explicit TensorNames(const Checkpoint& c);
+  // f(number of a tensor) for those the pattern matches, ascending. Error (usage) that begins with
+  // `flag` and suggests the nearest name if there are none.
+  void for_each_match(const std::string& pattern, const std::string& flag,
+                      const std::function<void(std::size_t)>& f) const;
+
+ private:
+  const Checkpoint& c_;
+  std::vector<std::size_t> by_name_;
+};
+
+// The same for one pattern.
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f);
 

@@ -28,3 +28,11 @@ TEST_CASE("the pattern of a name means that name alone") {
   }
   CHECK(pattern_of("a.weight") == "a.weight");
 }
+
+TEST_CASE("the literal prefix of a pattern begins every name that it matches") {
+  CHECK(NamePattern("a.b").literal_prefix() == "a.b");
+  CHECK(NamePattern("a.*.b").literal_prefix() == "a.");
+  CHECK(NamePattern("a[bc]").literal_prefix() == "a");
+  CHECK(NamePattern("*a").literal_prefix() == "");
+  CHECK(NamePattern("re:ab.*").literal_prefix() == "");
+}
