@@ -1,10 +1,15 @@
 #include "libsten/base/memory_left.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
+
+#include "libsten/base/error.h"
 
 namespace sten {
 namespace {
@@ -57,13 +62,26 @@ std::uint64_t left_in_groups() {
   return left;
 }
 
+std::uint64_t left_of_addresses() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unknown;
+  const std::uint64_t used =
+      number_in("/proc/self/statm").value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
+}
+
 }  // namespace
 
 std::uint64_t memory_left() {
   constexpr std::uint64_t kb = 1024;
   const std::uint64_t machine = number_of("/proc/meminfo", "MemAvailable:") * kb;
   const std::uint64_t swap = number_of("/proc/meminfo", "SwapFree:") * kb;
-  return std::min(machine ? machine + swap : unknown, left_in_groups());
+  return std::min({machine ? machine + swap : unknown, left_in_groups(), left_of_addresses()});
+}
+
+void check_memory(double bytes, const std::string& what) {
+  const auto has = static_cast<double>(memory_left());
+  if (bytes > has) fail("{} takes {:.3g} GB, and there are {:.3g}", what, bytes / 1e9, has / 1e9);
 }
 
 }  // namespace sten

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/error.h"
-#include "libsten/base/machine.h"
+#include "libsten/base/memory_left.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/nn/bert.h"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "libsten/base/machine.h"
+#include "libsten/base/memory_left.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/product/sparse_product.h"
