@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "libsten/base/text.h"
+#include "libsten/run/measure.h"
 #include "libsten/run/svg_chart.h"
 
 namespace sten {
 namespace {
 
-// What compressed layouts store may be 0.
-Index nonzeros(const Tensor& t) { return nonzero_mask(t.to_dense()).count(); }
+// What compressed layouts store may be 0, and what was masked -0.0.
+Index nonzeros(const Tensor& t) { return value_mask(t.to_dense()).count(); }
 
 void add_measured(Report& r, const std::string& split, const Measured& before,
                   const Measured& after) {
