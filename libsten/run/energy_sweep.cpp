@@ -70,6 +70,9 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
   return to_svg(chart);
 }
 
+// Bytes of a dense tensor that are no matter, however little is stored.
+constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
+
 }  // namespace
 
 Outcome sweep_energy(const SweepOptions& o) {
@@ -94,6 +97,13 @@ Outcome sweep_energy(const SweepOptions& o) {
   for (const std::size_t i : in.data_order()) {
     if (!selection.chosen[i]) continue;
     const CheckpointTensor& t = in.tensors()[i];
+    // Every point of the sweep looks at all elements.
+    if (byte_size(t.dtype, t.shape) > 20 * t.bytes() + most_beyond)
+      fail(
+          "{}: {}: {} of {} elements in {}: --sweep prunes dense tensors, and it would be one of "
+          "{}",
+          in.name(), quote(t.name), t.layout.str(), size_of(t.shape), human_bytes(t.bytes()),
+          human_bytes(byte_size(t.dtype, t.shape)));
     const Dense x =
         or_lack_of_memory(in.name(), t.name, [&] { return in.load(t).to_dense().to(device); });
     if (const auto bad = first_not_finite(x))

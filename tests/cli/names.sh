@@ -37,7 +37,7 @@ expect_exit 2 sten-energy dense.safetensors --include 'слои.1.weight'
 expect_err "did you mean 'слой.1.weight'?"
 # A bar makes no column of a Markdown table, a comma none of a CSV one.
 expect_exit 0 sten-energy dense.safetensors --report report.md
-grep -qF '| a\|b*c?[d].weight | 2x2 |' report.md || fail 'Markdown breaks at a bar'
+grep -qF '| a\|b\*c?\[d\].weight | 2x2 |' report.md || fail 'Markdown breaks at a bar'
 expect_exit 0 sten-energy dense.safetensors --report report.csv
 grep -qF '"a,b=c:d.weight",2x2,' report.csv || fail 'CSV breaks at a comma'
 grep -qF '"it'"'"'s ""so"".weight",2x2,' report.csv || fail 'CSV breaks at a quote'

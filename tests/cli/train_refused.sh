@@ -48,7 +48,7 @@ expect_err 'model.sizes: 1.6e+19 parameters in training takes'
 if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
   bert 2 10000
   expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
-  expect_err 'GB, and there are 4.1'
+  expect_err 'GB, and there are 4.' # the limit, less what the program takes
 fi
 # Ten thousand layers are planned in seconds.
 bert 10000 4
