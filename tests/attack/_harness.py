@@ -70,7 +70,11 @@ class Attack:
         self.base = Path(tempfile.mkdtemp(prefix="sten-attack-")).resolve()
         self.fast = self.base
         # In memory, where that has room, nothing waits for a disk.
-        if "TMPDIR" not in os.environ and os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 2 << 30:
+        if (
+            "TMPDIR" not in os.environ
+            and os.access("/dev/shm", os.W_OK)
+            and shutil.disk_usage("/dev/shm").free > 2 << 30
+        ):
             self.fast = Path(tempfile.mkdtemp(prefix="sten-attack-", dir="/dev/shm")).resolve()
         self.commands = []  # of this round, for the message of a failure
         self.idle_memory = {}
@@ -173,7 +177,9 @@ class Attack:
         end = self.sten(name, *arguments, **how)
         self.sound(end)
         if end.code != expect:
-            raise Failure(f"ended with {end.code}, not {expect}: {end.err.decode(errors='replace').strip()[:500]}")
+            raise Failure(
+                f"ended with {end.code}, not {expect}: {end.err.decode(errors='replace').strip()[:500]}"
+            )
         return end
 
     def report(self, name, *arguments, **how):

@@ -117,7 +117,7 @@ def write_model(rng, path, entries, metadata=None):
     if rng.random() < 0.5:
         rng.shuffle(names)
     if metadata is None and rng.random() < 0.5:
-        metadata = {"format": "pt", "note": "ä \U0001f600 \""}
+        metadata = {"format": "pt", "note": 'ä \U0001f600 "'}
     spaced, after = rng.random() < 0.2, " " * rng.randrange(9)
     path.write_bytes(file_bytes(entries, metadata, names, after=after, spaced=spaced))
 
@@ -141,7 +141,10 @@ def smallest_go(scores, sparsity):
 
 
 def by_magnitude(entries, sparsity):
-    return {e.name: smallest_go(ranked(e.array(), e.dtype).reshape(-1), sparsity).reshape(e.shape) for e in entries}
+    return {
+        e.name: smallest_go(ranked(e.array(), e.dtype).reshape(-1), sparsity).reshape(e.shape)
+        for e in entries
+    }
 
 
 def by_global_magnitude(entries, sparsity):
@@ -170,7 +173,8 @@ def by_threshold(entries, at):
 def by_blocks_of_m(entries, spec):
     _, a = parse_spec(spec)
     return {
-        e.name: per_block_mask(ranked(e.array(), e.dtype), a["n"], a["m"], a.get("axis", 1), a["dims"]) for e in entries
+        e.name: per_block_mask(ranked(e.array(), e.dtype), a["n"], a["m"], a.get("axis", 1), a["dims"])
+        for e in entries
     }
 
 

@@ -3,7 +3,28 @@
 import copy
 import json
 
-INTERESTING = [0, 1, 2, 3, 7, 8, 0x20, 0x22, 0x2C, 0x30, 0x5B, 0x5C, 0x5D, 0x7B, 0x7D, 0x7F, 0x80, 0xC0, 0xFE, 0xFF]
+INTERESTING = [
+    0,
+    1,
+    2,
+    3,
+    7,
+    8,
+    0x20,
+    0x22,
+    0x2C,
+    0x30,
+    0x5B,
+    0x5C,
+    0x5D,
+    0x7B,
+    0x7D,
+    0x7F,
+    0x80,
+    0xC0,
+    0xFE,
+    0xFF,
+]
 
 
 def bytes_of(rng, data):
@@ -45,19 +66,78 @@ def deep(rng):
 
 def odd_value(rng):
     return rng.choice(
-        [None, True, False, [], {}, "", "x", 0, -1, 1, 1.5, -0.0, 2**31, 2**32, 2**53 + 1, 2**63, 2**64, -(2**63)]
+        [
+            None,
+            True,
+            False,
+            [],
+            {},
+            "",
+            "x",
+            0,
+            -1,
+            1,
+            1.5,
+            -0.0,
+            2**31,
+            2**32,
+            2**53 + 1,
+            2**63,
+            2**64,
+            -(2**63),
+        ]
         + [[[]], [None], {"": None}, [2**40, 0], [0, 3 * 10**9], [2**62, 4], ["a"] * 50, [0] * 40]
-        + ["..", "../x", "/dev/zero", "/dev/stdin", ".", "a\nb", "\x1b]0;x\x07", "=1+1", "\u202e", "a" * 5000, "*", "re:(", "re:(a*)*b"]
-        + ["nmg:n=1,m=65536", "nm:n=2,m=4", "csr", "coo", "masked", "dense", "nmg:n=8,m=16,g=4", "bcsr:h=65536,w=1"]
+        + [
+            "..",
+            "../x",
+            "/dev/zero",
+            "/dev/stdin",
+            ".",
+            "a\nb",
+            "\x1b]0;x\x07",
+            "=1+1",
+            "\u202e",
+            "a" * 5000,
+            "*",
+            "re:(",
+            "re:(a*)*b",
+        ]
+        + [
+            "nmg:n=1,m=65536",
+            "nm:n=2,m=4",
+            "csr",
+            "coo",
+            "masked",
+            "dense",
+            "nmg:n=8,m=16,g=4",
+            "bcsr:h=65536,w=1",
+        ]
         + ["magnitude:sparsity=0.5", "magnitude:sparsity=nan", "F32", "F64", "I64", "BOOL", "F4", "F33"]
-        + [Raw(t) for t in ("1e400", "-1e400", "NaN", "Infinity", "1e-400", '"\\ud800"', "01", "'a'", '"\xff', "9" * 400, '{"a":1,"a":2}')]
+        + [
+            Raw(t)
+            for t in (
+                "1e400",
+                "-1e400",
+                "NaN",
+                "Infinity",
+                "1e-400",
+                '"\\ud800"',
+                "01",
+                "'a'",
+                '"\xff',
+                "9" * 400,
+                '{"a":1,"a":2}',
+            )
+        ]
         + [deep(rng)]
     )
 
 
 def _paths(value, at=()):
     yield at
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    children = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, child in children:
         yield from _paths(child, (*at, key))
 
@@ -76,11 +156,15 @@ def edited(rng, value):
     if kind < 0.15:
         del parent[key]
     elif kind < 0.25 and isinstance(parent, dict):
-        parent[rng.choice(["extra", "", "\x1b[31m", "__metadata__", "schema", "name", "a" * 3000, "x::values"])] = old
+        parent[
+            rng.choice(["extra", "", "\x1b[31m", "__metadata__", "schema", "name", "a" * 3000, "x::values"])
+        ] = old
     elif kind < 0.35 and isinstance(parent, dict):
         parent[str(key) + rng.choice(["x", " ", "\0", "é"])] = parent.pop(key)
     elif kind < 0.6 and isinstance(old, (int, float)) and not isinstance(old, bool):
-        parent[key] = rng.choice([old + 1, old - 1, old * 2, -old, old * 2**32, old + 0.5, old * 10**6, 0, 1 << 62])
+        parent[key] = rng.choice(
+            [old + 1, old - 1, old * 2, -old, old * 2**32, old + 0.5, old * 10**6, 0, 1 << 62]
+        )
     elif kind < 0.7 and isinstance(old, list):
         old.append(odd_value(rng) if rng.random() < 0.5 else old[0] if old else 1)
     else:

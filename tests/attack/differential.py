@@ -58,7 +58,14 @@ class Way:
     """Flags for sten-prune, and what they have to keep: a mask for each tensor, or a check."""
 
     def __init__(self, flags, keep=None, check=None, layouts=("dense", *POSITIONS), rank=None, nan=None):
-        self.flags, self.keep, self.check, self.layouts, self.rank, self.nan = flags, keep, check, layouts, rank, nan
+        self.flags, self.keep, self.check, self.layouts, self.rank, self.nan = (
+            flags,
+            keep,
+            check,
+            layouts,
+            rank,
+            nan,
+        )
 
 
 def random_sparsity(rng):
@@ -66,7 +73,9 @@ def random_sparsity(rng):
 
 
 def random_way(rng):
-    kind = rng.choice(["magnitude"] * 4 + ["global", "threshold", "block", "random", "nm", "nm", "nmg", "nmg", "nan"])
+    kind = rng.choice(
+        ["magnitude"] * 4 + ["global", "threshold", "block", "random", "nm", "nm", "nmg", "nmg", "nan"]
+    )
     s = random_sparsity(rng)
     if kind == "magnitude":
         return Way(["--sparsity", repr(s)], lambda es: by_magnitude(es, s))
@@ -82,7 +91,10 @@ def random_way(rng):
             check=lambda e, keep: check_blocks(e, keep, s, h, w),
         )
     if kind == "random":
-        return Way(["--sparsity", repr(s), "--method", "random", "--seed", str(rng.randrange(1 << 40))], check=lambda e, k: None)
+        return Way(
+            ["--sparsity", repr(s), "--method", "random", "--seed", str(rng.randrange(1 << 40))],
+            check=lambda e, k: None,
+        )
     if kind == "nan":
         policy = rng.choice(["keep", "zero", "error"])
         return Way(["--sparsity", repr(s), "--nan", policy], lambda es: by_magnitude(es, s), nan=policy)
@@ -104,7 +116,9 @@ def random_way(rng):
             told = e.array() != 0  # whether a zero was kept is not to be seen
             need(np.array_equal(greedy & told, keep & told), f"{e.name}: not the paper's choice for {spec}")
         elif fit != ",fit=heuristic":
-            need(kept >= magnitude * (1 - 1e-5), f"{e.name}: keeps {kept}, less than the {magnitude} of greedy")
+            need(
+                kept >= magnitude * (1 - 1e-5), f"{e.name}: keeps {kept}, less than the {magnitude} of greedy"
+            )
 
     return Way(["--structure", spec + fit], check=check, layouts=layouts, rank=rank)
 
@@ -163,11 +177,17 @@ def check_pruned(way, layout, original, pruned, row, names):
         if keep is None:
             same_bits(np.where(got != 0, bits, 0).astype(bits.dtype), got, f"{pruned.name} '{e.name}'")
         elif bad.any() and way.nan == "keep":
-            need(not np.any(bad & (got == 0)) or np.all(bad | (got == 0)), f"'{e.name}': a number stayed before NaN")
+            need(
+                not np.any(bad & (got == 0)) or np.all(bad | (got == 0)),
+                f"'{e.name}': a number stayed before NaN",
+            )
         else:
             same_bits(got, np.where(keep, bits, 0).astype(bits.dtype), f"{pruned.name} '{e.name}' {t.layout}")
             if wanted is not None and not t.layout.startswith(("dense", "nm")):
-                need(np.array_equal(stored, keep), f"{pruned.name} '{e.name}' {t.layout}: other positions are stored")
+                need(
+                    np.array_equal(stored, keep),
+                    f"{pruned.name} '{e.name}' {t.layout}: other positions are stored",
+                )
             if way.check:
                 way.check(e, keep)
         size = np.abs(bits.view(FLOATS[e.dtype]).astype("f8"))
@@ -198,9 +218,15 @@ def check_energy(a, original, pruned, names):
         number = ranked(bits, t.dtype) != 0
         # A zero that is stored is not told from an empty place by all layouts.
         places_told = t.layout.partition(":")[0] not in ("dense", "nm", "nmg")
-        counts = {int((stored if t.layout != "dense" else bits != 0).sum()), int(stored.sum() if t.layout != "dense" else number.sum())}
+        counts = {
+            int((stored if t.layout != "dense" else bits != 0).sum()),
+            int(stored.sum() if t.layout != "dense" else number.sum()),
+        }
         need(row["nnz"] in counts, f"{what} {t.layout}: nnz is {row['nnz']}, not one of {counts}")
-        need(row["shape"] == list(t.shape) and row["dtype"] == t.dtype and row["layout"] == t.layout, f"{what}: {row}")
+        need(
+            row["shape"] == list(t.shape) and row["dtype"] == t.dtype and row["layout"] == t.layout,
+            f"{what}: {row}",
+        )
         close(row["sparsity"], 1 - number.sum() / bits.size if bits.size else 0, f"{what} sparsity", 1e-12)
         need(row["bytes"] == sum(p.nbytes for p in t.parts.values()), f"{what}: bytes {row['bytes']}")
         need(row["bytes_dense"] == bits.nbytes, f"{what}: bytes_dense {row['bytes_dense']}")
@@ -312,14 +338,19 @@ def convert_chain(a, rng, folder):
                 got, now = decode(t)
                 same_bits(got, bits, f"'{name}' in {t.layout} after {chain[: step + 1]}")
                 if t.layout not in ("dense",):
-                    need(not np.any(now & ~stored[name]), f"'{name}': {t.layout} stores places that were empty")
+                    need(
+                        not np.any(now & ~stored[name]), f"'{name}': {t.layout} stores places that were empty"
+                    )
                     need(np.all(now | (bits == 0)), f"'{name}': {t.layout} lost places")
                 stored[name] = now
             a.count("files")
             a.count("tensors", len(wanted))
             at = out
         for name, bits in wanted.items():
-            need(tensors[name].dtype and tensors[name].parts["values"].dtype == bits_type(tensors[name].dtype), name)
+            need(
+                tensors[name].dtype and tensors[name].parts["values"].dtype == bits_type(tensors[name].dtype),
+                name,
+            )
     return "conversions through " + ", ".join(chain)
 
 
@@ -331,7 +362,11 @@ def prune_by_mask(a, rng, folder):
     g = generator(rng)
     keep = {e.name: g.random(e.shape) < 0.5 for e in entries if e.name in pruned}
     masks.write_bytes(file_bytes([entry(n, "BOOL", k.astype("u1")) for n, k in keep.items()]))
-    out, again, to = folder / "out.safetensors", folder / "again.safetensors", rng.choice(["dense", *POSITIONS[:5]])
+    out, again, to = (
+        folder / "out.safetensors",
+        folder / "again.safetensors",
+        rng.choice(["dense", *POSITIONS[:5]]),
+    )
     r = a.report("prune", path, "-o", out, "--mask", masks, "--mask-out", again, "--to", to)
     tensors, used = tensors_of(read_file(out)), read_file(again)
     for e in entries:

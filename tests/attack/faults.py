@@ -50,8 +50,27 @@ def writers(place):
     yield ["prune", "in.safetensors", "-o", f"{place}/OUT", "--sparsity", "0.7", "-q"], "true"
     yield ["prune", "in", "-o", f"{place}/OUT", "--sparsity", "0.7", "-q"], "true"
     yield ["convert", "in", "-o", f"{place}/OUT", "--to", "masked", "-q", "-f"], old
-    yield ["convert", "in.safetensors", "-o", f"{place}/OUT", "--to", "dense", "-q", "-f"], f"head -c 9000 in.safetensors >'{place}/OUT'"
-    yield ["prune", "in.safetensors", "-o", f"{place}/OUT", "--sparsity", "0.5", "--mask-out", f"{place}/M", "-q"], "true"
+    yield [
+        "convert",
+        "in.safetensors",
+        "-o",
+        f"{place}/OUT",
+        "--to",
+        "dense",
+        "-q",
+        "-f",
+    ], f"head -c 9000 in.safetensors >'{place}/OUT'"
+    yield [
+        "prune",
+        "in.safetensors",
+        "-o",
+        f"{place}/OUT",
+        "--sparsity",
+        "0.5",
+        "--mask-out",
+        f"{place}/M",
+        "-q",
+    ], "true"
 
 
 def no_space(a, rng, folder):
@@ -60,7 +79,9 @@ def no_space(a, rng, folder):
         size = rng.choice([40, 200, 900, 2500])
         # The old output has its place; what is left is too little.
         command = [a.program(words[0]), *words[1:]]
-        end, same = in_mount(a, folder, command, f"-o size={size + (600 if prepare != 'true' else 0)}k", prepare)
+        end, same = in_mount(
+            a, folder, command, f"-o size={size + (600 if prepare != 'true' else 0)}k", prepare
+        )
         a.judge(end, 10**8, codes=(1,))
         if b"No space left on device" not in end.err:
             raise Failure(f"it does not say that there is no space: {end.err!r}")
@@ -96,7 +117,9 @@ def limits(a, rng, folder):
         limit = rng.choice(kinds)
         remove(place)
         place.mkdir()
-        end = a.run([a.program(words[0]), *words[1:], "--threads", rng.choice("12")], cwd=folder, limits=[limit])
+        end = a.run(
+            [a.program(words[0]), *words[1:], "--threads", rng.choice("12")], cwd=folder, limits=[limit]
+        )
         try:
             # A loader that has no room speaks for itself.
             if end.code == 127 and b"error while loading shared libraries" in end.err:
@@ -179,7 +202,9 @@ def inputs(a, rng, folder):
         victim.write_bytes(whole)
         other.write_bytes(flipped)
         out = os.memfd_create("err")
-        child = a.start([a.program("prune"), victim, "-o", "OUT", "--sparsity", "0.7", "-q"], cwd=folder, err=out)
+        child = a.start(
+            [a.program("prune"), victim, "-o", "OUT", "--sparsity", "0.7", "-q"], cwd=folder, err=out
+        )
         time.sleep(rng.random() * 0.06 * (8 if a.sanitized else 1))
         if how == "truncated":
             os.truncate(victim, rng.choice([0, 9, len(whole) // 2, len(whole) - 4]))

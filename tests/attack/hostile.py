@@ -35,11 +35,28 @@ TASKS = [
     ["prune", "IN", "-o", "OUT", "--sparsity", "0.5"],
     ["prune", "IN", "-o", "OUT", "--sparsity", "0.5", "--scope", "global", "--to", "bitmask"],
     ["prune", "IN", "-o", "OUT", "--structure", "nm:n=2,m=4", "--to", "nm", "--report", "OUT.md"],
-    ["prune", "IN", "-o", "OUT", "--sparsity", "0.5", "--include", "*", "--nan", "keep", "--mask-out", "OUT.masks"],
+    [
+        "prune",
+        "IN",
+        "-o",
+        "OUT",
+        "--sparsity",
+        "0.5",
+        "--include",
+        "*",
+        "--nan",
+        "keep",
+        "--mask-out",
+        "OUT.masks",
+    ],
     ["prune", "IN", "--dry-run", "--sparsity", "0.9", "--json"],
 ]
 # Those whose result is not as large as the tensor would be in dense.
-FRUGAL = [task for task in TASKS if task[0] == "energy" or any(to in task for to in ("csr", "csc", "coo", "ell", "bcsr:h=4,w=4"))]
+FRUGAL = [
+    task
+    for task in TASKS
+    if task[0] == "energy" or any(to in task for to in ("csr", "csc", "coo", "ell", "bcsr:h=4,w=4"))
+]
 
 
 def attack_file(a, rng, folder, task, given, out, extra=(), size=None):
@@ -75,7 +92,9 @@ def sparse_model(rng):
         if text:
             metadata[f"sten:t.{i}.weight"] = text
     if rng.random() < 0.5:
-        metadata["sten.provenance"] = json.dumps([{"program": "sten-prune", "version": "0.1.0", "options": {"to": "csr"}}])
+        metadata["sten.provenance"] = json.dumps(
+            [{"program": "sten-prune", "version": "0.1.0", "options": {"to": "csr"}}]
+        )
     if rng.random() < 0.3:
         metadata["sten.sparsity"] = json.dumps({"formats": {"w": "magnitude:sparsity=0.5"}})
     content = file_bytes(entries, metadata)
@@ -103,16 +122,22 @@ def damaged_metadata(rng, header):
     elif kind < 0.85:
         metadata[key] = rng.choice(["", "[" * 70000, "{", "null", '{"layout":' * 20000, "\x00", "a" * 100000])
     else:
-        metadata[rng.choice(["sten:", "sten:__metadata__", "sten:..", "sten:x/..", "sten:t.0.weight", "sten.provenance"])] = (
-            rng.choice(['{"layout": "csr", "shape": [1099511627776, 0], "dtype": "F32"}', "[", metadata[key]])
-        )
+        metadata[
+            rng.choice(
+                ["sten:", "sten:__metadata__", "sten:..", "sten:x/..", "sten:t.0.weight", "sten.provenance"]
+            )
+        ] = rng.choice(['{"layout": "csr", "shape": [1099511627776, 0], "dtype": "F32"}', "[", metadata[key]])
 
 
 def costly(rng):
     """Few bytes that describe much."""
-    shape = rng.choice([[2**40, 0], [0, 3 * 10**9], [0, 2**40], [12000, 12000], [2**31, 2], [3, 2**31], [2**20, 2**20]])
+    shape = rng.choice(
+        [[2**40, 0], [0, 3 * 10**9], [0, 2**40], [12000, 12000], [2**31, 2], [3, 2**31], [2**20, 2**20]]
+    )
     rows, columns = shape
-    layout = rng.choice(["dense", "coo", "csr", "csc", "bitmask", "masked", "ell", "nm:n=2,m=4", "nmg:n=1,m=10,g=4"])
+    layout = rng.choice(
+        ["dense", "coo", "csr", "csc", "bitmask", "masked", "ell", "nm:n=2,m=4", "nmg:n=1,m=10,g=4"]
+    )
     parts, dtype = {"values": ("F32", [1], b"\0\0\x80\x3f")}, "F32"
     if layout == "dense":
         if rows * columns:
@@ -129,9 +154,15 @@ def costly(rng):
         parts = {"ptr": ("I64", [lines + 1], ptr), "index": ("I32", [n], bytes(4 * n)), **parts}
     elif layout in ("bitmask", "masked"):
         parts = {"mask": ("U8", [0], b""), **parts}
-    header, data = {"__metadata__": {"sten:w.weight": json.dumps({"layout": layout, "shape": shape, "dtype": dtype})}}, b""
+    header, data = {
+        "__metadata__": {"sten:w.weight": json.dumps({"layout": layout, "shape": shape, "dtype": dtype})}
+    }, b""
     for part, (kind, dims, content) in parts.items():
-        header[f"w.weight::{part}"] = {"dtype": kind, "shape": dims, "data_offsets": [len(data), len(data) + len(content)]}
+        header[f"w.weight::{part}"] = {
+            "dtype": kind,
+            "shape": dims,
+            "data_offsets": [len(data), len(data) + len(content)],
+        }
         data += content
     return packed(header, data)
 
@@ -165,13 +196,22 @@ def many_things(a, rng, folder):
     header, data = {}, b""
     if kind == "long":
         for i in range(200):
-            header["n" * rng.choice([4000, 4089, 4096]) + str(i)[:3] + ".weight"] = {"dtype": "F32", "shape": [0, 2], "data_offsets": [0, 0]}
+            header["n" * rng.choice([4000, 4089, 4096]) + str(i)[:3] + ".weight"] = {
+                "dtype": "F32",
+                "shape": [0, 2],
+                "data_offsets": [0, 0],
+            }
     for i in range(n if kind != "long" else 0):
         name = f"layer.{i}.weight" if kind != "names" else ("a" * (i % 90) + f"{i}" + ".weight")
         header[name] = {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * i, 4 * i + 4]}
         data += b"\0\0\x80\x3f"
     if kind == "sparse":
-        header = {"__metadata__": {f"sten:{n}": '{"layout": "csr", "shape": [1, 1], "dtype": "F32"}' for n in header}, **header}
+        header = {
+            "__metadata__": {
+                f"sten:{n}": '{"layout": "csr", "shape": [1, 1], "dtype": "F32"}' for n in header
+            },
+            **header,
+        }
     path = folder / "in.safetensors"
     path.write_bytes(packed(header, data))
     for task in rng.sample(TASKS, 2):
@@ -190,11 +230,15 @@ def npy_file(a, rng, folder):
         np.save(path, array.astype(rng.choice(["<f4", "<f8", "<f2"])), allow_pickle=False)
         content = bytes_of(rng, path.read_bytes()[: rng.choice([60, 128, 10**6])])
         if rng.random() < 0.3:
-            shape = rng.choice(["(4611686018427387904, 4)", "(1099511627776, 0)", "(-1, 2)", "(" * 5000, "()", "(2,)"])
+            shape = rng.choice(
+                ["(4611686018427387904, 4)", "(1099511627776, 0)", "(-1, 2)", "(" * 5000, "()", "(2,)"]
+            )
             text = f"{{'descr': '<f4', 'fortran_order': {rng.choice(['True', 'False', '1'])}, 'shape': {shape}, }}".encode()
             content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) & 0xFFFF) + text + bytes(8)
         path.write_bytes(content)
-        attack_file(a, rng, folder, rng.choice(TASKS), path, folder / rng.choice(["out.safetensors", "out.npy"]))
+        attack_file(
+            a, rng, folder, rng.choice(TASKS), path, folder / rng.choice(["out.safetensors", "out.npy"])
+        )
     return "npy files"
 
 
@@ -216,7 +260,9 @@ def directory(a, rng, folder):
             (base / name).write_bytes(content)
         name, kind = rng.choice([*good, "model.safetensors.index.json"]), rng.random()
         if kind < 0.7:
-            (base / name).write_bytes(json_of(rng, good[name]) if name.endswith("json") else bytes_of(rng, good[name]))
+            (base / name).write_bytes(
+                json_of(rng, good[name]) if name.endswith("json") else bytes_of(rng, good[name])
+            )
         elif kind < 0.8:
             (base / name).unlink()
         elif kind < 0.9:
@@ -243,7 +289,14 @@ def beside(a, rng, folder):
     masks = file_bytes([entry(n, "BOOL", (g.random(file[n].shape) < 0.5).astype("u1")) for n in pruned])
     scores = file_bytes([entry(n, "F32", g.standard_normal(file[n].shape).astype("f4")) for n in pruned])
     rules = b"*.1.*=nm:n=2,m=4\n# comment\nlayer.2.weight=magnitude:sparsity=0.5\n*=keep\n"
-    specs = ["nm:n=2,m=4", "nmg:n=1,m=10,g=4,fit=exact", "block:h=4,w=4", "magnitude:sparsity=0.5", "bcsr:h=4,w=4", "*=threshold:at=1"]
+    specs = [
+        "nm:n=2,m=4",
+        "nmg:n=1,m=10,g=4,fit=exact",
+        "block:h=4,w=4",
+        "magnitude:sparsity=0.5",
+        "bcsr:h=4,w=4",
+        "*=threshold:at=1",
+    ]
     for _ in range(RUNS):
         kind, extra = rng.random(), []
         if kind < 0.25:
@@ -251,20 +304,56 @@ def beside(a, rng, folder):
             task = ["prune", "IN", "-o", "OUT", "--mask", str(other)]
         elif kind < 0.5:
             other.write_bytes(bytes_of(rng, scores))
-            task = ["prune", "IN", "-o", "OUT", "--sparsity", "0.5", "--scores", str(other), "--method", rng.choice(["movement", "gradient"])]
+            task = [
+                "prune",
+                "IN",
+                "-o",
+                "OUT",
+                "--sparsity",
+                "0.5",
+                "--scores",
+                str(other),
+                "--method",
+                rng.choice(["movement", "gradient"]),
+            ]
         elif kind < 0.65:
             other.write_bytes(bytes_of(rng, rules))
             task = ["prune", "IN", "-o", "OUT", "--sparsity", "0.5", "--rules", str(other)]
         else:
             text = bytes_of(rng, rng.choice(specs).encode()).replace(b"\0", b"")
-            flag = rng.choice(["--structure", "--to", "--rule", "--include", "--exclude", "--sparsity", "--at", "--schedule"])
+            flag = rng.choice(
+                [
+                    "--structure",
+                    "--to",
+                    "--rule",
+                    "--include",
+                    "--exclude",
+                    "--sparsity",
+                    "--at",
+                    "--schedule",
+                ]
+            )
             task = ["prune", "IN", "-o", "OUT", "--sparsity", "0.5"] + [flag, os.fsdecode(text)]
-        attack_file(a, rng, folder, task, path, folder / "out.safetensors", extra, size_below(path) + (size_below(other) if other.exists() else 0))
+        attack_file(
+            a,
+            rng,
+            folder,
+            task,
+            path,
+            folder / "out.safetensors",
+            extra,
+            size_below(path) + (size_below(other) if other.exists() else 0),
+        )
     return "masks, scores, rules and specs"
 
 
 def play(a, rng, folder):
     kinds = [safetensors_file] * 5 + [npy_file, directory, beside, many_things]
-    kinds += [hostile_state.recipe, hostile_state.recipe, hostile_state.prune_state, hostile_state.train_state, hostile_state.metrics]
+    kinds += [
+        hostile_state.recipe,
+        hostile_state.recipe,
+        hostile_state.prune_state,
+        hostile_state.train_state,
+        hostile_state.metrics,
+    ]
     return rng.choice(kinds)(a, rng, folder)
-

@@ -34,7 +34,10 @@ RECIPE = {
 
 
 def data_csv(rng):
-    return "".join(",".join([*(str(rng.randrange(16)) for _ in range(6)), str(rng.randrange(3))]) + "\n" for _ in range(60))
+    return "".join(
+        ",".join([*(str(rng.randrange(16)) for _ in range(6)), str(rng.randrange(3))]) + "\n"
+        for _ in range(60)
+    )
 
 
 def recipe(a, rng, folder):
@@ -50,13 +53,21 @@ def recipe(a, rng, folder):
             path.write_bytes(text_of(value))
             (folder / "data.csv").write_bytes(bytes_of(rng, data_csv(rng).encode()))
         else:
-            value["model"] = {"kind": "mlp", "sizes": [6, *[rng.choice([1, 8, 10**9, 2**40])] * rng.choice([1, 500, 10000]), 3]}
+            value["model"] = {
+                "kind": "mlp",
+                "sizes": [6, *[rng.choice([1, 8, 10**9, 2**40])] * rng.choice([1, 500, 10000]), 3],
+            }
             path.write_bytes(text_of(value))
         size = path.stat().st_size + (folder / "data.csv").stat().st_size
         extra = []
         if rng.random() < 0.2:
-            key = rng.choice(["optimizer.rate", "/sparsity/0/save", "model.sizes", "steps", "x", "/sparsity/9/save", ""])
-            extra = ["--set", f"{key}={text_of(odd_value(rng)).decode(errors='replace')[:60000]}".replace("\0", "")]
+            key = rng.choice(
+                ["optimizer.rate", "/sparsity/0/save", "model.sizes", "steps", "x", "/sparsity/9/save", ""]
+            )
+            extra = [
+                "--set",
+                f"{key}={text_of(odd_value(rng)).decode(errors='replace')[:60000]}".replace("\0", ""),
+            ]
         end = a.sten("train", path, "--dry-run", "--out", folder / "run", "-q", *extra)
         a.judge(end, size, [folder / "run"])
         if end.code == 0 and (folder / "run").exists():
@@ -105,7 +116,11 @@ def prune_state(a, rng, folder):
     entries, _ = random_model(rng, most=60)
     write_model(rng, folder / "in.safetensors", entries)
     stages = ["in.safetensors", "--schedule", "iterative:from=0.2,to=0.6,step=0.2", "--to", "csr", "-q"]
-    command = [*stages, "--finetune", '[ ! -e stop ] || [ {stage} != 3 ] || exit 1; cp {in} {out}; echo \'{"loss": 1}\' > {metrics}']
+    command = [
+        *stages,
+        "--finetune",
+        "[ ! -e stop ] || [ {stage} != 3 ] || exit 1; cp {in} {out}; echo '{\"loss\": 1}' > {metrics}",
+    ]
     a.must("prune", *command, "-o", "whole.safetensors", "--state", "whole", cwd=folder)
     (folder / "stop").touch()
     a.must("prune", *command, "-o", "x.safetensors", "--state", "stopped", cwd=folder, expect=1)
@@ -169,7 +184,9 @@ def metrics(a, rng, folder):
     command += ["--finetune", "cat left.out > {out}; cat left.json > {metrics} # {in}"]
     for i in range(RUNS):
         (folder / "left.out").write_bytes(good if rng.random() < 0.6 else bytes_of(rng, good))
-        (folder / "left.json").write_bytes(json_of(rng, text_of(edited(rng, {"loss": 1.5, "loss_before": 2}))))
+        (folder / "left.json").write_bytes(
+            json_of(rng, text_of(edited(rng, {"loss": 1.5, "loss_before": 2})))
+        )
         size = sum((folder / n).stat().st_size for n in ("left.out", "left.json", "in.safetensors"))
         end = a.sten("prune", *command, "--state", f"state{i}", cwd=folder)
         a.judge(end, size, [folder / "out.safetensors"])

@@ -17,7 +17,9 @@ KILLS = 3  # of each scenario in a round
 def model_files(rng, folder):
     """A checkpoint as a file and as a directory, large enough that writing takes a while."""
     g = generator(rng)
-    entries = [entry(f"layer.{i}.weight", "F32", g.standard_normal((200, 1000)).astype("f4")) for i in range(6)]
+    entries = [
+        entry(f"layer.{i}.weight", "F32", g.standard_normal((200, 1000)).astype("f4")) for i in range(6)
+    ]
     (folder / "in.safetensors").write_bytes(file_bytes(entries))
     base = folder / "in"
     (base / "extra").mkdir(parents=True)
@@ -33,7 +35,9 @@ def model_files(rng, folder):
     small = [entry(f"layer.{i}.weight", "F32", g.standard_normal((100, 100)).astype("f4")) for i in range(4)]
     (folder / "small.safetensors").write_bytes(file_bytes(small))
     (folder / "data.csv").write_text(data_csv(rng))
-    (folder / "recipe.json").write_bytes(text_of({**RECIPE, "steps": 160, "checkpoints": {"every": 20, "keep": 3}}))
+    (folder / "recipe.json").write_bytes(
+        text_of({**RECIPE, "steps": 160, "checkpoints": {"every": 20, "keep": 3}})
+    )
 
 
 def content(path):
@@ -57,13 +61,33 @@ STAGES = ["small.safetensors", "-o", "OUT", "--schedule", "iterative:from=0.1,to
 STAGES += ["--finetune", "cp {in} {out}", "--state", "STATE", "--threads", "1"]
 SCENARIOS = [
     Scenario("sten-prune to a file", "prune", ["in.safetensors", "-o", "OUT", "--sparsity", "0.7", "-q"]),
-    Scenario("sten-prune over a file", "prune", ["in.safetensors", "-o", "OUT", "--sparsity", "0.7", "-q", "-f"], over=True),
-    Scenario("sten-prune to a directory", "prune", ["in", "-o", "OUT", "--sparsity", "0.7", "--to", "csr", "-q"]),
-    Scenario("sten-prune over a directory", "prune", ["in", "-o", "OUT", "--sparsity", "0.7", "--to", "csr", "-q", "-f"], over=True),
+    Scenario(
+        "sten-prune over a file",
+        "prune",
+        ["in.safetensors", "-o", "OUT", "--sparsity", "0.7", "-q", "-f"],
+        over=True,
+    ),
+    Scenario(
+        "sten-prune to a directory", "prune", ["in", "-o", "OUT", "--sparsity", "0.7", "--to", "csr", "-q"]
+    ),
+    Scenario(
+        "sten-prune over a directory",
+        "prune",
+        ["in", "-o", "OUT", "--sparsity", "0.7", "--to", "csr", "-q", "-f"],
+        over=True,
+    ),
     Scenario("sten-convert to a file", "convert", ["in.safetensors", "-o", "OUT", "--to", "bitmask", "-q"]),
-    Scenario("sten-convert over a directory", "convert", ["in", "-o", "OUT", "--to", "csr", "-q", "-f"], over=True),
+    Scenario(
+        "sten-convert over a directory", "convert", ["in", "-o", "OUT", "--to", "csr", "-q", "-f"], over=True
+    ),
     Scenario("sten-prune --schedule", "prune", STAGES, again=("--resume", "-f"), state="STATE"),
-    Scenario("sten-train", "train", ["recipe.json", "--out", "OUT", "-q", "--threads", "1"], again=("--resume",), state="OUT"),
+    Scenario(
+        "sten-train",
+        "train",
+        ["recipe.json", "--out", "OUT", "-q", "--threads", "1"],
+        again=("--resume",),
+        state="OUT",
+    ),
 ]
 
 
@@ -91,7 +115,10 @@ def ended(child):
 
 
 def commands(a, scenario, again=False):
-    words = [w.replace("STATE", "work/STATE") if w == "STATE" else "work/OUT" if w == "OUT" else w for w in scenario.arguments]
+    words = [
+        w.replace("STATE", "work/STATE") if w == "STATE" else "work/OUT" if w == "OUT" else w
+        for w in scenario.arguments
+    ]
     more = [w for w in scenario.again if w not in words] if again else []
     return [a.program(scenario.program), *words, *more]
 

@@ -45,7 +45,13 @@ class Tree:
         return None if os.path.lexists(at) else at
 
     def grow(self, folder):
-        makers = [self.model_file, self.model_directory, self.model_directory, self.earlier_output, self.earlier_output]
+        makers = [
+            self.model_file,
+            self.model_directory,
+            self.model_directory,
+            self.earlier_output,
+            self.earlier_output,
+        ]
         makers += [self.foreign, self.foreign, self.link, self.hidden]
         self.rng.choice(makers)(folder)
 
@@ -69,7 +75,11 @@ class Tree:
     def strew(self, at):
         """What stands in directories that people work in."""
         rng = self.rng
-        for chance, name, inner in ((0.3, ".git", "HEAD"), (0.2, ".cache", "x"), (0.15, "older", "model.safetensors")):
+        for chance, name, inner in (
+            (0.3, ".git", "HEAD"),
+            (0.2, ".cache", "x"),
+            (0.15, "older", "model.safetensors"),
+        ):
             if rng.random() < chance and not os.path.lexists(at / name):
                 (at / name / "refs").mkdir(parents=True)
                 (at / name / inner).write_text("ref: refs/heads/main\n")
@@ -112,8 +122,20 @@ class Tree:
     def link(self, folder):
         at = self.free(folder, ["link", "l2", *NAMES])
         if at:
-            to = self.rng.choice([".", "..", "nothing", *self.folders, *self.files, *self.directories, self.root.parent / "sibling"])
-            at.symlink_to(to if self.rng.random() < 0.5 or isinstance(to, str) else os.path.relpath(to, folder))
+            to = self.rng.choice(
+                [
+                    ".",
+                    "..",
+                    "nothing",
+                    *self.folders,
+                    *self.files,
+                    *self.directories,
+                    self.root.parent / "sibling",
+                ]
+            )
+            at.symlink_to(
+                to if self.rng.random() < 0.5 or isinstance(to, str) else os.path.relpath(to, folder)
+            )
 
     # ------------------------------------------------------------------------------ paths
 
@@ -194,7 +216,9 @@ def command(tree):
     inputs = [rng.choice([*tree.files, *tree.directories])]
     outputs, kept = [], []  # kept: also where the run fails
     if kind == "train":
-        (tree.guard / "recipe.json").write_bytes(text_of({**RECIPE, "steps": 4, "checkpoints": {"every": 2, "keep": 1}}))
+        (tree.guard / "recipe.json").write_bytes(
+            text_of({**RECIPE, "steps": 4, "checkpoints": {"every": 2, "keep": 1}})
+        )
         (tree.guard / "data.csv").write_text(data_csv(rng))
         kept = [tree.target()]
         words = ["train", str(tree.guard / "recipe.json"), "--out", kept[0], "--threads", "1"]
@@ -205,10 +229,25 @@ def command(tree):
     elif kind == "batch":
         inputs = rng.choices([*tree.files, *tree.directories], k=rng.randint(1, 3))
         kept = [tree.target()]
-        words = ["prune", *map(tree.spelled, inputs), "--out-dir", kept[0], "--sparsity", "0.5", "--keep-going"]
+        words = [
+            "prune",
+            *map(tree.spelled, inputs),
+            "--out-dir",
+            kept[0],
+            "--sparsity",
+            "0.5",
+            "--keep-going",
+        ]
     else:
         outputs = [tree.target()]
-        words = ["convert", tree.spelled(inputs[0]), "-o", outputs[0], "--to", rng.choice(["csr", "bitmask", "dense"])]
+        words = [
+            "convert",
+            tree.spelled(inputs[0]),
+            "-o",
+            outputs[0],
+            "--to",
+            rng.choice(["csr", "bitmask", "dense"]),
+        ]
         if kind != "convert":
             words = ["prune", *words[1:4], "--sparsity", "0.5"]
         if rng.random() < 0.15 and kind != "convert":
@@ -216,7 +255,14 @@ def command(tree):
             words += ["--mask-out", outputs[-1]]
         if kind == "stages":
             kept = [tree.target()]
-            words += ["--schedule", "linear:from=0,to=0.5,stages=1", "--finetune", "cp -r {in} {out}", "--state", kept[0]]
+            words += [
+                "--schedule",
+                "linear:from=0,to=0.5,stages=1",
+                "--finetune",
+                "cp -r {in} {out}",
+                "--state",
+                kept[0],
+            ]
             words.remove("0.5")
             words.remove("--sparsity")
     if rng.random() < 0.2:
@@ -238,7 +284,9 @@ def check(tree, words, outputs, inputs, kept, before, after, code, where):
         within = any(path == o or o in path.parents for o in allowed)
         what = "changed" if old and new else "vanished" if old else "appeared"
         if not within and not (old is None and any(path in o.parents for o in allowed)):
-            raise Failure(f"'{path.relative_to(tree.guard)}' {what}; it is in no output that was named (exit {code})")
+            raise Failure(
+                f"'{path.relative_to(tree.guard)}' {what}; it is in no output that was named (exit {code})"
+            )
         if old is None:
             continue
         if not force:
@@ -264,7 +312,9 @@ def play(a, rng, folder):
         words, outputs, inputs, kept = command(tree)
         if not all(tree.within(p) for p in (*outputs, *kept)):
             continue
-        assert tree.guard.is_relative_to(a.fast) and tree.cwd.is_relative_to(tree.guard / DEPTH), "the tree is not in its place"
+        assert tree.guard.is_relative_to(a.fast) and tree.cwd.is_relative_to(
+            tree.guard / DEPTH
+        ), "the tree is not in its place"
         where = {o: Path(os.path.realpath(tree.cwd / o)) for o in (*outputs, *kept)}
         before = picture(tree.guard)
         env = {"HOME": str(rng.choice(tree.folders))}
