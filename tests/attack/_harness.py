@@ -18,6 +18,7 @@ from pathlib import Path
 HANG = 10  # seconds: nothing that is small may take longer
 FREE_MEMORY = 256 << 20  # bytes: what a run may take besides 20 times its input
 SANITIZER_WORDS = (b"AddressSanitizer", b"LeakSanitizer", b"runtime error:", b"ThreadSanitizer")
+OUT_OF_MEMORY = (b"allocator is out of memory", b"requested allocation size")
 # Of no exit code of the programs, so that a report is never taken for an error that they said.
 SANITIZER_EXIT = 99
 
@@ -203,6 +204,9 @@ class Attack:
 
     def sound(self, end):
         """Neither crash nor hang nor report of a sanitizer."""
+        # Without a sanitizer that is std::bad_alloc, of which the programs say that memory is out.
+        if any(word in end.err for word in OUT_OF_MEMORY):
+            end.code, end.err = 1, f"{Path(str(end.command[0])).name}: out of memory\n".encode()
         if end.hung:
             raise Failure(f"still ran after {end.seconds:.0f} s")
         if any(word in end.err for word in SANITIZER_WORDS) or end.code == SANITIZER_EXIT:

@@ -158,11 +158,12 @@ def kill_once(a, rng, folder, scenario, old, new, times):
         time.sleep(rng.random() * times[1] * 0.9)
     middle = False
     if not ended(child):
-        os.kill(child.pid, signal.SIGSTOP)
+        child.send_signal(signal.SIGSTOP)
         # What stands still does not finish between the look and the kill.
         time.sleep(0.001)
         middle = begun(child, place, scenario) and not ended(child)
-        os.killpg(child.pid, signal.SIGKILL)
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     a.count("kills")
     a.count(f"kills of {scenario.name}")
