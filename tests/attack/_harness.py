@@ -18,6 +18,7 @@ from pathlib import Path
 HANG = 10  # seconds: nothing that is small may take longer
 FREE_MEMORY = 256 << 20  # bytes: what a run may take besides 20 times its input
 SANITIZER_WORDS = (b"AddressSanitizer", b"LeakSanitizer", b"runtime error:", b"ThreadSanitizer")
+MOST_MEMORY = 6 << 30  # bytes at which a run is ended, for the machine's sake
 OUT_OF_MEMORY = (b"allocator is out of memory", b"requested allocation size")
 # Of no exit code of the programs, so that a report is never taken for an error that they said.
 SANITIZER_EXIT = 99
@@ -79,8 +80,11 @@ class Attack:
             self.fast = Path(tempfile.mkdtemp(prefix="sten-attack-", dir="/dev/shm")).resolve()
         self.commands = []  # of this round, for the message of a failure
         self.idle_memory = {}
+        self.child = None  # the one that is waited for
 
     def close(self):
+        if self.child:
+            os.killpg(self.child, signal.SIGKILL)
         if not (self.keep and self.failures):
             remove(self.base)
             remove(self.fast)
@@ -155,11 +159,13 @@ class Attack:
             poll = select.poll()
             poll.register(handle, select.POLLIN)
             factor = 6 if self.sanitized else 1
-            hung = not poll.poll(patience * factor * 1000)
+            self.child = child.pid
+            hung = self.outlives(child.pid, poll, begin + patience * factor)
             if hung:
                 os.killpg(child.pid, signal.SIGKILL)
             _, status, usage = os.wait4(child.pid, 0)
             os.close(handle)
+            self.child = None
             child.returncode = 0  # so that nobody waits for it again
             seconds = time.monotonic() - begin
             said = [os.pread(fd, 1 << 26, 0) for fd in (out, err)]
@@ -169,6 +175,19 @@ class Attack:
         self.count("runs")
         code = os.waitstatus_to_exitcode(status)
         return End(list(command), code, *said, seconds, usage.ru_maxrss * 1024, hung)
+
+    def outlives(self, process, poll, until):
+        """Whether it still runs at the end of its time, or takes more memory than a machine should give."""
+        while time.monotonic() < until:
+            if poll.poll(50):
+                return False
+            try:
+                with open(f"/proc/{process}/statm") as f:
+                    if int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
+                        return True
+            except OSError:
+                pass
+        return not poll.poll(0)
 
     def sten(self, name, *arguments, **how):
         return self.run([self.program(name), *arguments], **how)
@@ -208,7 +227,7 @@ class Attack:
         if any(word in end.err for word in OUT_OF_MEMORY):
             end.code, end.err = 1, f"{Path(str(end.command[0])).name}: out of memory\n".encode()
         if end.hung:
-            raise Failure(f"still ran after {end.seconds:.0f} s")
+            raise Failure(f"still ran after {end.seconds:.0f} s, with {end.memory >> 20} MB")
         if any(word in end.err for word in SANITIZER_WORDS) or end.code == SANITIZER_EXIT:
             raise Failure("a sanitizer reports:\n" + end.err.decode(errors="replace")[:3000])
         if end.code < 0:

@@ -3,6 +3,7 @@
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -70,6 +71,9 @@ def main():
     kind = "sanitized" if attack.sanitized else "plain"
     print(f"attack on {attack.bin} ({kind}); --seed {seed}", flush=True)
     begin = time.monotonic()
+    # However it is ended, what it runs ends too, and its folders go.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         for part, at, number in rounds(o, seed, attack.sanitized):
             attack.play(part, PARTS[part][0], at, number, on_disk=part in ("kills", "faults"))
