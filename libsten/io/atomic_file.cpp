@@ -292,6 +292,7 @@ void OutputFile::replace(bool revocable) {
 }
 
 int detail::rename_with(int directory, const char* from, const char* to, unsigned flags) {
+  wait_if_ending();
   if (no_exchange && (flags & RENAME_EXCHANGE)) {
     errno = EINVAL;
     return -1;

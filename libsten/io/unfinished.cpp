@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <iterator>
 #include <span>
 #include <string_view>
@@ -34,6 +35,7 @@ Slot slots[64];
 static_assert(std::atomic<int>::is_always_lock_free);
 
 std::atomic<pid_t> ends_with_us{0};
+std::atomic<bool> is_ending{false};
 
 constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz012345";
 
@@ -49,6 +51,7 @@ std::string name_beside(const std::string& target, std::string_view mark) {
 }
 
 void on_interrupt(int signal) {
+  is_ending = true;
   // It may be writing into what is removed.
   if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
   cleanup_unfinished_outputs();
@@ -90,7 +93,12 @@ void remove_stale(int directory, const std::string& name) {
   if (lock_name(left.get(), directory, name.c_str())) remove_tree(directory, name.c_str());
 }
 
+void wait_if_ending() {
+  while (is_ending) pause();
+}
+
 UnfinishedName::UnfinishedName(int directory, const std::string& name) {
+  wait_if_ending();
   for (std::size_t i = 0; i < std::size(slots); ++i) {
     int expected = is_free;
     if (!slots[i].state.compare_exchange_strong(expected, is_claimed)) continue;
@@ -120,8 +128,15 @@ EndsWithUs::EndsWithUs(pid_t group) { ends_with_us = group; }
 EndsWithUs::~EndsWithUs() { ends_with_us = 0; }
 
 void cleanup_unfinished_outputs() noexcept {
+  // Other threads go on: what they put into a directory while it is emptied takes another round.
+  constexpr int rounds = 200;
+  constexpr timespec pause = {0, 1'000'000};
   for (const Slot& slot : slots)
-    if (slot.state == is_live) remove_tree(slot.directory, slot.name);
+    for (int i = 0; i < rounds && slot.state == is_live; ++i) {
+      remove_tree(slot.directory, slot.name);
+      if (faccessat(slot.directory, slot.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) break;
+      nanosleep(&pause, nullptr);
+    }
 }
 
 void install_interrupt_handlers() {

@@ -42,6 +42,10 @@ class UnfinishedName {
   int slot_;
 };
 
+// Does not return where a signal is ending the process: what has been cleaned up stays so. For
+// threads that are about to make or rename something.
+void wait_if_ending();
+
 // While it lives, a process group that is sent SIGTERM when this process is interrupted.
 class EndsWithUs {
  public:
