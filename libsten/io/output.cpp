@@ -8,7 +8,8 @@ namespace sten {
 void commit_together(std::span<Output* const> outputs) {
   for (Output* o : outputs) o->prepare();
   std::vector<Output*> order(outputs.begin(), outputs.end());
-  std::ranges::stable_partition(order, [](const Output* o) { return !o->is_stream(); });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Output* o) { return !o->is_stream(); });
   std::size_t done = 0;
   try {
     for (; done < order.size(); ++done) order[done]->publish(order.size() > 1);
