@@ -83,7 +83,8 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   std::error_code error;
   fs::create_directories(this->path(RunFiles::checkpoints_folder), error);
   if (error) fail("{}: {}", printable(path), error.message());
-  remove_checkpoints(std::numeric_limits<Index>::max());
+  // A run may have been killed when a new one was in place, and the old one was not gone.
+  remove_checkpoints(recipe.keep_checkpoints);
   metrics_ =
       Fd(open(this->path(metrics_file).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (!metrics_) fail("{}: {}", printable(this->path(metrics_file)), errno_text(errno));
@@ -167,7 +168,7 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
   write_checkpoint(to, g, state, with_metrics);
   files_->claim_checkpoint(state.step);
   to.commit();
-  remove_checkpoints(std::max<Index>(keep, 1));
+  remove_checkpoints(keep);
 }
 
 // -------------------------------------------------------------------------------------- metrics

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "libsten/train/checkpoint.h"
+#include "libsten/train/run_directory.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;
@@ -151,4 +152,29 @@ TEST_CASE("losses that are no numbers are kept as they are") {
       through_files(dir, *t, {"a", "b", {std::nan(""), 0, 3}, {infinity, 0, 3}, {}, 0, {}}).record;
   CHECK(std::isnan(back.validation_before.loss));
   CHECK(back.test_before.loss == infinity);
+}
+
+TEST_CASE("a run goes on with as many checkpoints as it keeps, though a kill left one more") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.keep_checkpoints = 1;
+  const auto t = trainer_of(r);
+  const auto steps = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(dir / "run/checkpoints"))
+      names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+  };
+  {
+    RunDirectory run(dir / "run", r, RunMode::fresh);
+    for (int i = 0; i < 2; ++i) {
+      t->step();
+      run.add_checkpoint(t->task().graph(), t->state(), {}, 9);
+    }
+  }
+  CHECK(steps() == std::vector<std::string>{"step-000001", "step-000002"});
+  const RunDirectory run(dir / "run", r, RunMode::resume);
+  CHECK(steps() == std::vector<std::string>{"step-000002"});
+  CHECK(run.last_checkpoint(t->task().graph())->state.step == 2);
 }
