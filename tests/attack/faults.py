@@ -111,9 +111,10 @@ def limits(a, rng, folder):
     """Of file sizes, descriptors and memory: all goes well, or nothing is left."""
     place = folder / "work"
     for words, _ in writers("work"):
-        kinds = [f"-f {rng.randint(0, 6000)}", f"-n {rng.randint(5, 30)}"]
+        kinds = [f"-f {rng.randint(0, 6000)}"]
+        # The sanitizers need descriptors (for a pipe through which they look at memory) and memory.
         if not a.sanitized:
-            kinds += [f"-d {rng.randint(8000, 200000)}", f"-v {rng.randint(60000, 400000)}"]
+            kinds += [f"-n {rng.randint(5, 30)}", f"-d {rng.randint(8000, 200000)}", f"-v {rng.randint(60000, 400000)}"]
         limit = rng.choice(kinds)
         remove(place)
         place.mkdir()
