@@ -30,8 +30,8 @@ struct Slot {
   int directory = -1;
   char name[256] = {};  // NAME_MAX and the terminating zero
 };
-// One per output that is being written at the same time.
-Slot slots[64];
+// One per output that is being written at the same time: as many as there may be threads.
+Slot slots[1024];
 static_assert(std::atomic<int>::is_always_lock_free);
 
 std::atomic<pid_t> ends_with_us{0};

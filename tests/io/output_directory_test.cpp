@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,15 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
     CHECK(dir.read("out/model") == "a");
   }
   detail::no_exchange = false;
+}
+
+TEST_CASE("hundreds of outputs are made at the same time") {
+  const TempDir dir;
+  std::vector<std::unique_ptr<OutputDirectory>> all;
+  for (int i = 0; i < 300; ++i)
+    all.push_back(std::make_unique<OutputDirectory>(dir / std::to_string(i), false));
+  for (const auto& out : all) out->commit();
+  CHECK(dir.names().size() == all.size());
 }
 
 TEST_CASE("hidden directories of killed runs go, and what only looks like them stays") {
