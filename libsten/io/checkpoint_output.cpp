@@ -162,8 +162,8 @@ void CheckpointOutput::copy_others(const std::string& relative) {
     const bool ours = name == index.index ||
                       std::find(index.files.begin(), index.files.end(), name) != index.files.end();
     if (ours || is_private(entry.path().filename())) continue;
-    check_inside(index.directory, name);
     std::error_code error;
+    if (entry.is_symlink(error)) check_inside(index.directory, name);
     const fs::file_status status = entry.status(error);
     if (fs::is_directory(status)) {
       // A link to a directory that lies above would never end.

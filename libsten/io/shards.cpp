@@ -1,5 +1,7 @@
 #include "libsten/io/shards.h"
 
+#include <limits.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -57,7 +59,7 @@ void read_index(const std::string& path, ShardIndex& out) {
     if (!shard.is_string()) fail("{}: {} is not mapped to a file name", file.name(), quote(name));
     const std::string shard_name = shard.get<std::string>();
     if (shard_name.empty() || shard_name.find('/') != std::string::npos || shard_name == "." ||
-        shard_name == ".." || has_control_characters(shard_name))
+        shard_name == ".." || shard_name.size() > NAME_MAX || has_control_characters(shard_name))
       fail("{}: {} is mapped to {}, which is no name of a file in the directory", file.name(),
            quote(name), quote(shard_name));
     files.insert(shard_name);

@@ -124,6 +124,22 @@ expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --mask masks.safet
 expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --rules rules --summary
 expect_exit 0 timeout 120 sten-energy in.safetensors --against in.safetensors --summary
 
+# An input with directories too deep for any path is refused at once.
+mkdir deep
+cp "$MODEL" deep
+(
+  cd deep
+  level=$(repeat 100 d/)
+  for _ in $(seq 25); do
+    mkdir -p "$level"
+    cd "./$level"
+  done
+)
+expect_exit 1 timeout 30 sten-prune deep -o new --sparsity 0.5
+expect_one_line_err
+expect_err 'File name too long'
+[ -z "$(find . -maxdepth 1 -name '.new*')" ] || fail 'something was left'
+
 # What an error repeats of a file is a part of a line.
 repeat 200000 word >rules
 expect_exit 2 sten-prune in.safetensors --dry-run --rules rules
