@@ -2,16 +2,32 @@
 
 #include <string>
 
+#include "libsten/base/error.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/run/staged/state.h"
+#include "libsten/train/run_files.h"
 
 namespace sten::app {
 namespace {
 
 void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, const char* shown,
-         bool container = false) {
+         bool container = false, bool (*keeps)(const std::string&) = nullptr) {
   const CLI::Option* o = app.get_option_no_throw(name);
   if (!o) return;
-  for (const std::string& path : o->results()) to.push_back({shown, path, container});
+  for (const std::string& path : o->results()) to.push_back({shown, path, container, keeps});
+}
+
+// What a recipe reads. What is wrong with it is said by those who follow it.
+void add_read(std::vector<NamedPath>& to, const CLI::App& app) {
+  for (const char* name : {"RECIPE", "--recipe"}) {
+    const CLI::Option* o = app.get_option_no_throw(name);
+    if (!o || o->count() == 0 || is_stream(o->results().front())) continue;
+    try {
+      const Recipe r = read_recipe(o->results().front(), app.get_option("--set")->results());
+      for (const auto& [key, path] : inputs_of(r)) to.push_back({key, path});
+    } catch (const Error&) {
+    }
+  }
 }
 
 }  // namespace
@@ -22,11 +38,14 @@ void check_paths(const CLI::App& app, bool prints_json) {
   for (const char* name :
        {"--mask", "--scores", "--against", "--rules", "--recipe", "--config", "--weights"})
     add(inputs, app, name, name);
+  add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});
   add(outputs, app, "--output", "-o");
   for (const char* name : {"--mask-out", "--report", "--plot"}) add(outputs, app, name, name);
   // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
-  for (const char* name : {"--out-dir", "--state", "--out"}) add(outputs, app, name, name, true);
+  add(outputs, app, "--out-dir", "--out-dir", true);
+  add(outputs, app, "--state", "--state", true, StateDirectory::keeps);
+  add(outputs, app, "--out", "--out", true, RunFiles::keeps);
   check_outputs(inputs, outputs);
 }
 

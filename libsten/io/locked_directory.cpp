@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -27,6 +28,21 @@ Fd locked_directory(const std::string& path) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return lock;
+}
+
+void check_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path at = std::filesystem::absolute(path, error);
+  // The nearest that is there.
+  while (!error && !std::filesystem::exists(std::filesystem::symlink_status(at, error)) &&
+         at.has_relative_path()) {
+    at = at.parent_path();
+    error.clear();
+  }
+  if (error) fail("{}: {}", printable(path), error.message());
+  const Fd there(open(at.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!there || faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    fail("{}: directory {}: {}", printable(path), quote(at.string()), errno_text(errno));
 }
 
 }  // namespace sten

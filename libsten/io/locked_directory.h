@@ -11,4 +11,7 @@ namespace sten {
 // it for a second, and Error where it can be neither made nor opened.
 Fd locked_directory(const std::string& path);
 
+// Whether it could be made, or be written to: Error if not. Makes nothing.
+void check_directory(const std::string& path);
+
 }  // namespace sten

@@ -69,7 +69,15 @@ const Place* directory_of(const std::map<fs::path, const Place*>& directories, f
 
 fs::path resolved(const std::string& path) {
   std::error_code error;
-  fs::path place = fs::weakly_canonical(fs::absolute(path, error), error);
+  fs::path place = fs::absolute(path, error);
+  // Links that lead to what does not exist yet are not followed there; as many as the kernel does.
+  for (int i = 0; i < 40 && !error; ++i) {
+    place = fs::weakly_canonical(place, error);
+    std::error_code none;
+    const fs::path to = fs::read_symlink(place, none);
+    if (none) break;
+    place = place.parent_path() / to;
+  }
   if (error) fail("{}: {}", printable(path), error.message());
   if (place.filename().empty() && place.has_relative_path()) place = place.parent_path();
   return place;
@@ -119,6 +127,14 @@ void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<Named
     if (const Place* p = id ? directory_of(directories, o.path) : nullptr)
       fail_usage("{}: lies in the input {}, where nothing is replaced", text(*o.given),
                  text(*p->given));
+    if (const Place* p = o.given->keeps ? directory_of(directories, o.path / "") : nullptr)
+      fail_usage("{}: lies in the input {}, where no run keeps its files", text(*o.given),
+                 text(*p->given));
+    for (std::size_t k = i + 1; o.given->keeps && k < out.size() && lies_in(out[k].path, o.path);
+         ++k)
+      if (o.given->keeps(*out[k].path.lexically_relative(o.path).begin()))
+        fail_usage("{} would lie in {}, where a run keeps its own files", text(*out[k].given),
+                   text(*o.given));
     if (i + 1 == out.size()) break;
     const Place& next = out[i + 1];
     if (next.path == o.path)

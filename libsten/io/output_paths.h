@@ -6,8 +6,8 @@
 
 namespace sten {
 
-// Absolute, with links, ".", ".." and a slash at the end resolved; what does not exist yet, too.
-// Error where a link leads nowhere or in circles.
+// Absolute, with links, ".", ".." and a slash at the end resolved; what does not exist yet, too,
+// as that to which a link leads. Error where links lead in circles.
 std::filesystem::path resolved(const std::string& path);
 
 // Whether `path` is below `directory`; both resolved.
@@ -20,11 +20,15 @@ bool is_stream(const std::string& path);
 struct NamedPath {
   std::string flag, path;
   bool container = false;  // a directory that outputs may lie in
+  // Of the directory that a run keeps its files in: whether it has one of that name, which no
+  // other output is.
+  bool (*keeps)(const std::string& name) = nullptr;
 };
 
 // Error (usage) where an output is an input, a file in one, or a directory that one lies in, by
 // whatever path or link; where two outputs are one place, or one lies in another that is no
-// container; and where more than one goes to standard output. Containers may have inputs in them.
+// container; and where more than one goes to standard output. Containers may have inputs in them;
+// one that keeps files lies in no input.
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs);
 
 }  // namespace sten

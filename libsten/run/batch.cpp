@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "libsten/base/parallel.h"
+#include "libsten/io/locked_directory.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/run/prune_plan.h"
 
@@ -54,6 +55,7 @@ void run_job(const BatchOptions& o, Job& job) {
   PruneOptions p = o.prune;
   p.input = job.input;
   p.output.path = job.output;
+  p.output.in_new_folder = p.output.dry_run && !fs::exists(o.out_dir, none);
   p.show_progress = false;
   try {
     Outcome outcome = prune(p);
@@ -76,12 +78,15 @@ Outcome prune_batch(const BatchOptions& o) {
   const PruneRequest request(o.prune);  // what is wrong with the options is said once
   if (!o.prune.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
   std::vector<Job> jobs = make_jobs(o);
-  std::vector<NamedPath> inputs, outputs;
+  std::vector<NamedPath> outputs,
+      inputs = {
+          {"--mask", o.prune.mask}, {"--scores", o.prune.scores}, {"--rules", o.prune.rules_file}};
   for (const Job& job : jobs) {
     inputs.push_back({"", job.input});
     outputs.push_back({"", job.output});
   }
   check_outputs(inputs, outputs);
+  check_directory(o.out_dir);
   std::error_code error;
   if (!o.prune.output.dry_run) fs::create_directories(o.out_dir, error);
   if (error) fail("{}: {}", printable(o.out_dir), error.message());

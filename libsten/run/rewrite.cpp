@@ -36,7 +36,8 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
   if (!options.path.empty()) check_place(input, options.path);
   if (!options.dry_run)
     return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
-  if (!options.path.empty()) CheckpointOutput::check(options.path, options.force, directory);
+  if (!options.path.empty() && !options.in_new_folder)
+    CheckpointOutput::check(options.path, options.force, directory);
   return nullptr;
 }
 

@@ -12,9 +12,10 @@ namespace sten {
 
 // Where results go.
 struct OutputOptions {
-  std::string path;      // "-" is standard output; empty with dry_run
-  bool force = false;    // the result of an earlier run may be replaced
-  bool dry_run = false;  // everything is computed and reported, nothing written
+  std::string path;            // "-" is standard output; empty with dry_run
+  bool force = false;          // the result of an earlier run may be replaced
+  bool dry_run = false;        // everything is computed and reported, nothing written
+  bool in_new_folder = false;  // which a dry run does not make
 };
 
 struct Outcome {

@@ -92,8 +92,8 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
 
 void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode) {
   const std::string text = to_json(recipe);  // or what of it cannot be written
+  if (!path.empty()) check_directory(path);
   if (!fs::exists(path)) return;
-  if (!fs::is_directory(path)) fail("{}: is not a directory", printable(path));
   const RunFiles files(path);
   const std::string recipe_path = fs::path(path) / recipe_file;
   if (files.has_run() && mode == RunMode::fresh)
@@ -108,7 +108,7 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
     fail_usage("{}: holds other files, and no run; --force puts a run beside them",
                printable(path));
   files.check_inputs(recipe);
-  files.check_places(recipe);
+  files.check_places(recipe, mode == RunMode::replace);
 }
 
 void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
@@ -153,7 +153,9 @@ void RunDirectory::remove_checkpoints(Index keep) {
 std::optional<TrainCheckpoint> RunDirectory::last_checkpoint(const Graph& g) const {
   const std::vector<Index> steps = checkpoints();
   if (steps.empty()) return std::nullopt;
-  return read_checkpoint(files_->checkpoint(steps.back()), g);
+  TrainCheckpoint last = read_checkpoint(files_->checkpoint(steps.back()), g);
+  files_->check_checkpoint(steps.back());
+  return last;
 }
 
 void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record,
@@ -166,7 +168,7 @@ void RunDirectory::add_checkpoint(const Graph& g, const TrainState& state, const
   with_metrics.metrics_hash = hash_text(lines.bytes());
   OutputDirectory to(files_->checkpoint(state.step), false);
   write_checkpoint(to, g, state, with_metrics);
-  files_->claim_checkpoint(state.step);
+  files_->claim_checkpoint(state.step, file_facts(to.file(checkpoint_files().front())));
   to.commit();
   remove_checkpoints(keep);
 }

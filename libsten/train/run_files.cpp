@@ -39,7 +39,8 @@ bool is_written_by(const std::string& name, const Recipe& r) {
   return r.model.kind == "bert" || (name != "config.json" && name != "vocab.json");
 }
 
-// By their keys in the recipe.
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
   std::vector<std::pair<std::string, std::string>> all = {{"model.weights", r.model.weights},
                                                           {"model.config", r.model.config},
@@ -52,7 +53,10 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
   return all;
 }
 
-}  // namespace
+bool RunFiles::keeps(const std::string& name) {
+  return std::ranges::count(places(), name) > 0 || name == record_file ||
+         name == checkpoints_folder;
+}
 
 RunFiles::RunFiles(std::string directory) : directory_(std::move(directory)) {
   if (!is_there(path(record_file))) return;
@@ -65,6 +69,8 @@ RunFiles::RunFiles(std::string directory) : directory_(std::move(directory)) {
   }
   for (const JsonReader& step : in["checkpoints"].elements())
     checkpoints_.insert(static_cast<Index>(step.natural()));
+  if (in.has("states"))
+    for (const auto& [step, facts] : in["states"].members()) states_[step] = facts.json();
   has_run_ = true;
 }
 
@@ -79,7 +85,48 @@ bool RunFiles::is_ours(const std::string& name) const {
   return at != files_.end() && (at->is_null() || has_facts(path(name), *at));
 }
 
-void RunFiles::check_places(const Recipe& recipe) const {
+std::string RunFiles::state_of(Index step) const {
+  return fs::path(checkpoint(step)) / checkpoint_files().front();
+}
+
+bool RunFiles::has_own_state(Index step) const {
+  const auto facts = states_.find(std::to_string(step));
+  return facts == states_.end() || has_facts(state_of(step), *facts);
+}
+
+void RunFiles::check_checkpoint(Index step) const {
+  if (!has_own_state(step)) fail("{}: was changed since it was written", printable(state_of(step)));
+}
+
+// Files of others in a checkpoint of the run's: its own record says which files it has.
+std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
+  std::vector<std::string> foreign;
+  const fs::path folder = checkpoint(step);
+  const std::string state = state_of(step);
+  const bool is_whole = is_there(state);  // else it was being removed
+  nlohmann::ordered_json files;
+  if (anew && is_whole && has_own_state(step)) {
+    try {
+      const auto record = read_record(state);
+      files = record.value("files", files);
+      files[checkpoint_files().front()] = file_facts(state);
+    } catch (const Error&) {  // what is damaged vouches for nothing
+    }
+  }
+  std::error_code none;
+  for (const auto& file : fs::directory_iterator(folder, none)) {
+    const std::string name = file.path().filename();
+    const bool is_ours =
+        std::ranges::count(checkpoint_files(), name) > 0 &&
+        (!anew || !is_whole || (files.contains(name) && has_facts(file.path(), files[name])));
+    if (!is_ours)
+      foreign.push_back(
+          fmt::format("{}/{}/{}", checkpoints_folder, folder.filename().string(), name));
+  }
+  return foreign;
+}
+
+void RunFiles::check_places(const Recipe& recipe, bool anew) const {
   std::vector<std::string> foreign;
   for (const std::string& name : places())
     if (is_there(path(name)) && !is_ours(name) &&
@@ -99,10 +146,7 @@ void RunFiles::check_places(const Recipe& recipe) const {
         foreign.push_back(fmt::format("{}/{}", checkpoints_folder, name));
         continue;
       }
-      for (const auto& file : fs::directory_iterator(entry, none))
-        if (std::ranges::count(checkpoint_files(), file.path().filename().string()) == 0)
-          foreign.push_back(
-              fmt::format("{}/{}/{}", checkpoints_folder, name, file.path().filename().string()));
+      std::ranges::move(foreign_in(step, anew), std::back_inserter(foreign));
     }
   if (foreign.empty()) return;
   std::ranges::sort(foreign, natural_less);
@@ -145,8 +189,9 @@ void RunFiles::settle(const std::string& name) {
   write();
 }
 
-void RunFiles::claim_checkpoint(Index step) {
+void RunFiles::claim_checkpoint(Index step, nlohmann::ordered_json facts) {
   checkpoints_.insert(step);
+  states_[std::to_string(step)] = std::move(facts);
   write();
 }
 
@@ -155,10 +200,12 @@ void RunFiles::remove_checkpoint(Index step) {
   // The state's own record first: without it the rest is none.
   for (const std::string& name : checkpoint_files()) unlink((fs::path(folder) / name).c_str());
   rmdir(folder.c_str());
-  if (is_there(folder))
+  if (is_there(folder)) {
     warn("{}: has files that the run did not write, and stays", printable(folder));
-  else
-    checkpoints_.erase(step);
+    return;
+  }
+  checkpoints_.erase(step);
+  states_.erase(std::to_string(step));
 }
 
 void RunFiles::remove_all() {
@@ -180,6 +227,7 @@ void RunFiles::write() const {
   json["version"] = std::string(version());
   json["files"] = files_;
   json["checkpoints"] = checkpoints_;
+  json["states"] = states_;
   const std::string text = record_text(std::move(json));
   OutputFile out(path(record_file), true);
   out.write(std::as_bytes(std::span(text)));

@@ -10,19 +10,25 @@
 
 namespace sten {
 
+// The paths that a recipe reads, by their keys in it.
+std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r);
+
 class RunFiles {
  public:
   static constexpr const char* record_file = "run.json";
   static constexpr const char* checkpoints_folder = "checkpoints";
+  // Whether a run keeps something under that name at the top of its directory.
+  static bool keeps(const std::string& name);
 
   // With what is recorded in the directory. Error where there is a run.json that is no record of a
   // run, or was changed.
   explicit RunFiles(std::string directory);
   bool has_run() const { return has_run_; }
 
-  // Before a run goes on or begins anew there: Error (usage) with the names of all files of others
-  // in places that it writes to: those that no run recorded, and those that were changed since.
-  void check_places(const Recipe& recipe) const;
+  // Before a run goes on or begins anew (`anew`) there: Error (usage) with the names of all files
+  // of others in places that it writes to: those that no run recorded, and those that were changed
+  // since; in checkpoints, where it begins anew, which removes them.
+  void check_places(const Recipe& recipe, bool anew) const;
   // Error (usage) where what the recipe reads lies in one of those places, or they lie in it.
   void check_inputs(const Recipe& recipe) const;
 
@@ -30,7 +36,10 @@ class RunFiles {
   void claim(const std::string& name);
   // Written: from now on it is the run's only as it is.
   void settle(const std::string& name);
-  void claim_checkpoint(Index step);
+  // With the facts of its record of state.
+  void claim_checkpoint(Index step, nlohmann::ordered_json facts);
+  // Error where a checkpoint has another record of state than it was written with.
+  void check_checkpoint(Index step) const;
 
   const std::set<Index>& checkpoints() const { return checkpoints_; }
   std::string checkpoint(Index step) const;  // its directory
@@ -42,12 +51,16 @@ class RunFiles {
  private:
   std::string path(const std::string& name) const;
   bool is_ours(const std::string& name) const;
+  std::string state_of(Index step) const;
+  bool has_own_state(Index step) const;
+  std::vector<std::string> foreign_in(Index step, bool anew) const;
   void write() const;
 
   std::string directory_;
   bool has_run_ = false;
   nlohmann::ordered_json files_ = nlohmann::ordered_json::object();  // facts, or null until settled
   std::set<Index> checkpoints_;
+  nlohmann::ordered_json states_ = nlohmann::ordered_json::object();  // facts by the step, as text
 };
 
 }  // namespace sten

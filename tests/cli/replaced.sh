@@ -127,7 +127,48 @@ for dry in '' --dry-run; do
   refused1 "directory 'nodir'" stages in.safetensors -o nodir/x --state S $dry
   refused 'a .npy file takes one dense tensor' stages in.safetensors -o x.npy --state S $dry
   refused 'is not replaced' stages "$T/in" -o other/run --state S -f $dry
+  # What a run keeps in its state is its own, and an input keeps none.
+  for place in run.json curve.svg stage-001 stage-001/mask.safetensors; do
+    refused 'where a run keeps its own files' stages in.safetensors -o S/$place --state S $dry
+    refused 'where a run keeps its own files' stages in.safetensors -o x --mask-out S/$place --state ./S $dry
+  done
+  refused "lies in the input 'M'" stages M -o x --state M $dry
+  refused "lies in the input 'M'" stages M -o x --state M/sub $dry
+  refused1 "directory '$(pwd -P)/there'" stages in.safetensors -o x --state there $dry
+  refused1 "directory '$(pwd -P)/there'" stages in.safetensors -o x --state there/S $dry
 done
+mkdir old
+echo mine >old/curve.svg
+for dry in '' --dry-run; do
+  refused "old: has 'curve.svg', which no run left there" stages in.safetensors -o x --state old $dry
+done
+expect_exit 0 stages in.safetensors -o staged.safetensors --state S -q
+refused 'S: holds a run already' stages in.safetensors -o x --state S --dry-run
+expect_exit 0 stages in.safetensors -o S/new.safetensors --report S/report.json --state S --resume -q
+refused 'where a run keeps its own files' stages in.safetensors -o x --report S/run.json --state S --resume -f
+
+# Of many inputs, too: none of the results is what the run reads, by whatever link, and a dry run
+# needs no directory that the run would make.
+mkdir links scores masked
+cp in.safetensors scores
+cp masks.safetensors masked/in.safetensors
+echo '*=magnitude:sparsity=0.5' >rules
+ln -s ../rules links/in.safetensors
+refused 'is the input --rules' sten-prune in.safetensors m.safetensors --out-dir links --rules rules -f
+refused 'is the input --scores' prune in.safetensors m.safetensors --out-dir scores --method movement --scores scores/in.safetensors -f
+refused 'is the input --mask' sten-prune in.safetensors --out-dir masked --mask masked/in.safetensors -f
+state >"$T/before"
+expect_exit 0 prune in.safetensors M --out-dir many/new --dry-run
+state | diff "$T/before" - || fail 'a dry run left something'
+refused1 "directory '$(pwd -P)/there'" prune in.safetensors M --out-dir there/new --dry-run
+
+# Links to what is not there yet lead to the place where it will be.
+ln -s later one
+ln -s ./later two
+refused 'are one place' prune in.safetensors -o one --mask-out two -f
+expect_exit 0 prune M -o one -q
+[ -L one ] && [ -e later/config.json ] || fail 'a link is not followed'
+expect_exit 0 prune M -o one -q -f
 
 # Its own earlier result, moved or copied too; the model and its masks come together.
 expect_exit 0 prune M -o out -q

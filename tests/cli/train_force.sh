@@ -46,6 +46,22 @@ expect_exit 0 short long --force
 [ "$(ls long/checkpoints | tr '\n' ' ')" = 'step-000010 step-000020 ' ] || fail "checkpoints are $(ls long/checkpoints)"
 [ "$(cat long/mine)" = mine ] || fail 'a file of others is gone'
 
+# So with a checkpoint of another run, whole or in part, in the place of its own.
+short other --seed 3 >/dev/null
+for part in . model.safetensors state.json; do
+  cp -r long/checkpoints kept-checkpoints
+  cp -r other/checkpoints/step-000020/$part long/checkpoints/step-000020
+  tree long >before
+  expect_exit 2 short long --force
+  expect_err "long: has 'checkpoints/step-000020/"
+  tree long | diff - before || fail "files of another run changed with its $part"
+  expect_exit 1 short long --resume
+  expect_err 'was changed since it was written'
+  rm -r long/checkpoints
+  mv kept-checkpoints long/checkpoints
+done
+expect_exit 0 short long --force
+
 # What was put in the place of a run's file is not the run's.
 short run >/dev/null
 cp run/model.safetensors kept
@@ -78,6 +94,23 @@ cp digits.csv as-data/metrics.jsonl
 expect_exit 2 short as-data --force --set data.file=as-data/metrics.jsonl
 cmp digits.csv as-data/metrics.jsonl || fail 'the data are gone'
 cmp kept run/model.safetensors || fail 'the weights are gone'
+# No report is what the recipe reads, nor what the run keeps.
+for mode in "" --dry-run; do
+  expect_exit 2 short new --report digits.csv --force $mode
+  expect_err "is the input data.file '"
+  expect_exit 2 sten-prune kept -o x --schedule linear:from=0,to=0.5,stages=1 --state S --recipe recipe.json --set sparsity=null \
+    --mask-out digits.csv --force $mode
+  expect_err "is the input data.file '"
+  for name in summary.json run.json checkpoints/report.json; do
+    expect_exit 2 short run --report run/$name --force $mode
+    expect_err 'where a run keeps its own files'
+  done
+done
+cmp digits.csv "$T/digits.csv" || fail 'the data are gone'
+for out in digits.csv digits.csv/run; do
+  expect_exit 1 short $out --dry-run
+  expect_err "digits.csv': Not a directory"
+done
 # Elsewhere in the directory they may lie.
 cp kept beside/first.safetensors
 expect_exit 0 short beside --force --set model.weights=beside/first.safetensors

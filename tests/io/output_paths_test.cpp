@@ -61,6 +61,32 @@ TEST_CASE("a file in an input directory is not replaced, and a new one may come 
   CHECK(refusal({{"", dir / "m/sub"}}, {{"--report", dir / "m/config.json"}}).empty());
 }
 
+TEST_CASE("what a run keeps in its directory is no other output, and it lies in no input") {
+  const TempDir dir;
+  fs::create_directories(dir / "m/sub");
+  const NamedPath state = {"--state", dir / "s", true,
+                           [](const std::string& name) { return name == "mine"; }};
+  for (const char* name : {"s/mine", "s/mine/x", "s/sub/../mine/a/b"})
+    CHECK(refusal({}, {state, {"-o", dir / "s/a"}, {"--report", dir / name}})
+              .ends_with("' would lie in --state '" + dir / "s" +
+                         "', where a run keeps its own files"));
+  CHECK(refusal({}, {state, {"-o", dir / "s/yours"}, {"--report", dir / "s/sub/mine"}}).empty());
+  for (const char* name : {"m", "m/new", "m/sub/new"})
+    CHECK(refusal({{"", dir / "m"}}, {{"--state", dir / name, true, state.keeps}})
+              .ends_with("lies in the input '" + dir / "m" + "', where no run keeps its files"));
+  CHECK(refusal({{"", dir / "m/sub"}}, {{"--state", dir / "m", true, state.keeps}}).empty());
+}
+
+TEST_CASE("a link to what is not there yet is what it leads to") {
+  const TempDir dir;
+  fs::create_symlink("b", dir / "a");
+  fs::create_symlink(dir / "c", dir / "b");
+  fs::create_symlink("loop", dir / "loop");
+  CHECK(resolved(dir / "a") == resolved(dir / "c"));
+  CHECK(refusal({}, {{"-o", dir / "a"}, {"--mask-out", dir / "c"}}).ends_with("are one place"));
+  CHECK_THROWS_AS(resolved(dir / "loop"), Error);
+}
+
 TEST_CASE("two outputs in one place, or one in the other, are refused") {
   const TempDir dir;
   const std::string a = dir / "a";

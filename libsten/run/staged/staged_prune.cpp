@@ -146,6 +146,7 @@ class Staged {
   // All stages without their training: a hopeless output, and what does not go with a tensor's
   // shape, is found before hours of it.
   void try_stages() const {
+    StateDirectory::check(o_.state, o_.resume);
     trainer_->check(o_.prune.input);
     const std::size_t last = last_stage();
     for (std::size_t k = schedule_.structures.empty() ? last : 1; k <= last; ++k) {
@@ -319,7 +320,7 @@ class Staged {
     p.provenance = provenance_;
     p.show_progress = o_.prune.show_progress;
     Outcome last = prune(p);
-    state_->write("curve.svg", stage_curve(records_, first_loss_));
+    state_->write_curve(stage_curve(records_, first_loss_));
 
     Outcome out{stage_report(), std::nullopt};
     Report& r = out.report;

@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* run_file = "run.json";
+constexpr const char* curve_file = "curve.svg";
 constexpr const char* record_file = "stage.json";  // of a stage
+constexpr std::string_view stage_prefix = "stage-";
 
 void write_json(OutputFile& out, const Json& json) {
   const std::string text = record_text(json);
@@ -37,7 +39,7 @@ std::string text_of(const Json& identity, const std::string& key) {
 
 StateDirectory::StateDirectory(const std::string& path, const Options& identity, bool resume)
     : path_(path) {
-  if (path.empty()) fail_usage("--state is empty: the directory that keeps the stages");
+  check(path, resume);
   lock_ = locked_directory(path);
 
   Json run;
@@ -53,11 +55,6 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   }
   const fs::path file = fs::path(path) / run_file;
   if (!fs::exists(file)) {
-    // Of what run they are nobody could tell.
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.path().filename().string().starts_with("stage-"))
-        fail("{}: is missing, and {} is there", printable(file.string()),
-             quote(entry.path().filename().string()));
     OutputFile out(file, false);
     write_json(out, run);
     return;
@@ -65,7 +62,6 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   const Json old = read_record(file);
   if (text_of(old, "program") != text_of(run, "program"))
     fail("{}: is not the record of a run of sten-prune", printable(file.string()));
-  if (!resume) fail_usage("{}: holds a run already; --resume goes on with it", printable(path));
   const auto before = old.find("run");
   const Json was = before != old.end() && before->is_object() ? *before : Json::object();
   const Json& now = run["run"];
@@ -79,8 +75,30 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
                text_of(old, "version"), text_of(run, "version"));
 }
 
+void StateDirectory::check(const std::string& path, bool resume) {
+  if (path.empty()) fail_usage("--state is empty: the directory that keeps the stages");
+  check_directory(path);
+  if (!fs::exists(path)) return;
+  const fs::path file = fs::path(path) / run_file;
+  if (fs::exists(file)) {
+    if (!resume) fail_usage("{}: holds a run already; --resume goes on with it", printable(path));
+    return;
+  }
+  // Of what run they are nobody could tell.
+  for (const auto& entry : fs::directory_iterator(path))
+    if (const std::string name = entry.path().filename(); name.starts_with(stage_prefix))
+      fail("{}: is missing, and {} is there", printable(file.string()), quote(name));
+  if (fs::exists(fs::symlink_status(fs::path(path) / curve_file)))
+    fail_usage("{}: has {}, which no run left there, where a run keeps its own", printable(path),
+               quote(curve_file));
+}
+
+bool StateDirectory::keeps(const std::string& name) {
+  return name == run_file || name == curve_file || name.starts_with(stage_prefix);
+}
+
 std::string StateDirectory::file(std::size_t k, const std::string& name) const {
-  return fs::path(path_) / fmt::format("stage-{:03}", k) / name;
+  return fs::path(path_) / fmt::format("{}{:03}", stage_prefix, k) / name;
 }
 
 std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
@@ -107,14 +125,15 @@ std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
   return r;
 }
 
-void StateDirectory::write(const std::string& name, const std::string& text) const {
-  OutputFile out(fs::path(path_) / name, true);
+void StateDirectory::write_curve(const std::string& text) const {
+  OutputFile out(fs::path(path_) / curve_file, true);
   out.write(std::as_bytes(std::span(text)));
   out.commit();
 }
 
 std::unique_ptr<OutputDirectory> StateDirectory::new_stage(std::size_t k) const {
-  return std::make_unique<OutputDirectory>(fs::path(path_) / fmt::format("stage-{:03}", k), false);
+  return std::make_unique<OutputDirectory>(
+      fs::path(path_) / fmt::format("{}{:03}", stage_prefix, k), false);
 }
 
 void write_record(const OutputDirectory& stage, const StageRecord& r) {

@@ -36,13 +36,19 @@ class StateDirectory {
   // process is at work in it.
   StateDirectory(const std::string& path, const Options& identity, bool resume);
 
+  // Error as from the constructor, as far as it does not take the identity; makes nothing. Error
+  // (usage) where a new run's curve would replace a file.
+  static void check(const std::string& path, bool resume);
+  // Whether a run keeps something under that name in the directory.
+  static bool keeps(const std::string& name);
+
   // What is recorded of stage k; none if it was not finished. Error with the file where the record
   // or what is in the stage was changed since.
   std::optional<StageRecord> record(std::size_t k) const;
   // Where files of a finished stage are.
   std::string file(std::size_t k, const std::string& name) const;
-  // Another file of the run, in place of one of that name.
-  void write(const std::string& name, const std::string& text) const;
+  // In place of the one of before.
+  void write_curve(const std::string& text) const;
   // A stage to be filled; it counts from its commit() on.
   std::unique_ptr<OutputDirectory> new_stage(std::size_t k) const;
 
