@@ -165,6 +165,8 @@ void CheckpointOutput::copy_others(const std::string& relative) {
     std::error_code error;
     if (entry.is_symlink(error)) check_inside(index.directory, name);
     const fs::file_status status = entry.status(error);
+    if (!fs::status_known(status))
+      fail("{}: {}: {}", printable(index.directory), quote(name), error.message());
     if (fs::is_directory(status)) {
       // A link to a directory that lies above would never end.
       if (entry.is_symlink())

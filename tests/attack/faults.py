@@ -114,7 +114,8 @@ def limits(a, rng, folder):
         kinds = [f"-f {rng.randint(0, 6000)}"]
         # The sanitizers need descriptors (for a pipe through which they look at memory) and memory.
         if not a.sanitized:
-            kinds += [f"-n {rng.randint(5, 30)}", f"-d {rng.randint(8000, 200000)}", f"-v {rng.randint(60000, 400000)}"]
+            kinds.append(f"-n {rng.randint(5, 30)}")
+            kinds += [f"-d {rng.randint(8000, 200000)}", f"-v {rng.randint(60000, 400000)}"]
         limit = rng.choice(kinds)
         remove(place)
         place.mkdir()

@@ -174,7 +174,7 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
 TEST_CASE("hundreds of outputs are made at the same time") {
   const TempDir dir;
   std::vector<std::unique_ptr<OutputDirectory>> all;
-  for (int i = 0; i < 300; ++i)
+  for (int i = 0; i < 200; ++i)
     all.push_back(std::make_unique<OutputDirectory>(dir / std::to_string(i), false));
   for (const auto& out : all) out->commit();
   CHECK(dir.names().size() == all.size());

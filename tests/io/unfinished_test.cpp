@@ -1,6 +1,7 @@
 #include "libsten/io/unfinished.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/io/atomic_file.h"
+#include "libsten/io/fd.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
@@ -80,16 +82,16 @@ TEST_CASE("a program that was started with interrupts ignored goes on ignoring t
 
 TEST_CASE("outputs beyond what the clean-up can know of are refused, and room comes back") {
   const TempDir dir;
-  const auto open_many = [&](int n) {
-    detail::named_temporaries_only = true;
-    std::vector<std::unique_ptr<OutputFile>> outs;
-    for (int i = 0; i < n; ++i)
-      outs.push_back(std::make_unique<OutputFile>(dir / std::to_string(i), false));
-    CHECK(dir.names().size() == static_cast<std::size_t>(n));
+  const Fd at(open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto claim = [&](int n) {
+    std::vector<std::unique_ptr<UnfinishedName>> names;
+    for (int i = 0; i < n; ++i) {
+      names.push_back(std::make_unique<UnfinishedName>(at.get(), std::to_string(i)));
+      if (i % 100 == 0) dir.write(std::to_string(i), "half");
+    }
   };
-  open_many(64);
-  CHECK_THROWS_WITH_AS(open_many(65), "more than 64 outputs at the same time", Error);
-  open_many(64);
-  detail::named_temporaries_only = false;
+  claim(1024);
+  CHECK_THROWS_WITH_AS(claim(1025), "more than 1024 outputs at the same time", Error);
+  claim(1024);
   CHECK(dir.names().empty());
 }
