@@ -52,7 +52,7 @@ if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
 fi
 # Ten thousand layers are planned in seconds.
 bert 10000 4
-expect_exit 0 timeout 100 sten-train bert.json --dry-run -q --json
+expect_exit 0 timeout 250 sten-train bert.json --dry-run -q --json
 expect_out '"all": 2'
 # A dry run takes no memory for weights: they have 430 MB here, and none of a shape is small.
 bert 100 512
