@@ -105,9 +105,9 @@ TEST_CASE("two outputs in one place, or one in the other, are refused") {
   CHECK(refusal({}, {{"-o", "/dev/null"}, {"--report", "/dev/null"}}).empty());
 }
 
-TEST_CASE("a hundred thousand inputs and outputs are looked through at once") {
+TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
   std::vector<NamedPath> in, out;
-  for (int i = 0; i < 100000; ++i) {
+  for (int i = 0; i < 20000; ++i) {
     in.push_back({"", "in/m" + std::to_string(i)});
     out.push_back({"", "out/m" + std::to_string(i)});
   }
