@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
