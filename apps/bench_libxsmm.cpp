@@ -5,7 +5,7 @@
 
 #include "kernels/isa.h"
 #include "libsten/base/parallel.h"
-#include "libsten/run/bench/rival.h"
+#include "libsten/bench/rival.h"
 
 namespace sten {
 namespace {

@@ -1,5 +1,5 @@
 // sten-bench: flags -> BenchOptions -> run_bench().
-#include "libsten/run/bench/bench.h"
+#include "libsten/bench/bench.h"
 
 #include "apps/main.h"
 

@@ -2,7 +2,7 @@
 # and sten::prune-main and the like, which are the programs to link something to.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS sten ${STEN_MAINS} EXPORT stenTargets
+install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -19,10 +19,10 @@ function(sten_target target)
   endif()
 endfunction()
 
-# sten_quick_headers(TARGET HEADER...): in sanitized builds, which compile everything once more, the
-# large headers of others are read once. Other builds see that each file includes what it needs.
-function(sten_quick_headers target)
-  if(STEN_SANITIZE)
+# sten_precompile(TARGET HEADER...): the large headers of others are read once for all its files.
+option(STEN_PCH "Precompile the large headers of other libraries" ON)
+function(sten_precompile target)
+  if(STEN_PCH)
     target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <functional> <map> <optional>
                                                 <string> <vector> ${ARGN})
   endif()

@@ -3,8 +3,8 @@
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/structure.h"
-#include "libsten/optim/sparsity_schedule.h"
 #include "libsten/recipe/check.h"
+#include "libsten/recipe/sparsity_schedule.h"
 
 namespace sten::recipe_detail {
 namespace {

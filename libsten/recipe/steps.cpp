@@ -1,5 +1,5 @@
 #include "libsten/base/error.h"
-#include "libsten/optim/sparsity_schedule.h"
+#include "libsten/recipe/sparsity_schedule.h"
 
 namespace sten {
 namespace {

@@ -4,8 +4,8 @@
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/report/progress.h"
 #include "libsten/run/energy_sums.h"
-#include "libsten/run/progress.h"
 #include "libsten/run/rules.h"
 
 namespace sten {

@@ -5,9 +5,9 @@
 #include "libsten/base/cuda.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/report/progress.h"
+#include "libsten/report/svg_chart.h"
 #include "libsten/run/measure.h"
-#include "libsten/run/progress.h"
-#include "libsten/run/svg_chart.h"
 
 namespace sten {
 namespace {

@@ -8,7 +8,7 @@
 #include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/run/progress.h"
+#include "libsten/report/progress.h"
 
 namespace sten {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "libsten/io/checkpoint_output.h"
-#include "libsten/run/report.h"
+#include "libsten/report/report.h"
 #include "libsten/run/selection.h"
 
 namespace sten {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "libsten/base/text.h"
+#include "libsten/report/svg_chart.h"
 #include "libsten/run/measure.h"
-#include "libsten/run/svg_chart.h"
 
 namespace sten {
 namespace {

@@ -1,6 +1,6 @@
 // What is said of a training run, to people and to programs.
 #pragma once
-#include "libsten/run/report.h"
+#include "libsten/report/report.h"
 #include "libsten/train/run_directory.h"
 
 namespace sten {

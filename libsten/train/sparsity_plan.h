@@ -1,7 +1,7 @@
 // Which weights of a model become sparse when, by a recipe.
 #pragma once
 #include "libsten/graph/graph.h"
-#include "libsten/optim/sparsity_schedule.h"
+#include "libsten/recipe/sparsity_schedule.h"
 
 namespace sten {
 

@@ -10,8 +10,8 @@
 #include "libsten/layout/masked.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/optim/gradients.h"
-#include "libsten/optim/rate.h"
 #include "libsten/optim/select.h"
+#include "libsten/recipe/rate.h"
 #include "libsten/sparsify/scored.h"
 
 namespace sten {

@@ -4,7 +4,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/optim/sparsity_schedule.h"
+#include "libsten/recipe/sparsity_schedule.h"
 
 namespace sten {
 namespace {

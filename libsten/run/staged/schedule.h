@@ -19,7 +19,7 @@ struct Schedule {
   std::size_t stages() const { return structures.empty() ? sparsity.size() : structures.size(); }
 };
 
-// iterative:from=a,to=b,step=d                    optim/sparsity_schedule.h has the formulas
+// iterative:from=a,to=b,step=d                    recipe/sparsity_schedule.h has the formulas
 // linear|cubic|exponential:from=a,to=b,stages=T
 // layerwise                                   to `sparsity`, or the one structure
 // iterative with several structures           one a stage

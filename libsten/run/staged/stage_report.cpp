@@ -2,7 +2,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/run/svg_chart.h"
+#include "libsten/report/svg_chart.h"
 
 namespace sten {
 

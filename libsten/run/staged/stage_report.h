@@ -1,6 +1,6 @@
 // What is said of the stages of a run.
 #pragma once
-#include "libsten/run/report.h"
+#include "libsten/report/report.h"
 #include "libsten/run/staged/state.h"
 
 namespace sten {

@@ -1,0 +1,201 @@
+#include "libsten/bench/bench.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "kernels/isa.h"
+#include "libsten/base/cuda.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/bench/against.h"
+#include "libsten/bench/convert.h"
+#include "libsten/bench/device.h"
+#include "libsten/bench/dispatch.h"
+#include "libsten/bench/gemm.h"
+#include "libsten/bench/machine.h"
+#include "libsten/bench/model.h"
+#include "libsten/bench/step.h"
+#include "libsten/linalg/dense_gemm.h"
+
+namespace sten {
+namespace {
+
+constexpr double usual_slowdown = 1.1;
+
+void check_output_path(const std::string& path) {
+  for (const char* ending : {".json", ".csv", ".md", ".svg"})
+    if (path.ends_with(ending)) return;
+  fail_usage("-o {}: the name has to end in .json, .csv, .md or .svg", quote(path));
+}
+
+bool is_of_bert(const BenchOptions& o) { return o.bench == "step" || o.bench == "model"; }
+
+void check(const BenchOptions& o) {
+  const std::vector<std::string> known{"gemm", "convert", "dispatch", "step", "model"};
+  if (std::ranges::find(known, o.bench) == known.end())
+    fail_usage("BENCH {} is none of gemm, convert, dispatch, step and model{}", quote(o.bench),
+               suggestion(o.bench, known));
+  if (!is_of_bert(o) && !o.configs.empty()) fail_usage("--config belongs to step and model");
+  if (!is_of_bert(o) && o.batch) fail_usage("--batch belongs to step and model");
+  if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
+  if (o.bench != "step" && o.refresh) fail_usage("--refresh belongs to step");
+  if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
+  if (!o.weights.empty() && o.configs.size() + o.shapes.size() != 1)
+    fail_usage("--weights belongs to one --config");
+  if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
+  if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
+  if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert")
+    fail_usage("--device {} is for gemm and convert", o.device);
+  if (o.device != "cpu" && !o.forms.empty()) fail_usage("--form belongs to --device cpu");
+  if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
+  if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
+  if (o.max_slowdown && !(*o.max_slowdown >= 1))
+    fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
+  for (const std::string& path : o.outputs) check_output_path(path);
+}
+
+BenchOptions with_defaults(BenchOptions o) {
+  if (is_of_bert(o)) {
+    if (o.shapes.empty() && o.configs.empty())
+      o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
+                                    : std::vector<std::string>{"2x768x30522", "4x160x70"};
+    if (o.layouts.empty() && o.bench == "step") o.layouts = {"nmg:n=1,m=4,g=4"};
+    if (o.layouts.empty()) o.layouts = {"nmg:n=2,m=4,g=4", "nmg:n=1,m=4,g=4", "nmg:n=1,m=10,g=4"};
+  } else if (o.shapes.empty()) {
+    o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
+  }
+  if (o.inputs.empty()) o.inputs = {"normal"};
+  if (o.forms.empty()) o.forms = {"gemm"};
+  if (o.threads.empty()) o.threads = {1};
+  if (o.layouts.empty() && o.bench == "dispatch") o.layouts = {"nmg:n=1,m=10,g=1"};
+  if (o.layouts.empty() && o.bench == "gemm") o.layouts = {"csr:sparsity=0.9"};
+  if (o.layouts.empty())
+    o.layouts = {"nmg:n=2,m=4,g=16", "nmg:n=1,m=10,g=4", "nmg:n=3,m=6,g=16", "nmg:n=1,m=4,g=16",
+                 "nmg:n=2,m=8,g=8"};
+  return o;
+}
+
+std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
+  if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
+  if (o.bench == "dispatch") return bench_dispatch(o);
+  if (o.bench == "step") return bench_step(o);
+  if (o.bench == "model") return bench_model(o);
+  return o.bench == "gemm" ? bench_gemm(o, best) : bench_convert(o);
+}
+
+// What ratios are to.
+std::string baseline_of(const BenchOptions& o) {
+  if (o.device != "cpu")
+    return o.bench == "gemm" ? "the dense product on the device"
+                             : "a copy of the input on the device";
+  if (o.bench == "dispatch") return "the bare product";
+  if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
+  if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
+  return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
+}
+
+// One row of an earlier measurement, for itself.
+std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
+  if (!is_of_bert(o)) o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
+  o.layouts = {row.layout};
+  if (o.bench == "gemm") o.forms = {row.form};
+  o.inputs = {row.input};
+  o.threads = {row.threads};
+  DensePeak best;
+  for (BenchRow& again : measure(o, best))
+    if (again.layout == row.layout && again.form == row.form && again.library.empty() &&
+        again.shape == row.shape)
+      return std::move(again);
+  return std::nullopt;
+}
+
+// Fills in the report's columns; the error of a row that became too slow.
+std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
+                             std::vector<BenchRow>& rows, Report& report) {
+  const double limit = o.max_slowdown.value_or(usual_slowdown);
+  const auto slowdowns =
+      baseline.compare(rows, limit, [&](const BenchRow& row) { return measure_row(o, row); });
+  report = bench_report(rows);
+  report.columns.push_back({"baseline_ratio", "before", Unit::measured});
+  report.columns.push_back({"slowdown", "slowdown", Unit::measured});
+  report.columns.push_back({"allowed", "allowed", Unit::measured});
+  std::string first;
+  Index compared = 0, slower = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    report.rows[i].resize(report.columns.size());
+    if (!slowdowns[i]) continue;
+    const Baseline::Slowdown& s = *slowdowns[i];
+    ++compared;
+    report.at(report.rows[i], "baseline_ratio") = s.baseline;
+    report.at(report.rows[i], "slowdown") = s.times;
+    report.at(report.rows[i], "allowed") = s.allowed;
+    if (!s.is_alarm()) continue;
+    if (slower++ == 0)
+      first = fmt::format("{}: {:.2f} times slower than in {}, of {:.2f} allowed",
+                          describe(rows[i]), s.times, printable(baseline.path()), s.allowed);
+  }
+  if (compared == 0) fail("{}: has no ratio of what was measured", printable(baseline.path()));
+  report.notes.push_back(fmt::format("{} of {} rows compared with {}", compared, rows.size(),
+                                     printable(baseline.path())));
+  if (slower == 0) return std::nullopt;
+  if (slower > 1) first += fmt::format("; {} more rows are slower too", slower - 1);
+  return Error(Fault::check, first + (o.outputs.empty() ? "" : "; nothing was written"));
+}
+
+}  // namespace
+
+Outcome run_bench(const BenchOptions& given) {
+  check(given);
+  const bool is_there = use_device(given.device) != Device::cpu;
+  const BenchOptions o = with_defaults(given);
+  std::deque<OutputFile> outputs;
+  for (const std::string& path : o.outputs) outputs.emplace_back(path, o.force);
+  const std::string cpu = cpu_name();
+  const std::string isa = is_there ? device_text() : kernels::name_of(kernels::active_isa());
+  std::optional<Baseline> baseline;
+  if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
+
+  DensePeak best;
+  std::vector<BenchRow> rows = measure(o, best);
+  if (o.bench != "gemm" && !is_there)
+    best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
+  Outcome outcome{bench_report(rows), std::nullopt};
+  if (baseline) outcome.failure = compare(*baseline, o, rows, outcome.report);
+  Report& r = outcome.report;
+  r.facts = {
+      {"machine/cpu", cpu}, {"machine/isa", isa}, {"machine/threads", Index{available_threads()}}};
+  if (!is_there)
+    r.facts.insert(r.facts.end(), {{"peak_gflops", best.peak_gflops},
+                                   {"dense/library", best.library},
+                                   {"dense/gflops", best.gflops}});
+  r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
+  if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
+  if (is_of_bert(o)) r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+  if (is_there) {
+    r.notes.push_back("times by the device's clock, inputs in turn beyond its caches");
+    if (o.bench == "convert")
+      r.notes.push_back("resident: on the device before and after; copied: with both copies");
+    r.notes.push_back(isa);
+  }
+  if (!is_there)
+    r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
+                                  isa, best.library, best.gflops, best.peak_gflops));
+  if (!is_there)
+    outcome.details.push_back("this process multiplies dense matrices by " +
+                              fastest_dense_library().name);
+  if (outcome.failure) return outcome;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!o.outputs[i].ends_with(".svg")) {
+      write_report(r, o.outputs[i], outputs[i]);
+      continue;
+    }
+    const std::string svg = bench_chart(rows);
+    outputs[i].write(std::as_bytes(std::span(svg)));
+    outputs[i].commit();
+  }
+  return outcome;
+}
+
+}  // namespace sten

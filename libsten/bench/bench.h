@@ -1,0 +1,35 @@
+// sten-bench: what this machine reaches, as ratios that were measured in turns.
+#pragma once
+#include "libsten/bench/row.h"
+#include "libsten/run/rewrite.h"
+
+namespace sten {
+
+struct BenchOptions {
+  std::string bench;                   // "gemm", "convert", "dispatch", "step", "model"
+  std::vector<std::string> shapes;     // "768x3072x4096"; of convert "768x3072"; of step and model
+                                       // see bench_each_bert(); empty: the paper's
+  std::vector<std::string> layouts;    // specs; empty: some for each bench
+  std::vector<std::string> forms;      // of gemm: see BenchProduct; empty: gemm
+  std::vector<std::string> inputs;     // of convert: see bench_input(); empty: normal
+  std::vector<int> threads;            // empty: 1
+  std::vector<std::string> configs;    // of step and model: config.json of BERTs
+  std::string weights;                 // of model: a checkpoint; empty: random ones
+  std::optional<Index> batch, window;  // of step and model: sequences, and tokens of each
+  std::optional<int> refresh;          // of step: every so many steps a mask is new; 100
+  std::optional<int> repeats;          // see Turns
+  std::string device = "cpu";          // of gemm and convert: or cuda, cuda:N
+  std::uint64_t seed = 0;
+  std::string against;                 // results of an earlier run; empty: none
+  std::optional<double> max_slowdown;  // 1.1
+  std::vector<std::string> outputs;    // files: .json, .csv, .md, .svg
+  bool force = false;                  // they may be replaced
+};
+
+inline constexpr int usual_refresh = 100;
+
+// Error (usage) for what cannot be measured, before anything is. With `against`, what became slower
+// is a check that fails, and then nothing is written.
+Outcome run_bench(const BenchOptions& options);
+
+}  // namespace sten

@@ -1,0 +1,30 @@
+// The BERTs that sten-bench step and sten-bench model measure.
+#pragma once
+#include <functional>
+
+#include "libsten/bench/bench.h"
+#include "libsten/bench/subject.h"
+#include "libsten/nn/bert.h"
+
+namespace sten {
+
+struct BenchBert {
+  BertConfig config;
+  Index batch, window;  // sequences, and tokens of each
+
+  // [layers, hidden size, sequences, tokens]: how reports name it.
+  Shape shape() const { return {config.num_hidden_layers, config.hidden_size, batch, window}; }
+  // Whole numbers below the vocabulary, the same for the same seed: [batch, window].
+  Dense ids(std::uint64_t seed) const;
+};
+
+// Weights of the linear layers of the encoder, by name: what is made sparse.
+std::vector<std::string> encoder_weights(const Graph& g);
+
+// Rows of every model and number of threads; `layouts` are those of the options but dense,
+// which is measured in any case. Error (usage or input).
+using MeasureBert = std::function<std::vector<BenchRow>(
+    const BenchBert&, const std::vector<BenchLayout>& layouts, int threads, const BenchOptions&)>;
+std::vector<BenchRow> bench_each_bert(const BenchOptions& options, const MeasureBert& measure);
+
+}  // namespace sten

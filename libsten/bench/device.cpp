@@ -1,0 +1,215 @@
+#include "libsten/bench/device.h"
+
+#include <algorithm>
+
+#include "libsten/base/cuda.h"
+#include "libsten/base/log.h"
+#include "libsten/bench/input.h"
+#include "libsten/bench/subject.h"
+#include "libsten/dispatch/operators.h"
+
+namespace sten {
+namespace {
+
+using kernels::Stream;
+using kernels::cuda::Backend;
+
+// One way of doing something; `turn` says with which of the inputs.
+using Way = std::function<void(std::size_t turn)>;
+
+// Between two events of the stream.
+class DeviceClock {
+ public:
+  explicit DeviceClock(const Backend& b)
+      : b_(b), begin_(b.memory.make_event()), end_(b.memory.make_event()) {}
+  ~DeviceClock() {
+    b_.memory.end_event(begin_);
+    b_.memory.end_event(end_);
+  }
+  DeviceClock(const DeviceClock&) = delete;
+  DeviceClock& operator=(const DeviceClock&) = delete;
+
+  double seconds(const Way& way, std::size_t turn, Stream stream) {
+    b_.memory.record(begin_, stream);
+    way(turn);
+    b_.memory.record(end_, stream);
+    b_.memory.wait_for_event(end_);
+    return b_.memory.milliseconds(begin_, end_) / 1e3;
+  }
+
+ private:
+  const Backend& b_;
+  void *begin_, *end_;
+};
+
+// seconds[way][turn], in turns; every way a few times untimed before.
+std::vector<std::vector<double>> time_on_device(const std::vector<Way>& ways,
+                                                std::optional<int> repeats) {
+  constexpr std::size_t warm = 3;
+  const auto turns = static_cast<std::size_t>(repeats.value_or(25));
+  return on_cuda([&](const Backend& b, Stream stream) {
+    DeviceClock clock(b);
+    std::vector<std::vector<double>> seconds(ways.size());
+    for (std::size_t turn = 0; turn < warm + turns; ++turn)
+      for (std::size_t w = 0; w < ways.size(); ++w) {
+        const double s = clock.seconds(ways[w], turn, stream);
+        if (turn >= warm) seconds[w].push_back(s);
+      }
+    return seconds;
+  });
+}
+
+// How many inputs of so many bytes are more than the caches hold.
+std::size_t rotation(std::size_t bytes) {
+  const std::size_t cache =
+      on_cuda([](const Backend& b, Stream) { return b.memory.info(current_device()).l2_cache; });
+  return std::clamp<std::size_t>(2 * cache / std::max<std::size_t>(bytes, 1) + 1, 2, 64);
+}
+
+BenchRow row_of(const char* bench, const char* form, const Shape& shape, std::string layout,
+                std::string library) {
+  BenchRow row;
+  row.bench = bench;
+  row.form = form;
+  row.shape = shape;
+  row.layout = std::move(layout);
+  row.library = std::move(library);
+  row.device = "cuda";
+  return row;
+}
+
+void fill(BenchRow& row, const std::vector<double>& seconds) {
+  row.seconds = median(seconds);
+  row.repeats = static_cast<int>(seconds.size());
+}
+
+// The same numbers as often as they are rotated.
+std::vector<Dense> copies_of(const Dense& x, std::size_t count) {
+  std::vector<Dense> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(x.to(Device::cuda));
+  return all;
+}
+
+void convert_rows(const Shape& shape, const std::string& input,
+                  const std::vector<BenchLayout>& layouts, const BenchOptions& o,
+                  std::vector<BenchRow>& rows) {
+  const Dense x = bench_input(input, shape, o.seed);
+  const std::size_t bytes = x.values.bytes().size(), count = rotation(bytes);
+  struct Subject {
+    BenchRow row;
+    Way way;
+  };
+  std::vector<Subject> subjects;
+  const std::vector<Dense> dense = copies_of(x, count);
+  Array<std::byte> room = Array<std::byte>::uninitialized(bytes, Device::cuda);
+  std::byte* to = room.mutate();
+  subjects.push_back({row_of("convert", "resident", shape, "dense", "copy"), [&](std::size_t turn) {
+                        copy_bytes(to, Device::cuda, dense[turn % count].values.bytes().data(),
+                                   Device::cuda, bytes);
+                      }});
+  subjects.push_back({row_of("convert", "copied", shape, "dense", "copy"),
+                      [&](std::size_t) { x.to(Device::cuda); }});
+  std::vector<Dense> prepared;
+  std::vector<std::vector<Dense>> prepared_there;
+  for (const BenchLayout& layout : layouts) {
+    prepared.push_back(layout.prepare(x));
+    prepared_there.push_back(layout.pruned ? copies_of(prepared.back(), count) : dense);
+  }
+  for (std::size_t l = 0; l < layouts.size(); ++l) {
+    subjects.push_back(
+        {row_of("convert", "resident", shape, layouts[l].name, ""),
+         [&, l](std::size_t turn) { layouts[l].convert(prepared_there[l][turn % count]); }});
+    subjects.push_back(
+        {row_of("convert", "copied", shape, layouts[l].name, ""), [&, l](std::size_t) {
+           layouts[l].convert(prepared[l].to(Device::cuda)).to(Device::cpu);
+         }});
+  }
+  std::vector<Way> ways;
+  for (const Subject& s : subjects) ways.push_back(s.way);
+  const auto seconds = time_on_device(ways, o.repeats);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    BenchRow& row = subjects[i].row;
+    fill(row, seconds[i]);
+    row.input = input;
+    row.input_gb_per_s = static_cast<double>(bytes) / row.seconds / 1e9;
+    row.ratio = speedup(seconds[0], seconds[i]);
+    rows.push_back(std::move(row));
+  }
+}
+
+void gemm_rows(const Shape& shape, const std::vector<BenchLayout>& layouts, const BenchOptions& o,
+               std::vector<BenchRow>& rows) {
+  const Index m = shape[0], k = shape[1], n = shape[2];
+  const Dense a = bench_input("normal", {m, k}, o.seed), b = bench_input("normal", {k, n}, o.seed);
+  const std::size_t count = rotation(b.values.bytes().size());
+  const std::vector<Dense> left = copies_of(a, count), right = copies_of(b, count);
+  std::vector<BenchRow> found;
+  std::vector<Way> ways;
+  const char* library =
+      on_cuda([](const Backend& backend, Stream) { return backend.products.dense_library(); });
+  if (library) {
+    found.push_back(row_of("gemm", "gemm", shape, "dense", library));
+    found.back().gflops = 2e-9 * static_cast<double>(m) * static_cast<double>(k * n);
+    ways.push_back([&](std::size_t turn) {
+      apply("matmul", {left[turn % count], right[turn % count]});
+    });
+  } else {
+    warn("there is no dense product on this device: no ratios");
+  }
+  std::vector<std::vector<Tensor>> sparse;
+  sparse.reserve(layouts.size());
+  for (const BenchLayout& layout : layouts) {
+    auto& own = sparse.emplace_back();
+    const Tensor made = layout.convert(layout.prepare(a));
+    for (std::size_t i = 0; i < count; ++i) own.push_back(made.to(Device::cuda));
+    found.push_back(row_of("gemm", "gemm", shape, layout.name, ""));
+    const Index stored = made.values() ? made.values()->size() : m * k;
+    found.back().gflops = 2e-9 * static_cast<double>(stored) * static_cast<double>(n);
+    ways.push_back([&own, &right, count](std::size_t turn) {
+      apply("matmul", {own[turn % count], right[turn % count]});
+    });
+  }
+  const auto seconds = time_on_device(ways, o.repeats);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    BenchRow& row = found[i];
+    fill(row, seconds[i]);
+    row.gflops = *row.gflops / row.seconds;
+    if (library) row.ratio = speedup(seconds[0], seconds[i]);
+    rows.push_back(std::move(row));
+  }
+}
+
+std::vector<BenchLayout> layouts_of(const BenchOptions& o) {
+  std::vector<BenchLayout> layouts;
+  for (const std::string& l : o.layouts) layouts.push_back(BenchLayout::parse(l));
+  return layouts;
+}
+
+}  // namespace
+
+std::string device_text() {
+  return on_cuda([](const Backend& b, Stream) {
+    const kernels::cuda::DeviceInfo info = b.memory.info(current_device());
+    return fmt::format("{}, {} processors, {} GiB, L2 of {} MiB", info.name, info.processors,
+                       info.memory >> 30, info.l2_cache >> 20);
+  });
+}
+
+std::vector<BenchRow> bench_device_convert(const BenchOptions& o) {
+  const std::vector<BenchLayout> layouts = layouts_of(o);
+  for (const std::string& input : o.inputs) bench_input(input, {0, 0}, 0);
+  std::vector<BenchRow> rows;
+  for (const std::string& s : o.shapes)
+    for (const std::string& input : o.inputs)
+      convert_rows(parse_bench_shape(s, 2), input, layouts, o, rows);
+  return rows;
+}
+
+std::vector<BenchRow> bench_device_gemm(const BenchOptions& o) {
+  const std::vector<BenchLayout> layouts = layouts_of(o);
+  std::vector<BenchRow> rows;
+  for (const std::string& s : o.shapes) gemm_rows(parse_bench_shape(s, 3), layouts, o, rows);
+  return rows;
+}
+
+}  // namespace sten

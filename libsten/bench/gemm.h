@@ -1,0 +1,22 @@
+// Times of products of a sparse or a dense matrix with a dense one.
+#pragma once
+#include "libsten/bench/bench.h"
+
+namespace sten {
+
+// What the cores do at most, and the fastest dense product that this run saw.
+struct DensePeak {
+  double peak_gflops = 0;
+  std::string library;
+  double gflops = 0;
+};
+
+// Rows for each form, shape and number of threads: every dense library, then the layouts. Ratios
+// are those to the fastest dense library of the same form, shape and threads. Warns where that is
+// below 80 % of the peak.
+std::vector<BenchRow> bench_gemm(const BenchOptions& options, DensePeak& best);
+
+// The same of a small dense product on `threads` threads, for runs that measure no products.
+DensePeak measure_dense_peak(int threads);
+
+}  // namespace sten

@@ -1,0 +1,126 @@
+#include "libsten/bench/model.h"
+
+#include <algorithm>
+#include <map>
+
+#include "libsten/base/kept_memory.h"
+#include "libsten/base/parallel.h"
+#include "libsten/bench/bert.h"
+#include "libsten/nn/weights.h"
+
+namespace sten {
+namespace {
+
+using Times = std::map<std::string, std::vector<double>>;  // seconds of each pass, by operator
+
+// The graph up to the last layer of the encoder.
+Graph encoder(const BertConfig& config) {
+  GraphParts parts = bert(config).parts();
+  const auto end =
+      std::ranges::find_if(parts.nodes, [](const Node& n) { return !n.name.starts_with("bert."); });
+  parts.nodes.erase(end, parts.nodes.end());
+  std::erase_if(parts.weights, [](const Weight& w) { return !w.name.starts_with("bert."); });
+  parts.outputs = {parts.nodes.back().name};
+  return Graph(std::move(parts));
+}
+
+class Model {
+ public:
+  Model(const Graph& g, NamedValues<Tensor> values, int threads)
+      : graph_(g), values_(std::move(values)), threads_(threads) {
+    keep_more_memory();
+    for (const Node& n : g.nodes())
+      for (const std::string& name : n.inputs) ++uses_[name];
+  }
+
+  // One node after the other, each timed.
+  void run() {
+    NamedValues<Tensor> values = values_;
+    auto uses = uses_;
+    std::map<std::string, double> spent;
+    for (const Node& n : graph_.nodes()) {
+      std::optional<Tensor> out;
+      spent[std::string(n.op.text())] += seconds_of(
+          [&] {
+            std::vector<Tensor> in;
+            for (const std::string& name : n.inputs) in.push_back(values.find(name)->second);
+            out = apply(n.op, in, n.attributes);
+            for (const std::string& name : n.inputs)
+              if (--uses[name] == 0) values.erase(name);
+          },
+          threads_);
+      values.emplace(n.name, *std::move(out));
+    }
+    for (const auto& [op, seconds] : spent) times[op].push_back(seconds);
+  }
+
+  Times times;
+
+ private:
+  const Graph& graph_;
+  NamedValues<Tensor> values_;  // weights and inputs
+  std::map<std::string, int, std::less<>> uses_;
+  int threads_;
+};
+
+std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
+                              int threads, const BenchOptions& o) {
+  set_threads(threads);
+  const Graph g = encoder(model.config);
+  NamedValues<Tensor> values;
+  if (o.weights.empty()) {
+    values = initial_weights(g, o.seed);
+  } else {
+    std::vector<std::string> unused = bert_unused();
+    unused.emplace_back("cls.*");
+    values = load_weights(g, Checkpoint::open(o.weights), unused);
+  }
+  for (auto& [name, x] : values) x = x.to_dense();
+  for (auto& [name, x] : bert_inputs(model.ids(o.seed))) values.emplace(name, x);
+  std::vector<Model> models;
+  models.emplace_back(g, values, threads);
+  for (const BenchLayout& layout : layouts) {
+    NamedValues<Tensor> sparse = values;
+    for (const std::string& name : encoder_weights(g))
+      sparse.find(name)->second =
+          layout.convert(layout.prepare(values.find(name)->second.as<Dense>()));
+    models.emplace_back(g, std::move(sparse), threads);
+  }
+  std::vector<std::function<void()>> ways;
+  for (Model& m : models) ways.push_back([&m] { m.run(); });
+  const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
+  std::vector<BenchRow> rows;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const auto add = [&](const std::string& form, const std::vector<double>& dense,
+                         const std::vector<double>& taken) {
+      BenchRow& row = rows.emplace_back();
+      row.bench = "model";
+      row.form = form;
+      row.shape = model.shape();
+      row.layout = i == 0 ? "dense" : layouts[i - 1].name;
+      row.threads = threads;
+      row.seconds = median(taken);
+      row.ratio = speedup(dense, taken);
+      row.repeats = static_cast<int>(taken.size());
+    };
+    add("forward", seconds[0], seconds[i]);
+    // Without the first pass, which does not count.
+    const auto counted = [](const std::vector<double>& all) {
+      return std::vector<double>(all.begin() + 1, all.end());
+    };
+    std::vector<std::string> ops;
+    for (const auto& [op, all] : models[i].times) ops.push_back(op);
+    std::ranges::sort(ops, std::greater<>(), [&](const std::string& op) {
+      return median(counted(models[0].times.at(op)));
+    });
+    for (const std::string& op : ops)
+      add(op, counted(models[0].times.at(op)), counted(models[i].times.at(op)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_model(const BenchOptions& o) { return bench_each_bert(o, measure); }
+
+}  // namespace sten

@@ -1,0 +1,137 @@
+#include "libsten/bench/step.h"
+
+#include "libsten/base/random.h"
+#include "libsten/bench/bert.h"
+#include "libsten/optim/adamw.h"
+
+namespace sten {
+namespace {
+
+constexpr double masked_share = 0.15;  // of the tokens
+
+struct Batch {
+  NamedValues<Tensor> inputs;
+
+  Batch(const BenchBert& model, std::uint64_t seed) : inputs(bert_inputs(model.ids(seed))) {
+    std::vector<std::int64_t> places, labels;
+    for (Index i = 0; i < model.batch * model.window; ++i) {
+      if (random_uniform(seed + 1, i) >= masked_share) continue;
+      places.push_back(i);
+      labels.push_back(static_cast<std::int64_t>(random_uniform(seed + 2, i) *
+                                                 static_cast<double>(model.config.vocab_size)));
+    }
+    for (const auto& [name, values] : {std::pair("selected", &places), {"labels", &labels}}) {
+      Dense x = Dense::zeros(DType::I64, {std::ssize(*values)});
+      std::ranges::copy(*values, x.values.mutate<std::int64_t>().begin());
+      inputs.emplace(name, std::move(x));
+    }
+  }
+};
+
+// A model in training; with a layout its encoder's weights are masked, or in the layout.
+class Training {
+ public:
+  Training(const Graph& g, const Batch& batch, std::uint64_t seed, const BenchLayout* layout,
+           bool is_masked)
+      : graph_(g), batch_(batch), is_masked_(is_masked) {
+    for (auto& [name, value] : initial_weights(g, seed)) parameters_.emplace(name, value);
+    if (!layout) return;
+    const Spec& by = layout->sparsifier ? *layout->sparsifier : *layout->pruned;
+    selected_by_ = registry().sparsifier(by);
+    for (const std::string& name : encoder_weights(g)) {
+      Parameter& p = parameters_.at(name);
+      const Dense x = p.value.to_dense();
+      p.value =
+          is_masked ? registry().prune(x, by, Spec("masked")) : layout->convert(layout->prepare(x));
+      sparse_.push_back(name);
+    }
+  }
+
+  // With `refresh` the sparse weights are selected anew, from all of their gradients.
+  void step(bool refresh = false) {
+    Tape tape;
+    NamedValues<Var> weights, inputs;
+    for (const auto& [name, p] : parameters_) {
+      // A masked weight's gradient is dense: AdamW masks it in its own pass.
+      const bool is_dense = is_masked_ || (refresh && is_sparse(name));
+      weights.emplace(
+          name, is_dense ? tape.parameter(p.value, OutFormat::dense()) : tape.parameter(p.value));
+    }
+    for (const auto& [name, x] : batch_.inputs) inputs.emplace(name, x);
+    tape.backward(graph_.run(weights, inputs).at("loss"));
+    std::map<std::string, Tensor> gradients;
+    for (const auto& [name, w] : weights) gradients.emplace(name, *w.grad());
+    weights.clear();
+    for (auto& [name, p] : parameters_) {
+      const bool anew = refresh && is_sparse(name);
+      optimizer_.step(p, gradients.at(name), anew ? Update::resparsify(*selected_by_) : Update());
+    }
+  }
+
+ private:
+  bool is_sparse(const std::string& name) const {
+    return std::ranges::find(sparse_, name) != sparse_.end();
+  }
+
+  const Graph& graph_;
+  const Batch& batch_;
+  bool is_masked_;
+  std::map<std::string, Parameter> parameters_;
+  std::vector<std::string> sparse_;
+  std::optional<Sparsifier> selected_by_;
+  AdamW optimizer_;
+};
+
+std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
+                              int threads, const BenchOptions& o) {
+  set_threads(threads);
+  const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
+  const Batch batch(model, o.seed);
+  std::vector<std::unique_ptr<Training>> all;
+  const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
+    return *all.emplace_back(std::make_unique<Training>(g, batch, o.seed, layout, is_masked));
+  };
+  std::vector<std::function<void()>> ways;
+  ways.push_back([&dense = training(nullptr, false)] { dense.step(); });
+  for (const BenchLayout& layout : layouts) {
+    Training &masked = training(&layout, true), &sparse = training(&layout, false);
+    ways.push_back([&masked] { masked.step(); });
+    // With the step after it, which finds nothing made for its positions.
+    ways.push_back([&masked] {
+      masked.step(true);
+      masked.step();
+    });
+    ways.push_back([&sparse] { sparse.step(); });
+  }
+  auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
+  std::vector<BenchRow> rows;
+  const auto add = [&](const char* form, const std::string& layout, std::size_t way) {
+    BenchRow& row = rows.emplace_back();
+    row.bench = "step";
+    row.form = form;
+    row.shape = model.shape();
+    row.layout = layout;
+    row.threads = threads;
+    row.seconds = median(seconds[way]);
+    row.ratio = speedup(seconds[0], seconds[way]);
+    row.repeats = static_cast<int>(seconds[way].size());
+  };
+  add("dense", "dense", 0);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    const std::size_t way = 1 + 3 * i;
+    // A step of a cycle, in which all but two are those with a fixed mask.
+    const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
+    for (std::size_t turn = 0; turn < seconds[way].size(); ++turn)
+      seconds[way + 1][turn] = ((cycle - 2) * seconds[way][turn] + seconds[way + 1][turn]) / cycle;
+    add("masked", layouts[i].name, way);
+    add("refreshed", layouts[i].name, way + 1);
+    add("sparse", layouts[i].name, way + 2);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_step(const BenchOptions& o) { return bench_each_bert(o, measure); }
+
+}  // namespace sten

@@ -1,0 +1,126 @@
+#include "libsten/bench/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <thread>
+
+#include "libsten/base/parallel.h"
+
+namespace sten {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int least_turns = 15, most_turns = 101;
+constexpr int few_turns = 5;     // of what takes so long that 15 would be no benchmark any more
+constexpr double patience = 10;  // seconds, after which few turns are enough
+constexpr double extra_patience = 3;  // seconds that turns beyond the least may add up to
+constexpr double narrow = 1.04;       // high / low of a ratio that needs no more turns
+
+double read(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Before each way where several threads work: those of OpenMP and OpenBLAS stay awake for a while
+// after their work, up to a tenth of a second, and would take from whoever comes next.
+void wait_for_rest() {
+  constexpr int most_steps = 50;
+  constexpr std::chrono::milliseconds step(10);
+  for (int i = 0; i < most_steps; ++i) {
+    const double computed = read(CLOCK_PROCESS_CPUTIME_ID), start = read(CLOCK_MONOTONIC);
+    std::this_thread::sleep_for(step);
+    const double share =
+        (read(CLOCK_PROCESS_CPUTIME_ID) - computed) / (read(CLOCK_MONOTONIC) - start);
+    if (share < 0.05) return;
+  }
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// After that rest cores are asleep, those of a virtual machine for milliseconds after they are
+// needed: all of them compute for a moment.
+void wake_cores(int threads) {
+  constexpr double moment = 3e-3;  // seconds
+  parallel_for(threads, 1, [](Index, Index) {
+    const Clock::time_point start = Clock::now();
+    while (seconds_since(start) < moment) {
+    }
+  });
+}
+
+bool scatters(const std::vector<std::vector<double>>& seconds) {
+  for (std::size_t way = 1; way < seconds.size(); ++way) {
+    const Spread s = speedup(seconds[0], seconds[way]);
+    if (s.high > narrow * s.low) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double seconds_of(const std::function<void()>& work, int threads) {
+  const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const double start = read(clock);
+  work();
+  return read(clock) - start;
+}
+
+std::vector<std::vector<double>> take_turns(const std::vector<std::function<void()>>& ways,
+                                            const Turns& turns) {
+  for (const auto& way : ways) way();
+  std::vector<std::vector<double>> seconds(ways.size());
+  const Clock::time_point start = Clock::now();
+  const auto enough = [&](int turn) {
+    if (turns.repeats) return turn >= *turns.repeats;
+    const double spent = seconds_since(start);
+    if (turn < least_turns) return turn >= few_turns && spent > patience;
+    return turn >= most_turns || spent > extra_patience || !scatters(seconds);
+  };
+  for (int turn = 0; !enough(turn); ++turn)
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      if (turns.threads > 1) {
+        wait_for_rest();
+        wake_cores(turns.threads);
+      }
+      seconds[way].push_back(std::max(1e-9, seconds_of(ways[way], turns.threads)));
+    }
+  return seconds;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  // The largest rank r with P(Binomial(n, 1/2) < r) <= 2.5 %.
+  std::size_t rank = 0;
+  double probability = std::pow(0.5, n), below = probability;  // of exactly 0, of at most 0
+  while (below <= 0.025 && rank < n / 2) {
+    ++rank;
+    probability *= static_cast<double>(n - rank + 1) / static_cast<double>(rank);
+    below += probability;
+  }
+  const std::size_t low = rank == 0 ? 0 : rank - 1;
+  return {median(values), values[low], values[n - 1 - low]};
+}
+
+Spread speedup(const std::vector<double>& baseline, const std::vector<double>& way) {
+  std::vector<double> ratios(way.size());
+  for (std::size_t i = 0; i < way.size(); ++i) ratios[i] = baseline[i] / way[i];
+  return spread_of(std::move(ratios));
+}
+
+}  // namespace sten

@@ -1,0 +1,237 @@
+#include "libsten/report/report.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/base/version.h"
+#include "libsten/report/report_html.h"
+
+namespace sten {
+namespace {
+
+nlohmann::ordered_json json_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& v) -> nlohmann::ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+          return nullptr;
+        else
+          return v;
+      },
+      cell);
+}
+
+// Quoted where programs that separate fields by something else would split it too.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",;\t\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+// Spreadsheets would take a text that begins like a formula for one: an apostrophe says that it is
+// text. Numbers stay numbers.
+std::string csv_cell(const Cell& cell) {
+  const std::string text = exact_cell(cell);
+  const bool formula = std::holds_alternative<std::string>(cell) && !text.empty() &&
+                       std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos;
+  return csv_field(formula ? "'" + text : text);
+}
+
+// Text that Markdown shows as it is: no markup, tag, link or further cell comes of it.
+std::string markdown_text(std::string_view text) {
+  const std::string visible = printable(text);
+  std::string out;
+  for (std::size_t i = 0; i < visible.size(); ++i) {
+    const std::string_view rest = std::string_view(visible).substr(i);
+    const bool markup = std::string_view("\\`*_{}[]<>|~#!&$^").find(rest[0]) != rest.npos ||
+                        rest.starts_with("://") || (i == 0 && (rest[0] == '-' || rest[0] == '+'));
+    if (markup) out += '\\';
+    if (rest.starts_with("www.")) {
+      out += "www\\.";
+      i += 3;
+    } else {
+      out += rest[0];
+    }
+  }
+  return out;
+}
+
+// Code points, which is what lines up for most scripts.
+std::size_t columns_of(std::string_view s) {
+  return std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; });
+}
+
+std::string three_digits(double v) {
+  if (v == 0 || !std::isfinite(v)) return fmt::format("{:.0f}", v);
+  const int before = static_cast<int>(std::floor(std::log10(std::abs(v)))) + 1;
+  return fmt::format("{:.{}f}", v, std::clamp(3 - before, 0, 9));
+}
+
+bool is_text(Unit unit) { return unit == Unit::text; }
+
+// The rows as people see them: title, rows, total; only columns with a cell.
+struct Shown {
+  std::vector<Unit> units;
+  std::vector<std::vector<std::string>> lines;
+};
+
+Shown shown(const Report& r) {
+  Shown out;
+  const std::vector<std::size_t> columns = filled_columns(r);
+  const auto add_row = [&](const std::vector<Cell>& row) {
+    std::vector<std::string>& line = out.lines.emplace_back();
+    for (const std::size_t c : columns) line.push_back(shown_cell(row[c], r.columns[c].unit));
+  };
+  out.lines.emplace_back();
+  for (const std::size_t c : columns) {
+    out.units.push_back(r.columns[c].unit);
+    out.lines[0].push_back(r.columns[c].title);
+  }
+  for (const auto& row : r.rows) add_row(row);
+  if (!r.total.empty()) add_row(r.total);
+  return out;
+}
+
+}  // namespace
+
+Cell& Report::at(std::vector<Cell>& row, std::string_view key) const {
+  row.resize(columns.size());
+  const auto column =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.key == key; });
+  return row.at(column - columns.begin());
+}
+
+std::string shown_cell(const Cell& cell, Unit unit) {
+  if (const auto* s = std::get_if<std::string>(&cell)) return printable(*s);
+  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
+  if (const auto* n = std::get_if<Index>(&cell))
+    return unit == Unit::bytes ? human_bytes(static_cast<std::uint64_t>(*n)) : fmt::to_string(*n);
+  const auto* v = std::get_if<double>(&cell);
+  if (!v) return "";
+  if (unit == Unit::measured) return three_digits(*v);
+  return unit == Unit::fraction ? fmt::format("{:.2f} %", 100 * *v) : fmt::format("{:.4f}", *v);
+}
+
+std::string exact_cell(const Cell& cell) {
+  if (const auto* s = std::get_if<std::string>(&cell)) return *s;
+  if (const auto* s = std::get_if<Shape>(&cell)) return fmt::format("{}", fmt::join(*s, "x"));
+  if (const auto* n = std::get_if<Index>(&cell)) return fmt::to_string(*n);
+  if (const auto* v = std::get_if<double>(&cell)) return fmt::format("{}", *v);
+  return "";
+}
+
+std::vector<std::size_t> filled_columns(const Report& r) {
+  std::vector<std::size_t> out;
+  for (std::size_t c = 0; c < r.columns.size(); ++c) {
+    if (r.columns[c].detail) continue;
+    const auto filled = [&](const std::vector<Cell>& row) {
+      return !row.empty() && !std::holds_alternative<std::monostate>(row[c]);
+    };
+    if (filled(r.total) || std::any_of(r.rows.begin(), r.rows.end(), filled)) out.push_back(c);
+  }
+  return out;
+}
+
+std::string to_text(const Report& r) {
+  const Shown table = shown(r);
+  std::vector<std::size_t> width(table.units.size());
+  for (const auto& line : table.lines)
+    for (std::size_t c = 0; c < width.size(); ++c)
+      width[c] = std::max(width[c], columns_of(line[c]));
+  std::string out;
+  const auto add_line = [&](const std::vector<std::string>& line) {
+    std::string text;
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string blanks(width[c] - columns_of(line[c]), ' ');
+      text += (c ? "  " : "") + (is_text(table.units[c]) ? line[c] + blanks : blanks + line[c]);
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    out += text + "\n";
+  };
+  std::string rule;
+  for (std::size_t c = 0; c < width.size(); ++c)
+    rule += (c ? "  " : "") + std::string(width[c], '-');
+  for (std::size_t i = 0; i < table.lines.size() && !width.empty(); ++i) {
+    const bool total = i + 1 == table.lines.size() && i > 1 && !r.total.empty();
+    if (i == 1 || total) out += rule + "\n";
+    add_line(table.lines[i]);
+  }
+  for (const std::string& note : r.notes) out += printable(note) + "\n";
+  return out;
+}
+
+std::string to_json(const Report& r) {
+  nlohmann::ordered_json j;
+  j["schema"] = 1;
+  j["program"] = r.program;
+  j["version"] = std::string(version());
+  for (const auto& [key, cell] : r.facts)
+    j[nlohmann::ordered_json::json_pointer("/" + key)] = json_of(cell);
+  const auto object = [&](const std::vector<Cell>& row) {
+    nlohmann::ordered_json o;
+    for (std::size_t c = 0; c < r.columns.size(); ++c)
+      if (r.whole_rows || !std::holds_alternative<std::monostate>(row[c]))
+        o[r.columns[c].key] = json_of(row[c]);
+    return o;
+  };
+  j[r.item] = nlohmann::ordered_json::array();
+  for (const auto& row : r.rows) j[r.item].push_back(object(row));
+  if (!r.total.empty()) j["total"] = object(r.total);
+  if (!r.notes.empty()) j["notes"] = r.notes;
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string to_csv(const Report& r) {
+  std::string out;
+  for (std::size_t c = 0; c < r.columns.size(); ++c)
+    out += (c ? "," : "") + csv_field(r.columns[c].key);
+  out += "\n";
+  for (const auto& row : r.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) out += (c ? "," : "") + csv_cell(row[c]);
+    out += "\n";
+  }
+  return out;
+}
+
+std::string to_markdown(const Report& r) {
+  const Shown table = shown(r);
+  std::string out;
+  for (std::size_t i = 0; i < table.lines.size(); ++i) {
+    const bool bold = i > 0 && i + 1 == table.lines.size() && !r.total.empty();
+    out += "|";
+    for (const std::string& cell : table.lines[i]) {
+      const std::string escaped = markdown_text(cell);
+      out += bold && !escaped.empty() ? " **" + escaped + "** |" : " " + escaped + " |";
+    }
+    out += "\n";
+    if (i > 0) continue;
+    out += "|";
+    for (const Unit unit : table.units) out += is_text(unit) ? "---|" : "---:|";
+    out += "\n";
+  }
+  for (const std::string& note : r.notes) out += "\n" + markdown_text(note) + "\n";
+  return out;
+}
+
+void check_report_path(const std::string& path) {
+  for (const char* ending : {".json", ".csv", ".md", ".html"})
+    if (path.ends_with(ending)) return;
+  fail_usage("--report {}: the name has to end in .json, .csv, .md or .html", quote(path));
+}
+
+void write_report(const Report& r, const std::string& path, OutputFile& out) {
+  check_report_path(path);
+  const std::string text = path.ends_with(".json")   ? to_json(r)
+                           : path.ends_with(".csv")  ? to_csv(r)
+                           : path.ends_with(".html") ? to_html(r)
+                                                     : to_markdown(r);
+  out.write(std::as_bytes(std::span(text)));
+  out.commit();
+}
+
+}  // namespace sten

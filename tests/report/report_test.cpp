@@ -1,0 +1,82 @@
+#include "libsten/report/report.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/run/prune.h"
+
+using namespace sten;
+
+namespace {
+
+Report named(const std::vector<std::string>& names) {
+  Report r = prune_report();
+  for (const std::string& name : names) {
+    std::vector<Cell> row;
+    r.at(row, "name") = name;
+    r.at(row, "shape") = Shape{2, 3};
+    r.at(row, "energy") = -0.5;
+    r.rows.push_back(row);
+  }
+  return r;
+}
+
+std::string first_line_after_header(const std::string& text, int header_lines) {
+  std::size_t at = 0;
+  for (int i = 0; i < header_lines; ++i) at = text.find('\n', at) + 1;
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+std::string csv_line(const std::string& name) {
+  return first_line_after_header(to_csv(named({name})), 1);
+}
+
+std::string markdown_cell(const std::string& name) {
+  const std::string line = first_line_after_header(to_markdown(named({name})), 2);
+  return line.substr(2, line.find(" | 2x3 |") - 2);
+}
+
+}  // namespace
+
+TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") {
+  for (const std::string name : {"=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"}) {
+    CAPTURE(name);
+    CHECK(csv_line(name).starts_with("'" + name + ","));
+    CHECK(csv_line(name).find(",-0.5,") != std::string::npos);
+  }
+  CHECK(csv_line("\t=1").starts_with("\"'\t=1\","));
+  CHECK(csv_line("=HYPERLINK(\"x\")").starts_with("\"'=HYPERLINK(\"\"x\"\")\","));
+  // As cells of their own they would begin with it.
+  CHECK(csv_line("a,=1").starts_with("\"a,=1\","));
+  CHECK(csv_line("a;=1").starts_with("\"a;=1\","));
+  CHECK(csv_line("a\t=1").starts_with("\"a\t=1\","));
+  CHECK(csv_line("layer.0-x=y").starts_with("layer.0-x=y,"));
+}
+
+TEST_CASE("names and notes are text in Markdown") {
+  CHECK(markdown_cell("a|b") == "a\\|b");
+  CHECK(markdown_cell("a\\|b") == "a\\\\\\|b");
+  CHECK(markdown_cell("`x`") == "\\`x\\`");
+  CHECK(markdown_cell("<script>x</script>") == "\\<script\\>x\\</script\\>");
+  CHECK(markdown_cell("**a** _b_ ~~c~~") == "\\*\\*a\\*\\* \\_b\\_ \\~\\~c\\~\\~");
+  CHECK(markdown_cell("[a](javascript:x)") == "\\[a\\](javascript:x)");
+  CHECK(markdown_cell("![a](http://x)") == "\\!\\[a\\](http\\://x)");
+  CHECK(markdown_cell("https://x www.x.y") == "https\\://x www\\.x.y");
+  CHECK(markdown_cell("&lt;") == "\\&lt;");
+  CHECK(markdown_cell("a\nb\x1b[31m") == "a\\\\nb\\\\x1b\\[31m");
+  CHECK(markdown_cell("a\u202eb") == "a\\\\u202eb");
+  CHECK(markdown_cell("encoder.layer.0.weight") == "encoder.layer.0.weight");
+  Report r = named({"w"});
+  r.notes = {"# not a heading", "- x\n\n<b>"};
+  const std::string text = to_markdown(r);
+  CHECK(text.find("\n\\# not a heading\n") != std::string::npos);
+  CHECK(text.find("\n\\- x\\\\n\\\\n\\<b\\>\n") != std::string::npos);
+}
+
+TEST_CASE("nothing in a text report drives a terminal") {
+  Report r = named({"a\x1b]0;x\x07"});
+  r.notes = {"b\x1b[31m\u202e"};
+  const std::string text = to_text(r);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find('\x07') == std::string::npos);
+  CHECK(text.find("\u202e") == std::string::npos);
+}

@@ -1,0 +1,197 @@
+#include "libsten/report/svg_chart.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "libsten/report/chart_axis.h"
+#include "libsten/report/svg.h"
+#include "tests/support/xml.h"
+
+using namespace sten;
+
+namespace {
+
+std::vector<std::string> labels(const ChartScale& s) {
+  std::vector<std::string> out;
+  for (const ChartTick& t : s.ticks)
+    if (!t.label.empty()) out.push_back(t.label);
+  return out;
+}
+
+using Labels = std::vector<std::string>;
+
+bool has_text(const testing::Xml& xml, const std::string& text) {
+  return std::find(xml.texts.begin(), xml.texts.end(), text) != xml.texts.end();
+}
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TEST_CASE("linear ticks are multiples of 1, 2 or 5 that enclose the data") {
+  CHECK(labels(chart_scale({}, {0.1, 0.93}, 5)) == Labels{"0", "0.2", "0.4", "0.6", "0.8", "1.0"});
+  CHECK(labels(chart_scale({}, {-3, 12}, 4)) == Labels{"-5", "0", "5", "10", "15"});
+  CHECK(labels(chart_scale({}, {2e6, 8e6}, 4)) == Labels{"2M", "4M", "6M", "8M"});
+  CHECK(labels(chart_scale({}, {0.00012, 0.00031}, 2)) ==
+        Labels{"0.0001", "0.0002", "0.0003", "0.0004"});
+}
+
+TEST_CASE("percent and byte axes say so at each tick") {
+  CHECK(labels(chart_scale({.numbers = ChartNumbers::percent}, {0.5, 0.9}, 4)) ==
+        Labels{"50 %", "60 %", "70 %", "80 %", "90 %"});
+  CHECK(labels(chart_scale({.numbers = ChartNumbers::percent}, {0.985, 1}, 3)) ==
+        Labels{"98.5 %", "99.0 %", "99.5 %", "100.0 %"});
+  CHECK(labels(chart_scale({.numbers = ChartNumbers::bytes}, {0, 2.4e6}, 5)) ==
+        Labels{"0", "0.5 MB", "1.0 MB", "1.5 MB", "2.0 MB", "2.5 MB"});
+}
+
+TEST_CASE("a fixed range is kept, and only what is within it is shown") {
+  const ChartScale s = chart_scale({.range = {{0.3, 0.72}}}, {-5, 5}, 4);
+  CHECK(s.low == 0.3);
+  CHECK(s.high == 0.72);
+  CHECK(labels(s) == Labels{"0.4", "0.6"});
+  CHECK(s.has(0.3));
+  CHECK(!s.has(0.73));
+  CHECK(!s.has(not_a_number));
+  CHECK(chart_scale({.range = {{2, 1}}}, {0, 1}, 5).high == 1);  // no range
+}
+
+TEST_CASE("a logarithmic axis has its numbers at powers of ten and ignores what is not positive") {
+  const ChartAxis log = {.log = true};
+  CHECK(labels(chart_scale(log, {0.02, 0, -3, 500}, 5)) ==
+        Labels{"0.01", "0.1", "1", "10", "100", "1000"});
+  CHECK(labels(chart_scale(log, {20, 70}, 5)) == Labels{"10", "20", "50", "100"});
+  CHECK(labels(chart_scale(log, {1e-12, 1e12}, 5)).size() <= 9);
+  CHECK(chart_scale(log, {1, 100}, 5).place(10) == doctest::Approx(0.5));
+}
+
+TEST_CASE("every set of values gives a finite axis with few ticks") {
+  for (const std::vector<double>& values :
+       std::vector<std::vector<double>>{{},
+                                        {0},
+                                        {not_a_number, inf, -inf},
+                                        {7},
+                                        {-7, -7},
+                                        {1e-320},
+                                        {1e299, -1e299},
+                                        {1e308, -1e308},
+                                        {1, 1 + 1e-15},
+                                        {1e18, 1e18 + 4096}})
+    for (const bool log : {false, true})
+      for (const ChartNumbers numbers :
+           {ChartNumbers::plain, ChartNumbers::percent, ChartNumbers::bytes}) {
+        const ChartAxis axis = {.log = log, .numbers = numbers};
+        const ChartScale s = chart_scale(axis, values, 6);
+        CAPTURE(log);
+        CAPTURE(values);
+        CHECK(s.low < s.high);
+        CHECK(s.ticks.size() >= 2);
+        CHECK(s.ticks.size() <= 50);
+        for (const ChartTick& t : s.ticks) CHECK(s.has(t.value));
+        for (const double v : values)
+          if (drawable(v, axis)) CHECK(s.has(v));
+      }
+}
+
+TEST_CASE("a chart is well-formed XML whatever the names are") {
+  const std::string hostile = "</text><script>alert('&\"')</script>\x01\xff\n]]>\xef\xbf\xbf";
+  const Chart chart = {.title = hostile,
+                       .subtitle = hostile,
+                       .x = {.label = hostile, .unit = hostile},
+                       .y = {.label = hostile},
+                       .series = {{.name = hostile, .points = {{1, 2, hostile}, {2, 3}}}}};
+  const testing::Xml xml(to_svg(chart));
+  CHECK(xml.error == "");
+  CHECK(xml.elements.count("script") == 0);
+  CHECK(xml.elements.at("svg") == 2);  // the chart and the frame of a line
+  const BarChart bars = {.title = hostile,
+                         .axis = {.label = hostile},
+                         .series = {hostile, "b"},
+                         .groups = {{.name = hostile, .values = {1, 2}}}};
+  const testing::Xml bars_xml(to_svg(bars));
+  CHECK(bars_xml.error == "");
+  CHECK(bars_xml.elements.count("script") == 0);
+}
+
+TEST_CASE("a chart refers to nothing outside of itself") {
+  std::string svg = to_svg(Chart{.title = "t", .series = {{.name = "a", .points = {{1, 2}}}}});
+  const std::string name = "http://www.w3.org/2000/svg";
+  svg.erase(svg.find(name), name.size());
+  for (const char* word : {"http", "url(", "href", "@import", "<script", " id="})
+    CHECK(svg.find(word) == std::string::npos);
+}
+
+TEST_CASE("points that are no numbers break the line and have no marker") {
+  const Chart chart = {
+      .series = {
+          {.name = "a", .points = {{0, 1}, {1, 2}, {2, not_a_number}, {3, 4}, {inf, 5}, {4, 6}}},
+          {.name = "empty"},
+          {.name = "not one", .points = {{not_a_number, not_a_number}}}}};
+  const std::string svg = to_svg(chart);
+  const testing::Xml xml(svg);
+  CHECK(xml.error == "");
+  CHECK(xml.elements.at("circle") == 4 + 1);  // and in the legend
+  CHECK(has_text(xml, "a"));
+  CHECK(!has_text(xml, "empty"));
+  CHECK(!has_text(xml, "not one"));
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(svg.find("inf") == std::string::npos);
+}
+
+TEST_CASE("an empty chart says that there are no data") {
+  for (const std::string& svg :
+       {to_svg(Chart{}), to_svg(Chart{.series = {{.name = "a"}}}), to_svg(BarChart{}),
+        to_svg(BarChart{.groups = {{.name = "a", .values = {not_a_number}}}})}) {
+    const testing::Xml xml(svg);
+    CHECK(xml.error == "");
+    CHECK(has_text(xml, "no data"));
+  }
+}
+
+TEST_CASE("points have tooltips with their series, label and numbers") {
+  const testing::Xml xml(
+      to_svg(Chart{.x = {.numbers = ChartNumbers::percent},
+                   .series = {{.name = "n:m", .points = {{0.5, 0.75, "2:4"}}}}}));
+  CHECK(has_text(xml, "n:m: 2:4; 50.00 %, 0.75"));
+}
+
+TEST_CASE("bars have a length in proportion to their values") {
+  const std::string svg = to_svg(
+      BarChart{.series = {"before", "after"}, .groups = {{.name = "w", .values = {400, 100}}}});
+  std::vector<double> widths;
+  for (std::size_t at = 0; (at = svg.find("<rect class=\"c", at)) != svg.npos; ++at) {
+    const std::size_t w = svg.find("width=\"", at) + 7;
+    widths.push_back(std::stod(svg.substr(w)));
+  }
+  REQUIRE(widths.size() == 4);  // two of the legend first
+  CHECK(widths[2] == doctest::Approx(4 * widths[3]).epsilon(0.01));
+}
+
+TEST_CASE("long names are shortened in their middle to the width they have") {
+  CHECK(shortened("short", 12, 100) == "short");
+  const std::string name = "bert.encoder.layer.0.attention.output.dense.weight";
+  const std::string s = shortened(name, 12, 150);
+  CHECK(text_width(s, 12) <= 150);
+  CHECK(s.starts_with("bert."));
+  CHECK(s.ends_with("weight"));
+  CHECK(s.find("\xe2\x80\xa6") != s.npos);
+  const testing::Xml xml(
+      to_svg(BarChart{.groups = {{.name = std::string(500, 'w'), .values = {1}}}}));
+  CHECK(has_text(xml, std::string(500, 'w')));  // in the tooltip
+}
+
+TEST_CASE("long texts are wrapped between words, and a word that is too long within it") {
+  CHECK(wrapped("", 10, 100).empty());
+  CHECK(wrapped("one two", 10, 1000) == std::vector<std::string>{"one two"});
+  const auto lines = wrapped("aaaa bbbb cccc " + std::string(100, 'd'), 10, 60);
+  CHECK(lines.size() > 3);
+  for (const std::string& line : lines) CHECK(text_width(line, 10) <= 60);
+}
+
+TEST_CASE("the same chart gives the same bytes") {
+  const Chart chart = {.title = "t", .series = {{.name = "a", .points = {{1, 2}, {0.1, 1.0 / 3}}}}};
+  CHECK(to_svg(chart) == to_svg(chart));
+}
