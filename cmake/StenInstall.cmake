@@ -1,5 +1,5 @@
-# `cmake --install` gives programs, libsten, its headers and the CMake package: sten::sten,
-# and sten::prune-main and the like, which are the programs to link something to.
+# `cmake --install` gives programs, libsten, its public headers, a pkg-config file and the CMake
+# package: sten::sten, and sten::prune-main and the like, which are the programs to link something to.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
@@ -7,13 +7,15 @@ install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${STEN_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The reader's header needs the JSON library, which users of the package do without.
-install(DIRECTORY libsten DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-        PATTERN json_reader.h EXCLUDE)
-
-# Those that libsten's include.
-install(DIRECTORY kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-        PATTERN simd EXCLUDE PATTERN absent EXCLUDE)
+# Which they are is looked up when they are installed: they may have changed since the configuration.
+install(CODE "
+  include(\"${PROJECT_SOURCE_DIR}/cmake/StenHeaders.cmake\")
+  sten_public_headers(headers \"${PROJECT_SOURCE_DIR}\")
+  foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH folder)
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/\${header}\"
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/\${folder}\")
+  endforeach()")
 
 install(FILES recipes/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/sten)
 
@@ -25,3 +27,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/stenConfig.cmake ${CMAKE_BINARY_DIR}/stenConfigVersion.cmake
         DESTINATION ${package_dir})
+
+# Relative to the file itself, so that the prefix may be moved.
+file(RELATIVE_PATH prefix_from_pc /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/sten.pc.in ${CMAKE_BINARY_DIR}/sten.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/sten.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -84,10 +84,10 @@ std::string printable(std::string_view text) {
 std::string quote(std::string_view text) {
   // What is longer says no more: lines of errors stay lines, whatever the text came from.
   constexpr std::size_t most = 300;
-  if (text.size() <= most) return "'" + printable(text) + "'";
+  if (text.size() <= most) return fmt::format("'{}'", printable(text));
   std::size_t end = most;  // not within a character
   while (end > most - 4 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return "'" + printable(text.substr(0, end)) + "'...";
+  return fmt::format("'{}'...", printable(text.substr(0, end)));
 }
 
 bool has_control_characters(std::string_view utf8) {

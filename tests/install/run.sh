@@ -18,6 +18,20 @@ cmake -S "$here/consumer" -B "$T/consumer" -DCMAKE_PREFIX_PATH="$T/prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
 cmake --build "$T/consumer"
 
+# Each header stands alone, with what the package says and nothing of the source tree.
+export PKG_CONFIG_PATH=$(dirname "$(find "$T/prefix" -name sten.pc)")
+flags=$(pkg-config --cflags sten)
+find "$T/prefix/include" -name '*.h' >"$T/headers"
+grep -q 'libsten/sten.h$' "$T/headers" || { echo "libsten/sten.h is not installed"; exit 1; }
+xargs -P "$(nproc)" -I HEADER "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only $flags -include HEADER \
+  -x c++ /dev/null <"$T/headers" >"$T/alone.log" 2>&1 || { head -n 40 "$T/alone.log"; exit 1; }
+# What is internal stays out.
+if grep -E '/(json_reader|checked_block|run_files)[.]h$|/(simd|run|report)/' "$T/headers"; then
+  echo "these are not public"
+  exit 1
+fi
+"$compiler" -std=c++20 "$here/consumer/main.cpp" -o "$T/by-pkg-config" $(pkg-config --cflags --libs sten)
+
 expect() { # expect REGEX COMMAND...
   local wanted=$1 got
   shift
@@ -28,6 +42,7 @@ expect() { # expect REGEX COMMAND...
   fi
 }
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" "$T/consumer/consumer"
+expect "nmg:n=1,m=10,g=4 keeps 1 of 10" env LD_LIBRARY_PATH="$(pkg-config --variable=libdir sten)" "$T/by-pkg-config"
 for program in sten-prune sten-convert sten-energy; do
   expect "$program [0-9]+(\.[0-9]+)+" "$T/prefix/bin/$program" --version
   for file in "man/man1/$program.1" "bash-completion/completions/$program"; do

@@ -1,0 +1,19 @@
+cmake_policy(VERSION 3.25)  # install scripts have none of their own
+# sten_public_headers(OUT ROOT): libsten/sten.h, what it includes of ours, and what that includes, as
+# paths relative to ROOT. One list says what is public, and nothing else is installed.
+function(sten_public_headers out root)
+  set(found libsten/sten.h)
+  set(next ${found})
+  while(next)
+    list(POP_FRONT next header)
+    file(STRINGS ${root}/${header} lines REGEX "^#include \"(libsten|kernels)/")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" included "${line}")
+      if(NOT included IN_LIST found)
+        list(APPEND found ${included})
+        list(APPEND next ${included})
+      endif()
+    endforeach()
+  endwhile()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
