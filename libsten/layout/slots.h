@@ -6,8 +6,7 @@
 //     ...parameters...
 //     static void parts(auto& self, auto&& f);  // with f("values", self.values, self.slots())
 //     Shape slots() const;                      // of the values; Error where there can be none
-//     void each(auto&& f) const;                // f(offset in the tensor, slot), once for every
-//     position
+//     void each(auto&& f) const;                // f(offset in the tensor, slot) for every position
 //   };
 //
 // Slots without a position are 0. A slot without a kept value cannot be told from one that keeps a

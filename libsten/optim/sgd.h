@@ -13,8 +13,8 @@ struct SgdOptions {
 
 // As torch.optim.SGD, with dampening 0:
 //   g += weight_decay * w;  momentum = options.momentum * momentum + g
-//   w -= rate * momentum, or with Nesterov's (Sutskever et al. 2013) rate * (g + options.momentum *
-//   momentum)
+//   w -= rate * momentum, or with Nesterov's (Sutskever et al. 2013)
+//   w -= rate * (g + options.momentum * momentum)
 // It holds no state itself: one serves any number of parameters, and its options may change between
 // steps. State: "momentum", where there is one.
 class Sgd {

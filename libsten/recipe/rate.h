@@ -8,8 +8,8 @@ namespace sten {
 //   constant   1
 //   step       factor^floor(t / every), as torch's StepLR
 //   piecewise  that of the last point at or before t, 1 before the first
-//   cosine     end + (1 - end) (1 + cos(pi (t - warmup) / (steps - warmup))) / 2; 1 while t <
-//   warmup
+//   cosine     end + (1 - end) (1 + cos(pi (t - warmup) / (steps - warmup))) / 2;
+//              1 while t < warmup
 // and while t < warmup by (t + 1) / warmup too.
 double rate_factor(const RateRecipe& r, Index t, Index steps);
 

@@ -13,9 +13,8 @@ std::vector<double> iterative_sparsities(double from, double to, double step);
 
 // At t = 1, ..., T = stages, from a to b:
 //   linear        a + (b - a) t/T
-//   cubic         b + (a - b) (1 - t/T)^3            Zhu and Gupta 2017, "To prune, or not to
-//   prune" exponential   1 - (1 - a)^(1 - t/T) (1 - b)^(t/T)     of what is left, always the same
-//   share
+//   cubic         b + (a - b) (1 - t/T)^3 (Zhu and Gupta 2017, "To prune, or not to prune")
+//   exponential   1 - (1 - a)^(1 - t/T) (1 - b)^(t/T): always the same share of what is left
 // The last is b itself. Error (usage) as above; and for an exponential one that ends at 1.
 std::vector<double> gradual_sparsities(std::string_view kind, double from, double to, Index stages);
 
