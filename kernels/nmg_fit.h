@@ -9,8 +9,8 @@
 // to 4), in 64 bits, of which 59 count. So sums have no rounding, and every table takes the same
 // decisions:
 //   - among patterns that are worth the same to a strip, the lowest is its first choice;
-//   - among overfull and underfull patterns at the same distance, the lowest is served first, by the
-//     path that the lowest and nearest patterns make;
+//   - among overfull and underfull patterns at the same distance, the lowest is served first, by
+//     the path that the lowest and nearest patterns make;
 //   - among the strips of a pattern that lose the same by moving, the lowest moves;
 //   - strips of zeros, padding among them, fill up what is left, both in ascending order.
 // A magnitude that is not 0 counts at least one unit. NaN counts as infinity, and an infinity more
