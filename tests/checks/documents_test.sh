@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# scripts/checks/documents.sh passes what is right, and names each thing that is not.
+set -euo pipefail
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/documents.sh
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+mkdir -p "$T/docs" "$T/recipes" "$T/libsten/base" "$T/tests/cli"
+touch "$T/libsten/base/json.h" "$T/tests/cli/help.sh"
+long=$(printf '%121s' '' | tr ' ' x)
+cat >"$T/docs/page.md" <<END
+# A page: of \`n:m\`
+See [it](#a-page-of-nm) and [all](../README.md#all), \`libsten/base/json.h\`, \`libsten/NAME/json.h\`, cli/help.sh.
+\`libsten/base/new.h\`:
+| $long |
+\`\`\`
+$long
+#include <other/other.h>
+\`\`\`
+END
+echo '# All' >"$T/README.md"
+bash "$check" "$T"
+for fault in "$long|columns" '[x](none.md)|none.md' '[x](page.md#none)|no such heading' '[x](#none)|no such heading' \
+  '`libsten/none`|libsten/none' 'libsten/base/none.h|none.h' 'cli/none.sh|none.sh'; do
+  echo "${fault%|*}" >"$T/docs/other.md"
+  if bash "$check" "$T" >"$T/out"; then
+    echo "it passes ${fault%|*}" >&2
+    exit 1
+  fi
+  grep -qF "${fault##*|}" "$T/out"
+  grep -q '^docs/other.md:' "$T/out"
+done
