@@ -29,7 +29,7 @@ struct WeightFormat {
 struct Weight {
   std::string name;
   Shape shape;
-  // What it begins with: zeros, ones, normal:std=S, uniform:bound=B (in [-B, B)).
+  // Its initial value: zeros, ones, normal:std=S, uniform:bound=B (in [-B, B)).
   Spec init{"zeros"};
   // Other names that checkpoints may have for it: those of layers that share it.
   std::vector<std::string> aliases{};
@@ -57,9 +57,9 @@ using NamedValues = std::map<std::string, T, std::less<>>;
 
 class Graph {
  public:
-  // Error (usage): a name that is empty or comes twice, an operator that is not there, an input of
-  // a node that is nothing, or a node that does not come before it, an output that is nothing, a
-  // weight whose shape or beginning has no meaning.
+  // Error (usage): a name that is empty or used twice; an unknown operator; an input of a node, or
+  // an output, that names nothing; an input that is a later node; a weight whose shape or initial
+  // value is invalid.
   explicit Graph(GraphParts parts);
 
   const std::vector<std::string>& inputs() const { return parts_.inputs; }
@@ -73,8 +73,8 @@ class Graph {
   const Node* find_node(std::string_view name) const;
 
   // The outputs, each by its name. Weights and inputs are given by theirs: Error (usage) that lists
-  // those that are missing and those that are not the graph's. A value that nobody needs any more
-  // is let go. What an operator throws begins with the node's name.
+  // those that are missing and those that are not the graph's. A value is released as soon as no
+  // node needs it. The message of what an operator throws begins with the node's name.
   template <Operand T>
   NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
 
@@ -94,13 +94,14 @@ extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
                                                const NamedValues<Tensor>&) const;
 extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const NamedValues<Var>&) const;
 
-// What weights begin with, by name, in float32, dense. Each depends on the seed and its own name
-// alone.
+// The initial values of weights, by name, dense and in float32. Each depends only on the seed and
+// its own name.
 NamedValues<Tensor> initial_weights(const Graph& g, std::uint64_t seed);
 
-// What the initial sparsifiers of the weights' formats keep, in their layouts; weights without a
-// format stay as they are. `scores` are for sparsifiers that rank by some (Hints::scores), by the
-// weights' names. What a sparsifier or layout throws begins with the weight's name.
+// The weights, pruned by the initial sparsifiers of their formats and in their layouts; those
+// without a format stay as they are. `scores`, by the weights' names, are for sparsifiers that rank
+// by scores (Hints::scores). The message of what a sparsifier or layout throws begins with the
+// weight's name.
 NamedValues<Tensor> sparse_weights(const Graph& g, NamedValues<Tensor> weights,
                                    const NamedValues<Dense>& scores = {});
 

@@ -1,5 +1,5 @@
-// Makes a sparse model of a dense one, as the paper does (section 3.4): says which weights and
-// intermediate values, by name, have which sparsifiers and layouts.
+// Makes a sparse model from a dense one, as the paper does (section 3.4): assigns sparsifiers and
+// layouts to weights and intermediate values by name.
 //
 //   SparsityBuilder sb;
 //   sb.set_weight("encoder.*.weight", by("magnitude:sparsity=0.9"), Spec("csr"))
@@ -18,20 +18,20 @@ namespace sten {
 class SparsityBuilder {
  public:
   // Each takes a NamePattern: a name, a glob on whole names, or "re:" and an expression. An
-  // intermediate value has the name of its node. Error (usage) for a pattern that is none, and for
-  // a layout that is not there.
+  // intermediate value has the name of its node. Error (usage) for an invalid pattern, and for an
+  // unknown layout.
   SparsityBuilder& set_weight(const std::string& pattern, Sparsifier initial, const Spec& layout);
   SparsityBuilder& set_interm(const std::string& pattern, OutFormat format);
-  // Of gradients: that of a weight is by default of the weight's positions, all others are dense.
+  // For gradients. By default a weight's gradient has the weight's positions; others are dense.
   SparsityBuilder& set_weight_grad(const std::string& pattern, OutFormat format);
   SparsityBuilder& set_interm_grad(const std::string& pattern, OutFormat format);
 
-  // g with these formats in place of its own; what nobody names keeps what it has. Error (usage)
-  // that lists each pattern that means nothing, with the names that are nearest to it or what the
-  // name is instead, and each name that two patterns of a kind mean, with both.
+  // g with these formats in place of its own; values that no pattern matches keep theirs. Error
+  // (usage) that lists each pattern without a match, with the nearest names or what the name is
+  // instead, and each name that two patterns of a kind match, with both patterns.
   Graph sparse_graph(const Graph& g) const;
 
-  // What makes g of the same graph without formats.
+  // The builder that makes g from the same graph without formats.
   static SparsityBuilder of(const Graph& g);
   bool empty() const;
 

@@ -1,4 +1,4 @@
-// Outputs that come into being whole or not at all.
+// Files that appear whole or not at all.
 #pragma once
 #include <sys/stat.h>
 
@@ -16,14 +16,14 @@
 
 namespace sten {
 
-// A file that is written under no name, or a hidden one beside the final one, and takes its place
-// at commit(). Without a commit nothing is left behind, and an old file stays whole until then.
-// Pipes, devices and standard output ("-") get all of it at commit.
+// A file that is written without a name, or under a hidden one beside the final one, and takes its
+// place at commit(). Without a commit nothing is left behind; an old file stays whole until then.
+// Pipes, devices and standard output ("-") get all of it at the commit.
 class OutputFile final : public Output {
  public:
-  // Error where it is clear already that nothing can be written there; Error (usage) where the file
-  // exists and `force` is false, and where binary data would go to a terminal.
-  // `shown` is what messages call it instead of the path.
+  // Error if it is clear already that nothing can be written there; Error (usage) if the file
+  // exists and `force` is false, and if binary data would go to a terminal. `shown` is its name in
+  // messages instead of the path.
   OutputFile(const std::string& path, bool force, const std::string& shown = "");
   ~OutputFile() override = default;
   OutputFile(const OutputFile&) = delete;
@@ -35,13 +35,13 @@ class OutputFile final : public Output {
   void write_at(std::uint64_t offset, std::span<const std::byte> data);
   // n bytes of the input at `from`, at our `offset`.
   void copy_at(std::uint64_t offset, const MappedFile& input, std::uint64_t from, std::uint64_t n);
-  // Lets the disk begin with what was written there, so that commit() waits less.
+  // Starts to write that range to the disk, so that commit() waits less.
   void start_writeback(std::uint64_t offset, std::uint64_t n) const;
   // What was written.
   void read_at(std::uint64_t offset, std::span<std::byte> data) const;
   std::uint64_t size() const { return size_; }
 
-  // On the disk, and in place under its name. Once, and nothing is written after it.
+  // Puts it on the disk, and in place under its name. Call it once; write nothing after it.
   void commit();
   void prepare() override;
   void publish(bool revocable) override;
@@ -78,7 +78,7 @@ class OutputFile final : public Output {
   bool committed_ = false;
 };
 
-// Error (usage) where `output` is the file that `input` was mapped from, by whatever path or link:
+// Error (usage) if `output` is the file that `input` was mapped from, by whatever path or link:
 // inputs are never written.
 void refuse_same_file(const std::string& output, const MappedFile& input);
 

@@ -47,16 +47,16 @@ struct Shard {
 
 class Checkpoint {
  public:
-  // A file, a pipe, "-", a HuggingFace directory, or the index in one; safetensors, or .npy, which
-  // is one tensor named after the file. All headers are checked, and held against the index;
-  // payloads are where they are loaded: Error.
+  // Opens a file, a pipe, "-", a HuggingFace directory, or the index in one: safetensors, or .npy,
+  // which is one tensor named after the file. It checks all headers and compares them with the
+  // index; load() checks payloads. Error.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
-  // What messages call it; printable.
+  // Its name in messages; printable.
   const std::string& name() const { return name_; }
   const std::vector<Shard>& shards() const { return shards_; }
-  // Where it came from; nothing for a single file.
+  // The index that names its shards; nothing for a single file.
   const std::optional<ShardIndex>& index() const { return index_; }
   // Whether it is a .npy file.
   bool is_array() const { return is_array_; }
@@ -73,7 +73,7 @@ class Checkpoint {
   std::span<const std::byte> bytes(const CheckpointTensor& t, const SafetensorsEntry& e) const;
   // The tensor with all its parts checked; borrows from the map. Error names file and tensor.
   Tensor load(const CheckpointTensor& t) const;
-  // Lets go of the memory behind a tensor that is done with.
+  // Releases the memory behind a tensor that is no longer needed.
   void drop(const CheckpointTensor& t) const;
   // Error if a file was written to since it was opened.
   void check_unchanged() const;

@@ -1,27 +1,28 @@
-// What all outputs have: they come into being whole or not at all, and several of them together.
+// The interface of all outputs: each appears whole or not at all, and several appear together.
 #pragma once
 #include <span>
 
 namespace sten {
 
-// Written already; the calls in this order, each once.
+// An output that is written already. Call each of these once, in this order.
 class Output {
  public:
   virtual ~Output() = default;
-  // On the disk, and ready to take its name: what can fail has, before anything is changed.
+  // Puts it on the disk, ready to take its name. What can fail does so here, before anything is
+  // changed.
   virtual void prepare() = 0;
-  // In place. `revocable`: what it replaces is kept until settle().
+  // Puts it in place. `revocable`: keeps what it replaces until settle().
   virtual void publish(bool revocable) = 0;
-  // As before publish(), as far as the system allows; what went into a pipe stays there.
+  // Undoes publish(), as far as the system allows; what went into a pipe stays there.
   virtual void retract() noexcept = 0;
-  // The name is on the disk, and what it replaced is gone.
+  // Puts the name on the disk, and removes what it replaced.
   virtual void settle() = 0;
   // Whether it goes into a pipe, a device or a terminal, and cannot be taken back.
   virtual bool is_stream() const = 0;
 };
 
-// All of them, or none where one fails: Error. A process that is killed between two of the renames
-// leaves the first alone.
+// Commits all of them, or none if one fails: Error. A process that is killed between two of the
+// renames leaves only the first in place.
 void commit_together(std::span<Output* const> outputs);
 
 }  // namespace sten

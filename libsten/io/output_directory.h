@@ -1,4 +1,4 @@
-// Directories that come into being whole or not at all.
+// Directories that appear whole or not at all.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,36 +12,37 @@
 
 namespace sten {
 
-// Built in a hidden directory beside its final place, which it takes at commit() in one rename.
-// Without a commit nothing is left behind; only after SIGKILL the hidden one may remain, and the
-// next OutputDirectory of the same path removes it.
+// Built as a hidden directory beside its final place, which it takes at commit() in one rename.
+// Without a commit nothing is left behind. Only after SIGKILL may the hidden directory remain, and
+// the next OutputDirectory of the same path removes it.
 //
-// One with a record of what is in it can be replaced by a later run: an old directory with entries
-// that its record does not have, or has otherwise, stays.
+// A later run can replace a directory that has a record of its contents. It leaves an old directory
+// alone whose entries are not, or not in this form, in the record.
 class OutputDirectory final : public Output {
  public:
-  // Error where it is clear already that nothing can be written there. Error (usage) where the path
-  // exists and `force` is false; and with force where it is a file, the working directory, the
-  // root, a home directory, or one that the working directory lies in, or has foreign entries,
-  // which the message names. The old directory stays whole until the commit.
+  // Error if it is clear already that nothing can be written there. Error (usage) if the path
+  // exists and `force` is false; and with force, if it is a file, the root, a home directory, or a
+  // directory that is or contains the working directory, or if it has foreign entries, which the
+  // message names. The old directory stays whole until the commit.
   OutputDirectory(const std::string& path, bool force);
-  // The same checks, and nothing is made.
+  // Makes the same checks, and creates nothing.
   static void check(const std::string& path, bool force);
   OutputDirectory(const OutputDirectory&) = delete;
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
-  // Where to write what will be `relative` in it.
+  // The path at which to write the file that will be `relative` in it.
   std::string file(const std::string& relative) const;
   // A new file in it, which messages call by its final path.
   std::unique_ptr<OutputFile> new_file(const std::string& relative) const;
-  // A directory in it, and those it lies in, as far as they are missing; it has its mode, a set of
-  // permission bits, from the commit on.
+  // Makes a directory in it, and missing parents of that. From the commit on it has its mode, a set
+  // of permission bits.
   void make_directory(const std::string& relative, unsigned mode);
 
-  // Of all that is in it by now; output_record.h.
+  // Records everything that is in it by now; see output_record.h.
   void write_record() const;
 
-  // On the disk, and in place under its name. Once; every file in it was synced by its writer.
+  // Puts it on the disk, and in place under its name. Call it once, after each file's writer has
+  // synced the file.
   void commit();
   void prepare() override;
   void publish(bool revocable) override;

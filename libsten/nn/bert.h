@@ -5,23 +5,24 @@
 
 namespace sten {
 
-// Of a config.json, with its names. What it says of dropout is ignored: there is none.
+// The fields of a config.json, under its names. Dropout is ignored: the graph has none.
 struct BertConfig {
   Index vocab_size = 0, hidden_size = 0, num_hidden_layers = 0, num_attention_heads = 0;
   Index intermediate_size = 0, max_position_embeddings = 0, type_vocab_size = 2;
   double layer_norm_eps = 1e-12, initializer_range = 0.02;
   std::string hidden_act = "gelu";  // or relu
 
-  // `what` begins messages. Error (usage) that names the key: sizes that are missing or no numbers
-  // from 1 on, heads that do not divide the hidden size, and what would be another model, such as
-  // an activation or position embeddings of another type. Other keys are not looked at.
+  // `what` begins messages. Error (usage) that names the key: sizes that are missing or not
+  // positive integers, heads that do not divide the hidden size, and values of another model, such
+  // as an activation or position embeddings of another type. Other keys are ignored.
   static BertConfig parse(std::string_view json, const std::string& what = "config");
-  // How many weights its graph has; a double, for a config may say what no integer holds.
+  // The number of parameters of its graph; a double, because a config may describe more than any
+  // integer holds.
   double parameters() const;
   friend bool operator==(const BertConfig&, const BertConfig&) = default;
 };
 
-// What a BERT's graph has beside its encoder.
+// The parts of a BERT's graph besides its encoder.
 struct BertParts {
   bool mask = false;      // an input "attention_mask" [B, T], 0 for padding, which is not seen
   bool selected = false;  // an input "selected" [N]: logits [N, vocabulary] for these places of
@@ -42,8 +43,8 @@ Graph bert(const BertConfig& config, const BertParts& parts = {});
 // For ids [B, T]: positions 0 to T - 1, and token type 0 everywhere.
 NamedValues<Tensor> bert_inputs(const Tensor& ids);
 
-// Globs of tensors that files of BERTs have for other uses: the pooler, the head that tells next
-// sentences, and numbers of positions.
+// Globs of tensors that files of BERTs have for other uses: the pooler, the head for next-sentence
+// prediction, and position numbers.
 const std::vector<std::string>& bert_unused();
 
 }  // namespace sten
