@@ -37,7 +37,7 @@ class Array {
     if (n) a.data_ = std::static_pointer_cast<const T>(allocate_on(device, n * sizeof(T)));
     return a;
   }
-  // n values at `data`, which `owner` keeps alive and nobody changes. Aligned for T.
+  // n values at `data`, aligned for T, which `owner` keeps alive and nobody changes.
   static Array borrow(std::shared_ptr<const void> owner, const T* data, std::size_t n,
                       Device device = Device::cpu) {
     Array a;
@@ -50,7 +50,7 @@ class Array {
 
   std::size_t size() const { return size_; }
   Device device() const { return device_; }
-  // There: the same array if it is there already, else a copy.
+  // On that device: the same array if it is there already, else a copy.
   Array to(Device device) const {
     if (device == device_) return *this;
     Array there = uninitialized(size_, device);

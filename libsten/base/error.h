@@ -10,8 +10,8 @@ namespace sten {
 
 // The programs' exit codes follow from it: 1, 2 and 3.
 enum class Fault {
-  input = 1,  // a file or the machine is not as it has to be
-  usage = 2,  // the caller asked for something that has no meaning
+  input = 1,  // something is wrong with a file or the machine
+  usage = 2,  // the caller asked for something that makes no sense
   check = 3,  // a check that the caller asked for did not hold
 };
 
@@ -24,9 +24,9 @@ class Error : public std::runtime_error {
   Fault fault_;
 };
 
-// What is asked for has a meaning, but there is no way to it here: an implementation of an operator
-// throws it for tensors that its layouts alone do not rule out, and the dispatcher goes on to
-// dense.
+// The request makes sense, but this implementation cannot serve it. An implementation of an
+// operator throws this for tensors that its layouts alone do not rule out; the dispatcher then
+// computes densely.
 class Unsupported : public Error {
  public:
   explicit Unsupported(const std::string& what) : Error(Fault::usage, what) {}

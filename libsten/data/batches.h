@@ -1,4 +1,4 @@
-// Batches of examples, the same for the same seed: any of them without those before it.
+// Batches of examples, the same for the same seed. Each can be made without those before it.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@ namespace sten {
 struct BatchOptions {
   Index size = 32;
   std::uint64_t seed = 0;
-  bool shuffle = true;  // else the rows are in their order in every epoch
+  bool shuffle = true;  // else every epoch has the rows in their own order
   // Features become scale * x + shift, in float32: 0.125 and -1 take 0 to 16 to -1 to 1.
   float scale = 1, shift = 0;
 };

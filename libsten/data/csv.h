@@ -9,8 +9,8 @@
 namespace sten {
 
 struct CsvOptions {
-  // guess: the first line names the columns if something in it is no number, and all such fields
-  // are names ("nan" and "NA" are none).
+  // guess: the first line names the columns if it has fields that are not numbers, and all of those
+  // are names ("nan" and "NA" are not).
   enum class Header { guess, present, absent };
   Header header = Header::guess;
   // The column of labels: what the header calls it, or its number from 1; the last if empty.
@@ -19,8 +19,8 @@ struct CsvOptions {
 
 // features [N, columns - 1] in F32, in the order of the columns. Lines may end in CR LF, fields may
 // have blanks around them and may be in quotes. Error with the line (from 1) and the column where
-// rows differ in length, a field is empty or no finite number, or a label is no class. Takes at
-// most a few times the file's size of memory.
+// rows differ in length, a field is empty or not a finite number, or a label is not a class. Takes
+// at most a few times the file's size in memory.
 Examples read_csv(const std::string& path, const CsvOptions& options = {});
 // The same of a file's bytes; messages call it `file_name`.
 Examples parse_csv(std::span<const std::byte> file, const std::string& file_name,

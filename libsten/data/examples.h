@@ -17,9 +17,9 @@ struct Examples {
   Index classes() const;
 };
 
-// Takes labels of any integer dtype. Error, with the name of the file at fault, where there are no
-// rows, not as many of both, a shape or dtype is another than above, a feature does not fit a
-// float32, or a label is negative.
+// Takes labels of any integer dtype. Error, with the name of the file at fault, if there are no
+// rows, if features and labels differ in number, if a shape or dtype is not as above, if a feature
+// does not fit a float32, or if a label is negative.
 Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,
                        const std::string& labels_name);
 
@@ -27,9 +27,9 @@ Examples make_examples(Dense features, const Dense& labels, const std::string& f
 // repeat it.
 std::vector<Index> shuffled(Index n, std::uint64_t seed);
 
-// How many of n come first, and how many second: the shares rounded down, the second one so that
-// both together are; what is left is third. Error (usage) unless both shares are at least 0 and
-// their sum is at most 1.
+// How many of n are in the first split, and how many in the second; the third has the rest. The
+// first share is rounded down, and so is the sum of both. Error (usage) unless both shares are at
+// least 0 and their sum is at most 1.
 struct Shares {
   Index train = 0, validation = 0, test = 0;
 };

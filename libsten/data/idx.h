@@ -12,8 +12,8 @@ namespace sten {
 // Whether the file begins as idx files do.
 bool is_idx(std::span<const std::byte> file);
 
-// The array, in a copy, of U8, I8, I16, I32, F32 or F64. Error where the beginning is another, the
-// type is not known, or the elements are not as many bytes as the extents need.
+// A copy of the array, of U8, I8, I16, I32, F32 or F64. Error if the file begins in another way,
+// the type is unknown, or the elements do not have as many bytes as the extents need.
 Dense parse_idx(std::span<const std::byte> file, const std::string& file_name);
 
 }  // namespace sten

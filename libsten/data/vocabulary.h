@@ -33,8 +33,8 @@ class Vocabulary {
   // Those of the single characters, ascending.
   const std::vector<TokenId>& characters() const { return characters_; }
 
-  // One id for each character (code point) of UTF-8; [UNK] for those that have none. Error with
-  // line and byte where it is no UTF-8, or such a character has no [UNK] to become.
+  // An id for each character (code point) of UTF-8; [UNK] for characters without one. Error with
+  // line and byte if the text is not UTF-8, or if there is no [UNK] for such a character.
   Array<TokenId> encode(std::string_view text, const std::string& text_name) const;
 
  private:

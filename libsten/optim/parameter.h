@@ -1,4 +1,4 @@
-// What an optimizer changes, and how.
+// The weight that an optimizer changes, and the ways to change it.
 #pragma once
 #include <functional>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace sten {
 
-// A weight and what its optimizer remembers of it.
+// A weight and its optimizer's state.
 struct Parameter {
   explicit Parameter(Tensor value) : value(std::move(value)) {}
   Parameter(std::string name, Tensor value) : name(std::move(name)), value(std::move(value)) {}

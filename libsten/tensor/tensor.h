@@ -1,4 +1,4 @@
-// A value in any layout, the user's own included.
+// A value in any layout, including those of users.
 #pragma once
 #include <memory>
 #include <typeinfo>
@@ -11,7 +11,7 @@
 
 namespace sten {
 
-// Copying shares; a Tensor never changes once made.
+// Copies share memory; a Tensor never changes once made.
 class Tensor {
  public:
   template <Layout L>
@@ -23,14 +23,16 @@ class Tensor {
   Spec spec() const { return self_->spec(); }
   DType dtype() const { return values() ? values()->dtype() : save().dtype; }
   Device device() const { return self_->device(); }
-  // There: the same tensor if it is there already, else a copy.
+  // On that device: the same tensor if it is there already, else a copy.
   Tensor to(Device device) const;
   Shape shape() const { return self_->shape(); }
-  // On the same device. A layout that cannot there falls back to the CPU (base/fallback.h).
+  // On the tensor's device. A layout that cannot do this there falls back to the CPU
+  // (base/fallback.h).
   Dense to_dense() const;
-  // Positions the layout stores. n:m and n:m:g cannot tell a kept zero from a filler: all slots.
+  // The positions that the layout stores. n:m and n:m:g cannot tell a kept zero from a filler, and
+  // count all slots.
   Mask stored() const;
-  // Whether some of them may be fillers of value 0.
+  // Whether some stored positions may be fillers of value 0.
   bool has_fillers() const { return self_->has_fillers(); }
   // Shares the tensor's memory.
   Stored save() const { return self_->save(); }
