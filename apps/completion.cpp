@@ -22,7 +22,7 @@ const std::map<std::string, std::vector<std::string>>& known_values() {
       {"--scope", {"local", "global"}},
       {"--nan", {"error", "keep", "zero"}},
       {"--structure", {"unstructured", "nm:", "nmg:"}},
-      {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layerwise"}},
+      {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layer-wise"}},
   };
   return values;
 }
@@ -70,9 +70,9 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   if (type == "LAYOUT") words = layouts(program);
   if (name == "--set") words = recipe_words();
   if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
-  if (name == "--report") return "kind=files endings=('*.json' '*.csv' '*.md' '*.html')";
-  if (name == "--output" && program.name == std::string_view("sten-bench"))
-    return "kind=files endings=('*.json' '*.csv' '*.md' '*.svg')";
+  if (name == "--report")
+    return fmt::format("kind=files endings=('*.json' '*.csv' '*.md' '*.html'{})",
+                       program.has_chart ? " '*.svg'" : "");
   if (name == "--against" && program.name == std::string_view("sten-bench"))
     return "kind=files endings=('*.json')";
   if (name == "--rules") return "kind=files endings=('*')";

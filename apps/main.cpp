@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <sstream>
 
 #include "apps/help.h"
@@ -93,10 +94,11 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
 }
 
 // Opened before the work, so that it is not done in vain.
-std::unique_ptr<OutputFile> open_report(const Common& c) {
-  if (c.report.empty()) return nullptr;
-  check_report_path(c.report);
-  return std::make_unique<OutputFile>(c.report, c.force);
+std::deque<OutputFile> open_reports(const Program& program, const Common& c) {
+  for (const std::string& path : c.reports) check_report_path(path, program.has_chart);
+  std::deque<OutputFile> out;
+  for (const std::string& path : c.reports) out.emplace_back(path, c.force);
+  return out;
 }
 
 // 'It'\''s' unless a shell reads it as it is.
@@ -181,12 +183,13 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const std::string output = o && o->count() ? o->as<std::string>() : "";
     const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
     check_paths(app, common.json);
-    const std::unique_ptr<OutputFile> report = open_report(common);
+    std::deque<OutputFile> reports = open_reports(program, common);
     Outcome outcome = action();
     outcome.report.options = deciding_options(app);
     print_outcome(program, common, outcome, stdout_taken);
     if (outcome.failure) throw *outcome.failure;
-    if (report) write_report(outcome.report, common.report, *report);
+    for (std::size_t i = 0; i < reports.size(); ++i)
+      write_report(outcome.report, common.reports[i], reports[i]);
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {

@@ -15,7 +15,7 @@ struct Common {
   int threads = 0;       // 0: all that are available
   std::uint64_t seed = 0;
   std::string progress = "auto";
-  std::string report;  // a file for the report; empty: none
+  std::vector<std::string> reports;  // files for the report
 
   bool show_progress() const;
 };
@@ -33,6 +33,7 @@ struct Program {
                                        // before it wrote
   const char* detail = "the selected tensors";  // what --verbose adds
   bool has_total = true;                        // that --summary leaves alone
+  bool has_chart = false;                       // for --report FILE.svg; what -o means then, too
 };
 
 struct ExitCode {

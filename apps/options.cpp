@@ -17,9 +17,15 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
   group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
   if (program.has_total)
     group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
-  group(app.add_option("--report", c.report,
-                       "Also write the report to FILE.json, .csv, .md or .html"))
-      ->type_name("FILE");
+  // -o and --output are what sten-bench called it before.
+  group(
+      app.add_option(program.has_chart ? "-o,--report,--output" : "--report", c.reports,
+                     program.has_chart
+                         ? "Also write the report to FILE.json, .csv, .md or .html, or a chart of "
+                           "ratios to FILE.svg; repeatable (-o, --output: older names)"
+                         : "Also write the report to FILE.json, .csv, .md or .html; repeatable"))
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   group(app.add_flag("-f,--force", c.force,
                      "Replace the result of an earlier run, never anything else"));
   if (!app.get_option_no_throw("--threads"))  // a program may have its own

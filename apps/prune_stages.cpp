@@ -8,7 +8,7 @@ void add_stages(CLI::App& app, StagedOptions& o) {
   app.add_option(
          "--schedule", o.schedule,
          "Prune in stages, with --finetune or --recipe between them: iterative:from=,to=,step=; "
-         "linear:, cubic: or exponential:from=,to=,stages=; layerwise (one tensor more per "
+         "linear:, cubic: or exponential:from=,to=,stages=; layer-wise (one tensor more per "
          "stage, in natural order of names). With nm and nmg repeat --structure, one a "
          "stage of iterative")
       ->type_name("SPEC");

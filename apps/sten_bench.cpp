@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
       .examples =
           {{"How long dense numbers take to a layout, for a program and as a picture:",
             "sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --layouts "
-            "csr:sparsity=0.9 --repeats 3 -o bench.json -o bench.svg"},
+            "csr:sparsity=0.9 --repeats 3 --report bench.json --report bench.svg"},
            {"Whether that became slower, which ends with 3:",
             "sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --against bench.json "
             "--max-slowdown 1.2"},
@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
            {"Training steps of a small BERT, dense, masked and sparse:",
             "sten-bench step --shape 2x64x70 --batch 4 --window 32 --repeats 3"}},
       .detail = "the dense library that was chosen",
-      .has_total = false};
+      .has_total = false,
+      .has_chart = true};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::BenchOptions>();
     app.add_option(
@@ -96,12 +97,8 @@ int main(int argc, char** argv) {
                    "How many times worse a ratio may be with --against, beyond what the spread of "
                    "both runs allows (default 1.1)")
         ->type_name("X");
-    list("-o,--output", o->outputs, "FILE",
-         "Also write the results to FILE.json, .csv or .md, or a chart of ratios to FILE.svg; "
-         "repeatable");
     return [o, &common] {
       o->seed = common.seed;
-      o->force = common.force;
       return sten::run_bench(*o);
     };
   });

@@ -6,7 +6,7 @@
 
 namespace sten {
 
-// 64 bits that depend on all of the data, in their order, and on `hash`, that of what came before.
+// XXH3 (xxHash by Y. Collet) of the data, seeded with `hash`, that of what came before.
 std::uint64_t hash_bytes(std::uint64_t hash, std::span<const std::byte> data);
 
 }  // namespace sten

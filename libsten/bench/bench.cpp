@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <deque>
 
 #include "kernels/isa.h"
 #include "libsten/base/cuda.h"
@@ -23,12 +22,6 @@ namespace sten {
 namespace {
 
 constexpr double usual_slowdown = 1.1;
-
-void check_output_path(const std::string& path) {
-  for (const char* ending : {".json", ".csv", ".md", ".svg"})
-    if (path.ends_with(ending)) return;
-  fail_usage("-o {}: the name has to end in .json, .csv, .md or .svg", quote(path));
-}
 
 bool is_of_bert(const BenchOptions& o) { return o.bench == "step" || o.bench == "model"; }
 
@@ -53,7 +46,6 @@ void check(const BenchOptions& o) {
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
   if (o.max_slowdown && !(*o.max_slowdown >= 1))
     fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
-  for (const std::string& path : o.outputs) check_output_path(path);
 }
 
 BenchOptions with_defaults(BenchOptions o) {
@@ -141,7 +133,7 @@ std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
                                      printable(baseline.path())));
   if (slower == 0) return std::nullopt;
   if (slower > 1) first += fmt::format("; {} more rows are slower too", slower - 1);
-  return Error(Fault::check, first + (o.outputs.empty() ? "" : "; nothing was written"));
+  return Error(Fault::check, first);
 }
 
 }  // namespace
@@ -150,8 +142,6 @@ Outcome run_bench(const BenchOptions& given) {
   check(given);
   const bool is_there = use_device(given.device) != Device::cpu;
   const BenchOptions o = with_defaults(given);
-  std::deque<OutputFile> outputs;
-  for (const std::string& path : o.outputs) outputs.emplace_back(path, o.force);
   const std::string cpu = cpu_name();
   const std::string isa = is_there ? device_text() : kernels::name_of(kernels::active_isa());
   std::optional<Baseline> baseline;
@@ -185,16 +175,7 @@ Outcome run_bench(const BenchOptions& given) {
   if (!is_there)
     outcome.details.push_back("this process multiplies dense matrices by " +
                               fastest_dense_library().name);
-  if (outcome.failure) return outcome;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!o.outputs[i].ends_with(".svg")) {
-      write_report(r, o.outputs[i], outputs[i]);
-      continue;
-    }
-    const std::string svg = bench_chart(rows);
-    outputs[i].write(std::as_bytes(std::span(svg)));
-    outputs[i].commit();
-  }
+  r.chart = bench_chart(rows);
   return outcome;
 }
 

@@ -22,14 +22,12 @@ struct BenchOptions {
   std::uint64_t seed = 0;
   std::string against;                 // results of an earlier run; empty: none
   std::optional<double> max_slowdown;  // 1.1
-  std::vector<std::string> outputs;    // files: .json, .csv, .md, .svg
-  bool force = false;                  // they may be replaced
 };
 
 inline constexpr int usual_refresh = 100;
 
 // Error (usage) for what cannot be measured, before anything is. With `against`, what became slower
-// is a check that fails, and then nothing is written.
+// is a check that fails.
 Outcome run_bench(const BenchOptions& options);
 
 }  // namespace sten

@@ -218,17 +218,20 @@ std::string to_markdown(const Report& r) {
   return out;
 }
 
-void check_report_path(const std::string& path) {
+void check_report_path(const std::string& path, bool has_chart) {
   for (const char* ending : {".json", ".csv", ".md", ".html"})
     if (path.ends_with(ending)) return;
-  fail_usage("--report {}: the name has to end in .json, .csv, .md or .html", quote(path));
+  if (has_chart && path.ends_with(".svg")) return;
+  fail_usage("--report {}: the name has to end in .json, .csv, .md{}", quote(path),
+             has_chart ? ", .html or .svg" : " or .html");
 }
 
 void write_report(const Report& r, const std::string& path, OutputFile& out) {
-  check_report_path(path);
+  check_report_path(path, !r.chart.empty());
   const std::string text = path.ends_with(".json")   ? to_json(r)
                            : path.ends_with(".csv")  ? to_csv(r)
                            : path.ends_with(".html") ? to_html(r)
+                           : path.ends_with(".svg")  ? r.chart
                                                      : to_markdown(r);
   out.write(std::as_bytes(std::span(text)));
   out.commit();

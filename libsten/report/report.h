@@ -49,6 +49,7 @@ struct Report {
   std::string options;  // that decide the numbers, as for a shell; HTML only
   // Sentences for people: what to know about the result.
   std::vector<std::string> notes;
+  std::string chart;  // an SVG document; empty: none
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
 };
@@ -69,8 +70,9 @@ std::string to_csv(const Report& r);
 // Names and notes are text in it, whatever is in them.
 std::string to_markdown(const Report& r);
 
-// Error (usage) unless the path ends in .json, .csv, .md or .html.
-void check_report_path(const std::string& path);
+// Error (usage) unless the path ends in .json, .csv, .md or .html, or in .svg for a report with a
+// chart.
+void check_report_path(const std::string& path, bool has_chart);
 // In the form that the path's ending says.
 void write_report(const Report& r, const std::string& path, OutputFile& out);
 

@@ -36,7 +36,7 @@ prune one-shot-nmg --structure nmg:n=1,m=4,g=4
 staged iterative-50 2e-4 --schedule iterative:from=0.1,to=0.5,step=0.1
 staged iterative-nmg 2e-3 --schedule iterative \
   --structure nmg:n=3,m=4,g=4 --structure nmg:n=2,m=4,g=4 --structure nmg:n=1,m=4,g=4
-staged layerwise-50 2e-4 --schedule layerwise --sparsity 0.5 --tolerance 0.1
+staged layer-wise-50 2e-4 --schedule layer-wise --sparsity 0.5 --tolerance 0.1
 
 echo 0 0 >none.seconds
 echo "| | loss | right | seconds | of them, computing |"
@@ -47,4 +47,4 @@ row one-shot-75 one-shot-75.seconds "75 %, one shot"
 row one-shot-nmg one-shot-nmg.seconds "1:4:4, one shot"
 row iterative-50 iterative-50.seconds "50 %, iterative in 5 stages"
 row iterative-nmg iterative-nmg.seconds "1:4:4, iterative: 3:4:4, 2:4:4, 1:4:4"
-row layerwise-50 layerwise-50.seconds "50 %, layer-wise: $(sed -n 's/^sparsity \(.*\) over .* after/\1 after/p' layerwise-50.log)"
+row layer-wise-50 layer-wise-50.seconds "50 %, layer-wise: $(sed -n 's/^sparsity \(.*\) over .* after/\1 after/p' layer-wise-50.log)"

@@ -31,8 +31,8 @@ for seed in 0 1 2 3 4; do
     # As many epochs as the iterative run has had by then.
     run "tuned-$sparsity-$seed.safetensors" --schedule linear:from=0,to=0.$sparsity,stages=1 \
       --finetune "$(tune $((20 * stage)))" --state "tuned-$sparsity-$seed"
-    run "layerwise-$sparsity-$seed.safetensors" --sparsity 0.$sparsity --schedule layerwise --tolerance 0.1 \
-      --finetune "$(tune 20)" --state "layerwise-$sparsity-$seed"
+    run "layer-wise-$sparsity-$seed.safetensors" --sparsity 0.$sparsity --schedule layer-wise --tolerance 0.1 \
+      --finetune "$(tune 20)" --state "layer-wise-$sparsity-$seed"
   done
 done
 
@@ -48,5 +48,5 @@ for sparsity in $sparsities; do
   for method in oneshot tuned iterative; do
     printf ' %s |' "$(mean $method-$sparsity-?.safetensors)"
   done
-  echo " $(REACHED=1 mean layerwise-$sparsity-?.safetensors) |"
+  echo " $(REACHED=1 mean layer-wise-$sparsity-?.safetensors) |"
 done

@@ -23,7 +23,7 @@ wrong "did you mean 'bert-ffn-in'" convert --shape bert-ffn-im
 wrong "did you mean 'csr'" convert --layouts csrr
 wrong 'sparsity=1.5 is not within 0 and 1' convert --layouts csr:sparsity=1.5
 wrong 'input' convert --input gaussian
-wrong 'has to end in .json, .csv, .md or .svg' convert -o result.txt
+wrong 'has to end in .json, .csv, .md, .html or .svg' convert -o result.txt
 wrong '--repeats' convert --repeats 0
 wrong '--threads' convert --threads 0
 wrong "there is no option '--layout', did you mean '--layouts'" convert --layout csr

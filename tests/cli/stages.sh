@@ -54,7 +54,7 @@ export LOSS=1
 expect_exit 0 stages -o layers.safetensors --sparsity 0.5 --schedule layerwise --finetune "$TRAIN" --state layers
 unset LOSS
 expect_out "after 12 of 12 stages"
-expect_exit 0 stages -o stuck.safetensors --sparsity 0.5 --schedule layerwise --finetune "$TRAIN" --state stuck --patience 2
+expect_exit 0 stages -o stuck.safetensors --sparsity 0.5 --schedule layer-wise --finetune "$TRAIN" --state stuck --patience 2
 expect_out "after 1 of 12 stages"
 expect_out "stopped at 'bert.encoder.layer.0.attention.output.dense.weight': no lower loss in 2 rounds"
 

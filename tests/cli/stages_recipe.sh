@@ -42,7 +42,7 @@ expect_err "holds a different run: recipe/optimizer/rate was '0.005', and now is
 grep -qa elsewhere out.safetensors && fail "the output names a folder of this run"
 
 # Layer-wise, with a loss that comes back and with one that cannot.
-expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layerwise --tolerance 0.5 --state layers
+expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layer-wise --tolerance 0.5 --state layers
 expect_out "after 2 of 2 stages"
 expect_exit 0 stages -o stuck.safetensors --sparsity 0.98 --schedule layerwise --tolerance 0 --state stuck --patience 1 --set optimizer.rate=1e-30
 expect_out "stopped at 'layers.0.weight': no lower loss in 1 rounds"

@@ -229,8 +229,9 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
   CHECK(of(R"("kind": "linear")") == "/sparsity/0/schedule: has no 'stages'");
   CHECK(of(R"("kind": "iterative", "step": 0.1)") == "/sparsity/0/schedule: has no 'from'");
   CHECK(of(R"("kind": "iterative", "from": 0.1)") == "/sparsity/0/schedule: has no 'step'");
-  CHECK(of(R"("kind": "layerwise")") ==
-        "/sparsity/0/schedule/kind: 'layerwise' is not one of one-shot, iterative, layer-wise, "
+  CHECK(of(R"("kind": "layerwise", "end": 500)") == of(R"("kind": "layer-wise", "end": 500)"));
+  CHECK(of(R"("kind": "layer-wize")") ==
+        "/sparsity/0/schedule/kind: 'layer-wize' is not one of one-shot, iterative, layer-wise, "
         "linear, cubic, exponential, did you mean 'layer-wise'?");
   CHECK(of(R"("kind": "one-shot", "end": 5)")
             .starts_with("/sparsity/0/schedule/end: is for the kind linear, cubic, exponential"));

@@ -74,5 +74,6 @@ TEST_CASE("several structures are the stages of an iterative schedule") {
   CHECK(s.stages() == 2);
   check_refused("linear:from=0,to=0.5,stages=2", "several --structure", {}, {"a", "b"});
   check_refused("layerwise", "one --structure", {}, {"a", "b"});
-  CHECK(parse_schedule("layerwise", 0.5, {}).layerwise);
+  CHECK(parse_schedule("layer-wise", 0.5, {}).layerwise);
+  CHECK(parse_schedule("layerwise", 0.5, {}).spec.str() == "layer-wise");
 }

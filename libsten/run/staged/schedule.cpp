@@ -36,8 +36,9 @@ Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
   try {
     Schedule out{false, {}, {}, Spec::parse(text)};
     const Spec& s = out.spec;
-    if (s.is("layerwise")) {
+    if (s.is("layer-wise") || s.is("layerwise")) {
       s.check_keys({});
+      out.spec = Spec("layer-wise");
       if (structures.size() > 1) fail_usage("it takes one --structure");
       out.layerwise = true;
       return out;
@@ -45,7 +46,7 @@ Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
     if (!s.is("iterative") && !s.is("linear") && !s.is("cubic") && !s.is("exponential"))
       fail_usage(
           "there is no such schedule{}",
-          suggestion(s.name(), {"iterative", "linear", "cubic", "exponential", "layerwise"}));
+          suggestion(s.name(), {"iterative", "linear", "cubic", "exponential", "layer-wise"}));
     if (structures.size() > 1) {
       if (!s.is("iterative") || !s.args().empty())
         fail_usage("several --structure go with iterative, without from, to and step");

@@ -21,7 +21,7 @@ struct Schedule {
 
 // iterative:from=a,to=b,step=d                    recipe/sparsity_schedule.h has the formulas
 // linear|cubic|exponential:from=a,to=b,stages=T
-// layerwise                                   to `sparsity`, or the one structure
+// layer-wise (or layerwise)                   to `sparsity`, or the one structure
 // iterative with several structures           one a stage
 // `sparsity` is that of --sparsity: without `to` it is the end, with it they are the same. Error
 // (usage) that names the key.

@@ -47,7 +47,7 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
   if (p.input == "-") fail_usage("--schedule reads its input again; give a file");
   if (schedule.layerwise && p.scope != "local")
-    fail_usage("--schedule layerwise and --scope global exclude each other");
+    fail_usage("--schedule layer-wise and --scope global exclude each other");
   if (!(o.tolerance >= 0)) fail_usage("--tolerance {} is below 0", o.tolerance);
   if (o.rounds < 1) fail_usage("--rounds {} is below 1", o.rounds);
   if (o.patience < 1) fail_usage("--patience {} is below 1", o.patience);
