@@ -1,6 +1,6 @@
 // What n:m:g stores of a chunk without padding whose strips have their patterns.
 #pragma once
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 

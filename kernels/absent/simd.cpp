@@ -22,8 +22,8 @@ const ElementwiseTable* elementwise_avx512() { return nullptr; }
 const NmSelectTable* nm_select_avx2() { return nullptr; }
 const NmSelectTable* nm_select_avx512() { return nullptr; }
 
-const NmgFitTable* nmg_fit_avx2() { return nullptr; }
-const NmgFitTable* nmg_fit_avx512() { return nullptr; }
+const NmgExactTable* nmg_exact_avx2() { return nullptr; }
+const NmgExactTable* nmg_exact_avx512() { return nullptr; }
 
 const CsrTable* csr_gemm_avx2() { return nullptr; }
 const CsrTable* csr_gemm_avx512() { return nullptr; }

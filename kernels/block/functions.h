@@ -13,7 +13,7 @@
 #include "kernels/block/floats.h"
 #include "kernels/block/grid.h"
 #include "kernels/block/matrix.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 
@@ -71,7 +71,7 @@ struct NmgParts {
   void* values = nullptr;               // [units, C, g, n]
   void* index = nullptr;                // [units, C, g], of 1 byte where C * g <= 256, else 2
   std::uint8_t* bits = nullptr;         // of the whole tensor, 0 before
-  std::uint16_t* pattern_of = nullptr;  // [units, C * g], as NmgFitTable gives them
+  std::uint16_t* pattern_of = nullptr;  // [units, C * g], as NmgExactTable gives them
 };
 
 // n:m:g: strips run down rows. Units are chunk by chunk of row block by row block of matrix by

@@ -282,22 +282,22 @@ void fit_f32(const NmgFormat& f, const NmgStrips<float>& in, std::byte* scratch,
   solver.run();
 }
 
-constexpr NmgFitTable table{nmg_reference_scratch, fit_f32, fit_wide<double>};
+constexpr NmgExactTable table{nmg_exact_wide_scratch, fit_f32, fit_wide<double>};
 
 }  // namespace
 
-const NmgFitTable* nmg_fit_reference() { return &table; }
+const NmgExactTable* nmg_exact_reference() { return &table; }
 
-void nmg_fit_wide(const NmgFormat& f, const NmgStrips<float>& in, std::byte* scratch,
-                  std::uint16_t* pattern_of) {
+void nmg_exact_wide(const NmgFormat& f, const NmgStrips<float>& in, std::byte* scratch,
+                    std::uint16_t* pattern_of) {
   fit_wide(f, in, scratch, pattern_of);
 }
-void nmg_fit_wide(const NmgFormat& f, const NmgStrips<double>& in, std::byte* scratch,
-                  std::uint16_t* pattern_of) {
+void nmg_exact_wide(const NmgFormat& f, const NmgStrips<double>& in, std::byte* scratch,
+                    std::uint16_t* pattern_of) {
   fit_wide(f, in, scratch, pattern_of);
 }
 
-std::size_t nmg_reference_scratch(const NmgFormat& f, std::int64_t rows, std::int64_t cols) {
+std::size_t nmg_exact_wide_scratch(const NmgFormat& f, std::int64_t rows, std::int64_t cols) {
   return Solver<std::int64_t>(f, rows, cols, NmgCarver(nullptr), nullptr).bytes();
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/device.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 

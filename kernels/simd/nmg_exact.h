@@ -1,10 +1,10 @@
-// The tables of kernels/nmg_fit.h by ISA; nullptr where the build lacks it.
+// The tables of kernels/nmg_exact.h by ISA; nullptr where the build lacks it.
 #pragma once
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 
-const NmgFitTable* nmg_fit_avx2();
-const NmgFitTable* nmg_fit_avx512();
+const NmgExactTable* nmg_exact_avx2();
+const NmgExactTable* nmg_exact_avx512();
 
 }  // namespace sten::kernels

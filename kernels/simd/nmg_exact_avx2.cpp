@@ -93,7 +93,8 @@ struct Lanes {
   }
 };
 
-constexpr NmgFitTable table{simd::NmgFits<Lanes>::scratch, simd::NmgFits<Lanes>::fit, nmg_fit_wide};
+constexpr NmgExactTable table{simd::NmgExactFits<Lanes>::scratch, simd::NmgExactFits<Lanes>::fit,
+                              nmg_exact_wide};
 
 }  // namespace
 }  // namespace sten::kernels::avx2
@@ -101,6 +102,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const NmgFitTable* nmg_fit_avx2() { return &avx2::table; }
+const NmgExactTable* nmg_exact_avx2() { return &avx2::table; }
 
 }  // namespace sten::kernels

@@ -72,7 +72,8 @@ struct Lanes {
   }
 };
 
-constexpr NmgFitTable table{simd::NmgFits<Lanes>::scratch, simd::NmgFits<Lanes>::fit, nmg_fit_wide};
+constexpr NmgExactTable table{simd::NmgExactFits<Lanes>::scratch, simd::NmgExactFits<Lanes>::fit,
+                              nmg_exact_wide};
 
 }  // namespace
 }  // namespace sten::kernels::avx512
@@ -80,6 +81,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-const NmgFitTable* nmg_fit_avx512() { return &avx512::table; }
+const NmgExactTable* nmg_exact_avx512() { return &avx512::table; }
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-// The first choice of the exact fit of kernels/nmg_fit.h in vectors: strips as integers, the sums
+// The first choice of the exact fit of kernels/nmg_exact.h in vectors: strips as integers, the sums
 // that patterns keep of them, and prices under which few patterns are chosen too often.
 //
 // V is a type in the ISA's namespace with vectors Vec of `lanes` 32-bit integers and comparisons

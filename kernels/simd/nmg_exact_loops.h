@@ -1,4 +1,4 @@
-// The exact fit of kernels/nmg_fit.h in vectors. Compiled once per ISA, for the target that the
+// The exact fit of kernels/nmg_exact.h in vectors. Compiled once per ISA, for the target that the
 // includer's STEN_TARGET names. The steps, their order and their names are those of the reference.
 //
 // Two orders of scores: the first choice compares vectors of strips, pattern by pattern, and adds
@@ -225,7 +225,7 @@ class NmgExact : NmgFirstChoice<V> {
 };
 
 template <class V>
-struct NmgFits {
+struct NmgExactFits {
   template <int nv>
   static bool try_fit(const NmgFormat& f, const NmgStrips<float>& in, std::byte* scratch,
                       std::uint16_t* pattern_of) {
@@ -241,11 +241,11 @@ struct NmgFits {
                          : vectors == 3 ? try_fit<3>
                          : vectors == 4 ? try_fit<4>
                                         : try_fit<0>;
-    if (!try_any(f, in, scratch, pattern_of)) nmg_fit_wide(f, in, scratch, pattern_of);
+    if (!try_any(f, in, scratch, pattern_of)) nmg_exact_wide(f, in, scratch, pattern_of);
   }
   static std::size_t scratch(const NmgFormat& f, std::int64_t rows, std::int64_t cols) {
     const NmgExact<V, 0> fit(f, rows, cols, NmgCarver(nullptr), nullptr);
-    return std::max(fit.bytes(), nmg_reference_scratch(f, rows, cols));
+    return std::max(fit.bytes(), nmg_exact_wide_scratch(f, rows, cols));
   }
 };
 

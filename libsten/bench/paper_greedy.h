@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels/reference/nmg_fit.h"
+#include "kernels/reference/nmg_greedy.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 #include "libsten/base/array.h"
 #include "libsten/base/shape.h"
 

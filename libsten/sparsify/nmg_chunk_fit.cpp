@@ -17,8 +17,8 @@ bool sorts_pairs(const NmgGeometry& geo) { return geo.patterns <= most_pairs / g
 
 std::size_t scratch_of(const NmgGeometry& geo, const kernels::NmgFormat& format, FitMethod method) {
   if (method == FitMethod::exact)
-    return kernels::nmg_fit().scratch(format, std::min(geo.m, geo.view.rows),
-                                      std::min(geo.strips, geo.view.cols));
+    return kernels::nmg_exact().scratch(format, std::min(geo.m, geo.view.rows),
+                                        std::min(geo.strips, geo.view.cols));
   kernels::CountingBlock count(1);
   kernels::nmg_swaps_shared(count, format, true);
   return count.used();
@@ -93,9 +93,9 @@ void NmgChunkFit<E>::fit_exactly(const Bits* x, const NmgUnit& unit) {
     in.row_stride = unit.cols;
   }
   if constexpr (std::is_same_v<Score, double>)
-    kernels::nmg_fit().exact_f64(format, in, scratch_, pattern_of_.data());
+    kernels::nmg_exact().fit_f64(format, in, scratch_, pattern_of_.data());
   else
-    kernels::nmg_fit().exact_f32(format, in, scratch_, pattern_of_.data());
+    kernels::nmg_exact().fit_f32(format, in, scratch_, pattern_of_.data());
 }
 
 // As a device does, whose result does not depend on the number of its threads.

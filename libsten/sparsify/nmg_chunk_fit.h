@@ -4,8 +4,8 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/nmg_fit.h"
-#include "kernels/reference/nmg_fit.h"
+#include "kernels/nmg_exact.h"
+#include "kernels/reference/nmg_greedy.h"
 #include "libsten/base/floats.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"

@@ -8,8 +8,8 @@ namespace sten {
 
 // Every strip of the tensor keeps the n positions of its pattern, zeros among them. Scores are
 // summed in float, F64 in double.
-//   exact      what keeps the most magnitude in each chunk (kernels/nmg_fit.h); of formats with up
-//              to 1024 patterns, and their default
+//   exact      what keeps the most magnitude in each chunk (kernels/nmg_exact.h); of formats
+//              with up to 1024 patterns, and their default
 //   swaps      as much, for any number of patterns, by strips that exchange theirs
 //              (kernels/block/nmg/nmg_swaps.h): what the paper's rule for GPUs does, and a device
 //              where the tables of exact find no room

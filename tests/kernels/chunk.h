@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "tests/support/tensors.h"
 

@@ -23,15 +23,15 @@ NmgStrips<T> strips_of(const Chunk<T>& chunk) {
 template <class T>
 Patterns reference(const Chunk<T>& chunk) {
   const NmgFormat f = chunk.format();
-  std::vector<std::byte> scratch(kernels::nmg_reference_scratch(f, chunk.rows, chunk.cols) + 64);
+  std::vector<std::byte> scratch(kernels::nmg_exact_wide_scratch(f, chunk.rows, chunk.cols) + 64);
   void* at = scratch.data();
   std::size_t room = scratch.size();
   auto* aligned = static_cast<std::byte*>(std::align(64, room - 64, at, room));
   Patterns of(chunk.strips());
   if constexpr (sizeof(T) == 4)
-    kernels::nmg_fit_reference()->exact_f32(f, strips_of(chunk), aligned, of.data());
+    kernels::nmg_exact_reference()->fit_f32(f, strips_of(chunk), aligned, of.data());
   else
-    kernels::nmg_fit_reference()->exact_f64(f, strips_of(chunk), aligned, of.data());
+    kernels::nmg_exact_reference()->fit_f64(f, strips_of(chunk), aligned, of.data());
   return of;
 }
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "kernels/nmg_fit.h"
-#include "kernels/reference/nmg_fit.h"
+#include "kernels/nmg_exact.h"
+#include "kernels/reference/nmg_greedy.h"
 #include "tests/kernels/chunk.h"
 #include "tests/kernels/fenced.h"
 
@@ -16,7 +16,7 @@ namespace {
 template <class F>
 void each_fit(F&& f) {
   for (const kernels::Isa isa : kernels::all_isas) {
-    const kernels::NmgFitTable* table = kernels::nmg_fit_for(isa);
+    const kernels::NmgExactTable* table = kernels::nmg_exact_for(isa);
     if (table == nullptr) continue;
     const std::string name = kernels::name_of(isa);
     CAPTURE(name);
@@ -26,16 +26,16 @@ void each_fit(F&& f) {
 
 // From values at the end of a page, with the scratch that is asked for and no more.
 template <class T>
-Patterns fitted(const kernels::NmgFitTable& table, const Chunk<T>& chunk) {
+Patterns fitted(const kernels::NmgExactTable& table, const Chunk<T>& chunk) {
   const NmgFormat format = chunk.format();
   Fenced<std::byte> scratch((table.scratch(format, chunk.rows, chunk.cols) + 63) / 64 * 64);
   Fenced<T> x(chunk.x);
   Fenced<std::uint16_t> of(chunk.strips());
   const NmgStrips<T> in{x.data(), chunk.cols, chunk.rows, chunk.cols};
   if constexpr (sizeof(T) == 4)
-    table.exact_f32(format, in, scratch.data(), of.data());
+    table.fit_f32(format, in, scratch.data(), of.data());
   else
-    table.exact_f64(format, in, scratch.data(), of.data());
+    table.fit_f64(format, in, scratch.data(), of.data());
   return of.values();
 }
 
@@ -94,7 +94,7 @@ double best_kept(const Chunk<T>& chunk, std::vector<Index>& room, Index s = 0) {
 TEST_CASE("the worked case keeps 47 of 62, the most that is possible") {
   Chunk<float> chunk(2, 4, 1);
   chunk.x = {1, -2, 3, 0, 5, -6, 4, 1, -1, 2, 0, 2, -3, 5, 2, 7, -1, 1, 2, 0, 6, -1, 4, 3};
-  each_fit([&](const kernels::NmgFitTable& table) {
+  each_fit([&](const kernels::NmgExactTable& table) {
     const Patterns of = fitted(table, chunk);
     CHECK(uses_each_pattern_g_times(chunk, of));
     CHECK(chunk.kept(of) == 47);
@@ -131,7 +131,7 @@ TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA fi
     const std::string where = fmt::format("round {}: {}:{}:{} {} x {}, kind {}", round, f.n, f.m,
                                           f.g, chunk.rows, chunk.cols, static_cast<int>(kind));
     std::optional<Patterns> reference;
-    each_fit([&](const kernels::NmgFitTable& table) {
+    each_fit([&](const kernels::NmgExactTable& table) {
       const Patterns of = fitted(table, chunk);
       if (!reference) {
         reference = of;
@@ -169,7 +169,7 @@ TEST_CASE("the exact fit keeps what the best of all assignments keeps") {
     narrow.x.assign(chunk.x.begin(), chunk.x.end());
     std::vector<Index> room(chunk.table->count(), f.g);
     const double best = best_kept(chunk, room);
-    each_fit([&](const kernels::NmgFitTable& table) {
+    each_fit([&](const kernels::NmgExactTable& table) {
       CHECK(chunk.kept(fitted(table, chunk)) == doctest::Approx(best).epsilon(1e-14));
       CHECK(chunk.kept(fitted(table, narrow)) == doctest::Approx(best).epsilon(1e-8));
     });

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 #include "libsten/base/memory.h"
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/sparsify/sparsifier.h"
@@ -138,7 +138,7 @@ inline void keep_exactly(Mask& mask, const Spec& s, const Dense& x) {
   const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
   const auto table = PatternTable::get(n, m);
   const kernels::NmgFormat format = table->format(g);
-  const kernels::NmgFitTable& fit = *kernels::nmg_fit_for(kernels::Isa::reference);
+  const kernels::NmgExactTable& fit = *kernels::nmg_exact_for(kernels::Isa::reference);
   const Index strips = format.strips();
   const std::vector<double> v = numbers(x);
   std::vector<double> chunk(m * strips);
@@ -148,9 +148,9 @@ inline void keep_exactly(Mask& mask, const Spec& s, const Dense& x) {
   const auto fit_chunk = [&](Index rows, Index cols) {
     auto* memory = static_cast<std::byte*>(scratch.get());
     if (x.dtype() == DType::F64)
-      return fit.exact_f64(format, {chunk.data(), strips, rows, cols}, memory, pattern_of.data());
+      return fit.fit_f64(format, {chunk.data(), strips, rows, cols}, memory, pattern_of.data());
     const std::vector<float> narrow(chunk.begin(), chunk.end());
-    fit.exact_f32(format, {narrow.data(), strips, rows, cols}, memory, pattern_of.data());
+    fit.fit_f32(format, {narrow.data(), strips, rows, cols}, memory, pattern_of.data());
   };
   for (const auto& a : matrices(x.extents, s, s.integer("axis", 0) == 1))
     for (Index r0 = 0; r0 < std::ssize(a); r0 += m)

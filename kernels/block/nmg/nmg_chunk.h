@@ -5,7 +5,7 @@
 #include "kernels/block/block.h"
 #include "kernels/block/floats.h"
 #include "kernels/block/matrix.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 

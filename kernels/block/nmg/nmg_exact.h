@@ -1,10 +1,10 @@
-// The exact fit of kernels/nmg_fit.h by a block of threads, from integer magnitudes on: the
+// The exact fit of kernels/nmg_exact.h by a block of threads, from integer magnitudes on: the
 // decisions of kernels/reference/nmg_exact.cpp, which says why; so the same bits.
 #pragma once
 #include <limits>
 
 #include "kernels/block/block.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 #include "kernels/reference/nmg_groups.h"
 
 namespace sten::kernels {

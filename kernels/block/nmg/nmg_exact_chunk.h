@@ -44,7 +44,7 @@ STEN_DEVICE void nmg_with_counts(Block& b, const NmgFormat& f, const NmgBlockChu
   solve(std::int64_t{}, [&](std::int64_t r, std::int64_t s) { return scale(in.magnitude(r, s)); });
 }
 
-// The pattern of each strip of the chunk, [strips], as NmgFitTable gives them. Between phases.
+// The pattern of each strip of the chunk, [strips], as NmgExactTable gives them. Between phases.
 template <class Block>
 class NmgExactChunk {
   template <class U>

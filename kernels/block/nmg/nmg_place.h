@@ -2,7 +2,7 @@
 // libsten/layout/nmg_place.h, whose choices these are.
 #pragma once
 #include "kernels/block/block.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 
 namespace sten::kernels {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "kernels/block/block.h"
-#include "kernels/nmg_fit.h"
+#include "kernels/nmg_exact.h"
 #include "kernels/reference/nmg_groups.h"
 
 namespace sten::kernels {

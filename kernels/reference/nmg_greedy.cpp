@@ -1,4 +1,4 @@
-#include "kernels/reference/nmg_fit.h"
+#include "kernels/reference/nmg_greedy.h"
 
 #include <algorithm>
 

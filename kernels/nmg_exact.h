@@ -48,21 +48,21 @@ struct NmgStrips {
 // D of the shortest paths is [count, count].
 inline constexpr std::int64_t most_exact_patterns = 1024;
 
-struct NmgFitTable {
+struct NmgExactTable {
   // Bytes of scratch, aligned to 64, that fits of up to rows x cols values need, one at a time;
   // their content does not matter.
   std::size_t (*scratch)(const NmgFormat& format, std::int64_t rows, std::int64_t cols);
   // pattern_of[strips]: for each strip its pattern, each pattern g times. count is at most
   // most_exact_patterns, n * count and strips below 2^26 and 2^16 + 1.
-  void (*exact_f32)(const NmgFormat& format, const NmgStrips<float>& in, std::byte* scratch,
-                    std::uint16_t* pattern_of);
-  void (*exact_f64)(const NmgFormat& format, const NmgStrips<double>& in, std::byte* scratch,
-                    std::uint16_t* pattern_of);
+  void (*fit_f32)(const NmgFormat& format, const NmgStrips<float>& in, std::byte* scratch,
+                  std::uint16_t* pattern_of);
+  void (*fit_f64)(const NmgFormat& format, const NmgStrips<double>& in, std::byte* scratch,
+                  std::uint16_t* pattern_of);
 };
 
 // The table of active_isa().
-const NmgFitTable& nmg_fit();
+const NmgExactTable& nmg_exact();
 // nullptr unless has_isa(isa).
-const NmgFitTable* nmg_fit_for(Isa isa);
+const NmgExactTable* nmg_exact_for(Isa isa);
 
 }  // namespace sten::kernels
