@@ -2,24 +2,21 @@
 
 #include "kernels/reference/csr.h"
 #include "kernels/simd/csr.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-const CsrTable* csr_gemm_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return csr_gemm_avx2();
-    case Isa::avx512:
-      return csr_gemm_avx512();
-    default:
-      return csr_gemm_reference();
-  }
+const Tables<CsrTable>& tables() {
+  static const Tables<CsrTable> all{{Isa::reference, csr_gemm_reference()},
+                                    {Isa::avx2, csr_gemm_avx2()},
+                                    {Isa::avx512, csr_gemm_avx512()}};
+  return all;
 }
 
-const CsrTable& csr_gemm() {
-  static const CsrTable& table = *csr_gemm_for(active_isa());
-  return table;
-}
+}  // namespace
+
+const CsrTable* csr_gemm_for(Isa isa) { return tables().of(isa); }
+const CsrTable& csr_gemm() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -2,8 +2,20 @@
 
 #include "kernels/reference/elementwise.h"
 #include "kernels/simd/elementwise.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
+
+const Tables<ElementwiseTable>& tables() {
+  static const Tables<ElementwiseTable> all{{Isa::reference, elementwise_reference()},
+                                            {Isa::avx2, elementwise_avx2()},
+                                            {Isa::avx512, elementwise_avx512()},
+                                            {Isa::avx512, elementwise_avx512_vbmi2()}};
+  return all;
+}
+
+}  // namespace
 
 void drain_histogram(std::uint32_t* counts, std::int32_t count, std::int64_t* totals) {
   for (std::int64_t b = 0; b < count; ++b)
@@ -13,21 +25,7 @@ void drain_histogram(std::uint32_t* counts, std::int32_t count, std::int64_t* to
     }
 }
 
-const ElementwiseTable* elementwise_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return elementwise_avx2();
-    case Isa::avx512:
-      return elementwise_avx512();
-    default:
-      return elementwise_reference();
-  }
-}
-
-const ElementwiseTable& elementwise() {
-  static const ElementwiseTable& table = *elementwise_for(active_isa());
-  return table;
-}
+const ElementwiseTable* elementwise_for(Isa isa) { return tables().of(isa); }
+const ElementwiseTable& elementwise() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -2,24 +2,21 @@
 
 #include "kernels/reference/epilogue.h"
 #include "kernels/simd/epilogue.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-Finish* finish_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return finish_avx2();
-    case Isa::avx512:
-      return finish_avx512();
-    default:
-      return finish_reference();
-  }
+const Tables<EpilogueTable>& tables() {
+  static const Tables<EpilogueTable> all{{Isa::reference, epilogue_reference()},
+                                         {Isa::avx2, epilogue_avx2()},
+                                         {Isa::avx512, epilogue_avx512()}};
+  return all;
 }
 
-Finish& finish() {
-  static Finish& run = *finish_for(active_isa());
-  return run;
-}
+}  // namespace
+
+const EpilogueTable* epilogue_for(Isa isa) { return tables().of(isa); }
+const EpilogueTable& epilogue() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -12,15 +12,22 @@ enum class Activation {
   gelu   // x/2 (1 + erf(x / sqrt 2)), to 2e-7 of |x|
 };
 
-// c[r][j] = activation(scale * c[r][j] + bias[r] + residual[r][j]) for rows of row stride ldc.
-// bias and residual: nullptr for none.
-using Finish = void(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
-                    float scale, const float* bias, const float* residual, std::int64_t ld_residual,
-                    Activation activation);
+struct EpilogueTable {
+  // c[r][j] = activation(scale * c[r][j] + bias[r] + residual[r][j]) for rows of row stride ldc.
+  // bias and residual: nullptr for none.
+  void (*finish)(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns, float scale,
+                 const float* bias, const float* residual, std::int64_t ld_residual,
+                 Activation activation);
+  // to[r][j] = from[r][j]. Whole lines go past the caches: else each would be read from memory
+  // before it is written. stream_done() has to follow before other threads read them.
+  void (*stream)(const float* from, std::int64_t ld_from, std::int64_t rows, std::int64_t columns,
+                 float* to, std::int64_t ld_to);
+  void (*stream_done)();
+};
 
 // nullptr where has_isa() says no.
-Finish* finish_for(Isa isa);
+const EpilogueTable* epilogue_for(Isa isa);
 // Of active_isa().
-Finish& finish();
+const EpilogueTable& epilogue();
 
 }  // namespace sten::kernels

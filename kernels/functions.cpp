@@ -2,24 +2,21 @@
 
 #include "kernels/reference/functions.h"
 #include "kernels/simd/functions.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-const FunctionsTable* functions_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return functions_avx2();
-    case Isa::avx512:
-      return functions_avx512();
-    default:
-      return functions_reference();
-  }
+const Tables<FunctionsTable>& tables() {
+  static const Tables<FunctionsTable> all{{Isa::reference, functions_reference()},
+                                          {Isa::avx2, functions_avx2()},
+                                          {Isa::avx512, functions_avx512()}};
+  return all;
 }
 
-const FunctionsTable& functions() {
-  static const FunctionsTable& table = *functions_for(active_isa());
-  return table;
-}
+}  // namespace
+
+const FunctionsTable* functions_for(Isa isa) { return tables().of(isa); }
+const FunctionsTable& functions() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -1,19 +1,42 @@
 #include "kernels/isa.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <string>
 
-#include "kernels/simd/cpu.h"
+#include "kernels/simd/target.h"
 
 namespace sten::kernels {
 namespace {
+
+// As Isa has them. target: what kernels are compiled for; "": any CPU runs them.
+struct Row {
+  const char *name, *target;
+};
+constexpr Row isas[] = {
+    {"reference", ""},
+    {"avx2", STEN_AVX2},
+    {"avx512", STEN_AVX512},
+};
+constexpr std::size_t count = std::size(all_isas);
+static_assert(std::size(isas) == count);
 
 Isa best_isa() {
   Isa best = Isa::reference;
   for (const Isa isa : all_isas)
     if (has_isa(isa)) best = isa;
   return best;
+}
+
+// "reference, avx2 and avx512"
+std::string all_names() {
+  std::string names = isas[0].name;
+  for (std::size_t i = 1; i < count; ++i)
+    names.append(i + 1 < count ? ", " : " and ").append(isas[i].name);
+  return names;
 }
 
 const IsaChoice& chosen() {
@@ -23,26 +46,15 @@ const IsaChoice& chosen() {
 
 }  // namespace
 
-const char* name_of(Isa isa) {
-  switch (isa) {
-    case Isa::avx2:
-      return "avx2";
-    case Isa::avx512:
-      return "avx512";
-    default:
-      return "reference";
-  }
-}
+const char* name_of(Isa isa) { return isas[static_cast<std::size_t>(isa)].name; }
 
 bool has_isa(Isa isa) {
-  switch (isa) {
-    case Isa::avx2:
-      return cpu_runs_avx2();
-    case Isa::avx512:
-      return cpu_runs_avx2() && cpu_runs_avx512();
-    default:
-      return true;
-  }
+  static const auto has = [] {
+    std::array<bool, count> all{};
+    for (std::size_t i = 0; i < count; ++i) all[i] = cpu_runs(isas[i].target);
+    return all;
+  }();
+  return has[static_cast<std::size_t>(isa)];
 }
 
 IsaChoice choose_isa(const char* wanted) {
@@ -58,8 +70,8 @@ IsaChoice choose_isa(const char* wanted) {
                     wanted, name_of(choice.isa));
     return choice;
   }
-  std::snprintf(choice.error, sizeof choice.error,
-                "STEN_ISA=%.40s is none of reference, avx2 and avx512", wanted);
+  std::snprintf(choice.error, sizeof choice.error, "STEN_ISA=%.40s is none of %s", wanted,
+                all_names().c_str());
   return choice;
 }
 

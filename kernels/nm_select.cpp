@@ -2,24 +2,21 @@
 
 #include "kernels/reference/nm_select.h"
 #include "kernels/simd/nm_select.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-const NmSelectTable* nm_select_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return nm_select_avx2();
-    case Isa::avx512:
-      return nm_select_avx512();
-    default:
-      return nm_select_reference();
-  }
+const Tables<NmSelectTable>& tables() {
+  static const Tables<NmSelectTable> all{{Isa::reference, nm_select_reference()},
+                                         {Isa::avx2, nm_select_avx2()},
+                                         {Isa::avx512, nm_select_avx512()}};
+  return all;
 }
 
-const NmSelectTable& nm_select() {
-  static const NmSelectTable& table = *nm_select_for(active_isa());
-  return table;
-}
+}  // namespace
+
+const NmSelectTable* nm_select_for(Isa isa) { return tables().of(isa); }
+const NmSelectTable& nm_select() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -2,24 +2,21 @@
 
 #include "kernels/reference/nmg_exact.h"
 #include "kernels/simd/nmg_exact.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-const NmgExactTable* nmg_exact_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return nmg_exact_avx2();
-    case Isa::avx512:
-      return nmg_exact_avx512();
-    default:
-      return nmg_exact_reference();
-  }
+const Tables<NmgExactTable>& tables() {
+  static const Tables<NmgExactTable> all{{Isa::reference, nmg_exact_reference()},
+                                         {Isa::avx2, nmg_exact_avx2()},
+                                         {Isa::avx512, nmg_exact_avx512()}};
+  return all;
 }
 
-const NmgExactTable& nmg_exact() {
-  static const NmgExactTable& table = *nmg_exact_for(active_isa());
-  return table;
-}
+}  // namespace
+
+const NmgExactTable* nmg_exact_for(Isa isa) { return tables().of(isa); }
+const NmgExactTable& nmg_exact() { return tables().active(); }
 
 }  // namespace sten::kernels

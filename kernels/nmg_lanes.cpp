@@ -2,24 +2,21 @@
 
 #include "kernels/reference/nmg_lanes.h"
 #include "kernels/simd/nmg_lanes.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-NmgLanesRun* nmg_lanes_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return nmg_lanes_avx2();
-    case Isa::avx512:
-      return nmg_lanes_avx512();
-    default:
-      return nmg_lanes_reference();
-  }
+const Tables<NmgLanesTable>& tables() {
+  static const Tables<NmgLanesTable> all{{Isa::reference, nmg_lanes_reference()},
+                                         {Isa::avx2, nmg_lanes_avx2()},
+                                         {Isa::avx512, nmg_lanes_avx512()}};
+  return all;
 }
 
-NmgLanesRun& nmg_lanes_run() {
-  static NmgLanesRun& run = *nmg_lanes_for(active_isa());
-  return run;
-}
+}  // namespace
+
+const NmgLanesTable* nmg_lanes_for(Isa isa) { return tables().of(isa); }
+const NmgLanesTable& nmg_lanes_table() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -25,13 +25,16 @@ struct NmgLanes {
 };
 
 // y[c][r][lane] = row r of a block times column c. x: [columns][ldx], with zeros up to the end of
-// the last chunk; columns: 1 to nmg_most_columns.
-using NmgLanesRun = void(const NmgLanes& a, std::int64_t columns, const float* x, std::int64_t ldx,
-                         float* y);
+// the last chunk.
+using NmgLanesRun = void(const NmgLanes& a, const float* x, std::int64_t ldx, float* y);
+
+struct NmgLanesTable {
+  NmgLanesRun* run[nmg_most_columns];  // of 1 column, of 2, and so on
+};
 
 // nullptr where has_isa() says no.
-NmgLanesRun* nmg_lanes_for(Isa isa);
+const NmgLanesTable* nmg_lanes_for(Isa isa);
 // Of active_isa().
-NmgLanesRun& nmg_lanes_run();
+const NmgLanesTable& nmg_lanes_table();
 
 }  // namespace sten::kernels

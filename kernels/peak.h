@@ -6,7 +6,14 @@
 
 namespace sten::kernels {
 
-// Floating-point operations done, 2 for each lane of an FMA. The ISA is one that has_isa() names.
-double run_fmas(Isa isa, std::int64_t rounds);
+struct PeakTable {
+  // Floating-point operations done, 2 for each lane of an FMA.
+  double (*run_fmas)(std::int64_t rounds);
+};
+
+// nullptr where has_isa() says no.
+const PeakTable* peak_for(Isa isa);
+// Of active_isa().
+const PeakTable& peak();
 
 }  // namespace sten::kernels

@@ -2,24 +2,20 @@
 
 #include "kernels/reference/rows.h"
 #include "kernels/simd/rows.h"
+#include "kernels/table.h"
 
 namespace sten::kernels {
+namespace {
 
-const RowsTable* rows_for(Isa isa) {
-  if (!has_isa(isa)) return nullptr;
-  switch (isa) {
-    case Isa::avx2:
-      return rows_avx2();
-    case Isa::avx512:
-      return rows_avx512();
-    default:
-      return rows_reference();
-  }
+const Tables<RowsTable>& tables() {
+  static const Tables<RowsTable> all{
+      {Isa::reference, rows_reference()}, {Isa::avx2, rows_avx2()}, {Isa::avx512, rows_avx512()}};
+  return all;
 }
 
-const RowsTable& rows() {
-  static const RowsTable& table = *rows_for(active_isa());
-  return table;
-}
+}  // namespace
+
+const RowsTable* rows_for(Isa isa) { return tables().of(isa); }
+const RowsTable& rows() { return tables().active(); }
 
 }  // namespace sten::kernels

@@ -1,8 +1,9 @@
+// The formulas of kernels/epilogue.h.
 #pragma once
 #include "kernels/epilogue.h"
 
 namespace sten::kernels {
 
-Finish* finish_reference();
+const EpilogueTable* epilogue_reference();
 
 }  // namespace sten::kernels

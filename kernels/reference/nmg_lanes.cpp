@@ -5,7 +5,8 @@
 namespace sten::kernels {
 namespace {
 
-void run(const NmgLanes& a, std::int64_t columns, const float* x, std::int64_t ldx, float* y) {
+template <std::int64_t columns>
+void run(const NmgLanes& a, const float* x, std::int64_t ldx, float* y) {
   std::fill_n(y, columns * a.m * nmg_lanes, 0.0f);
   const std::uint8_t* column = a.columns;
   const float* value = a.values;
@@ -19,8 +20,10 @@ void run(const NmgLanes& a, std::int64_t columns, const float* x, std::int64_t l
                   *value * x[c * ldx + chunk * a.chunk + *column];
 }
 
+constexpr NmgLanesTable table{{run<1>, run<2>, run<3>, run<4>}};
+
 }  // namespace
 
-NmgLanesRun* nmg_lanes_reference() { return run; }
+const NmgLanesTable* nmg_lanes_reference() { return &table; }
 
 }  // namespace sten::kernels

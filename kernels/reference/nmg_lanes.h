@@ -3,6 +3,6 @@
 
 namespace sten::kernels {
 
-NmgLanesRun* nmg_lanes_reference();
+const NmgLanesTable* nmg_lanes_reference();
 
 }  // namespace sten::kernels

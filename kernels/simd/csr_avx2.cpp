@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
 #include "kernels/simd/csr.h"

@@ -6,7 +6,8 @@ namespace sten::kernels {
 
 const ElementwiseTable* elementwise_avx2();
 const ElementwiseTable* elementwise_avx512();
-// Replaces compress and expand of elements of 1 and 2 bytes in a table for AVX-512.
-void pack_narrow_vbmi2(ElementwiseTable& table);
+// compress and expand of elements of 1 and 2 bytes alone, where the CPU has AVX-512 and VBMI2; else
+// nullptr.
+const ElementwiseTable* elementwise_avx512_vbmi2();
 
 }  // namespace sten::kernels

@@ -1,6 +1,6 @@
 // AVX2: masks are vectors; a block's bits are their sign bits, and come back by comparing with
 // powers of two. Compression and expansion look permutations up by 8 bits of the mask.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
 #include <array>
@@ -135,7 +135,8 @@ void permute(const void* x, Word order, void* out) {
 __m128i load4(const std::uint16_t* x) { return _mm_loadu_si64(x); }
 __m128i load4(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si32(x)); }
 
-// 4 elements as numbers, up to their signs; the conversions are exact.
+// 4 elements as numbers, up to their signs; the conversions are exact, and those of AVX-512 in
+// vectors of half the size.
 template <FloatType type, class U>
 __m128 floats(const U* x) {
   if constexpr (type == FloatType::f32) return _mm_loadu_ps(reinterpret_cast<const float*>(x));

@@ -1,8 +1,7 @@
 // AVX-512: masks are registers, so a block's bits are its comparisons' results side by side.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
-#include "kernels/simd/cpu.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/elementwise_loops.h"
 
@@ -65,7 +64,8 @@ __m128i load8(const std::uint16_t* x) {
 }
 __m128i load8(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si64(x)); }
 
-// 8 elements as numbers, up to their signs; the conversions are exact.
+// 8 elements as numbers, up to their signs; the conversions are exact, and those of AVX2 in vectors
+// of twice the size.
 template <FloatType type, class U>
 __m256 floats(const U* x) {
   if constexpr (type == FloatType::f32) return _mm256_loadu_ps(reinterpret_cast<const float*>(x));
@@ -184,19 +184,7 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const ElementwiseTable* elementwise_avx512() {
-  static const ElementwiseTable table = [] {
-    ElementwiseTable t = simd::Loops<avx512::Vectors>::table();
-    if (cpu_runs_vbmi2()) {
-      pack_narrow_vbmi2(t);
-    } else {
-      const ElementwiseTable& avx2 = *elementwise_avx2();
-      t.w1.compress = avx2.w1.compress;
-      t.w1.expand = avx2.w1.expand;
-      t.w2.compress = avx2.w2.compress;
-      t.w2.expand = avx2.w2.expand;
-    }
-    return t;
-  }();
+  static constexpr ElementwiseTable table = simd::Loops<avx512::Vectors>::table();
   return &table;
 }
 

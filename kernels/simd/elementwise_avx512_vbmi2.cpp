@@ -1,6 +1,5 @@
 // The packing of elements of 1 and 2 bytes that some AVX-512 processors have instructions for.
-#define STEN_TARGET \
-  "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl,avx512vbmi2"
+#define STEN_TARGET STEN_AVX512_VBMI2
 #include <immintrin.h>
 
 #include "kernels/simd/elementwise.h"
@@ -42,12 +41,17 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-void pack_narrow_vbmi2(ElementwiseTable& table) {
-  using Loops = simd::Loops<avx512::Narrow>;
-  table.w1.compress = Loops::compress<std::uint8_t>;
-  table.w1.expand = Loops::expand<std::uint8_t>;
-  table.w2.compress = Loops::compress<std::uint16_t>;
-  table.w2.expand = Loops::expand<std::uint16_t>;
+const ElementwiseTable* elementwise_avx512_vbmi2() {
+  static constexpr ElementwiseTable table = [] {
+    using Loops = simd::Loops<avx512::Narrow>;
+    ElementwiseTable own{};
+    own.w1.compress = Loops::compress<std::uint8_t>;
+    own.w1.expand = Loops::expand<std::uint8_t>;
+    own.w2.compress = Loops::compress<std::uint16_t>;
+    own.w2.expand = Loops::expand<std::uint16_t>;
+    return own;
+  }();
+  return cpu_runs(STEN_AVX512_VBMI2) ? &table : nullptr;
 }
 
 }  // namespace sten::kernels

@@ -1,9 +1,10 @@
+// The tables of kernels/epilogue.h by ISA; nullptr where the build lacks it.
 #pragma once
 #include "kernels/epilogue.h"
 
 namespace sten::kernels {
 
-Finish* finish_avx2();
-Finish* finish_avx512();
+const EpilogueTable* epilogue_avx2();
+const EpilogueTable* epilogue_avx512();
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
@@ -10,6 +10,9 @@ struct Own;
 
 namespace sten::kernels {
 
-Finish* finish_avx2() { return simd::Finishing<avx2::Own>::run; }
+const EpilogueTable* epilogue_avx2() {
+  static constexpr EpilogueTable table = simd::Epilogues<avx2::Own>::table();
+  return &table;
+}
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#define STEN_TARGET STEN_AVX512
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
@@ -10,6 +10,9 @@ struct Own;
 
 namespace sten::kernels {
 
-Finish* finish_avx512() { return simd::Finishing<avx512::Own>::run; }
+const EpilogueTable* epilogue_avx512() {
+  static constexpr EpilogueTable table = simd::Epilogues<avx512::Own>::table();
+  return &table;
+}
 
 }  // namespace sten::kernels

@@ -1,5 +1,8 @@
 // What follows a product, in loops that the compiler turns into vectors.
 #pragma once
+#include <immintrin.h>
+
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -56,7 +59,7 @@ STEN_INLINE_LOOP float activated(float x) {
 
 // Isa: a type of each ISA's own, since each needs functions of its own.
 template <class Isa>
-class Finishing {
+class Epilogues {
   template <Activation activation>
   static void rows_of(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
                       float scale, const float* bias, const float* residual,
@@ -74,15 +77,32 @@ class Finishing {
     }
   }
 
- public:
-  static void run(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns, float scale,
-                  const float* bias, const float* residual, std::int64_t ld_residual,
-                  Activation activation) {
+  static void finish(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
+                     float scale, const float* bias, const float* residual,
+                     std::int64_t ld_residual, Activation activation) {
     const auto of = activation == Activation::relu   ? rows_of<Activation::relu>
                     : activation == Activation::gelu ? rows_of<Activation::gelu>
                                                      : rows_of<Activation::none>;
     of(c, ldc, rows, columns, scale, bias, residual, ld_residual);
   }
+
+  static void stream_row(const float* from, std::int64_t count, float* to) {
+    constexpr std::int64_t line = 64 / sizeof(float);
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
+    std::int64_t i = std::min(count, (64 - past) % 64 / std::int64_t{sizeof(float)});
+    std::copy_n(from, i, to);
+    for (; i + line <= count; i += line)
+      for (std::int64_t j = i; j < i + line; j += 4) _mm_stream_ps(to + j, _mm_loadu_ps(from + j));
+    std::copy(from + i, from + count, to + i);
+  }
+  static void stream(const float* from, std::int64_t ld_from, std::int64_t rows,
+                     std::int64_t columns, float* to, std::int64_t ld_to) {
+    for (std::int64_t r = 0; r < rows; ++r) stream_row(from + r * ld_from, columns, to + r * ld_to);
+  }
+  static void stream_done() { _mm_sfence(); }
+
+ public:
+  static constexpr EpilogueTable table() { return {finish, stream, stream_done}; }
 };
 
 }  // namespace sten::kernels::simd

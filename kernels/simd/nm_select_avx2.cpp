@@ -1,5 +1,5 @@
 // AVX2: comparisons are vectors of all ones or zeros.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
 #include "kernels/simd/nm_select.h"
@@ -17,6 +17,7 @@ struct Common {
   static Vec choose(Test t, Vec no, Vec yes) { return _mm256_blendv_epi8(no, yes, t); }
 };
 
+// Widths stand side by side: they have the same functions, each of instructions of its own.
 template <class U>
 struct Lanes;
 

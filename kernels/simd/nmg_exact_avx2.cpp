@@ -1,5 +1,5 @@
 // AVX2: comparisons are vectors of all ones or zeros.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
 #include "kernels/simd/nmg_exact.h"

@@ -1,5 +1,5 @@
 // AVX-512: comparisons are in mask registers.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
 #include "kernels/simd/nmg_exact.h"

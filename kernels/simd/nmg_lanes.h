@@ -1,9 +1,10 @@
+// The tables of kernels/nmg_lanes.h by ISA; nullptr where the build lacks it.
 #pragma once
 #include "kernels/nmg_lanes.h"
 
 namespace sten::kernels {
 
-NmgLanesRun* nmg_lanes_avx2();
-NmgLanesRun* nmg_lanes_avx512();
+const NmgLanesTable* nmg_lanes_avx2();
+const NmgLanesTable* nmg_lanes_avx512();
 
 }  // namespace sten::kernels

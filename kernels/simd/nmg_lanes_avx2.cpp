@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include <immintrin.h>
 
 #include "kernels/simd/nmg_lanes.h"
@@ -53,18 +53,7 @@ void all_rows(const NmgLanes& a, const float* x, Int ldx, float* y) {
   }
 }
 
-void run(const NmgLanes& a, Int columns, const float* x, Int ldx, float* y) {
-  switch (columns) {
-    case 1:
-      return all_rows<1>(a, x, ldx, y);
-    case 2:
-      return all_rows<2>(a, x, ldx, y);
-    case 3:
-      return all_rows<3>(a, x, ldx, y);
-    default:
-      return all_rows<4>(a, x, ldx, y);
-  }
-}
+constexpr NmgLanesTable table{{all_rows<1>, all_rows<2>, all_rows<3>, all_rows<4>}};
 
 }  // namespace
 }  // namespace sten::kernels::avx2
@@ -72,6 +61,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-NmgLanesRun* nmg_lanes_avx2() { return avx2::run; }
+const NmgLanesTable* nmg_lanes_avx2() { return &avx2::table; }
 
 }  // namespace sten::kernels

@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#define STEN_TARGET STEN_AVX512
 #include <immintrin.h>
 
 #include "kernels/simd/nmg_lanes.h"
@@ -98,18 +98,7 @@ void with_columns(const NmgLanes& a, const float* x, Int ldx, float* y) {
   return all_rows<columns, 0>(a, x, ldx, y);
 }
 
-void run(const NmgLanes& a, Int columns, const float* x, Int ldx, float* y) {
-  switch (columns) {
-    case 1:
-      return with_columns<1>(a, x, ldx, y);
-    case 2:
-      return with_columns<2>(a, x, ldx, y);
-    case 3:
-      return with_columns<3>(a, x, ldx, y);
-    default:
-      return with_columns<4>(a, x, ldx, y);
-  }
-}
+constexpr NmgLanesTable table{{with_columns<1>, with_columns<2>, with_columns<3>, with_columns<4>}};
 
 }  // namespace
 }  // namespace sten::kernels::avx512
@@ -117,6 +106,6 @@ STEN_TARGET_END
 
 namespace sten::kernels {
 
-NmgLanesRun* nmg_lanes_avx512() { return avx512::run; }
+const NmgLanesTable* nmg_lanes_avx512() { return &avx512::table; }
 
 }  // namespace sten::kernels

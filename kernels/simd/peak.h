@@ -1,10 +1,10 @@
-// run_fmas() of kernels/peak.h by ISA; 0 where the build lacks it.
+// The tables of kernels/peak.h by ISA; nullptr where the build lacks it.
 #pragma once
-#include <cstdint>
+#include "kernels/peak.h"
 
 namespace sten::kernels {
 
-double run_fmas_avx2(std::int64_t rounds);
-double run_fmas_avx512(std::int64_t rounds);
+const PeakTable* peak_avx2();
+const PeakTable* peak_avx512();
 
 }  // namespace sten::kernels

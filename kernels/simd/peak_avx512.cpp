@@ -1,40 +1,22 @@
-// FMA latency 4 x 2 units asks for at least 8 independent chains; 24 of them: 32 registers hold
-// them and both factors.
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
-#include <immintrin.h>
-
+#define STEN_TARGET STEN_AVX512
+#include "kernels/simd/floats16.h"
 #include "kernels/simd/peak.h"
-#include "kernels/simd/target.h"
+#include "kernels/simd/peak_loops.h"
 
-STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
-constexpr int chains = 24, lanes = 16;
-
-double run_fmas(std::int64_t rounds) {
-  const __m512 factor = _mm512_set1_ps(0.999f), term = _mm512_set1_ps(0.001f);
-  __m512 x[chains];
-  for (int i = 0; i < chains; ++i) x[i] = _mm512_set1_ps(static_cast<float>(i));
-  for (std::int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 32
-    for (int i = 0; i < chains; ++i) x[i] = _mm512_fmadd_ps(x[i], factor, term);
-  }
-  __m512 sum = x[0];
-  for (int i = 1; i < chains; ++i) sum = _mm512_add_ps(sum, x[i]);
-  float out[lanes];
-  _mm512_storeu_ps(out, sum);
-  volatile float sink = out[0];
-  (void)sink;
-  return 2.0 * chains * lanes * static_cast<double>(rounds);
-}
+struct Lanes : simd::Floats16 {};
 
 }  // namespace
 }  // namespace sten::kernels::avx512
-STEN_TARGET_END
 
 namespace sten::kernels {
 
-double run_fmas_avx512(std::int64_t rounds) { return avx512::run_fmas(rounds); }
+const PeakTable* peak_avx512() {
+  // 32 registers hold so many chains and both factors.
+  static constexpr PeakTable table = simd::Peak<avx512::Lanes, 24>::table();
+  return &table;
+}
 
 }  // namespace sten::kernels

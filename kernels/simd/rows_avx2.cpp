@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt"
+#define STEN_TARGET STEN_AVX2
 #include "kernels/simd/floats8.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/rows_loops.h"

@@ -1,4 +1,4 @@
-#define STEN_TARGET "avx2,fma,bmi,bmi2,f16c,popcnt,avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
+#define STEN_TARGET STEN_AVX512
 #include "kernels/simd/floats16.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/rows_loops.h"

@@ -19,13 +19,12 @@ constexpr double good = 0.8;
 class Burst {
  public:
   explicit Burst(int threads) : threads_(threads) {
-    const kernels::Isa isa = kernels::active_isa();
-    while (seconds_of([&] { flops_ = kernels::run_fmas(isa, rounds_); }, 1) < 2e-3) rounds_ *= 2;
+    while (seconds_of([&] { flops_ = kernels::peak().run_fmas(rounds_); }, 1) < 2e-3) rounds_ *= 2;
   }
   double flops() const { return flops_ * threads_; }
   void run() const {
     parallel_for(threads_, 1, [this](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) kernels::run_fmas(kernels::active_isa(), rounds_);
+      for (Index i = begin; i < end; ++i) kernels::peak().run_fmas(rounds_);
     });
   }
 

@@ -13,7 +13,7 @@ namespace {
 // OpenBLAS has two kernels for us, whatever the core is called: those of Haswell for AVX2 and those
 // of SkylakeX for AVX-512.
 const char* core_type(kernels::Isa isa) {
-  return isa == kernels::Isa::avx512 ? "SkylakeX" : "Haswell";
+  return isa >= kernels::Isa::avx512 ? "SkylakeX" : "Haswell";
 }
 
 // "OpenBLAS 0.3.21 NO_LAPACKE ..." -> "OpenBLAS 0.3.21"

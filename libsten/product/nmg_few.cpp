@@ -71,7 +71,8 @@ void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut
   parallel_for(packed->groups(), 1, [&](Index begin, Index end) {
     std::vector<float> sums(tokens * packed->m * nmg_lanes), tile(sums.size());
     for (Index g = begin; g < end; ++g) {
-      kernels::nmg_lanes_run()(packed->group(g), tokens, columns.data(), ldx, sums.data());
+      kernels::nmg_lanes_table().run[tokens - 1](packed->group(g), columns.data(), ldx,
+                                                 sums.data());
       const Index first = g * nmg_lanes * packed->m;
       const Index count = std::min(y.features - first, nmg_lanes * packed->m);
       for (Index t = 0; t < tokens; ++t)

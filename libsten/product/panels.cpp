@@ -57,9 +57,9 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
       residual = turned.data();
       stride = width;
     }
-    kernels::finish()(tile, width, count, tokens, epilogue.scale,
-                      epilogue.bias ? epilogue.bias + k0 : nullptr, residual, stride,
-                      epilogue.activation);
+    kernels::epilogue().finish(tile, width, count, tokens, epilogue.scale,
+                               epilogue.bias ? epilogue.bias + k0 : nullptr, residual, stride,
+                               epilogue.activation);
   }
   float* to = y.tile(k0, token);
   if (to == tile) return;

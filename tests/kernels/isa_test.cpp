@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/elementwise.h"
-
 using namespace sten::kernels;
 
 namespace {
@@ -55,9 +53,4 @@ TEST_CASE("the process uses what STEN_ISA names") {
   const char* wanted = std::getenv("STEN_ISA");
   CHECK(active_isa() == choose_isa(wanted).isa);
   CHECK((isa_error() == nullptr ? "" : isa_error()) == error_of(wanted));
-}
-
-TEST_CASE("there is a table for every ISA that this machine has, and the active one is used") {
-  for (const Isa isa : all_isas) CHECK((elementwise_for(isa) != nullptr) == has_isa(isa));
-  CHECK(&elementwise() == elementwise_for(active_isa()));
 }

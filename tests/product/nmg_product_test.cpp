@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/reference/epilogue.h"
 #include "kernels/reference/nmg_gemm.h"
 #include "kernels/reference/nmg_lanes.h"
 #include "libsten/dispatch/registry.h"
@@ -136,13 +137,14 @@ TEST_CASE("every ISA finishes alike, NaN and infinities too") {
   for (float v = -8; v < 8; v += 0.01f) x.push_back(v);
   for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu}) {
     std::vector<float> wanted = x;
-    kernels::finish_for(kernels::Isa::reference)(wanted.data(), std::ssize(x), 1, std::ssize(x), 1,
-                                                 nullptr, nullptr, 0, activation);
+    kernels::epilogue_reference()->finish(wanted.data(), std::ssize(x), 1, std::ssize(x), 1,
+                                          nullptr, nullptr, 0, activation);
     for (const kernels::Isa isa : kernels::all_isas) {
-      if (!kernels::finish_for(isa)) continue;
+      const kernels::EpilogueTable* table = kernels::epilogue_for(isa);
+      if (!table) continue;
       std::vector<float> got = x;
-      kernels::finish_for(isa)(got.data(), std::ssize(x), 1, std::ssize(x), 1, nullptr, nullptr, 0,
-                               activation);
+      table->finish(got.data(), std::ssize(x), 1, std::ssize(x), 1, nullptr, nullptr, 0,
+                    activation);
       for (std::size_t i = 0; i < x.size(); ++i)
         CHECK_MESSAGE((std::isnan(wanted[i]) ? std::isnan(got[i])
                        : std::isinf(wanted[i])
@@ -248,13 +250,13 @@ TEST_CASE("few columns are multiplied by lanes as by the reference, on every ISA
     const kernels::NmgLanes a{m, chunks, chunk, entries, fenced_at.data(), values.data()};
     const Index results = columns * m * kernels::nmg_lanes;
     std::vector<float> wanted(results);
-    kernels::nmg_lanes_reference()(a, columns, x.data(), ldx, wanted.data());
+    kernels::nmg_lanes_reference()->run[columns - 1](a, x.data(), ldx, wanted.data());
     for (const kernels::Isa isa : kernels::all_isas) {
-      kernels::NmgLanesRun* run = kernels::nmg_lanes_for(isa);
-      CHECK((run != nullptr) == kernels::has_isa(isa));
-      if (!run) continue;
+      const kernels::NmgLanesTable* table = kernels::nmg_lanes_for(isa);
+      CHECK((table != nullptr) == kernels::has_isa(isa));
+      if (!table) continue;
       Fenced<float> got(results);
-      run(a, columns, x.data(), ldx, got.data());
+      table->run[columns - 1](a, x.data(), ldx, got.data());
       Index wrong = 0;
       for (Index i = 0; i < results; ++i)
         wrong += !(std::abs(got.data()[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));

@@ -1,0 +1,112 @@
+#include "kernels/table.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernels/csr.h"
+#include "kernels/elementwise.h"
+#include "kernels/epilogue.h"
+#include "kernels/functions.h"
+#include "kernels/nm_select.h"
+#include "kernels/nmg_exact.h"
+#include "kernels/nmg_gemm.h"
+#include "kernels/nmg_lanes.h"
+#include "kernels/peak.h"
+#include "kernels/reference/rows.h"
+#include "kernels/simd/rows.h"
+
+using namespace sten::kernels;
+
+namespace {
+
+template <class Table>
+auto slots_of(const Table& table) {
+  std::array<void (*)(), sizeof(Table) / sizeof(void (*)())> slots;
+  std::memcpy(slots.data(), &table, sizeof table);
+  return slots;
+}
+
+template <class Table>
+void check_family(const Table* (*table_for)(Isa), const Table& (*active)()) {
+  for (const Isa isa : all_isas) {
+    const Table* table = table_for(isa);
+    REQUIRE((table != nullptr) == has_isa(isa));
+    if (table) CHECK(std::ranges::count(slots_of(*table), nullptr) == 0);
+  }
+  CHECK(&active() == table_for(active_isa()));
+}
+
+// Three kernels of a family, which say whose they are.
+struct Words {
+  const char* (*first)();
+  const char* (*second[2])();
+};
+const char* reference() { return "reference"; }
+const char* avx2() { return "avx2"; }
+const char* avx512() { return "avx512"; }
+const char* own() { return "own"; }
+
+constexpr Words of_reference{reference, {reference, reference}}, of_avx2{avx2, {avx2, avx2}},
+    of_avx512{avx512, {avx512, avx512}}, one_own{nullptr, {nullptr, own}};
+// An ISA above all that there are.
+constexpr auto made_up = static_cast<Isa>(std::size(all_isas));
+
+std::string words_of(const Words& w) {
+  return std::string(w.first()) + " " + w.second[0]() + " " + w.second[1]();
+}
+
+}  // namespace
+
+TEST_CASE("each family has a table for every ISA of this machine, and no slot is empty") {
+  check_family(csr_gemm_for, csr_gemm);
+  check_family(elementwise_for, elementwise);
+  check_family(epilogue_for, epilogue);
+  check_family(functions_for, functions);
+  check_family(nm_select_for, nm_select);
+  check_family(nmg_exact_for, nmg_exact);
+  check_family(nmg_gemm_for, nmg_gemm);
+  check_family(nmg_lanes_for, nmg_lanes_table);
+  check_family(peak_for, peak);
+  check_family(rows_for, rows);
+}
+
+TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and nothing below has it") {
+  const auto words = [](Isa isa) {
+    return words_of(inherited<Words>({{Isa::reference, &of_reference},
+                                      {Isa::avx2, &of_avx2},
+                                      {Isa::avx512, &of_avx512},
+                                      {made_up, &one_own}},
+                                     isa));
+  };
+  CHECK(words(made_up) == "avx512 avx512 own");
+  CHECK(words(Isa::avx512) == "avx512 avx512 avx512");
+  CHECK(words(Isa::avx2) == "avx2 avx2 avx2");
+  CHECK(words(Isa::reference) == "reference reference reference");
+}
+
+TEST_CASE("an ISA that a family does not list runs the best below it") {
+  const auto words = [](IsaTables<Words> list) { return words_of(inherited(list, made_up)); };
+  CHECK(
+      words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, &of_avx512}}) ==
+      "avx512 avx512 avx512");
+  // What the build or the CPU lacks is left out.
+  CHECK(words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, nullptr}}) ==
+        "avx2 avx2 avx2");
+  CHECK(words({{Isa::reference, &of_reference}}) == "reference reference reference");
+}
+
+TEST_CASE("real kernels are inherited alike") {
+  RowsTable own{};
+  own.scale = [](const float*, std::int64_t, float, float*) {};
+  const RowsTable all = inherited<RowsTable>({{Isa::reference, rows_reference()},
+                                              {Isa::avx2, rows_avx2()},
+                                              {Isa::avx512, rows_avx512()},
+                                              {made_up, &own}},
+                                             made_up);
+  RowsTable wanted = rows_avx512() ? *rows_avx512() : *rows_reference();  // where simd/ is absent
+  wanted.scale = own.scale;
+  CHECK((slots_of(all) == slots_of(wanted)));
+}
