@@ -1,36 +1,12 @@
 #include "libsten/product/panels.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
 #include "libsten/product/scratch.h"
 #include "libsten/product/tiles.h"
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace sten {
-namespace {
-
-constexpr Index line = 64 / sizeof(float);
-
-// Whole lines go past the caches: else each would be read from memory before it is written.
-void stream_copy(const float* from, Index count, float* to) {
-#ifdef __SSE2__
-  const Index head =
-      std::min<Index>(count, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64 / sizeof(float));
-  std::copy_n(from, head, to);
-  Index i = head;
-  for (; i + line <= count; i += line)
-    for (Index j = i; j < i + line; j += 4) _mm_stream_ps(to + j, _mm_loadu_ps(from + j));
-  std::copy(from + i, from + count, to + i);
-#else
-  std::copy_n(from, count, to);
-#endif
-}
-
-}  // namespace
 
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile) {
   const Index tokens = std::min(width, x.tokens - token);
@@ -74,17 +50,10 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
     from = turned;
     lines = tokens, length = stride = count;
   }
-  for (Index i = 0; i < lines; ++i)
-    if (stream)
-      stream_copy(from + i * stride, length, to + i * y.stride());
-    else
-      std::copy_n(from + i * stride, length, to + i * y.stride());
+  if (stream) return kernels::epilogue().stream(from, stride, lines, length, to, y.stride());
+  for (Index i = 0; i < lines; ++i) std::copy_n(from + i * stride, length, to + i * y.stride());
 }
 
-void stream_done() {
-#ifdef __SSE2__
-  _mm_sfence();
-#endif
-}
+void stream_done() { kernels::epilogue().stream_done(); }
 
 }  // namespace sten
