@@ -102,25 +102,6 @@ STEN_HOST_DEVICE inline float load_float(const void* x, FloatKind kind, std::int
   }
 }
 
-// f(FloatBits<kind>{}).
-template <class F>
-decltype(auto) with_kind(FloatKind kind, F&& f) {
-  switch (kind) {
-    case FloatKind::f64:
-      return f(FloatBits<FloatKind::f64>{});
-    case FloatKind::f16:
-      return f(FloatBits<FloatKind::f16>{});
-    case FloatKind::bf16:
-      return f(FloatBits<FloatKind::bf16>{});
-    case FloatKind::f8_e4m3:
-      return f(FloatBits<FloatKind::f8_e4m3>{});
-    case FloatKind::f8_e5m2:
-      return f(FloatBits<FloatKind::f8_e5m2>{});
-    default:
-      return f(FloatBits<FloatKind::f32>{});
-  }
-}
-
 // f(U{}), U the unsigned integer of `width` bytes.
 template <class F>
 decltype(auto) with_unsigned(int width, F&& f) {

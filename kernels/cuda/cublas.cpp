@@ -8,6 +8,7 @@
 namespace sten::kernels::cuda {
 namespace {
 
+// What cusparse.cpp has too is in library.h; the rest has the names and types of this library.
 struct Cublas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasSetStream_v2) set_stream;

@@ -9,6 +9,7 @@
 namespace sten::kernels::cuda {
 namespace {
 
+// What cublas.cpp has too is in library.h; the rest has the names and types of this library.
 struct Cusparse {
   decltype(&cusparseCreate) create;
   decltype(&cusparseSetStream) set_stream;

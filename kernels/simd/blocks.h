@@ -65,6 +65,15 @@ struct Blocks {
     }
   }
 
+  // f(j, the bits from j on, whether there are 64 of them) for the blocks from the i-th bit on.
+  template <class F>
+  static void each_word(Size i, Size n, const std::uint8_t* bits, F&& f) {
+    for (; i < n; i += block) {
+      const bool whole = i + block <= n;
+      f(i, whole ? load_word(bits + i / 8) : last_word(bits + i / 8, n - i), whole);
+    }
+  }
+
   // The words that f(64 elements, the bits of those that are there) has.
   template <class U, class F>
   static void write_words(const U* x, Size n, std::uint8_t* bits, F&& f) {

@@ -30,8 +30,8 @@ namespace sten::kernels::simd {
 template <class V>
 struct Loops : Blocks<V> {
   using Base = Blocks<V>;
-  using Base::copy, Base::copy_last, Base::each_block, Base::last_word, Base::load_word,
-      Base::write_words;
+  using Base::copy, Base::copy_last, Base::each_block, Base::each_word, Base::last_word,
+      Base::load_word, Base::write_words;
 
   static Size count_bits(const std::uint8_t* bits, Size n) {
     Size count = 0, i = 0;
@@ -190,14 +190,12 @@ struct Loops : Blocks<V> {
     }
     // From here on a block could write beyond what is kept.
     U last[block], packed[block];
-    for (; i < n; i += block) {
-      const bool whole = i + block <= n;
-      const Word word = whole ? load_word(bits + i / 8) : last_word(bits + i / 8, n - i);
-      if (!whole) copy_last(x + i, n - i, last);
-      V::compress(whole ? x + i : last, word, packed);
+    each_word(i, n, bits, [&](Size j, Word word, bool whole) {
+      if (!whole) copy_last(x + j, n - j, last);
+      V::compress(whole ? x + j : last, word, packed);
       copy(packed, std::popcount(word), out + at);
       at += std::popcount(word);
-    }
+    });
     return total;
   }
 
@@ -212,14 +210,12 @@ struct Loops : Blocks<V> {
     }
     // From here on a block could read beyond the values.
     U packed[block], last[block];
-    for (; i < n; i += block) {
-      const bool whole = i + block <= n;
-      const Word word = whole ? load_word(bits + i / 8) : last_word(bits + i / 8, n - i);
+    each_word(i, n, bits, [&](Size j, Word word, bool whole) {
       copy_last(values + at, std::min(total - at, block), packed);
-      V::expand(packed, word, whole ? out + i : last);
-      if (!whole) copy(last, n - i, out + i);
+      V::expand(packed, word, whole ? out + j : last);
+      if (!whole) copy(last, n - j, out + j);
       at += std::popcount(word);
-    }
+    });
     return total;
   }
 

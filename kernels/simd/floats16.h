@@ -10,6 +10,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 namespace {  // each file has its own, of its own instructions
 
+// The functions are those of Floats8, each of another instruction.
 struct Floats16 {
   using Vec = __m512;
   static constexpr int lanes = 16;

@@ -16,12 +16,13 @@ struct CountBits {
   STEN_DEVICE std::int64_t operator()(std::int64_t g) const { return bits_in(bits[g]); }
 };
 
-// The places of a piece's groups among what is kept of it.
+// The places of a piece's groups among what is kept of it. before[p]: what is kept before piece p.
 template <class U>
-struct CompressPiece {
+struct PackedPieces {
   static constexpr int threads = piece_threads, groups = piece_groups<U>;
   std::int64_t n;
   const std::uint8_t* bits;
+  const std::int64_t* before;
 
   std::int64_t blocks() const { return pieces_of(n, groups); }
   std::size_t shared_bytes() const {
@@ -38,24 +39,18 @@ struct CompressPiece {
   }
 };
 
-// before[p]: what is kept before piece p.
 template <class U>
-struct Compress {
-  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+struct Compress : PackedPieces<U> {
+  using Base = PackedPieces<U>;
+  using Base::groups, Base::n, Base::bits, Base::before;
   const U* x;
-  std::int64_t n;
-  const std::uint8_t* bits;
-  const std::int64_t* before;
   U* values;
 
-  CompressPiece<U> pieces() const { return {n, bits}; }
-  std::int64_t blocks() const { return pieces().blocks(); }
-  std::size_t shared_bytes() const { return pieces().shared_bytes(); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     auto staged = b.template shared<U>(8 * groups);
     auto places = b.template shared<std::int32_t>(groups);
-    const std::int32_t kept = CompressPiece<U>{n, bits}.find(b, piece, places);
+    const std::int32_t kept = this->find(b, piece, places);
     const std::int64_t first = piece * groups, left = groups_of(n) - first;
     b.for_each_thread([&](int t) {
       each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) {
@@ -75,22 +70,17 @@ struct Compress {
 
 // The inverse.
 template <class U>
-struct Expand {
-  static constexpr int threads = piece_threads, groups = piece_groups<U>;
+struct Expand : PackedPieces<U> {
+  using Base = PackedPieces<U>;
+  using Base::groups, Base::n, Base::bits, Base::before;
   const U* values;
-  std::int64_t n;
-  const std::uint8_t* bits;
-  const std::int64_t* before;
   U* out;
 
-  CompressPiece<U> pieces() const { return {n, bits}; }
-  std::int64_t blocks() const { return pieces().blocks(); }
-  std::size_t shared_bytes() const { return pieces().shared_bytes(); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
     auto staged = b.template shared<U>(8 * groups);
     auto places = b.template shared<std::int32_t>(groups);
-    const std::int32_t kept = CompressPiece<U>{n, bits}.find(b, piece, places);
+    const std::int32_t kept = this->find(b, piece, places);
     const U* from = values + before[piece];
     b.for_each_thread(
         [&](int t) { each_of(b, t, kept, [&](std::int64_t i) { staged[i] = from[i]; }); });

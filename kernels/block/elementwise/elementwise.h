@@ -83,7 +83,7 @@ struct ElementwiseOn {
     Grid grid(stream);
     with_unsigned(x.width, [&]<class U>(U) {
       const std::int64_t* before = sums_before(grid, CountBits<piece_groups<U>>{bits, x.n}, x.n);
-      grid.launch(Compress<U>{as<U>(x), x.n, bits, before, static_cast<U*>(values)});
+      grid.launch(Compress<U>{{x.n, bits, before}, as<U>(x), static_cast<U*>(values)});
     });
   }
   static void expand(const void* values, int width, const std::uint8_t* bits, std::int64_t n,
@@ -91,7 +91,8 @@ struct ElementwiseOn {
     Grid grid(stream);
     with_unsigned(width, [&]<class U>(U) {
       const std::int64_t* before = sums_before(grid, CountBits<piece_groups<U>>{bits, n}, n);
-      grid.launch(Expand<U>{static_cast<const U*>(values), n, bits, before, static_cast<U*>(out)});
+      grid.launch(
+          Expand<U>{{n, bits, before}, static_cast<const U*>(values), static_cast<U*>(out)});
     });
   }
   static std::int64_t count_bits(const std::uint8_t* bits, std::int64_t n, Stream stream) {
