@@ -32,6 +32,8 @@ sten_script_test(extend.programs
                          ${CMAKE_CURRENT_BINARY_DIR}/extend/bin)
 sten_script_test(extend.document LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/document.sh)
+sten_script_test(extend.kernel LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/kernel.sh ${CMAKE_BINARY_DIR})
 
 # A name that begins with _ is a helper of the others.
 file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The changes that docs/adding-a-kernel.md shows, made to a copy of kernels/, compiled and tested.
+#   tests/extend/kernel.sh BUILD_DIR
+# Exit 77 (skipped) where the build has no such kernels or is a sanitized one.
+set -euo pipefail
+build=$(cd "$1" && pwd)
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+cached() { sed -n "s/^$1:[^=]*=//p" "$build/CMakeCache.txt"; }
+if [[ $(cached STEN_SIMD) != ON || -z $(cached STEN_COMPILER_HAS_SIMD) || $(cached STEN_SANITIZE) != OFF ]]; then
+  echo "kernel: skipped, built without simd/ or sanitized"
+  exit 77
+fi
+
+# A block belongs to the file that the last line of the kind `FILE`: names. C++ of a file that is there
+# stands in it, else it is the file. Lines of a diff stand in the file once; a blank one parts two places.
+cp -r kernels "$T"
+awk -v into="$T" '
+  function fail(why) {
+    print "docs/adding-a-kernel.md: " file ": " why ":\n" (old ? old : new) >"/dev/stderr"
+    exit bad = 1
+  }
+  function read_file(    line, all) {
+    while ((getline line < (into "/" file)) > 0) all = all line "\n"
+    close(into "/" file)
+    return all
+  }
+  function write_file(text) { printf "%s", text > (into "/" file); close(into "/" file) }
+  function replace(    text, at) {
+    text = read_file()
+    at = index(text, old)
+    if (!at || index(substr(text, at + 1), old)) fail("not there once")
+    write_file(substr(text, 1, at - 1) new substr(text, at + length(old)))
+    old = new = ""
+  }
+  /^`kernels\/[^`]*`:$/ { file = substr($0, 2, length($0) - 3) }
+  /^```/ && kind == "diff" { replace(); changed[file] }
+  /^```/ && kind == "cpp" {
+    text = read_file()
+    if (text == "") { write_file(new); changed[file] }
+    else if (!index(text, new)) fail("not in the file")
+  }
+  /^```/ { kind = kind ? "" : substr($0, 4); old = new = ""; next }
+  kind == "diff" && /^ ?$/ { replace(); next }
+  kind == "diff" && /^[ -]/ { old = old substr($0, 2) "\n" }
+  kind == "diff" && /^[ +]/ { new = new substr($0, 2) "\n" }
+  kind == "cpp" { new = new $0 "\n" }
+  END { if (bad) exit 1; for (f in changed) print f }' docs/adding-a-kernel.md >"$T/changed"
+
+# All lists are compiled anew, since they go over all ISAs; the tables are those of the library.
+ln -s "$PWD/tests" "$T/tests"
+cd "$T"
+compiler=$(cached CMAKE_CXX_COMPILER)
+sources="$(ls kernels/*.cpp) $(grep '^kernels/simd/.*cpp$' changed) tests/main.cpp tests/extend/kernel_checks.cpp
+  tests/kernels/elementwise_test.cpp tests/kernels/table_test.cpp"
+# As kernels/CMakeLists.txt says, some warnings of g++ 12 are of its own intrinsics.
+printf '%s\n' $sources | xargs -P 2 -I SOURCE sh -c '
+  "$0" -std=c++20 -O1 -Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-uninitialized \
+    -Wno-maybe-uninitialized -I . -c SOURCE -o "$(echo SOURCE | tr / _).o"' "$compiler"
+"$compiler" ./*.o -o checks -L "$build/lib" -lsten -Wl,-rpath,"$build/lib"
+./checks
