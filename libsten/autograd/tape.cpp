@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "libsten/base/kept_memory.h"
-#include "libsten/dispatch/add_to.h"
 #include "libsten/sparsify/same_pattern.h"
 
 namespace sten {
@@ -158,7 +156,6 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
-  keep_more_memory();
   if (!y.slot_ || y.slot_->tape != this)
     fail_usage("backward: the value does not depend on a parameter of this tape");
   const Shape& shape = y.slot_->shape;
@@ -173,12 +170,10 @@ void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
   // What is on the way to y, and how many contributions each gets. Those of former walks that
   // leaves hold are set aside, so that formats see this walk's alone.
   std::vector<char> is_on_way(steps_.size());
-  std::vector<std::pair<Slot*, Tensor>> before;
-  const auto expect = [&](Slot& s) {
-    if (s.expected++ == 0 && s.grad) {
-      before.emplace_back(&s, *std::move(s.grad));
-      s.grad.reset();
-    }
+  std::vector<std::pair<SlotPtr, std::optional<Tensor>>> before;
+  const auto expect = [&](const SlotPtr& s) {
+    if (s->expected++ == 0 && s->is_leaf)
+      before.emplace_back(s, std::exchange(s->grad, std::nullopt));
   };
   for (const Step& step : steps_)
     for (const auto* slots : {&step.in, &step.out})
@@ -188,27 +183,32 @@ void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
           if (!s->is_leaf) s->grad.reset();
         }
   y.slot_->expected = 0;
-  expect(*y.slot_);
+  expect(y.slot_);
   for (std::size_t i = steps_.size(); i-- > 0;) {
     const Step& step = steps_[i];
     is_on_way[i] =
         std::ranges::any_of(step.out, [](const SlotPtr& s) { return s && s->expected > 0; });
     if (!is_on_way[i]) continue;
     for (const SlotPtr& s : step.in)
-      if (s) expect(*s);
+      if (s) expect(s);
   }
-  receive(*y.slot_, *std::move(seed));
-  for (std::size_t i = steps_.size(); i-- > 0;) {
-    if (is_on_way[i]) walk(steps_[i]);
-    // What it kept is not needed any more.
-    if (!keep_steps) steps_.pop_back();
-  }
-  for (auto& [slot, g] : before) {
-    if (!slot->is_leaf) continue;
-    const Tensor terms[] = {std::move(g), *std::move(slot->grad)};
-    const OutFormat sum{is_linear(slot->format) ? slot->format.inline_by : Sparsifier(KeepAll{}),
-                        slot->format.layout, KeepAll{}, slot->format.layout};
-    slot->grad = *std::move(run_one(add, terms, sum, hints_of(*slot)).front());
+  try {
+    receive(*y.slot_, *std::move(seed));
+    for (std::size_t i = steps_.size(); i-- > 0;) {
+      if (is_on_way[i]) walk(steps_[i]);
+      // What it kept is not needed any more.
+      if (!keep_steps) steps_.pop_back();
+    }
+    for (const auto& [slot, g] : before) {
+      if (!g) continue;
+      const Tensor terms[] = {*g, *std::move(slot->grad)};
+      const OutFormat sum{is_linear(slot->format) ? slot->format.inline_by : Sparsifier(KeepAll{}),
+                          slot->format.layout, KeepAll{}, slot->format.layout};
+      slot->grad = *std::move(run_one(add, terms, sum, hints_of(*slot)).front());
+    }
+  } catch (...) {
+    for (auto& [slot, g] : before) slot->grad = std::move(g);
+    throw;
   }
 }
 
@@ -237,17 +237,11 @@ void Tape::walk(const Step& step) {
       if (step.in[i] && step.in[i] == step.in[j] && !is_linear(step.in[i]->format))
         formats[i] = formats[j] = &OutFormat::dense();
   // A dense gradient that is there already may be added to.
-  const auto is_sum = [](const SlotPtr& s) {
-    return s && s->grad && s->grad->is<Dense>() && changes_nothing(s->format);
-  };
-  const auto sum = std::ranges::find_if(step.in, is_sum);
-  std::optional<AddTo> add_to;
-  if (sum != step.in.end()) {
-    add_to.emplace(sum - step.in.begin(), *std::move((*sum)->grad));
-    (*sum)->grad.reset();
-  }
+  for (std::size_t i = 0; i < step.in.size(); ++i)
+    if (const SlotPtr& s = step.in[i];
+        s && s->grad && s->grad->is<Dense>() && changes_nothing(s->format))
+      hints[i].sum = &s->grad;
   Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints});
-  if (add_to) (*sum)->grad = add_to->left();
   for (std::size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i]) continue;
     if (!grads[i]) fail_usage("{}: input {} has no gradient", step.op.text(), i);

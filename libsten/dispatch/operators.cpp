@@ -199,6 +199,8 @@ Outputs Operators::run(Name op, const Call& call) const {
           wanted.device == Device::cpu ? dense_plan(wanted, e.what()) : cpu_plan(wanted, e.what());
     }
     if (other.run == plan->run && !other.moves) throw;
+    for (const OutHints& h : call.hints)
+      if (h.sum && !*h.sum) throw;  // which would be lost
     report(other);
     return carry_out(op, other, call);
   }
@@ -209,8 +211,10 @@ Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call)
   for (const Tensor& t : call.in) in.push_back(t.to(Device::cpu));
   std::vector<OutHints> hints(call.hints.begin(), call.hints.end());
   like.reserve(hints.size());
-  for (OutHints& h : hints)
+  for (OutHints& h : hints) {
     if (h.like) h.like = &like.emplace_back(h.like->to(Device::cpu));
+    h.sum = nullptr;  // stays there
+  }
   Plan there = plan;
   there.moves = false;
   Outputs out = carry_out(op, there, {in, call.formats, call.attributes, call.shapes, hints});

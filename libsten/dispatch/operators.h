@@ -1,5 +1,6 @@
 // The table of operators: who computes what, chosen by the layouts of inputs and outputs.
 #pragma once
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,11 +18,14 @@
 
 namespace sten {
 
-// What a sparsifier of an output may ask for.
+// What a sparsifier of an output may ask for, and what its implementation may.
 struct OutHints {
   const Tensor* like = nullptr;     // same-pattern: whose positions
   const Dense* scores = nullptr;    // those that rank by more than the values
   const Sparsifier* own = nullptr;  // resparsify
+  // Where the format changes nothing: a dense tensor of the output's shape and dtype that the
+  // caller will add the output to, unless the implementation does (Call::add_to_sum).
+  std::optional<Tensor>* sum = nullptr;
 };
 
 // One call of an operator, as its implementations see it.
@@ -37,7 +41,30 @@ struct Call {
 
   bool wants(std::size_t i) const { return formats[i] != nullptr; }
   const OutFormat& out(std::size_t i = 0) const { return *formats[i]; }
+
+  // For an implementation that would rather add to a sum than write zeros to be added: f(Values&)
+  // adds output i to the caller's sum, in place where nobody else holds it, and the result is the
+  // output to return. Nothing, and f is not called, where the caller has no sum. f throws before
+  // it writes, if it throws at all: the caller then still has the sum.
+  template <class F>
+  std::optional<Tensor> add_to_sum(std::size_t i, F&& f) const;
 };
+
+template <class F>
+std::optional<Tensor> Call::add_to_sum(std::size_t i, F&& f) const {
+  if (hints.empty() || !hints[i].sum || !*hints[i].sum) return std::nullopt;
+  std::optional<Tensor>& sum = *hints[i].sum;
+  std::exception_ptr failure;
+  sum = Tensor::update(*std::move(sum), [&](Values& v) {
+    try {
+      f(v);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+  return std::exchange(sum, std::nullopt);
+}
 
 // In the order of the formats; what nobody wants may be left out, and so may be the gradient of an
 // input that has none, such as the numbers of an embedding's rows.

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "libsten/dispatch/add_to.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/output.h"
@@ -85,21 +84,20 @@ Outputs backward(const Call& call) {
     const Index n = g.n;
     const Index rows = g.table.extents[0];
     // Most rows of a large table have no gradient: where there is a sum, they are not touched.
-    if (auto before = is_plain(call.out(0)) ? AddTo::take(0) : std::nullopt) {
-      out[0] = Tensor::update(*std::move(before), [&](Values& v) {
-        T* const to = v.mutate<T>().data();
-        parallel_for(rows, 64, [&](Index begin, Index end) {
-          std::vector<double> sum;
-          std::vector<T> row(n);
-          for (Index r = begin; r < end; ++r) {
-            if (uses.count(r) == 0) continue;
-            sum_uses(uses, r, from, n, sum, row.data());
-            for (Index c = 0; c < n; ++c) to[r * n + c] += row[c];
-          }
-        });
+    const auto add_rows = [&](Values& v) {
+      T* const to = v.mutate<T>().data();
+      parallel_for(rows, 64, [&](Index begin, Index end) {
+        std::vector<double> sum;
+        std::vector<T> row(n);
+        for (Index r = begin; r < end; ++r) {
+          if (uses.count(r) == 0) continue;
+          sum_uses(uses, r, from, n, sum, row.data());
+          for (Index c = 0; c < n; ++c) to[r * n + c] += row[c];
+        }
       });
-      return;
-    }
+    };
+    if (is_plain(call.out(0))) out[0] = call.add_to_sum(0, add_rows);
+    if (out[0]) return;
     out[0] = write_elements<T>(call.out(), g.table.extents, n, [&](Index begin, Index end, T* to) {
       std::vector<double> sum;
       for (Index i = begin; i < end; i += n, to += n) {

@@ -5,6 +5,7 @@
 
 #include "libsten/ops/operators.h"
 #include "tests/product/sparse_tensors.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -24,6 +25,44 @@ Tensor row(std::initializer_list<float> v) {
   return Dense::of({1, static_cast<Index>(v.size())}, v);
 }
 Sparsifier by(const char* text) { return registry().sparsifier(Spec::parse(text)); }
+
+Tensor csr_row() { return registry().pack(row({1, 0}).to_dense(), Mask::all({1, 2}), Spec("csr")); }
+
+// Which rows of a table of three.
+Var ids_2_0_2() {
+  Dense ids = Dense::zeros(DType::I64, {3});
+  std::ranges::copy(std::vector<std::int64_t>{2, 0, 2}, ids.values.mutate<std::int64_t>().begin());
+  return Var(ids);
+}
+const Tensor& eye() {
+  static const Tensor t = Dense::of({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  return t;
+}
+
+// The rows that embedding gives, by an operator of that name whose gradient is `backward` where
+// `layout` is that of a third input, which nothing comes of, and embedding's where it is dense.
+void add_lookup(Name op, Name layout, Implementation backward) {
+  const Name grad = std::string(op.text()) + ".grad";
+  declare_operator(op, {Keeps::inputs});
+  add_operator({op, {"dense", "dense", any::layout}, {{}}}, [](const Call& c) {
+    return run("embedding", {c.in.first(2), c.formats, c.attributes});
+  });
+  const auto as_embedding = [](const Call& c) {
+    Outputs out = run("embedding.grad", {c.in.first(3), c.formats.first(2), c.attributes,
+                                         c.shapes.first(2), c.hints.first(2)});
+    out.resize(3);
+    return out;
+  };
+  add_operator({grad, {"dense", "dense", "dense", "dense"}, {{}, {}, {}}}, as_embedding);
+  add_operator({grad, {"dense", "dense", "dense", layout}, {{}, {}, {}}}, std::move(backward));
+}
+
+// The gradient of a table that is looked up by `op` and then is a linear layer's weight, which adds
+// [5, 6], [1, 2] and [5, 6] before.
+void walk_lookup(Tape& tape, const Var& table, Name op, const Tensor& third) {
+  const Var x = apply(op, {table, ids_2_0_2(), Var(third)});
+  tape.backward(linear(x, table), eye());
+}
 
 }  // namespace
 
@@ -55,21 +94,67 @@ TEST_CASE("a table that is a linear layer's weight too gets the gradients of bot
   for (const bool keeps_other : {false, true}) {
     Tape tape;
     const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
-    Dense ids = Dense::zeros(DType::I64, {3});
-    std::ranges::copy(std::vector<std::int64_t>{2, 0, 2},
-                      ids.values.mutate<std::int64_t>().begin());
-    const Var x = apply("embedding", {table, Var(ids)});
-    tape.backward(linear(x, table), Dense::of({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+    tape.backward(linear(apply("embedding", {table, ids_2_0_2()}), table), eye());
     // dW[r] = x[r], and row ids[t] of the table gets W[t].
     const std::vector<float> both{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6};
     CHECK(grad(table) == both);
     if (!keeps_other) continue;
     // Whoever holds a gradient keeps it as it was.
     const Tensor held = *table.grad();
-    tape.backward(linear(apply("embedding", {table, Var(ids)}), table),
-                  Dense::of({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}));
+    tape.backward(linear(apply("embedding", {table, ids_2_0_2()}), table), eye());
     CHECK(numbers(held) == both);
     CHECK(grad(table) == std::vector<float>{16, 20, 2, 4, 22, 28});
+  }
+}
+
+TEST_CASE("an operator that a gradient runs does not add to the sum of that gradient") {
+  add_lookup("nested", "dense", [](const Call& c) {
+    // Twice what embedding's gradient is, and no more of what was there before.
+    Outputs out =
+        run("embedding.grad", {c.in.first(3), c.formats.first(2), c.attributes, c.shapes.first(2)});
+    return Outputs{scale(*out[0], 2), std::nullopt, std::nullopt};
+  });
+  Tape tape;
+  const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
+  walk_lookup(tape, table, "nested", row({0}));
+  CHECK(grad(table) == std::vector<float>{5 + 2 * 3, 6 + 2 * 4, 1, 2, 5 + 2 * 6, 6 + 2 * 8});
+}
+
+TEST_CASE("a gradient that cannot be after all leaves the sum to the one in its place") {
+  bool was_there = false;
+  add_lookup("declines", "csr", [&](const Call& c) -> Outputs {
+    c.add_to_sum(0, [&](Values&) {
+      was_there = true;
+      fail_unsupported("not with this one");
+    });
+    return {};
+  });
+  const Warnings warnings;
+  Tape tape;
+  const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
+  walk_lookup(tape, table, "declines", csr_row());
+  CHECK(was_there);
+  CHECK(warnings.all.size() == 1);
+  CHECK(grad(table) == std::vector<float>{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6});
+}
+
+TEST_CASE("gradients are those of before where a walk throws, sums that it had begun too") {
+  for (const bool takes_sum : {false, true}) {
+    add_lookup("throws", "csr", [&](const Call& c) -> Outputs {
+      if (takes_sum) REQUIRE(c.add_to_sum(0, [](Values& v) { v.mutate<float>()[0] = 99; }));
+      // Of what was added there is no other way to get rid.
+      if (takes_sum) fail_unsupported("too late");
+      fail("cannot be walked");
+    });
+    Tape tape;
+    const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
+    tape.backward(scale(table, 3), Dense::of({3, 2}, {1, 1, 1, 1, 1, 1}));
+    const auto before = grad(table);
+    CHECK(has(error_of([&] { walk_lookup(tape, table, "throws", csr_row()); }),
+              takes_sum ? "too late" : "cannot be walked"));
+    CHECK(grad(table) == before);
+    tape.backward(scale(table, 1), Dense::of({3, 2}, {1, 0, 0, 0, 0, 0}));
+    CHECK(grad(table) == std::vector<float>{4, 3, 3, 3, 3, 3});
   }
 }
 
