@@ -4,6 +4,7 @@
 #include "apps/main.h"
 #include "apps/prune_stages.h"
 #include "libsten/base/error.h"
+#include "libsten/base/kept_memory.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -130,6 +131,7 @@ int main(int argc, char** argv) {
       o.input = batch->inputs.front();
       if (staged->schedule.empty()) return sten::prune(o);
       staged->prune = o;
+      if (!staged->recipe.empty()) sten::keep_more_memory();
       if (!common.quiet)
         staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };
       return sten::prune_in_stages(*staged);

@@ -6,6 +6,7 @@
 #include "apps/main.h"
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
+#include "libsten/base/kept_memory.h"
 #include "libsten/run/train_plan.h"
 
 int main(int argc, char** argv) {
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
       o->show_progress = common.show_progress();
       if (!common.quiet)
         o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
+      sten::keep_more_memory();
       int signal = 0;
       sten::TrainOutcome result;
       {

@@ -1,5 +1,6 @@
 #include "libsten/bench/step.h"
 
+#include "libsten/base/kept_memory.h"
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
 #include "libsten/optim/adamw.h"
@@ -85,6 +86,7 @@ class Training {
 std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o) {
   set_threads(threads);
+  keep_more_memory();
   const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   const Batch batch(model, o.seed);
   std::vector<std::unique_ptr<Training>> all;

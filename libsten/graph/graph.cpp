@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "libsten/base/kept_memory.h"
 #include "libsten/base/text.h"
 
 namespace sten {
@@ -159,7 +158,6 @@ std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
 
 template <Operand T>
 NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const {
-  keep_more_memory();
   std::vector<std::optional<T>> values = begin(weights, inputs);
   const std::size_t before = values.size() - parts_.nodes.size();
   std::vector<T> in;

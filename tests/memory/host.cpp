@@ -1,0 +1,38 @@
+// What the library leaves as it is in the process that uses it.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include "libsten/base/kept_memory.h"
+#include "libsten/graph/graph.h"
+#include "libsten/ops/operators.h"
+#include "tests/support/parts.h"
+
+namespace {
+
+int settings = 0;
+
+}  // namespace
+
+// In the place of the C library's.
+extern "C" int mallopt(int parameter, int value) {
+  ++settings;
+  const auto real = reinterpret_cast<int (*)(int, int)>(dlsym(RTLD_NEXT, "mallopt"));
+  return real ? real(parameter, value) : 0;
+}
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("models and gradients leave the host's malloc alone, until it asks for another") {
+  Dice dice(1);
+  const Tensor x = normals(dice, {8, 16}), w = normals(dice, {4, 16});
+  const Graph g({{"x"}, {{"w", {4, 16}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
+  g.run<Tensor>({{"w", w}}, {{"x", x}});
+  Tape tape;
+  const Var p = tape.parameter(w);
+  tape.backward(linear(Var(x), p), normals(dice, {8, 4}));
+  CHECK(p.grad());
+  CHECK(settings == 0);
+  keep_more_memory();
+  CHECK(settings > 0);
+}
