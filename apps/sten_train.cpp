@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
         "sten-train recipe.json --out run --resume"},
        {"The same with other values, and with numbers for a program:",
         "sten-train recipe.json --out faster --set optimizer.rate=0.004 --set steps=900 --json"}},
-      "when a run goes on"};
+      "the dense library that was chosen"};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::TrainOptions>();
     app.add_option("RECIPE", o->recipe, "What to train on what, and what becomes sparse when: JSON")

@@ -9,6 +9,7 @@ function(sten_script_test name)
 endfunction()
 
 set(checks ${PROJECT_SOURCE_DIR}/scripts/checks)
+sten_script_test(check.dense_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/dense_libraries.sh)
 sten_script_test(check.layers LABELS once COMMAND sh ${checks}/layers.sh)
 sten_script_test(check.layers.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/layers_test.sh)

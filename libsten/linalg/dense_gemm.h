@@ -17,10 +17,26 @@ void dense_linear(Index n, Index m, Index k, const float* x, const float* a, flo
 void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
                            int team = threads());
 
-// The one that all use. Chosen once per process, by milliseconds of measurement on one thread.
+// By which they are computed: what UseDenseLibrary says, or else fastest_dense_library().
+const DenseLibrary& dense_library();
+
+// By milliseconds of measurement on one thread, once per process: the first of dense_libraries(),
+// or another one that takes less than nine tenths of its time, so that chance does not choose
+// between two that are as fast as each other. Where there is the own loop alone, although this ISA
+// has others, it says so each time (report_fallback).
 const DenseLibrary& fastest_dense_library();
-// From now on the first of dense_libraries() is used in its place: the bits of products are then
-// those of any other process on this machine, which a measurement might have led elsewhere.
-void take_first_dense_library();
+
+// While it lives all dense products of the process are by this library, so that their bits do not
+// depend on a measurement. For programs; one after the other, not two at a time.
+class UseDenseLibrary {
+ public:
+  explicit UseDenseLibrary(const DenseLibrary& library);
+  ~UseDenseLibrary();
+  UseDenseLibrary(const UseDenseLibrary&) = delete;
+  UseDenseLibrary& operator=(const UseDenseLibrary&) = delete;
+
+ private:
+  const DenseLibrary* before_;
+};
 
 }  // namespace sten

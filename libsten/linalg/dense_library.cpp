@@ -7,6 +7,11 @@
 #include "libsten/base/parallel.h"
 
 namespace sten {
+namespace {
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
 
 DenseLibrary own_loop() {
   return {"own loop", [](Turned turned, Index m, Index n, Index k, const float* a, const float* b,
@@ -35,6 +40,17 @@ const std::vector<DenseLibrary>& dense_libraries() {
     return found;
   }();
   return all;
+}
+
+const DenseLibrary* find_dense_library(std::string_view name) {
+  const auto same_word = [&](std::string_view other) {
+    const auto first = [](std::string_view s) { return s.substr(0, s.find(' ')); };
+    return std::ranges::equal(first(name), first(other), {}, lower, lower);
+  };
+  for (const DenseLibrary& library : dense_libraries())
+    if (same_word(library.name)) return &library;
+  static const DenseLibrary own = own_loop();
+  return same_word(own.name) ? &own : nullptr;
 }
 
 namespace linalg_detail {

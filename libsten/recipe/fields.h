@@ -167,6 +167,7 @@ void fields_of(V& v, Recipe& r) {
   v("accumulate", r.accumulate, count_from(1));
   v("clip", r.clip, {.low = 0});
   v("seed", r.seed);
+  v("products", r.products, {.choices = {"onednn", "openblas", "own"}});
   v.list("sparsity", r.sparsity);
   v.section("evaluation", r.evaluation);
   Checkpoints checkpoints{r};

@@ -10,6 +10,7 @@
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
 #include "libsten/run/train_report.h"
+#include "libsten/train/products.h"
 #include "libsten/train/run_directory.h"
 
 namespace sten {
@@ -28,6 +29,7 @@ class Training {
       copies_ = {{"config.json", bytes_of(recipe().model.config)},
                  {"vocab.json", bytes_of(recipe().data.vocabulary)}};
     }
+    products_.emplace(products_of(recipe()));
     directory_.emplace(o.out, task_->recipe(), mode_of(o));
   }
 
@@ -65,6 +67,7 @@ class Training {
 
   void begin() {
     auto last = directory_->last_checkpoint(task_->graph());
+    if (last) products_.emplace(products_of(recipe(), last->machine.products));
     if (!last) {
       directory_->cut_metrics(nullptr);
       record_.data = task_->content();
@@ -172,7 +175,9 @@ class Training {
       }
     }
     write(m);
-    return {train_report(m), std::nullopt};
+    return {train_report(m),
+            std::nullopt,
+            {"this process multiplies dense matrices by " + dense_library().name}};
   }
 
   void write(TrainedModel& m) {
@@ -189,6 +194,7 @@ class Training {
   std::shared_ptr<const Task> task_;
   Trainer trainer_;
   std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
+  std::optional<UseDenseLibrary> products_;
   std::optional<RunDirectory> directory_;
   RunRecord record_;
   Measured last_validation_;

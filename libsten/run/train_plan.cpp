@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/recipe/targets.h"
 #include "libsten/train/memory.h"
+#include "libsten/train/products.h"
 #include "libsten/train/run_directory.h"
 
 namespace sten {
@@ -70,6 +71,7 @@ class RunPlan {
         plan_(plan_sparsity(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, plan_)) {
     task_.check_first_weights();
+    products_of(recipe());
     try_sparsity(plan_, task_.graph(), true);
     RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
   }

@@ -103,7 +103,7 @@ Checkpoint open_model(const fs::path& directory) {
 
 RunMachine RunMachine::here() {
   return {std::string(sten::version()), kernels::name_of(kernels::active_isa()),
-          fastest_dense_library().name, sten::threads()};
+          dense_library().name, sten::threads()};
 }
 
 std::string RunMachine::text() const {

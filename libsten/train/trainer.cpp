@@ -8,7 +8,6 @@
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/masked.h"
-#include "libsten/linalg/dense_gemm.h"
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
 #include "libsten/recipe/rate.h"
@@ -40,7 +39,6 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     : task_(std::move(task)),
       plan_(plan_sparsity(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
-  take_first_dense_library();
   std::unordered_map<std::string_view, const WeightPlan*> plans;
   for (const WeightPlan& p : plan_) plans.emplace(p.weight, &p);
   NamedValues<Tensor> first = task_->first_weights();

@@ -1,6 +1,7 @@
 // The loop of training: batches, gradients, the optimizer's steps, and which weights become sparse
 // when. Nothing of it depends on the clock: the same recipe gives the same bytes at the same number
-// of threads and instruction set, also where it stopped and went on.
+// of threads, instruction set and library of dense products (linalg/dense_gemm.h, which the caller
+// chooses), also where it stopped and went on.
 #pragma once
 #include <variant>
 
@@ -29,8 +30,6 @@ struct TrainStep {
 
 class Trainer {
  public:
-  // From now on all dense products of the process are those of one library
-  // (take_first_dense_library).
   explicit Trainer(std::shared_ptr<const Task> task);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

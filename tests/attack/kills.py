@@ -36,7 +36,7 @@ def model_files(rng, folder):
     (folder / "small.safetensors").write_bytes(file_bytes(small))
     (folder / "data.csv").write_text(data_csv(rng))
     (folder / "recipe.json").write_bytes(
-        text_of({**RECIPE, "steps": 160, "checkpoints": {"every": 20, "keep": 3}})
+        text_of({**RECIPE, "steps": 160, "products": "own", "checkpoints": {"every": 20, "keep": 3}})
     )
 
 

@@ -10,7 +10,9 @@
 #include "kernels/isa.h"
 #include "kernels/peak.h"
 #include "kernels/reference/gemm.h"
+#include "libsten/base/fallback.h"
 #include "libsten/base/random.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 
@@ -65,6 +67,7 @@ TEST_CASE("every dense library agrees with the formula in double, on one thread 
     for (const auto [m, n, k] : shapes)
       for (const Turned turned : {Turned::none, Turned::a, Turned::b})
         for (const int team : {1, 3}) check_product(library.multiply, turned, m, n, k, team);
+    MESSAGE("tested: " << library.name);  // for tests/checks/dense_libraries.sh
   }
 }
 
@@ -90,7 +93,58 @@ TEST_CASE("the library chosen is one of those that are there") {
   for (const DenseLibrary& library : dense_libraries()) known |= &library == &chosen;
   CHECK(known);
   CHECK(&fastest_dense_library() == &chosen);
+  CHECK(&dense_library() == &chosen);
   if (kernels::active_isa() == kernels::Isa::reference) CHECK(chosen.name == "own loop");
+}
+
+TEST_CASE("the reference ISA that somebody asked for is no fallback") {
+  if (kernels::active_isa() != kernels::Isa::reference ||
+      kernels::choose_isa(nullptr).isa == kernels::Isa::reference)
+    return;
+  const testing::Warnings warnings;
+  set_strict(true);
+  fastest_dense_library();
+  set_strict(false);
+  CHECK(warnings.all.empty());
+}
+
+TEST_CASE("a library is found by its word, or its name in another version") {
+  for (const DenseLibrary& library : dense_libraries())
+    CHECK(find_dense_library(library.name) == &library);
+  const auto name = [](const char* word) {
+    const DenseLibrary* library = find_dense_library(word);
+    return library ? library->name : "";
+  };
+  CHECK(name("own") == "own loop");
+  CHECK(name("oneDNN 99.0") == name("onednn"));
+  CHECK(name("OpenBLAS 0.0.1 Prescott") == name("openblas"));
+  for (const char* other : {"", "one", "openblas2", "mkl 1"}) CHECK(name(other) == "");
+}
+
+TEST_CASE("a program's choice of a library lasts as long as it says") {
+  const DenseLibrary& before = dense_library();
+  int products = 0;
+  const DenseLibrary counting{
+      "counting", [&](Turned, Index m, Index n, Index, const float*, const float*, float* c, int) {
+        ++products;
+        std::fill_n(c, m * n, 5.0f);
+      }};
+  const float a = 2, b = 3;
+  float c = 0;
+  {
+    const UseDenseLibrary use(counting);
+    CHECK(&dense_library() == &counting);
+    dense_gemm(1, 1, 1, &a, &b, &c);
+    CHECK(c == 5);
+    {
+      const UseDenseLibrary own(*find_dense_library("own"));
+      dense_gemm(1, 1, 1, &a, &b, &c);
+      CHECK(c == 6);
+    }
+    dense_linear(1, 1, 1, &a, &b, &c);
+  }
+  CHECK(products == 2);
+  CHECK(&dense_library() == &before);
 }
 
 TEST_CASE(

@@ -10,8 +10,8 @@
 #include "libsten/io/checkpoint_output.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/io/shards.h"
-#include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/weights.h"
+#include "libsten/train/products.h"
 #include "libsten/train/trainer.h"
 
 namespace sten {
@@ -59,12 +59,11 @@ void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weig
 }  // namespace
 
 RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides)
-    : recipe_(read_recipe(path, overrides)) {
+    : recipe_(read_recipe(path, overrides)),
+      products_(products_of(recipe_, dense_libraries().front().name)) {
   if (!recipe_.sparsity.empty())
     fail_usage("{}: /sparsity: has to be empty here, where --schedule says what is pruned",
                printable(path));
-  // What is measured before the first training, too, is the same in every process.
-  take_first_dense_library();
   // Each stage has weights of its own.
   recipe_.model.weights.clear();
   const Task task(recipe_);

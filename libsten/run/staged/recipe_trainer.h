@@ -1,11 +1,14 @@
 // The built-in trainer between the stages of sten-prune, in the place of a command.
 #pragma once
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/recipe/recipe.h"
 #include "libsten/run/staged/stage_trainer.h"
 
 namespace sten {
 
-// Losses are those of the recipe's validation split.
+// Losses are those of the recipe's validation split. While it lives, all dense products of the
+// process are by one library: the recipe's, or else the first one, which is the same in every
+// process.
 class RecipeTrainer : public StageTrainer {
  public:
   // Error (usage) for a recipe with sparsity of its own, and for one without a validation split;
@@ -30,6 +33,7 @@ class RecipeTrainer : public StageTrainer {
   Options options(bool are_files) const;
 
   Recipe recipe_;
+  UseDenseLibrary products_;
 };
 
 }  // namespace sten

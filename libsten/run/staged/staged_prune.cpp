@@ -348,6 +348,8 @@ class Staged {
       r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
                                     quote(records_.back().tensor), o_.patience,
                                     done < count_ ? "; the layers after it stay dense" : ""));
+    if (!o_.recipe.empty())
+      out.details.push_back("this process multiplies dense matrices by " + dense_library().name);
     if (violations)
       r.notes.push_back(fmt::format("{} changed {} pruned positions; they were set to 0 again",
                                     trainer_->name(), violations));

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Where the packages of scripts/setup.sh are installed, the libraries of dense products are loaded, and
+# are those that sten_tests tests: without this, a build that misses one passes all tests, slowly.
+set -eu
+tested=$(unset STEN_ISA && "$STEN_BIN/sten_tests" --no-intro --test-case='every dense library agrees*' |
+  sed -n 's/.*tested: //p')
+status=77 # none is to be there
+for pair in libdnnl-dev:oneDNN libopenblas-dev:OpenBLAS; do
+  case $(dpkg-query -W -f '${db:Status-Status}' "${pair%:*}" 2>/dev/null || true) in
+    installed) ;;
+    *) continue ;;
+  esac
+  [ $status != 77 ] || status=0
+  if ! echo "$tested" | grep -q "^${pair#*:} "; then
+    echo "${pair%:*} is installed, but only these were loaded and tested:" $tested >&2
+    status=1
+  fi
+done
+echo "tested:" $tested
+exit $status

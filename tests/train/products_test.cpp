@@ -1,0 +1,37 @@
+// By what a run multiplies dense matrices.
+#include "libsten/train/products.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/train/trainer.h"
+
+using namespace sten;
+
+TEST_CASE("a run's products are by what its recipe names, else as before, else by the fastest") {
+  Recipe r;
+  CHECK(&products_of(r) == &fastest_dense_library());
+  CHECK(&products_of(r, "mkl 2024") == &fastest_dense_library());
+  CHECK(products_of(r, "own loop").name == "own loop");
+  for (const DenseLibrary& library : dense_libraries())
+    CHECK(&products_of(r, library.name) == &library);
+  r.products = "own";
+  CHECK(products_of(r, dense_libraries().front().name).name == "own loop");
+  r.products = "mkl";
+  CHECK_THROWS_WITH_AS(products_of(r), "/products: mkl cannot be loaded here", Error);
+}
+
+TEST_CASE("a trainer multiplies by what its host has chosen, and leaves it so") {
+  int products = 0;
+  const DenseLibrary& own = *find_dense_library("own");
+  const DenseLibrary counting{"counting", [&](auto... arguments) {
+                                ++products;
+                                own.multiply(arguments...);
+                              }};
+  const UseDenseLibrary use(counting);
+  const Recipe r = read_recipe(STEN_SOURCE_DIR "/recipes/digits-mlp-dense.json", {"steps=1"});
+  Trainer trainer(std::make_shared<const Task>(r));
+  CHECK(&dense_library() == &counting);
+  trainer.step();
+  CHECK(products > 0);
+  CHECK(&dense_library() == &counting);
+}
