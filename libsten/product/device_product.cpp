@@ -1,0 +1,66 @@
+#include "libsten/product/device_product.h"
+
+#include "libsten/base/cuda.h"
+#include "libsten/layout/compressed.h"
+#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmg_patterns.h"
+
+namespace sten {
+namespace {
+
+using kernels::PreparedProduct;
+using kernels::ProductFunctions;
+using kernels::ProductOperands;
+using kernels::Stream;
+
+const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
+
+void dense_product(const Dense& a, const ProductOperands& o, const ProductFunctions& there,
+                   Stream stream) {
+  if (!there.dense_library()) fail_unsupported("there is no cuBLAS");
+  there.dense(floats_of(a.values), o.cols, o, stream);
+}
+
+void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& there,
+                 Stream stream) {
+  if (a.axis != 0 || a.dims.given())
+    fail_unsupported("products of n:m:g on a device are for axis 0 of a matrix");
+  const NmgPatternsThere patterns(a.n, a.m, a.values.device());
+  there.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
+}
+
+// What the library prepares is made at the first product with a tensor, and kept with it.
+void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFunctions& there,
+                 Stream stream) {
+  const Csr& a = tensor.as<Csr>();
+  if (a.dims.given()) fail_unsupported("products of csr on a device are of whole matrices");
+  if (!there.csr_library()) fail_unsupported("there is no cuSPARSE");
+  const auto& kept = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
+    return std::shared_ptr<PreparedProduct>(there.csr(o.rows, o.cols, a.values.size(), a.ptr.data(),
+                                                      a.index.data(), floats_of(a.values), stream));
+  });
+  if (!kept) fail_unsupported("the device's library does not take this matrix");
+  kept->run(o, stream);
+}
+
+}  // namespace
+
+void device_product(const Tensor& a, Index n, const float* b, float* c) {
+  const Shape shape = a.shape();
+  if (a.dtype() != DType::F32)
+    fail_unsupported("products on a device are of F32, not of {}", name_of(a.dtype()));
+  if (shape.size() != 2) fail_unsupported("products on a device are of matrices, not of batches");
+  const ProductOperands o{shape[0], shape[1], n, b, n, c, n};
+  on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
+    if (a.is<Dense>())
+      dense_product(a.as<Dense>(), o, cuda.products, stream);
+    else if (a.is<Nmg>())
+      nmg_product(a.as<Nmg>(), o, cuda.products, stream);
+    else if (a.is<Csr>())
+      csr_product(a, o, cuda.products, stream);
+    else
+      fail_unsupported("there is no product of {} on a device", a.layout());
+  });
+}
+
+}  // namespace sten
