@@ -71,12 +71,6 @@ struct F8E5M2Element {
   static Score decode(Bits b) { return decode_f8_e5m2(b); }
 };
 
-template <class E>
-constexpr typename E::Bits magnitude_bits(typename E::Bits b) {
-  using Bits = typename E::Bits;
-  return static_cast<Bits>(b & static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1));
-}
-
 // f(Element{}) for a prunable dtype; is_prunable(t) must hold.
 template <class F>
 decltype(auto) with_float(DType t, F&& f) {

@@ -41,7 +41,7 @@ void check_all(const Format& f) {
   }
 }
 
-// Magnitude bits grow exactly as |x| does, up to infinity or the largest number.
+// Bits without the sign grow exactly as |x| does, up to infinity or the largest number.
 template <class E>
 void check_order() {
   using Bits = typename E::Bits;
@@ -50,7 +50,7 @@ void check_order() {
     const auto b = static_cast<Bits>(bits);
     if (std::isnan(E::decode(b))) break;
     if (!(E::decode(static_cast<Bits>(bits - 1)) < E::decode(b))) FAIL_CHECK("bits " << bits);
-    if (magnitude_bits<E>(static_cast<Bits>(bits | signs)) != b) FAIL_CHECK("sign of " << bits);
+    if (E::decode(static_cast<Bits>(bits | signs)) != -E::decode(b)) FAIL_CHECK("sign of " << bits);
   }
 }
 
@@ -79,13 +79,11 @@ TEST_CASE("every bit pattern of the small floats decodes to the value of its for
   SUBCASE("F8_E4M3") { check_all<F8E4M3Element>({4, 3, false}); }
 }
 
-TEST_CASE("the magnitude bits of a float order as its absolute value") {
+TEST_CASE("the bits of a float without its sign order as its absolute value") {
   check_order<F16Element>();
   check_order<BF16Element>();
   check_order<F8E5M2Element>();
   check_order<F8E4M3Element>();
-  CHECK(magnitude_bits<F32Element>(0xbf800000u) == 0x3f800000u);
-  CHECK(magnitude_bits<F64Element>(0xbff0000000000000u) == 0x3ff0000000000000u);
 }
 
 TEST_CASE("each prunable dtype is decoded by an element of its width") {
