@@ -36,4 +36,8 @@ void report_fallback(const std::string& text) {
   warn("{}", text);
 }
 
+void report_on_cpu(std::string_view what, Device here) {
+  report_fallback(fmt::format("{} on {}: not implemented; on the CPU", what, name_of(here)));
+}
+
 }  // namespace sten

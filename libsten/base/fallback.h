@@ -2,6 +2,9 @@
 // silence.
 #pragma once
 #include <string>
+#include <string_view>
+
+#include "libsten/base/device.h"
 
 namespace sten {
 
@@ -12,5 +15,15 @@ void set_strict(bool strict);
 // One line of what was missing and what is done instead: a warning, the first time that the process
 // says it; Error (check), every time, where is_strict().
 void report_fallback(const std::string& text);
+// "WHAT on cuda: not implemented; on the CPU".
+void report_on_cpu(std::string_view what, Device here);
+
+// f(x on the CPU), brought to where x is: what has no way there, reported so.
+template <class X, class F>
+auto on_cpu(std::string_view what, const X& x, F&& f) {
+  const Device here = x.device();
+  report_on_cpu(what, here);
+  return f(x.to(Device::cpu)).to(here);
+}
 
 }  // namespace sten

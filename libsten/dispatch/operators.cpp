@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "libsten/base/log.h"
 #include "libsten/dispatch/builtin.h"
 #include "libsten/dispatch/route.h"
 
@@ -13,6 +12,11 @@ namespace {
 const Name dense("dense"), keep_all(KeepAll::name);
 
 thread_local std::vector<std::string>* plan_log = nullptr;
+
+void report(const Plan& plan) {
+  if (plan_log) plan_log->push_back(plan.text);
+  if (plan.way != Way::exact || plan.moves) report_fallback(plan.text);
+}
 
 // A signature as numbers, without memory of its own where it is short.
 class KeyWriter {
@@ -172,17 +176,6 @@ std::shared_ptr<const Plan> Operators::plan_of(Name op, const Call& call) const 
   for (const OutFormat* f : call.formats) key.add(signature_of(f));
   if (auto known = find(key.key())) return known;
   return plan(signature_of(op, call));
-}
-
-void Operators::report(const Plan& plan) const {
-  if (plan_log) plan_log->push_back(plan.text);
-  if (plan.way == Way::exact && !plan.moves) return;
-  if (is_strict()) fail_check("strict: {}", plan.text);
-  {
-    const std::unique_lock hold(lock_);
-    if (!warned_.insert(plan.text).second) return;
-  }
-  warn("{}", plan.text);
 }
 
 Outputs Operators::run(Name op, const Call& call) const {

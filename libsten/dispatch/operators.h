@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <shared_mutex>
 #include <span>
 #include <unordered_map>
@@ -118,8 +117,7 @@ class Operators {
   static constexpr double dense_cost = 8;
 
   // Carries the plan for a call out; where its implementation throws Unsupported, the dense one.
-  // The first time that a signature is no exact one, warns with the plan's text; Error (check)
-  // instead, every time, where is_strict().
+  // Where a plan is no exact one, its text is reported (report_fallback).
   Outputs run(Name op, const Call& call) const;
 
   // Signatures that have an implementation, wildcards as they are, by operator.
@@ -158,14 +156,12 @@ class Operators {
   const Entry* best(const Signature& wanted) const;
   std::optional<Plan> convert_plan(const Signature& wanted) const;
   std::optional<double> conversion_cost(Name from, Name to) const;
-  void report(const Plan& plan) const;
 
   const Registry& layouts_;
   mutable std::shared_mutex lock_;
   std::map<Name, Operator> declared_;
   std::map<Name, std::vector<Entry>> entries_;
   mutable std::unordered_map<Key, std::shared_ptr<const Plan>, KeyHash, KeyEqual> plans_;
-  mutable std::set<std::string> warned_;
 };
 
 // The process-wide one, with the built-ins in it.

@@ -69,12 +69,10 @@ Spec Registry::canonical(const Spec& spec) const {
 Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const {
   check_layout(spec);
   const LayoutEntry& entry = layout(spec.name());
-  const Device here = x.device();
-  if (here == Device::cpu || entry.packs_on_device(x.extents, spec))
+  if (x.device() == Device::cpu || entry.packs_on_device(x.extents, spec))
     return entry.pack(x, keep, spec);
-  report_fallback(
-      fmt::format("packing {} on {}: not implemented; on the CPU", spec.str(), name_of(here)));
-  return entry.pack(x.to(Device::cpu), keep.to(Device::cpu), spec).to(here);
+  return on_cpu("packing " + spec.str(), x,
+                [&](const Dense& d) { return entry.pack(d, keep.to(Device::cpu), spec); });
 }
 
 void Registry::add_fused(std::string sparsifier, std::string layout, Fused way) {
@@ -85,12 +83,10 @@ void Registry::add_fused(std::string sparsifier, std::string layout, Fused way) 
 Tensor Registry::prune(const Dense& x, const Spec& sparsifier, const Spec& layout,
                        const Hints& hints, Mask* kept) const {
   check_layout(layout);
-  if (const Device here = x.device();
-      here != Device::cpu && !this->sparsifier(sparsifier).selects_on_device(x)) {
-    report_fallback(
-        fmt::format("{} on {}: not implemented; on the CPU", sparsifier.str(), name_of(here)));
-    Tensor t = prune(x.to(Device::cpu), sparsifier, layout, hints, kept).to(here);
-    if (kept) *kept = kept->to(here);
+  if (x.device() != Device::cpu && !this->sparsifier(sparsifier).selects_on_device(x)) {
+    Tensor t = on_cpu(sparsifier.str(), x,
+                      [&](const Dense& d) { return prune(d, sparsifier, layout, hints, kept); });
+    if (kept) *kept = kept->to(x.device());
     return t;
   }
   Fused way;

@@ -74,11 +74,8 @@ Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* ta
   if (route.layouts.size() == 1) return x;
   if (to.is("dense")) return x.to_dense();
   if (route.through_dense()) return r.pack(x.to_dense(), x.stored(), to);
-  if (const Device here = x.device(); here != Device::cpu) {
-    report_fallback(
-        fmt::format("{} on {}: not implemented; on the CPU", route.str(), name_of(here)));
-    return convert(r, x.to(Device::cpu), to).to(here);
-  }
+  if (x.device() != Device::cpu)
+    return on_cpu(route.str(), x, [&](const Tensor& t) { return convert(r, t, to); });
   Tensor at = x;
   for (std::size_t i = 1; i + 1 < route.layouts.size(); ++i) {
     Spec next(route.layouts[i]);

@@ -102,8 +102,7 @@ class Requirements {
 
 Outcome measure_energy(const EnergyOptions& o) {
   const Device device = use_device(o.device);
-  if (device != Device::cpu)
-    report_fallback("bytes in each layout and n:m patterns on cuda: not implemented; on the CPU");
+  if (device != Device::cpu) report_on_cpu("bytes in each layout and n:m patterns", device);
   if (o.min_energy && o.against.empty())
     fail_usage("--min-energy needs --against, the original to compare with");
   check_fraction("--min-energy", o.min_energy);

@@ -220,11 +220,7 @@ Index kept_zeros(const Dense& x, const Mask& keep) {
 }
 
 Mask finite_mask(const Dense& x) {
-  if (const Device here = x.device(); here != Device::cpu) {
-    report_fallback(
-        fmt::format("the finite elements on {}: not implemented; on the CPU", name_of(here)));
-    return finite_mask(x.to(Device::cpu)).to(here);
-  }
+  if (x.device() != Device::cpu) return on_cpu("the finite elements", x, finite_mask);
   Mask finite = Mask::none(x.extents);
   std::uint8_t* bits = finite.bits.mutate();
   with_float(x.dtype(), [&]<class E>(E) {

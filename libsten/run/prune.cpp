@@ -201,7 +201,7 @@ class Pruning {
                        : request_.nan() == Nan::keep ? "--nan keep"
                                                      : nullptr;
     if (!what) return device_;
-    report_fallback(fmt::format("{} on {}: not implemented; on the CPU", what, name_of(device_)));
+    report_on_cpu(what, device_);
     return Device::cpu;
   }
 

@@ -24,11 +24,8 @@ MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
 }  // namespace sparsify_detail
 
 Mask Sparsifier::select(const Dense& x, const Hints& hints) const {
-  const Device here = x.device();
-  if (here == Device::cpu || selects_on_device(x)) return self_->select(x, hints);
-  report_fallback(
-      fmt::format("{} on {}: not implemented; on the CPU", spec().str(), name_of(here)));
-  return self_->select(x.to(Device::cpu), hints).to(here);
+  if (x.device() == Device::cpu || selects_on_device(x)) return self_->select(x, hints);
+  return on_cpu(spec().str(), x, [&](const Dense& d) { return self_->select(d, hints); });
 }
 
 }  // namespace sten

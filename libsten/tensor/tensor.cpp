@@ -15,19 +15,15 @@ Tensor Tensor::to(Device device) const {
 }
 
 Dense Tensor::to_dense() const {
-  const Device here = device();
-  if (here == Device::cpu || self_->unpacks_on_device()) return self_->to_dense();
-  report_fallback(
-      fmt::format("{} to dense on {}: not implemented; on the CPU", layout(), name_of(here)));
-  return self_->to(Device::cpu)->to_dense().to(here);
+  if (device() == Device::cpu || self_->unpacks_on_device()) return self_->to_dense();
+  return on_cpu(fmt::format("{} to dense", layout()), *this,
+                [](const Tensor& t) { return t.to_dense(); });
 }
 
 Mask Tensor::stored() const {
-  const Device here = device();
-  if (here == Device::cpu || self_->stored_on_device()) return self_->stored();
-  report_fallback(
-      fmt::format("positions of {} on {}: not implemented; on the CPU", layout(), name_of(here)));
-  return self_->to(Device::cpu)->stored().to(here);
+  if (device() == Device::cpu || self_->stored_on_device()) return self_->stored();
+  return on_cpu(fmt::format("positions of {}", layout()), *this,
+                [](const Tensor& t) { return t.stored(); });
 }
 
 Tensor Tensor::with_values(Values v) const {

@@ -118,15 +118,16 @@ TEST_CASE("a result that nobody writes sparse is dense and sparsified after that
 
 TEST_CASE("each fallback is warned about once, by the plan's text") {
   Table t;
-  t.all.add({"f", {"dense"}, {dense_out}}, says(1));
+  t.all.add({"once", {"dense"}, {dense_out}}, says(1));
   const Warnings warnings;
-  for (int i = 0; i < 3; ++i) t.answer("f", {csr({1, 2, 3, 4})});
-  t.answer("f", {Dense::of({1}, {1})});
+  for (int i = 0; i < 3; ++i) t.answer("once", {csr({1, 2, 3, 4})});
+  t.answer("once", {Dense::of({1}, {1})});
   REQUIRE(warnings.all.size() == 1);
   CHECK(warnings.all[0] ==
-        "f(csr) -> keep-all/dense: no implementation for these layouts; dense with masks, f(dense) "
+        "once(csr) -> keep-all/dense: no implementation for these layouts; dense with masks, "
+        "once(dense) "
         "-> keep-all/dense");
-  t.answer("f", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "coo")});
+  t.answer("once", {packed(Dense::of({2, 2}, {1, 0, 0, 2}), "coo")});
   CHECK(warnings.all.size() == 2);
 }
 
