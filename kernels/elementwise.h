@@ -11,6 +11,7 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/floats.h"
 #include "kernels/isa.h"
 
 namespace sten::kernels {
@@ -83,8 +84,7 @@ struct MagnitudeSums {
   double all = 0, kept = 0;
 };
 
-// Of one floating-point type. f16 is IEEE binary16, bf16 the upper half of a binary32, e5m2 the
-// upper half of a binary16, e4m3 has bias 7, no infinities and NaN at S.1111.111.
+// Of one floating-point type.
 template <class U>
 struct FloatKernels {
   // Sums of |x| over all elements and over those whose bits are set, in double. Element i is added
@@ -117,6 +117,21 @@ struct ElementwiseTable {
       return w4;
     else
       return w8;
+  }
+  template <FloatKind kind>
+  constexpr const auto& of() const {
+    if constexpr (kind == FloatKind::f64)
+      return f64;
+    else if constexpr (kind == FloatKind::f32)
+      return f32;
+    else if constexpr (kind == FloatKind::f16)
+      return f16;
+    else if constexpr (kind == FloatKind::bf16)
+      return bf16;
+    else if constexpr (kind == FloatKind::f8_e4m3)
+      return f8_e4m3;
+    else
+      return f8_e5m2;
   }
 };
 

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/block/floats.h"
 #include "kernels/block/grid.h"
 #include "kernels/block/matrix.h"
+#include "kernels/floats.h"
 #include "kernels/nmg_exact.h"
 
 namespace sten::kernels {

@@ -12,7 +12,6 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-using simd::FloatType;
 using simd::Word;
 
 __m256i load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -137,25 +136,25 @@ __m128i load4(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si32(x
 
 // 4 elements as numbers, up to their signs; the conversions are exact, and those of AVX-512 in
 // vectors of half the size.
-template <FloatType type, class U>
+template <FloatKind type, class U>
 __m128 floats(const U* x) {
-  if constexpr (type == FloatType::f32) return _mm_loadu_ps(reinterpret_cast<const float*>(x));
-  if constexpr (type == FloatType::f16) return _mm_cvtph_ps(load4(x));
-  if constexpr (type == FloatType::bf16)
+  if constexpr (type == FloatKind::f32) return _mm_loadu_ps(reinterpret_cast<const float*>(x));
+  if constexpr (type == FloatKind::f16) return _mm_cvtph_ps(load4(x));
+  if constexpr (type == FloatKind::bf16)
     return _mm_castsi128_ps(_mm_slli_epi32(_mm_cvtepu16_epi32(load4(x)), 16));
-  if constexpr (type == FloatType::f8_e5m2) return _mm_cvtph_ps(_mm_slli_epi16(load4(x), 8));
+  if constexpr (type == FloatKind::f8_e5m2) return _mm_cvtph_ps(_mm_slli_epi16(load4(x), 8));
 }
 template <>
-__m128 floats<FloatType::f8_e4m3>(const std::uint8_t* x) {
+__m128 floats<FloatKind::f8_e4m3>(const std::uint8_t* x) {
   // As binary16, whose bias is greater by 8.
   const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load4(x), keys);
   const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
   return _mm_mul_ps(_mm_cvtph_ps(half), _mm_set1_ps(256));
 }
-template <FloatType type, class U>
+template <FloatKind type, class U>
 __m256d magnitudes(const U* x) {
   const __m256d keys = _mm256_castsi256_pd(_mm256_set1_epi64x(greatest_key<std::uint64_t>));
-  if constexpr (type == FloatType::f64)
+  if constexpr (type == FloatKind::f64)
     return _mm256_and_pd(_mm256_loadu_pd(reinterpret_cast<const double*>(x)), keys);
   else
     return _mm256_and_pd(_mm256_cvtps_pd(floats<type>(x)), keys);
@@ -227,7 +226,7 @@ struct Vectors {
   struct Sums {
     __m256d all0, all1, all2, all3, kept0, kept1, kept2, kept3;
 
-    template <FloatType type, class U>
+    template <FloatKind type, class U>
     void add(const U* x, std::uint16_t bits) {
       const __m256i keep = _mm256_set1_epi64x(bits);
       add(magnitudes<type>(x), keep, 1 << 0, all0, kept0);

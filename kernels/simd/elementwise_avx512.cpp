@@ -9,7 +9,6 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
 
-using simd::FloatType;
 using simd::Word;
 
 // The instructions by width; keys are compared as signed numbers, which they are not below 0.
@@ -66,24 +65,24 @@ __m128i load8(const std::uint8_t* x) { return _mm_cvtepu8_epi16(_mm_loadu_si64(x
 
 // 8 elements as numbers, up to their signs; the conversions are exact, and those of AVX2 in vectors
 // of twice the size.
-template <FloatType type, class U>
+template <FloatKind type, class U>
 __m256 floats(const U* x) {
-  if constexpr (type == FloatType::f32) return _mm256_loadu_ps(reinterpret_cast<const float*>(x));
-  if constexpr (type == FloatType::f16) return _mm256_cvtph_ps(load8(x));
-  if constexpr (type == FloatType::bf16)
+  if constexpr (type == FloatKind::f32) return _mm256_loadu_ps(reinterpret_cast<const float*>(x));
+  if constexpr (type == FloatKind::f16) return _mm256_cvtph_ps(load8(x));
+  if constexpr (type == FloatKind::bf16)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load8(x)), 16));
-  if constexpr (type == FloatType::f8_e5m2) return _mm256_cvtph_ps(_mm_slli_epi16(load8(x), 8));
+  if constexpr (type == FloatKind::f8_e5m2) return _mm256_cvtph_ps(_mm_slli_epi16(load8(x), 8));
 }
 template <>
-__m256 floats<FloatType::f8_e4m3>(const std::uint8_t* x) {
+__m256 floats<FloatKind::f8_e4m3>(const std::uint8_t* x) {
   // As binary16, whose bias is greater by 8.
   const __m128i keys = _mm_set1_epi16(0x7f), key = _mm_and_si128(load8(x), keys);
   const __m128i half = _mm_or_si128(_mm_slli_epi16(key, 7), _mm_cmpeq_epi16(key, keys));
   return _mm256_mul_ps(_mm256_cvtph_ps(half), _mm256_set1_ps(256));
 }
-template <FloatType type, class U>
+template <FloatKind type, class U>
 __m512d magnitudes(const U* x) {
-  if constexpr (type == FloatType::f64)
+  if constexpr (type == FloatKind::f64)
     return _mm512_abs_pd(_mm512_loadu_pd(x));
   else
     return _mm512_abs_pd(_mm512_cvtps_pd(floats<type>(x)));
@@ -159,7 +158,7 @@ struct Vectors {
   struct Sums {
     __m512d all0, all1, kept0, kept1;
 
-    template <FloatType type, class U>
+    template <FloatKind type, class U>
     void add(const U* x, std::uint16_t bits) {
       add(magnitudes<type>(x), static_cast<__mmask8>(bits), all0, kept0);
       add(magnitudes<type>(x + 8), static_cast<__mmask8>(bits >> 8), all1, kept1);

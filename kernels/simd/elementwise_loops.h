@@ -18,12 +18,6 @@
 #include "kernels/elementwise.h"
 #include "kernels/simd/blocks.h"
 
-namespace sten::kernels::simd {
-
-enum class FloatType { f64, f32, f16, bf16, f8_e4m3, f8_e5m2 };
-
-}  // namespace sten::kernels::simd
-
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
@@ -225,7 +219,7 @@ struct Loops : Blocks<V> {
     return std::isnan(s[0]) ? std::numeric_limits<double>::quiet_NaN() : s[0];
   }
 
-  template <FloatType type, class U>
+  template <FloatKind type, class U>
   static MagnitudeSums sum_magnitudes(const U* x, const std::uint8_t* bits, Size n) {
     constexpr Size step = 16;
     typename V::Sums sums{};
@@ -267,9 +261,12 @@ struct Loops : Blocks<V> {
     return kernels;
   }
 
-  template <FloatType type, class U, U greatest_finite>
-  static consteval FloatKernels<U> of_float() {
-    return {sum_magnitudes<type, U>, first_not_finite<U, greatest_finite>};
+  template <FloatKind kind>
+  static consteval auto of_float() {
+    using Float = FloatBits<kind>;
+    using U = typename Float::Bits;
+    return FloatKernels<U>{sum_magnitudes<kind, U>,
+                           first_not_finite<U, Float::first_not_finite - 1>};
   }
 
   static consteval ElementwiseTable table() {
@@ -277,12 +274,12 @@ struct Loops : Blocks<V> {
             of_width<std::uint16_t>(),
             of_width<std::uint32_t>(),
             of_width<std::uint64_t>(),
-            of_float<FloatType::f64, std::uint64_t, 0x7fefffffffffffff>(),
-            of_float<FloatType::f32, std::uint32_t, 0x7f7fffff>(),
-            of_float<FloatType::f16, std::uint16_t, 0x7bff>(),
-            of_float<FloatType::bf16, std::uint16_t, 0x7f7f>(),
-            of_float<FloatType::f8_e4m3, std::uint8_t, 0x7e>(),
-            of_float<FloatType::f8_e5m2, std::uint8_t, 0x7b>(),
+            of_float<FloatKind::f64>(),
+            of_float<FloatKind::f32>(),
+            of_float<FloatKind::f16>(),
+            of_float<FloatKind::bf16>(),
+            of_float<FloatKind::f8_e4m3>(),
+            of_float<FloatKind::f8_e5m2>(),
             count_bits};
   }
 };

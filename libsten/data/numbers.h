@@ -32,7 +32,7 @@ bool with_number(DType t, F&& f) {
     case DType::I64:
       return f(std::int64_t{}, as_is), true;
     case DType::F16:
-      return f(std::uint16_t{}, decode_f16), true;
+      return f(std::uint16_t{}, FloatBits<FloatKind::f16>::decode), true;
     case DType::F32:
       return f(float{}, as_is), true;
     case DType::F64:

@@ -24,28 +24,11 @@ std::vector<T> by_piece(Index n, F&& piece) {
   return results;
 }
 
-template <class E>
-const auto& float_kernels() {
-  const kernels::ElementwiseTable& t = kernels::elementwise();
-  if constexpr (std::is_same_v<E, F64Element>)
-    return t.f64;
-  else if constexpr (std::is_same_v<E, F32Element>)
-    return t.f32;
-  else if constexpr (std::is_same_v<E, F16Element>)
-    return t.f16;
-  else if constexpr (std::is_same_v<E, BF16Element>)
-    return t.bf16;
-  else if constexpr (std::is_same_v<E, F8E4M3Element>)
-    return t.f8_e4m3;
-  else
-    return t.f8_e5m2;
-}
-
 // The sums of one piece. Those of F64 can be beyond double where no element is.
 template <class E>
 Magnitudes sums_of(const typename E::Bits* x, const std::uint8_t* bits, Index n) {
-  const kernels::MagnitudeSums s = float_kernels<E>().sum_magnitudes(x, bits, n);
-  if (!std::is_same_v<E, F64Element> || !std::isinf(s.all)) return {s.all, s.kept};
+  const kernels::MagnitudeSums s = kernels::elementwise().of<E::kind>().sum_magnitudes(x, bits, n);
+  if (E::kind != FloatKind::f64 || !std::isinf(s.all)) return {s.all, s.kept};
   Magnitudes wide;
   for (Index i = 0; i < n; ++i) {
     const long double v = std::abs(E::decode(x[i]));
@@ -245,7 +228,7 @@ std::optional<Index> first_not_finite(const Dense& x) {
   Index first = x.size();
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    const auto& kernel = float_kernels<E>();
+    const auto& kernel = kernels::elementwise().of<E::kind>();
     for (const Index i : by_piece<Index>(x.size(), [&](Index begin, Index end) {
            const Index at = kernel.first_not_finite(v.data() + begin, end - begin);
            return at < end - begin ? begin + at : x.size();

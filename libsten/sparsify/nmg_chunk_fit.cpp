@@ -24,19 +24,6 @@ std::size_t scratch_of(const NmgGeometry& geo, const kernels::NmgFormat& format,
   return count.used();
 }
 
-template <class E>
-constexpr kernels::FloatKind kind_of = kernels::FloatKind::f32;
-template <>
-constexpr kernels::FloatKind kind_of<F64Element> = kernels::FloatKind::f64;
-template <>
-constexpr kernels::FloatKind kind_of<F16Element> = kernels::FloatKind::f16;
-template <>
-constexpr kernels::FloatKind kind_of<BF16Element> = kernels::FloatKind::bf16;
-template <>
-constexpr kernels::FloatKind kind_of<F8E4M3Element> = kernels::FloatKind::f8_e4m3;
-template <>
-constexpr kernels::FloatKind kind_of<F8E5M2Element> = kernels::FloatKind::f8_e5m2;
-
 }  // namespace
 
 template <class E>
@@ -82,7 +69,7 @@ template <class E>
 void NmgChunkFit<E>::fit_exactly(const Bits* x, const NmgUnit& unit) {
   const kernels::NmgFormat format = table_.format(geo_.g);
   kernels::NmgStrips<Score> in{nullptr, 0, unit.rows, unit.cols};
-  constexpr bool numbers = std::is_same_v<E, F32Element> || std::is_same_v<E, F64Element>;
+  constexpr bool numbers = E::kind == FloatKind::f32 || E::kind == FloatKind::f64;
   if (numbers && geo_.view.col_stride == 1) {
     in.x = reinterpret_cast<const Score*>(x + unit.offset);
     in.row_stride = geo_.view.row_stride;
@@ -104,8 +91,8 @@ void NmgChunkFit<E>::fit_by_swaps(const Bits* x, const NmgUnit& unit) {
   const kernels::NmgFormat format = table_.format(geo_.g);
   kernels::SerialBlock block(1, scratch_, room_);
   kernels::NmgSwapsChunk<kernels::SerialBlock> chunk(block, format, true);
-  const std::uint16_t* found = chunk.fit({x, kind_of<E>, unit.offset, geo_.view.row_stride,
-                                          geo_.view.col_stride, unit.rows, unit.cols});
+  const std::uint16_t* found = chunk.fit(
+      {x, E::kind, unit.offset, geo_.view.row_stride, geo_.view.col_stride, unit.rows, unit.cols});
   std::copy_n(found, geo_.strips, pattern_of_.begin());
 }
 
@@ -126,11 +113,11 @@ void NmgChunkFit<E>::fit_greedily(const Bits* x, const NmgUnit& unit) {
   std::copy(greedy_.begin(), greedy_.end(), pattern_of_.begin());
 }
 
-template class NmgChunkFit<F64Element>;
-template class NmgChunkFit<F32Element>;
-template class NmgChunkFit<F16Element>;
-template class NmgChunkFit<BF16Element>;
-template class NmgChunkFit<F8E4M3Element>;
-template class NmgChunkFit<F8E5M2Element>;
+template class NmgChunkFit<FloatBits<FloatKind::f64>>;
+template class NmgChunkFit<FloatBits<FloatKind::f32>>;
+template class NmgChunkFit<FloatBits<FloatKind::f16>>;
+template class NmgChunkFit<FloatBits<FloatKind::bf16>>;
+template class NmgChunkFit<FloatBits<FloatKind::f8_e4m3>>;
+template class NmgChunkFit<FloatBits<FloatKind::f8_e5m2>>;
 
 }  // namespace sten

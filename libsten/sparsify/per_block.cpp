@@ -41,17 +41,6 @@ void keep_largest(std::span<const T> in, std::span<std::uint8_t> keep, Index n) 
   }
 }
 
-// What NaN ranks as; E4M3 has no infinity, and NaN after all numbers.
-template <class E>
-constexpr typename E::Bits infinity_bits() {
-  if constexpr (std::same_as<E, F64Element>) return 0x7ff0000000000000;
-  if constexpr (std::same_as<E, F32Element>) return 0x7f800000;
-  if constexpr (std::same_as<E, F16Element>) return 0x7c00;
-  if constexpr (std::same_as<E, BF16Element>) return 0x7f80;
-  if constexpr (std::same_as<E, F8E4M3Element>) return 0x7f;
-  if constexpr (std::same_as<E, F8E5M2Element>) return 0x7c;
-}
-
 bool is_ranked(const PerBlock& s) {
   static_assert(kernels::most_ranked <= NmPositions::most);
   return s.m <= kernels::most_ranked;
@@ -74,7 +63,7 @@ void select_pieces(const PerBlock& s, const MatrixView& lines, const typename E:
         for (Index l = 0; l < p.lines; ++l) {
           const U* at = from.values + l * from.stride;
           std::uint64_t* keep = words + l * words_per_line;
-          select(at, p.cols, s.n, s.m, infinity_bits<E>(), keep);
+          select(at, p.cols, s.n, s.m, E::first_not_finite, keep);
           if (out) out->write(p.line + l, p.col, p.cols, at, keep);
         }
         if (bits) pieces.set_bits(p, words, bits);

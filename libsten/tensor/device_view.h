@@ -4,7 +4,7 @@
 
 #include "kernels/block/functions.h"
 #include "libsten/base/cuda.h"
-#include "libsten/base/dtype.h"
+#include "libsten/base/floats.h"
 #include "libsten/tensor/matrix_view.h"
 #include "libsten/tensor/values.h"
 
@@ -13,9 +13,6 @@ namespace sten {
 inline kernels::Elements elements_of(const Values& v) {
   return {v.bytes().data(), v.width(), v.size()};
 }
-
-// Of a prunable dtype.
-kernels::FloatKind float_kind(DType dtype);
 
 // Nothing where there are more batch dimensions than kernels take.
 std::optional<kernels::BlockMatrix> block_matrix(const MatrixView& view);

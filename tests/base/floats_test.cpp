@@ -57,39 +57,39 @@ void check_order() {
 }  // namespace
 
 TEST_CASE("literal small floats decode to their values") {
-  CHECK(decode_f16(0x3c00) == 1.0f);
-  CHECK(decode_f16(0xc000) == -2.0f);
-  CHECK(decode_f16(0x7bff) == 65504.0f);
-  CHECK(decode_f16(0x0001) == 0x1p-24f);
-  CHECK(decode_bf16(0x3f80) == 1.0f);
-  CHECK(decode_bf16(0xbfc0) == -1.5f);
-  CHECK(decode_f8_e4m3(0x38) == 1.0f);
-  CHECK(decode_f8_e4m3(0x7e) == 448.0f);
-  CHECK(decode_f8_e4m3(0x01) == 0x1p-9f);
-  CHECK(std::isnan(decode_f8_e4m3(0xff)));
-  CHECK(decode_f8_e5m2(0x3c) == 1.0f);
-  CHECK(decode_f8_e5m2(0x7b) == 57344.0f);
-  CHECK(decode_f8_e5m2(0xfc) == -INFINITY);
+  CHECK(FloatBits<FloatKind::f16>::decode(0x3c00) == 1.0f);
+  CHECK(FloatBits<FloatKind::f16>::decode(0xc000) == -2.0f);
+  CHECK(FloatBits<FloatKind::f16>::decode(0x7bff) == 65504.0f);
+  CHECK(FloatBits<FloatKind::f16>::decode(0x0001) == 0x1p-24f);
+  CHECK(FloatBits<FloatKind::bf16>::decode(0x3f80) == 1.0f);
+  CHECK(FloatBits<FloatKind::bf16>::decode(0xbfc0) == -1.5f);
+  CHECK(FloatBits<FloatKind::f8_e4m3>::decode(0x38) == 1.0f);
+  CHECK(FloatBits<FloatKind::f8_e4m3>::decode(0x7e) == 448.0f);
+  CHECK(FloatBits<FloatKind::f8_e4m3>::decode(0x01) == 0x1p-9f);
+  CHECK(std::isnan(FloatBits<FloatKind::f8_e4m3>::decode(0xff)));
+  CHECK(FloatBits<FloatKind::f8_e5m2>::decode(0x3c) == 1.0f);
+  CHECK(FloatBits<FloatKind::f8_e5m2>::decode(0x7b) == 57344.0f);
+  CHECK(FloatBits<FloatKind::f8_e5m2>::decode(0xfc) == -INFINITY);
 }
 
 TEST_CASE("every bit pattern of the small floats decodes to the value of its format") {
-  SUBCASE("F16") { check_all<F16Element>({5, 10, true}); }
-  SUBCASE("BF16") { check_all<BF16Element>({8, 7, true}); }
-  SUBCASE("F8_E5M2") { check_all<F8E5M2Element>({5, 2, true}); }
-  SUBCASE("F8_E4M3") { check_all<F8E4M3Element>({4, 3, false}); }
+  SUBCASE("F16") { check_all<FloatBits<FloatKind::f16>>({5, 10, true}); }
+  SUBCASE("BF16") { check_all<FloatBits<FloatKind::bf16>>({8, 7, true}); }
+  SUBCASE("F8_E5M2") { check_all<FloatBits<FloatKind::f8_e5m2>>({5, 2, true}); }
+  SUBCASE("F8_E4M3") { check_all<FloatBits<FloatKind::f8_e4m3>>({4, 3, false}); }
 }
 
 TEST_CASE("the bits of a float without its sign order as its absolute value") {
-  check_order<F16Element>();
-  check_order<BF16Element>();
-  check_order<F8E5M2Element>();
-  check_order<F8E4M3Element>();
+  check_order<FloatBits<FloatKind::f16>>();
+  check_order<FloatBits<FloatKind::bf16>>();
+  check_order<FloatBits<FloatKind::f8_e5m2>>();
+  check_order<FloatBits<FloatKind::f8_e4m3>>();
 }
 
 TEST_CASE("each prunable dtype is decoded by an element of its width") {
   for (DType t : prunable_dtypes())
     CHECK(with_float(t, []<class E>(E) { return static_cast<int>(sizeof(typename E::Bits)); }) ==
           width_of(t));
-  CHECK(F64Element::decode(0x3fb999999999999au) == 0.1);
-  CHECK(F32Element::decode(0x40490fdbu) == 3.14159274f);
+  CHECK(FloatBits<FloatKind::f64>::decode(0x3fb999999999999au) == 0.1);
+  CHECK(FloatBits<FloatKind::f32>::decode(0x40490fdbu) == 3.14159274f);
 }

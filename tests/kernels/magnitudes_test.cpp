@@ -14,25 +14,12 @@ using namespace sten::testing;
 
 namespace {
 
-// What a test of a type needs of it: its kernels in a table.
-struct F64 : sten::F64Element {
-  static constexpr auto kernels = &ElementwiseTable::f64;
-};
-struct F32 : sten::F32Element {
-  static constexpr auto kernels = &ElementwiseTable::f32;
-};
-struct F16 : sten::F16Element {
-  static constexpr auto kernels = &ElementwiseTable::f16;
-};
-struct BF16 : sten::BF16Element {
-  static constexpr auto kernels = &ElementwiseTable::bf16;
-};
-struct F8E4M3 : sten::F8E4M3Element {
-  static constexpr auto kernels = &ElementwiseTable::f8_e4m3;
-};
-struct F8E5M2 : sten::F8E5M2Element {
-  static constexpr auto kernels = &ElementwiseTable::f8_e5m2;
-};
+using F64 = FloatBits<FloatKind::f64>;
+using F32 = FloatBits<FloatKind::f32>;
+using F16 = FloatBits<FloatKind::f16>;
+using BF16 = FloatBits<FloatKind::bf16>;
+using F8E4M3 = FloatBits<FloatKind::f8_e4m3>;
+using F8E5M2 = FloatBits<FloatKind::f8_e5m2>;
 
 const ElementwiseTable& reference() { return *elementwise_for(Isa::reference); }
 
@@ -45,15 +32,15 @@ MagnitudeSums sums(const ElementwiseTable& table, const std::vector<typename E::
                    const Bytes& mask) {
   Fenced<typename E::Bits> in(x);
   Fenced<std::uint8_t> bits(mask);
-  return (table.*E::kernels)
-      .sum_magnitudes(in.data(), bits.data(), static_cast<std::int64_t>(x.size()));
+  return table.of<E::kind>().sum_magnitudes(in.data(), bits.data(),
+                                            static_cast<std::int64_t>(x.size()));
 }
 
 template <class E>
 std::int64_t first_not_finite(const ElementwiseTable& table,
                               const std::vector<typename E::Bits>& x) {
   Fenced<typename E::Bits> in(x);
-  return (table.*E::kernels).first_not_finite(in.data(), static_cast<std::int64_t>(x.size()));
+  return table.of<E::kind>().first_not_finite(in.data(), static_cast<std::int64_t>(x.size()));
 }
 
 std::uint64_t f64(double v) { return std::bit_cast<std::uint64_t>(v); }
@@ -101,9 +88,9 @@ TEST_CASE_TEMPLATE("every bit pattern has the magnitude that it decodes to", E, 
       const U x = static_cast<U>(b);
       const double size = std::abs(static_cast<double>(E::decode(x)));
       const std::uint8_t bits = 1;
-      const MagnitudeSums s = (table.*E::kernels).sum_magnitudes(&x, &bits, 1);
+      const MagnitudeSums s = table.of<E::kind>().sum_magnitudes(&x, &bits, 1);
       const bool same = std::isnan(size) ? std::isnan(s.all) : s.all == size;
-      const bool finite = (table.*E::kernels).first_not_finite(&x, 1) == 1;
+      const bool finite = table.of<E::kind>().first_not_finite(&x, 1) == 1;
       wrong += !same || finite != std::isfinite(size);
     }
     CHECK(wrong == 0);

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "kernels/block/block.h"
-#include "kernels/block/floats.h"
 #include "kernels/block/matrix.h"
+#include "kernels/floats.h"
 #include "kernels/nmg_exact.h"
 
 namespace sten::kernels {

@@ -1,4 +1,5 @@
-// Decoding of floating-point types, on devices too: as libsten/base/floats.h, exactly.
+// The floating-point types that sparsifiers rank, and how they are decoded, on devices too. Decoding
+// is exact.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace sten::kernels {
 
-// As FloatKernels of kernels/elementwise.h.
+// IEEE binary64, 32 and 16, the upper half of a binary32, and the 8-bit formats of OCP: E4M3 has bias
+// 7, no infinities and NaN at S.1111.111, E5M2 is the upper half of a binary16.
 enum class FloatKind : std::uint8_t { f64, f32, f16, bf16, f8_e4m3, f8_e5m2 };
 
 constexpr int width_of(FloatKind k) {
@@ -36,54 +38,70 @@ STEN_HOST_DEVICE inline float decode_f16_bits(std::uint16_t h) {
   return decode_small_float<5>(std::uint32_t{h & 0x8000u} << 16, magnitude, magnitude >= 0x7c00u);
 }
 
-// Of one kind: its bits, and what they stand for.
+// Of one kind: its bits, and what they stand for. Without the sign they order as |x| does.
 template <FloatKind kind>
 struct FloatBits;
 
+template <FloatKind k, class U, class S, U first>
+struct FloatBitsOf {
+  static constexpr FloatKind kind = k;
+  using Bits = U;
+  using Score = S;
+  static constexpr Bits first_not_finite = first;  // of infinity, or of NaN where there is none
+};
+
 template <>
-struct FloatBits<FloatKind::f64> {
-  using Bits = std::uint64_t;
-  using Score = double;
+struct FloatBits<FloatKind::f64>
+    : FloatBitsOf<FloatKind::f64, std::uint64_t, double, 0x7ff0000000000000> {
   STEN_HOST_DEVICE static double decode(Bits b) { return std::bit_cast<double>(b); }
 };
 template <>
-struct FloatBits<FloatKind::f32> {
-  using Bits = std::uint32_t;
-  using Score = float;
+struct FloatBits<FloatKind::f32> : FloatBitsOf<FloatKind::f32, std::uint32_t, float, 0x7f800000> {
   STEN_HOST_DEVICE static float decode(Bits b) { return std::bit_cast<float>(b); }
 };
 template <>
-struct FloatBits<FloatKind::f16> {
-  using Bits = std::uint16_t;
-  using Score = float;
+struct FloatBits<FloatKind::f16> : FloatBitsOf<FloatKind::f16, std::uint16_t, float, 0x7c00> {
   STEN_HOST_DEVICE static float decode(Bits b) { return decode_f16_bits(b); }
 };
 template <>
-struct FloatBits<FloatKind::bf16> {  // the upper half of a binary32
-  using Bits = std::uint16_t;
-  using Score = float;
+struct FloatBits<FloatKind::bf16> : FloatBitsOf<FloatKind::bf16, std::uint16_t, float, 0x7f80> {
   STEN_HOST_DEVICE static float decode(Bits b) {
     return std::bit_cast<float>(std::uint32_t{b} << 16);
   }
 };
 template <>
-struct FloatBits<FloatKind::f8_e4m3> {  // no infinities, S.1111.111 is NaN
-  using Bits = std::uint8_t;
-  using Score = float;
+struct FloatBits<FloatKind::f8_e4m3> : FloatBitsOf<FloatKind::f8_e4m3, std::uint8_t, float, 0x7f> {
   STEN_HOST_DEVICE static float decode(Bits b) {
-    const std::uint32_t magnitude = b & 0x7fu;
-    return decode_small_float<4>(std::uint32_t{b & 0x80u} << 24, magnitude << 8,
-                                 magnitude == 0x7fu);
+    const std::uint32_t sign = std::uint32_t{b & 0x80u} << 24, magnitude = b & 0x7fu;
+    if (magnitude == 0x7fu) return std::bit_cast<float>(sign | 0x7fc00000u);
+    return decode_small_float<4>(sign, magnitude << 8, false);
   }
 };
 template <>
-struct FloatBits<FloatKind::f8_e5m2> {  // the upper byte of a binary16
-  using Bits = std::uint8_t;
-  using Score = float;
+struct FloatBits<FloatKind::f8_e5m2> : FloatBitsOf<FloatKind::f8_e5m2, std::uint8_t, float, 0x7c> {
   STEN_HOST_DEVICE static float decode(Bits b) {
     return decode_f16_bits(static_cast<std::uint16_t>(b << 8));
   }
 };
+
+// f(FloatBits<kind>{}).
+template <class F>
+decltype(auto) with_float(FloatKind kind, F&& f) {
+  switch (kind) {
+    case FloatKind::f64:
+      return f(FloatBits<FloatKind::f64>{});
+    case FloatKind::f16:
+      return f(FloatBits<FloatKind::f16>{});
+    case FloatKind::bf16:
+      return f(FloatBits<FloatKind::bf16>{});
+    case FloatKind::f8_e4m3:
+      return f(FloatBits<FloatKind::f8_e4m3>{});
+    case FloatKind::f8_e5m2:
+      return f(FloatBits<FloatKind::f8_e5m2>{});
+    default:
+      return f(FloatBits<FloatKind::f32>{});
+  }
+}
 
 // Element i of an array of any kind but f64; kernels that are not worth a form for each kind have
 // it so.
