@@ -28,3 +28,7 @@ for bench in convert gemm; do
   [ ! -e bench.json ] || fail 'something was written'
 done
 expect_exit 2 sten-bench step --device cuda
+
+# Tests that take a device are skipped, which is not passed.
+expect_exit 77 env STEN_TEST_DEVICE=cuda sten_tests
+expect_out 'skipped: '

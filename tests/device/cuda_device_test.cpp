@@ -1,9 +1,9 @@
 // On a device that is there. Small enough for a checker of memory and races.
 #include <doctest/doctest.h>
 
-#include "kernels/cuda/backend.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/run/measure.h"
+#include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
 
@@ -30,15 +30,7 @@ void check_prune(const Dense& x, const char* sparsifier, const char* layout) {
 
 }  // namespace
 
-TEST_CASE("a CUDA device does what its stand-in does") {
-  if (!kernels::cuda::true_backend()) {
-    const std::string why = kernels::cuda::is_built()
-                                ? "no CUDA device answers"
-                                : "CUDA is not built, nvcc is not there or left out";
-    MESSAGE("skipped: " << why);
-    return;
-  }
-  kernels::cuda::set_backend(nullptr);
+TEST_CASE("a CUDA device does what its stand-in does" * cuda_only()) {
   const Warnings warnings;
   Dice dice(1);
   for (const Shape& shape : {Shape{64, 96}, Shape{37, 101}}) {

@@ -176,16 +176,16 @@ TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
   }
 }
 
-TEST_CASE("a checkpoint larger than the device's memory goes through it tensor by tensor") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("a checkpoint larger than the device's memory goes through it tensor by tensor" *
+          stand_in_only()) {
   const SerialDevice device(std::size_t{900} << 10);  // the model has 5.2 MB
   const Warnings warnings;
   check_same(pruning("nmg:n=1,m=10,g=4", "nmg"), prune);
   CHECK(SerialDevice::most_bytes() <= std::size_t{900} << 10);
 }
 
-TEST_CASE("a tensor for which the device has no room ends it with one line and no output") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("a tensor for which the device has no room ends it with one line and no output" *
+          stand_in_only()) {
   const SerialDevice device(std::size_t{100} << 10);
   const TempDir dir;
   PruneOptions o = pruning("nmg:n=1,m=10,g=4", "nmg");

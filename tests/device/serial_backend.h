@@ -1,6 +1,8 @@
 // A device in the host's memory, whose kernels are the CPU forms of those of CUDA: what tests use
 // instead of one.
 #pragma once
+#include <doctest/doctest.h>
+
 #include <cstddef>
 
 namespace sten::testing {
@@ -37,5 +39,9 @@ class SerialDevice {
   // is said above of memory does not hold.
   static bool is_replaced();
 };
+
+// TEST_CASE("..." * cuda_only()): skipped but for STEN_TEST_DEVICE=cuda; the other one, with it.
+inline doctest::skip cuda_only() { return doctest::skip(!SerialDevice::is_replaced()); }
+inline doctest::skip stand_in_only() { return doctest::skip(SerialDevice::is_replaced()); }
 
 }  // namespace sten::testing

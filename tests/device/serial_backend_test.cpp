@@ -14,10 +14,9 @@
 #include "kernels/cuda/backend.h"
 
 using namespace sten::kernels;
-using sten::testing::SerialDevice;
+using namespace sten::testing;
 
-TEST_CASE("the device of tests has its memory, and says what is left of it") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("the device of tests has its memory, and says what is left of it" * stand_in_only()) {
   const cuda::Backend* before = cuda::backend();
   {
     SerialDevice device(1 << 20);
@@ -51,8 +50,7 @@ TEST_CASE("the device of tests has its memory, and says what is left of it") {
   CHECK(cuda::backend() == before);
 }
 
-TEST_CASE("host code that touches the memory of the device of tests crashes") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("host code that touches the memory of the device of tests crashes" * stand_in_only()) {
   SerialDevice device;
   const cuda::MemoryFunctions& m = cuda::backend()->memory;
   auto* data = static_cast<volatile char*>(m.allocate(16, nullptr));

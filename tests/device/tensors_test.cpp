@@ -53,8 +53,7 @@ TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are w
   }
 }
 
-TEST_CASE("nothing stays on a device that nobody holds") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("nothing stays on a device that nobody holds" * stand_in_only()) {
   const std::size_t before = SerialDevice::live().blocks;
   {
     const SerialDevice device;
@@ -167,8 +166,8 @@ TEST_CASE("what a device does by itself is no fallback, and all else is said onc
   set_strict(false);
 }
 
-TEST_CASE("a device without room says how much it has left, and goes on with what fits") {
-  if (SerialDevice::is_replaced()) return;
+TEST_CASE("a device without room says how much it has left, and goes on with what fits" *
+          stand_in_only()) {
   const SerialDevice device(std::size_t{1} << 20);
   Dice dice(5);
   const Dense small = normals(dice, {16, 16});

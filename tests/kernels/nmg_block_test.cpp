@@ -5,6 +5,7 @@
 #include "kernels/block/nmg/nmg_prune.h"
 #include "kernels/cuda/backend.h"
 #include "kernels/reference/nmg_exact.h"
+#include "tests/device/serial_backend.h"
 #include "tests/kernels/chunk.h"
 
 using namespace sten;
@@ -89,13 +90,8 @@ TEST_CASE("a block of threads fits chunks of doubles as the reference does, in a
   check_chunks<double>(2, chunks_to_try(168));
 }
 
-TEST_CASE("a device fits whole matrices as the reference does") {
+TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
   const kernels::cuda::Backend* cuda = kernels::cuda::backend();
-  if (!cuda) {
-    const std::string why = kernels::cuda::is_built() ? "no CUDA device answers" : "no CUDA here";
-    MESSAGE("skipped: " << why);
-    return;
-  }
   const auto on_device = [&](const auto& host) {
     const std::size_t bytes = host.size() * sizeof host[0];
     const std::shared_ptr<void> data(cuda->memory.allocate(bytes, nullptr),

@@ -111,12 +111,7 @@ TEST_CASE("the CPU form of a device's products multiplies") {
   check_products(*kernels::cuda::backend(), 4, 1, 3, 200);
 }
 
-TEST_CASE("a device multiplies as the CPU does") {
+TEST_CASE("a device multiplies as the CPU does" * cuda_only()) {
   const kernels::cuda::Backend* cuda = kernels::cuda::backend();
-  if (!cuda) {
-    const std::string why = kernels::cuda::is_built() ? "no CUDA device answers" : "no CUDA here";
-    MESSAGE("skipped: " << why);
-    return;
-  }
   check_products(*cuda, 5, 20, 30, 1500);
 }
