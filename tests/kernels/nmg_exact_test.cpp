@@ -4,6 +4,7 @@
 #include "kernels/reference/nmg_greedy.h"
 #include "tests/kernels/chunk.h"
 #include "tests/kernels/fenced.h"
+#include "tests/support/nmg_judge.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -51,28 +52,8 @@ bool uses_each_pattern_g_times(const Chunk<T>& chunk, const Patterns& of) {
 // exchange may gain what rounding explains, `noise`.
 template <class T>
 bool no_ring_gains(const Chunk<T>& chunk, const Patterns& of, double noise) {
-  const Index count = chunk.table->count();
-  std::vector<double> loss(count * count, INFINITY), score(count);
-  for (Index s = 0; s < chunk.strips(); ++s) {
-    for (Index p = 0; p < count; ++p) score[p] = chunk.score(s, p);
-    for (Index p = 0; p < count; ++p) {
-      double& least = loss[of[s] * count + p];
-      least = std::min(least, score[of[s]] - score[p]);
-    }
-  }
-  // Bellman and Ford from everywhere at once: distances stop to fall if there is no such ring.
-  std::vector<double> distance(count, 0);
-  for (Index round = 0; round <= count; ++round) {
-    bool fell = false;
-    for (Index p = 0; p < count; ++p)
-      for (Index q = 0; q < count; ++q)
-        if (distance[p] + loss[p * count + q] < distance[q] - noise) {
-          distance[q] = distance[p] + loss[p * count + q];
-          fell = true;
-        }
-    if (!fell) return true;
-  }
-  return false;
+  return !ring_gains(of, chunk.table->count(), noise,
+                     [&](Index s, Index p) { return chunk.score(s, p); });
 }
 
 // The most that any assignment keeps, by trying all of them.

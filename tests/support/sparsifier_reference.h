@@ -6,10 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/nmg_exact.h"
-#include "libsten/base/memory.h"
-#include "libsten/layout/nmg_patterns.h"
 #include "libsten/sparsify/sparsifier.h"
+#include "tests/support/nmg_judge.h"
 #include "tests/support/parts.h"
 
 namespace sten::testing {
@@ -74,23 +72,6 @@ inline Matrices matrices(const Shape& shape, const Spec& spec, bool transposed) 
   return all;
 }
 
-// The patterns of n:m in their order (FORMATS section 3.5).
-inline std::vector<std::vector<Index>> patterns_of(Index n, Index m, bool backwards = false) {
-  if (n == 0) return {{}};
-  if (n == m) {
-    std::vector<Index> all(m);
-    std::iota(all.begin(), all.end(), Index{0});
-    return {all};
-  }
-  std::vector<std::vector<Index>> out = patterns_of(n, m - 1, true);
-  if (backwards) std::reverse(out.begin(), out.end());
-  for (std::vector<Index> p : patterns_of(n - 1, m - 1, !backwards)) {
-    p.push_back(m - 1);
-    out.push_back(p);
-  }
-  return out;
-}
-
 // The paper's greedy rule; sums in the precision in which values are ranked.
 inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
   const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
@@ -133,37 +114,23 @@ inline void keep_greedily(Mask& mask, const Spec& s, const Dense& x) {
   }
 }
 
-// What the plain loops of the exact fit choose for each chunk.
-inline void keep_exactly(Mask& mask, const Spec& s, const Dense& x) {
-  const Index n = s.integer("n"), m = s.integer("m"), g = s.integer("g");
-  const auto table = PatternTable::get(n, m);
-  const kernels::NmgFormat format = table->format(g);
-  const kernels::NmgExactTable& fit = *kernels::nmg_exact_for(kernels::Isa::reference);
-  const Index strips = format.strips();
+// "" if every chunk has each pattern g times, and no other assignment keeps more.
+inline std::string fault_of_exact(const Mask& mask, const Spec& s, const Dense& x) {
+  const Index m = s.integer("m");
+  NmgJudge judge(s.integer("n"), m, s.integer("g"));
   const std::vector<double> v = numbers(x);
-  std::vector<double> chunk(m * strips);
-  std::vector<std::uint16_t> pattern_of(strips);
-  const std::size_t room = fit.scratch(format, m, strips);
-  const std::shared_ptr<void> scratch = allocate(room);
-  const auto fit_chunk = [&](Index rows, Index cols) {
-    auto* memory = static_cast<std::byte*>(scratch.get());
-    if (x.dtype() == DType::F64)
-      return fit.fit_f64(format, {chunk.data(), strips, rows, cols}, memory, pattern_of.data());
-    const std::vector<float> narrow(chunk.begin(), chunk.end());
-    fit.fit_f32(format, {narrow.data(), strips, rows, cols}, memory, pattern_of.data());
-  };
-  for (const auto& a : matrices(x.extents, s, s.integer("axis", 0) == 1))
-    for (Index r0 = 0; r0 < std::ssize(a); r0 += m)
-      for (Index c0 = 0; c0 < std::ssize(a[0]); c0 += strips) {
-        const Index rows = std::min<Index>(m, std::ssize(a) - r0),
-                    cols = std::min<Index>(strips, std::ssize(a[0]) - c0);
-        for (Index r = 0; r < rows; ++r)
-          for (Index c = 0; c < cols; ++c) chunk[r * strips + c] = v[a[r0 + r][c0 + c]];
-        fit_chunk(rows, cols);
-        for (Index c = 0; c < cols; ++c)
-          for (const std::uint16_t r : (*table)[pattern_of[c]])
-            if (r < rows) mask.set(a[r0 + r][c0 + c], true);
+  for (const auto& a : matrices(x.extents, s, s.integer("axis", 0) == 1)) {
+    const auto rows = std::ssize(a), cols = rows ? std::ssize(a[0]) : 0;
+    for (Index r0 = 0; r0 < rows; r0 += m)
+      for (Index c0 = 0; c0 < cols; c0 += judge.strips()) {
+        std::vector<std::vector<Judged>> chunk(std::min(judge.strips(), cols - c0));
+        for (Index c = 0; c < std::ssize(chunk); ++c)
+          for (Index r = r0; r < std::min(r0 + m, rows); ++r)
+            chunk[c].push_back({std::abs(v[a[r][c0 + c]]), mask[a[r][c0 + c]]});
+        if (const std::string wrong = judge.fault(std::move(chunk)); !wrong.empty()) return wrong;
       }
+  }
+  return "";
 }
 
 inline void keep_of_blocks(Mask& mask, const Spec& s, const std::vector<double>& v) {
@@ -209,6 +176,7 @@ inline void keep_large_blocks(Mask& mask, const Spec& s, const std::vector<doubl
 }
 
 // None for a sparsifier that is not built in.
+// The exact fit of nmg has several masks that are right: fault_of_exact().
 inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const Hints& hints) {
   const std::vector<double> v = numbers(x);
   const std::size_t n = v.size();
@@ -229,7 +197,8 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   if (s.is("threshold")) return keep_if([&](Index i) { return std::abs(v[i]) >= s.number("at"); });
   if (s.is("relu")) return keep_if([&](Index i) { return v[i] > 0; });
   if (s.is("same-pattern")) return *hints.pattern;
-  if (s.is("resparsify")) return hints.own->select(x, {hints.pattern, hints.scores, nullptr});
+  if (s.is("resparsify"))
+    return reference_mask(hints.own->spec(), x, {hints.pattern, hints.scores, nullptr});
   if (s.is("l0"))
     return keep_if(
         [&](Index i) { return std::clamp(1.2 / (1 + std::exp(-score[i])) - 0.1, 0.0, 1.0) > 0; });
@@ -248,9 +217,17 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   }
   if (s.is("per-block")) return keep_of_blocks(mask, s, v), mask;
   if (s.is("block-magnitude")) return keep_large_blocks(mask, s, v), mask;
-  if (s.is("nmg"))
-    return (s.word("fit", "exact") == "exact" ? keep_exactly : keep_greedily)(mask, s, x), mask;
+  if (s.is("nmg")) return keep_greedily(mask, s, x), mask;
   return std::nullopt;
+}
+
+// What is wrong with a mask that a sparsifier selected; "" if nothing is.
+inline std::string fault_of_mask(const Mask& got, const Spec& s, const Dense& x,
+                                 const Hints& hints) {
+  if (s.is("nmg") && s.word("fit", "exact") == "exact") return fault_of_exact(got, s, x);
+  const std::optional<Mask> expected = reference_mask(s, x, hints);
+  if (!expected) return "there is no reference";
+  return same_mask(got, *expected) ? "" : "another set";
 }
 
 }  // namespace sten::testing
