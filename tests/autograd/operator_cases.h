@@ -144,6 +144,17 @@ inline std::vector<double> doubles(const Tensor& x) {
   return {v.begin(), v.end()};
 }
 
+// The largest difference, as a share of the largest number that is exact; NaN is infinitely far.
+inline double furthest(const std::vector<double>& found, const std::vector<double>& exact) {
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double off = std::abs(found[i] - exact[i]);
+    worst = std::isnan(off) ? INFINITY : std::max(worst, off);
+    largest = std::max(largest, std::abs(exact[i]));
+  }
+  return worst == 0 ? 0 : worst / largest;
+}
+
 // An operator's output and the gradients of its floating inputs, nothing for others; the output's
 // own gradient is normal numbers.
 struct Walked {

@@ -48,9 +48,10 @@ inline double number(const Dense& x, Index i) {
 }
 
 // "" if `found` has the extents of `wanted`, and no element is further from it than
-// `tolerance` * max(`scale`, largest |wanted|); else what is wrong. NaN is far from everything.
+// `tolerance` * the largest |wanted|; else what is wrong. Where all that is wanted is 0 but for
+// rounding, `scale` says what it is 0 beside. NaN is far from everything.
 inline std::string far_from(const Tensor& wanted, const Tensor& found, double tolerance,
-                            double scale = 1) {
+                            double scale = 0) {
   const Dense want = wanted.to_dense(), got = found.to_dense();
   if (got.extents != want.extents)
     return fmt::format("the extents are {}, PyTorch has {}", to_string(got.extents),
