@@ -2,18 +2,20 @@
 """Writes pytorch.json beside this script: recipes, and what becomes of them in PyTorch, for the tests to
 compare with.
 
-    runs       the loss of each of 50 steps
+    runs       the loss of each of 50 steps; and of runs that make weights sparse, what they keep at the end
     measured   the shipped BERT's loss and accuracy on the part of its text that it was not trained on
 
     pytorch_reference.py [FILE]
 
-It needs numpy, torch and transformers (the file is that of 2.5.1 and 4.57). Which weights training begins
+It needs numpy, scipy, torch and transformers (the file is that of torch 2.5.1 and transformers 4.57). Which weights training begins
 with, which rows or characters are in which batch, and which of them are to be predicted follows from the
 recipe's seed by rules that libsten/graph/initial.cpp and libsten/data have, and this script has again.
 Computed in float64, from weights that float32 has.
 """
 
 import csv
+import fnmatch
+import itertools
 import json
 import math
 import pathlib
@@ -22,6 +24,7 @@ import sys
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 from transformers import BertConfig, BertForMaskedLM
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -195,6 +198,97 @@ class Bert(torch.nn.Module):
         return F.cross_entropy(self.bert(input_ids=x).logits.flatten(0, 1), y.flatten())
 
 
+# -------------------------------------------------------------------------------------- sparsity
+
+
+def numbers_of(spec):
+    name, _, rest = spec.partition(":")
+    return name, {k: float(v) for k, v in (item.split("=") for item in rest.split(","))}
+
+
+def largest(w, sparsity):
+    """All but the smallest; among equals the later goes first."""
+    drop = math.floor(sparsity * w.size + 0.5)
+    order = np.lexsort((-np.arange(w.size), np.abs(w).ravel()))
+    mask = np.ones(w.size, dtype=bool)
+    mask[order[:drop]] = False
+    return mask.reshape(w.shape)
+
+
+def best_nmg(w, n, m, g):
+    """One pattern of n of m rows for each column of a chunk, each pattern g times, so that most stays."""
+    patterns = list(itertools.combinations(range(m), n))
+    strips = len(patterns) * g
+    mask = np.zeros(w.shape, dtype=bool)
+    for r, c in itertools.product(range(0, w.shape[0], m), range(0, w.shape[1], strips)):
+        chunk = np.zeros((m, strips))
+        part = np.abs(w[r : r + m, c : c + strips])
+        chunk[: part.shape[0], : part.shape[1]] = part
+        scores = np.stack([chunk[list(p)].sum(0) for p in patterns])
+        strip, slot = linear_sum_assignment(np.repeat(scores, g, axis=0).T, maximize=True)
+        keep = np.zeros(chunk.shape, dtype=bool)
+        for s, p in zip(strip, slot // g):
+            keep[list(patterns[p]), s] = True
+        mask[r : r + m, c : c + strips] = keep[: part.shape[0], : part.shape[1]]
+    return mask
+
+
+def select(w, spec):
+    name, numbers = numbers_of(spec)
+    if name == "magnitude":
+        return largest(w, numbers["sparsity"])
+    return best_nmg(w, *(int(numbers[k]) for k in "nmg"))
+
+
+class Sparse:
+    """A weight that becomes sparse as an entry of the recipe says."""
+
+    def __init__(self, w, entry, steps):
+        self.w, self.mask, self.spec = w, torch.ones_like(w), None
+        self.back = 0  # masks with weights that were pruned before
+        schedule = entry.get("schedule", {"kind": "one-shot"})
+        self.first, self.every = schedule.get("begin", 0), entry.get("mask", {}).get("refresh", 0)
+        self.last = entry.get("mask", {}).get("end", steps) if self.every else 0
+        spec, stages = entry["sparsifier"], schedule.get("stages", 1)
+        length = schedule.get("end", steps) - self.first
+        self.stages = {}  # by step
+        for i in range(stages):
+            if schedule["kind"] == "cubic" and i < stages - 1:
+                a, b = schedule.get("from", 0), numbers_of(spec)[1]["sparsity"]
+                sparsity = b + (a - b) * (1 - (i + 1) / stages) ** 3
+                self.stages[self.first + i * length // stages] = f"magnitude:sparsity={sparsity:.12f}"
+            else:
+                self.stages[self.first + i * length // stages] = spec
+
+    @torch.no_grad()
+    def take(self, step):
+        """A new mask by the weight's values. Float32 has to find the same one."""
+        w = self.w.numpy()
+        keep = select(w, self.spec)
+        for seed in range(4):
+            noise = 1 + 2e-6 * (2 * random_uniform(seed, np.arange(w.size)) - 1)
+            assert (select(w * noise.reshape(w.shape), self.spec) == keep).all(), "rounding may decide"
+        keep = torch.from_numpy(keep)
+        self.back += bool((keep & (self.mask == 0)).any())
+        self.mask = keep.double()
+        self.w *= self.mask
+        for name, value in step.state[self.w].items():
+            if torch.is_tensor(value) and value.shape == self.w.shape:
+                value *= self.mask
+
+    def begin(self, t, step):
+        if t in self.stages:
+            self.spec = self.stages[t]
+            self.take(step)
+
+    def refreshes(self, t):
+        return self.every > 0 and self.first < t < self.last and (t - self.first) % self.every == 0
+
+    def end(self, t, step):
+        if self.refreshes(t):
+            self.take(step)
+
+
 # -------------------------------------------------------------------------------------- training
 
 
@@ -221,23 +315,43 @@ def factor_of(rate, steps):
     return factor
 
 
-def losses_of(recipe):
+def run_of(recipe):
     model = {"mlp": Perceptron, "bert": Bert}[recipe["model"]["kind"]](recipe)
     weights = list(model.parameters())
     step, rates = optimizer(recipe, weights), None
     rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
+    names = dict(model.bert.named_parameters() if hasattr(model, "bert") else model.named_parameters())
+    sparse = [Sparse(w, entry, recipe["steps"]) for entry in recipe.get("sparsity", [])
+              for name, w in names.items() if fnmatch.fnmatchcase(name, entry["target"]) and w.dim() > 1]  # fmt: skip
     losses, clipped = [], 0
     for t in range(recipe["steps"]):
+        for s in sparse:
+            s.begin(t, step)
         step.zero_grad()
         loss = model.loss(t)
         loss.backward()
+        # What is pruned counts in no norm, and has a gradient in the steps before a new mask alone.
+        full = [s.w.grad.clone() for s in sparse]
+        for s in sparse:
+            s.w.grad *= s.mask
         if "clip" in recipe:
-            clipped += bool(torch.nn.utils.clip_grad_norm_(weights, recipe["clip"]) > recipe["clip"])
+            norm = torch.nn.utils.clip_grad_norm_(weights, recipe["clip"])
+            clipped += bool(norm > recipe["clip"])
+            full = [g * min(1, recipe["clip"] / (norm + 1e-6)) for g in full]
+        for s, g in zip(sparse, full):
+            if s.refreshes(t):
+                s.w.grad.copy_(g)
         step.step()
+        for s in sparse:
+            s.end(t, step)
         rates.step()
         losses.append(loss.item())
-    print(f"{recipe['name']:24} {losses[0]:.4f} to {losses[-1]:.4f}, {clipped} steps clipped")
-    return losses
+    print(f"{recipe['name']:24} {losses[0]:.4f} to {losses[-1]:.4f}, {clipped} steps clipped, "
+          f"{len(sparse)} sparse weights, {sum(s.back for s in sparse)} masks with some that come back")  # fmt: skip
+    run = {"recipe": recipe, "losses": losses}
+    if sparse:
+        run["kept"] = sum(int(s.mask.sum()) for s in sparse)
+    return run
 
 
 @torch.no_grad()
@@ -297,11 +411,17 @@ def sgd(rate, momentum=0.9, nesterov=False, weight_decay=0.0):
             "weight_decay": weight_decay}  # fmt: skip
 
 
-def adamw(rate, beta2=0.999, weight_decay=0.01):
-    return {"kind": "adamw", "rate": rate, "beta1": 0.9, "beta2": beta2, "eps": 1e-8,
+def adamw(rate, beta2=0.999, weight_decay=0.01, eps=1e-8):
+    return {"kind": "adamw", "rate": rate, "beta1": 0.9, "beta2": beta2, "eps": eps,
             "weight_decay": weight_decay}  # fmt: skip
 
 
+# Rows whose constant columns are 0: the weights of others would be equal, and rounding decide.
+SPARSE_MLP = MLP | {"data": MLP["data"] | {"scale": 0.0625, "shift": 0.0}}
+# Weights come back.
+RISING = {"target": "layers.*.weight", "sparsifier": "magnitude:sparsity=0.5",
+          "schedule": {"kind": "cubic", "stages": 6, "begin": 4, "end": 34},
+          "mask": {"refresh": 5, "end": 45}}  # fmt: skip
 RUNS = [
     MLP | {"name": "mlp.sgd", "optimizer": sgd(0.05), "rate": CONSTANT},
     MLP | {"name": "mlp.nesterov", "optimizer": sgd(0.05, nesterov=True), "rate": CONSTANT},
@@ -312,6 +432,30 @@ RUNS = [
     BERT | {"name": "bert.nesterov", "optimizer": sgd(0.05, nesterov=True), "rate": CONSTANT},
     BERT | {"name": "bert.adamw", "optimizer": adamw(0.002), "rate": CONSTANT},
     BERT | {"name": "bert.adamw.all", "optimizer": adamw(0.01, 0.98, 0.1), "rate": COSINE, "clip": 1.0},
+    SPARSE_MLP | {
+        "name": "mlp.fixed.sgd", "optimizer": sgd(0.2, nesterov=True, weight_decay=0.01), "rate": COSINE, "clip": 0.5,
+        "sparsity": [{"target": "layers.*.weight", "sparsifier": "magnitude:sparsity=0.8",
+                      "schedule": {"kind": "one-shot", "begin": 10}}]},
+    SPARSE_MLP | {
+        "name": "mlp.fixed.adamw", "optimizer": adamw(0.005), "rate": CONSTANT,
+        "sparsity": [{"target": "layers.*.weight", "sparsifier": "magnitude:sparsity=0.9"}]},
+    SPARSE_MLP | {
+        "name": "mlp.refresh.sgd", "optimizer": sgd(0.5, weight_decay=0.01), "rate": COSINE, "clip": 0.5,
+        "sparsity": [RISING]},
+    SPARSE_MLP | {
+        "name": "mlp.refresh.adamw", "optimizer": adamw(0.1, eps=0.01), "rate": CONSTANT, "sparsity": [RISING]},
+    SPARSE_MLP | {
+        "name": "mlp.nmg.adamw", "optimizer": adamw(0.005), "rate": CONSTANT,
+        "sparsity": [{"target": "layers.*.weight", "sparsifier": "nmg:n=1,m=4,g=4",
+                      "schedule": {"kind": "one-shot", "begin": 5}}]},
+    SPARSE_MLP | {
+        "name": "mlp.nmg.refresh", "optimizer": sgd(0.2, weight_decay=0.01), "rate": CONSTANT, "clip": 0.5,
+        "sparsity": [{"target": "layers.0.weight", "sparsifier": "nmg:n=2,m=4,g=2",
+                      "mask": {"refresh": 6, "end": 40}}]},
+    BERT | {
+        "name": "bert.nmg.adamw", "optimizer": adamw(0.002), "rate": CONSTANT, "clip": 1.0,
+        "sparsity": [{"target": "bert.encoder.layer.*.weight", "sparsifier": "nmg:n=1,m=4,g=4",
+                      "schedule": {"kind": "one-shot", "begin": 5}}]},
 ]  # fmt: skip
 SHIPPED = "../../recipes/models/shakespeare-bert/"
 MEASURED = BERT | {
@@ -323,7 +467,7 @@ MEASURED = BERT | {
 
 def main():
     torch.set_num_threads(1)
-    runs = [{"recipe": recipe, "losses": losses_of(recipe)} for recipe in RUNS]
+    runs = [run_of(recipe) for recipe in RUNS]
     measured = {"recipe": MEASURED} | measure(MEASURED)
     path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "pytorch.json"
     text = ",\n".join(json.dumps(run) for run in runs)

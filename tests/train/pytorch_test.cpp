@@ -23,14 +23,17 @@ Json reference() {
 // The run of that name; paths in its recipe begin at the file.
 Recipe recipe_of(const Json& run) { return parse_recipe(run.at("recipe").dump(), reference_file); }
 
-void check_run(const std::string& name, Index accumulate = 1) {
+// Weights that become sparse are in `layout` while training, if one is given.
+void check_run(const std::string& name, Index accumulate = 1, const std::string& layout = {}) {
   CAPTURE(name);
+  CAPTURE(layout);
   const Json all = reference();
   const auto run = std::ranges::find_if(
       all.at("runs"), [&](const Json& r) { return r.at("recipe").at("name") == name; });
   REQUIRE(run != all.at("runs").end());
   Recipe recipe = recipe_of(*run);
   recipe.accumulate = accumulate;
+  if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
   const auto losses = run->at("losses").get<std::vector<double>>();
   REQUIRE(losses.size() == 50);
   Trainer trainer(std::make_shared<const Task>(recipe));
@@ -44,6 +47,11 @@ void check_run(const std::string& name, Index accumulate = 1) {
   CHECK(trainer.is_done());
   // It learns.
   CHECK(losses.back() < losses.front());
+  if (recipe.sparsity.empty()) return;
+  Index kept = 0;
+  for (const WeightPlan& p : trainer.plan())
+    kept += trainer.weights().at(p.weight).stored().count();
+  CHECK(kept == run->at("kept").get<Index>());
 }
 
 }  // namespace
@@ -70,6 +78,29 @@ TEST_CASE("so have those with clipping, warm-up, a cosine and weight decay") {
 TEST_CASE("so have those that are computed in parts") {
   check_run("mlp.sgd.all", 4);
   check_run("bert.adamw.all", 2);
+}
+
+TEST_CASE("so have those whose weights get a fixed mask, in any layout") {
+  for (const char* layout : {"masked", "bitmask", "csr"}) {
+    check_run("mlp.fixed.sgd", 1, layout);
+    check_run("mlp.fixed.adamw", 1, layout);
+  }
+  check_run("mlp.fixed.sgd", 4);
+}
+
+TEST_CASE("so have those that prune more and more, and whose masks are refreshed") {
+  for (const char* layout : {"masked", "coo"}) {
+    check_run("mlp.refresh.sgd", 1, layout);
+    check_run("mlp.refresh.adamw", 1, layout);
+  }
+}
+
+TEST_CASE("so have those in n:m:g, with fixed masks and with refreshed ones") {
+  check_run("mlp.nmg.adamw");
+  check_run("mlp.nmg.adamw", 1, "nmg:n=1,m=4,g=4");
+  check_run("mlp.nmg.refresh");
+  check_run("mlp.nmg.refresh", 1, "nmg:n=2,m=4,g=2");
+  check_run("bert.nmg.adamw", 1, "nmg:n=1,m=4,g=4");
 }
 
 TEST_CASE("the shipped model has PyTorch's loss and accuracy on text that it was not trained on") {
