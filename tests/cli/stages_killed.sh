@@ -1,25 +1,23 @@
 # kill -9 at any moment of a staged run, then --resume: the bytes of the run that was left alone.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_trainer.sh"
+. "$(dirname "$0")/_kill.sh"
 cd "$T"
 : "${STEN_CRASHES:=8}"
 sed -i '1s/^/sleep 0.05\n/' train.sh
 stages() {
   exec sten-prune "$MODEL" -o "$1" --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state "$2" -q "${@:3}"
 }
-start=$(date +%s%N)
-(stages whole.safetensors whole) >/dev/null
-took=$((($(date +%s%N) - start) / 1000))
+at_work() { [ -e state/run.json ] && [ ! -e out.safetensors ]; }
+watch stages out.safetensors state
+mv out.safetensors whole.safetensors
 for i in $(seq "$STEN_CRASHES"); do
   rm -rf state out.safetensors
-  stages out.safetensors state >/dev/null 2>&1 &
-  # Spread evenly over the run.
-  sleep "$(printf '0.%06d' $((took * (2 * i - 1) / (2 * STEN_CRASHES) % 1000000)))"
-  kill -9 $! 2>/dev/null || true
-  wait $! 2>/dev/null || true
+  kill_at $i "$STEN_CRASHES" stages out.safetensors state
   done=$(ls -d state/stage-* 2>/dev/null | wc -l)
   if [ ! -e out.safetensors ]; then (stages out.safetensors state --resume) >/dev/null; fi
   cmp whole.safetensors out.safetensors || fail "killed after $done finished stages, a resumed run gives other bytes"
   [ -z "$(ls -A state | grep -v -e '^stage-...$' -e '^run.json$' -e '^curve.svg$')" ] || fail "left in the state directory: $(ls -A state)"
   echo "killed after $done of 4 stages: the same bytes"
 done
+enough_kills
