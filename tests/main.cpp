@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_backend.h"
@@ -15,5 +16,6 @@ int main(int argc, char** argv) {
                                         : "skipped: CUDA is not built");
     return 77;
   }
+  if (const char* record = std::getenv("STEN_RECORD")) std::remove(record);  // of an earlier run
   return doctest::Context(argc, argv).run();
 }

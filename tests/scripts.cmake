@@ -16,7 +16,6 @@ sten_script_test(check.layers.selftest LABELS once
 # In sanitized builds there is data before functions, which reads like such instructions.
 sten_script_test(check.no_stray_avx LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/no_stray_avx_test.sh ${CMAKE_BINARY_DIR})
-sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input.sh)
 sten_script_test(check.json LABELS once COMMAND sh ${checks}/json.sh)
 sten_script_test(check.json.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/json_test.sh)
@@ -54,6 +53,25 @@ foreach(script IN LISTS scripts)
   sten_script_test(interop.${name} LABELS interop
                    COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/interop/_run.sh ${CMAKE_BINARY_DIR} ${script})
 endforeach()
+
+# Of each case of docs/bad_input.md, the test that it names has to have run and recorded it, so
+# check.bad_input comes after them.
+set(records ${CMAKE_CURRENT_BINARY_DIR}/records)
+file(MAKE_DIRECTORY ${records})
+set(table ${PROJECT_SOURCE_DIR}/docs/bad_input.md)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+file(STRINGS ${table} cases REGEX "^\\| [0-9]+ \\|.*tests/")
+list(TRANSFORM cases REPLACE "^.*tests/([a-z]+)/([a-z_]+).*$" "\\1.\\2")
+list(TRANSFORM cases REPLACE "^(.*)\\..*_test$" "unit.\\1")
+list(REMOVE_DUPLICATES cases)
+foreach(name IN LISTS cases)
+  if(TEST ${name})
+    set_property(TEST ${name} PROPERTY FIXTURES_SETUP bad_input)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT STEN_RECORD=${records}/${name})
+  endif()
+endforeach()
+sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input.sh ${records})
+set_tests_properties(check.bad_input PROPERTIES FIXTURES_REQUIRED bad_input)
 
 # A little of what scripts/attack.sh does by hand for hours, the same each time.
 foreach(part differential hostile faults kills trees)

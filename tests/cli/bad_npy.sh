@@ -31,13 +31,13 @@ rm out.npy got
 array "'|O'" False 2, 'pickled!'
 refused "dtype '|O'"
 array "'>f4'" False 1,1 "$F1"
-refused 'big-endian'
+held 66 refused 'big-endian'
 array "[('a', '<f4')]" False 1,1 "$F1"
 refused 'structures'
 npy "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1), }$(repeat 10000 ' ')" "$F1"
 refused 'the limit is 10000'
 array "'<f4'" False 1000000,1000000 "$F1"
-refused 'needs 4000000000000 bytes, the file has 4'
+held 67 refused 'needs 4000000000000 bytes, the file has 4'
 array "'<f4'" False 4294967296,4294967296 "$F1"
 refused ''
 array "'<f4'" False 4294967296,4294967296,0

@@ -37,7 +37,7 @@ damaged "part 'mask'" \
 bitmask() { printf '%s,%s' "$(part mask U8 1 0 1)" "$(part values F32 3 1 13)"; }
 sparse $BAD bitmask 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 read_as "$elements"
-damaged "the mask keeps 2 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x06'"$F1$F2$F3"
+held 52 damaged "the mask keeps 2 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x06'"$F1$F2$F3"
 damaged "the mask keeps 4 elements, 3 are stored" bitmask 2,3 "$(bitmask)" '\x36'"$F1$F2$F3"
 damaged "the mask has bits set beyond element 5" bitmask 2,3 "$(bitmask)" '\xa2'"$F1$F2$F3"
 damaged "a mask of 1 bytes does not cover 9 elements" bitmask 3,3 "$(bitmask)" '\x26'"$F1$F2$F3"
@@ -151,8 +151,8 @@ nmg() { printf '%s,%s' "$(part values F32 1,1,2,1,1 0 8)" "$(part index U8 1,1,2
 sparse $BAD nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 read_as "$F0$F1$F2$F0"
 damaged "chunk 0: index 2 of 2 columns" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x02\x00'
-damaged "chunk 0: column 1 is used twice" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x01'
-damaged "rows 0 to 0, columns 0 to 1: a value in padding is not 0" \
+held 49 damaged "chunk 0: column 1 is used twice" nmg:n=1,m=2,g=1 2,2 "$(nmg)" "$F1$F2"'\x01\x01'
+held 53 damaged "rows 0 to 0, columns 0 to 1: a value in padding is not 0" \
   nmg:n=1,m=2,g=1 1,2 "$(nmg)" "$F1$F2"'\x01\x00'
 damaged "part 'values'" nmg:n=1,m=2,g=1 3,2 "$(nmg)" "$F1$F2"'\x01\x00'
 damaged "part 'values'" nmg:n=1,m=2,g=2 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
@@ -164,15 +164,15 @@ for layout in nm:n=3,m=2 nm:n=0,m=2 nm:n=1,m=0 nm:n=-1,m=2 nmg:n=3,m=2,g=1 nmg:n
   nmg:n=1,m=0,g=1; do
   damaged "n=" $layout 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done
-damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+held 50 damaged "g=0" nmg:n=1,m=2,g=0 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 for spec in n=300,m=600,g=1 n=8,m=40,g=1 n=1,m=2,g=9223372036854775807; do
-  damaged "$spec: a chunk has more than 65536 columns" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
+  held 51 damaged "$spec: a chunk has more than 65536 columns" nmg:$spec 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 done
 damaged "'m' is missing" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'m' is not an integer" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "axis=2 is neither 0 nor 1" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
-damaged "there is no layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
+held 55 damaged "there is no layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
   '\x26'"$F1$F2$F3"
 damaged "there is no layout 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "the layout is described as dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"

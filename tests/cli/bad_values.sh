@@ -21,7 +21,7 @@ for value in '\x00\x00\xc0\x7f' '\x01\x00\x80\xff' '\x00\x00\x80\x7f' '\x00\x00\
   refused 2 sten-prune in.safetensors -o o --sparsity 0.5
   refused 2 sten-prune in.safetensors --dry-run --sparsity 0.5 --method random
   refused 2 sten-prune in.safetensors -o o --method threshold --at 1
-  refused 2 sten-prune in.safetensors -o o --to nm:n=1,m=2
+  held 62 refused 2 sten-prune in.safetensors -o o --to nm:n=1,m=2
   refused '[1, 0]' sten-convert in.safetensors -o o --to nm:n=1,m=2
   refused '[1, 0]' sten-convert in.safetensors -o o --to nmg:n=1,m=2,g=1
 done

@@ -23,7 +23,7 @@ for shape in 1099511627776,0 0,3000000000 3000000000,0; do
   for pattern in nm:n=2,m=4 nm:n=2,m=4,axis=0 nmg:n=2,m=4,g=4 nmg:n=2,m=4,g=4,axis=1; do
     ok sten-energy in.safetensors --require "*=$pattern"
   done
-  ok sten-energy in.safetensors --against in.safetensors
+  held 87 ok sten-energy in.safetensors --against in.safetensors
   for to in bitmask masked nm:n=2,m=4 nmg:n=2,m=4,g=4; do
     ok sten-convert in.safetensors -o new --to $to
     ok sten-energy new
@@ -40,7 +40,7 @@ coo() { # SHAPE
 }
 coo 30000,30000
 for to in csr csc coo ell bcsr:h=4,w=4; do
-  ok sten-convert in.safetensors -o new --to $to --json
+  held 88 ok sten-convert in.safetensors -o new --to $to --json
   expect_out '"stored": 1,'
   ok sten-energy new --against in.safetensors --require '*=nm:n=1,m=4' \
     --require '*=nm:n=1,m=20,axis=0' --require '*=nmg:n=1,m=4,g=4' --json
@@ -49,7 +49,7 @@ for to in csr csc coo ell bcsr:h=4,w=4; do
   expect_out '"bytes_bcsr": 60078,'
   rm new
 done
-refused_by 'coo of 900000000 elements in 12 B: --sweep' sten-energy in.safetensors --sweep
+held 94 refused_by 'coo of 900000000 elements in 12 B: --sweep' sten-energy in.safetensors --sweep
 coo 2147483647,1048576
 ok sten-energy in.safetensors --json
 expect_out '"nnz": 1,'
@@ -122,7 +122,7 @@ truncate -s $(($(data_offset masks.safetensors) + 40000)) masks.safetensors
 awk 'BEGIN { for (i = 0; i < 20000; ++i) printf "l.%d.weight=per-block:n=1,m=2\n", i }' >rules
 expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --mask masks.safetensors --summary
 expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --rules rules --summary
-expect_exit 0 timeout 120 sten-energy in.safetensors --against in.safetensors --summary
+held 89 expect_exit 0 timeout 120 sten-energy in.safetensors --against in.safetensors --summary
 
 # An input with directories too deep for any path is refused.
 mkdir deep
@@ -137,7 +137,7 @@ cp "$MODEL" deep
 )
 expect_exit 1 timeout 30 sten-prune deep -o new --sparsity 0.5
 expect_one_line_err
-expect_err 'File name too long'
+held 95 expect_err 'File name too long'
 [ -z "$(find . -maxdepth 1 -name '.new*')" ] || fail 'something was left'
 
 # What an error repeats of a file is a part of a line.

@@ -3,26 +3,21 @@
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_sharded.sh"
+. "$(dirname "$0")/_kill.sh"
 
 make_sharded "$T/in"
-# How long a whole run takes, in milliseconds, and what it leaves.
-start=$(date +%s%N)
-expect_exit 0 sten-prune "$T/in" -o "$T/new" --sparsity 0.9 --to csr -q
-took=$((($(date +%s%N) - start) / 1000000 + 1))
+at_work() { compgen -G "$T/.*.sten-*" >/dev/null; }
+prune() { echo sten-prune "$T/in" -o "$1" --sparsity 0.9 --to csr -q --force; }
+watch $(prune "$T/new")
 expect_exit 0 sten-prune "$T/in" -o "$T/old" --sparsity 0.1 -q
 
 same() { diff -rq "$1" "$2" >"$T/diff" 2>&1; }
 n=${STEN_CRASHES:-8} absent=0 old=0 new=0
 for i in $(seq "$n"); do
   # Every other time over an old directory.
-  rm -rf "$T/target"
+  rm -rf "$T/target" "$T"/.target.sten-*
   if [ $((i % 2)) = 0 ]; then cp -r "$T/old" "$T/target"; fi
-  sten-prune "$T/in" -o "$T/target" --sparsity 0.9 --to csr -q --force >"$T/out" 2>"$T/err" &
-  child=$!
-  wait_ms=$((RANDOM % took))
-  sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
-  kill -9 $child 2>"$T/err" || true
-  wait $child 2>"$T/err" || true
+  kill_at $i $n $(prune "$T/target")
   if [ ! -e "$T/target" ]; then
     [ $((i % 2)) = 1 ] || fail "kill $i: the old directory is gone"
     absent=$((absent + 1))
@@ -36,6 +31,7 @@ for i in $(seq "$n"); do
   fi
 done
 echo "$n kills: $absent absent, $old old, $new new"
-expect_exit 0 sten-prune "$T/in" -o "$T/target" --sparsity 0.9 --to csr -q --force
+enough_kills
+held 71 expect_exit 0 $(prune "$T/target")
 same "$T/target" "$T/new" || fail "the run after the kills gave something else"
 [ -z "$(find "$T" -name '.target.sten-*')" ] || fail "hidden directories were left"

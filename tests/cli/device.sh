@@ -14,7 +14,7 @@ for program in 'sten-prune M -o out.safetensors --sparsity 0.5' \
   expect_exit 1 "$name" "$MODEL" "$@" --device cuda
   expect_one_line_err
   expect_err '--device cuda: '
-  expect_err 'see --device cpu'
+  held 74 expect_err 'see --device cpu'
   [ ! -s "$T/out" ] || fail 'something was printed'
   [ ! -e out.safetensors ] || fail 'something was written'
   expect_exit 2 "$name" "$MODEL" "$@" --device gpu

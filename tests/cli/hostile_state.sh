@@ -18,7 +18,7 @@ refused() { # PROGRAM...: with a line, without a crash
 # Case 81: depth, wherever JSON is read.
 deep '{"model": ' '}' >deep.json
 refused sten-train deep.json --out deep
-expect_err 'deep.json: is nested too deeply'
+held 81 expect_err 'deep.json: is nested too deeply'
 refused sten-train "$RECIPE" --out deep --set "model=$(nest 70)"
 expect_err 'is nested too deeply'
 deep '' '' >vocab.json
@@ -57,7 +57,7 @@ for change in 's/"step": 160/"step": 1.5/' 's/"step": 160/"step": 150/' 's/"coun
   changed $step/state.json 'state.json: was changed since it was written' "sed -i '$change' \$f"
 done
 changed $step/state.json 'state.json: is nested too deeply' 'deep "{\"step\": " "}" >$f'
-changed $step/masks.safetensors 'masks.safetensors: is missing' 'rm $f'
+held 82 changed $step/masks.safetensors 'masks.safetensors: is missing' 'rm $f'
 changed $step/masks.safetensors 'masks.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
 changed $step/state.safetensors 'state.safetensors: was changed' 'cp run/'$step'/masks.safetensors $f'
 changed $step/more.safetensors "'$step/more.safetensors', which no run left there so" 'cp run/'$step'/masks.safetensors $f'
@@ -86,7 +86,7 @@ stage_changed stage-002/model.safetensors 'model.safetensors: is missing' 'rm $f
 # readably.
 byte=$(printf '\377')
 refused sten-prune "$MODEL" -o x.safetensors --sparsity 0.5 --include "$byte"
-expect_err '\xff'
+held 84 expect_err '\xff'
 expect_exit 0 sten-prune shallow.safetensors -o x.safetensors --sparsity 0.5 --include "[!$byte]*"
 grep -qaF xff x.safetensors || fail "the record lacks the pattern"
 expect_exit 0 sten-prune shallow.safetensors -o y.safetensors --sparsity 0.5 --rule "[!$byte]*=magnitude:sparsity=0.5"

@@ -18,7 +18,7 @@ limited() { (ulimit -f 1000 && "$@"); }
 piped() { cat "$MODEL" 2>/dev/null | sten-prune - -o new --sparsity 0.5; }
 to_stdout() { sten-prune "$MODEL" -o - --sparsity 0.5 >"$T/stdout"; }
 echo old >old
-refused 'new: File too large' limited sten-prune "$MODEL" -o new --sparsity 0.5
+held 70 refused 'new: File too large' limited sten-prune "$MODEL" -o new --sparsity 0.5
 refused 'old: File too large' limited sten-prune "$MODEL" -o old --sparsity 0.5 --force
 refused 'new: File too large' limited sten-convert "$MODEL" -o new --to dense
 refused 'File too large' limited piped
@@ -29,7 +29,7 @@ refused 'standard output: temporary copy in' limited to_stdout
 
 # A directory that not even root can write to.
 if [ -d /proc/self ]; then
-  refused '/proc/self' sten-prune "$MODEL" -o /proc/self/new --sparsity 0.5
+  held 72 refused '/proc/self' sten-prune "$MODEL" -o /proc/self/new --sparsity 0.5
   refused '/proc/self' sten-prune "$MODEL" -o new --sparsity 0.5 --report /proc/self/new.json
   [ ! -e new ] || fail 'an output was left'
 fi
@@ -52,7 +52,7 @@ if within 131072 sten-prune --version >"$T/out" 2>&1; then
     [ "$peak" -lt 200 ] || fail "--to $to held $peak MB"
   done
   rm out
-  refused 'out of memory' within 20000 sten-prune in.safetensors -o out --sparsity 0.9
+  held 73 refused 'out of memory' within 20000 sten-prune in.safetensors -o out --sparsity 0.9
 else
   echo 'memory limits are left out: the program does not start within them'
 fi

@@ -91,7 +91,7 @@ quiet sten-prune in.safetensors -o o --sparsity 0.5 --method "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity 0.5 --progress "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity 0.5 "--${escape}[2J"
-quiet sten-convert in.safetensors -o o --to "csr:${escape}[2J=1"
+held 39 quiet sten-convert in.safetensors -o o --to "csr:${escape}[2J=1"
 
 # What a reader would refuse is refused at both ends: a sparse tensor's own name, and the names of
 # the parts that a tensor would be written as.

@@ -39,7 +39,7 @@ mkdir sub
 for out in in.safetensors ./in.safetensors sub/../in.safetensors hard.safetensors soft.safetensors \
   "$PWD/in.safetensors"; do
   for force in '' --force; do
-    refused 2 "'$out': is the input 'in.safetensors', and inputs are never written" prune -o "$out" $force
+    held 61 refused 2 "'$out': is the input 'in.safetensors', and inputs are never written" prune -o "$out" $force
   done
 done
 refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5 --force

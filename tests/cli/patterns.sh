@@ -66,7 +66,7 @@ refused "'$layer0.output.dense.wieght' matches none of the 74 tensors of in.safe
 '$layer0.output.dense.weight'?" --include $layer0.output.dense.wieght
 refused "--exclude '$layer0.output.dense.weights' matches none of the 74 tensors" \
   --exclude $layer0.output.dense.weights
-refused "--include 'gpt.*' matches none" --include 'gpt.*'
+held 59 refused "--include 'gpt.*' matches none" --include 'gpt.*'
 refused "--exclude 'gpt.*' matches none" --exclude 'gpt.*'
 refused "--exclude 'gpt.*' matches none" --include '*' --exclude '*bias' --exclude 'gpt.*'
 refused "--include 're:layer' matches none" --include 're:layer'
@@ -81,7 +81,7 @@ refused 'invalid repetition size' --include 're:((a{100}){100}){100}'
 SECONDS=0
 refused "'re:(a*)*\$' matches none" --include 're:(a*)*$'
 refused "'re:([a-z.]*)*([a-z.]*)*X' matches none" --include 're:([a-z.]*)*([a-z.]*)*X'
-refused "matches none" --include "$(repeat 200 '*e')X"
+held 60 refused "matches none" --include "$(repeat 200 '*e')X"
 [ $SECONDS -lt 10 ] || fail "hostile patterns took $SECONDS s"
 
 # A glob that looks like a list to the parser of command lines; dtypes that have no magnitude.

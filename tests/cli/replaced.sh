@@ -48,7 +48,7 @@ for run in prune convert; do
     # Wherever the input is: the working directory and those above it, homes and the root.
     refused 'is the working directory' $run "$T/in" -o . $flags
     refused 'is the working directory' $run "$T/in" -o ../4/M/.. $flags
-    refused 'the working directory lies in it' $run "$T/in" -o .. $flags
+    held 76 refused 'the working directory lies in it' $run "$T/in" -o .. $flags
     refused 'the working directory lies in it' $run "$T/in" -o "$T/1" $flags
     refused 'is a home directory' $run "$T/in" -o home $flags
     refused 'lies in it, and inputs are never written' $run "$T/in" -o / $flags
@@ -56,7 +56,7 @@ for run in prune convert; do
   # What no run wrote, and what only looks like a checkpoint.
   for flags in -f '-f --dry-run'; do
     refused "is not replaced: '.git', 'notes'" $run "$T/in" -o other/run $flags
-    refused 'and is not replaced: ' $run "$T/in" -o M $flags
+    held 77 refused 'and is not replaced: ' $run "$T/in" -o M $flags
     refused 'and is not replaced: ' $run "$T/in" -o big $flags
   done
 done
@@ -88,7 +88,7 @@ refused 'is the input' prune files/x.safetensors files/out/y.safetensors --out-d
 cp "$MODEL" in.safetensors
 cp in.safetensors m.safetensors
 expect_exit 0 prune in.safetensors -o p.safetensors --mask-out masks.safetensors -q
-refused 'one place' prune in.safetensors -o x --mask-out ./x
+held 78 refused 'one place' prune in.safetensors -o x --mask-out ./x
 refused 'one place' prune in.safetensors -o x --report x.json --mask-out M/../x.json
 refused 'is the input' prune in.safetensors -o x --mask-out in.safetensors -f
 refused 'is the input' prune in.safetensors -o x --report x.json --mask-out ./in.safetensors -f
@@ -103,7 +103,7 @@ refused 'is the input --against' sten-energy in.safetensors --sweep --plot m.saf
 
 # What cannot be written is found before the work, in a dry run too.
 for dry in '' --dry-run; do
-  refused1 "directory '$(pwd -P)/nodir'" prune M -o nodir/x $dry
+  held 80 refused1 "directory '$(pwd -P)/nodir'" prune M -o nodir/x $dry
   refused1 "nodir/x: directory 'nodir'" prune in.safetensors -o nodir/x $dry
   refused1 "nodir/m: directory 'nodir'" prune in.safetensors -o x --mask-out nodir/m $dry
   refused 'masks.safetensors: exists' prune in.safetensors -o x --mask-out masks.safetensors $dry
@@ -140,7 +140,7 @@ done
 mkdir old
 echo mine >old/curve.svg
 for dry in '' --dry-run; do
-  refused "old: has 'curve.svg', which no run left there" stages in.safetensors -o x --state old $dry
+  held 92 refused "old: has 'curve.svg', which no run left there" stages in.safetensors -o x --state old $dry
 done
 expect_exit 0 stages in.safetensors -o staged.safetensors --state S -q
 refused 'S: holds a run already' stages in.safetensors -o x --state S --dry-run

@@ -14,7 +14,7 @@ for place in 'a b' '$(touch ran)' '`touch ran`' "it's" 'say "hi"' $'two\nlines' 
   for command in 'cp {in} "{out}"' "cp '{in}' {out}" 'x="$(printf %s. "{in}")"; sh -c "cp \"\$0\" \"\$STEN_OUT\"" "${x%.}" # {out}'; do
     number=$((number + 1))
     mkdir "./$place.$number"
-    expect_exit 0 prune -o out$number.safetensors --state "./$place.$number/state" --finetune "$command; test -s \"{mask}\""
+    held 85 expect_exit 0 prune -o out$number.safetensors --state "./$place.$number/state" --finetune "$command; test -s \"{mask}\""
     data out$number.safetensors | cmp - wanted || fail "in '$place' '$command' gave something else"
     [ -z "$(find . -name 'ran*')" ] || fail "'$command' ran what is in the path '$place'"
   done

@@ -37,7 +37,7 @@ for hidden in 1000000 4611686018427387904; do
     expect_exit 1 sten-train bert.json -q $how
     expect_one_line_err
     expect_err 'bert/config.json: '
-    expect_err 'parameters in training takes '
+    held 90 expect_err 'parameters in training takes '
     [ ! -e run ] || fail 'a directory was left'
   done
 done

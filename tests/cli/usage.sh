@@ -46,7 +46,7 @@ wrong 'standard input cannot be both' sten-energy - --against -
 prune '--sparsity 1.4 is not within [0, 1]' --sparsity 1.4
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity=-0.1
-prune '--sparsity nan is not within [0, 1]' --sparsity nan
+held 56 prune '--sparsity nan is not within [0, 1]' --sparsity nan
 prune '--sparsity inf is not within [0, 1]' --sparsity 1e999
 prune '--sparsity = abc' --sparsity abc
 prune '--sparsity = 90%' --sparsity 90%
@@ -85,7 +85,7 @@ prune 'a chunk has more than 65536 columns' --structure nmg:n=300,m=600,g=1
 prune 'a chunk has more than 65536 columns' --structure nmg:n=1,m=2,g=9223372036854775807
 prune "'nm:n=2': 'm' is missing" --structure nm:n=2
 prune "'nmg:n=1,m=4': 'g' is missing" --structure nmg:n=1,m=4
-prune "'nm' has no key 'axsi', did you mean 'axis'?" --structure nm:n=2,m=4,axsi=0
+held 58 prune "'nm' has no key 'axsi', did you mean 'axis'?" --structure nm:n=2,m=4,axsi=0
 prune "'nm' has no key 'g'" --structure nm:n=2,m=4,g=1
 prune "'m' is not an integer" --structure nm:n=2,m=4.0
 prune "'m' is not an integer" --structure nm:n=2,m=99999999999999999999

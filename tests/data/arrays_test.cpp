@@ -9,6 +9,7 @@
 #include "libsten/base/error.h"
 #include "libsten/data/idx.h"
 #include "libsten/io/npy.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
@@ -59,9 +60,9 @@ TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
        "has 10 bytes, too few for the extents of 2 dimensions; is it truncated?"},
       {labels.substr(0, 9),
        "shape [2] of U8 needs 2 bytes, the file has 1 for them; is it truncated?"},
-      {labels + "x", "1 bytes follow the 2 that shape [2] of U8 needs"},
   };
   for (const auto& c : cases) CHECK(refusal(c.file) == c.message);
+  CHECK(held(68, refusal(labels + "x") == "1 bytes follow the 2 that shape [2] of U8 needs"));
 }
 
 TEST_CASE("a small idx file that claims gigabytes costs no memory") {

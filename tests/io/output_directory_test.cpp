@@ -14,12 +14,14 @@
 
 #include "libsten/base/error.h"
 #include "libsten/io/output_record.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
+using namespace sten::testing;
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
@@ -198,7 +200,7 @@ TEST_CASE("hidden directories of killed runs go, and what only looks like them s
   make(dir / "out", "whole");
   Names all = mine;
   all.push_back("out");
-  CHECK(dir.names() == all);
+  CHECK(held(79, dir.names() == all));
   // A run that is at work keeps its own.
   OutputDirectory live(dir / "out", true);
   put(live, "model", "live");

@@ -1,6 +1,7 @@
 // Parts that a file may hold and no tensor can: all refused, none of them read out of bounds.
 #include <doctest/doctest.h>
 
+#include "tests/support/bad_input.h"
 #include "tests/support/parts.h"
 
 using namespace sten;
@@ -47,7 +48,7 @@ TEST_CASE("the tensors that are forged here load as they are") {
 
 TEST_CASE("csr row pointers that do not start at 0, decrease or do not end at nnz are refused") {
   // 0 2 2 4
-  CHECK(has(after(csr(), put<I64>("ptr", 0, 1)), "start at 1"));
+  CHECK(held(54, has(after(csr(), put<I64>("ptr", 0, 1)), "start at 1")));
   CHECK(has(after(csr(), put<I64>("ptr", 0, -1)), "start at -1"));
   CHECK(has(after(csr(), put<I64>("ptr", 2, 1)), "decrease at row 1"));
   CHECK(has(after(csr(), put<I64>("ptr", 2, 5)), "decrease at row 2"));
@@ -153,7 +154,7 @@ TEST_CASE("a nonzero nm value in padding and spare position bits are refused") {
 
 TEST_CASE("an n:m:g column that is out of range or repeated in its chunk is refused") {
   // Two row blocks, two chunks of two columns: 0 1 | 0 1 | 0 1 | 0 1.
-  CHECK(has(after(nmg(), put<std::uint8_t>("index", 1, 2)), "index 2 of 2 columns"));
+  CHECK(held(48, has(after(nmg(), put<std::uint8_t>("index", 1, 2)), "index 2 of 2 columns")));
   CHECK(has(after(nmg(), put<std::uint8_t>("index", 7, 255)), "index 255 of 2"));
   CHECK(has(after(nmg(), put<std::uint8_t>("index", 5, 0)), "chunk 2: column 0 is used twice"));
   const Stored wide = packed(Dense::zeros(DType::F32, {4, 260}), "nmg:n=1,m=4,g=65").save();

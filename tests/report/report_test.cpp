@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "libsten/run/prune.h"
+#include "tests/support/bad_input.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -40,7 +42,7 @@ std::string markdown_cell(const std::string& name) {
 TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") {
   for (const std::string name : {"=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"}) {
     CAPTURE(name);
-    CHECK(csv_line(name).starts_with("'" + name + ","));
+    CHECK(held(86, csv_line(name).starts_with("'" + name + ",")));
     CHECK(csv_line(name).find(",-0.5,") != std::string::npos);
   }
   CHECK(csv_line("\t=1").starts_with("\"'\t=1\","));

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "libsten/base/error.h"
+#include "tests/support/bad_input.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -19,16 +21,19 @@ void check_sparsities(const std::string& text, const std::vector<double>& expect
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]));
 }
 
-void check_refused(const std::string& text, const std::string& why,
+bool check_refused(const std::string& text, const std::string& why,
                    std::optional<double> sparsity = {},
                    const std::vector<std::string>& structures = {}) {
   CAPTURE(text);
   try {
     parse_schedule(text, sparsity, structures);
-    FAIL("no error");
+    FAIL_CHECK("no error");
+    return false;
   } catch (const Error& e) {
+    const bool says_why = std::string(e.what()).find(why) != std::string::npos;
     CHECK(e.fault() == Fault::usage);
-    CHECK_MESSAGE(std::string(e.what()).find(why) != std::string::npos, e.what());
+    CHECK_MESSAGE(says_why, e.what());
+    return says_why;
   }
 }
 
@@ -58,7 +63,7 @@ TEST_CASE("the end may be that of --sparsity, and must not contradict it") {
 }
 
 TEST_CASE("schedules without a meaning are refused, with what is near") {
-  check_refused("iterative:from=0.5,to=0.1,step=0.1", "below its start");
+  CHECK(held(57, check_refused("iterative:from=0.5,to=0.1,step=0.1", "below its start")));
   check_refused("iterative:from=0.1,to=1.4,step=0.1", "to: 1.4 is not within [0, 1]");
   check_refused("iterative:from=0.1,to=0.5,step=0", "step: 0 is not within");
   check_refused("iterative:from=0.1,to=0.5,step=1e-9", "more than 10000 stages");
