@@ -35,6 +35,20 @@ sten_script_test(extend.document LABELS once
 sten_script_test(extend.kernel LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/kernel.sh ${CMAKE_BINARY_DIR})
 
+# What pages show of commands is what these print.
+sten_script_test(docs.selftest LABELS once COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/docs/selftest.sh)
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/docs/*.md
+     ${PROJECT_SOURCE_DIR}/recipes/*.md)
+foreach(page IN LISTS pages)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(STRINGS ${page} commands REGEX "^[$] ")
+  if(commands)
+    get_filename_component(name ${page} NAME_WE)
+    sten_script_test(docs.${name} LABELS once
+                     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/docs/run.sh ${page})
+  endif()
+endforeach()
+
 # A name that begins with _ is a helper of the others.
 file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
 foreach(script IN LISTS scripts)

@@ -1,0 +1,69 @@
+#!/bin/sh
+# page.py finds what a page shows wrong, and takes what may vary.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+page=$work/page.md
+shows() { # CODE: the page on standard input
+  cat >"$page"
+  status=0
+  sh "$(dirname "$0")/run.sh" "$page" >"$work/out" || status=$?
+  [ $status = "$1" ] || {
+    cat "$work/out"
+    echo "page.py ended with $status, not $1"
+    exit 1
+  }
+}
+shows 0 <<'EOT'
+$ echo this is no block
+wrong
+```
+$ printf 'a   1\nb 2\nc\n'; echo aside >&2; echo shown >&2
+a 1
+...
+c
+shown
+$ echo a \
+      b
+a b
+$ v=5
+$ echo $v
+5
+$ echo anything
+$ echo "layers.0.weight 128x64 dense 8192 819 90.00 % 0.1234" # sten-train
+layers.0.weight 128x64 dense 8192 819 90.00 % 0.9999
+```
+```
+$ sten-energy MODEL --summary
+...
+25 of 74 tensors; the file has 5.19 MB
+...
+sten-energy: 9.99 s, peak memory 1.00 MB
+```
+EOT
+# Each of these is wrong.
+shows 1 <<'EOT'
+```
+$ echo a 1
+a 2
+$ echo a; echo b
+a
+$ echo a
+a
+b
+$ echo a
+...
+c
+$ echo a
+a
+not on standard error
+$ echo "layers.0.weight 128x64 dense 8192 819 90.00 % 0.1234" # sten-train
+layers.0.weight 128x64 dense 8192 818 90.00 % 0.1234
+```
+EOT
+for line in 2 4 6 9 12 15; do
+  grep -q "page.md:$line: [$] echo" "$work/out" || {
+    echo "page.py takes line $line"
+    exit 1
+  }
+done
