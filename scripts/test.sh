@@ -30,17 +30,17 @@ scripts/setup.sh test
 heading "build (g++, Release)"
 configure build g++ all -DCMAKE_BUILD_TYPE=Release
 
-heading "Python packages for the interop tests"
+heading "Python packages for tests"
 python=build/venv/bin/python
-if "$python" -c 'import safetensors, numpy, ml_dtypes' 2>/dev/null; then
+if "$python" -c 'import safetensors, numpy, ml_dtypes, jsonschema' 2>/dev/null; then
   echo "present"
 elif python3 -m venv --clear build/venv &&
   "$python" -m pip install -q --disable-pip-version-check --retries 1 --timeout 15 \
-    safetensors numpy ml_dtypes; then
+    safetensors numpy ml_dtypes jsonschema; then
   echo "installed into build/venv"
 else
   rm -rf build/venv
-  echo "CANNOT be installed (no network?): the interop tests will be reported as skipped."
+  echo "CANNOT be installed (no network?): what needs them will be reported as skipped."
 fi
 
 heading "tests (g++, Release)"

@@ -23,6 +23,7 @@ sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipes.sh)
 sten_script_test(check.documents LABELS once COMMAND bash ${checks}/documents.sh)
 sten_script_test(check.documents.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/documents_test.sh)
+sten_script_test(check.schema LABELS once COMMAND sh ${checks}/schema.sh)
 sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
 sten_script_test(install.consumer LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/install/run.sh ${CMAKE_BINARY_DIR})

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Every recipe in recipes/ is what schema.json says, which refuses what the parser refuses. Exit 77
+# (skipped) where there is no Python with jsonschema; scripts/test.sh makes one in build/venv.
+set -eu
+cd "$(dirname "$0")/../../recipes"
+for python in "${STEN_BIN:-../build/bin}/../venv/bin/python" python3 ''; do
+  [ -n "$python" ] || {
+    echo "skipped: there is no Python with jsonschema of 2020 or later; scripts/test.sh installs it"
+    exit 77
+  }
+  "$python" -c 'from jsonschema import Draft202012Validator' 2>/dev/null && break
+done
+"$python" - <<'EOF'
+import copy, glob, json, sys
+from jsonschema import Draft202012Validator
+
+schema = json.load(open("schema.json"))
+Draft202012Validator.check_schema(schema)
+valid = Draft202012Validator(schema).is_valid
+bad = [f for f in sorted(glob.glob("*-*.json")) if not valid(json.load(open(f)))]
+for f in bad:
+    print(f"{f}: is not what schema.json says")
+
+cases = json.load(open("../tests/recipe/schema_cases.json"))
+base = json.load(open(cases["changed"] + ".json"))
+
+
+def changed(pointer, value):
+    """The recipe with another value there; null takes the key away."""
+    r = at = copy.deepcopy(base)
+    *path, last = [int(s) if s.isdigit() else s for s in pointer.split("/")[1:]]
+    for step in path:
+        at = at[step]
+    if value is None:
+        del at[last]
+    else:
+        at[last] = value
+    return r
+
+
+for which, want in (("refused", False), ("accepted", True)):
+    for pointer, value in cases[which]:
+        if valid(changed(pointer, value)) != want:
+            bad.append(pointer)
+            print(f"schema.json: {pointer} {value} is not {which}")
+sys.exit(bool(bad))
+EOF
