@@ -3,28 +3,32 @@
 # rows as a Markdown table. Needs sten-train in PATH, and python3.
 #
 #   recipes/tables/digits_mlp.sh [DIR]      DIR keeps the runs, and what is there is not run again
+# In the environment, for a smaller table: METHODS, SEEDS, and SET, more arguments of sten-train.
 set -euo pipefail
+read -ra methods <<<"${METHODS:-dense one-shot iterative layer-wise from-scratch nmg}"
+read -ra seeds <<<"${SEEDS:-0 1 2 3 4}"
+read -ra set <<<"${SET-}"
 here=$(cd "$(dirname "$0")" && pwd)
 recipes=$(dirname "$here")
 dir=${1:-$(mktemp -d)}
 mkdir -p "$dir" && cd "$dir"
 
-methods=(dense one-shot iterative layer-wise from-scratch nmg)
 for method in "${methods[@]}"; do
-  for seed in 0 1 2 3 4; do
+  for seed in "${seeds[@]}"; do
     name=$method,$seed
     [[ -e $name/summary.json ]] ||
-      sten-train "$recipes/digits-mlp-$method.json" --out "$name" --threads 1 -q --set "seed=$seed" >"$name.log"
+      sten-train "$recipes/digits-mlp-$method.json" --out "$name" --threads 1 -q --set "seed=$seed" "${set[@]}" >"$name.log"
   done
 done
-python3 - "${methods[@]}" <<'END'
+python3 - "${seeds[*]}" "${methods[@]}" <<'END'
 import json, sys
 
-print("| digits-mlp | sparsity | accuracy, mean of 5 seeds | lowest to highest |\n|---|---|---|---|")
-for method in sys.argv[1:]:
-    runs = [json.load(open(f"{method},{seed}/summary.json")) for seed in range(5)]
+seeds = sys.argv[1].split()
+print(f"| digits-mlp | sparsity | accuracy, mean of {len(seeds)} seeds | lowest to highest |\n|---|---|---|---|")
+for method in sys.argv[2:]:
+    runs = [json.load(open(f"{method},{seed}/summary.json")) for seed in seeds]
     hits = [100 * r["test"]["accuracy"] for r in runs]
     total = runs[0].get("total", {})
-    print(f"| {method} | {100 * total.get('sparsity', 0):.1f} % | {sum(hits) / 5:.2f} % | "
+    print(f"| {method} | {100 * total.get('sparsity', 0):.1f} % | {sum(hits) / len(hits):.2f} % | "
           f"{min(hits):.1f} to {max(hits):.1f} % |")
 END

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the results of shakespeare_bert.sh as Markdown: shakespeare_bert.py DIR"""
+"""Prints the results of shakespeare_bert.sh as Markdown: shakespeare_bert.py DIR STEPS"""
 import json
 import pathlib
 import sys
@@ -23,7 +23,7 @@ def cell(method, form):
 
 dense = runs["dense", "trained"][0]["test"]
 print(f"As shipped: loss {dense['loss_before']:.3f}, {100 * dense['accuracy_before']:.1f} % right of "
-      f"{dense['count']} predicted characters; after 500 more dense steps "
+      f"{dense['count']} predicted characters; after {sys.argv[2]} more dense steps "
       f"{dense['loss']:.3f}, {100 * dense['accuracy']:.1f} %.\n")
 print("| encoder weights | untrained | one-shot | iterative | layer-wise |\n|---|---|---|---|---|")
 for form in ["50", "75", "90", "2:4:2", "1:4:4"]:

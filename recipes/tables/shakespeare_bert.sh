@@ -4,7 +4,9 @@
 #
 #   recipes/tables/shakespeare_bert.sh [DIR [RUNS]]     DIR keeps the runs, and what is there is not run again;
 #                                                       RUNS at a time, one thread each (default: all processors)
+# In the environment, for a smaller table: FORMATS, SEEDS, STEPS, and SET, more arguments of sten-train.
 set -euo pipefail
+export STEPS=${STEPS:-500} SET=${SET-}
 here=$(cd "$(dirname "$0")" && pwd)
 recipes=$(dirname "$here")
 dir=${1:-$(mktemp -d)}
@@ -15,8 +17,8 @@ mkdir -p "$dir" && cd "$dir"
 commands() {
   local format seed
   echo "train dense,trained,0 dense"
-  for seed in 0 1 2; do
-    for format in 50 75 90 2:4:2 1:4:4 2:4 1:4; do
+  for seed in ${SEEDS:-0 1 2}; do
+    for format in ${FORMATS:-50 75 90 2:4:2 1:4:4 2:4 1:4}; do
       if [[ $seed == 0 ]]; then
         echo "prune none,$format,0"
       elif [[ ! $format =~ ^(50|1:4:4)$ ]]; then
@@ -25,7 +27,7 @@ commands() {
       echo "train one-shot,$format,$seed one-shot"
       if [[ $format =~ ^.:.$ ]]; then continue; fi # n:m for comparison
       echo "train iterative,$format,$seed iterative"
-      echo "train layer-wise,$format,$seed layer-wise --set sparsity.0.schedule.end=240"
+      echo "train layer-wise,$format,$seed layer-wise --set sparsity.0.schedule.end=$((STEPS * 240 / 500))"
     done
   done
 }
@@ -44,11 +46,13 @@ sparsifier() { # sparsifier FORMAT [g for n:m:g]
 
 # The stages of the iterative method, five or those of n:m:g, all begun in the first half of the steps.
 stages() {
+  local how
   case $1 in
-    2:4:2) echo '{"kind":"iterative","sparsifiers":["nmg:n=3,m=4,g=2","nmg:n=2,m=4,g=2"],"end":250}' ;;
-    1:4:4) echo '{"kind":"iterative","sparsifiers":["nmg:n=3,m=4,g=4","nmg:n=2,m=4,g=4","nmg:n=1,m=4,g=4"],"end":250}' ;;
-    *) awk -v s="0.$1" 'BEGIN { printf "{\"kind\":\"iterative\",\"from\":%g,\"step\":%g,\"end\":250}\n", s / 5, s / 5 }' ;;
+    2:4:2) how='"sparsifiers":["nmg:n=3,m=4,g=2","nmg:n=2,m=4,g=2"]' ;;
+    1:4:4) how='"sparsifiers":["nmg:n=3,m=4,g=4","nmg:n=2,m=4,g=4","nmg:n=1,m=4,g=4"]' ;;
+    *) how=$(awk -v s="0.$1" 'BEGIN { printf "\"from\":%g,\"step\":%g", s / 5, s / 5 }') ;;
   esac
+  echo "{\"kind\":\"iterative\",$how,\"end\":$((STEPS / 2))}"
 }
 
 train() { # train NAME RECIPE ARGUMENT...
@@ -60,8 +64,8 @@ train() { # train NAME RECIPE ARGUMENT...
   if [[ $format == 50 ]]; then set -- "$@" --set optimizer.rate=5e-4; fi
   local resume=()
   if [[ -d $name ]]; then resume=(--resume); fi
-  sten-train "$recipes/shakespeare-bert-$recipe.json" --out "$name" --threads 1 -q --set "seed=$seed" "$@" \
-    "${resume[@]}" >"$name.log"
+  sten-train "$recipes/shakespeare-bert-$recipe.json" --out "$name" --threads 1 -q --set "steps=$STEPS" \
+    --set "seed=$seed" "$@" $SET "${resume[@]}" >"$name.log"
 }
 
 # What pruning alone does is the loss before the first step of another run.
@@ -75,7 +79,7 @@ prune() { # prune NAME
   sten-prune "$recipes/models/shakespeare-bert/model.safetensors" -f -o "$1.safetensors" \
     --include 'bert.encoder.layer.*.weight' "${how[@]}" -q >"$1.log"
   sten-train "$recipes/shakespeare-bert-dense.json" --out "$1" --threads 1 -q --set "model.weights=$PWD/$1.safetensors" \
-    --set steps=1 --set rate.warmup=0 --set checkpoints.every=0 --set evaluation.every=0 >>"$1.log"
+    --set steps=1 --set rate.warmup=0 --set checkpoints.every=0 --set evaluation.every=0 $SET >>"$1.log"
 }
 
 run() {
@@ -85,4 +89,4 @@ run() {
 export -f run train prune sparsifier stages
 export recipes
 commands | xargs -P "$runs" -d '\n' -I{} bash -euo pipefail -c 'run {}'
-python3 "$here/shakespeare_bert.py" .
+python3 "$here/shakespeare_bert.py" . "$STEPS"

@@ -1,0 +1,17 @@
+# recipes/finetune/bert_mlm_torch.py trains in PyTorch: a step of it, with masks.
+. "$(dirname "$0")/_lib.sh"
+for python in "${STEN_PYTHON:-}" "$STEN_BIN/../venv/bin/python" python3 skip; do
+  [ "$python" != skip ] || {
+    echo 'skipped: there is no Python with torch, transformers and safetensors; STEN_PYTHON names one'
+    exit 77
+  }
+  [ -n "$python" ] && "$python" -c 'import torch, transformers, safetensors' 2>/dev/null && break
+done
+cd "$T"
+model=$STEN_SOURCE/recipes/models/shakespeare-bert
+expect_exit 0 sten-prune "$model" -o pruned --sparsity 0.9 --mask-out masks.safetensors -q
+expect_exit 0 "$python" "$STEN_SOURCE/recipes/finetune/bert_mlm_torch.py" tune pruned tuned \
+  --masks masks.safetensors --steps 2 --batch 2
+cmp -s pruned/model.safetensors tuned/model.safetensors && fail 'it has not trained'
+expect_exit 0 sten-energy tuned --include 'bert.encoder.*.weight' --exclude '*LayerNorm*' --summary
+expect_out ' 90.00 %'

@@ -1,0 +1,33 @@
+# The tables of recipes/ come about: their scripts run to the end, with little to train.
+. "$(dirname "$0")/_lib.sh"
+command -v python3 >/dev/null || {
+  echo 'skipped: python3 is missing'
+  exit 77
+}
+tables=$STEN_SOURCE/recipes/tables
+# row REGEX: a row of the table begins so.
+row() { grep -q "^| $1 |" "$T/out" || fail "there is no row '$1'"; }
+rows() { [ "$(grep -c "^| .* %" "$T/out")" = "$1" ] || fail "there are not $1 rows"; }
+
+export METHODS='dense layer-wise nmg' SEEDS='0 1' SET='--set batch=1'
+expect_exit 0 bash "$tables/digits_mlp.sh" "$T/digits"
+expect_out '| digits-mlp | sparsity | accuracy, mean of 2 seeds | lowest to highest |'
+for method in 'dense | 0.0 %' 'layer-wise | 90.0 %' 'nmg | 75.0 %'; do row "$method"; done
+rows 3
+# What is there is not run again.
+mv "$T/out" "$T/wanted"
+touch "$T/before"
+expect_exit 0 bash "$tables/digits_mlp.sh" "$T/digits"
+diff "$T/wanted" "$T/out" >&2 || fail 'the second time it says something else'
+[ -z "$(find "$T/digits" -newer "$T/before")" ] || fail 'it trained again'
+
+head -c 20000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" >"$T/text"
+export FORMATS='75 1:4:4' SEEDS=0 STEPS=50
+export SET="--set data.text=$T/text --set data.window=16 --set batch=1 --set evaluation=null --set checkpoints=null"
+expect_exit 0 bash "$tables/shakespeare_bert.sh" "$T/bert" 2
+[ ! -s "$T/err" ] || fail 'something failed'
+expect_out 'after 50 more dense steps'
+cell='[0-9.]*, [0-9.]* %'
+row "75 % | $cell | $cell | $cell | $cell"
+row "1:4:4 | $cell | $cell | $cell | $cell"
+row "1:4, 1:4:4 | - | $cell"
