@@ -65,7 +65,7 @@ run_tests build-tsan
 # Which it was.
 heading "CUDA"
 cat build/cuda.txt
-grep 'device\.cuda \.' build/test.log
+grep 'device\.cuda \.' build/test.log || failed=1
 
 # All of ctest's own summaries again, so that the last screen says it all.
 for dir in build build-asan build-tsan; do

@@ -42,7 +42,7 @@ file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DI
      ${PROJECT_SOURCE_DIR}/recipes/*.md)
 foreach(page IN LISTS pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
-  file(STRINGS ${page} commands REGEX "^[$] ")
+  file(STRINGS ${page} commands REGEX "^[$] (sten-|TRAIN=)")
   if(commands)
     get_filename_component(name ${page} NAME_WE)
     sten_script_test(docs.${name} LABELS once
@@ -87,6 +87,8 @@ foreach(name IN LISTS cases)
 endforeach()
 sten_script_test(check.bad_input LABELS once COMMAND sh ${checks}/bad_input.sh ${records})
 set_tests_properties(check.bad_input PROPERTIES FIXTURES_REQUIRED bad_input)
+sten_script_test(check.bad_input.selftest LABELS once
+                 COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/bad_input_test.sh)
 
 # A little of what scripts/attack.sh does by hand for hours, the same each time.
 foreach(part differential hostile faults kills trees)

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-NOT_RUN = ["scripts/attack.sh"]  # minutes to hours of what ctest plays in short
+NOT_RUN = re.compile(r"(\./)?scripts/|cmake|ctest|sudo")  # which build, install or take minutes
 # What makes measurements and trainings short; what the page shows has the same rows.
 LESS = {
     "sten-bench gemm": "--shape 16x64x32",
@@ -45,7 +45,7 @@ def commands_of(page):
             command[0] = command[0][:-1] + line.strip()
         elif command:
             command[1].append(line)
-    return [c for c in found if not any(c[0].startswith(name) for name in NOT_RUN)]
+    return [c for c in found if not NOT_RUN.match(c[0])]
 
 
 def shorter(command):

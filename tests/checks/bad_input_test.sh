@@ -1,0 +1,21 @@
+#!/bin/sh
+# bad_input.sh takes no case whose test has not recorded it.
+set -eu
+check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input.sh
+T=$(mktemp -d)
+trap 'rm -r "$T"' EXIT
+mkdir "$T/records"
+echo '1 tests/cli/bad_input.sh
+2 tests/cli/other.sh
+13 tests/io/mmap_test.cpp' >"$T/records/some"
+status=0
+sh "$check" "$T/records" >"$T/out" || status=$?
+lines=$(grep -c 'did not run it' "$T/out")
+first=$(head -n 1 "$T/out")
+case "$status $lines $first" in
+  '1 92 docs/bad_input.md: case 2: '*) ;;
+  *)
+    echo "bad_input.sh ends with $status, and misses $lines cases, the first of them: $first"
+    exit 1
+    ;;
+esac
