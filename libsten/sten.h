@@ -57,11 +57,11 @@
 #include "libsten/dispatch/structure.h"
 
 // Operators, products and gradients.
+#include "libsten/autograd/tape.h"
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/ops/operators.h"
 #include "libsten/ops/unary.h"
 #include "libsten/product/sparse_product.h"
-#include "libsten/linalg/dense_gemm.h"
-#include "libsten/autograd/tape.h"
 
 // Models.
 #include "libsten/graph/graph.h"
