@@ -8,8 +8,8 @@
 
 #include "libsten/base/parallel.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/product/csr_packed.h"
 #include "libsten/product/packed.h"
+#include "libsten/product/packed_strips.h"
 #include "libsten/product/scratch.h"
 #include "libsten/product/sparse_product.h"
 
@@ -18,17 +18,17 @@ namespace {
 
 // Runs of height 1 at A's positions; what stands for a value is its number, see numbered().
 struct Positions {
-  CsrPacked runs;
+  PackedStrips runs;
 
   explicit Positions(const Tensor& a) {
-    const Tensor rows = convert(numbered(a), Spec("csr"));
+    const Tensor rows = convert(numbered(a), Spec(Csr::name));
     runs = pack_csr(entries_of(rows.as<Csr>()));
   }
 };
 
 // Some bands and slabs, for all tokens.
 struct Task {
-  const CsrPacked& a;
+  const PackedStrips& a;
   const Activations& dy;
   const Activations& x;
   Index band0, band1, slab0, slab1;
@@ -60,7 +60,7 @@ struct Task {
 
 // Each entry's sum is one task's, so that threads change nothing: bands and slabs are cut in as
 // many parts as there are threads, with the least reading for each.
-void sample(const CsrPacked& a, const Activations& dy, const Activations& x, float* sums) {
+void sample(const PackedStrips& a, const Activations& dy, const Activations& x, float* sums) {
   const Index bands = a.band_count(), slabs = a.slab_count(), team = threads();
   if (bands == 0 || slabs == 0) return;
   Index band_parts = 1, slab_parts = 1;
@@ -103,7 +103,7 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
     fail_usage("sampled product: {} features of {} tokens times {} of {} is not {}", dy.features,
                dy.tokens, x.features, x.tokens, to_string(shape));
   const auto positions = a.of_positions().get<Positions>([&] { return Positions(a); });
-  const CsrPacked& runs = positions->runs;
+  const PackedStrips& runs = positions->runs;
   std::vector<float> sums(runs.values.size());
   sample(runs, dy, x, sums.data());
   Values values(DType::F32, a.values()->size());

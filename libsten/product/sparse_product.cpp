@@ -7,7 +7,7 @@
 #include "libsten/layout/coo.h"
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
-#include "libsten/product/csr_packed.h"
+#include "libsten/product/packed_strips.h"
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/nmg_product.h"
@@ -16,7 +16,7 @@
 namespace sten {
 namespace {
 
-CsrPacked pack(const Tensor& a) {
+PackedStrips pack(const Tensor& a) {
   if (a.layout() == Bcsr::name) return pack_bcsr(a.as<Bcsr>());
   if (a.layout() == Nm::name && packs_directly(a.as<Nm>())) return pack_nm(a.as<Nm>());
   const Tensor rows = convert(a, Spec("csr"));
@@ -31,7 +31,7 @@ constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::na
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name};
 
 // A^T, by its rows.
-struct Transposed : CsrPacked {};
+struct Transposed : PackedStrips {};
 Transposed pack_transposed(const Tensor& a) {
   const Tensor columns = convert(a, Spec("csc"));
   const Csc& c = columns.as<Csc>();
@@ -54,12 +54,12 @@ Shape shape_of_factor(const Tensor& a) {
 void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
               const Epilogue& epilogue) {
   if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
-  packed_product(*packed_of<CsrPacked>(a, pack), x, y, epilogue);
+  strips_product(*packed_of<PackedStrips>(a, pack), x, y, epilogue);
 }
 
 void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
                          const Epilogue& epilogue) {
-  packed_product(*packed_of<Transposed>(a, pack_transposed), x, y, epilogue);
+  strips_product(*packed_of<Transposed>(a, pack_transposed), x, y, epilogue);
 }
 
 }  // namespace

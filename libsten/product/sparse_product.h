@@ -16,7 +16,7 @@ void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut&
                     const Epilogue& epilogue = {});
 
 // y[K, N] = A[M, K]^T * x[M, N]. A^T is packed at the first such product and kept with A: as
-// csr_packed.h says, of height 1.
+// packed_strips.h says, of height 1.
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                                const Epilogue& epilogue = {});
 

@@ -1,4 +1,4 @@
-#include "libsten/product/csr_packed.h"
+#include "libsten/product/packed_strips.h"
 
 #include <algorithm>
 #include <bit>
@@ -55,10 +55,10 @@ std::vector<Index> cut(Index cols, Index runs, Index strips, Index height) {
 
 // read(b, band) appends the runs of band b.
 template <class F>
-CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
+PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
   out.slabs = cut(out.cols, runs, strips, out.heights[0].height);
   const Index slabs = out.slab_count(), bands = out.band_count();
-  std::vector<CsrPacked::Place>& first = out.first;
+  std::vector<PackedStrips::Place>& first = out.first;
   first.assign(slabs * bands + 1, {0, 0, 0});
   // f(slab, begin, end) of the strips of a run.
   const auto each_piece = [&](const LongRun& run, auto&& f) {
@@ -76,16 +76,16 @@ CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
       read(b, band);
       for (const LongRun& run : band.runs)
         each_piece(run, [&](Index s, Index from, Index to) {
-          CsrPacked::Place& count = first[s * bands + b];
+          PackedStrips::Place& count = first[s * bands + b];
           ++count.run;
           count.strip += to - from;
           count.value += (to - from) * out.heights[run.height].height;
         });
     }
   });
-  CsrPacked::Place all{0, 0, 0};
-  for (CsrPacked::Place& place : first) {
-    const CsrPacked::Place count = place;
+  PackedStrips::Place all{0, 0, 0};
+  for (PackedStrips::Place& place : first) {
+    const PackedStrips::Place count = place;
     place = all;
     all = {all.run + count.run, all.strip + count.strip, all.value + count.value};
   }
@@ -116,7 +116,7 @@ CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
         };
         std::stable_sort(of_slab[s].begin(), of_slab[s].end(),
                          [&](const Piece& p, const Piece& q) { return key(p) < key(q); });
-        CsrPacked::Place at = first[s * bands + b];
+        PackedStrips::Place at = first[s * bands + b];
         for (const Piece& p : of_slab[s]) {
           const Index height = out.heights[p.run->height].height, count = p.end - p.begin;
           to_runs[at.run++] = {static_cast<std::uint16_t>(p.run->row),
@@ -133,8 +133,8 @@ CsrPacked build(CsrPacked out, Index runs, Index strips, F&& read) {
   return out;
 }
 
-CsrPacked begin(Index rows, Index cols, Index band_rows) {
-  CsrPacked out;
+PackedStrips begin(Index rows, Index cols, Index band_rows) {
+  PackedStrips out;
   out.rows = rows;
   out.cols = cols;
   out.band_rows = band_rows;
@@ -146,8 +146,8 @@ Index band_of(Index m) { return std::max<Index>(1, good_band / m) * m; }
 
 }  // namespace
 
-CsrPacked pack_csr(const CsrEntries& a) {
-  CsrPacked out = begin(a.rows, a.cols, good_band);
+PackedStrips pack_csr(const CsrEntries& a) {
+  PackedStrips out = begin(a.rows, a.cols, good_band);
   out.heights = {{1, {0}}};
   const Index entries = a.rows ? a.ptr[a.rows] - a.ptr[0] : 0;
   return build(std::move(out), a.rows, entries, [&](Index b, Band& band) {
@@ -158,11 +158,11 @@ CsrPacked pack_csr(const CsrEntries& a) {
   });
 }
 
-CsrPacked pack_bcsr(const Bcsr& a) {
+PackedStrips pack_bcsr(const Bcsr& a) {
   const Index h = a.h, w = a.w, rows = a.extents[0], cols = a.extents[1];
   if (cols > std::numeric_limits<std::int32_t>::max())
     fail_usage("product: {} columns are too many", cols);
-  CsrPacked out = begin(rows, cols, band_of(h));
+  PackedStrips out = begin(rows, cols, band_of(h));
   // Rows of a block in parts of almost equal height.
   const Index parts = ceil_div(h, most_run_height);
   std::vector<Index> part_row;
@@ -201,9 +201,9 @@ namespace {
 int position_bits(Index m) { return std::bit_width(static_cast<std::uint64_t>(m - 1)); }
 
 // Blocks along rows, which are runs.
-CsrPacked pack_nm_rows(const Nm& a) {
+PackedStrips pack_nm_rows(const Nm& a) {
   const Index n = a.n, m = a.m, rows = a.extents[0], cols = a.extents[1];
-  CsrPacked out = begin(rows, cols, good_band);
+  PackedStrips out = begin(rows, cols, good_band);
   out.heights = {{1, {0}}};
   const Index blocks = ceil_div(cols, m), bits = position_bits(m);
   const Index line_bytes = ceil_div(blocks * n * bits, 8);
@@ -232,10 +232,10 @@ bool packs_directly(const Nm& a) {
                          pattern_count(a.n, a.m, most_patterns) <= most_patterns);
 }
 
-CsrPacked pack_nm(const Nm& a) {
+PackedStrips pack_nm(const Nm& a) {
   if (a.axis == 1) return pack_nm_rows(a);
   const Index n = a.n, m = a.m, rows = a.extents[0], cols = a.extents[1];
-  CsrPacked out = begin(rows, cols, band_of(m));
+  PackedStrips out = begin(rows, cols, band_of(m));
   const auto table = PatternTable::get(n, m);
   const Index patterns = table->count();
   std::vector<Index> pattern_of(Index{1} << m);  // by its positions as bits

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "libsten/product/csr_packed.h"
+#include "libsten/product/packed_strips.h"
 #include "libsten/product/panel_shares.h"
 #include "libsten/product/scratch.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 // Some bands times some panels.
 struct Task {
-  const CsrPacked& a;
+  const PackedStrips& a;
   const Activations& x;
   const ActivationsOut& y;
   const Epilogue& epilogue;
@@ -67,7 +67,7 @@ struct Task {
 
 }  // namespace
 
-void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y,
+void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
   // Few tokens in narrow panels, where those of others are not.
   constexpr Index narrow = kernels::csr_widths[0];

@@ -1,4 +1,4 @@
-// Sparse matrices as their products read them.
+// Sparse matrices in strips, as the products of all layouts but n:m:g read them.
 #pragma once
 #include <functional>
 #include <span>
@@ -18,7 +18,7 @@ namespace sten {
 // for each run. Columns are cut into slabs whose rows of B, panel_width wide, fit the first cache;
 // fewer and larger ones where runs would be short. Rows are cut into bands, which threads share
 // out.
-struct CsrPacked {
+struct PackedStrips {
   Index rows = 0, cols = 0;
   Index band_rows = 1;       // the last band may have fewer, but those of padding
   std::vector<Index> slabs;  // [slabs + 1]: where each begins, and the end
@@ -50,7 +50,7 @@ struct CsrEntries {
   const std::int32_t* index;
   const float* values;
 };
-CsrPacked pack_csr(const CsrEntries& a);
+PackedStrips pack_csr(const CsrEntries& a);
 // Of rank 2, values of 4 bytes.
 inline CsrEntries entries_of(const Csr& a) {
   return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), a.values.as<float>().data()};
@@ -58,16 +58,16 @@ inline CsrEntries entries_of(const Csr& a) {
 
 // F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height rows
 // are several runs.
-CsrPacked pack_bcsr(const Bcsr& a);
+PackedStrips pack_bcsr(const Bcsr& a);
 
 // Whether pack_nm() packs it: n:m with axis 1, and with axis 0 where there are few patterns of
 // several rows. Others are packed as csr.
 bool packs_directly(const Nm& a);
 // F32 of rank 2. With axis 0 the strips of one pattern in a block of rows are a run.
-CsrPacked pack_nm(const Nm& a);
+PackedStrips pack_nm(const Nm& a);
 
 // y[M, N] = A[M, K] * x[K, N], each as its form says: x has A's columns for features, y its rows.
-void packed_product(const CsrPacked& a, const Activations& x, const ActivationsOut& y,
+void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 
 }  // namespace sten
