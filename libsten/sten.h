@@ -21,6 +21,7 @@
 #include "libsten/tensor/layout.h"
 #include "libsten/tensor/mask.h"
 #include "libsten/tensor/matrix_view.h"
+#include "libsten/tensor/occupancy.h"
 #include "libsten/tensor/tensor.h"
 #include "libsten/tensor/values.h"
 

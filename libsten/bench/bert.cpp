@@ -70,12 +70,11 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
 }
 
 std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
-  const std::vector<std::string> known = sparse_product_layouts();
   std::vector<BenchLayout> all;
   for (const std::string& text : o.layouts) {
     BenchLayout layout = BenchLayout::parse(text);
-    if (layout.layout.is("dense")) continue;
-    if (std::ranges::find(known, layout.layout.name()) == known.end())
+    if (layout.layout.is(Dense::name)) continue;
+    if (!has_sparse_product(layout.layout.name()))
       fail_usage("{}: there is no product of {} with dense", o.bench, layout.layout.name());
     all.push_back(std::move(layout));
   }

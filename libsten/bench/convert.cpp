@@ -11,7 +11,7 @@ namespace {
 BenchRow measure(const BenchLayout& layout, const Dense& x, int threads, const BenchOptions& o) {
   set_threads(threads);
   std::optional<PaperGreedy> greedy;
-  if (layout.layout.is("nmg")) {
+  if (layout.layout.is(Nmg::name)) {
     const Spec& s = layout.layout;
     const auto geometry = NmgGeometry::of(x.extents, s.integer("n"), s.integer("m"), s.integer("g"),
                                           s.integer("axis", 0), dims_of(s));

@@ -38,7 +38,7 @@ void measure(const Shape& shape, const BenchLayout& layout, int threads, const B
   set_threads(threads);
   const Index m = shape[0], k = shape[1], n = shape[2];
   const Dense dense = layout.prepare(bench_input("normal", {m, k}, o.seed));
-  const bool is_dense = layout.layout.is("dense");
+  const bool is_dense = layout.layout.is(Dense::name);
   const Tensor w = is_dense ? Tensor(dense) : layout.convert(dense);
   const Tensor x = bench_input("normal", {n, k}, o.seed + 1);
   const float* in = x.values()->as<float>().data();

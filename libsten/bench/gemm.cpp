@@ -127,15 +127,14 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best) {
   std::vector<Shape> shapes;
   for (const std::string& s : o.shapes) shapes.push_back(parse_bench_shape(s, 3));
   std::vector<BenchLayout> layouts;
-  const std::vector<std::string> known = sparse_product_layouts();
   for (const std::string& text : o.layouts) {
     layouts.push_back(BenchLayout::parse(text));
     const std::string name = layouts.back().layout.name();
     if (name == "dense")  // is measured in any case
       layouts.pop_back();
-    else if (std::find(known.begin(), known.end(), name) == known.end())
+    else if (!has_sparse_product(name))
       fail_usage("gemm: there is no product of {} with dense; there is one of {}", name,
-                 fmt::join(known, ", "));
+                 fmt::join(sparse_product_layouts(), ", "));
   }
   for (const std::string& form : o.forms) BenchProduct(form, {1, 1, 1}, 0);
   std::vector<BenchRow> rows;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "libsten/dispatch/route.h"
+#include "libsten/dispatch/structure.h"
+#include "libsten/sparsify/magnitude.h"
 
 namespace sten {
 namespace {
@@ -21,29 +23,28 @@ constexpr NamedShape named_shapes[] = {{"bert-ffn-out", 768, 3072, 4096},
 
 BenchLayout BenchLayout::parse(std::string_view text) {
   const Spec given = Spec::parse(text);
-  const bool is_n_of_m = given.is("nm") || given.is("nmg");
-  BenchLayout out{"", Spec(given.name()), std::nullopt, std::nullopt};
-  for (const auto& [key, value] : given.args())
-    if (key != (is_n_of_m ? "fit" : "sparsity")) out.layout.set(key, value);
-  out.layout = registry().canonical(out.layout);
-  Spec name = out.layout;
-  if (is_n_of_m) {
-    out.sparsifier = Spec(given.is("nm") ? "per-block" : "nmg");
-    for (const auto& [key, value] : given.args()) out.sparsifier->set(key, value);
-    registry().sparsifier(*out.sparsifier);
-    if (given.has("fit")) name.set("fit", std::string(given.word("fit", "")));
-  } else if (!given.is("dense")) {
-    const double sparsity = given.number("sparsity", 0.9);
-    if (!(sparsity >= 0 && sparsity <= 1))
-      fail_usage("{}: sparsity={} is not within 0 and 1", text, sparsity);
-    out.pruned = Spec(given.is("bcsr") ? "block-magnitude" : "magnitude");
-    out.pruned->set("sparsity", fmt::to_string(sparsity));
-    if (given.is("bcsr")) out.pruned->set("h", given.integer("h")).set("w", given.integer("w"));
-    registry().sparsifier(*out.pruned);
-    name.set("sparsity", fmt::to_string(sparsity));
+  if (is_structure(given)) {
+    const Spec layout = registry().canonical(layout_alone(given));
+    Spec name = layout;
+    for (const auto& [key, value] : given.args())
+      if (!layout.has(key)) name.set(key, value);
+    return {name.str(), layout, own_sparsifier(given), std::nullopt};
   }
-  out.name = name.str();
-  return out;
+  Spec layout(given.name());
+  for (const auto& [key, value] : given.args())
+    if (key != "sparsity") layout.set(key, value);
+  layout = registry().canonical(layout);
+  if (layout.is(Dense::name)) return {layout.str(), layout, std::nullopt, std::nullopt};
+  const double sparsity = given.number("sparsity", 0.9);
+  if (!(sparsity >= 0 && sparsity <= 1))
+    fail_usage("{}: sparsity={} is not within 0 and 1", text, sparsity);
+  // By its own sparsifier, which is bcsr's, or by magnitude.
+  const auto by_sparsity = [&](Spec s) { return s.set("sparsity", fmt::to_string(sparsity)); };
+  const auto own_keys = registry().own_keys(registry().own_sparsifier(layout.name()));
+  const bool by_own = std::ranges::count(own_keys, "sparsity") > 0;
+  const Spec pruned =
+      by_own ? own_sparsifier(by_sparsity(layout)) : by_sparsity(Spec(Magnitude::name));
+  return {by_sparsity(layout).str(), layout, std::nullopt, pruned};
 }
 
 Dense BenchLayout::prepare(const Dense& x) const {

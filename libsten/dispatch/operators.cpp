@@ -51,7 +51,7 @@ OutSignature signature_of(const OutFormat* f) {
   static const OutSignature none = OutSignature::none();
   if (!f) return none;
   if (f == &OutFormat::dense()) return plain;
-  return {f->inline_by, f->tmp.is("dense") ? dense : Name(f->tmp.name())};
+  return {f->inline_by, f->tmp.is(Dense::name) ? dense : Name(f->tmp.name())};
 }
 
 // Where its inputs are.

@@ -5,6 +5,7 @@
 
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/builtin.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -16,18 +17,18 @@ std::vector<std::string> keys_of(const Map& map) {
   return keys;
 }
 
-template <class Map>
-std::vector<Registry::Example> examples_of(const Map& map) {
-  std::vector<Registry::Example> all;
-  for (const auto& [name, entry] : map) all.push_back({name, entry.example});
-  return all;
+// Of elements of that many bytes.
+DType any_dtype(Index width) {
+  return width == 1 ? DType::U8 : width == 2 ? DType::U16 : width == 4 ? DType::U32 : DType::U64;
 }
 
 }  // namespace
 
 void Registry::add(std::string name, LayoutEntry entry) {
   const std::unique_lock hold(lock_);
-  if (layouts_.contains(name)) {
+  entry.order = layouts_.size();
+  if (const auto before = layouts_.find(name); before != layouts_.end()) {
+    entry.order = before->second.order;
     // They know the type that had the name.
     edges_.erase(name);
     for (auto& [from, to] : edges_) to.erase(name);
@@ -37,10 +38,12 @@ void Registry::add(std::string name, LayoutEntry entry) {
 }
 
 void Registry::add_sparsifier(std::string name, const Spec& example,
-                              std::function<Sparsifier(const Spec&)> make) {
+                              std::function<Sparsifier(const Spec&)> make,
+                              std::vector<std::string> own_keys) {
   const std::unique_lock hold(lock_);
   std::erase_if(fused_, [&](const auto& f) { return f.first.first == name; });
-  sparsifiers_.insert_or_assign(std::move(name), SparsifierEntry{example, std::move(make)});
+  sparsifiers_.insert_or_assign(std::move(name),
+                                SparsifierEntry{example, std::move(make), std::move(own_keys)});
 }
 
 // Entries stay where they are once added: a map's nodes do not move.
@@ -146,6 +149,34 @@ bool Registry::holds_any_pattern(std::string_view name) const {
   return at != layouts_.end() && at->second.holds_any_pattern;
 }
 
+std::string Registry::own_sparsifier(std::string_view name) const {
+  const std::shared_lock hold(lock_);
+  const auto at = layouts_.find(name);
+  return at == layouts_.end() ? "" : at->second.own_sparsifier;
+}
+
+bool Registry::is_structure(std::string_view name) const {
+  return !own_sparsifier(name).empty() && !holds_any_pattern(name);
+}
+
+bool Registry::includes(const Spec& spec, const Spec& other) const {
+  return layout(spec.name()).includes(canonical(spec), canonical(other));
+}
+
+std::optional<Index> Registry::bytes(const Spec& spec, const Occupancy& of) const {
+  check_layout(spec);
+  const LayoutEntry& entry = layout(spec.name());
+  if (entry.bytes && !spec.has("dims")) return entry.bytes(spec, of);
+  const Positions& stored = of.positions();
+  if (stored.is_listed) return std::nullopt;
+  try {
+    const Dense zeros = Dense::zeros(any_dtype(of.width()), stored.extents);
+    return static_cast<Index>(entry.pack(zeros, stored.mask, spec).bytes());
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 Sparsifier Registry::sparsifier(const Spec& spec) const {
   const SparsifierEntry* entry = nullptr;
   {
@@ -161,12 +192,22 @@ Sparsifier Registry::sparsifier(const Spec& spec) const {
 
 std::vector<Registry::Example> Registry::layouts() const {
   const std::shared_lock hold(lock_);
-  return examples_of(layouts_);
+  std::vector<Example> all(layouts_.size());
+  for (const auto& [name, entry] : layouts_) all[entry.order] = {name, entry.example};
+  return all;
 }
 
 std::vector<Registry::Example> Registry::sparsifiers() const {
   const std::shared_lock hold(lock_);
-  return examples_of(sparsifiers_);
+  std::vector<Example> all;
+  for (const auto& [name, entry] : sparsifiers_) all.push_back({name, entry.example});
+  return all;
+}
+
+std::vector<std::string> Registry::own_keys(std::string_view name) const {
+  const std::shared_lock hold(lock_);
+  const auto at = sparsifiers_.find(name);
+  return at == sparsifiers_.end() ? std::vector<std::string>() : at->second.own_keys;
 }
 
 Registry& registry() {

@@ -21,13 +21,19 @@ class Registry {
   // is an end only. Both layouts are registered before; the edge may come anew.
   template <Layout From, Layout To>
   void add_edge(To (*convert)(const From& x, const Spec& to));
-  // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys).
+  // `make` turns a spec into a sparsifier or throws; it checks the keys (Spec::check_keys). Those
+  // of `own_keys` are its own where it is the own_sparsifier of a layout.
   void add_sparsifier(std::string name, const Spec& example,
-                      std::function<Sparsifier(const Spec&)> make);
+                      std::function<Sparsifier(const Spec&)> make,
+                      std::vector<std::string> own_keys = {});
   // The same for an S with a name and a static S make(const Spec&).
   template <class S>
   void add_sparsifier(const Spec& example) {
-    add_sparsifier(S::name, example, [](const Spec& s) { return S::make(s); });
+    std::vector<std::string> own_keys;
+    if constexpr (requires { S::own_keys; })
+      own_keys.assign(std::begin(S::own_keys), std::end(S::own_keys));
+    add_sparsifier(
+        S::name, example, [](const Spec& s) { return S::make(s); }, std::move(own_keys));
   }
 
   // A way to select and pack at once, with equal results: what prune() takes for a sparsifier of S
@@ -65,22 +71,40 @@ class Registry {
   // Whether the layout's name alone is no spec of it, as its example shows.
   bool needs_numbers(std::string_view layout) const;
 
-  // Whether it is registered and holds any set of positions of a matrix, without numbers: static
-  // constexpr bool holds_any_pattern of the layout.
+  // Whether it is registered and holds any set of positions of a matrix, whatever its numbers:
+  // static constexpr bool holds_any_pattern of the layout.
   bool holds_any_pattern(std::string_view layout) const;
+  // The name of its own_sparsifier; empty where there is none, or no such layout.
+  std::string own_sparsifier(std::string_view layout) const;
+  // Whether its numbers say which sets of positions it holds: those of its own sparsifier.
+  bool is_structure(std::string_view layout) const;
+  // Whether a structure holds all that `other` does, of a layout with its own sparsifier.
+  bool includes(const Spec& layout, const Spec& other) const;
+  // Bytes of all parts where those positions are packed; none where they are refused, or where to
+  // pack them is the only way to know and there is a list of them. A structure holds them.
+  std::optional<Index> bytes(const Spec& layout, const Occupancy& of) const;
 
   struct Example {
     std::string name;
     Spec spec;
   };
+  // In the order in which they were added first: the built-in ones, as reports have them, come
+  // before others.
   std::vector<Example> layouts() const;
+  // By name.
   std::vector<Example> sparsifiers() const;
+  // Of the sparsifier: keys that are none of the layout's whose own it is.
+  std::vector<std::string> own_keys(std::string_view sparsifier) const;
 
  private:
   struct LayoutEntry {
     Spec example;
+    std::size_t order = 0;
     bool holds_any_pattern = false;
+    std::string own_sparsifier;
     std::vector<std::string> keys, part_names, optional_parts;
+    std::function<bool(const Spec&, const Spec& other)> includes;
+    std::function<std::optional<Index>(const Spec&, const Occupancy&)> bytes;  // may be empty
     std::function<void(const Spec&)> check;
     std::function<Tensor(const Dense&, const Mask&, const Spec&)> pack;
     std::function<bool(const Shape&, const Spec&)> packs_on_device;
@@ -89,6 +113,7 @@ class Registry {
   struct SparsifierEntry {
     Spec example;
     std::function<Sparsifier(const Spec&)> make;
+    std::vector<std::string> own_keys;
   };
   void add(std::string name, LayoutEntry entry);
   void add(std::string from, std::string to, Edge edge);
@@ -133,6 +158,17 @@ void Registry::add_layout(const Spec& example) {
   LayoutEntry e;
   e.example = example;
   e.holds_any_pattern = requires { L::holds_any_pattern; };
+  if constexpr (requires { L::own_sparsifier; }) e.own_sparsifier = L::own_sparsifier;
+  e.includes = [](const Spec& s, const Spec& other) {
+    if constexpr (requires { L::includes(s, other); })
+      return L::includes(s, other);
+    else
+      return s == other;
+  };
+  if constexpr (requires(const Spec& s, const Occupancy& of) {
+                  { L::bytes(s, of) } -> std::convertible_to<std::optional<Index>>;
+                })
+    e.bytes = [](const Spec& s, const Occupancy& of) { return L::bytes(s, of); };
   L blank;
   L::parts(blank, parts_detail::KeyLister{e.keys, e.part_names, e.optional_parts});
   e.check = [](const Spec& s) {

@@ -55,7 +55,7 @@ std::string Route::str() const { return fmt::format("{}", fmt::join(layouts, " -
 Route find_route(const Registry& r, const Spec& from, const Spec& to) {
   const std::vector<std::string> dense{from.name(), "dense", to.name()};
   if (from == to) return {{to.name()}, "it is there already"};
-  if (from.is("dense") || to.is("dense")) return {{from.name(), to.name()}, "one end is dense"};
+  if (from.is(Dense::name) || to.is(Dense::name)) return {{from.name(), to.name()}, "one end is dense"};
   if (dims_text(from) != dims_text(to)) return {dense, "rows and columns become other dimensions"};
   auto way = shortest(r, from.name(), to.name(), from.has("dims"));
   if (way.empty())
@@ -72,7 +72,7 @@ Tensor convert(const Registry& r, const Tensor& x, const Spec& layout, Route* ta
   Route route = find_route(r, from, to);
   if (taken) *taken = route;
   if (route.layouts.size() == 1) return x;
-  if (to.is("dense")) return x.to_dense();
+  if (to.is(Dense::name)) return x.to_dense();
   if (route.through_dense()) return r.pack(x.to_dense(), x.stored(), to);
   if (x.device() != Device::cpu)
     return on_cpu(route.str(), x, [&](const Tensor& t) { return convert(r, t, to); });

@@ -1,46 +1,90 @@
 #include "libsten/dispatch/structure.h"
 
+#include <algorithm>
+
 #include "libsten/dispatch/registry.h"
 
 namespace sten {
+namespace {
 
-Spec grouped_sparsifier(const Spec& structure) {
-  Spec layout(structure.name());  // its errors name what was given
-  for (const auto& [key, value] : structure.args())
-    if (key != "fit") layout.set(key, value);
-  registry().check_layout(layout);
-  Spec s(structure.is("nm") ? "per-block" : "nmg");
-  for (const char* key : {"n", "m", "g", "axis", "dims", "fit"})
-    if (structure.has(key)) s.set(key, std::string(structure.word(key, "")));
+std::vector<std::string> own_keys_of(const Spec& layout) {
+  return registry().own_keys(registry().own_sparsifier(layout.name()));
+}
+
+bool is_among(const std::vector<std::string>& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::optional<Spec> example_of(const std::string& sparsifier) {
+  for (const auto& example : registry().sparsifiers())
+    if (example.name == sparsifier) return example.spec;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_structure(const Spec& layout) { return registry().is_structure(layout.name()); }
+
+std::vector<std::string> structures() {
+  std::vector<std::string> all;
+  for (const auto& layout : registry().layouts())
+    if (registry().is_structure(layout.name)) all.push_back(layout.name);
+  return all;
+}
+
+Spec layout_alone(const Spec& layout) {
+  const std::vector<std::string> own = own_keys_of(layout);
+  Spec alone(layout.name());
+  for (const auto& [key, value] : layout.args())
+    if (!is_among(own, key)) alone.set(key, value);
+  return alone;
+}
+
+Spec own_sparsifier(const Spec& layout) {
+  const Spec numbers = registry().canonical(layout_alone(layout));  // its errors name the layout
+  const std::string name = registry().own_sparsifier(layout.name());
+  if (name.empty()) fail_usage("{} has no sparsifier of its own", layout.name());
+  Spec s(name);
+  for (const auto& [key, value] : numbers.args()) s.set(key, value);
+  for (const std::string& key : own_keys_of(layout))
+    if (layout.has(key)) s.set(key, std::string(layout.word(key, "")));
   registry().sparsifier(s);
   return s;
 }
 
 std::optional<Spec> own_layout(const Spec& sparsifier) {
-  if (sparsifier.is("block-magnitude")) {
-    Spec layout("bcsr");
-    for (const auto& [key, value] : sparsifier.args())
-      if (key != "sparsity") layout.set(key, value);
-    return layout;
+  for (const auto& layout : registry().layouts()) {
+    if (registry().own_sparsifier(layout.name) != sparsifier.name()) continue;
+    Spec own(layout.name);
+    for (const auto& [key, value] : sparsifier.args()) own.set(key, value);
+    return registry().canonical(layout_alone(own));
   }
-  if (!sparsifier.is("per-block") && !sparsifier.is("nmg")) return std::nullopt;
-  Spec layout(sparsifier.is("nmg") ? "nmg" : "nm");
-  for (const auto& [key, value] : sparsifier.args())
-    if (key != "fit") layout.set(key, value);
-  return registry().canonical(layout);
+  return std::nullopt;
 }
 
 bool holds(const Spec& layout, const Spec& sparsifier) {
-  if (!layout.is("nm") && !layout.is("nmg")) return true;
+  if (!is_structure(layout)) return true;
   const auto own = own_layout(sparsifier);
-  if (!own || own->is("bcsr")) return false;
-  const auto axis = [](const Spec& s) { return s.integer("axis", s.is("nm") ? 1 : 0); };
-  if (axis(*own) != axis(layout) || own->word("dims", "") != layout.word("dims", "") ||
-      own->integer("m") != layout.integer("m"))
-    return false;
-  const Index n = own->integer("n"), room = layout.integer("n");
-  if (layout.is("nm")) return n <= room;
-  return own->is("nmg") && n == room && own->integer("g") == layout.integer("g");
+  return own && registry().includes(layout, *own);
+}
+
+bool has_share(const Spec& sparsifier) {
+  const bool by_layout = is_structure(sparsifier);
+  const auto example =
+      example_of(by_layout ? registry().own_sparsifier(sparsifier.name()) : sparsifier.name());
+  return example && registry().sparsifier(*example).share();
+}
+
+std::string sparsity_key_of(const std::string& sparsifier) {
+  const auto example = example_of(sparsifier);
+  return example && example->has("fraction") ? "fraction" : "sparsity";
+}
+
+std::optional<double> sparsity_of(const Spec& sparsifier) {
+  for (const char* key : {"sparsity", "fraction"})
+    if (sparsifier.has(key)) return sparsifier.number(key);
+  if (const auto share = registry().sparsifier(sparsifier).share()) return share->sparsity();
+  return std::nullopt;
 }
 
 }  // namespace sten

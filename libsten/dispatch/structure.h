@@ -1,18 +1,35 @@
-// Layouts and the sparsifiers that choose what they hold.
+// Layouts and the sparsifiers that choose what they hold (own_sparsifier in tensor/layout.h). The
+// specs are of registered ones.
 #pragma once
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "libsten/base/spec.h"
 
 namespace sten {
 
-// Of nm and nmg, as people name structures: per-block or nmg, checked, its keys in canonical order.
-// `fit` may be among them. Error (usage).
-Spec grouped_sparsifier(const Spec& structure);
-// The layout that stores exactly what a sparsifier of structures keeps; none for others.
+// Layouts whose numbers say which positions they hold, as people name them: nm, nmg.
+std::vector<std::string> structures();
+bool is_structure(const Spec& layout);
+// The layout alone of a spec that may have keys of its own sparsifier too: "nmg:n=1,m=4,g=4,fit=x".
+Spec layout_alone(const Spec& layout);
+// The sparsifier of such a spec, checked, its keys in canonical order. Error (usage), also for a
+// layout without one.
+Spec own_sparsifier(const Spec& layout);
+// The layout that stores exactly what the sparsifier keeps, in canonical order; none for those that
+// are no layout's own.
 std::optional<Spec> own_layout(const Spec& sparsifier);
 // Whether any mask that the sparsifier makes can be packed so, as far as the specs tell: false for
-// nm and nmg where they may be too narrow.
+// structures that may be too narrow.
 bool holds(const Spec& layout, const Spec& sparsifier);
+
+// Whether the numbers of a sparsifier, or of a structure's own, say how much stays: not its
+// `sparsity` or `fraction`.
+bool has_share(const Spec& sparsifier);
+// What a sparsifier takes away, as far as its spec tells.
+std::optional<double> sparsity_of(const Spec& sparsifier);
+// The key that says so in specs of that name, where no share does: "sparsity" or "fraction".
+std::string sparsity_key_of(const std::string& sparsifier);
 
 }  // namespace sten

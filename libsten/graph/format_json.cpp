@@ -16,7 +16,7 @@ void put_sparsifier(Json& to, const char* key, const Sparsifier& s, const std::s
 }
 
 void put_layout(Json& to, const char* key, const Spec& layout) {
-  if (!layout.is("dense")) to[key] = layout.str();
+  if (!layout.is(Dense::name)) to[key] = layout.str();
 }
 
 Json format_json(const OutFormat& f, const std::string& whose) {

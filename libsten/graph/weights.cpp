@@ -4,7 +4,7 @@
 
 namespace sten {
 
-bool WeightFormat::is_dense() const { return is_keep_all(initial) && layout.is("dense"); }
+bool WeightFormat::is_dense() const { return is_keep_all(initial) && layout.is(Dense::name); }
 
 NamedValues<Tensor> sparse_weights(const Graph& g, NamedValues<Tensor> weights,
                                    const NamedValues<Dense>& scores) {

@@ -25,7 +25,7 @@ struct TensorInfo {
   Shape shape;
   Spec layout{"dense"};
 
-  bool is_sparse() const { return !layout.is("dense"); }
+  bool is_sparse() const { return !layout.is(Dense::name); }
 };
 
 struct CheckpointTensor : TensorInfo {

@@ -7,6 +7,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/layout/masked.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -191,6 +192,18 @@ double Bcsr::padding() const {
   for (Index l = 0; l < grid.lines(); ++l)
     for (Index b = ptr[l]; b < ptr[l + 1]; ++b) inside += grid.height(l) * grid.width(col[b]);
   return inside ? static_cast<double>(values.size()) / static_cast<double>(inside) - 1 : 0;
+}
+
+std::optional<Index> Bcsr::bytes(const Spec& spec, const Occupancy& of) {
+  const Index h = spec.integer("h"), w = spec.integer("w");
+  const MatrixView& view = of.view();
+  if (ceil_div(view.cols, w) > std::numeric_limits<std::int32_t>::max() ||
+      (view.cols == 0 && ceil_div(view.rows, h) > most_empty_lines))
+    return std::nullopt;
+  const Occupancy::Blocks blocks = of.blocks(h, w);
+  const Index slots = blocks.count * h * w;
+  return (ceil_div(view.rows, h) + 1) * 8 + blocks.count * 4 + slots * of.width() +
+         (blocks.are_full ? 0 : ceil_div(slots, 8));
 }
 
 void Bcsr::loaded() const {

@@ -10,6 +10,8 @@ namespace sten {
 // block rows of all batches come in turn. What a block at the edge lacks is zeros.
 struct Bcsr {
   static constexpr const char* name = "bcsr";
+  static constexpr const char* own_sparsifier = "block-magnitude";
+  static constexpr bool holds_any_pattern = true;
   Shape extents;
   Index h = 1, w = 1;
   Dims dims;
@@ -36,6 +38,7 @@ struct Bcsr {
   // Stored elements beyond the edge per stored element inside the tensor.
   double padding() const;
   static Bcsr pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
   // h and w are at least 1, a block has at most 65536 elements.
   static void check(const Spec& spec);

@@ -5,6 +5,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/layout/masked.h"
 #include "libsten/tensor/device_view.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -64,6 +65,10 @@ Dense Bitmask::to_dense() const {
     });
   });
   return x;
+}
+
+std::optional<Index> Bitmask::bytes(const Spec&, const Occupancy& of) {
+  return ceil_div(of.elements(), 8) + of.stored() * of.width();
 }
 
 void Bitmask::loaded() const {

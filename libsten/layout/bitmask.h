@@ -23,6 +23,7 @@ struct Bitmask {
   bool unpacks_on_device() const { return true; }
   static bool packs_on_device(const Shape&, const Spec&) { return true; }
   static Bitmask pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
 };
 

@@ -4,11 +4,17 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace layout_detail {
 
 Index line_grain(Index cols) { return std::max<Index>(1, mask_grain / std::max<Index>(1, cols)); }
+
+bool are_packed(const MatrixView& view) {
+  return view.cols <= std::numeric_limits<std::int32_t>::max() &&
+         (view.cols > 0 || view.rows <= most_empty_lines);
+}
 
 void check_columns(const MatrixView& view, std::string_view layout) {
   const char* place = layout == Csc::name ? "row" : "column";
@@ -156,6 +162,13 @@ Mask Compressed<by_column>::stored() const {
     for (Index at = ptr[l]; at < ptr[l + 1]; ++at) set_bit(bits, start + index[at] * v.col_stride);
   }
   return m;
+}
+
+template <bool by_column>
+std::optional<Index> Compressed<by_column>::bytes(const Spec&, const Occupancy& of) {
+  const MatrixView view = MatrixView::of(of.positions().extents, {}, by_column);
+  if (!layout_detail::are_packed(view)) return std::nullopt;
+  return (view.rows + 1) * 8 + of.stored() * (4 + of.width());
 }
 
 template <bool by_column>

@@ -30,6 +30,7 @@ struct Compressed {
   Dense to_dense() const;
   Mask stored() const;
   static Compressed pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
   static void check(const Spec& spec);
 };
@@ -54,6 +55,8 @@ void check_pointers(const Array<std::int64_t>& ptr, Index lines, Index nnz, cons
 // Error unless the view's column numbers, which are the rows of csc, fit the 32 bits that `layout`
 // has for them.
 void check_columns(const MatrixView& view, std::string_view layout);
+// Whether pack() takes that many lines and places of them.
+bool are_packed(const MatrixView& view);
 // Lines for one piece of parallel work: about mask_grain elements.
 Index line_grain(Index cols);
 

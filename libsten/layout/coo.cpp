@@ -1,8 +1,10 @@
 #include "libsten/layout/coo.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "libsten/base/error.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -62,6 +64,12 @@ Mask Coo::stored() const {
   for (std::size_t k = 0; k < row.size(); ++k)
     set_bit(bits, v.line_offset(row[k]) + col[k] * v.col_stride);
   return m;
+}
+
+std::optional<Index> Coo::bytes(const Spec&, const Occupancy& of) {
+  if (std::max(of.view().rows, of.view().cols) > std::numeric_limits<std::int32_t>::max())
+    return std::nullopt;
+  return of.stored() * (8 + of.width());
 }
 
 void Coo::loaded() const {

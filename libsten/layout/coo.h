@@ -24,6 +24,7 @@ struct Coo {
   Dense to_dense() const;
   Mask stored() const;
   static Coo pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
   static void check(const Spec& spec) { dims_of(spec); }
 };

@@ -1,12 +1,17 @@
 #include "libsten/layout/ell.h"
 
 #include "libsten/base/error.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
 
+bool is_too_wide(Index lines, Index width, Index nnz) {
+  return width > 0 && lines > (4 * nnz + lines) / width;
+}
+
 void check_width(Index lines, Index width, Index nnz) {
-  if (width > 0 && lines > (4 * nnz + lines) / width)
+  if (is_too_wide(lines, width, nnz))
     fail(
         "ell: the longest of {} rows has {} entries, of {} in all, and all rows would be padded to "
         "it; csr holds them as they are",
@@ -80,6 +85,13 @@ Csr to_csr(const Ell& m) {
 
 Ell Ell::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   return to_ell(Csr::pack(x, keep, spec));
+}
+
+std::optional<Index> Ell::bytes(const Spec&, const Occupancy& of) {
+  const Index rows = of.view().rows, width = of.longest_row();
+  if (!layout_detail::are_packed(of.view()) || is_too_wide(rows, width, of.stored()))
+    return std::nullopt;
+  return rows * width * (4 + of.width());
 }
 
 Dense Ell::to_dense() const {

@@ -25,6 +25,7 @@ struct Ell {
   double padding() const;
   // Error where rows * w > 4 nnz + rows: a few long rows would make it larger than dense.
   static Ell pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded();
   static void check(const Spec& spec) { dims_of(spec); }
 

@@ -2,11 +2,16 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 
 Masked Masked::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   return {x.extents, Dense::pack(x, keep, spec).values, keep.bits};
+}
+
+std::optional<Index> Masked::bytes(const Spec&, const Occupancy& of) {
+  return of.elements() * of.width() + ceil_div(of.elements(), 8);
 }
 
 void Masked::loaded() const {

@@ -1,6 +1,6 @@
 // Dense values beside a bit mask; a masked-out value is 0. What training uses.
 #pragma once
-#include "libsten/tensor/dense.h"
+#include "libsten/tensor/tensor.h"
 
 namespace sten {
 
@@ -23,8 +23,15 @@ struct Masked {
   bool unpacks_on_device() const { return true; }
   static bool packs_on_device(const Shape&, const Spec&) { return true; }
   static Masked pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   void loaded() const;
 };
+
+// Whether the values are all elements, row-major, pruned ones too.
+inline bool has_dense_values(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
+inline bool has_dense_values(const Spec& layout) {
+  return layout.is(Dense::name) || layout.is(Masked::name);
+}
 
 // Error unless `bits` is a mask of `n` elements whose spare bits are 0.
 void check_mask_bits(const Array<std::uint8_t>& bits, Index n);

@@ -6,8 +6,11 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
+#include "libsten/layout/nmg.h"
 #include "libsten/tensor/device_view.h"
+#include "libsten/tensor/layout.h"
 #include "libsten/tensor/line_pieces.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -40,8 +43,15 @@ void Nm::check(const Spec& spec) {
   dims_of(spec);
 }
 
+bool Nm::includes(const Spec& spec, const Spec& other) {
+  if (!other.is(name) && !other.is(Nmg::name)) return false;
+  const auto axis = [](const Spec& s) { return s.integer("axis", s.is(name) ? 1 : 0); };
+  return axis(other) == axis(spec) && other.word("dims", "") == spec.word("dims", "") &&
+         other.integer("m") == spec.integer("m") && other.integer("n") <= spec.integer("n");
+}
+
 Shape Nm::values_shape() const {
-  check(Spec("nm").set("n", n).set("m", m).set("axis", axis));
+  check(Spec(name).set("n", n).set("m", m).set("axis", axis));
   const MatrixView v = view();
   Shape s = v.part({v.rows, ceil_div(v.cols, m), n});
   checked_size(s);
@@ -59,6 +69,11 @@ Nm Nm::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, 
   out.values = Values::uninitialized(dtype, size_of(out.values_shape()), device);
   out.pos = Array<std::uint8_t>::uninitialized(size_of(out.pos_shape()), device);
   return out;
+}
+
+std::optional<Index> Nm::bytes(const Spec& spec, const Occupancy& of) {
+  const auto out = with_parameters<Nm>(of.positions().extents, spec);
+  return size_of(out.values_shape()) * of.width() + size_of(out.pos_shape());
 }
 
 Nm Nm::pack(const Dense& x, const Mask& keep, const Spec& spec) {

@@ -12,6 +12,7 @@ class LinePieces;
 // down a column: then everything below is said of the transpose.
 struct Nm {
   static constexpr const char* name = "nm";
+  static constexpr const char* own_sparsifier = "per-block";
   static constexpr bool has_fillers = true;
   Shape extents;
   Index n = 1, m = 1, axis = 1;
@@ -39,6 +40,7 @@ struct Nm {
   std::vector<Index> offsets() const;
   // A block that keeps fewer than n is filled with its lowest free positions, value 0.
   static Nm pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   // A tensor whose values and pos the caller writes; Error where the numbers do not fit the shape.
   static Nm unwritten(DType dtype, const Shape& shape, Index n, Index m, Index axis, Dims dims,
                       Device device = Device::cpu);
@@ -51,6 +53,8 @@ struct Nm {
   // Of a line of `pos`.
   Index line_bytes() const { return pos_shape().back(); }
   void loaded() const;
+  // What has its m, axis and dims, n:m:g too, and keeps no more.
+  static bool includes(const Spec& spec, const Spec& other);
   static void check(const Spec& spec);
 
  private:

@@ -9,6 +9,8 @@
 #include "libsten/layout/nmg_patterns.h"
 #include "libsten/layout/nmg_place.h"
 #include "libsten/tensor/device_view.h"
+#include "libsten/tensor/layout.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 namespace {
@@ -26,6 +28,8 @@ void check_nmg(Index n, Index m, Index g, Index axis) {
 Index unit_grain(const NmgGeometry& geo) {
   return std::max<Index>(1, mask_grain / (geo.strips * geo.m));
 }
+
+DType index_dtype(const NmgGeometry& geo) { return geo.strips <= 256 ? DType::U8 : DType::U16; }
 
 // Dense offset of row p of strip s of a unit, or -1 in padding.
 Index at(const NmgGeometry& geo, const NmgUnit& unit, Index p, Index s) {
@@ -66,6 +70,13 @@ void Nmg::check(const Spec& spec) {
   PatternTable::get(n, m);
 }
 
+bool Nmg::includes(const Spec& spec, const Spec& other) {
+  return other.is(name) && other.integer("axis", 0) == spec.integer("axis", 0) &&
+         other.word("dims", "") == spec.word("dims", "") &&
+         other.integer("m") == spec.integer("m") && other.integer("n") == spec.integer("n") &&
+         other.integer("g") == spec.integer("g");
+}
+
 Shape Nmg::part_shape(bool with_n) const {
   const NmgGeometry geo = geometry();
   Shape s = geo.view.part({geo.row_blocks, geo.chunks, geo.patterns, g});
@@ -79,10 +90,16 @@ Index strip_at(const Values& index, Index slot) {
                             : Index{index.as<std::uint16_t>()[slot]};
 }
 
+std::optional<Index> Nmg::bytes(const Spec& spec, const Occupancy& of) {
+  const auto out = with_parameters<Nmg>(of.positions().extents, spec);
+  return size_of(out.part_shape(true)) * of.width() +
+         size_of(out.part_shape(false)) * width_of(index_dtype(out.geometry()));
+}
+
 Nmg Nmg::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
                    Dims dims, Device device) {
   Nmg out{shape, n, m, g, axis, dims, {}, {}};
-  const DType index = out.geometry().strips <= 256 ? DType::U8 : DType::U16;
+  const DType index = index_dtype(out.geometry());
   out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)), device);
   out.index = Values::uninitialized(index, size_of(out.part_shape(false)), device);
   return out;
@@ -203,7 +220,7 @@ double Nmg::padding() const {
 
 void Nmg::loaded() const {
   const NmgGeometry geo = geometry();
-  const DType expected = geo.strips <= 256 ? DType::U8 : DType::U16;
+  const DType expected = index_dtype(geo);
   if (index.dtype() != expected)
     fail("part 'index' is {}, a chunk of {} columns needs {}", name_of(index.dtype()), geo.strips,
          name_of(expected));

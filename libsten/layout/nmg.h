@@ -28,6 +28,7 @@ struct NmgUnit {
 
 struct Nmg {
   static constexpr const char* name = "nmg";
+  static constexpr const char* own_sparsifier = "nmg";
   static constexpr bool has_fillers = true;
   Shape extents;
   Index n = 1, m = 1, g = 1, axis = 0;
@@ -59,10 +60,13 @@ struct Nmg {
   // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
   // possible. Slots of a group are sorted by column.
   static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   // With values and indices that the caller writes before anything reads them.
   static Nmg unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
                        Dims dims, Device device = Device::cpu);
   void loaded() const;
+  // What has its numbers and dims.
+  static bool includes(const Spec& spec, const Spec& other);
   static void check(const Spec& spec);
 
  private:

@@ -35,7 +35,7 @@ void check_gradient(std::string_view op, const Dense& dy, const Shape& shape) {
 
 bool is_plain(const OutFormat& f) {
   static const Name keep_all(KeepAll::name);
-  return &f == &OutFormat::dense() || (f.inline_by.name() == keep_all && f.tmp.is("dense"));
+  return &f == &OutFormat::dense() || (f.inline_by.name() == keep_all && f.tmp.is(Dense::name));
 }
 
 }  // namespace sten

@@ -21,14 +21,10 @@ bool writes_rows(const Signature& s) {
 
 }  // namespace
 
-// Those that csr leads to, whose numbers do not make them refuse positions; of added layouts those
-// without numbers.
 bool writes_rows(Name layout) {
-  static const Name known[] = {"dense", "masked", "csr", "csc", "coo", "bitmask", "bcsr"};
-  if (std::ranges::find(known, layout) != std::end(known)) return true;
-  const std::string name(layout.text());
-  return registry().holds_any_pattern(name) &&
-         !find_route(registry(), Spec("csr"), Spec(name)).through_dense();
+  const Spec to{std::string(layout.text())};
+  return has_dense_values(to) || (registry().holds_any_pattern(to.name()) &&
+                                  !find_route(registry(), Spec(Csr::name), to).through_dense());
 }
 
 template <class T>
@@ -38,8 +34,8 @@ OutputRows<T>::OutputRows(const OutFormat& format, Shape shape)
   rows_ = shape_.size() < 2 ? 1 : shape_[0];
   cols_ = rows_ == 0 ? 0 : n / rows_;
   keeps_all_ = &format == &OutFormat::dense() || format.inline_by.name() == keep_all;
-  is_dense_ = format.tmp.is("dense");
-  is_masked_ = format.tmp.is("masked");
+  is_dense_ = format.tmp.is(Dense::name);
+  is_masked_ = format.tmp.is(Masked::name);
   if (!is_dense_ && !is_masked_) {
     registry().check_layout(format.tmp);
     MatrixView::of(shape_);

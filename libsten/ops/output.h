@@ -27,8 +27,8 @@ Dense unwritten(Shape shape) {
   return {std::move(shape), Values::uninitialized(real_dtype<T>, n)};
 }
 
-// Whether OutputRows writes the layout: dense, masked, csr, csc, coo, bitmask, bcsr, and what is
-// added that has a lossless way from csr and holds_any_pattern.
+// Whether OutputRows writes the layout: dense and masked, and what has a lossless way from csr and
+// holds_any_pattern, as csc, coo, bitmask and bcsr have.
 bool writes_rows(Name layout);
 
 // Rows of an output on their way into the temporary layout of a format, with what its inline

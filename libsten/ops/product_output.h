@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "libsten/layout/masked.h"
 #include "libsten/ops/gemm.h"
 #include "libsten/ops/output.h"
 
@@ -130,10 +131,6 @@ const T* values_of(const Tensor& t) {
   return t.values()->as<T>().data();
 }
 
-// Whether w's values are those of a dense matrix, row-major.
-inline bool has_dense_values(const Tensor& w) {
-  return w.layout() == "dense" || w.layout() == "masked";
-}
 // Sparse products are there in F32 only.
 [[noreturn]] inline void refuse_double(const Tensor& w) {
   fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(w.dtype()),
@@ -151,7 +148,7 @@ template <class T, class Sampled, class Fill>
 Tensor gradient_at(std::string_view op, const Tensor& w, const OutFormat& format, Sampled&& sampled,
                    Fill&& fill) {
   check_same_pattern(op, w, format);
-  if (w.layout() != "masked") return sampled();
+  if (!w.is<Masked>()) return sampled();
   return masked_gradient(w, [&](Values& v) { fill(v.mutate<T>().data()); });
 }
 

@@ -90,7 +90,7 @@ Outputs relu_grad(const Call& call) {
   return with_real("relu.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const MatrixView view = kept.view();
     const T *from = values_of<T>(dy), *with = values_of<T>(y);
-    const bool is_dense = call.out().tmp.is("dense");
+    const bool is_dense = call.out().tmp.is(Dense::name);
     Values v(dy.dtype(), is_dense ? dy.values()->size() : y.values()->size());
     T* to = v.mutate<T>().data();
     parallel_for(std::ssize(kept.ptr) - 1, 64, [&](Index begin, Index end) {

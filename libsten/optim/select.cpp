@@ -41,7 +41,7 @@ Dense collect(const Tensor& state, const SlotOffsets& offsets, const Mask& kept)
 namespace optim_detail {
 
 void make_dense(Parameter& p) {
-  if (!is_flat(p.value)) {
+  if (!has_dense_values(p.value)) {
     const auto offsets = slot_offsets(p.value);
     for (auto& [name, s] : p.state)
       if (is_per_value(s, p.value)) s = spread(s, *offsets, p.value.shape());
@@ -61,7 +61,7 @@ void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const 
   }
   for (auto& [name, s] : p.state) {
     if (!is_per_value(s, p.value)) continue;
-    if (is_flat(*next))
+    if (has_dense_values(*next))
       s = Dense::pack(s.as<Dense>(), kept);
     else
       s = collect(s, *slot_offsets(*next), kept);

@@ -13,9 +13,6 @@ void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout,
 
 namespace optim_detail {
 
-// Whether there is a value at every position, pruned or not.
-inline bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
-
 // p.value and its state dense, in the weight's shape; what is not a number for each value (the
 // count of steps) stays as it is.
 void make_dense(Parameter& p);

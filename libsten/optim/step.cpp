@@ -50,8 +50,7 @@ void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
 // Zeros where there is none yet.
 Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   const DType dtype = p.value.values()->dtype();
-  const Shape shape =
-      optim_detail::is_flat(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
+  const Shape shape = has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
   const auto at = p.state.find(name);
   if (at == p.state.end())
     return p.state.emplace(std::string(name), Dense::zeros(dtype, shape)).first->second;
@@ -150,7 +149,7 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
                        const StepRule& rule) {
   Tensor g = gradient;
   const bool is_exact =
-      (optim_detail::is_flat(p.value) && optim_detail::is_flat(g)) || same_positions(p.value, g);
+      (has_dense_values(p.value) && has_dense_values(g)) || same_positions(p.value, g);
   if (!is_exact && is_strict())
     fail_check("strict: {}: the {} gradient of {}, which is {}, has other positions", rule.op,
                g.spec().str(), quote(p.name), p.value.spec().str());
@@ -172,7 +171,7 @@ template <class T>
 void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
                      const StepRule& rule) {
   const Sparsifier& by = *update.sparsifier();
-  if (!optim_detail::is_flat(gradient))
+  if (!has_dense_values(gradient))
     fail_usage("{}: to select the positions of {} anew takes a dense gradient, not {}", rule.op,
                quote(p.name), gradient.spec().str());
   const Spec layout = p.value.spec();

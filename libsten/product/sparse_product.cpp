@@ -7,25 +7,23 @@
 #include "libsten/layout/coo.h"
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
-#include "libsten/product/packed_strips.h"
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/nmg_product.h"
 #include "libsten/product/packed.h"
+#include "libsten/product/packed_strips.h"
 
 namespace sten {
 namespace {
 
 PackedStrips pack(const Tensor& a) {
-  if (a.layout() == Bcsr::name) return pack_bcsr(a.as<Bcsr>());
-  if (a.layout() == Nm::name && packs_directly(a.as<Nm>())) return pack_nm(a.as<Nm>());
-  const Tensor rows = convert(a, Spec("csr"));
+  if (a.is<Bcsr>()) return pack_bcsr(a.as<Bcsr>());
+  if (a.is<Nm>() && packs_directly(a.as<Nm>())) return pack_nm(a.as<Nm>());
+  const Tensor rows = convert(a, Spec(Csr::name));
   return pack_csr(entries_of(rows.as<Csr>()));
 }
 
-bool runs_by_nmg_kernel(const Tensor& a) {
-  return a.layout() == Nmg::name && a.as<Nmg>().axis == 0;
-}
+bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axis == 0; }
 
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name};
@@ -33,7 +31,7 @@ constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::na
 // A^T, by its rows.
 struct Transposed : PackedStrips {};
 Transposed pack_transposed(const Tensor& a) {
-  const Tensor columns = convert(a, Spec("csc"));
+  const Tensor columns = convert(a, Spec(Csc::name));
   const Csc& c = columns.as<Csc>();
   return {pack_csr(
       {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()})};
@@ -66,6 +64,12 @@ void multiply_transposed(const Tensor& a, const Activations& x, const Activation
 
 std::vector<std::string> sparse_product_layouts() {
   return {std::begin(layouts), std::end(layouts)};
+}
+
+bool has_sparse_product(const std::string& layout) {
+  if (std::find(std::begin(layouts), std::end(layouts), layout) != std::end(layouts)) return true;
+  return layout != Dense::name &&
+         !find_route(registry(), Spec(layout), Spec(Csr::name)).through_dense();
 }
 
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
@@ -110,7 +114,7 @@ void check_factor(const Tensor& a) {
                        to_string(shape));
     if (a.spec().has("dims"))
       fail_unsupported("product: of {} with dims there is none", a.layout());
-    if (std::find(std::begin(layouts), std::end(layouts), a.layout()) == std::end(layouts))
+    if (!has_sparse_product(std::string(a.layout())) || !a.values())
       fail_unsupported("product: there is none of {} with dense; convert it first", a.layout());
     return Checked{};
   });

@@ -5,12 +5,14 @@
 
 namespace sten {
 
-// Layouts that have a product of their own, by name.
+// The built-in layouts that have a product, by name.
 std::vector<std::string> sparse_product_layouts();
+// Whether that layout has one: so has one that was added, with a lossless way to csr.
+bool has_sparse_product(const std::string& layout);
 
 // y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of it, each as its form says: who keeps
 // activations in panels from one product to the next pays for no packing. A is F32 of rank 2 in one
-// of these layouts, and x and y are of its extents, else Error (usage). What a product makes of A
+// of those layouts, and x and y are of its extents, else Error (usage). What a product makes of A
 // is kept with it.
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});

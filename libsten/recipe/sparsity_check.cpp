@@ -11,30 +11,26 @@ namespace {
 
 constexpr double rounding = 1e-9;
 
-bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg") || s.is("per-block"); }
-
 // As the registry knows it: nm is per-block, and a sparsity beside n and m says nothing new.
-Spec checked_sparsifier(Spec s) {
-  if (is_grouped(s) && s.has("sparsity")) {
-    Spec without(s.name());
-    for (const auto& [key, value] : s.args())
-      if (key != "sparsity") without.set(key, value);
-    const double implied =
-        1 - static_cast<double>(s.integer("n")) / static_cast<double>(s.integer("m"));
-    if (!(std::abs(s.number("sparsity") - implied) < rounding))
-      fail_usage("sparsity {} contradicts {}, which makes {}; leave it out", s.number("sparsity"),
-                 without.str(), implied);
-    s = without;
+Spec checked_sparsifier(const Spec& given) {
+  const bool says_again = has_share(given) && given.has("sparsity");
+  Spec s(given.name());
+  for (const auto& [key, value] : given.args())
+    if (!(says_again && key == "sparsity")) s.set(key, value);
+  const Spec own = is_structure(s) ? own_sparsifier(s) : s;
+  const Sparsifier by = registry().sparsifier(own);
+  if (by.needs_pattern() || by.needs_own()) fail_usage("{} chooses nothing by itself", s.name());
+  if (by.scores_are_learned()) fail_usage("{} takes scores that training does not make", s.name());
+  if (says_again) {
+    const double implied = by.share()->sparsity();
+    if (!(std::abs(given.number("sparsity") - implied) < rounding))
+      fail_usage("sparsity {} contradicts {}, which makes {}; leave it out",
+                 given.number("sparsity"), s.str(), implied);
   }
-  if (s.is("nm")) return grouped_sparsifier(s);
-  if (s.is("same-pattern") || s.is("resparsify"))
-    fail_usage("{} chooses nothing by itself", s.name());
-  if (s.is("l0")) fail_usage("l0 takes scores that training does not make");
-  registry().sparsifier(s);
-  return s;
+  return own.is(s.name()) ? s : own;  // with the keys as they were given
 }
 
-// nm, nmg and bcsr alone take the numbers of the sparsifier.
+// A layout alone takes the numbers of a sparsifier that is its own.
 Spec checked_layout(const Spec& s, const Spec& sparsifier) {
   Spec layout = s;
   const auto own = own_layout(sparsifier);
@@ -73,11 +69,11 @@ void settle_end(const JsonReader& at, SparsityRecipe& s) {
     schedule["from"];  // or: has no 'from'
     schedule["step"];
   }
-  if (is_grouped(s.sparsifier) || s.sparsifier.is("nm"))
+  if (has_share(s.sparsifier))
     schedule["kind"].fail(fmt::format(
         "{} keeps as much as its numbers say: an iterative schedule takes a list of sparsifiers",
         s.sparsifier.str()));
-  const char* key = s.sparsifier.is("random") ? "fraction" : "sparsity";
+  const std::string key = sparsity_key_of(s.sparsifier.name());
   if (schedule.has("to") && !s.sparsifier.has(key))
     s.sparsifier.set(key, fmt::format("{}", s.schedule.to));
 }
@@ -131,7 +127,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
         .fail(fmt::format("{} ranks by gradients, and before step 0 there are none: set "
                           "schedule/begin above 0",
                           s.sparsifier.name()));
-  if (s.layout.is("dense"))
+  if (s.layout.is(Dense::name))
     at["layout"].fail("dense does not keep pruned weights at 0; masked does");
   check_ends(at, s);
 }

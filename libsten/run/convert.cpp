@@ -3,9 +3,9 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/run/stock.h"
-#include "libsten/sparsify/nmg_fit.h"
 
 namespace sten {
 namespace {
@@ -49,41 +49,28 @@ std::string position(const Shape& shape, Index i) {
   return to_string(at);
 }
 
-// The sparsifier that prunes to a layout, where naming the layout asks for that.
-std::optional<Spec> sparsifier_for(const Spec& to) {
-  if (!to.is("nm") && !to.is("nmg")) return std::nullopt;
-  Spec s(to.is("nm") ? "per-block" : "nmg");
-  for (const auto& [key, value] : to.args()) s.set(key, value);
-  return s;
-}
-
 struct Request {
   Spec to;                         // the layout
-  std::optional<Spec> sparsifier;  // of what it cannot hold
+  std::optional<Spec> sparsifier;  // of what a structure cannot hold
   bool lossless;
 };
 
 Request resolve(const ConvertOptions& o) {
   if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
   const Spec given = Spec::parse(o.to);
-  Request r{Spec(given.name()), sparsifier_for(given), o.lossless};
-  for (const auto& [key, value] : given.args())
-    if (!(r.sparsifier && key == "fit")) r.to.set(key, value);
-  r.to = registry().canonical(r.to);
-  if (r.sparsifier) registry().sparsifier(*r.sparsifier);
-  return r;
+  if (!is_structure(given)) return {registry().canonical(given), std::nullopt, o.lossless};
+  return {registry().canonical(layout_alone(given)), own_sparsifier(given), o.lossless};
 }
 
 std::string fit_of(const Request& request) {
-  return request.sparsifier->is("nmg")
-             ? std::string(name_of(NmgFit::make(*request.sparsifier).method))
-             : "per-block";
+  const std::string_view fit = registry().sparsifier(*request.sparsifier).fit_name();
+  return fit.empty() ? request.sparsifier->name() : std::string(fit);
 }
 
 Converted convert_tensor(const Tensor& from, const Request& request);
 
-// To nm or nmg on a device, which does not pack what is there already but chooses: where nothing is
-// lost by that, the CPU packs.
+// To a structure on a device, which does not pack what is there already but chooses: where nothing
+// is lost by that, the CPU packs.
 Converted convert_there(const Tensor& from, const Dense& x, const Request& request) {
   const Device here = x.device();
   const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
@@ -178,12 +165,12 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   Outcome outcome{blank_report(), std::nullopt};
   Report& r = outcome.report;
   // To dense, a dense tensor is there already.
-  for (std::size_t i = 0; request.to.is("dense") && i < selection.chosen.size(); ++i)
+  for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
     if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
       selection.chosen[i] = false;
       --selection.count;
     }
-  if (selection.count == 0 && request.to.is("dense"))
+  if (selection.count == 0 && request.to.is(Dense::name))
     r.notes.push_back("every tensor is dense already");
   else if (selection.count == 0)
     fail_usage(
@@ -253,7 +240,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   if (fitted)
     r.notes.push_back(
         fmt::format("{} of them were pruned to it: energy says what that kept", fitted));
-  if (grown && !request.to.is("dense"))
+  if (grown && !request.to.is(Dense::name))
     r.notes.push_back(fmt::format("{} of them are not smaller than dense", grown));
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left",

@@ -1,15 +1,25 @@
 #include "libsten/run/energy.h"
 
+#include <fmt/ranges.h>
+
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/layout/bitmask.h"
+#include "libsten/layout/compressed.h"
 #include "libsten/report/progress.h"
 #include "libsten/run/energy_sums.h"
 #include "libsten/run/rules.h"
 
 namespace sten {
 namespace {
+
+// Of the layouts in other reports than those of machines.
+bool has_column(std::string_view layout) {
+  return layout == Dense::name || layout == Bitmask::name || layout == Csr::name;
+}
 
 Report blank_report() {
   Report r;
@@ -24,11 +34,9 @@ Report blank_report() {
                {"energy", "energy", Unit::ratio},
                {"l1_ratio", "|new|/|old|", Unit::ratio},
                {"bytes", "bytes", Unit::bytes}};
-  for (const char* layout : layout_names) {
-    const std::string_view name = layout;
-    const bool shown = name == "dense" || name == "bitmask" || name == "csr";
-    r.columns.push_back({fmt::format("bytes_{}", name), layout, Unit::bytes, !shown});
-  }
+  for (const auto& layout : registry().layouts())
+    r.columns.push_back(
+        {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
   return r;
 }
 
@@ -42,23 +50,20 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
     if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? ratio(s.l1, s.original.all) : 1.0;
   }
   r.at(row, "bytes") = s.bytes;
+  const auto layouts = registry().layouts();
   for (std::size_t l = 0; l < s.as.size(); ++l)
-    if (s.as[l]) r.at(row, fmt::format("bytes_{}", layout_names[l])) = *s.as[l];
+    if (s.as[l]) r.at(row, fmt::format("bytes_{}", layouts[l].name)) = *s.as[l];
   return row;
 }
 
 // "in other layouts: masked 5.07 MB, ...": those that have no column for people.
 std::string all_sizes(const LayoutBytes& as) {
   std::string text;
-  const Report r = blank_report();
-  for (std::size_t l = 0; l < as.size(); ++l) {
-    const bool shown = std::ranges::none_of(
-        r.columns, [&](const Column& c) { return c.detail && c.title == layout_names[l]; });
-    if (shown || !as[l]) continue;
-    text += fmt::format("{}{}{} {}", text.empty() ? "in other layouts: " : ", ", layout_names[l],
-                        layout_names[l] == std::string_view("bcsr") ? " 4x4" : "",
-                        human_bytes(static_cast<std::uint64_t>(*as[l])));
-  }
+  const auto layouts = registry().layouts();
+  for (std::size_t l = 0; l < as.size(); ++l)
+    if (as[l] && !has_column(layouts[l].name))
+      text += fmt::format("{}{} {}", text.empty() ? "in other layouts: " : ", ",
+                          sized_as(layouts[l]), human_bytes(static_cast<std::uint64_t>(*as[l])));
   return text;
 }
 
@@ -70,8 +75,9 @@ class Requirements {
       : of_(in.tensors().size()) {
     for (const std::string& text : texts) {
       Rule rule = parse_rule(text, "--require");
-      if (!rule.spec.is("nm") && !rule.spec.is("nmg"))
-        fail_usage("--require {}: nm or nmg is expected, such as nm:n=2,m=4", quote(text));
+      if (!is_structure(rule.spec))
+        fail_usage("--require {}: {} is expected, such as nm:n=2,m=4", quote(text),
+                   fmt::join(structures(), " or "));
       rule.spec = registry().canonical(rule.spec);
       for_each_match(in, rule.pattern, "--require",
                      [&](std::size_t i) { of_[i].push_back(rule.spec); });

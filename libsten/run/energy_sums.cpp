@@ -79,10 +79,11 @@ Sums measure(const CheckpointTensor& info, const Tensor& t, const Weights& w,
   s.zeros = w.entries || device == Device::cpu ? s.elements - w.nonzero.count()
                                                : zeros(w.dense.to(device));
   s.bytes = static_cast<Index>(info.bytes());
-  s.as = layout_bytes(width_of(info.dtype), w.stored, held);
+  const auto layouts = registry().layouts();
+  s.as = layout_bytes(Occupancy(width_of(info.dtype), w.stored), held);
   // Its own n:m need not be one of those that are looked for.
   for (std::size_t l = 0; l < s.as.size(); ++l)
-    if (t.has_fillers() && t.layout() == layout_names[l]) s.as[l] = s.bytes;
+    if (t.has_fillers() && t.layout() == layouts[l].name) s.as[l] = s.bytes;
   return s;
 }
 
@@ -95,7 +96,7 @@ void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const Che
          in.name(), to_string(t.shape));
   if (!is_prunable(o->dtype))
     fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
-  const bool by_value = tensor.layout() == "dense" || tensor.has_fillers();
+  const bool by_value = tensor.is<Dense>() || tensor.has_fillers();
   const Positions& kept = by_value ? w.nonzero : w.stored;
   const Tensor there = against.load(*o);
   std::optional<Entries> entries;

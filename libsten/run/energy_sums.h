@@ -9,16 +9,11 @@ namespace sten {
 
 struct Sums {
   Index elements = 0, nnz = 0, zeros = 0, bytes = 0;
-  LayoutBytes as = nothing();
+  LayoutBytes as = LayoutBytes(registry().layouts().size(), Index{0});
   Magnitudes original;  // kept: at the positions the pruned tensor keeps
   WideSum l1;           // of the pruned tensor
   bool changed = false;
 
-  static LayoutBytes nothing() {
-    LayoutBytes none;
-    none.fill(0);
-    return none;
-  }
   // Stays at the most that 64 bits hold.
   void add(const Sums& s);
 };

@@ -4,7 +4,10 @@
 
 #include "libsten/base/cuda.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg.h"
 #include "libsten/report/progress.h"
 #include "libsten/report/svg_chart.h"
 #include "libsten/run/measure.h"
@@ -36,11 +39,11 @@ std::vector<Point> points_of(Index axis) {
         Spec("magnitude").set("sparsity", fmt::to_string(s)));
   for (const auto [n, m] : of)
     add("n:m", fmt::format("{}:{}", n, m),
-        Spec("per-block").set("n", n).set("m", m).set("axis", axis));
+        own_sparsifier(Spec(Nm::name).set("n", n).set("m", m).set("axis", axis)));
   for (const Index g : {64, 16, 4, 1})
     for (const auto [n, m] : of)
       add(fmt::format("n:m:g, g={}", g), fmt::format("{}:{}:{}", n, m, g),
-          Spec("nmg").set("n", n).set("m", m).set("g", g).set("axis", axis));
+          own_sparsifier(Spec(Nmg::name).set("n", n).set("m", m).set("g", g).set("axis", axis)));
   for (const Index size : {4, 8})
     for (const double s : {0.0, 0.25, 0.5, 0.75, 0.9, 0.95})
       add(fmt::format("blocks {0}x{0}", size), fmt::format("{} %", 100 * s),

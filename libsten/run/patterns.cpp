@@ -5,6 +5,7 @@
 #include "libsten/base/error.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/entries.h"
+#include "libsten/layout/nm.h"
 #include "libsten/run/measure.h"
 
 namespace sten {
@@ -80,16 +81,19 @@ Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Inde
   return most;
 }
 
-// Of the layout nmg.
-bool packs(const Positions& nonzero, const Spec& layout) {
+// Why the layout does not pack the positions; none where it does.
+std::optional<std::string> refusal(const Positions& nonzero, const Spec& layout) {
+  const bool is_nmg = layout.is(Nmg::name);
+  if (nonzero.is_listed && !is_nmg)
+    fail("{} is too sparse to be looked at as {}", to_string(nonzero.extents), layout.str());
   try {
     if (nonzero.is_listed)
       check_nmg_holds(nonzero.extents, nonzero.at, layout);
     else
       registry().pack(Dense::zeros(DType::U8, nonzero.extents), nonzero.mask, layout);
-    return true;
-  } catch (const Error&) {
-    return false;
+    return std::nullopt;
+  } catch (const Error& e) {
+    return e.what();
   }
 }
 
@@ -116,11 +120,13 @@ std::string Pattern::str() const {
 }
 
 Spec Pattern::layout() const {
-  Spec s(g ? "nmg" : "nm");
+  Spec s(g ? Nmg::name : Nm::name);
   s.set("n", n).set("m", m);
   if (g) s.set("g", g);
   return s.set("axis", axis);
 }
+
+bool is_pattern(std::string_view layout) { return layout == Nm::name || layout == Nmg::name; }
 
 std::vector<Pattern> held_patterns(const Dense& x) {
   return held_patterns(Positions::of(value_mask(x)));
@@ -151,7 +157,8 @@ std::vector<Pattern> held_patterns(const Positions& nonzero) {
     for (const Index g : groups) {
       const Pattern grouped{p.n, p.m, g, p.axis};
       const NmgGeometry geo = NmgGeometry::of(nonzero.extents, p.n, p.m, g, p.axis, {});
-      if (geo.strips <= geo.view.cols && packs(nonzero, grouped.layout())) held.push_back(grouped);
+      if (geo.strips <= geo.view.cols && !refusal(nonzero, grouped.layout()))
+        held.push_back(grouped);
     }
   }
   return held;
@@ -178,17 +185,7 @@ std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern)
     return e.what();
   }
   if (nonzero.size() == 0) return std::nullopt;
-  if (pattern.is("nmg")) {
-    try {
-      if (nonzero.is_listed)
-        check_nmg_holds(nonzero.extents, nonzero.at, pattern);
-      else
-        registry().pack(Dense::zeros(DType::U8, nonzero.extents), nonzero.mask, pattern);
-      return std::nullopt;
-    } catch (const Error& e) {
-      return e.what();
-    }
-  }
+  if (!pattern.is(Nm::name)) return refusal(nonzero, pattern);
   const Index n = pattern.integer("n"), m = pattern.integer("m"), axis = pattern.integer("axis", 1);
   const MatrixView v = MatrixView::of(nonzero.extents, dims, axis == 0);
   Index broken = 0;

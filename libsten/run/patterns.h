@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "libsten/run/positions.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/matrix_view.h"
+#include "libsten/tensor/positions.h"
 
 namespace sten {
 
@@ -27,7 +27,11 @@ std::vector<Pattern> held_patterns(const Dense& x);
 // Without those that others imply: 2:4 also is 4:8, 1:8 also is 1:4.
 std::string strictest(const std::vector<Pattern>& held);
 
-// How a tensor of rank 2 or more breaks nm or nmg; none if it holds, as one without elements does.
+// Whether held_patterns() looks for numbers of the layout: nm and nmg.
+bool is_pattern(std::string_view layout);
+
+// How a tensor of rank 2 or more breaks a structure; none if it holds, as one without elements
+// does. Error for a list of positions too large to pack, of other structures than nm and nmg.
 std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern);
 std::optional<std::string> breach(const Dense& x, const Spec& pattern);
 

@@ -5,16 +5,17 @@
 #include "libsten/base/log.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/layout/masked.h"
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/prune_plan.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/tied.h"
-#include "libsten/sparsify/nmg_fit.h"
 #include "libsten/sparsify/scored.h"
 
 namespace sten {
@@ -172,7 +173,7 @@ class Pruning {
               {}};
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
-    if (spec.is("random")) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
+    if (how.has_seed) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
     if (how.by_gradient)
       return {registry().sparsifier(spec).select(
                   gradient_ranks(x, *scores, ranks_are_wide(x, *scores))),
@@ -181,7 +182,7 @@ class Pruning {
     // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
     const bool blind = request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"));
     Pruned p;
-    if (!blind && !how.to.is("dense")) {
+    if (!blind && !how.to.is(Dense::name)) {
       p.tensor = registry().prune(x, spec, how.to, hints, &p.keep);
       return p;
     }
@@ -218,7 +219,7 @@ class Pruning {
       Pruned pruned = choose(i, x, scores);
       const Mask& keep = pruned.keep;
       if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
-      if (plan_.tensors[i]->to.is("dense") && request_.nan() != Nan::keep) {
+      if (plan_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
         const Tensor after = std::move(masked.values);
         add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
@@ -254,15 +255,14 @@ class Pruning {
     r.at(row, "energy") = energy(m);
     r.at(row, "bytes_before") = before;
     r.at(row, "bytes_after") = bytes;
-    if (how.to.is("nm") || how.to.is("nmg")) r.at(row, "padding") = after.padding();
-    if (how.sparsifier.is("nmg"))
-      r.at(row, "fit") = std::string(name_of(NmgFit::make(how.sparsifier).method));
+    if (is_structure(how.to)) r.at(row, "padding") = after.padding();
+    if (!how.fit.empty()) r.at(row, "fit") = how.fit;
     total_.elements += n;
     total_.kept += kept;
     total_.zeros += zero;
     total_.bytes_before += before;
     total_.bytes_after += bytes;
-    const bool dense = how.to.is("dense") || how.to.is("masked");
+    const bool dense = has_dense_values(how.to);
     total_.same_size += dense;
     total_.grown += !dense && bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
     total_.bitmask += ceil_div(n, 8) + kept * x.values.width();

@@ -54,8 +54,9 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   }
   check_scores();
   const bool random =
-      (default_ && default_->sparsifier.is("random")) ||
-      std::any_of(rules_.begin(), rules_.end(), [](const Rule& r) { return r.spec.is("random"); });
+      (default_ && default_->has_seed) ||
+      std::any_of(treatments_.begin(), treatments_.end(),
+                  [](const std::optional<Treatment>& t) { return t && t->has_seed; });
   if (random) values_.emplace_back("seed", std::to_string(o.seed));
   if (nan_ != Nan::error) values_.emplace_back("nan", o.nan);
   for (const std::string& p : o.patterns.include) values_.emplace_back("include", p);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/text.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/recipe/targets.h"
 #include "libsten/train/memory.h"
 #include "libsten/train/products.h"
@@ -11,14 +12,6 @@
 
 namespace sten {
 namespace {
-
-// What a sparsifier takes away, as far as its spec tells.
-std::optional<double> sparsity_of(const Spec& s) {
-  for (const char* key : {"sparsity", "fraction"})
-    if (s.has(key)) return s.number(key);
-  if (!s.is("per-block") && !s.is("nmg")) return std::nullopt;
-  return 1 - static_cast<double>(s.integer("n", 2)) / static_cast<double>(s.integer("m", 4));
-}
 
 std::string stage_text(const SparsityStage& s) {
   return fmt::format("{} from step {}", s.by.str(), s.step);

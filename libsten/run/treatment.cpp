@@ -4,13 +4,17 @@
 
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/structure.h"
+#include "libsten/layout/bitmask.h"
 
 namespace sten {
 namespace {
 
 std::string number_text(double v) { return fmt::format("{}", v); }
 
-bool is_grouped(const Spec& s) { return s.is("nm") || s.is("nmg"); }
+// So that they are the sparsifier's.
+bool lacks_numbers(const Spec& layout) {
+  return layout.args().empty() && registry().needs_numbers(layout.name());
+}
 
 std::string sparsity_of(const PruneOptions& o) {
   if (!o.sparsity)
@@ -42,17 +46,29 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
   return s;
 }
 
+// What its sparsifier asks for, and where it goes.
+void finish(Treatment& t, const std::string& to) {
+  const Sparsifier by = registry().sparsifier(t.sparsifier);
+  t.needs_scores = t.by_gradient || by.needs_scores();
+  t.has_seed = by.has_seed();
+  t.fit = by.fit_name();
+  t.to = resolve_to(to, t.sparsifier);
+}
+
 }  // namespace
 
 Spec structure_of(const PruneOptions& o) {
   const Spec structure = Spec::parse(o.structure), to = Spec::parse(o.to);
   if (structure.is("unstructured")) {
     structure.check_keys({});
-    return is_grouped(to) && !to.args().empty() ? to : structure;
+    return is_structure(to) && !lacks_numbers(to) ? to : structure;
   }
-  if (!is_grouped(structure) && !structure.is("block"))
+  if (!is_structure(structure) && !structure.is("block")) {
+    std::vector<std::string> known = structures();
+    known.insert(known.begin(), {"unstructured", "block"});
     fail_usage("there is no structure {}{}", quote(structure.name()),
-               suggestion(structure.name(), {"unstructured", "block", "nm", "nmg"}));
+               suggestion(structure.name(), known));
+  }
   return structure;
 }
 
@@ -61,22 +77,21 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
   const auto own = own_layout(sparsifier);
   if (to.is("auto")) {
     to.check_keys({});
-    return own && !own->is("bcsr") ? *own : Spec("bitmask");
+    return own && is_structure(*own) ? *own : Spec(Bitmask::name);
   }
-  if ((is_grouped(to) || (to.is("bcsr") && own && own->is("bcsr"))) && to.args().empty()) {
-    if (!own || !own->is(to.name()))
-      fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
-                 to.name(), to.name());
-    return registry().canonical(*own);
-  }
-  // More of each n than there is room for: that holds for any blocks, along either axis.
-  const auto crowded = [&] {
-    return own->integer("n") * to.integer("m") > to.integer("n") * own->integer("m");
-  };
+  const bool is_own = own && own->is(to.name());
+  if (is_own && lacks_numbers(to)) return *own;
+  if (is_structure(to) && lacks_numbers(to))
+    fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
+               to.name(), to.name());
   Spec layout = registry().canonical(to);
-  if (own && is_grouped(*own) && is_grouped(to) && crowded())
-    fail_usage("{} keeps {} of {}, more than --to {} holds", own->str(), own->integer("n"),
-               own->integer("m"), to.str());
+  if (!own || !is_structure(*own) || !is_structure(to)) return layout;
+  // More of each n than there is room for: that holds for any blocks, along either axis.
+  const auto kept = registry().sparsifier(sparsifier).share(),
+             room = registry().sparsifier(own_sparsifier(layout)).share();
+  if (kept && room && kept->n * room->m > room->n * kept->m)
+    fail_usage("{} keeps {} of {}, more than --to {} holds", own->str(), kept->n, kept->m,
+               to.str());
   return layout;
 }
 
@@ -101,15 +116,16 @@ Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
     if (t.global)
       fail_usage("--scope global is for unstructured pruning: {} keeps the same share everywhere",
                  structure.str());
-    t.sparsifier = grouped_sparsifier(structure);
-    const double implied = 1 - static_cast<double>(structure.integer("n")) /
-                                   static_cast<double>(structure.integer("m"));
-    if (o.sparsity && std::abs(*o.sparsity - implied) > 1e-9)
+    t.sparsifier = own_sparsifier(structure);
+    const auto implied = sparsity_of(t.sparsifier);
+    if (o.sparsity && !implied)
+      fail_usage("--sparsity is not for --structure {}, whose numbers say what stays",
+                 structure.str());
+    if (o.sparsity && std::abs(*o.sparsity - *implied) > 1e-9)
       fail_usage("--sparsity {} contradicts --structure {}, whose sparsity is {}; leave one out",
-                 *o.sparsity, structure.str(), implied);
+                 *o.sparsity, structure.str(), *implied);
   }
-  t.needs_scores = t.by_gradient || registry().sparsifier(t.sparsifier).needs_scores();
-  t.to = resolve_to(o.to, t.sparsifier);
+  finish(t, o.to);
   return t;
 }
 
@@ -120,13 +136,13 @@ std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to)
       return std::nullopt;
     }
     Treatment t;
-    t.sparsifier = is_grouped(rule.spec) ? grouped_sparsifier(rule.spec) : rule.spec;
-    if (t.sparsifier.is("same-pattern"))
-      fail_usage("a rule names how to prune, and same-pattern prunes nothing");
-    if (t.sparsifier.is("resparsify"))
+    t.sparsifier = is_structure(rule.spec) ? own_sparsifier(rule.spec) : rule.spec;
+    const Sparsifier by = registry().sparsifier(t.sparsifier);
+    if (by.needs_pattern())
+      fail_usage("a rule names how to prune, and {} prunes nothing", t.sparsifier.name());
+    if (by.needs_own())
       fail_usage("the tensors of a file have no sparsifier of their own to apply anew");
-    t.needs_scores = registry().sparsifier(t.sparsifier).needs_scores();
-    t.to = resolve_to(to, t.sparsifier);
+    finish(t, to);
     return t;
   } catch (const Error& e) {
     fail_usage("{} {}: {}", rule.where, quote(rule.pattern), e.what());

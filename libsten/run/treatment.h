@@ -8,17 +8,19 @@
 namespace sten {
 
 struct Treatment {
-  Spec sparsifier;  // of random without the seed, which each tensor gets its own of; "" with a mask
+  Spec sparsifier;  // without a seed, which each tensor gets its own of; "" with a mask
   Spec to;
   bool global = false;        // in the union that has one threshold
   bool needs_scores = false;  // of a file beside the checkpoint
   bool by_gradient = false;   // a structure ranks |w * score| for |w|
+  bool has_seed = false;      // in the sparsifier's spec
+  std::string fit = {};       // which of several ways it fits values into the layout
 };
 
 // --structure, or what --to alone asks for. Error (usage), as all of these.
 Spec structure_of(const PruneOptions& o);
-// The layout that --to means for a sparsifier: a layout; "auto"; or nm, nmg and bcsr alone, which
-// take the numbers of the structure.
+// The layout that --to means for a sparsifier: a layout; "auto"; or one alone whose own sparsifier
+// it is, nm, nmg and bcsr, which takes its numbers.
 Spec resolve_to(const std::string& text, const Spec& sparsifier);
 // Of the tensors that no rule decides.
 Treatment default_treatment(const PruneOptions& o, const Spec& structure);

@@ -11,6 +11,7 @@ namespace sten {
 // single row.
 struct BlockMagnitude {
   static constexpr const char* name = "block-magnitude";
+  static constexpr const char* own_keys[] = {"sparsity"};
   double sparsity = 0.5;
   Index h = 4, w = 4;
   Dims dims;

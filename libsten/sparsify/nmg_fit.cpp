@@ -147,7 +147,7 @@ void fit_there(const NmgFit& fit, const NmgGeometry& geo, const Dense& x, kernel
 
 }  // namespace
 
-std::string_view name_of(FitMethod method) {
+std::string_view NmgFit::fit_name() const {
   static constexpr std::string_view names[] = {"exact", "swaps", "heuristic", "greedy"};
   return names[static_cast<int>(method)];
 }
@@ -218,9 +218,8 @@ NmgFit NmgFit::make(const Spec& spec) {
                kernels::most_exact_patterns, patterns);
   for (const FitMethod m :
        {FitMethod::exact, FitMethod::swaps, FitMethod::heuristic, FitMethod::greedy}) {
-    if (method != name_of(m)) continue;
     f.method = m;
-    return f;
+    if (method == f.fit_name()) return f;
   }
   fail_usage("{}: fit={} is unknown{}", spec.str(), method,
              suggestion(method, {"exact", "swaps", "heuristic", "greedy"}));

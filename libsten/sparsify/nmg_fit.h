@@ -17,9 +17,12 @@ namespace sten {
 //   greedy     the paper's CPU rule (section 5.2)
 struct NmgFit {
   static constexpr const char* name = "nmg";
+  static constexpr const char* own_keys[] = {"fit"};
   Index n = 1, m = 4, g = 1, axis = 0;
   Dims dims;
   FitMethod method = FitMethod::exact;
+  Share share() const { return {n, m}; }
+  std::string_view fit_name() const;
   Mask select(const Dense& x, const Hints& hints) const;
   // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
   // written while it is in cache. kept: where the mask goes; nullptr if there is no need for one.
@@ -28,8 +31,5 @@ struct NmgFit {
   bool selects_on_device(const Dense& x) const;
   static NmgFit make(const Spec& spec);
 };
-
-// "exact", "swaps", "heuristic" or "greedy".
-std::string_view name_of(FitMethod method);
 
 }  // namespace sten

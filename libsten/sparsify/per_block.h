@@ -4,6 +4,7 @@
 
 #include "libsten/base/spec.h"
 #include "libsten/layout/nm.h"
+#include "libsten/sparsify/sparsifier.h"
 #include "libsten/tensor/matrix_view.h"
 
 namespace sten {
@@ -15,6 +16,7 @@ struct PerBlock {
   Index n = 2, m = 4, axis = 1;
   Dims dims;
   Index block() const { return m; }
+  Share share() const { return {n, m}; }
   void select(std::span<const float> in, std::span<std::uint8_t> keep) const;
   void select(std::span<const double> in, std::span<std::uint8_t> keep) const;
   // The same for all lines at once, but for large blocks: false.

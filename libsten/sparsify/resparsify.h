@@ -6,6 +6,7 @@ namespace sten {
 
 struct Resparsify {
   static constexpr const char* name = "resparsify";
+  static constexpr bool needs_own = true;
   // By Hints::own, which gets the other hints: Error (usage) where there is none, or it is a
   // resparsify itself.
   Mask select(const Dense& x, const Hints& hints) const;

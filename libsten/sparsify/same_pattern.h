@@ -6,6 +6,7 @@ namespace sten {
 
 struct SamePattern {
   static constexpr const char* name = "same-pattern";
+  static constexpr bool needs_pattern = true;
   // Hints::pattern, which has to have the shape of x: Error (usage).
   Mask select(const Dense& x, const Hints& hints) const;
 };

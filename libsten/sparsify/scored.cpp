@@ -135,6 +135,14 @@ Dense Movement::scores_of(const Dense& x, const Dense& gradient) {
                   [](auto w, auto g, Index) { return std::bit_cast<BitsOf<decltype(w)>>(-w * g); });
 }
 
+void Movement::add_scores(Dense& scores, const Dense& x, const Dense& gradient) {
+  float* s = scores.values.mutate<float>().data();
+  const float *w = x.values.as<float>().data(), *g = gradient.values.as<float>().data();
+  parallel_for(scores.size(), mask_grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) s[i] -= w[i] * g[i];
+  });
+}
+
 Mask Movement::select(const Dense& x, const Hints& hints) const {
   const Dense& s = scores_in(name, x, hints);
   const bool below_zero =

@@ -26,6 +26,8 @@ struct Movement {
   double sparsity = 0.5;
   // Of one step: -x * gradient, F32, or F64 where one of them is.
   static Dense scores_of(const Dense& x, const Dense& gradient);
+  // scores -= x * gradient, all F32.
+  static void add_scores(Dense& scores, const Dense& x, const Dense& gradient);
   Mask select(const Dense& x, const Hints& hints) const;
   static Movement make(const Spec& spec);
 };
@@ -35,6 +37,7 @@ struct Movement {
 struct L0 {
   static constexpr const char* name = "l0";
   static constexpr bool needs_scores = true;
+  static constexpr bool scores_are_learned = true;
   Mask select(const Dense& x, const Hints& hints) const;
 };
 

@@ -11,11 +11,25 @@
 //                                                             tensor into a mask of zeros, or false
 //   materializing  Mask select(const Dense& x, const Hints& h) const
 //
-// A materializing one that reads Hints::scores says so: static constexpr bool needs_scores = true.
-// One that can select where x is on a device says for which x:
-//   bool selects_on_device(const Dense& x) const
-// Where scores come from a gradient but are not the gradient itself:
+// A materializing one says what it reads of Hints: static constexpr bool needs_scores = true,
+// needs_pattern, needs_own. Of scores it says further
 //   static Dense scores_of(const Dense& x, const Dense& gradient)
+//                                      those that one gradient gives; default: the gradient itself
+//   static void add_scores(Dense& scores, const Dense& x, const Dense& gradient)
+//                                      they add up over training: adds those of one step
+//   static constexpr bool scores_are_learned = true
+//                                      they are parameters themselves, which no gradient of x gives
+//
+// Other optional members, of any kind:
+//   bool selects_on_device(const Dense& x) const   whether it can select where x is on a device
+//   Share share() const                how much stays, where its numbers alone say; otherwise that
+//                                      is the spec's `sparsity` or `fraction`, which go
+//   std::uint64_t seed                 the spec's key `seed`: each tensor gets one of its own
+//   static constexpr const char* own_keys[]
+//                                      of the own_sparsifier of a layout (tensor/layout.h): keys of
+//                                      its spec that are none of the layout's
+//   std::string_view fit_name() const  which of several ways it fits values into that layout: for
+//                                      reports
 //
 // Blocks run along the rows of the matrix the tensor is seen as; a blocking sparsifier with
 // members `axis` and `dims` says otherwise (matrix_view.h).
@@ -39,6 +53,12 @@ struct Hints {
   const Mask* pattern = nullptr;    // the pattern the tensor had
   const Dense* scores = nullptr;    // a number for each element; its meaning is the sparsifier's
   const Sparsifier* own = nullptr;  // the tensor's own sparsifier
+};
+
+// n of every m elements stay.
+struct Share {
+  Index n = 0, m = 1;
+  double sparsity() const { return 1 - static_cast<double>(n) / static_cast<double>(m); }
 };
 
 template <class S>
@@ -146,13 +166,27 @@ class Sparsifier {
     s.spec_ = std::make_shared<const Spec>(spec);
     return s;
   }
-  // Whether select() needs Hints::scores.
+  // What select() needs of the hints.
   bool needs_scores() const { return self_->needs_scores; }
-  // The scores that one gradient of x gives: the gradient itself, unless the sparsifier has a
-  // static Dense scores_of(const Dense& x, const Dense& gradient).
+  bool needs_pattern() const { return self_->needs_pattern; }
+  bool needs_own() const { return self_->needs_own; }
+  // The scores that one gradient of x gives.
   Dense scores_of(const Dense& x, const Dense& gradient) const {
     return self_->scores_of(x, gradient);
   }
+  // Whether scores add up over the steps of training, from 0 by add_scores().
+  bool adds_scores() const { return self_->adds_scores; }
+  void add_scores(Dense& scores, const Dense& x, const Dense& gradient) const {
+    self_->add_scores(scores, x, gradient);
+  }
+  // Whether they are no gradient's.
+  bool scores_are_learned() const { return self_->scores_are_learned; }
+  // How much it keeps whatever the values are, and whatever else its spec says.
+  std::optional<Share> share() const { return self_->share(); }
+  // Whether its spec has a `seed`.
+  bool has_seed() const { return self_->has_seed; }
+  // "exact", or nothing where there is one way only.
+  std::string_view fit_name() const { return self_->fit_name(); }
   // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
   // sparsifier cannot rank.
   // Where x is on a device, so is the mask, and the hints are on the CPU; one that cannot choose
@@ -178,9 +212,13 @@ class Sparsifier {
   struct Concept {
     Name name;
     Kind kind;
-    bool needs_scores, is_local;
+    bool needs_scores, needs_pattern, needs_own, adds_scores, scores_are_learned, has_seed;
+    bool is_local;
     virtual ~Concept() = default;
     virtual Dense scores_of(const Dense& x, const Dense& gradient) const = 0;
+    virtual void add_scores(Dense& scores, const Dense& x, const Dense& gradient) const = 0;
+    virtual std::optional<Share> share() const = 0;
+    virtual std::string_view fit_name() const = 0;
     virtual Mask select(const Dense& x, const Hints& h) const = 0;
     virtual bool selects_on_device(const Dense& x) const = 0;
     virtual void select_rows(const float*, Index, Index, Index, std::uint8_t*) const = 0;
@@ -198,8 +236,13 @@ struct Sparsifier::Model final : Concept {
   explicit Model(S s) : sparsifier(std::move(s)) {
     name = S::name;
     kind = Materializing<S> ? Kind::materializing : Streaming<S> ? Kind::streaming : Kind::blocking;
-    needs_scores = false;
+    needs_scores = needs_pattern = needs_own = scores_are_learned = false;
     if constexpr (requires { S::needs_scores; }) needs_scores = S::needs_scores;
+    if constexpr (requires { S::needs_pattern; }) needs_pattern = S::needs_pattern;
+    if constexpr (requires { S::needs_own; }) needs_own = S::needs_own;
+    if constexpr (requires { S::scores_are_learned; }) scores_are_learned = S::scores_are_learned;
+    adds_scores = requires(Dense & scores, const Dense& x) { S::add_scores(scores, x, x); };
+    has_seed = requires { sparsifier.seed; };
     is_local = kind == Kind::streaming;
     if constexpr (Blocking<S> && !Materializing<S>) {
       is_local = true;
@@ -212,6 +255,25 @@ struct Sparsifier::Model final : Concept {
       return S::scores_of(x, gradient);
     else
       return gradient;
+  }
+  void add_scores([[maybe_unused]] Dense& scores, [[maybe_unused]] const Dense& x,
+                  [[maybe_unused]] const Dense& gradient) const override {
+    if constexpr (requires { S::add_scores(scores, x, gradient); })
+      S::add_scores(scores, x, gradient);
+    else
+      fail_usage("{} has no scores that add up", S::name);
+  }
+  std::optional<Share> share() const override {
+    if constexpr (requires { sparsifier.share(); })
+      return sparsifier.share();
+    else
+      return std::nullopt;
+  }
+  std::string_view fit_name() const override {
+    if constexpr (requires { sparsifier.fit_name(); })
+      return sparsifier.fit_name();
+    else
+      return "";
   }
   Mask select(const Dense& x, const Hints& h) const override {
     if constexpr (Materializing<S>) return sparsifier.select(x, h);

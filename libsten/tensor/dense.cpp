@@ -4,6 +4,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/tensor/device_view.h"
+#include "libsten/tensor/occupancy.h"
 
 namespace sten {
 
@@ -38,6 +39,10 @@ Dense Dense::pack(const Dense& x, const Mask& keep, const Spec&) {
     });
   });
   return out;
+}
+
+std::optional<Index> Dense::bytes(const Spec&, const Occupancy& of) {
+  return of.elements() * of.width();
 }
 
 Mask nonzero_mask(const Dense& x) {

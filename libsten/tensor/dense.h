@@ -1,10 +1,14 @@
 // The dense layout: every element, row-major. All other layouts go to it and come from it.
 #pragma once
+#include <optional>
+
 #include "libsten/base/spec.h"
 #include "libsten/tensor/mask.h"
 #include "libsten/tensor/values.h"
 
 namespace sten {
+
+class Occupancy;
 
 struct Dense {
   static constexpr const char* name = "dense";
@@ -30,6 +34,7 @@ struct Dense {
   static bool packs_on_device(const Shape&, const Spec&) { return true; }
   // x where the mask keeps it, else 0.
   static Dense pack(const Dense& x, const Mask& keep, const Spec& spec = Spec("dense"));
+  static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
 };
 
 // The elements whose bits are not all zero: -0.0 and NaN count.

@@ -13,9 +13,21 @@
 //   void loaded();                     completes and checks fields read from a file, or Error
 //   Mask stored() const;               stored positions; default: nonzero bits of to_dense()
 //   static constexpr bool has_fillers  stored positions may be fillers that nobody kept
-//   static constexpr bool holds_any_pattern  needs no numbers and holds any positions of a matrix
+//   static constexpr bool holds_any_pattern  holds any positions of a matrix, whatever its numbers
 //   double padding() const;            padded elements / elements; default 0
 //   static void check(const Spec&);    Error for a spec that can never be packed
+//   static std::optional<Index> bytes(const Spec&, const Occupancy&)
+//                                      bytes of all parts, without packing; none where pack()
+//                                      refuses. The spec has no dims. Default: pack() and see
+//   static constexpr const char* own_sparsifier
+//                                      the sparsifier that chooses positions for it, by its
+//                                      registered name: it takes the layout's keys. Programs then
+//                                      prune by it to the layout, which is a structure unless it
+//                                      holds_any_pattern: pack() takes what it keeps and less, and
+//                                      bytes() is asked for such positions only
+//   static bool includes(const Spec&, const Spec& other)
+//                                      of a structure: whether it holds all that `other`, of a
+//                                      layout with an own_sparsifier, does; default: equal specs
 // and, for what it can do where its arrays are on a device (all else falls back to the CPU),
 //   bool unpacks_on_device() const;    to_dense()
 //   bool stored_on_device() const;     stored()

@@ -15,7 +15,7 @@ namespace {
 
 // What random sparsifiers begin with differs from weight to weight.
 Spec for_weight(Spec by, const std::string& weight, std::uint64_t seed) {
-  if (by.is("random") && !by.has("seed"))
+  if (!by.has("seed") && registry().sparsifier(by).has_seed())
     by.set("seed", static_cast<Index>(seed_for(seed, weight) >> 1));
   return by;
 }

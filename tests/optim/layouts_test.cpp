@@ -31,7 +31,7 @@ std::vector<Case> weights(Dice& dice, DType dtype, const Shape& shape) {
     const Spec spec = vary_layout(dice, entry.spec, shape);
     const Dense x = random_reals(dice, dtype, shape);
     Mask mask = random_mask(dice, shape, 0.4);
-    if (const auto own = own_sparsifier(spec)) mask = own->select(x);
+    if (const auto own = chooser_for(spec)) mask = own->select(x);
     if (entry.name == "dense") mask = Mask::all(shape);
     if (too_uneven(spec, mask)) continue;
     std::optional<Tensor> t;

@@ -62,7 +62,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
                              "nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=1"}) {
       CAPTURE(std::string(name));
       const Spec layout = Spec::parse(name);
-      const Sparsifier by = own_sparsifier(layout).value_or(named("magnitude:sparsity=0.3"));
+      const Sparsifier by = chooser_for(layout).value_or(named("magnitude:sparsity=0.3"));
       const Dense x = random_reals(dice, dtype, shape);
       Parameter p(registry().pack(x, by.select(x), layout));
       Reference want(p.value.to_dense());

@@ -19,7 +19,10 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
     const Mask kept = registry().sparsifier(Spec::parse(sparsifier)).select(x);
     x = Dense::pack(x, kept);
     const std::vector<Pattern> held = held_patterns(x);
-    const LayoutBytes bytes = layout_bytes(x.values.width(), Positions::of(kept), held);
+    const Positions positions = Positions::of(kept);
+    const LayoutBytes bytes = layout_bytes({x.values.width(), positions}, held);
+    const auto layouts = registry().layouts();
+    REQUIRE(bytes.size() == layouts.size());
     const auto packed = [&](const std::string& spec) -> std::optional<Index> {
       try {
         Index sum = 0;
@@ -30,8 +33,8 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
         return std::nullopt;
       }
     };
-    for (std::size_t l = 0; l < layout_names.size(); ++l) {
-      const std::string name = layout_names[l];
+    for (std::size_t l = 0; l < layouts.size(); ++l) {
+      const std::string name = layouts[l].name;
       CAPTURE(name);
       std::optional<Index> expected;
       if (name == "nm" || name == "nmg") {
@@ -41,7 +44,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
             if (!expected || *size < *expected) expected = size;
           }
       } else {
-        expected = packed(name == "bcsr" ? "bcsr:h=4,w=4" : name);
+        expected = packed(layouts[l].spec.str());
       }
       CHECK(bytes[l] == expected);
     }
@@ -63,5 +66,14 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
   // One full row: ell would be larger than dense.
   Dense x = Dense::zeros(DType::F32, {100, 100});
   std::ranges::fill(x.values.mutate<float>().first(100), 1.0f);
-  CHECK(!layout_bytes(4, Positions::of(nonzero_mask(x)), {})[6]);
+  const Positions positions = Positions::of(nonzero_mask(x));
+  CHECK(registry().layouts()[6].name == "ell");
+  CHECK(!layout_bytes({4, positions}, {})[6]);
+}
+
+TEST_CASE(
+    "layouts come in the order of reports, and are named with the numbers they are sized by") {
+  std::string all;
+  for (const auto& layout : registry().layouts()) all += sized_as(layout) + ", ";
+  CHECK(all.starts_with("dense, masked, bitmask, csr, csc, coo, ell, bcsr 4x4, nm, nmg, "));
 }

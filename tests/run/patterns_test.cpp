@@ -84,7 +84,7 @@ TEST_CASE("a list of positions has the patterns, breaches and bytes that its bit
         return text;
       };
       CHECK(names(held) == names(held_patterns(other)));
-      CHECK(layout_bytes(4, one, held) == layout_bytes(4, other, held));
+      CHECK(layout_bytes({4, one}, held) == layout_bytes({4, other}, held));
       for (const char* spec : {"nm:n=1,m=4", "nm:n=2,m=4,axis=0", "nm:n=1,m=4,dims=1.0",
                                "nmg:n=1,m=4,g=2", "nmg:n=2,m=4,g=1,axis=1"}) {
         CAPTURE(spec);
@@ -103,7 +103,7 @@ TEST_CASE("a tensor without elements breaks nothing, whatever its extents") {
          {"nm:n=2,m=4", "nm:n=2,m=4,axis=0", "nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=4,axis=1"})
       CHECK(!breach(none, Spec::parse(spec)));
     CHECK(held_patterns(none).empty());
-    CHECK(layout_bytes(4, none, {})[2] == 0);  // bitmask
+    CHECK(layout_bytes({4, none}, {})[2] == 0);  // bitmask
   }
 }
 

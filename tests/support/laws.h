@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "libsten/dispatch/structure.h"
 #include "tests/support/parts.h"
 
 namespace sten::testing {
@@ -57,14 +58,10 @@ inline Spec vary_sparsifier(Dice& dice, const Spec& example, const Shape& shape)
               [](const Spec& s) { return error_of([&] { registry().sparsifier(s); }).empty(); });
 }
 
-// The sparsifier that chooses masks of a layout: the one of the same name and spec; for nm that is
-// per-block. None where the layout holds any mask.
-inline std::optional<Sparsifier> own_sparsifier(const Spec& layout) {
-  Spec spec(layout.is("nm") ? "per-block" : layout.name());
-  for (const auto& [key, value] : layout.args()) spec.set(key, value);
-  for (const auto& [name, example] : registry().sparsifiers())
-    if (name == spec.name()) return registry().sparsifier(spec);
-  return std::nullopt;
+// The sparsifier that chooses masks of a structure. None for other layouts.
+inline std::optional<Sparsifier> chooser_for(const Spec& layout) {
+  if (!is_structure(layout)) return std::nullopt;
+  return registry().sparsifier(own_sparsifier(layout));
 }
 
 // Whether a mask is one of those that ell is to refuse: a row much longer than the others.
@@ -81,9 +78,9 @@ inline bool too_uneven(const Spec& layout, const Mask& m) {
   return lines * longest > 4 * m.count() + lines;
 }
 
-// What own_sparsifier selects on numbers of any kind.
+// What chooser_for() selects on numbers of any kind.
 inline std::optional<Mask> own_mask(Dice& dice, const Spec& layout, const Shape& shape) {
-  const auto own = own_sparsifier(layout);
+  const auto own = chooser_for(layout);
   if (!own) return std::nullopt;
   return own->select(any_bits(dice, dice.one_of(prunable_dtypes()), shape));
 }
