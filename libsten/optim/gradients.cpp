@@ -79,12 +79,4 @@ void add_gradient(Tensor& sum, const Tensor& g) {
   });
 }
 
-void add_movement(Dense& scores, const Dense& w, const Dense& g) {
-  float* s = scores.values.mutate<float>().data();
-  const float *x = w.values.as<float>().data(), *dx = g.values.as<float>().data();
-  parallel_for(scores.size(), mask_grain, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) s[i] -= x[i] * dx[i];
-  });
-}
-
 }  // namespace sten

@@ -11,8 +11,4 @@ double squared_norm(const Tensor& gradient, const Tensor& w);
 // sum += g, in place where nobody else holds the sum. Both in the same layout and positions.
 void add_gradient(Tensor& sum, const Tensor& g);
 
-// -sum w * dL/dw over steps (Sanh, Wolf, Rush 2020): scores[i] -= w[i] * g[i], all dense F32, of
-// one shape.
-void add_movement(Dense& scores, const Dense& w, const Dense& g);
-
 }  // namespace sten

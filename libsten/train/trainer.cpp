@@ -11,7 +11,6 @@
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
 #include "libsten/recipe/rate.h"
-#include "libsten/sparsify/scored.h"
 
 namespace sten {
 namespace {
@@ -30,8 +29,6 @@ Tensor in_own_memory(const Tensor& t) {
   return Tensor::update(
       t, [](Values& v) { with_width(v.width(), [&]<class U>(U) { (void)v.mutate<U>(); }); });
 }
-
-bool is_named(const Sparsifier& s, const char* name) { return s.name().text() == name; }
 
 }  // namespace
 
@@ -53,10 +50,10 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     s.plan = at->second;
     for (const SparsityStage& stage : s.plan->stages) {
       const Sparsifier by = registry().sparsifier(stage.by);
-      s.accumulates |= is_named(by, Movement::name);
-      s.ranks_by_gradient |= by.needs_scores() && !is_named(by, Movement::name);
+      if (by.adds_scores()) s.accumulating = by;
+      s.ranks_by_gradient |= by.needs_scores() && !by.adds_scores();
     }
-    if (s.accumulates) state_.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
+    if (s.accumulating) state_.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
     s.kept = size_of(w.shape);
   }
   first_weights_ = fmt::format("{:016x}", hash);
@@ -87,7 +84,7 @@ void Trainer::begin_stages() {
     if (!sparse_[i].plan) continue;
     if (const SparsityStage* stage = sparse_[i].plan->beginning(state_.step)) select(i, stage->by);
     // Gradients of the step before are those of this step's beginning alone.
-    if (!sparse_[i].accumulates) state_.scores.erase(state_.parameters[i].name);
+    if (!sparse_[i].accumulating) state_.scores.erase(state_.parameters[i].name);
   }
 }
 
@@ -113,7 +110,7 @@ bool Trainer::is_sparse_as_planned() const {
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Sparse& s = sparse_[i];
   const Tensor& w = state_.parameters[i].value;
-  const bool is_dense = w.is<Dense>() || w.is<Masked>() || s.accumulates ||
+  const bool is_dense = has_dense_values(w) || s.accumulating ||
                         (s.plan && s.plan->refreshes(state_.step)) ||
                         (s.ranks_by_gradient && s.plan->beginning(state_.step + 1));
   if (is_dense) return OutFormat::dense();
@@ -150,12 +147,15 @@ void Trainer::collect_scores(const Gradients& gradients) {
     const Sparse& s = sparse_[i];
     if (!s.plan || !gradients[i]) continue;
     const Parameter& p = state_.parameters[i];
-    if (s.accumulates) {
+    const SparsityStage* next = s.plan->beginning(state_.step + 1);
+    if (s.accumulating) {
       Dense scores = state_.scores.extract(p.name).mapped().as<Dense>();
-      add_movement(scores, p.value.to_dense(), gradients[i]->to_dense());
+      s.accumulating->add_scores(scores, p.value.to_dense(), gradients[i]->to_dense());
       state_.scores.emplace(p.name, std::move(scores));
-    } else if (s.ranks_by_gradient && s.plan->beginning(state_.step + 1)) {
-      state_.scores.insert_or_assign(p.name, gradients[i]->to_dense());
+    } else if (s.ranks_by_gradient && next) {
+      // As at a refresh: of the weight before the step.
+      state_.scores.insert_or_assign(p.name, registry().sparsifier(next->by).scores_of(
+                                                 p.value.to_dense(), gradients[i]->to_dense()));
     }
   }
 }
@@ -173,7 +173,7 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
     if (is_anew) {
       const Sparsifier by = registry().sparsifier(plan->current(state_.step)->by);
       std::optional<Dense> scores;
-      if (is_named(by, Movement::name)) scores = state_.scores.at(p.name).as<Dense>();
+      if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
       u = Update::resparsify(by, std::move(scores));
     }
     u.scale_gradient(scale);

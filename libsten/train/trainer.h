@@ -57,7 +57,7 @@ class Trainer {
   using Gradients = std::vector<std::optional<Tensor>>;
   struct Sparse {
     const WeightPlan* plan = nullptr;
-    bool accumulates = false;  // movement's scores
+    std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
     bool ranks_by_gradient = false;
     Index kept = 0;
   };

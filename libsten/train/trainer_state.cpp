@@ -6,8 +6,6 @@
 namespace sten {
 namespace {
 
-bool is_flat(const Tensor& x) { return x.is<Dense>() || x.is<Masked>(); }
-
 // What the optimizer remembers of a weight, in the order of a map.
 std::vector<std::string_view> remembered(const OptimizerRecipe& o) {
   if (o.kind == "adamw") return {"m", "step", "v"};
@@ -32,7 +30,8 @@ void check_remembered(const Parameter& p, const OptimizerRecipe& o) {
         fail("a state of {} counts no steps", quote(p.name));
       continue;
     }
-    const Shape shape = is_flat(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
+    const Shape shape =
+        has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
     if (!is_dense(s, DType::F32, shape))
       fail("a state of {} has {} {} {}, not a number for each of its values", quote(p.name), key,
            name_of(s.dtype()), to_string(s.shape()));
@@ -63,11 +62,11 @@ void Trainer::check_state(const TrainState& state) const {
            p.value.spec().str(), state.step, s.plan->layout.str());
     const auto at = state.scores.find(p.name);
     if (at == state.scores.end()) {
-      if (s.accumulates) fail("a state of {} has no scores", quote(p.name));
+      if (s.accumulating) fail("a state of {} has no scores", quote(p.name));
       continue;
     }
     ++scores;
-    if (!(s.accumulates || s.ranks_by_gradient) ||
+    if (!(s.accumulating || s.ranks_by_gradient) ||
         !is_dense(at->second, DType::F32, weights[i].shape))
       fail("a state of {} has scores that are none of its own", quote(p.name));
   }

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "libsten/dispatch/registry.h"
+#include "libsten/sparsify/magnitude.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;
@@ -37,6 +39,36 @@ Index off_mask(const Tensor& t, const Mask& mask) {
   for (std::size_t i = 0; i < v.size(); ++i) n += !mask[static_cast<Index>(i)] && v[i] != 0;
   return n;
 }
+
+// What user-products made of the last gradient, and what it was asked to rank by.
+Dense made, ranked_by;
+
+struct Products {
+  static constexpr const char* name = "user-products";
+  static constexpr bool needs_scores = true;
+  static Dense scores_of(const Dense& x, const Dense& gradient) {
+    made = Dense::zeros(DType::F32, x.extents);
+    for (Index i = 0; i < x.size(); ++i)
+      made.values.mutate<float>()[i] = x.values.as<float>()[i] * gradient.values.as<float>()[i];
+    return made;
+  }
+  Mask select(const Dense& x, const Hints& hints) const {
+    ranked_by = *hints.scores;
+    return Magnitude{0.5}.select(Dense{x.extents, hints.scores->values}, {});
+  }
+};
+// Steps that were added up.
+struct Steps {
+  static constexpr const char* name = "user-steps";
+  static constexpr bool needs_scores = true;
+  static void add_scores(Dense& scores, const Dense&, const Dense&) {
+    for (float& s : scores.values.mutate<float>()) ++s;
+  }
+  Mask select(const Dense& x, const Hints& hints) const {
+    ranked_by = *hints.scores;
+    return Magnitude{0.5}.select(x, {});
+  }
+};
 
 }  // namespace
 
@@ -251,6 +283,30 @@ TEST_CASE("movement ranks by what weights did so far, gradient by the step befor
   CHECK(common(moved, mask_in(*t, "layers.1.weight")) > 505);
   CHECK(mask_in(*t, "layers.0.weight").count() == 256);
   CHECK(common(steep, mask_in(*t, "layers.0.weight")) > 252);
+}
+
+TEST_CASE("a user's sparsifier ranks by its own scores in a stage and where a mask is new") {
+  registry().add_sparsifier(Products::name, Spec(Products::name),
+                            [](const Spec&) { return Products{}; });
+  registry().add_sparsifier(Steps::name, Spec(Steps::name), [](const Spec&) { return Steps{}; });
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", Products::name)};
+  r.sparsity[0].schedule.begin = 3;
+  r.sparsity[0].refresh = 4;
+  const auto t = trainer_of(r);
+  for (const Index step : {3, 7}) {
+    while (t->state().step <= step) t->step();
+    CHECK(made.extents == Shape{32, 32});
+    CHECK(same_bits(ranked_by, made));
+    made = {};
+  }
+  r.sparsity[0].sparsifier = Spec(Steps::name);
+  const auto s = trainer_of(r);
+  for (const auto& [step, sum] : {std::pair{3, 3.0f}, {7, 8.0f}}) {  // step 7 before its mask
+    while (s->state().step <= step) s->step();
+    CHECK(floats(ranked_by) == std::vector<float>(1024, sum));
+  }
 }
 
 TEST_CASE("clipped gradients are as long as the recipe allows, at the kept positions together") {
