@@ -9,6 +9,7 @@
 #include "apps/help.h"
 #include "libsten/base/version.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/recipe/keys.h"
 
 namespace sten::app {
@@ -21,7 +22,6 @@ const std::map<std::string, std::vector<std::string>>& known_values() {
       {"--method", {"magnitude", "random", "threshold", "movement", "l0", "gradient"}},
       {"--scope", {"local", "global"}},
       {"--nan", {"error", "keep", "zero"}},
-      {"--structure", {"unstructured", "nm:", "nmg:"}},
       {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layer-wise"}},
   };
   return values;
@@ -33,8 +33,16 @@ std::vector<std::string> layouts(const Program& program) {
     const std::string name(example.spec.name());
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
+  std::sort(names.begin(), names.end());
   if (program.name == std::string_view("sten-prune")) names.push_back("auto");
   return names;
+}
+
+std::vector<std::string> structure_words() {
+  std::vector<std::string> words{"unstructured"};
+  for (const std::string& name : structures())
+    words.push_back(name + (registry().needs_numbers(name) ? ":" : ""));
+  return words;
 }
 
 // The keys of --set, those of the first entry where there are several.
@@ -67,6 +75,7 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   std::vector<std::string> words = members(o);
   if (const auto known = known_values().find(name); known != known_values().end())
     words = known->second;
+  if (name == "--structure") words = structure_words();
   if (type == "LAYOUT") words = layouts(program);
   if (name == "--set") words = recipe_words();
   if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));

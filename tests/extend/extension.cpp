@@ -13,6 +13,7 @@ using namespace sten;
 // Matrices that keep nothing farther than k from the diagonal.
 struct Banded : Slots<Banded> {
   static constexpr const char* name = "banded";
+  static constexpr const char* own_sparsifier = "band";  // see below
   Index k = 0;
   static void parts(auto& self, auto&& f) {
     f("shape", self.extents);
@@ -31,6 +32,20 @@ struct Banded : Slots<Banded> {
   }
 };
 const bool has_banded = add_layout<Banded>("banded:k=1");
+
+// All that the band has room for.
+struct Band {
+  static constexpr const char* name = "band";
+  Index k = 0;
+  Mask select(const Dense& x, const Hints&) const {
+    return Banded::pack(x, Mask::none(x.extents), Spec(Banded::name).set("k", k)).stored();
+  }
+  static Band make(const Spec& spec) {
+    spec.check_keys({"k"});
+    return {spec.integer("k")};
+  }
+};
+const bool has_band = add_sparsifier<Band>("band:k=1");
 
 // The positions of the band as csr, with nothing dense in between.
 Csr to_csr(const Banded& x, const Spec&) {

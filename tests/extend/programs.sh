@@ -10,10 +10,14 @@ cd "$T"
 # 0 3 4
 safetensors in.safetensors "{$(entry w.weight F32 2,3 0 24)}" "$F1$F2$F0$F0$F3$F4"
 
-for program in sten-prune sten-convert sten-energy; do
+for program in sten-prune sten-convert sten-energy sten-bench; do
   expect_exit 0 $program --help
-  expect_out 'Added here: layouts banded:k=1; sparsifiers row-share:of=0.5'
+  expect_out 'Added here: layouts banded:k=1; sparsifiers band:k=1, row-share:of=0.5'
 done
+expect_exit 0 sten-prune-manual bash-completion completion
+grep -qF "words='banded bcsr bitmask coo csc csr dense ell masked nm nmg auto'" completion ||
+  fail '--to is not completed'
+grep -qF "words='unstructured nm: nmg: banded:'" completion || fail '--structure is not completed'
 
 # Into the layout and back, as it is.
 expect_exit 0 sten-convert in.safetensors -o banded.safetensors --to banded:k=1
@@ -22,6 +26,13 @@ header banded.safetensors | grep -qF '"w.weight::values":{"dtype":"F32","shape":
 header banded.safetensors | grep -qF '{\"layout\":\"banded:k=1\",\"shape\":[2,3],\"dtype\":\"F32\"}' ||
   fail 'the layout is not described'
 expect_exit 0 sten-energy banded.safetensors --against in.safetensors --min-energy 1
+expect_out 'banded 1 24 B'
+expect_exit 0 sten-energy in.safetensors --require 'w.weight=banded:k=1' --json
+expect_out '"bytes_banded": 24'
+expect_exit 3 sten-energy in.safetensors --require 'w.weight=banded:k=0'
+expect_err "'w.weight': banded:k=0 has no slot for 2 of the 4 kept positions"
+expect_exit 2 sten-energy in.safetensors --require 'w.weight=csr'
+expect_err 'nm or nmg or banded is expected'
 for to in dense csr bcsr:h=2,w=2; do
   expect_exit 0 sten-convert banded.safetensors -o other.safetensors --to $to --force
   expect_exit 0 sten-convert other.safetensors -o dense.safetensors --to dense --force
@@ -39,10 +50,35 @@ data dense.safetensors >got
 printf '%b' "$F0$F2$F0$F0$F0$F4" | cmp - got || fail 'pruned to something else'
 expect_exit 0 sten-energy pruned.safetensors --against in.safetensors --min-energy 0.59
 
-# What does not fit, and what is none.
-expect_exit 1 sten-convert in.safetensors -o none.safetensors --to banded:k=0
+# Pruned to it, by its own sparsifier.
+printf '%b' "$F1$F0$F0$F0$F3$F0" >wanted
+expect_exit 0 sten-convert in.safetensors -o pruned.safetensors --to banded:k=0 --force
+expect_out 'band'
+for to in auto banded dense; do
+  expect_exit 0 sten-prune in.safetensors -o pruned.safetensors --structure banded:k=0 --to $to --force
+  expect_exit 0 sten-convert pruned.safetensors -o dense.safetensors --to dense --force
+  data dense.safetensors | cmp - wanted || fail "pruned to another band, to $to"
+done
+expect_exit 0 sten-prune in.safetensors -o pruned.safetensors --rule '*=banded:k=0' --to auto --force
+expect_exit 0 sten-energy pruned.safetensors --require 'w.weight=banded:k=0'
+expect_exit 3 sten-convert in.safetensors -o none.safetensors --to banded:k=0 --lossless
 expect_one_line_err
-expect_err "'w.weight': banded:k=0 has no slot for 2 of the 4 kept positions"
+expect_err 'banded:k=0 would drop the nonzero at [0, 1]'
+expect_exit 2 sten-prune in.safetensors -o none.safetensors --structure banded:k=0 --sparsity 0.5
+expect_err '--sparsity is not for --structure banded:k=0'
+expect_exit 2 sten-prune in.safetensors -o none.safetensors --structure bandet:k=0
+expect_err "did you mean 'banded'?"
+
+# Measured.
+expect_exit 0 sten-bench convert --shape 16x24 --layouts banded:k=2 --repeats 1
+expect_out 'banded:k=2'
+expect_exit 0 sten-bench gemm --shape 16x24x32 --layouts banded:k=2 --repeats 1
+expect_out 'banded:k=2'
+
+# What does not fit, and what is none.
+expect_exit 2 sten-convert in.safetensors -o none.safetensors --to banded:m=1
+expect_one_line_err
+expect_err "'banded' has no key 'm'"
 expect_exit 2 sten-prune in.safetensors -o none.safetensors --rule '*=row-share:of=2'
 expect_one_line_err
 sparse bad.safetensors banded:k=1 2,3 "$(part values F32 2,3 0 24)" "$F1$F2$F0$F0$F3$F4"
