@@ -24,7 +24,8 @@ OutFormat OutFormat::after(Sparsifier by, const Spec& layout) {
 }
 
 bool OutFormat::is_dense() const {
-  return is_keep_all(inline_by) && tmp.is(Dense::name) && is_keep_all(external) && layout.is(Dense::name);
+  return is_keep_all(inline_by) && tmp.is(Dense::name) && is_keep_all(external) &&
+         layout.is(Dense::name);
 }
 
 std::string OutFormat::str() const {

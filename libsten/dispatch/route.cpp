@@ -55,7 +55,8 @@ std::string Route::str() const { return fmt::format("{}", fmt::join(layouts, " -
 Route find_route(const Registry& r, const Spec& from, const Spec& to) {
   const std::vector<std::string> dense{from.name(), "dense", to.name()};
   if (from == to) return {{to.name()}, "it is there already"};
-  if (from.is(Dense::name) || to.is(Dense::name)) return {{from.name(), to.name()}, "one end is dense"};
+  if (from.is(Dense::name) || to.is(Dense::name))
+    return {{from.name(), to.name()}, "one end is dense"};
   if (dims_text(from) != dims_text(to)) return {dense, "rows and columns become other dimensions"};
   auto way = shortest(r, from.name(), to.name(), from.has("dims"));
   if (way.empty())
