@@ -7,7 +7,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
 #include "libsten/base/kept_memory.h"
-#include "libsten/run/train_plan.h"
+#include "libsten/run/train_preview.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
       o->force = common.force;
-      if (*dry_run) return sten::plan_training(*o);
+      if (*dry_run) return sten::preview_training(*o);
       o->show_progress = common.show_progress();
       if (!common.quiet)
         o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };

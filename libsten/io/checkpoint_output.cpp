@@ -54,23 +54,23 @@ void CheckpointOutput::check(const std::string& path, bool force, bool directory
   }
 }
 
-void CheckpointOutput::check_plan(const std::string& path, const std::string& input,
-                                  const std::vector<TensorInfo>& plan) {
-  if (is_array(path) && (plan.size() != 1 || plan.front().is_sparse()))
+void CheckpointOutput::check_contents(const std::string& path, const std::string& input,
+                                      const std::vector<TensorInfo>& contents) {
+  if (is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
     fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
                printable(path));
-  check_entry_names(plan, input);  // of all shards: an index has one name for each entry
+  check_entry_names(contents, input);  // of all shards: an index has one name for each entry
 }
 
 CheckpointOutput::~CheckpointOutput() = default;
 
-void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> plan,
+void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> contents,
                              const std::function<Metadata(const Metadata&)>& annotate) {
   in_ = &in;
-  plan_ = std::move(plan);
+  contents_ = std::move(contents);
   annotate_ = annotate;
-  sten_names_ =
-      std::any_of(plan_.begin(), plan_.end(), [](const TensorInfo& t) { return t.is_sparse(); });
+  sten_names_ = std::any_of(contents_.begin(), contents_.end(),
+                            [](const TensorInfo& t) { return t.is_sparse(); });
   if (!npy_) open_shard(0);
   queue_.emplace(max_pending);
 }
@@ -100,7 +100,7 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
 }
 
 void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {
-  const TensorInfo& info = plan_[i];
+  const TensorInfo& info = contents_[i];
   const Stored stored = t.save();
   const std::string header = npy_header(info.dtype, info.shape);
   file_->write(std::as_bytes(std::span(header)));
@@ -115,10 +115,10 @@ void CheckpointOutput::open_shard(std::size_t shard) {
     const std::string name = sten_names_ ? sten_name(from.file_name) : plain_name(from.file_name);
     file_ = directory_->new_file(name);
   }
-  std::vector<TensorInfo> plan;
-  for (std::size_t i = 0; i < plan_.size(); ++i)
-    if (in_->tensors()[i].shard == shard) plan.push_back(plan_[i]);
-  writer_.emplace(*file_, annotate_(from.metadata), std::move(plan));
+  std::vector<TensorInfo> contents;
+  for (std::size_t i = 0; i < contents_.size(); ++i)
+    if (in_->tensors()[i].shard == shard) contents.push_back(contents_[i]);
+  writer_.emplace(*file_, annotate_(from.metadata), std::move(contents));
 }
 
 void CheckpointOutput::close_shard() {

@@ -24,12 +24,12 @@ class CheckpointOutput {
   static void check(const std::string& path, bool force, bool directory);
   // Error where the path cannot take what tensors of `input` will be: more than one in a .npy file,
   // parts whose names clash.
-  static void check_plan(const std::string& path, const std::string& input,
-                         const std::vector<TensorInfo>& plan);
+  static void check_contents(const std::string& path, const std::string& input,
+                             const std::vector<TensorInfo>& contents);
 
-  // `plan`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new metadata
-  // of its old. Both stay valid until finish().
-  void begin(const Checkpoint& in, std::vector<TensorInfo> plan,
+  // `contents`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new
+  // metadata of its old. Both stay valid until finish().
+  void begin(const Checkpoint& in, std::vector<TensorInfo> contents,
              const std::function<Metadata(const Metadata&)>& annotate);
   // The tensors in in.data_order(), by number, changed or as they are. Written by a thread of its
   // own while the caller goes on; memory that waits to be written is bounded.
@@ -51,7 +51,7 @@ class CheckpointOutput {
   std::unique_ptr<OutputFile> file_;  // the one file, or the shard that is being written
   std::unique_ptr<OutputDirectory> directory_;
   const Checkpoint* in_ = nullptr;
-  std::vector<TensorInfo> plan_;
+  std::vector<TensorInfo> contents_;
   std::function<Metadata(const Metadata&)> annotate_;
   bool npy_ = false, sten_names_ = false;
   std::optional<CheckpointWriter> writer_;

@@ -17,9 +17,9 @@ std::vector<std::string> entry_names(const TensorInfo& t) {
   return names;
 }
 
-std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
+std::vector<std::string> header_order(const std::vector<TensorInfo>& contents) {
   std::vector<std::string> order;
-  for (const TensorInfo& t : plan)
+  for (const TensorInfo& t : contents)
     for (std::string& entry : entry_names(t)) order.push_back(std::move(entry));
   return order;
 }
@@ -27,12 +27,13 @@ std::vector<std::string> header_order(const std::vector<TensorInfo>& plan) {
 // Room for the header before the sizes of packed parts are known: exact where all is dense, else
 // with a few digits to spare. Too little would only cost a second copy of the data.
 std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metadata,
-                          const std::vector<TensorInfo>& plan) {
-  constexpr std::size_t more_keys = 24;  // what a layout's own spec may have beyond the plan's
+                          const std::vector<TensorInfo>& contents) {
+  constexpr std::size_t more_keys =
+      24;  // what a layout's own spec may have beyond those of the contents
   std::vector<SafetensorsEntry> entries;
   std::uint64_t end = 0;
   bool exact = true;
-  for (const TensorInfo& t : plan) {
+  for (const TensorInfo& t : contents) {
     const std::uint64_t bytes = byte_size(t.dtype, t.shape);
     if (!t.is_sparse()) {
       entries.push_back({t.name, t.dtype, t.shape, end, end + bytes});
@@ -57,11 +58,11 @@ std::uint64_t header_room(std::vector<std::pair<std::string, std::string>> metad
 
 }  // namespace
 
-void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& file) {
+void check_entry_names(const std::vector<TensorInfo>& contents, const std::string& file) {
   std::unordered_set<std::string_view> sparse;
-  for (const TensorInfo& t : plan)
+  for (const TensorInfo& t : contents)
     if (t.is_sparse()) sparse.insert(t.name);
-  for (const TensorInfo& t : plan) {
+  for (const TensorInfo& t : contents) {
     const std::size_t cut = t.name.rfind(part_separator);
     if (cut == std::string::npos || !sparse.contains(std::string_view(t.name).substr(0, cut)))
       continue;
@@ -69,7 +70,7 @@ void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& f
          quote(t.name), quote(t.name.substr(0, cut)));
   }
   std::unordered_map<std::string, std::string_view> owner;
-  for (const TensorInfo& t : plan) {
+  for (const TensorInfo& t : contents) {
     if (const std::string why = why_no_name(t.name); !why.empty())
       fail("{}: {}: {}", file, quote(t.name), why);
     for (const std::string& entry : entry_names(t)) {
@@ -85,10 +86,10 @@ void check_entry_names(const std::vector<TensorInfo>& plan, const std::string& f
 
 CheckpointWriter::CheckpointWriter(OutputFile& out,
                                    std::vector<std::pair<std::string, std::string>> metadata,
-                                   std::vector<TensorInfo> plan)
+                                   std::vector<TensorInfo> contents)
     : metadata_(std::move(metadata)),
-      plan_(std::move(plan)),
-      writer_(out, header_room(metadata_, plan_)) {}
+      contents_(std::move(contents)),
+      writer_(out, header_room(metadata_, contents_)) {}
 
 void CheckpointWriter::add(const std::string& name, const Tensor& t) {
   const Stored stored = t.save();
@@ -114,10 +115,10 @@ void CheckpointWriter::copy(const Checkpoint& from, const CheckpointTensor& t) {
 }
 
 std::vector<std::string> CheckpointWriter::finish() {
-  for (const TensorInfo& t : plan_)
+  for (const TensorInfo& t : contents_)
     if (const auto at = layouts_.find(t.name); at != layouts_.end())
       metadata_.emplace_back(std::string(layout_key) + t.name, at->second);
-  std::vector<std::string> order = header_order(plan_);
+  std::vector<std::string> order = header_order(contents_);
   std::erase_if(order, [&](const std::string& entry) { return !written_.contains(entry); });
   writer_.finish(metadata_, order);
   return order;

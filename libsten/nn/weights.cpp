@@ -92,7 +92,7 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file) {
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
                   bool force, Metadata metadata) {
   Misfits misfits;
-  std::vector<TensorInfo> plan;
+  std::vector<TensorInfo> contents;
   for (const Weight& w : g.weights()) {
     const auto at = weights.find(w.name);
     if (at == weights.end())
@@ -100,15 +100,15 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
     else if (at->second.shape() != w.shape)
       misfits.add(w.name, shape_misfit(at->second.shape(), w.shape));
     else
-      plan.push_back({w.name, at->second.dtype(), w.shape, at->second.spec()});
+      contents.push_back({w.name, at->second.dtype(), w.shape, at->second.spec()});
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
   std::erase_if(metadata, [](const auto& m) { return m.first == formats_key; });
   if (!sparsity.empty()) metadata.emplace_back(formats_key, sparsity.to_json());
   OutputFile out(path, force);
-  CheckpointWriter writer(out, std::move(metadata), plan);
-  for (const TensorInfo& t : plan) writer.add(t.name, weights.find(t.name)->second);
+  CheckpointWriter writer(out, std::move(metadata), contents);
+  for (const TensorInfo& t : contents) writer.add(t.name, weights.find(t.name)->second);
   writer.finish();
   out.commit();
 }

@@ -7,7 +7,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/run/prune_plan.h"
+#include "libsten/run/prune_request.h"
 
 namespace sten {
 namespace {

@@ -13,7 +13,7 @@
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/measure.h"
-#include "libsten/run/prune_plan.h"
+#include "libsten/run/prune_request.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/tied.h"
 #include "libsten/sparsify/scored.h"
@@ -38,20 +38,20 @@ class Pruning {
         mask_file_(open_mask_out(o)),
         rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
-    plan_ = request.plan(in(), masks_ ? &*masks_ : nullptr);
+    treatments_ = request.treatments(in(), masks_ ? &*masks_ : nullptr);
     narrow();
-    for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
-      if (plan_.tensors[i]) order_.push_back(i);
+    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i)
+      if (treatments_.tensors[i]) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
       return natural_less(in().tensors()[a].name, in().tensors()[b].name);
     });
     if (!o.scores.empty()) scores_.emplace(o.scores);
     for (const std::size_t i : order_)
-      if (plan_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
-    layouts_.resize(plan_.tensors.size());
-    for (const std::size_t i : order_) layouts_[i] = plan_.tensors[i]->to;
+      if (treatments_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
+    layouts_.resize(treatments_.tensors.size());
+    for (const std::size_t i : order_) layouts_[i] = treatments_.tensors[i]->to;
     rewrite_.check(layouts_);
-    rows_.resize(plan_.tensors.size());
+    rows_.resize(treatments_.tensors.size());
   }
 
   Outcome run() {
@@ -60,8 +60,8 @@ class Pruning {
     if (!o_.mask_out.empty() && !o_.output.dry_run) {
       if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o_.mask_out, o_.output.force);
       std::vector<TensorInfo> infos;
-      for (std::size_t i = 0; i < plan_.tensors.size(); ++i)
-        if (plan_.tensors[i]) infos.push_back(in().tensors()[i]);
+      for (std::size_t i = 0; i < treatments_.tensors.size(); ++i)
+        if (treatments_.tensors[i]) infos.push_back(in().tensors()[i]);
       mask_out_.emplace(*mask_file_, infos);
     }
     rewrite_.run(layouts_, o_.show_progress, [&](std::size_t i) {
@@ -88,8 +88,8 @@ class Pruning {
   // To one tensor, and those that have their masks.
   void narrow() {
     if (!o_.masks_so_far.empty()) so_far_ = Checkpoint::open(o_.masks_so_far);
-    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
-      auto& how = plan_.tensors[i];
+    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i) {
+      auto& how = treatments_.tensors[i];
       if (!how) continue;
       const std::string& name = in().tensors()[i].name;
       if (so_far_ && so_far_->find(name))
@@ -97,8 +97,8 @@ class Pruning {
       else if (!o_.only.empty() && name != o_.only)
         how.reset();
     }
-    plan_.chosen = std::count_if(plan_.tensors.begin(), plan_.tensors.end(),
-                                 [](const auto& t) { return t.has_value(); });
+    treatments_.chosen = std::count_if(treatments_.tensors.begin(), treatments_.tensors.end(),
+                                       [](const auto& t) { return t.has_value(); });
   }
 
   void find_tied() {
@@ -127,7 +127,7 @@ class Pruning {
   // f(scores of tensor i), or f(nullptr) where it needs none.
   template <class F>
   auto with_scores(std::size_t i, F&& f) const {
-    if (!plan_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
+    if (!treatments_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
     const Dense scores = scores_->read(in().tensors()[i]);
     struct Drop {
       const ScoreFile& file;
@@ -140,21 +140,21 @@ class Pruning {
   // Tied tensors count once, as the first of them.
   void find_global() {
     for (const std::size_t i : order_)
-      if (plan_.tensors[i]->global && first_[i] == i) union_.push_back(i);
+      if (treatments_.tensors[i]->global && first_[i] == i) union_.push_back(i);
     if (union_.empty()) return;
     const GlobalRanks::With with = [&](std::size_t k, const auto& f) {
       const Dense x = load(union_[k]);
       with_scores(union_[k], [&](const Dense* scores) { f(x, scores); });
       in().drop(in().tensors()[union_[k]]);
     };
-    ranks_.emplace(*plan_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
+    ranks_.emplace(*treatments_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
     global_.emplace(
         union_.size(),
         [&](std::size_t k, const std::function<void(const Dense&)>& f) {
           with(k, [&](const Dense& x, const Dense* scores) { f(ranks_->of(x, scores)); });
         },
         *o_.sparsity);
-    place_.resize(plan_.tensors.size());
+    place_.resize(treatments_.tensors.size());
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
@@ -166,7 +166,7 @@ class Pruning {
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
     if (masks_) return {read_mask(*masks_, t).to(x.device()), {}};
-    const Treatment& how = *plan_.tensors[i];
+    const Treatment& how = *treatments_.tensors[i];
     if (how.sparsifier.is("same-pattern")) return {read_mask(*so_far_, t).to(x.device()), {}};
     if (how.global)
       return {ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores))),
@@ -196,7 +196,7 @@ class Pruning {
   // Where a tensor is pruned.
   Device device_for(std::size_t i) const {
     if (device_ == Device::cpu) return device_;
-    const Treatment& how = *plan_.tensors[i];
+    const Treatment& how = *treatments_.tensors[i];
     const char* what = how.global                    ? "one threshold for several tensors"
                        : how.needs_scores            ? "scores"
                        : request_.nan() == Nan::keep ? "--nan keep"
@@ -209,7 +209,7 @@ class Pruning {
   Tensor change(std::size_t i) {
     const Dense x = load(i, device_for(i));
     // Tensors that are tied share the mask of the first.
-    return with_scores(plan_.tensors[i]->global ? first_[i] : i,
+    return with_scores(treatments_.tensors[i]->global ? first_[i] : i,
                        [&](const Dense* scores) { return change(i, x, scores); });
   }
 
@@ -219,14 +219,14 @@ class Pruning {
       Pruned pruned = choose(i, x, scores);
       const Mask& keep = pruned.keep;
       if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
-      if (plan_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
+      if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
         const Tensor after = std::move(masked.values);
         add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
         return after.to(Device::cpu);
       }
       const Tensor after =
-          pruned.tensor ? *pruned.tensor : registry().pack(x, keep, plan_.tensors[i]->to);
+          pruned.tensor ? *pruned.tensor : registry().pack(x, keep, treatments_.tensors[i]->to);
       KeptMeasure m = measure_kept(x, keep);
       // Infinities would hide everything else.
       if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
@@ -240,7 +240,7 @@ class Pruning {
   void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
                const Magnitudes& m, Index zero) {
     const CheckpointTensor& t = in().tensors()[i];
-    const Treatment& how = *plan_.tensors[i];
+    const Treatment& how = *treatments_.tensors[i];
     const Index kept = keep.count(), n = x.size();
     const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
     auto& row = rows_[i];
@@ -287,8 +287,8 @@ class Pruning {
                {"sparsifier", request_.text()},
                {"to", request_.to()},
                {"scope", o_.scope},
-               {"selected", plan_.chosen},
-               {"skipped", plan_.skipped},
+               {"selected", treatments_.chosen},
+               {"skipped", treatments_.skipped},
                {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
     if (o_.method == "gradient" && o_.structure != "unstructured")
       r.facts.emplace_back("method", o_.method);
@@ -304,10 +304,11 @@ class Pruning {
   }
 
   void add_notes(Report& r) const {
-    std::string first = fmt::format("pruned {} of {} tensors", plan_.chosen, in().tensors().size());
-    if (plan_.skipped)
+    std::string first =
+        fmt::format("pruned {} of {} tensors", treatments_.chosen, in().tensors().size());
+    if (treatments_.skipped)
       first += fmt::format(
-          "; {} matched by {} cannot be pruned and were left as they are", plan_.skipped,
+          "; {} matched by {} cannot be pruned and were left as they are", treatments_.skipped,
           o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
     r.notes.push_back(first);
     if (global_)
@@ -315,13 +316,13 @@ class Pruning {
                                     global_->dropped(), global_->elements(),
                                     ranks_->of_blocks() ? "blocks" : "weights", union_.size()));
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
-    if (total_.same_size == plan_.chosen && total_.bitmask < total_.bytes_before)
+    if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
       r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
                                     o_.to == "masked" ? "masked, not smaller" : "dense, same size",
                                     human_bytes(total_.bitmask)));
     if (total_.grown)
       r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense",
-                                    total_.grown, plan_.chosen, request_.to()));
+                                    total_.grown, treatments_.chosen, request_.to()));
   }
 
   const PruneOptions& o_;
@@ -332,7 +333,7 @@ class Pruning {
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;
-  PruneRequest::Plan plan_;
+  PruneRequest::Treatments treatments_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number
   std::vector<std::size_t> union_;  // those that share one threshold

@@ -58,15 +58,16 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
 }
 
-std::vector<TensorInfo> Rewrite::plan(const std::vector<std::optional<Spec>>& to) const {
-  std::vector<TensorInfo> plan(input_.tensors().begin(), input_.tensors().end());
-  for (std::size_t i = 0; i < plan.size(); ++i)
-    if (to[i]) plan[i].layout = *to[i];
-  return plan;
+std::vector<TensorInfo> Rewrite::contents(const std::vector<std::optional<Spec>>& to) const {
+  std::vector<TensorInfo> contents(input_.tensors().begin(), input_.tensors().end());
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    if (to[i]) contents[i].layout = *to[i];
+  return contents;
 }
 
 void Rewrite::check(const std::vector<std::optional<Spec>>& to) const {
-  if (!options_.path.empty()) CheckpointOutput::check_plan(options_.path, input_.name(), plan(to));
+  if (!options_.path.empty())
+    CheckpointOutput::check_contents(options_.path, input_.name(), contents(to));
 }
 
 void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress,
@@ -74,7 +75,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
   const auto& tensors = input_.tensors();
   check(to);
   if (out_) {
-    out_->begin(input_, plan(to), [this](const Metadata& metadata) {
+    out_->begin(input_, contents(to), [this](const Metadata& metadata) {
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     });
   }

@@ -53,7 +53,7 @@ class Rewrite {
   std::uint64_t commit(Output* beside = nullptr);
 
  private:
-  std::vector<TensorInfo> plan(const std::vector<std::optional<Spec>>& to) const;
+  std::vector<TensorInfo> contents(const std::vector<std::optional<Spec>>& to) const;
 
   OutputOptions options_;
   std::string program_;

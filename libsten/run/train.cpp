@@ -23,7 +23,7 @@ class Training {
     // What can be wrong with recipe and data is said before anything is written.
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
-    try_sparsity(trainer_.plan(), task_->graph());
+    try_sparsity(trainer_.stages(), task_->graph());
     if (recipe().model.kind == "bert") {
       // Now, for they may be gone when the run is over.
       copies_ = {{"config.json", bytes_of(recipe().model.config)},
@@ -156,7 +156,7 @@ class Training {
 
   Outcome finish() {
     const bool is_best = record_.best_step && *record_.best_step != task_->steps();
-    TrainedModel m{*task_, trainer_.plan(), trainer_.weights(), record_, {}, {}, task_->steps()};
+    TrainedModel m{*task_, trainer_.stages(), trainer_.weights(), record_, {}, {}, task_->steps()};
     if (is_best) {
       m.weights = record_.best_weights;
       m.step = *record_.best_step;
@@ -166,7 +166,7 @@ class Training {
                        ? task_->measure(m.weights, DataSplit::validation)
                        : last_validation_;
     if (recipe().evaluation.test) m.test = task_->measure(m.weights, DataSplit::test);
-    for (const WeightPlan& p : trainer_.plan()) {
+    for (const WeightStages& p : trainer_.stages()) {
       Tensor& w = m.weights.at(p.weight);
       try {
         w = convert(w, p.save);

@@ -36,7 +36,7 @@ Report train_report(const TrainedModel& m) {
                {"bytes_before", "dense", Unit::bytes}, {"bytes_after", "bytes", Unit::bytes}};
   Index elements = 0, kept = 0, before = 0, after = 0;
   std::vector<std::string> names;
-  for (const WeightPlan& p : m.plan) names.push_back(p.weight);
+  for (const WeightStages& p : m.stages) names.push_back(p.weight);
   std::ranges::sort(names, natural_less);
   for (const std::string& name : names) {
     const Tensor& w = m.weights.at(name);

@@ -8,7 +8,7 @@ namespace sten {
 // A run that is over, with the weights that it gives.
 struct TrainedModel {
   const Task& task;
-  const std::vector<WeightPlan>& plan;
+  const std::vector<WeightStages>& stages;
   NamedValues<Tensor> weights;  // in the layouts of the file
   RunRecord record;
   Measured validation, test;  // of these weights

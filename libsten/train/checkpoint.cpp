@@ -33,9 +33,9 @@ TensorInfo info_of(const std::string& name, const Tensor& t) {
 void write_tensors(const OutputDirectory& to, const std::string& file,
                    const std::vector<std::pair<std::string, Tensor>>& tensors) {
   const auto out = to.new_file(file);
-  std::vector<TensorInfo> plan;
-  for (const auto& [name, t] : tensors) plan.push_back(info_of(name, t));
-  CheckpointWriter writer(*out, {}, plan);
+  std::vector<TensorInfo> contents;
+  for (const auto& [name, t] : tensors) contents.push_back(info_of(name, t));
+  CheckpointWriter writer(*out, {}, contents);
   for (const auto& [name, t] : tensors) writer.add(name, t);
   writer.finish();
   out->commit();

@@ -79,13 +79,13 @@ ValueBytes values_of(const Graph& g, const BatchPart& part) {
 
 }  // namespace
 
-TrainMemory estimate_memory(const Task& task, const std::vector<WeightPlan>& plan) {
+TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages) {
   TrainMemory m;
   for (const Weight& w : task.graph().weights()) m.weights += 4 * size_of(w.shape);
   m.gradients = m.weights;
   const OptimizerRecipe& o = task.recipe().optimizer;
   m.optimizer = o.kind == "adamw" ? 2 * m.weights : o.momentum > 0 ? m.weights : 0;
-  for (const WeightPlan& p : plan) {
+  for (const WeightStages& p : stages) {
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);
     m.sparsity += ceil_div(n, 8);
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;

@@ -1,7 +1,7 @@
 // What training takes.
 #pragma once
-#include "libsten/train/sparsity_plan.h"
 #include "libsten/train/task.h"
+#include "libsten/train/weight_stages.h"
 
 namespace sten {
 
@@ -20,6 +20,6 @@ struct TrainMemory {
 
 // Of the largest moment, from shapes alone; nothing is computed. Without the data, and without what
 // programs take anyway.
-TrainMemory estimate_memory(const Task& task, const std::vector<WeightPlan>& plan);
+TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages);
 
 }  // namespace sten

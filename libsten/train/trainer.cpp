@@ -34,10 +34,10 @@ Tensor in_own_memory(const Tensor& t) {
 
 Trainer::Trainer(std::shared_ptr<const Task> task)
     : task_(std::move(task)),
-      plan_(plan_sparsity(task_->recipe(), task_->graph())),
+      stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
-  std::unordered_map<std::string_view, const WeightPlan*> plans;
-  for (const WeightPlan& p : plan_) plans.emplace(p.weight, &p);
+  std::unordered_map<std::string_view, const WeightStages*> of_weight;
+  for (const WeightStages& p : stages_) of_weight.emplace(p.weight, &p);
   NamedValues<Tensor> first = task_->first_weights();
   std::uint64_t hash = 0;
   for (const Weight& w : task_->graph().weights()) {
@@ -45,10 +45,10 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
     hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     Sparse& s = sparse_.emplace_back();
-    const auto at = plans.find(w.name);
-    if (at == plans.end()) continue;
-    s.plan = at->second;
-    for (const SparsityStage& stage : s.plan->stages) {
+    const auto at = of_weight.find(w.name);
+    if (at == of_weight.end()) continue;
+    s.stages = at->second;
+    for (const SparsityStage& stage : s.stages->stages) {
       const Sparsifier by = registry().sparsifier(stage.by);
       if (by.adds_scores()) s.accumulating = by;
       s.ranks_by_gradient |= by.needs_scores() && !by.adds_scores();
@@ -75,14 +75,15 @@ void Trainer::select(std::size_t i, const Spec& by) {
       fail_usage("{}: {} ranks by gradients, and there are none", quote(p.name), by.name());
     scores = at->second.as<Dense>();
   }
-  select_positions(p, s, sparse_[i].plan->layout, scores ? &*scores : nullptr);
+  select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
   count(i);
 }
 
 void Trainer::begin_stages() {
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
-    if (!sparse_[i].plan) continue;
-    if (const SparsityStage* stage = sparse_[i].plan->beginning(state_.step)) select(i, stage->by);
+    if (!sparse_[i].stages) continue;
+    if (const SparsityStage* stage = sparse_[i].stages->beginning(state_.step))
+      select(i, stage->by);
     // Gradients of the step before are those of this step's beginning alone.
     if (!sparse_[i].accumulating) state_.scores.erase(state_.parameters[i].name);
   }
@@ -91,7 +92,7 @@ void Trainer::begin_stages() {
 double Trainer::sparsity() const {
   Index kept = 0, all = 0;
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
-    if (!sparse_[i].plan) continue;
+    if (!sparse_[i].stages) continue;
     kept += sparse_[i].kept;
     all += size_of(state_.parameters[i].value.shape());
   }
@@ -100,7 +101,7 @@ double Trainer::sparsity() const {
 
 bool Trainer::is_sparse_as_planned() const {
   return std::ranges::all_of(
-      plan_, [&](const WeightPlan& p) { return p.stages.back().step < state_.step; });
+      stages_, [&](const WeightStages& p) { return p.stages.back().step < state_.step; });
 }
 
 // ------------------------------------------------------------------------------------ gradients
@@ -111,8 +112,8 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Sparse& s = sparse_[i];
   const Tensor& w = state_.parameters[i].value;
   const bool is_dense = has_dense_values(w) || s.accumulating ||
-                        (s.plan && s.plan->refreshes(state_.step)) ||
-                        (s.ranks_by_gradient && s.plan->beginning(state_.step + 1));
+                        (s.stages && s.stages->refreshes(state_.step)) ||
+                        (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
   if (is_dense) return OutFormat::dense();
   own = OutFormat::same_as(w);
   return own;
@@ -145,9 +146,9 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
 void Trainer::collect_scores(const Gradients& gradients) {
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
     const Sparse& s = sparse_[i];
-    if (!s.plan || !gradients[i]) continue;
+    if (!s.stages || !gradients[i]) continue;
     const Parameter& p = state_.parameters[i];
-    const SparsityStage* next = s.plan->beginning(state_.step + 1);
+    const SparsityStage* next = s.stages->beginning(state_.step + 1);
     if (s.accumulating) {
       Dense scores = state_.scores.extract(p.name).mapped().as<Dense>();
       s.accumulating->add_scores(scores, p.value.to_dense(), gradients[i]->to_dense());
@@ -167,11 +168,11 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
     Parameter& p = state_.parameters[i];
-    const WeightPlan* plan = sparse_[i].plan;
+    const WeightStages* stages = sparse_[i].stages;
     Update u;
-    const bool is_anew = plan && plan->refreshes(state_.step);
+    const bool is_anew = stages && stages->refreshes(state_.step);
     if (is_anew) {
-      const Sparsifier by = registry().sparsifier(plan->current(state_.step)->by);
+      const Sparsifier by = registry().sparsifier(stages->current(state_.step)->by);
       std::optional<Dense> scores;
       if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
       u = Update::resparsify(by, std::move(scores));
@@ -245,7 +246,7 @@ void Trainer::restore(TrainState state) {
   }
   for (auto& [name, s] : state_.scores) s = in_own_memory(s);
   for (std::size_t i = 0; i < sparse_.size(); ++i)
-    if (sparse_[i].plan) count(i);
+    if (sparse_[i].stages) count(i);
 }
 
 }  // namespace sten

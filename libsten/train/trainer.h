@@ -7,8 +7,8 @@
 
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
-#include "libsten/train/sparsity_plan.h"
 #include "libsten/train/task.h"
+#include "libsten/train/weight_stages.h"
 
 namespace sten {
 
@@ -41,7 +41,7 @@ class Trainer {
 
   const Task& task() const { return *task_; }
   const TrainState& state() const { return state_; }
-  const std::vector<WeightPlan>& plan() const { return plan_; }
+  const std::vector<WeightStages>& stages() const { return stages_; }
   NamedValues<Tensor> weights() const;
   // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
   double sparsity() const;
@@ -56,7 +56,7 @@ class Trainer {
  private:
   using Gradients = std::vector<std::optional<Tensor>>;
   struct Sparse {
-    const WeightPlan* plan = nullptr;
+    const WeightStages* stages = nullptr;
     std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
     bool ranks_by_gradient = false;
     Index kept = 0;
@@ -72,7 +72,7 @@ class Trainer {
   void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
-  std::vector<WeightPlan> plan_;
+  std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // by parameter
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;

@@ -56,10 +56,10 @@ void Trainer::check_state(const TrainState& state) const {
       fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
     check_remembered(p, task_->recipe().optimizer);
     const Sparse& s = sparse_[i];
-    if (s.plan && s.plan->current(state.step - 1) &&
-        p.value.layout_name() != Name(s.plan->layout.name()))
+    if (s.stages && s.stages->current(state.step - 1) &&
+        p.value.layout_name() != Name(s.stages->layout.name()))
       fail("a state of {} is {}, and after step {} it has to be {}", quote(p.name),
-           p.value.spec().str(), state.step, s.plan->layout.str());
+           p.value.spec().str(), state.step, s.stages->layout.str());
     const auto at = state.scores.find(p.name);
     if (at == state.scores.end()) {
       if (s.accumulating) fail("a state of {} has no scores", quote(p.name));

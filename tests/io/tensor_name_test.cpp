@@ -21,7 +21,7 @@ TEST_CASE("names that no file can have, with the reason") {
   CHECK(why_no_name("__metadata__") == "the name is that of a file's metadata");
 }
 
-TEST_CASE("a plan with such names, or with entries of such names, is refused") {
+TEST_CASE("contents with such names, or with entries of such names, are refused") {
   const auto refused = [](const std::string& name, const char* layout) {
     return error_of([&] { check_entry_names({{name, DType::F32, {2, 2}, Spec(layout)}}, "f"); });
   };

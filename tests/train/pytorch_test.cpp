@@ -49,7 +49,7 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
   CHECK(losses.back() < losses.front());
   if (recipe.sparsity.empty()) return;
   Index kept = 0;
-  for (const WeightPlan& p : trainer.plan())
+  for (const WeightStages& p : trainer.stages())
     kept += trainer.weights().at(p.weight).stored().count();
   CHECK(kept == run->at("kept").get<Index>());
 }

@@ -36,16 +36,16 @@ TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks)
 // `in` with the weights in place of what it has.
 void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weights,
            const std::string& path, bool directory) {
-  std::vector<TensorInfo> plan(in.tensors().begin(), in.tensors().end());
-  std::vector<std::optional<Tensor>> trained(plan.size());
+  std::vector<TensorInfo> contents(in.tensors().begin(), in.tensors().end());
+  std::vector<std::optional<Tensor>> trained(contents.size());
   for (const Weight& w : g.weights())
     for (const CheckpointTensor* t : weight_entries(w, in)) {
       const auto i = static_cast<std::size_t>(t - in.tensors().data());
       trained[i] = weights.find(w.name)->second.to_dense();
-      plan[i].layout = Spec("dense");
+      contents[i].layout = Spec("dense");
     }
   CheckpointOutput out(path, false, directory);
-  out.begin(in, std::move(plan), [](const Metadata& m) { return m; });
+  out.begin(in, std::move(contents), [](const Metadata& m) { return m; });
   for (const std::size_t i : in.data_order()) {
     if (trained[i])
       out.add(i, *trained[i]);

@@ -8,7 +8,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/shards.h"
-#include "libsten/run/prune_plan.h"
+#include "libsten/run/prune_request.h"
 #include "libsten/run/staged/command_trainer.h"
 #include "libsten/run/staged/recipe_trainer.h"
 #include "libsten/run/staged/schedule.h"
@@ -88,7 +88,7 @@ class Staged {
   }
 
   Outcome run() {
-    plan();
+    list_stages();
     try_stages();
     if (o_.prune.output.dry_run) return dry_outcome();
     Options identity = provenance_;
@@ -127,10 +127,10 @@ class Staged {
     return p;
   }
 
-  void plan() {
+  void list_stages() {
     const Checkpoint in = Checkpoint::open(o_.prune.input);
     const PruneOptions p = stage_options(last_stage());
-    const auto tensors = PruneRequest(p).plan(in, nullptr).tensors;
+    const auto tensors = PruneRequest(p).treatments(in, nullptr).tensors;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i]) continue;

@@ -1,4 +1,4 @@
-#include "libsten/train/sparsity_plan.h"
+#include "libsten/train/weight_stages.h"
 
 #include <algorithm>
 #include <array>
@@ -40,31 +40,31 @@ Shape smaller(Shape shape) {
 
 }  // namespace
 
-const SparsityStage* WeightPlan::beginning(Index step) const {
+const SparsityStage* WeightStages::beginning(Index step) const {
   const auto at = std::ranges::find(stages, step, &SparsityStage::step);
   return at == stages.end() ? nullptr : &*at;
 }
 
-const SparsityStage* WeightPlan::current(Index step) const {
+const SparsityStage* WeightStages::current(Index step) const {
   const SparsityStage* last = nullptr;
   for (const SparsityStage& s : stages)
     if (s.step <= step) last = &s;
   return last;
 }
 
-bool WeightPlan::refreshes(Index step) const {
+bool WeightStages::refreshes(Index step) const {
   return refresh > 0 && step < refresh_end && step > refresh_begin &&
          (step - refresh_begin) % refresh == 0 && step > stages.front().step;
 }
 
-std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g) {
-  std::vector<WeightPlan> plans;
+std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
+  std::vector<WeightStages> weights;
   const auto targets = match_targets(r.sparsity, g.weights());
   for (std::size_t e = 0; e < targets.size(); ++e) {
     const SparsityRecipe& entry = r.sparsity[e];
     const Index n = std::ssize(targets[e]);
     for (Index k = 0; k < n; ++k) {
-      WeightPlan& p = plans.emplace_back();
+      WeightStages& p = weights.emplace_back();
       p.weight = targets[e][static_cast<std::size_t>(k)];
       p.layout = entry.layout;
       p.save = entry.save;
@@ -79,12 +79,12 @@ std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g) {
       p.refresh_end = entry.refresh_end;
     }
   }
-  return plans;
+  return weights;
 }
 
-void try_sparsity(const std::vector<WeightPlan>& plans, const Graph& g, bool in_little_memory) {
+void try_sparsity(const std::vector<WeightStages>& weights, const Graph& g, bool in_little_memory) {
   std::set<std::string> tried;
-  for (const WeightPlan& p : plans) {
+  for (const WeightStages& p : weights) {
     Shape shape = g.find_weight(p.weight)->shape;
     if (in_little_memory) shape = smaller(shape);
     for (const SparsityStage& stage : p.stages) {

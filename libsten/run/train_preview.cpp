@@ -1,4 +1,4 @@
-#include "libsten/run/train_plan.h"
+#include "libsten/run/train_preview.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,16 +36,16 @@ std::string mask_text(const SparsityRecipe& s) {
 
 // "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
 std::string entry_note(std::size_t number, const SparsityRecipe& entry,
-                       std::span<const WeightPlan> plans) {
+                       std::span<const WeightStages> weights) {
   std::vector<std::string> stages;
   if (entry.schedule.kind == "layer-wise") {
-    for (const WeightPlan& p : plans)
+    for (const WeightStages& p : weights)
       stages.push_back(fmt::format("{} from step {}", p.weight, p.stages.front().step));
   } else {
-    for (const SparsityStage& s : plans.front().stages) stages.push_back(stage_text(s));
+    for (const SparsityStage& s : weights.front().stages) stages.push_back(stage_text(s));
   }
   return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}; masks: {}", number,
-                     quote(entry.target), plans.size(), plans.size() == 1 ? "" : "s",
+                     quote(entry.target), weights.size(), weights.size() == 1 ? "" : "s",
                      entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
                      listed(stages), mask_text(entry));
 }
@@ -57,15 +57,15 @@ std::string optimizer_text(const Recipe& r) {
   return text;
 }
 
-class RunPlan {
+class Preview {
  public:
-  explicit RunPlan(const TrainOptions& o)
+  explicit Preview(const TrainOptions& o)
       : task_(read_recipe(o.recipe, o.set)),
-        plan_(plan_sparsity(task_.recipe(), task_.graph())),
-        memory_(estimate_memory(task_, plan_)) {
+        stages_(weight_stages(task_.recipe(), task_.graph())),
+        memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
     products_of(recipe());
-    try_sparsity(plan_, task_.graph(), true);
+    try_sparsity(stages_, task_.graph(), true);
     RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
   }
 
@@ -96,10 +96,10 @@ class RunPlan {
     const auto targets = match_targets(recipe().sparsity, task_.graph().weights());
     std::size_t next = 0;
     for (std::size_t e = 0; e < targets.size(); ++e) {
-      const std::span plans(plan_.data() + next, targets[e].size());
+      const std::span weights(stages_.data() + next, targets[e].size());
       next += targets[e].size();
-      for (const WeightPlan& p : plans) add_row(p, static_cast<Index>(e));
-      r_.notes.push_back(entry_note(e, recipe().sparsity[e], plans));
+      for (const WeightStages& p : weights) add_row(p, static_cast<Index>(e));
+      r_.notes.push_back(entry_note(e, recipe().sparsity[e], weights));
     }
     if (r_.rows.empty()) return;
     r_.at(r_.total, "name") = std::string("total");
@@ -109,7 +109,7 @@ class RunPlan {
           1 - static_cast<double>(*kept_) / static_cast<double>(std::max<Index>(elements_, 1));
   }
 
-  void add_row(const WeightPlan& p, Index entry) {
+  void add_row(const WeightStages& p, Index entry) {
     const Weight& w = *task_.graph().find_weight(p.weight);
     const Index n = size_of(w.shape);
     const auto sparsity = sparsity_of(p.stages.back().by);
@@ -184,7 +184,7 @@ class RunPlan {
   }
 
   const Task task_;
-  const std::vector<WeightPlan> plan_;
+  const std::vector<WeightStages> stages_;
   const TrainMemory memory_;
   Report r_;
   Index elements_ = 0;
@@ -193,8 +193,8 @@ class RunPlan {
 
 }  // namespace
 
-Outcome plan_training(const TrainOptions& options) {
-  return {RunPlan(options).report(), std::nullopt};
+Outcome preview_training(const TrainOptions& options) {
+  return {Preview(options).report(), std::nullopt};
 }
 
 }  // namespace sten

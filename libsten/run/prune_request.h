@@ -16,18 +16,18 @@ class PruneRequest {
   std::string text() const;  // of the default treatment, for reports
   std::string to() const;    // the layout it leads to
 
-  struct Plan {
+  struct Treatments {
     std::vector<std::optional<Treatment>> tensors;  // none: left as it is
     Index chosen = 0;
     Index skipped = 0;  // matched by a glob, but nothing that can be pruned
   };
   // For the tensors of a checkpoint; `masks` if a file of them is to be applied.
-  Plan plan(const Checkpoint& in, const Checkpoint* masks) const;
+  Treatments treatments(const Checkpoint& in, const Checkpoint* masks) const;
 
  private:
   void check_scores();
-  void plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const;
-  void plan_rules(const Checkpoint& in, Plan& plan) const;
+  void treat_by_masks(const Checkpoint& in, const Checkpoint& masks, Treatments& out) const;
+  void treat_by_rules(const Checkpoint& in, Treatments& out) const;
 
   const PruneOptions& options_;
   std::optional<Treatment> default_;  // none: rules or masks alone decide

@@ -5,7 +5,7 @@
 
 namespace sten {
 
-struct WeightPlan {
+struct WeightStages {
   std::string weight;
   Spec layout, save;
   // Before the forward pass of a stage's first step the weight gets the positions that the stage's
@@ -24,13 +24,13 @@ struct WeightPlan {
 // In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a
 // target that is no weight (with those that are near), for a weight with two entries, and for
 // stages that do not fit into the steps. The recipe's steps are filled in (in_steps).
-std::vector<WeightPlan> plan_sparsity(const Recipe& r, const Graph& g);
+std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g);
 
-// Tries on zeros that every sparsifier, layout and saved layout of a plan goes with its weight's
+// Tries on zeros that every sparsifier, layout and saved layout goes with its weight's
 // shape, so that no run ends on what was known before it. Error with the weight's name. Each shape
 // is tried once; one weight at a time is in memory, and of a large one no more than some MB where
 // `in_little_memory`: with smaller extents, which leave what they left when divided.
-void try_sparsity(const std::vector<WeightPlan>& plans, const Graph& g,
+void try_sparsity(const std::vector<WeightStages>& weights, const Graph& g,
                   bool in_little_memory = false);
 
 }  // namespace sten

@@ -6,7 +6,7 @@ mkdir "$T/here"
 cd "$T/here"
 
 expect_exit 0 sten-train "$digits" --dry-run
-golden train_plan
+golden train_preview
 expect_exit 0 sten-train "$recipes/shakespeare-bert-layer-wise.json" --dry-run
 expect_out "'bert.encoder.layer.*.weight' is 24 weights: magnitude:sparsity=0.75, bert.encoder.layer.0.attention.output.dense.weight from step 0, "
 expect_out 'bert.encoder.layer.3.output.dense.weight from step 383; masks: fixed'

@@ -1,4 +1,4 @@
-#include "libsten/run/prune_plan.h"
+#include "libsten/run/prune_request.h"
 
 #include <fmt/ranges.h>
 
@@ -95,38 +95,39 @@ std::string PruneRequest::to() const {
   return default_ ? default_->to.str() : options_.to;
 }
 
-PruneRequest::Plan PruneRequest::plan(const Checkpoint& in, const Checkpoint* masks) const {
-  Plan plan;
-  plan.tensors.resize(in.tensors().size());
+PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
+                                                  const Checkpoint* masks) const {
+  Treatments out;
+  out.tensors.resize(in.tensors().size());
   if (masks) {
-    plan_masked(in, *masks, plan);
+    treat_by_masks(in, *masks, out);
   } else if (default_) {
     const Selection s = select_tensors(in, options_.patterns, Purpose::prune);
-    plan.skipped = s.skipped;
+    out.skipped = s.skipped;
     for (std::size_t i = 0; i < s.chosen.size(); ++i)
-      if (s.chosen[i]) plan.tensors[i] = default_;
+      if (s.chosen[i]) out.tensors[i] = default_;
   } else if (!options_.patterns.include.empty()) {
     fail_usage(
         "--include chooses tensors for a --sparsity or --structure, and rules choose theirs");
   }
-  if (!rules_.empty()) plan_rules(in, plan);
-  plan.chosen = std::count_if(plan.tensors.begin(), plan.tensors.end(),
-                              [](const auto& t) { return t.has_value(); });
-  if (plan.chosen == 0 && !masks)
+  if (!rules_.empty()) treat_by_rules(in, out);
+  out.chosen = std::count_if(out.tensors.begin(), out.tensors.end(),
+                             [](const auto& t) { return t.has_value(); });
+  if (out.chosen == 0 && !masks)
     fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
                options_.patterns.exclude.empty() && rules_.empty()
                    ? "none is a weight by its name; choose some with --include"
                    : "the patterns and rules leave all of them as they are");
-  return plan;
+  return out;
 }
 
-void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
-  std::vector<bool> decided(plan.tensors.size());
+void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
+  std::vector<bool> decided(out.tensors.size());
   const TensorNames names(in);
   for (const std::string& p : options_.patterns.exclude)
     names.for_each_match(p, "--exclude", [&](std::size_t i) {
       decided[i] = true;
-      plan.tensors[i].reset();
+      out.tensors[i].reset();
     });
   for (std::size_t r = 0; r < rules_.size(); ++r) {
     const Rule& rule = rules_[r];
@@ -137,11 +138,11 @@ void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
       const std::string why = treatments_[r] ? unfit(in.tensors()[i], Purpose::prune) : "";
       if (!why.empty()) {
         if (literal) fail_usage("{} {}: {}", rule.where, quote(rule.pattern), why);
-        ++plan.skipped;
+        ++out.skipped;
         return;
       }
       wins = decided[i] = true;
-      plan.tensors[i] = treatments_[r];
+      out.tensors[i] = treatments_[r];
     });
     if (!wins)
       warn(
@@ -152,8 +153,9 @@ void PruneRequest::plan_rules(const Checkpoint& in, Plan& plan) const {
 }
 
 // The tensors that have a mask; patterns may leave some of them out.
-void PruneRequest::plan_masked(const Checkpoint& in, const Checkpoint& masks, Plan& plan) const {
-  std::vector<bool> included(plan.tensors.size(), options_.patterns.include.empty());
+void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
+                                  Treatments& out) const {
+  std::vector<bool> included(out.tensors.size(), options_.patterns.include.empty());
   const TensorNames names(in);
   for (const std::string& p : options_.patterns.include)
     names.for_each_match(p, "--include", [&](std::size_t i) { included[i] = true; });
@@ -172,7 +174,7 @@ void PruneRequest::plan_masked(const Checkpoint& in, const Checkpoint& masks, Pl
     if (!is_prunable(in.tensors()[i].dtype))
       fail("{}: {}: {} elements cannot be pruned", in.name(), quote(m.name),
            name_of(in.tensors()[i].dtype));
-    plan.tensors[i] = Treatment{Spec(), mask_to_, false};
+    out.tensors[i] = Treatment{Spec(), mask_to_, false};
   }
 }
 
