@@ -54,8 +54,18 @@ step() {
     '{ printf "%s[%.2f s, peak memory %.0f MB]%s\n", dim, $1, $2 * 1024 / 1e6, plain }' "$out/took"
 }
 
-build() {
-  local log=$out/build.log fresh=()
+# Every tenth of Ninja's steps as a line; on a terminal one line that moves.
+progress() {
+  awk -v terminal="$1" '
+    match($0, /^\[[0-9]+\/[0-9]+\]/) {
+      split(substr($0, 2, RLENGTH - 2), n, "/")
+      if (terminal) { printf "\r%d of %d steps", n[1], n[2]; fflush(); next }
+      if (int(10 * n[1] / n[2]) > tenths) { tenths = int(10 * n[1] / n[2]); print n[1] " of " n[2] " steps"; fflush() }
+    }
+    END { if (terminal) print "" }'
+}
+build() { # build PROGRAM...
+  local log=$out/build.log fresh=() terminal=
   if [[ ! -f build/CMakeCache.txt ]]; then
     export CXX=g++ CMAKE_GENERATOR=Ninja
     fresh=(-DCMAKE_BUILD_TYPE=Release -DSTEN_UNITY=ON)
@@ -68,10 +78,8 @@ build() {
     cat "$log" >&2
     return 1
   fi
-  local make=(cmake --build build -j "$jobs" --target sten-prune sten-convert sten-energy sten-bench sten-train)
-  if [[ -t 1 ]]; then
-    "${make[@]}" # Ninja moves one line on a terminal; elsewhere it writes one per file
-  elif ! "${make[@]}" >"$log" 2>&1; then
+  if [[ -t 1 ]]; then terminal=1; fi
+  if ! cmake --build build -j "$jobs" --target "$@" 2>&1 | tee "$log" | progress "$terminal"; then
     tail -n 50 "$log" >&2
     return 1
   fi
@@ -102,16 +110,22 @@ echo "MODEL is $model"
 # The first step is measured too, so GNU time comes before everything else.
 if [[ ! -x /usr/bin/time ]]; then scripts/setup.sh measure || die "GNU time is missing"; fi
 step "Install what is missing" scripts/setup.sh build
-export -f build
-export out jobs
-step "Build" bash -euo pipefail -c build
-
-cd "$out"
-export PATH=$root/build/bin:$PATH
+export -f build progress
+export out jobs PATH=$root/build/bin:$PATH
+# build_step TITLE PROGRAM...: each program is built when it is about to be shown.
+build_step() {
+  local title=$1
+  shift
+  cd "$root"
+  step "$title" bash -euo pipefail -c 'build "$@"' build "$@"
+  cd "$out"
+}
+build_step "Build the library and sten-prune" sten-prune
 step "Prune to 90 %, the smallest weights first" \
   sten-prune "$model" -o "pruned$ext" --sparsity 0.9 --summary
 step "Prune to the structure 1:10:4" \
   sten-prune "$model" -o "nmg-dense$ext" --structure nmg:n=1,m=10,g=4 --summary
+build_step "Build sten-convert and sten-energy" sten-convert sten-energy
 step "Store the first as values and a bitmask" \
   sten-convert "pruned$ext" -o "pruned.bitmask$ext" --to bitmask --summary
 step "Store the second as n:m:g" \
@@ -137,6 +151,7 @@ if [[ $# -eq 1 ]]; then
   rm took
   exit
 fi
+build_step "Build sten-train and sten-bench" sten-train sten-bench
 recipe=$root/recipes/shakespeare-bert
 step "Fine-tune at 75 %: the smallest weights of the encoder go, 200 steps" \
   sten-train "$recipe-one-shot.json" --out tuned-75 --set steps=200 --summary

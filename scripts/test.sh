@@ -12,7 +12,7 @@ heading() { printf '\n== %s\n' "$1"; }
 configure() { # configure DIR COMPILER TARGETS OPTION...
   local dir=$1 compiler=$2 targets=$3
   shift 3
-  CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_WERROR=ON "$@"
+  CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_UNITY=ON -DSTEN_WERROR=ON "$@"
   cmake --build "$dir" -j "$jobs" --target $targets
 }
 
@@ -47,8 +47,8 @@ heading "tests (g++, Release)"
 run_tests build
 
 heading "build (clang++-14, sanitizers)"
-# Without NDEBUG, so that assertions count; and but for kernels without optimisation, which takes
-# longer than the tests do without it.
+# Without NDEBUG, so that assertions count. What has loops over values is optimised (-O1), the rest is
+# not: compiling takes longer than the tests do without it.
 configure build-asan clang++-14 all -DSTEN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS_DEBUG="-O0 -gline-tables-only"
 
