@@ -6,6 +6,9 @@
 // does not list runs the best below it (as contexts of BLIS do: inherit, then override). Slots that
 // count on each other, such as a product and the order that it wants its operand in, are overridden
 // together.
+//
+// The source file of each family is its list and two functions. These files look alike, but a macro
+// for them would hide more than it saves.
 #pragma once
 #include <cstddef>
 #include <cstring>
