@@ -83,8 +83,7 @@ class NmgJudge {
           greatest = std::max(greatest, v.magnitude);
           least = std::min(least, v.magnitude);
         }
-    // The fit counts in 2^-27 of the greatest score or finer, and in 59 bits where values are far
-    // apart.
+    // The fit counts in 2^-27 of the greatest score or finer; in 59 bits where values are far apart.
     const double noise = greatest * (greatest / least > 0x1p25 ? 0x1p-45 : 0x1p-22);
     const auto score_of = [&](Index s, Index p) { return score(s, p); };
     return ring_gains(of_, std::ssize(patterns_), noise, score_of) ? "another fit keeps more" : "";
@@ -102,8 +101,7 @@ class NmgJudge {
       if (chunk_[s][r].stays != std::ranges::binary_search(patterns_[p], r)) return false;
     return true;
   }
-  // Gives strip s a pattern that it may have, where others move if they have to: an augmenting
-  // path.
+  // Gives strip s a pattern that it may have; others move if they have to (an augmenting path).
   bool place(Index s, std::vector<bool>& seen) {
     for (Index p = 0; p < std::ssize(patterns_); ++p) {
       if (seen[p] || !may_have(s, p)) continue;
