@@ -69,10 +69,11 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   if (extras)
     for (const std::string& word : app.remaining())
       return fmt::format("there is one argument too many: {}", quote(word));
-  std::string text = printable(e.what());
+  const std::string all = printable(e.what());
+  std::string_view text = all;
   while (text.ends_with("\\n") || text.ends_with(' '))
-    text.resize(text.size() - (text.ends_with(' ') ? 1 : 2));
-  return text;
+    text.remove_suffix(text.ends_with(' ') ? 1 : 2);
+  return std::string(text);
 }
 
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
