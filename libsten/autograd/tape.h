@@ -80,8 +80,8 @@ class Tape {
   // without one y has one element, and it is 1. What a value's uses contribute is added up, and the
   // format of its gradient applied to the sum; same-pattern to each of them. What the steps kept is
   // let go, unless they are to be walked again. Error (usage) where y does not depend on a
-  // parameter, or an operator on the way has no gradient. Parameters have the gradients of before
-  // where it throws.
+  // parameter, or an operator on the way has no gradient. If it throws, parameters keep the
+  // gradients that they had before.
   void backward(const Var& y, std::optional<Tensor> seed = {}, bool keep_steps = false);
 
   // That of a value that wants a gradient: Error (usage) where it is gone.

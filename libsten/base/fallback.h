@@ -18,7 +18,7 @@ void report_fallback(const std::string& text);
 // "WHAT on cuda: not implemented; on the CPU".
 void report_on_cpu(std::string_view what, Device here);
 
-// f(x on the CPU), brought to where x is: what has no way there, reported so.
+// Reports that, runs f(x on the CPU), and moves the result to x's device.
 template <class X, class F>
 auto on_cpu(std::string_view what, const X& x, F&& f) {
   const Device here = x.device();

@@ -22,8 +22,8 @@ struct OutHints {
   const Tensor* like = nullptr;     // same-pattern: whose positions
   const Dense* scores = nullptr;    // those that rank by more than the values
   const Sparsifier* own = nullptr;  // resparsify
-  // Where the format changes nothing: a dense tensor of the output's shape and dtype that the
-  // caller will add the output to, unless the implementation does (Call::add_to_sum).
+  // A dense tensor of the output's shape and dtype. The caller adds the output to it, unless the
+  // implementation does (Call::add_to_sum). Only where the format changes nothing.
   std::optional<Tensor>* sum = nullptr;
 };
 
@@ -41,10 +41,10 @@ struct Call {
   bool wants(std::size_t i) const { return formats[i] != nullptr; }
   const OutFormat& out(std::size_t i = 0) const { return *formats[i]; }
 
-  // For an implementation that would rather add to a sum than write zeros to be added: f(Values&)
-  // adds output i to the caller's sum, in place where nobody else holds it, and the result is the
-  // output to return. Nothing, and f is not called, where the caller has no sum. f throws before
-  // it writes, if it throws at all: the caller then still has the sum.
+  // For an implementation that would rather add to a sum than write zeros for others to add.
+  // f(Values&) adds output i to the caller's sum, in place where nobody else holds it; return the
+  // result as the output. Without a sum the result is empty and f does not run. If f throws, it
+  // does so before it writes, and the caller keeps the sum.
   template <class F>
   std::optional<Tensor> add_to_sum(std::size_t i, F&& f) const;
 };
@@ -117,7 +117,7 @@ class Operators {
   static constexpr double dense_cost = 8;
 
   // Carries the plan for a call out; where its implementation throws Unsupported, the dense one.
-  // Where a plan is no exact one, its text is reported (report_fallback).
+  // Reports the text of a plan that is not exact (report_fallback).
   Outputs run(Name op, const Call& call) const;
 
   // Signatures that have an implementation, wildcards as they are, by operator.

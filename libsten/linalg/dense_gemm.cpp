@@ -25,7 +25,8 @@ double seconds_of(const DenseLibrary& library, Index m, Index n, Index k, const 
   return now() - start;
 }
 
-// Whether it has to be the own loop, though nobody asked for the reference ISA, which is its alone.
+// Whether only the own loop is there, although nobody asked for the reference ISA, which has no
+// other.
 bool is_without_library() {
   return !find_dense_library("onednn") && !find_dense_library("openblas") &&
          kernels::active_isa() == kernels::choose_isa(nullptr).isa;

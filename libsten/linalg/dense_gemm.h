@@ -17,17 +17,17 @@ void dense_linear(Index n, Index m, Index k, const float* x, const float* a, flo
 void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const float* b, float* c,
                            int team = threads());
 
-// By which they are computed: what UseDenseLibrary says, or else fastest_dense_library().
+// The library that computes them: what UseDenseLibrary says, or else fastest_dense_library().
 const DenseLibrary& dense_library();
 
-// By milliseconds of measurement on one thread, once per process: the first of dense_libraries(),
-// or another one that takes less than nine tenths of its time, so that chance does not choose
-// between two that are as fast as each other. Where there is the own loop alone, although this ISA
-// has others, it says so each time (report_fallback).
+// Measured once per process, for milliseconds on one thread: the first of dense_libraries(), or
+// another one that takes less than nine tenths of its time, so that chance does not choose between
+// two libraries of the same speed. Reports a fallback each time where only the own loop is there,
+// unless STEN_ISA asked for the reference ISA.
 const DenseLibrary& fastest_dense_library();
 
-// While it lives all dense products of the process are by this library, so that their bits do not
-// depend on a measurement. For programs; one after the other, not two at a time.
+// While it lives, this library computes all dense products of the process, so that their bits do
+// not depend on a measurement. For programs. Scopes may nest but not overlap.
 class UseDenseLibrary {
  public:
   explicit UseDenseLibrary(const DenseLibrary& library);

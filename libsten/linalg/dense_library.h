@@ -34,10 +34,9 @@ DenseLibrary own_loop();
 
 // All that this machine has; the own loop only where there is no other. Loaded at the first call.
 const std::vector<DenseLibrary>& dense_libraries();
-// By a word of dense_library_words, or by the name that such a library had in another process,
-// whatever its version. The own loop is always there; nullptr for what is not.
+// Finds a library by its word (onednn, openblas, own) or by its name in any version; nullptr if it
+// does not load. The own loop is always there.
 const DenseLibrary* find_dense_library(std::string_view name);
-inline constexpr std::string_view dense_library_words[] = {"onednn", "openblas", "own"};
 
 namespace linalg_detail {
 

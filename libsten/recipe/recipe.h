@@ -98,8 +98,8 @@ struct Recipe {
   Index accumulate = 1;                  // parts a batch is computed in; divides it
   double clip = 0;                       // the largest norm of all gradients together; 0: any
   std::uint64_t seed = 0;                // of initial weights, batches, random sparsifiers
-  std::string products;                  // onednn | openblas | own: what multiplies dense matrices;
-                                         // empty: the faster one, and where a run goes on, its own
+  std::string products;                  // onednn | openblas | own: multiplies dense matrices;
+                                         // empty: the faster one, or that of the resumed run
   std::vector<SparsityRecipe> sparsity;  // a weight has at most one
   EvaluationRecipe evaluation;
   Index checkpoint_every = 0;  // steps; 0: none but the last

@@ -24,10 +24,10 @@ struct TrainOutcome {
   std::optional<Index> stopped;  // after so many steps
 };
 
-// The same bytes of model and checkpoints at the same number of threads, instruction set and
-// library of dense products, stopped and resumed or not. While it runs, all dense products of the
-// process are by one library: the recipe's, or that of the run that goes on, or the fastest one.
-// Error with the step where the loss is no number any more.
+// Writes the same bytes of model and checkpoints at the same number of threads, instruction set and
+// library of dense products, stopped and resumed or not. While it runs, one library computes all
+// dense products of the process: the recipe's, else that of the resumed run, else the fastest.
+// Error with the step where the loss stops being a number.
 TrainOutcome train(const TrainOptions& options);
 
 }  // namespace sten

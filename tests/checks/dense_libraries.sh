@@ -1,6 +1,6 @@
 #!/bin/sh
-# Where the packages of scripts/setup.sh are installed, the libraries of dense products are loaded, and
-# are those that sten_tests tests: without this, a build that misses one passes all tests, slowly.
+# sten_tests loads and tests each library of dense products whose package (scripts/setup.sh) is
+# installed. A build that misses one would otherwise pass all tests, slowly.
 set -eu
 tested=$(unset STEN_ISA && "$STEN_BIN/sten_tests" --no-intro --test-case='every dense library agrees*' |
   sed -n 's/.*tested: //p')

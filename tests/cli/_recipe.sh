@@ -27,8 +27,8 @@ cat >"$RECIPE" <<'EOF'
   "logging": {"every": 5}
 }
 EOF
-# Which library multiplies faster may change from run to run, and the last bits with it: all runs of a
-# test take the one that the first run took.
+# The faster library may differ from run to run, and with it the last bits: all runs of a test take
+# the one that the first run took.
 sten-train "$RECIPE" --out "$T/chosen" --set steps=1 --set sparsity=null --set rate=null -q >/dev/null
 PRODUCTS=$(sed -n 's/.*"products": "\([A-Za-z]*\).*/\L\1/p' "$T"/chosen/checkpoints/*/state.json)
 sed -i "s/\"steps\": 160/\"products\": \"$PRODUCTS\",\n  &/" "$RECIPE"

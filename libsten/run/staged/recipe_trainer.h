@@ -6,9 +6,8 @@
 
 namespace sten {
 
-// Losses are those of the recipe's validation split. While it lives, all dense products of the
-// process are by one library: the recipe's, or else the first one, which is the same in every
-// process.
+// Losses are those of the recipe's validation split. While it lives, one library computes all dense
+// products of the process: the recipe's, or else the first, which is the same in every process.
 class RecipeTrainer : public StageTrainer {
  public:
   // Error (usage) for a recipe with sparsity of its own, and for one without a validation split;
