@@ -8,6 +8,7 @@
 #include "libsten/base/dtype.h"
 #include "libsten/base/error.h"
 #include "libsten/base/fallback.h"
+#include "libsten/base/kept_memory.h"
 #include "libsten/base/log.h"
 #include "libsten/base/name.h"
 #include "libsten/base/parallel.h"
