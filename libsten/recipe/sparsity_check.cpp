@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "libsten/base/text.h"
@@ -51,6 +52,14 @@ void take_last(const JsonReader& at, SparsityRecipe& s) {
     Spec& one = s.schedule.sparsifiers[i];
     one = places[i].read([&] { return checked_sparsifier(one); });
   }
+  const auto ranks_by = [&](bool sums) {
+    return std::ranges::any_of(s.schedule.sparsifiers, [&](const Spec& one) {
+      const Sparsifier by = registry().sparsifier(one);
+      return by.needs_scores() && by.adds_scores() == sums;
+    });
+  };
+  if (ranks_by(true) && ranks_by(false))
+    list.fail("some rank by scores that add up over steps, others by the last gradient alone");
   const Spec& last = s.schedule.sparsifiers.back();
   if (at.has("sparsifier") && s.sparsifier != last)
     at["sparsifier"].fail(

@@ -251,6 +251,11 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
   CHECK(entry_error(R"("sparsifier": "nmg:n=1,m=4,g=4",
                        "schedule": {"kind": "cubic", "stages": 3})")
             .starts_with("/sparsity/0/schedule/kind: nmg:n=1,m=4,g=4 keeps as much as"));
+  CHECK(
+      entry_error(R"("schedule": {"kind": "iterative", "begin": 5, "sparsifiers":
+                         ["movement:sparsity=0.2", "gradient:sparsity=0.5"]})") ==
+      "/sparsity/0/schedule/sparsifiers: some rank by scores that add up over steps, others by the "
+      "last gradient alone");
 }
 
 TEST_CASE("--set changes, adds and takes away") {
