@@ -19,8 +19,8 @@ bool is_linear(const OutFormat& f) {
 
 // Whether it asks for a dense tensor as it is.
 bool changes_nothing(const OutFormat& f) {
-  return f.inline_by.name() == keep_all && f.tmp.is("dense") && f.external.name() == keep_all &&
-         f.layout.is("dense");
+  return f.inline_by.name() == keep_all && f.tmp.is(Dense::name) && f.external.name() == keep_all &&
+         f.layout.is(Dense::name);
 }
 
 Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }

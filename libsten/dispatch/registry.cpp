@@ -166,10 +166,10 @@ bool Registry::includes(const Spec& spec, const Spec& other) const {
 std::optional<Index> Registry::bytes(const Spec& spec, const Occupancy& of) const {
   check_layout(spec);
   const LayoutEntry& entry = layout(spec.name());
-  if (entry.bytes && !spec.has("dims")) return entry.bytes(spec, of);
   const Positions& stored = of.positions();
-  if (stored.is_listed) return std::nullopt;
   try {
+    if (entry.bytes && !spec.has("dims")) return entry.bytes(spec, of);
+    if (stored.is_listed) return std::nullopt;
     const Dense zeros = Dense::zeros(any_dtype(of.width()), stored.extents);
     return static_cast<Index>(entry.pack(zeros, stored.mask, spec).bytes());
   } catch (const Error&) {

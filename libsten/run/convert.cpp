@@ -101,7 +101,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   if (x.device() != Device::cpu && request.sparsifier) return convert_there(from, x, request);
   Mask nonzero = value_mask(x);
   Route route{{std::string(from.layout())}, ""};
-  if (from.layout() != "dense") route.layouts.push_back("dense");
+  if (!from.is<Dense>()) route.layouts.push_back("dense");
   route.layouts.push_back(request.to.name());
   if (auto t = try_pack(x, nonzero, request.to)) {
     route.reason = "it holds the nonzeros, not the zeros that were stored";
