@@ -17,12 +17,12 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
   group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
   if (program.has_total)
     group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
-  // -o and --output are what sten-bench called it before.
+  // -o is what sten-bench called it before.
   group(
-      app.add_option(program.has_chart ? "-o,--report,--output" : "--report", c.reports,
+      app.add_option(program.has_chart ? "-o,--report" : "--report", c.reports,
                      program.has_chart
                          ? "Also write the report to FILE.json, .csv, .md or .html, or a chart of "
-                           "ratios to FILE.svg; repeatable (-o, --output: older names)"
+                           "ratios to FILE.svg; repeatable (-o: an older name of it)"
                          : "Also write the report to FILE.json, .csv, .md or .html; repeatable"))
       ->type_name("FILE")
       ->allow_extra_args(false);

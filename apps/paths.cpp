@@ -40,8 +40,7 @@ void check_paths(const CLI::App& app, bool prints_json) {
     add(inputs, app, name, name);
   add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});
-  if (app.get_option_no_throw("--output") != app.get_option_no_throw("--report"))
-    add(outputs, app, "--output", "-o");
+  add(outputs, app, "--output", "-o");
   for (const char* name : {"--mask-out", "--report", "--plot"}) add(outputs, app, name, name);
   // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
   add(outputs, app, "--out-dir", "--out-dir", true);

@@ -57,7 +57,9 @@ std::optional<Spec> own_layout(const Spec& sparsifier) {
     if (registry().own_sparsifier(layout.name) != sparsifier.name()) continue;
     Spec own(layout.name);
     for (const auto& [key, value] : sparsifier.args()) own.set(key, value);
-    return registry().canonical(layout_alone(own));
+    own = layout_alone(own);
+    // What holds any positions need not hold them with these numbers.
+    return is_structure(own) ? registry().canonical(own) : own;
   }
   return std::nullopt;
 }

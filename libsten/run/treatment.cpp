@@ -80,7 +80,7 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
     return own && is_structure(*own) ? *own : Spec(Bitmask::name);
   }
   const bool is_own = own && own->is(to.name());
-  if (is_own && lacks_numbers(to)) return *own;
+  if (is_own && lacks_numbers(to)) return registry().canonical(*own);
   if (is_structure(to) && lacks_numbers(to))
     fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
                to.name(), to.name());

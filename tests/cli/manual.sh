@@ -21,7 +21,7 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   done <<<"$options"
   # All words of --help, whatever lines they are on.
   squeeze() { tr -s ' \n' ' ' <"$1"; }
-  description=$(sed -n 's/^  --report FILE *//p' "$T/out")
+  description=$(sed -nE 's/^  (-o, )?--report FILE *//p' "$T/out")
   squeeze "$T/plain" | grep -qF -e "$description" || fail "$page lacks '$description'"
   for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'EXIT STATUS' 'SEE ALSO'; do
     grep -qx ".SH $section" "$page" || fail "$page has no $section"

@@ -52,7 +52,7 @@ awk -v into="$T" '
 ln -s "$PWD/tests" "$T/tests"
 cd "$T"
 compiler=$(cached CMAKE_CXX_COMPILER)
-sources="$(ls kernels/*.cpp) $(grep '^kernels/simd/.*cpp$' changed) tests/main.cpp tests/extend/kernel_checks.cpp
+sources="$(ls kernels/*.cpp) $(grep '^kernels/simd/.*cpp$' changed) tests/extend/main.cpp tests/extend/kernel_checks.cpp
   tests/kernels/elementwise_test.cpp tests/kernels/table_test.cpp"
 # As kernels/CMakeLists.txt says, some warnings of g++ 12 are of its own intrinsics.
 printf '%s\n' $sources | xargs -P 2 -I SOURCE sh -c '
