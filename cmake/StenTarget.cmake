@@ -5,6 +5,8 @@ function(sten_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${STEN_WERROR}>:-Werror>)
   # g++ 12 sees overlapping copies in literal + std::string && where there are none (GCC bug 105651).
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  # g++ clears up less often: a tenth of its time for a fifth more memory.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1000000>)
   if(STEN_SANITIZE STREQUAL thread)
     target_compile_options(${target} PRIVATE -fsanitize=thread -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=thread)

@@ -25,19 +25,33 @@ const Dense& scores_in(const char* name, const Dense& x, const Hints& hints) {
 
 [[noreturn]] void fail_nan(Index i) { fail("the score of element {} is NaN", i); }
 
-// f(i, value, score) for all elements, both as T. Pieces are multiples of mask_grain.
+// n elements from the one at `begin`, as T.
+template <class T>
+void decode(const Dense& x, Index begin, Index n, T* to) {
+  with_float(x.dtype(), [&]<class E>(E) {
+    const auto* bits = x.values.as<typename E::Bits>().data() + begin;
+    for (Index i = 0; i < n; ++i) to[i] = static_cast<T>(E::decode(bits[i]));
+  });
+}
+
+// f(i, value, score) for all elements of a range, both as T.
+template <class T, class F>
+void for_each_score(const Dense& x, const Dense& scores, Index begin, Index end, F&& f) {
+  constexpr Index most = 1024;  // decoded at a time: code for each dtype, not for each two
+  T values[most], ranked[most];
+  for (Index at = begin; at < end; at += most) {
+    const Index n = std::min(most, end - at);
+    decode(x, at, n, values);
+    decode(scores, at, n, ranked);
+    for (Index i = 0; i < n; ++i) f(at + i, values[i], ranked[i]);
+  }
+}
+
+// For all elements. Pieces are multiples of mask_grain.
 template <class T, class F>
 void for_each_score(const Dense& x, const Dense& scores, F&& f) {
-  with_float(x.dtype(), [&]<class X>(X) {
-    const auto v = x.values.as<typename X::Bits>();
-    with_float(scores.dtype(), [&]<class S>(S) {
-      const auto s = scores.values.as<typename S::Bits>();
-      parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          f(i, static_cast<T>(X::decode(v[i])), static_cast<T>(S::decode(s[i])));
-      });
-    });
-  });
+  parallel_for(x.size(), mask_grain,
+               [&](Index begin, Index end) { for_each_score<T>(x, scores, begin, end, f); });
 }
 
 // Ranks written as bits: rank(value, score, i).
@@ -107,17 +121,11 @@ Dense movement_ranks(const Dense& x, const Dense& scores, bool wide, bool below_
 Index count_below_zero(const Dense& x, const Dense& scores) {
   if (const auto i = first_nan(scores)) fail_nan(*i);
   std::atomic<Index> total = 0;
-  with_float(x.dtype(), [&]<class X>(X) {
-    const auto v = x.values.as<typename X::Bits>();
-    with_float(scores.dtype(), [&]<class S>(S) {
-      const auto s = scores.values.as<typename S::Bits>();
-      parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
-        Index n = 0;
-        for (Index i = begin; i < end; ++i)
-          n += S::decode(s[i]) < 0 && std::isfinite(X::decode(v[i]));
-        total += n;
-      });
-    });
+  parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+    Index n = 0;
+    for_each_score<double>(x, scores, begin, end,
+                           [&](Index, double v, double s) { n += s < 0 && std::isfinite(v); });
+    total += n;
   });
   return total;
 }
