@@ -10,9 +10,10 @@ heading() { printf '\n== %s\n' "$1"; }
 
 # The compiler and Ninja are chosen through the environment: an existing build directory keeps its own.
 configure() { # configure DIR COMPILER TARGETS OPTION...
-  local dir=$1 compiler=$2 targets=$3
+  local dir=$1 compiler=$2 targets=$3 fresh=()
   shift 3
-  CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_UNITY=ON -DSTEN_WERROR=ON "$@"
+  if [[ ! -f $dir/CMakeCache.txt ]]; then fresh=(-DSTEN_UNITY=ON); fi
+  CXX=$compiler CMAKE_GENERATOR=Ninja cmake -B "$dir" -DSTEN_TESTS=ON -DSTEN_WERROR=ON "${fresh[@]}" "$@"
   cmake --build "$dir" -j "$jobs" --target $targets
 }
 
