@@ -14,10 +14,6 @@ function(sten_target target)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all
                                              -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
-    # What the fuzzers see of the code they drive.
-    if(STEN_FUZZ)
-      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-    endif()
   endif()
 endfunction()
 

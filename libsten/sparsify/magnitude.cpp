@@ -88,7 +88,11 @@ Mask Magnitude::select(const Dense& x, const Hints&) const {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
     std::vector<Index> before;
-    auto last = select_by_sample(v, drop - 1, before);
+    std::optional<KeyPlace<U>> last;
+    if (x.size() < few_keys)
+      last = select_of_few(v, drop - 1);
+    else
+      last = select_by_sample(v, drop - 1, before);
     if (!last) last = select_key<U>([&](const auto& f) { f(v); }, drop - 1);
     keep_above(v, last->key, last->below + last->equals - drop, last->equals, mask.bits.mutate(),
                std::move(before));

@@ -20,12 +20,29 @@ struct KeyPlace {
   Index equals = 0;  // elements with this key, itself included
 };
 
+// Below it, ordering keys is less work than looking at all bins.
+inline constexpr Index few_keys = Index{1} << 14;
+
+// The same place as select_key() finds, for up to few_keys elements.
+template <class U>
+KeyPlace<U> select_of_few(std::span<const U> x, Index rank) {
+  std::vector<U> keys(x.begin(), x.end());
+  for (U& key : keys) key = kernels::magnitude_key(key);
+  std::nth_element(keys.begin(), keys.begin() + rank, keys.end());
+  KeyPlace<U> place{keys[rank], 0, 0};
+  for (const U key : keys) {
+    place.below += key < place.key;
+    place.equals += key == place.key;
+  }
+  return place;
+}
+
 // One array after the other; each call goes through all of them.
 template <class U>
 using KeySource = std::function<void(const std::function<void(std::span<const U>)>&)>;
 
 // 0 <= rank < number of elements. Goes through the source once for every 16 bits of U. Scratch: a
-// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all).
+// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all); short arrays have none.
 template <class U>
 KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
   const auto& kernel = kernels::elementwise().of<U>();
@@ -35,6 +52,14 @@ KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
     std::vector<Index> totals(bins.count);
     source([&](std::span<const U> x) {
       const auto n = static_cast<Index>(x.size());
+      if (n < 4 * bins.count) {  // less work than clearing and adding up a histogram of its own
+        for (const U bits : x) {
+          const U key = kernels::magnitude_key(bits);
+          const auto bin = static_cast<U>(key - bins.first) >> bins.shift;
+          if (key >= bins.first && bin < static_cast<U>(bins.count)) ++totals[bin];
+        }
+        return;
+      }
       // Few pieces, since each clears and adds up a histogram of its own.
       const Index grain = std::max<Index>(Index{1} << 19, ceil_div(n, threads()));
       std::mutex lock;

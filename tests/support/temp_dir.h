@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -39,7 +39,9 @@ class TempDir {
   }
   std::string read(const std::string& name) const {
     std::ifstream in(*this / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    std::ostringstream text;
+    text << in.rdbuf();
+    return std::move(text).str();
   }
   // Every name in it, hidden ones too.
   std::vector<std::string> names() const {
