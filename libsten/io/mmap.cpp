@@ -27,43 +27,43 @@ std::size_t page_size() {
   return size;
 }
 
-// A map that a fault can be traced to. Slots are reused but never freed, and hold their text
+// A map that a fault can be traced to. They are reused but never freed, and hold their text
 // themselves, so that a signal handler may walk the list at any moment.
-struct Slot {
+struct RegisteredMap {
   std::atomic<bool> taken{true};
   std::atomic<std::uintptr_t> begin{0}, end{0};  // begin is 0 while the rest is not valid
   char name[512] = {};
-  Slot* next = nullptr;
+  RegisteredMap* next = nullptr;
 };
-std::atomic<Slot*> slots{nullptr};
+std::atomic<RegisteredMap*> registered_maps{nullptr};
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
-static_assert(std::atomic<Slot*>::is_always_lock_free);
+static_assert(std::atomic<RegisteredMap*>::is_always_lock_free);
 
 template <std::size_t N>
 void copy_text(char (&to)[N], std::string_view from) {
   to[from.copy(to, N - 1)] = 0;
 }
 
-Slot* register_map(const std::byte* data, std::size_t size, const std::string& name) {
-  Slot* slot = slots.load();
-  for (; slot; slot = slot->next)
-    if (!slot->taken.exchange(true)) break;
-  if (!slot) {
-    slot = new Slot;
-    slot->next = slots.load();
-    while (!slots.compare_exchange_weak(slot->next, slot)) {
+RegisteredMap* register_map(const std::byte* data, std::size_t size, const std::string& name) {
+  RegisteredMap* map = registered_maps.load();
+  for (; map; map = map->next)
+    if (!map->taken.exchange(true)) break;
+  if (!map) {
+    map = new RegisteredMap;
+    map->next = registered_maps.load();
+    while (!registered_maps.compare_exchange_weak(map->next, map)) {
     }
   }
-  copy_text(slot->name, name);
+  copy_text(map->name, name);
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  slot->end = begin + (size + page_size() - 1) / page_size() * page_size();
-  slot->begin = begin;
-  return slot;
+  map->end = begin + (size + page_size() - 1) / page_size() * page_size();
+  map->begin = begin;
+  return map;
 }
 
-void unregister_map(Slot* slot) {
-  slot->begin = 0;
-  slot->taken = false;
+void unregister_map(RegisteredMap* map) {
+  map->begin = 0;
+  map->taken = false;
 }
 
 char fault_program[64];
@@ -72,15 +72,16 @@ std::atomic_flag fault_told;
 void on_fault(int signal, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   // si_code <= 0: some process sent the signal, and si_addr says nothing.
-  for (const Slot* slot = info->si_code > 0 ? slots.load() : nullptr; slot; slot = slot->next) {
-    const std::uintptr_t begin = slot->begin;
-    if (begin == 0 || address < begin || address >= slot->end) continue;
+  const RegisteredMap* map = info->si_code > 0 ? registered_maps.load() : nullptr;
+  for (; map; map = map->next) {
+    const std::uintptr_t begin = map->begin;
+    if (begin == 0 || address < begin || address >= map->end) continue;
     // Of the threads that find the pages gone, one says so and ends the process.
     if (fault_told.test_and_set())
       for (;;) pause();
-    char line[sizeof(fault_program) + sizeof(slot->name) + 64];
+    char line[sizeof(fault_program) + sizeof(map->name) + 64];
     std::size_t n = 0;
-    for (const char* part : {static_cast<const char*>(fault_program), ": ", slot->name,
+    for (const char* part : {static_cast<const char*>(fault_program), ": ", map->name,
                              ": the file shrank while it was being read\n"}) {
       const std::size_t length = strlen(part);
       std::memcpy(line + n, part, length);
@@ -103,11 +104,11 @@ struct MappedFile::Map {
   struct stat status = {};
   const std::byte* data = nullptr;
   std::size_t size = 0;
-  Slot* slot = nullptr;
+  RegisteredMap* registered = nullptr;
 
   ~Map() {
     if (!data) return;
-    unregister_map(slot);
+    unregister_map(registered);
     munmap(const_cast<std::byte*>(data), size);
   }
 };
@@ -135,7 +136,7 @@ MappedFile MappedFile::adopt_fd(int fd, std::string name) {
     if (at == MAP_FAILED) fail("{}: cannot be mapped: {}", map->name, errno_text(errno));
     map->data = static_cast<const std::byte*>(at);
     map->size = size;
-    map->slot = register_map(map->data, size, map->name);
+    map->registered = register_map(map->data, size, map->name);
   }
   return MappedFile(std::move(map));
 }
