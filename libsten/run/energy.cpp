@@ -21,6 +21,7 @@ bool has_column(std::string_view layout) {
   return layout == Dense::name || layout == Bitmask::name || layout == Csr::name;
 }
 
+// A table of its own: columns that sten-convert has too mean something else there, or go elsewhere.
 Report blank_report() {
   Report r;
   r.program = "sten-energy";
