@@ -54,15 +54,21 @@ step() {
     '{ printf "%s[%.2f s, peak memory %.0f MB]%s\n", dim, $1, $2 * 1024 / 1e6, plain }' "$out/took"
 }
 
-# Every tenth of Ninja's steps as a line; on a terminal one line that moves.
-progress() {
-  awk -v terminal="$1" '
-    match($0, /^\[[0-9]+\/[0-9]+\]/) {
-      split(substr($0, 2, RLENGTH - 2), n, "/")
-      if (terminal) { printf "\r%d of %d steps", n[1], n[2]; fflush(); next }
-      if (int(10 * n[1] / n[2]) > tenths) { tenths = int(10 * n[1] / n[2]); print n[1] " of " n[2] " steps"; fflush() }
-    }
-    END { if (terminal) print "" }'
+# Every tenth of Ninja's steps as a line; on a terminal one line that moves. (Some awk would wait for a
+# whole block of lines.)
+progress() { # progress TERMINAL
+  local line tenths=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    line="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
+    if [[ $1 ]]; then
+      printf '\r%s' "$line"
+    elif ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenths)); then
+      tenths=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+      echo "$line"
+    fi
+  done
+  if [[ $1 ]]; then echo; fi
 }
 build() { # build PROGRAM...
   local log=$out/build.log fresh=() terminal=
