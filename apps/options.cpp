@@ -86,10 +86,12 @@ void add_device(CLI::App& app, std::string& device, const std::string& what) {
 
 void add_patterns(CLI::App& app, Patterns& patterns) {
   // One value per flag, so that a positional argument may follow.
-  app.add_option("--include", patterns.include,
-                 "Tensors to work on: a name, a glob (* crosses dots), or re:EXPRESSION; "
-                 "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
-                 "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
+  app.add_option(
+         "--include", patterns.include,
+         "Tensors to work on: a name, a glob (* crosses dots), a list of them (a,b or "
+         "a.{b,c}), or re:EXPRESSION, which may match any part (^ and $ tie it to the ends); "
+         "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
+         "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
       ->type_name("PATTERN")
       ->allow_extra_args(false);
   app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")

@@ -8,6 +8,71 @@
 #include "libsten/base/text.h"
 
 namespace sten {
+namespace {
+
+// The place after the bracket expression that opens at `at`, or after the bracket alone where it
+// has no end.
+std::size_t after_bracket(std::string_view text, std::size_t at) {
+  const std::size_t end =
+      text.find(']', at + (at + 1 < text.size() && text[at + 1] == ']' ? 2 : 1));
+  return end == std::string_view::npos ? at + 1 : end + 1;
+}
+
+// The first `c` of text from `at` that stands in no brackets or braces; npos: none.
+std::size_t find_outside(std::string_view text, char c, std::size_t at) {
+  for (int depth = 0; at < text.size();) {
+    if (depth == 0 && text[at] == c) return at;
+    depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+    at = text[at] == '[' ? after_bracket(text, at) : at + 1;
+  }
+  return std::string_view::npos;
+}
+
+void expand(const std::string& head, std::string_view text, std::vector<std::string>& all);
+
+// head and each of the parts of a list, then rest.
+void expand_list(const std::string& head, std::string_view list, std::string_view rest,
+                 std::vector<std::string>& all) {
+  for (std::size_t at = 0;;) {
+    const std::size_t comma = find_outside(list, ',', at);
+    expand(head, std::string(list.substr(at, comma - at)) + std::string(rest), all);
+    if (comma == std::string_view::npos) return;
+    at = comma + 1;
+  }
+}
+
+// head has no braces that count any more.
+void expand(const std::string& head, std::string_view text, std::vector<std::string>& all) {
+  constexpr std::size_t most = 1000;
+  const std::size_t open = find_outside(text, '{', 0);
+  if (open == std::string_view::npos) {
+    if (find_outside(text, '}', 0) != std::string_view::npos)
+      fail_usage("has a '}}' without '{{'; the character itself is [}}]");
+    all.push_back(head + std::string(text));
+    if (all.size() > most) fail_usage("stands for more than {} patterns", most);
+    return;
+  }
+  const std::size_t close = find_outside(text, '}', open + 1);
+  if (close == std::string_view::npos)
+    fail_usage("has a '{{' without '}}'; the character itself is [{{]");
+  expand_list(head + std::string(text.substr(0, open)), text.substr(open + 1, close - open - 1),
+              text.substr(close + 1), all);
+}
+
+}  // namespace
+
+std::vector<std::string> pattern_list(const std::string& text) {
+  if (text.starts_with("re:")) return {text};
+  std::vector<std::string> all;
+  try {
+    expand_list("", text, "", all);
+    for (const std::string& pattern : all)
+      if (pattern.empty()) fail_usage("has an empty pattern");
+  } catch (const Error& e) {
+    fail_usage("{} {}", quote(text), e.what());
+  }
+  return all;
+}
 
 NamePattern::NamePattern(const std::string& text) {
   if (text.starts_with("re:")) {
@@ -17,7 +82,7 @@ NamePattern::NamePattern(const std::string& text) {
     auto re = std::make_shared<RE2>(text.substr(3), options);
     if (!re->ok())
       fail_usage("{}: {}", quote(text), printable(std::string_view(re->error()).substr(0, 200)));
-    matches_ = [re](const std::string& name) { return RE2::FullMatch(name, *re); };
+    matches_ = [re](const std::string& name) { return RE2::PartialMatch(name, *re); };
   } else if (has_glob_characters(text)) {
     prefix_ = text.substr(0, text.find_first_of("*?["));
     matches_ = [text](const std::string& name) { return glob_match(text, name); };
@@ -31,7 +96,7 @@ NamePattern::NamePattern(const std::string& text) {
 std::string pattern_of(std::string_view name) {
   std::string text;
   for (const char c : name) {
-    if (c == '*' || c == '?' || c == '[')
+    if (std::string_view("*?[{},").find(c) != std::string_view::npos)
       text += {'[', c, ']'};
     else
       text += c;

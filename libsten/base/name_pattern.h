@@ -3,10 +3,12 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sten {
 
-// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) on it.
+// A literal name, a glob on the whole name, or "re:" and a regular expression (RE2 syntax) that
+// matches anywhere in it: ^ and $ tie it to the ends.
 class NamePattern {
  public:
   explicit NamePattern(const std::string& text);  // Error (usage) for a broken expression
@@ -20,6 +22,11 @@ class NamePattern {
   bool literal_ = false;
   std::string prefix_;
 };
+
+// The patterns of a list: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may hold braces; what
+// stands in [] is no list, nor is a regular expression. Error (usage): a brace without its partner,
+// an empty pattern, or more than a thousand of them.
+std::vector<std::string> pattern_list(const std::string& text);
 
 // The pattern of this name alone, whatever characters it has.
 std::string pattern_of(std::string_view name);

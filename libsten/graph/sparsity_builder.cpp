@@ -127,9 +127,11 @@ class SparsityMatch {
 
 SparsityBuilder& SparsityBuilder::set_weight(const std::string& pattern, Sparsifier initial,
                                              const Spec& layout) {
-  const NamePattern checked(pattern);
   registry().check_layout(layout);
-  weights_.push_back({pattern, {std::move(initial), layout}});
+  for (const std::string& one : pattern_list(pattern)) {
+    const NamePattern checked(one);
+    weights_.push_back({one, {initial, layout}});
+  }
   return *this;
 }
 
@@ -145,9 +147,11 @@ SparsityBuilder& SparsityBuilder::set_interm_grad(const std::string& pattern, Ou
 
 SparsityBuilder& SparsityBuilder::add(Entries<OutFormat>& to, const std::string& pattern,
                                       OutFormat format) {
-  const NamePattern checked(pattern);
   check_format(format);
-  to.push_back({pattern, std::move(format)});
+  for (const std::string& one : pattern_list(pattern)) {
+    const NamePattern checked(one);
+    to.push_back({one, format});
+  }
   return *this;
 }
 
@@ -219,8 +223,12 @@ SparsityBuilder SparsityBuilder::parse(std::string_view json, const std::string&
     if (!in.has(key)) return;
     for (const JsonReader& entry : in[key].elements()) {
       const std::string pattern = entry["name"].text();
-      entry["name"].read([&] { const NamePattern checked(pattern); });
-      f(pattern, entry);
+      std::vector<std::string> patterns;
+      entry["name"].read([&] {
+        patterns = pattern_list(pattern);
+        for (const std::string& one : patterns) const NamePattern checked(one);
+      });
+      for (const std::string& one : patterns) f(one, entry);
     }
   };
   each("weights", [&](const std::string& pattern, const JsonReader& entry) {

@@ -17,9 +17,9 @@ namespace sten {
 
 class SparsityBuilder {
  public:
-  // Each takes a NamePattern: a name, a glob on whole names, or "re:" and an expression. An
-  // intermediate value has the name of its node. Error (usage) for an invalid pattern, and for an
-  // unknown layout.
+  // Each takes a name, a glob on whole names, a list of them (pattern_list()), or "re:" and an
+  // expression. An intermediate value has the name of its node. Error (usage) for an invalid
+  // pattern, and for an unknown layout.
   SparsityBuilder& set_weight(const std::string& pattern, Sparsifier initial, const Spec& layout);
   SparsityBuilder& set_interm(const std::string& pattern, OutFormat format);
   // For gradients. By default a weight's gradient has the weight's positions; others are dense.

@@ -9,7 +9,8 @@
 namespace sten {
 namespace {
 
-std::vector<std::string> matches(const std::string& target, const std::vector<Weight>& weights) {
+std::vector<std::string> matches_of_one(const std::string& target,
+                                        const std::vector<Weight>& weights) {
   const NamePattern pattern(target);
   std::vector<std::string> matrices, found;
   bool any = false;
@@ -29,6 +30,14 @@ std::vector<std::string> matches(const std::string& target, const std::vector<We
       near += (near.empty() ? "; near are " : ", ") + printable(name);
   fail_usage("{} matches none of the {} weights of the model{}", quote(target), weights.size(),
              near);
+}
+
+std::vector<std::string> matches(const std::string& list, const std::vector<Weight>& weights) {
+  std::vector<std::string> all;
+  for (const std::string& target : pattern_list(list))
+    for (std::string& name : matches_of_one(target, weights))
+      if (std::ranges::find(all, name) == all.end()) all.push_back(std::move(name));
+  return all;
 }
 
 }  // namespace

@@ -80,8 +80,9 @@ class Requirements {
         fail_usage("--require {}: {} is expected, such as nm:n=2,m=4", quote(text),
                    fmt::join(structures(), " or "));
       rule.spec = registry().canonical(rule.spec);
-      for_each_match(in, rule.pattern, "--require",
-                     [&](std::size_t i) { of_[i].push_back(rule.spec); });
+      for (const Rule& one : split_rule(rule))
+        for_each_match(in, one.pattern, "--require",
+                       [&](std::size_t i) { of_[i].push_back(one.spec); });
     }
   }
   bool concerns(std::size_t i) const { return !of_[i].empty(); }

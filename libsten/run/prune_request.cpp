@@ -28,7 +28,8 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
   check_fraction("--sparsity", o.sparsity);
   check_fraction("--min-energy", o.min_energy);
-  for (const std::string& text : o.rules) rules_.push_back(parse_rule(text, "--rule"));
+  for (const std::string& text : o.rules)
+    for (Rule& r : split_rule(parse_rule(text, "--rule"))) rules_.push_back(std::move(r));
   if (!o.rules_file.empty())
     for (Rule& r : read_rules(o.rules_file)) rules_.push_back(std::move(r));
 
@@ -124,7 +125,7 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
 void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
   std::vector<bool> decided(out.tensors.size());
   const TensorNames names(in);
-  for (const std::string& p : options_.patterns.exclude)
+  for (const std::string& p : listed(options_.patterns.exclude))
     names.for_each_match(p, "--exclude", [&](std::size_t i) {
       decided[i] = true;
       out.tensors[i].reset();
@@ -157,9 +158,9 @@ void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
                                   Treatments& out) const {
   std::vector<bool> included(out.tensors.size(), options_.patterns.include.empty());
   const TensorNames names(in);
-  for (const std::string& p : options_.patterns.include)
+  for (const std::string& p : listed(options_.patterns.include))
     names.for_each_match(p, "--include", [&](std::size_t i) { included[i] = true; });
-  for (const std::string& p : options_.patterns.exclude)
+  for (const std::string& p : listed(options_.patterns.exclude))
     names.for_each_match(p, "--exclude", [&](std::size_t i) { included[i] = false; });
   for (const CheckpointTensor& m : masks.tensors()) {
     const CheckpointTensor* t = in.find(m.name);

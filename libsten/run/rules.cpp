@@ -1,10 +1,26 @@
 #include "libsten/run/rules.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/name_pattern.h"
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
 
 namespace sten {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view spaces = " \t\r";
+  const std::size_t begin = std::min(text.find_first_not_of(spaces), text.size());
+  return text.substr(begin, text.find_last_not_of(spaces) + 1 - begin);
+}
+
+std::string_view without_comment(std::string_view line) {
+  for (std::size_t at = 0; (at = line.find('#', at)) != std::string_view::npos; ++at)
+    if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') return line.substr(0, at);
+  return line;
+}
+
+}  // namespace
 
 Rule parse_rule(const std::string& text, const std::string& where) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -13,7 +29,9 @@ Rule parse_rule(const std::string& text, const std::string& where) {
     } else if (text[i] == '=') {
       if (i == 0) break;
       try {
-        return {text.substr(0, i), Spec::parse(text.substr(i + 1)), where};
+        const std::string_view both = text;
+        return {std::string(trimmed(both.substr(0, i))),
+                Spec::parse(std::string(trimmed(both.substr(i + 1)))), where};
       } catch (const Error& e) {
         fail_usage("{} {}: {}", where, quote(text), e.what());
       }
@@ -21,6 +39,17 @@ Rule parse_rule(const std::string& text, const std::string& where) {
   }
   fail_usage("{} {}: a rule is PATTERN=SPEC, such as '*.attention.*=nm:n=2,m=4'", where,
              quote(text));
+}
+
+std::vector<Rule> split_rule(const Rule& rule) {
+  std::vector<Rule> rules;
+  try {
+    for (const std::string& pattern : pattern_list(rule.pattern))
+      rules.push_back({pattern, rule.spec, rule.where});
+  } catch (const Error& e) {
+    fail_usage("{} {}", rule.where, e.what());
+  }
+  return rules;
 }
 
 std::vector<Rule> read_rules(const std::string& path) {
@@ -34,13 +63,12 @@ std::vector<Rule> read_rules(const std::string& path) {
   std::size_t line = 0;
   for (std::size_t at = 0; at < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view rule = text.substr(at, end - at);
+    const std::string_view rule = trimmed(without_comment(text.substr(at, end - at)));
     at = end + 1;
-    while (!rule.empty() && (rule.back() == ' ' || rule.back() == '\r' || rule.back() == '\t'))
-      rule.remove_suffix(1);
-    while (!rule.empty() && (rule.front() == ' ' || rule.front() == '\t')) rule.remove_prefix(1);
-    if (rule.empty() || rule.front() == '#') continue;
-    rules.push_back(parse_rule(std::string(rule), fmt::format("{}:{}:", file.name(), line + 1)));
+    if (rule.empty()) continue;
+    for (Rule& r :
+         split_rule(parse_rule(std::string(rule), fmt::format("{}:{}:", file.name(), line + 1))))
+      rules.push_back(std::move(r));
   }
   if (rules.empty()) fail_usage("{}: has no rules", file.name());
   return rules;

@@ -13,10 +13,14 @@ struct Rule {
   std::string where;  // for messages: "--rule" or "FILE:LINE"
 };
 
-// The first '=' outside of "[=]" splits. Error (usage).
+// The first '=' outside of "[=]" splits; spaces around it do not count. Error (usage).
 Rule parse_rule(const std::string& text, const std::string& where);
 
-// One rule a line; blank lines and lines that begin with '#' are skipped. Error names the line.
+// One rule for each pattern of a rule's list (pattern_list()).
+std::vector<Rule> split_rule(const Rule& rule);
+
+// One rule a line, split; blank lines and what follows a '#' at a line's begin or after a space are
+// skipped. Error names the line.
 std::vector<Rule> read_rules(const std::string& path);
 
 }  // namespace sten

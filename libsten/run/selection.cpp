@@ -49,8 +49,12 @@ void TensorNames::for_each_match(const std::string& pattern, const std::string& 
   if (!found.empty()) return;
   std::vector<std::string> names;
   for (const CheckpointTensor& t : tensors) names.push_back(t.name);
+  std::string near = p.is_literal() ? suggestion(pattern, names) : "";
+  if (near.empty())
+    for (const std::string& name : nearest(pattern, names, 3))
+      near += (near.empty() ? "; near are " : ", ") + printable(name);
   fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names.size(),
-             c_.name(), p.is_literal() ? suggestion(pattern, names) : "");
+             c_.name(), near);
 }
 
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
@@ -65,13 +69,20 @@ bool is_weight(const TensorInfo& t) {
   return true;
 }
 
+std::vector<std::string> listed(const std::vector<std::string>& patterns) {
+  std::vector<std::string> all;
+  for (const std::string& text : patterns)
+    for (std::string& pattern : pattern_list(text)) all.push_back(std::move(pattern));
+  return all;
+}
+
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose) {
   Selection s;
   const std::size_t n = c.tensors().size();
   s.chosen.resize(n);
   std::vector<bool> skipped(n);
   const TensorNames names(c);
-  for (const std::string& pattern : patterns.include) {
+  for (const std::string& pattern : listed(patterns.include)) {
     bool any = false;
     std::string reason;
     const bool literal = NamePattern(pattern).is_literal();
@@ -95,7 +106,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       s.chosen[i] = is_weight(t) || (c.is_array() && is_prunable(t.dtype)) ||
                     (purpose == Purpose::convert && (t.is_sparse() || c.is_array()));
     }
-  for (const std::string& pattern : patterns.exclude)
+  for (const std::string& pattern : listed(patterns.exclude))
     names.for_each_match(pattern, "--exclude",
                          [&](std::size_t i) { s.chosen[i] = skipped[i] = false; });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);

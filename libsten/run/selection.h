@@ -54,6 +54,9 @@ void for_each_match(const Checkpoint& c, const std::string& pattern, const std::
 
 // Error (usage) for a pattern that matches nothing, with the nearest name; for a literal name of a
 // tensor that is not fit for the purpose.
+// Each pattern of each list (pattern_list()).
+std::vector<std::string> listed(const std::vector<std::string>& patterns);
+
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose);
 
 }  // namespace sten

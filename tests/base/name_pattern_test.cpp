@@ -6,23 +6,25 @@
 
 using namespace sten;
 
-TEST_CASE("a pattern is a name, a glob, or a regular expression on the whole name") {
+TEST_CASE("a pattern is a name, a glob, or a regular expression") {
   CHECK(NamePattern("a.weight").is_literal());
   CHECK(NamePattern("a.weight").matches("a.weight"));
   CHECK_FALSE(NamePattern("a.weight").matches("a-weight"));
   CHECK(NamePattern("*.weight").matches("a.b.weight"));
   CHECK_FALSE(NamePattern("*.weight").is_literal());
-  CHECK(NamePattern("re:a[.]\\d+").matches("a.10"));
-  CHECK_FALSE(NamePattern("re:a[.]\\d").matches("a.10"));
+  CHECK(NamePattern("re:a[.]\\d+").matches("b.a.10"));
+  CHECK_FALSE(NamePattern("re:a[.]\\d$").matches("a.10"));
+  CHECK_FALSE(NamePattern("re:^a").matches("b.a"));
   CHECK_THROWS_AS(NamePattern("re:("), Error);
 }
 
 TEST_CASE("the pattern of a name means that name alone") {
   for (const std::string name :
-       {"a.weight", "a[0].w*", "[", "]a?b[!c]", "re:.*", "*", "re:", "r"}) {
+       {"a.weight", "a{b,c}", ",", "a[0].w*", "[", "]a?b[!c]", "re:.*", "*", "re:", "r"}) {
     CAPTURE(name);
     const NamePattern p(pattern_of(name));
     CHECK(p.matches(name));
+    CHECK(pattern_list(pattern_of(name)).size() == 1);
     for (const std::string other : {"a.weights", "a0.wx", "aab", "x", "", "re:x", "[[", "rr"})
       CHECK_FALSE(p.matches(other));
   }
@@ -35,4 +37,20 @@ TEST_CASE("the literal prefix of a pattern begins every name that it matches") {
   CHECK(NamePattern("a[bc]").literal_prefix() == "a");
   CHECK(NamePattern("*a").literal_prefix() == "");
   CHECK(NamePattern("re:ab.*").literal_prefix() == "");
+}
+
+TEST_CASE("commas and braces list patterns") {
+  using List = std::vector<std::string>;
+  CHECK(pattern_list("a.weight") == List{"a.weight"});
+  CHECK(pattern_list("a,*.b") == List{"a", "*.b"});
+  CHECK(pattern_list("*.{q,k}.{w,b}") == List{"*.q.w", "*.q.b", "*.k.w", "*.k.b"});
+  CHECK(pattern_list("{a,b{1,2}},c") == List{"a", "b1", "b2", "c"});
+  CHECK(pattern_list("a{,.b}") == List{"a", "a.b"});
+  CHECK(pattern_list("[,{].[]},]") == List{"[,{].[]},]"});
+  CHECK(pattern_list("re:a{1,2},b") == List{"re:a{1,2},b"});
+  for (const char* wrong : {"{a,b", "a}", "a,,b", "", "a,", "{a,{b}"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(pattern_list(wrong), Error);
+  }
+  CHECK_THROWS_AS(pattern_list("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), Error);
 }

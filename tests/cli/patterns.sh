@@ -21,7 +21,7 @@ refused() {
   [ ! -e o.safetensors ] || fail "'${*:2}' left an output"
 }
 
-# Names, globs and expressions, on the whole name.
+# Names and globs on the whole name, and expressions on any part of it.
 chosen "$layer0.intermediate.dense.weight" --include $layer0.intermediate.dense.weight
 chosen "$layer0.output.dense.weight
   bert.encoder.layer.1.output.dense.weight" --include 'bert.encoder.layer.[01].output.dense.weight'
@@ -29,7 +29,15 @@ chosen "$layer0.attention.output.dense.weight $layer0.output.dense.weight" \
   --include "$layer0*output.dense.weight"
 chosen "$layer0.output.dense.weight bert.encoder.layer.3.output.dense.weight" \
   --include 're:bert\.encoder\.layer\.[03]\.output\.dense\.weight'
+chosen "$layer0.output.dense.weight" --include 're:^b.*\.0\.output\.dense\.w'
 chosen 'cls.predictions.transform.dense.weight' --include 'c*weight'
+# Lists.
+chosen "$layer0.intermediate.dense.weight $layer0.output.dense.weight
+  cls.predictions.transform.dense.weight" --include "$layer0.{intermediate,output}.dense.weight,cls*weight"
+chosen "$layer0.output.dense.weight" --include "$layer0.*" --exclude '*attention*,*intermediate*'
+refused "--include 'gpt' matches none" --include "$layer0.*,gpt"
+refused "'a.{b,c' has a '{' without '}'; the character itself is [{]" --include 'a.{b,c'
+refused "'a,,b' has an empty pattern" --include 'a,,b'
 chosen 'cls.predictions.transform.dense.weight' --exclude 'bert.*'
 # --include replaces the rule on names, --exclude has the last word.
 chosen 'bert.embeddings.position_embeddings.weight bert.embeddings.word_embeddings.weight' \
@@ -69,8 +77,9 @@ refused "--exclude '$layer0.output.dense.weights' matches none of the 74 tensors
 held 59 refused "--include 'gpt.*' matches none" --include 'gpt.*'
 refused "--exclude 'gpt.*' matches none" --exclude 'gpt.*'
 refused "--exclude 'gpt.*' matches none" --include '*' --exclude '*bias' --exclude 'gpt.*'
-refused "--include 're:layer' matches none" --include 're:layer'
-refused "--include '' matches none" --include ''
+refused "--include 're:layer\$' matches none" --include 're:layer$'
+refused "'' has an empty pattern" --include ''
+refused "near are $layer0.output.dense.bias, " --include "$layer0.out.dense.*"
 refused 'none of the 74 tensors' --exclude '*'
 
 # Expressions that are none, or that would take other programs for ever.
@@ -79,7 +88,7 @@ refused "'re:[a': missing ]" --include 're:[a'
 refused "'re:*': " --exclude 're:*'
 refused 'invalid repetition size' --include 're:((a{100}){100}){100}'
 SECONDS=0
-refused "'re:(a*)*\$' matches none" --include 're:(a*)*$'
+refused "'re:^(a*)*\$' matches none" --include 're:^(a*)*$'
 refused "'re:([a-z.]*)*([a-z.]*)*X' matches none" --include 're:([a-z.]*)*([a-z.]*)*X'
 held 60 refused "matches none" --include "$(repeat 200 '*e')X"
 [ $SECONDS -lt 10 ] || fail "hostile patterns took $SECONDS s"

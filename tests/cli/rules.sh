@@ -18,7 +18,7 @@ row $L.attention.self.key.weight | grep -q ' nmg:n=1,m=4,g=4 ' || fail "--to aut
 row $L.intermediate.dense.weight | grep -q ' bitmask ' || fail "--to auto does not store the rest as bitmask"
 
 # From a file, with comments; the command line's rules come first. Alone they need no --sparsity.
-printf '# attention\n\n  *query.weight=nm:n=1,m=4  \r\n*key.weight=random:fraction=0.3\n' >"$T/rules"
+printf '# attention\n\n  *query.weight = nm:n=1,m=4 # x=y \r\n*key.weight=random:fraction=0.3\n' >"$T/rules"
 expect_exit 0 sten-prune "$MODEL" --dry-run --rules "$T/rules" --rule '*.0.*query.weight=keep' --summary
 expect_out "pruned 7 of 74 tensors"
 

@@ -30,6 +30,8 @@ TEST_CASE("targets are names and globs of matrices, in their natural order") {
   const auto found = match({"layer.*", "decoder.weight"});
   REQUIRE(found.size() == 2);
   CHECK(match({"re:layer[.]\\d+[.].*"})[0] == found[0]);
+  CHECK(match({"{decoder,layer}.*,layer.2.weight"})[0] ==
+        std::vector<std::string>{"decoder.weight", "layer.2.weight", "layer.10.weight"});
   CHECK(found[0] == std::vector<std::string>{"layer.2.weight", "layer.10.weight"});
   CHECK(found[1] == std::vector<std::string>{"decoder.weight"});
 }
@@ -42,6 +44,7 @@ TEST_CASE("targets that name nothing, or a weight twice, are refused") {
   CHECK(error({"encoder.*"}) ==
         "/sparsity/0/target: 'encoder.*' matches none of the 5 weights of the model; near are "
         "decoder.weight, layer.2.weight, layer.10.weight");
+  CHECK(error({"layer.*,decoder.weigth"}) == error({"decoder.weigth"}));
   CHECK(error({"norm.weight"}) ==
         "/sparsity/0/target: 'norm.weight' names weights of rank below 2 alone, and those stay "
         "dense");
