@@ -79,12 +79,14 @@ class Training {
     }
     const RunMachine here = RunMachine::here();
     if (last->machine.version != here.version)
-      fail_usage("{}: holds a run of version {}, and this is {}", printable(o_.out),
-                 last->machine.version, here.version);
+      fail_usage("{}: holds a run of version {}, and this is {}; --force begins anew",
+                 printable(o_.out), last->machine.version, here.version);
     if (last->record.data != task_->content())
-      fail_usage("{}: holds a different run: the data have changed since", printable(o_.out));
+      fail_usage("{}: holds a different run: the data have changed since; --force begins anew",
+                 printable(o_.out));
     if (last->record.first_weights != trainer_.first_weights())
-      fail_usage("{}: holds a different run: model.weights have changed since", printable(o_.out));
+      fail_usage("{}: holds a different run: model.weights have changed since; --force begins anew",
+                 printable(o_.out));
     if (last->machine.text() != here.text())
       warn(
           "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "

@@ -101,7 +101,8 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
   if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
     const std::string different = difference(recipe_path, text);
     if (!different.empty())
-      fail_usage("{}: holds a run of a different recipe: {}", printable(path), different);
+      fail_usage("{}: holds a run of a different recipe: {}; --force begins anew", printable(path),
+                 different);
   }
   if (!files.has_run() && mode != RunMode::replace && !fs::is_empty(path))
     fail_usage("{}: holds other files, and no run; --force puts a run beside them",

@@ -66,21 +66,23 @@ changed $step/more.safetensors "'$step/more.safetensors', which no run left ther
 stages() { sten-prune "$MODEL" -o out.safetensors --include 'bert.encoder.layer.0.*weight' --exclude '*Norm*' -q -f \
   --schedule linear:from=0,to=0.5,stages=2 --finetune "$TRAIN" --state "$@"; }
 stages whole >/dev/null
-stage_changed() { # FILE TEXT COMMAND
+anew='; another --state begins a new run' again='; --resume does it again once'
+stage_changed() { # FILE TEXT WAY-TO-GO-ON COMMAND
   rm -rf state
   cp -r whole state
   f=state/$1
-  eval "$3"
+  eval "$4"
   refused stages state --resume
   expect_err "$2"
+  expect_err "$3"
 }
-stage_changed run.json 'run.json: is nested too deeply' 'deep "{\"run\": " "}" >$f'
-stage_changed run.json 'run.json: was changed' 'sed -i s/input/output/ $f'
-stage_changed run.json "run.json: is missing, and 'stage-00" 'rm $f'
-stage_changed stage-001/stage.json 'stage.json: is nested too deeply' 'deep "{\"loss\": " "}" >$f'
-stage_changed stage-001/stage.json 'stage.json: was changed' 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
-stage_changed stage-002/mask.safetensors 'mask.safetensors: was changed' 'cp '"$T"'/shallow.safetensors $f'
-stage_changed stage-002/model.safetensors 'model.safetensors: is missing' 'rm $f'
+stage_changed run.json 'run.json: is nested too deeply' "$anew" 'deep "{\"run\": " "}" >$f'
+stage_changed run.json 'run.json: was changed' "$anew" 'sed -i s/input/output/ $f'
+stage_changed run.json "run.json: is missing, and 'stage-00" "$anew" 'rm $f'
+stage_changed stage-001/stage.json 'stage.json: is nested too deeply' "$again 'stage-001'" 'deep "{\"loss\": " "}" >$f'
+stage_changed stage-001/stage.json 'stage.json: was changed' "$again 'stage-001'" 'sed -i "s/\"rounds\": 1/\"rounds\": 1.5/" $f'
+stage_changed stage-002/mask.safetensors 'mask.safetensors: was changed' "$again 'stage-002'" 'cp '"$T"'/shallow.safetensors $f'
+stage_changed stage-002/model.safetensors 'model.safetensors: is missing' "$again 'stage-002'" 'rm $f'
 
 # Case 84: bytes that are not UTF-8 in patterns and commands are carried as they are, and recorded
 # readably.

@@ -32,13 +32,26 @@ expect_one_line_err
 expect_err "stage 2: the command ended with exit code 9"
 [ ! -e late.safetensors ] || fail "a run that failed left an output"
 expect_exit 2 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
-expect_err "holds a run already; --resume goes on with it"
+expect_err "holds a run already; --resume goes on with it, another --state begins a new run"
 expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
 cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
 
-# A different run in the same directory.
+# One that failed in its first stage locks nothing: it is begun anew, and may be another one then.
+first() { stages -o first.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state first "$@"; }
+for more in "" --resume; do
+  expect_exit 1 first --finetune 'false {in} {out}' $more
+  expect_err "the command ended with exit code 1"
+done
+expect_exit 0 first --finetune "$TRAIN"
+cmp out.safetensors first.safetensors || fail "a run that was begun anew gives other bytes"
+expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune 'false {in} {out}' --state again2
+echo '{}' >again2/run.json
+expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again2
+expect_err "again2/run.json: is not a record: it has no checksum; another --state begins a new run"
+
+# A different run in the same directory; what is refused says how to go on.
 expect_exit 2 stages -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
-expect_err "holds a different run: sparsifier was 'magnitude:sparsity=0.5', and now is 'magnitude:sparsity=0.4'"
+expect_err "holds a different run: sparsifier was 'magnitude:sparsity=0.5', and now is 'magnitude:sparsity=0.4'; another --state begins a new run"
 expect_exit 2 sten-prune out.safetensors -o x.safetensors --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run --resume
 held 64 expect_err "holds a different run: input was"
 

@@ -45,13 +45,13 @@ expect_one_line_err
 expect_err 'run: holds a run already; --resume goes on with it, --force begins anew'
 expect_exit 2 train run --resume --set optimizer.rate=0.002
 expect_one_line_err
-expect_err 'run: holds a run of a different recipe: /optimizer/rate was 0.004, and now is 0.002'
+expect_err 'run: holds a run of a different recipe: /optimizer/rate was 0.004, and now is 0.002; --force begins anew'
 cp run/model.sten.safetensors wanted
 cp digits.csv data.csv
 sed -i '2s/,0,/,1,/' digits.csv
 expect_exit 2 train run --resume
 expect_one_line_err
-expect_err 'run: holds a different run: the data have changed since'
+expect_err 'run: holds a different run: the data have changed since; --force begins anew'
 mv data.csv digits.csv
 expect_exit 0 train run --resume
 cmp run/model.sten.safetensors wanted || fail 'to resume a run that is over changes its model'

@@ -22,6 +22,7 @@ constexpr const char* run_file = "run.json";
 constexpr const char* curve_file = "curve.svg";
 constexpr const char* record_file = "stage.json";  // of a stage
 constexpr std::string_view stage_prefix = "stage-";
+constexpr const char* begin_anew = "another --state begins a new run";
 
 void write_json(OutputFile& out, const Json& json) {
   const std::string text = record_text(json);
@@ -35,12 +36,31 @@ std::string text_of(const Json& identity, const std::string& key) {
                               : quote(at->is_string() ? at->get<std::string>() : dump_json(*at));
 }
 
+// f(), with a way to go on behind what it says.
+template <class F>
+auto advised(const std::string& way, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.fault(), fmt::format("{}; {}", e.what(), way));
+  }
+}
+
+// The name of a finished stage in the directory; empty: there is none.
+std::string finished_stage(const std::string& path) {
+  for (const auto& entry : fs::directory_iterator(path))
+    if (const std::string name = entry.path().filename(); name.starts_with(stage_prefix))
+      return name;
+  return "";
+}
+
 }  // namespace
 
 StateDirectory::StateDirectory(const std::string& path, const Options& identity, bool resume)
     : path_(path) {
   check(path, resume);
   lock_ = locked_directory(path);
+  check(path, resume);  // another process may have finished a stage in between
 
   Json run;
   run["schema"] = 1;
@@ -54,25 +74,27 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
       at = at.get<std::string>() + "\n" + recorded_text(value);  // a flag that was repeated
   }
   const fs::path file = fs::path(path) / run_file;
-  if (!fs::exists(file)) {
-    OutputFile out(file, false);
+  const bool is_there = fs::exists(file);
+  const Json old = is_there ? advised(begin_anew, [&] { return read_record(file); }) : run;
+  if (text_of(old, "program") != text_of(run, "program"))
+    fail("{}: is not the record of a run of sten-prune; {}", printable(file.string()), begin_anew);
+  // Nothing is lost of a run that failed, or was interrupted, in its first stage.
+  if (finished_stage(path).empty()) {
+    OutputFile out(file, is_there);
     write_json(out, run);
     return;
   }
-  const Json old = read_record(file);
-  if (text_of(old, "program") != text_of(run, "program"))
-    fail("{}: is not the record of a run of sten-prune", printable(file.string()));
   const auto before = old.find("run");
   const Json was = before != old.end() && before->is_object() ? *before : Json::object();
   const Json& now = run["run"];
   for (const Json* side : {&now, &was})
     for (const auto& [key, value] : side->items())
       if (text_of(was, key) != text_of(now, key))
-        fail_usage("{}: holds a different run: {} was {}, and now is {}", printable(path), key,
-                   text_of(was, key), text_of(now, key));
+        fail_usage("{}: holds a different run: {} was {}, and now is {}; {}", printable(path), key,
+                   text_of(was, key), text_of(now, key), begin_anew);
   if (text_of(old, "version") != text_of(run, "version"))
-    fail_usage("{}: holds a run of version {}, and this is {}", printable(path),
-               text_of(old, "version"), text_of(run, "version"));
+    fail_usage("{}: holds a run of version {}, and this is {}; {}", printable(path),
+               text_of(old, "version"), text_of(run, "version"), begin_anew);
 }
 
 void StateDirectory::check(const std::string& path, bool resume) {
@@ -80,17 +102,19 @@ void StateDirectory::check(const std::string& path, bool resume) {
   check_directory(path);
   if (!fs::exists(path)) return;
   const fs::path file = fs::path(path) / run_file;
+  const std::string stage = finished_stage(path);
   if (fs::exists(file)) {
-    if (!resume) fail_usage("{}: holds a run already; --resume goes on with it", printable(path));
+    if (!resume && !stage.empty())
+      fail_usage("{}: holds a run already; --resume goes on with it, {}", printable(path),
+                 begin_anew);
     return;
   }
-  // Of what run they are nobody could tell.
-  for (const auto& entry : fs::directory_iterator(path))
-    if (const std::string name = entry.path().filename(); name.starts_with(stage_prefix))
-      fail("{}: is missing, and {} is there", printable(file.string()), quote(name));
+  // Of what run it is nobody could tell.
+  if (!stage.empty())
+    fail("{}: is missing, and {} is there; {}", printable(file.string()), quote(stage), begin_anew);
   if (fs::exists(fs::symlink_status(fs::path(path) / curve_file)))
-    fail_usage("{}: has {}, which no run left there, where a run keeps its own", printable(path),
-               quote(curve_file));
+    fail_usage("{}: has {}, which no run left there, where a run keeps its own; {}",
+               printable(path), quote(curve_file), begin_anew);
 }
 
 bool StateDirectory::keeps(const std::string& name) {
@@ -104,9 +128,16 @@ std::string StateDirectory::file(std::size_t k, const std::string& name) const {
 std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
   const std::string path = file(k, record_file);
   if (!fs::exists(path)) return std::nullopt;
-  const Json json = read_record(path);
+  const fs::path stage = fs::path(path).parent_path();
+  const std::string way =
+      fmt::format("--resume does it again once {} and the stages after it are removed",
+                  quote(stage.filename().string()));
+  const Json json = advised(way, [&] {
+    Json read = read_record(path);
+    check_files(stage, JsonReader(read, printable(path), Fault::input)["files"], record_file);
+    return read;
+  });
   const JsonReader in(json, printable(path), Fault::input);
-  check_files(fs::path(path).parent_path(), in["files"], record_file);
   StageRecord r;
   const auto maybe = [&](const char* key) {
     return in.has(key) ? std::optional(in[key].real()) : std::nullopt;

@@ -31,9 +31,9 @@ struct StageRecord {
 
 class StateDirectory {
  public:
-  // A new run, or the one that is there if `resume`: Error (usage) where that has another
-  // `identity` (names what differs), where there is a run and `resume` is false, and where another
-  // process is at work in it.
+  // A new run, or the one that is there if `resume`; one without a finished stage is begun anew.
+  // Error (usage) where that has another `identity` (names what differs), where there is a run and
+  // `resume` is false, and where another process is at work in it.
   StateDirectory(const std::string& path, const Options& identity, bool resume);
 
   // Error as from the constructor, as far as it does not take the identity; makes nothing. Error
