@@ -85,7 +85,7 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
     for (const std::string& line : outcome.details) print_line(program.name, line);
   }
   Report shown = outcome.report;
-  if (c.summary) shown.rows.clear();
+  if (c.summary && shown.item == "tensors") shown.rows.clear();
   const std::string text = c.json ? to_json(shown) : to_text(shown);
   if (stdout_taken) {
     if (!c.quiet) std::fputs(text.c_str(), stderr);

@@ -37,7 +37,7 @@ code{font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow
 .notes{margin:0;padding-left:20px;max-height:26em;overflow:auto}
 .notes li{overflow-wrap:anywhere}
 .chart{overflow-x:auto;padding:6px;margin:0 0 16px}
-.chart svg{display:block;max-width:100%;min-width:680px;height:auto;margin:0 auto}
+.chart>svg{display:block;max-width:100%;min-width:680px;height:auto;margin:0 auto}
 .scroll{overflow:auto;max-height:85vh}
 table{border-collapse:separate;border-spacing:0;width:100%;font-size:13px;
 font-variant-numeric:tabular-nums}
@@ -59,7 +59,7 @@ th[aria-sort=descending]::after{content:' \2193'}
 .cards{grid-template-columns:repeat(2,1fr)}th,td{padding:6px 8px}}
 @media print{:root{--text:#000;--soft:#444;--back:#fff;--card:#fff;--line:#bbb;--head:#eee}
 main{max-width:none;padding:0}.scroll,.notes{max-height:none;overflow:visible;border:0}
-.chart{overflow:visible;break-inside:avoid}.chart svg{min-width:0}thead th,tfoot td{position:static}
+.chart{overflow:visible;break-inside:avoid}.chart>svg{min-width:0}thead th,tfoot td{position:static}
 tfoot{display:table-row-group}h2{break-after:avoid}tr,.card,.facts{break-inside:avoid}table{font-size:10px}th,td{padding:3px 5px}}
 )";
 
@@ -218,6 +218,11 @@ class Page {
 
   void add_charts() {
     out_ += "<h2>Charts</h2>\n";
+    // What the report was made for says more than its columns.
+    if (!r_.chart.empty()) {
+      out_ += "<div class=\"chart\">\n" + r_.chart + "</div>\n";
+      return;
+    }
     const std::vector<std::size_t> shares = charted(false);
     std::string title;
     for (const std::size_t c : shares)

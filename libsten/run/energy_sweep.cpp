@@ -150,9 +150,9 @@ Outcome sweep_energy(const SweepOptions& o) {
   r.notes.push_back(fmt::format("{} tensors, each pruned for itself; n:m and n:m:g {}",
                                 selection.count,
                                 o.axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)"));
+  r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
   if (plot) {
-    const std::string svg = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
-    plot->write(std::as_bytes(std::span(svg)));
+    plot->write(std::as_bytes(std::span(r.chart)));
     plot->commit();
   }
   return outcome;

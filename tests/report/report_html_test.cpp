@@ -89,6 +89,16 @@ TEST_CASE("a page has every row in its table and the largest ones in its charts"
   CHECK(html.find(">layer.9979<", chart) == html.npos);  // in the table its dot is a break
 }
 
+TEST_CASE("a page has the report's own chart in place of bars, whose names would be a column's") {
+  Report r = pruned({"n:m", "n:m", "n:m"});
+  r.chart = "<svg xmlns=\"http://www.w3.org/2000/svg\"><text>energy at a sparsity</text></svg>\n";
+  const std::string html = to_html(r);
+  const testing::Xml xml = parse(html);
+  CHECK(xml.error == "");
+  CHECK(xml.elements.at("svg") == 1);
+  CHECK(has_text(xml, "energy at a sparsity"));
+}
+
 TEST_CASE("a page without rows, columns or numbers is a page") {
   CHECK(parse(to_html(Report{})).error == "");
   const testing::Xml none = parse(to_html(pruned({})));
