@@ -32,6 +32,21 @@ bool is_pickle(std::string_view s) {
          std::any_of(high.begin() + 1, high.end(), [](char c) { return c != 0; });
 }
 
+// The name of a zip archive's first file.
+std::string_view first_in_zip(std::string_view s) {
+  constexpr std::size_t name = 30;  // where it begins; its length is two bytes at 26
+  if (s.size() < name) return "";
+  return s.substr(name, static_cast<unsigned char>(s[26]) | static_cast<unsigned char>(s[27]) << 8);
+}
+
+// The version of its intermediate representation, 3 or more, then the producer or the graph; behind
+// them something that makes the length of a header far too large.
+bool is_onnx(std::string_view s) {
+  return s.size() >= 8 && s[0] == '\x08' && s[1] >= 3 && s[1] < 0x20 &&
+         (s[2] == '\x12' || s[2] == '\x3a') &&
+         std::any_of(s.begin() + 4, s.begin() + 8, [](char c) { return c != 0; });
+}
+
 bool is_text(std::string_view s) {
   return std::all_of(s.begin(), s.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n' || c == '\r';
@@ -43,9 +58,12 @@ bool is_text(std::string_view s) {
 std::string_view foreign_kind(std::span<const std::byte> file) {
   const std::string_view s(reinterpret_cast<const char*>(file.data()),
                            std::min<std::size_t>(file.size(), 512));
+  if (s.starts_with("PK\x03\x04") && first_in_zip(s).ends_with(".npy"))
+    return "a NumPy .npz archive of arrays";
   for (const Magic& m : magics)
     if (s.starts_with(m.start)) return m.kind;
   if (is_pickle(s)) return "a Python pickle, such as an old PyTorch checkpoint";
+  if (is_onnx(s)) return "an ONNX model";
   // The high bytes of a header's length are zero, and no text has those.
   if (!is_text(s.substr(0, 8))) return "";
   const std::size_t first = s.find_first_not_of("\xef\xbb\xbf \t\r\n"sv);

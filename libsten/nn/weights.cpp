@@ -13,16 +13,18 @@ namespace {
 class Misfits {
  public:
   void add(std::string_view tensor, const std::string& what) {
-    text_ += fmt::format("\n  {} {}", printable(tensor), what);
-    ++count_;
+    if (++count_ <= most_named)
+      text_ += fmt::format("{} {} {}", count_ == 1 ? ":" : ";", printable(tensor), what);
   }
   std::string text() const {
-    return fmt::format("does not fit the model; {} tensor{}:{}", count_, count_ == 1 ? "" : "s",
-                       text_);
+    return fmt::format(
+        "does not fit the model; {} tensor{}{}{}", count_, count_ == 1 ? "" : "s", text_,
+        count_ > most_named ? fmt::format("; and {} more", count_ - most_named) : "");
   }
   bool any() const { return count_ > 0; }
 
  private:
+  static constexpr std::size_t most_named = 4;  // a line of them
   std::string text_;
   std::size_t count_ = 0;
 };

@@ -163,11 +163,15 @@ class Pruning {
     std::optional<Tensor> tensor;  // if choosing and packing was one step
   };
 
+  // The file that has the mask of tensor i; nullptr: it is to be chosen.
+  const Checkpoint* masks_for(std::size_t i) const {
+    if (masks_) return &*masks_;
+    return treatments_.tensors[i]->sparsifier.is("same-pattern") ? &*so_far_ : nullptr;
+  }
+
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
-    if (masks_) return {read_mask(*masks_, t).to(x.device()), {}};
     const Treatment& how = *treatments_.tensors[i];
-    if (how.sparsifier.is("same-pattern")) return {read_mask(*so_far_, t).to(x.device()), {}};
     if (how.global)
       return {ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores))),
               {}};
@@ -215,10 +219,20 @@ class Pruning {
 
   Tensor change(std::size_t i, const Dense& x, const Dense* scores) {
     const CheckpointTensor& t = in().tensors()[i];
-    try {
-      Pruned pruned = choose(i, x, scores);
-      const Mask& keep = pruned.keep;
-      if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
+    // What is wrong with the files of masks is not this tensor's fault.
+    const auto of_tensor = [&](const auto& f) {
+      try {
+        return f();
+      } catch (const Error& e) {
+        throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
+      }
+    };
+    const Checkpoint* masks = masks_for(i);
+    const Pruned pruned = masks ? Pruned{read_mask(*masks, t).to(x.device()), {}}
+                                : of_tensor([&] { return choose(i, x, scores); });
+    const Mask& keep = pruned.keep;
+    if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
+    return of_tensor([&] {
       if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
         const Tensor after = std::move(masked.values);
@@ -232,9 +246,7 @@ class Pruning {
       if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
       add_row(i, x, keep, after, m.magnitudes, m.zeros);
       return after.to(Device::cpu);
-    } catch (const Error& e) {
-      throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
-    }
+    });
   }
 
   void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,

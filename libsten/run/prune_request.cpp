@@ -114,6 +114,10 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
   if (!rules_.empty()) treat_by_rules(in, out);
   out.chosen = std::count_if(out.tensors.begin(), out.tensors.end(),
                              [](const auto& t) { return t.has_value(); });
+  const auto is_mask = [](const CheckpointTensor& t) { return t.dtype == DType::BOOL; };
+  if (out.chosen == 0 && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
+    fail_usage("{}: holds masks (its tensors are BOOL), and no weights; --mask takes it",
+               in.name());
   if (out.chosen == 0 && !masks)
     fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
                options_.patterns.exclude.empty() && rules_.empty()

@@ -21,6 +21,8 @@ echo old >old
 held 70 refused 'new: File too large' limited sten-prune "$MODEL" -o new --sparsity 0.5
 refused 'old: File too large' limited sten-prune "$MODEL" -o old --sparsity 0.5 --force
 refused 'new: File too large' limited sten-convert "$MODEL" -o new --to dense
+refused 'sten-prune: masks: File too large' limited sten-prune "$MODEL" -o new --mask-out masks \
+  --structure nmg:n=1,m=10,g=4 --to nmg
 refused 'File too large' limited piped
 refused 'standard output: temporary copy in' limited to_stdout
 [ "$(cat old)" = old ] || fail 'the old output was touched'
