@@ -1,13 +1,13 @@
 """Reads what sten writes, in any layout, with numpy alone: load(path) -> {name: dense array}.
-The path may be a directory of shards. Without ml_dtypes, and in an .npz, bfloat16 and float8 are raw bits."""
-import argparse, contextlib, json, math, pathlib, re, struct, numpy as np  # noqa: E401
+The path may be a directory of shards. Without ml_dtypes bfloat16 becomes float32, and float8 is an error; in an .npz
+both are float32. sten_load_torch.py beside it gives tensors of PyTorch."""
+import argparse, json, math, pathlib, re, struct, numpy as np  # noqa: E401
 TYPES = {f"{kind}{8 * w}": f"<{kind.lower()}{w}" for kind in "FUIC" for w in (1, 2, 4, 8)} | dict(BOOL="?", BF16="<u2")
 PARTS = dict(masked="values mask", bitmask="mask values", csr="ptr index values", csc="ptr index values",
              coo="row col values", ell="index values", bcsr="ptr col values", nm="values pos", nmg="values index")
-with contextlib.suppress(ImportError, AttributeError):
-    import ml_dtypes as ml
-    TYPES.update(BF16=ml.bfloat16, F8_E4M3=ml.float8_e4m3fn, F8_E5M2=ml.float8_e5m2, F8_E8M0=ml.float8_e8m0fnu,
-                 F8_E4M3FNUZ=ml.float8_e4m3fnuz, F8_E5M2FNUZ=ml.float8_e5m2fnuz)
+# What numpy has no type for, as ml_dtypes and PyTorch call it.
+SMALL = dict(BF16="bfloat16", F8_E4M3="float8_e4m3fn", F8_E5M2="float8_e5m2", F8_E8M0="float8_e8m0fnu",
+             F8_E4M3FNUZ="float8_e4m3fnuz", F8_E5M2FNUZ="float8_e5m2fnuz")
 
 def patterns(n, m, back=False):  # all n of m, neighbours differ in one position
     if n in (0, m): return [tuple(range(n))]
@@ -41,7 +41,7 @@ def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col
     at = np.take_along_axis(at, index.reshape(*at.shape[:-1], 1), -2).reshape(*index.shape, m)
     return at[..., np.arange(len(pattern))[:, None, None], np.arange(g)[:, None], pattern[:, None]]
 
-def tensors(path):  # (name, layout, dtype, dense array) of each
+def tensors(path):  # (name, layout, dtype, dense array) of each; the array of a SMALL dtype has its bits
     path, index = pathlib.Path(path), "model*.safetensors.index.json"
     shards = {path / name for i in path.glob(index) for name in json.loads(i.read_text())["weight_map"].values()}
     for file in sorted(shards or path.glob("model*.safetensors")) or [path]:
@@ -57,13 +57,24 @@ def tensors(path):  # (name, layout, dtype, dense array) of each
             out[places(t["layout"], t["shape"], **part)] = part["values"]
             yield name, t["layout"], t["dtype"], out[:-1].reshape(t["shape"])
         yield from ((name, "dense", header[name]["dtype"], x) for name, x in arrays.items())
-def load(path): return {name: x for name, _, _, x in tensors(path)}
+def numbers(name, dtype, x):  # of the bits
+    if dtype not in SMALL: return x
+    try:
+        import ml_dtypes
+        return x.view(getattr(ml_dtypes, SMALL[dtype]))
+    except (ImportError, AttributeError):
+        if dtype != "BF16": raise TypeError(f"{name} is {dtype}, which needs a new ml_dtypes") from None
+    halves = np.zeros((*x.shape, 2), "<u2")
+    halves[..., 1] = x
+    return halves.view("<f4")[..., 0]
+def load(path): return {name: numbers(name, dtype, x) for name, _, dtype, x in tensors(path)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     for argument in ("file", "--npz"): parser.add_argument(argument)
-    options, bits = parser.parse_args(), {}
+    options, arrays = parser.parse_args(), {}
     for name, layout, dtype, x in tensors(options.file):
+        x = numbers(name, dtype, x)
         print(name, layout, dtype, list(x.shape), f"{1 - np.count_nonzero(x) / max(x.size, 1):.4f}", sep="\t")
-        bits[name] = x if x.dtype.isbuiltin == 1 else x.view(f"u{x.itemsize}")
-    if options.npz: np.savez(options.npz, **bits)
+        arrays[name] = x if x.dtype.isbuiltin == 1 else x.astype("<f4")
+    if options.npz: np.savez(options.npz, **arrays)

@@ -6,6 +6,7 @@ import io
 import json
 import runpy
 import sys
+import types
 import unittest
 from unittest import mock
 
@@ -31,6 +32,11 @@ RANK4 = ["csr:dims=3.1", "csc:dims=3.1", "coo:dims=3.1", "bcsr:h=2,w=3,dims=1.3"
 KINDS = {**FLOATS, "BOOL": np.bool_, "C64": np.complex64, "F8_E8M0": ml_dtypes.float8_e8m0fnu,
          "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
          **{f"{k}{8 * w}": f"<{k.lower()}{w}" for k in "UI" for w in (1, 2, 4, 8)}}  # fmt: skip
+
+
+def small(dtype):
+    """A float that numpy has no type for."""
+    return dtype == "BF16" or dtype.startswith("F8")
 
 
 def script():
@@ -157,12 +163,25 @@ class StenLoad(Case):
         for e in entries:
             self.same(loaded[e.name], np.frombuffer(data, "u1"), e.name)
 
-    def test_without_ml_dtypes_small_floats_are_raw_bits(self):
+    def test_without_ml_dtypes_bfloat16_is_float32_and_float8_an_error(self):
         rng = np.random.default_rng(74)
-        lacking = {d: bits_type(d) for d in BYTE_DTYPES if d == "BF16" or d.startswith("F8")}
-        with mock.patch.dict(sys.modules, {"ml_dtypes": None}):
-            for _, path in self.converted(rng, ["csr", "nm:n=2,m=4"], [(5, 9)], BYTE_DTYPES):
-                self.check(path, {**KINDS, **lacking})
+        others = [d for d in BYTE_DTYPES if not small(d)]
+        for lacking in None, types.ModuleType("ml_dtypes"):  # an old one has not all of them
+            with mock.patch.dict(sys.modules, {"ml_dtypes": lacking}):
+                for _, path in self.converted(rng, ["csr", "nm:n=2,m=4"], [(5, 9)], others):
+                    self.check(path)
+                for d in filter(small, BYTE_DTYPES):
+                    entries = [entry(f"{d}.{i}", d, any_bits(rng, d, shape)) for i, shape in enumerate([(), (5, 9)])]
+                    path = self.write("small", file_bytes(entries))
+                    if d != "BF16":
+                        with self.assertRaisesRegex(TypeError, rf"{d}[.]0 is {d}, which needs a new ml_dtypes"):
+                            script().load(path)
+                        continue
+                    for e in entries:
+                        x = script().load(path)[e.name]
+                        self.assertEqual(x.dtype, np.float32)
+                        self.assertTrue(x.flags.writeable)
+                        self.same(x.view("<u4"), e.array().astype("<u4") << 16, e.name)
 
     def test_directories_that_the_programs_write(self):
         entries = [e for e in read_file(MODEL).entries if ".layer.2." in e.name]
@@ -231,8 +250,11 @@ class StenLoad(Case):
         with np.load(npz) as saved:
             self.assertEqual(set(saved), {e.name for e in entries})
             for e in entries:
-                raw = e.dtype == "BF16" or e.dtype.startswith("F8")
-                self.assertEqual(saved[e.name].dtype, bits_type(e.dtype) if raw else np.dtype(KINDS[e.dtype]))
+                if small(e.dtype):
+                    self.assertEqual(saved[e.name].dtype, np.float32)
+                    np.testing.assert_array_equal(saved[e.name], e.array().view(KINDS[e.dtype]).astype(np.float32))
+                    continue
+                self.assertEqual(saved[e.name].dtype, np.dtype(KINDS[e.dtype]))
                 self.same(saved[e.name].view(bits_type(e.dtype)), e.array(), e.name)
 
 
