@@ -31,7 +31,7 @@ struct Program {
   const char* example;                 // for the end of --help
   std::vector<Example> examples = {};  // more of them, for the manual; each may use what those
                                        // before it wrote
-  const char* detail = "the selected tensors";  // what --verbose adds
+  const char* detail = "the selected tensors and those left alone";  // what --verbose adds
   bool has_total = true;                        // that --summary leaves alone
   bool has_chart = false;                       // for --report FILE.svg; what -o means then, too
 };

@@ -90,8 +90,8 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
          "--include", patterns.include,
          "Tensors to work on: a name, a glob (* crosses dots), a list of them (a,b or "
          "a.{b,c}), or re:EXPRESSION, which may match any part (^ and $ tie it to the ends); "
-         "repeatable. Default: floating-point tensors of rank 2 or more whose name ends in "
-         "'weight', without embed, wte, wpe, lm_head, norm, .ln_")
+         "repeatable. Default: the weights of layers by name and shape, which leaves "
+         "embeddings, output heads, norms, routers and biases alone; -v names those")
       ->type_name("PATTERN")
       ->allow_extra_args(false);
   app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")

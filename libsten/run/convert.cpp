@@ -170,6 +170,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       selection.chosen[i] = false;
       --selection.count;
     }
+  if (request.to.is(Dense::name)) selection.why.clear();
   if (selection.count == 0 && request.to.is(Dense::name))
     r.notes.push_back("every tensor is dense already");
   else if (selection.count == 0)
@@ -228,6 +229,8 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     r.rows.push_back(std::move(rows[i]));
     outcome.details.push_back(std::move(details[i]));
   }
+  for (std::string& line : lines_left_alone(in, selection.why))
+    outcome.details.push_back(std::move(line));
   r.at(r.total, "name") = "total";
   r.at(r.total, "sparsity") =
       elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;
@@ -237,6 +240,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   if (selection.count)
     r.notes.push_back(fmt::format("converted {} of {} tensors to {}", selection.count,
                                   in.tensors().size(), request.to.str()));
+  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
   if (fitted)
     r.notes.push_back(
         fmt::format("{} of them were pruned to it: energy says what that kept", fitted));

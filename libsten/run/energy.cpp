@@ -169,6 +169,8 @@ Outcome measure_energy(const EnergyOptions& o) {
   r.at(r.total, "name") = "total";
   r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
                                 in.tensors().size(), human_bytes(in.file_bytes())));
+  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  outcome.details = lines_left_alone(in, selection.why);
   r.notes.push_back(all_sizes(total.as));
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left out",

@@ -151,6 +151,8 @@ Outcome sweep_energy(const SweepOptions& o) {
                                 selection.count,
                                 o.axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)"));
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
+  if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  outcome.details = lines_left_alone(in, selection.why);
   if (plot) {
     plot->write(std::as_bytes(std::span(r.chart)));
     plot->commit();

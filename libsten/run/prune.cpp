@@ -283,7 +283,7 @@ class Pruning {
   }
 
   Outcome finish() {
-    Outcome outcome{std::move(report_), std::nullopt};
+    Outcome outcome{std::move(report_), std::nullopt, lines_left_alone(in(), treatments_.why)};
     Report& r = outcome.report;
     for (const std::size_t i : order_) r.rows.push_back(std::move(rows_[i]));
     const double kept_energy = energy(total_.magnitudes);
@@ -323,6 +323,8 @@ class Pruning {
           "; {} matched by {} cannot be pruned and were left as they are", treatments_.skipped,
           o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
     r.notes.push_back(first);
+    if (const std::string left = left_alone(treatments_.why); !left.empty())
+      r.notes.push_back(left);
     if (global_)
       r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
                                     global_->dropped(), global_->elements(),

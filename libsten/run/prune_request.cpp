@@ -103,8 +103,9 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
   if (masks) {
     treat_by_masks(in, *masks, out);
   } else if (default_) {
-    const Selection s = select_tensors(in, options_.patterns, Purpose::prune);
+    Selection s = select_tensors(in, options_.patterns, Purpose::prune);
     out.skipped = s.skipped;
+    out.why = std::move(s.why);
     for (std::size_t i = 0; i < s.chosen.size(); ++i)
       if (s.chosen[i]) out.tensors[i] = default_;
   } else if (!options_.patterns.include.empty()) {
@@ -148,6 +149,7 @@ void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
       }
       wins = decided[i] = true;
       out.tensors[i] = treatments_[r];
+      if (!out.why.empty()) out.why[i] = treatments_[r] ? Spared::no : Spared::keep;
     });
     if (!wins)
       warn(

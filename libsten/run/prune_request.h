@@ -19,7 +19,8 @@ class PruneRequest {
   struct Treatments {
     std::vector<std::optional<Treatment>> tensors;  // none: left as it is
     Index chosen = 0;
-    Index skipped = 0;  // matched by a glob, but nothing that can be pruned
+    Index skipped = 0;        // matched by a glob, but nothing that can be pruned
+    std::vector<Spared> why;  // of a selection by default, those without a treatment
   };
   // For the tensors of a checkpoint; `masks` if a file of them is to be applied.
   Treatments treatments(const Checkpoint& in, const Checkpoint* masks) const;

@@ -4,15 +4,6 @@
 #include <functional>
 
 namespace sten {
-namespace {
-
-bool contains_nocase(std::string_view text, std::string_view part) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     [&](char a, char b) { return lower(a) == b; }) != text.end();
-}
-
-}  // namespace
 
 std::string unfit(const TensorInfo& t, Purpose purpose) {
   if (purpose == Purpose::prune && !is_prunable(t.dtype))
@@ -62,13 +53,6 @@ void for_each_match(const Checkpoint& c, const std::string& pattern, const std::
   TensorNames(c).for_each_match(pattern, flag, f);
 }
 
-bool is_weight(const TensorInfo& t) {
-  if (!is_prunable(t.dtype) || t.shape.size() < 2 || !t.name.ends_with("weight")) return false;
-  for (const char* part : {"embed", "wte", "wpe", "lm_head", "norm", ".ln_"})
-    if (contains_nocase(t.name, part)) return false;
-  return true;
-}
-
 std::vector<std::string> listed(const std::vector<std::string>& patterns) {
   std::vector<std::string> all;
   for (const std::string& text : patterns)
@@ -100,18 +84,38 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
     if (!any)
       fail_usage("--include {} matches no tensor that can be used: {}", quote(pattern), reason);
   }
-  if (patterns.include.empty())
+  if (patterns.include.empty()) {
+    s.why = spared(c);
     for (std::size_t i = 0; i < n; ++i) {
       const CheckpointTensor& t = c.tensors()[i];
-      s.chosen[i] = is_weight(t) || (c.is_array() && is_prunable(t.dtype)) ||
-                    (purpose == Purpose::convert && (t.is_sparse() || c.is_array()));
+      if ((c.is_array() && is_prunable(t.dtype)) ||
+          (purpose == Purpose::convert && (t.is_sparse() || c.is_array())))
+        s.why[i] = Spared::no;
+      s.chosen[i] = s.why[i] == Spared::no;
     }
+  }
   for (const std::string& pattern : listed(patterns.exclude))
-    names.for_each_match(pattern, "--exclude",
-                         [&](std::size_t i) { s.chosen[i] = skipped[i] = false; });
+    names.for_each_match(pattern, "--exclude", [&](std::size_t i) {
+      if (s.chosen[i] && !s.why.empty()) s.why[i] = Spared::excluded;
+      s.chosen[i] = skipped[i] = false;
+    });
   s.count = std::count(s.chosen.begin(), s.chosen.end(), true);
   s.skipped = std::count(skipped.begin(), skipped.end(), true);
   return s;
+}
+
+std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < why.size(); ++i)
+    if (why[i] != Spared::no) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return natural_less(c.tensors()[a].name, c.tensors()[b].name);
+  });
+  std::vector<std::string> lines;
+  for (const std::size_t i : order)
+    lines.push_back(
+        fmt::format("left alone {}: {}", printable(c.tensors()[i].name), reason(why[i])));
+  return lines;
 }
 
 }  // namespace sten

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "libsten/base/name_pattern.h"
-#include "libsten/io/checkpoint.h"
+#include "libsten/run/default_selection.h"
 
 namespace sten {
 
 struct Patterns {
-  std::vector<std::string> include;  // replaces the rule on names if not empty
+  std::vector<std::string> include;  // replaces the rule of spared() if not empty
   std::vector<std::string> exclude;
 };
 
@@ -18,11 +18,9 @@ struct Selection {
   std::vector<bool> chosen;  // by number in Checkpoint::tensors()
   Index count = 0;
   Index skipped = 0;  // matched by a pattern that names many, but not fit for it
+  // Why the others are not chosen, by number too; empty where patterns name those that are.
+  std::vector<Spared> why;
 };
-
-// The rule without patterns: floating point, rank >= 2, a name that ends in "weight" and has none
-// of embed|wte|wpe|lm_head|norm|.ln_ (case-insensitive). The array of a .npy file is always chosen.
-bool is_weight(const TensorInfo& t);
 
 // What a rule or flag names.
 enum class Purpose {
@@ -52,11 +50,15 @@ class TensorNames {
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f);
 
-// Error (usage) for a pattern that matches nothing, with the nearest name; for a literal name of a
-// tensor that is not fit for the purpose.
 // Each pattern of each list (pattern_list()).
 std::vector<std::string> listed(const std::vector<std::string>& patterns);
 
+// Without --include the rule of spared(), and the array of a .npy file. Error (usage) for a pattern
+// that matches nothing, with the nearest name; for a literal name of a tensor that is not fit for
+// the purpose.
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose);
+
+// For -v: "left alone NAME: embedding", in natural order of names.
+std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why);
 
 }  // namespace sten

@@ -130,7 +130,10 @@ class Staged {
   void list_stages() {
     const Checkpoint in = Checkpoint::open(o_.prune.input);
     const PruneOptions p = stage_options(last_stage());
-    const auto tensors = PruneRequest(p).treatments(in, nullptr).tensors;
+    const auto treatments = PruneRequest(p).treatments(in, nullptr);
+    const auto& tensors = treatments.tensors;
+    left_alone_ = left_alone(treatments.why);
+    lines_left_alone_ = lines_left_alone(in, treatments.why);
     std::vector<std::string> names;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i]) continue;
@@ -297,6 +300,11 @@ class Staged {
     return row;
   }
 
+  void add_left_alone(Outcome& out) const {
+    if (!left_alone_.empty()) out.report.notes.push_back(left_alone_);
+    out.details = lines_left_alone_;
+  }
+
   Outcome dry_outcome() const {
     Outcome out{stage_report(), std::nullopt};
     Report& r = out.report;
@@ -306,6 +314,7 @@ class Staged {
       r.rows.push_back(std::move(cells));
     }
     r.notes.push_back(fmt::format("{} stages for {} tensors; nothing was run", count_, selected_));
+    add_left_alone(out);
     return out;
   }
 
@@ -343,6 +352,7 @@ class Staged {
       r.facts.emplace_back(key, last.report.at(total, key));
     r.notes.push_back(fmt::format("sparsity {:.2f} % over {} tensors after {} of {} stages",
                                   100 * sparsity, selected_, done, count_));
+    add_left_alone(out);
     if (first_loss_) r.notes.push_back(fmt::format("loss on the input: {:.4f}", *first_loss_));
     if (!records_.empty() && !records_.back().recovered)
       r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
@@ -361,6 +371,8 @@ class Staged {
   std::unique_ptr<StageTrainer> trainer_;
   Options provenance_;
   std::string to_;
+  std::string left_alone_;
+  std::vector<std::string> lines_left_alone_;
   std::vector<std::string> layers_;    // layer-wise: in natural order
   Index selected_ = 0, elements_ = 0;  // tensors, and theirs
   std::size_t count_ = 0;              // of stages

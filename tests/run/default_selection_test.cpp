@@ -1,0 +1,196 @@
+// The default selection on the tensors of real models, which architectures/*.txt list: NAME SHAPE
+// and "selected", or why it is left alone. {0-11} and {a,b} stand for several names. The table in
+// docs/pruning.md is made of them: STEN_UPDATE_GOLDEN=1 writes it.
+#include "libsten/run/default_selection.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "libsten/base/text.h"
+
+using namespace sten;
+
+namespace {
+
+const std::string source = STEN_SOURCE_DIR;
+
+struct Listed {
+  TensorInfo tensor;
+  std::string wanted;
+};
+
+struct Model {
+  std::string title;
+  std::vector<Listed> tensors;
+
+  std::vector<Spared> judged() const {
+    std::vector<const TensorInfo*> infos;
+    for (const Listed& l : tensors) infos.push_back(&l.tensor);
+    return spared(infos);
+  }
+};
+
+std::vector<std::string> expand(const std::string& pattern) {
+  const std::size_t open = pattern.find('{');
+  if (open == std::string::npos) return {pattern};
+  const std::size_t close = pattern.find('}', open);
+  REQUIRE(close != std::string::npos);
+  std::string inside = pattern.substr(open + 1, close - open - 1);
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& part) {
+    for (const std::string& name :
+         expand(pattern.substr(0, open) + part + pattern.substr(close + 1)))
+      names.push_back(name);
+  };
+  int first = 0, last = 0;
+  if (std::sscanf(inside.c_str(), "%d-%d", &first, &last) == 2) {
+    for (int i = first; i <= last; ++i) add(std::to_string(i));
+    return names;
+  }
+  std::istringstream parts(inside);
+  for (std::string part; std::getline(parts, part, ',');) add(part);
+  return names;
+}
+
+// "[2,3]", or "BF16[2,3]".
+TensorInfo tensor_of(const std::string& name, const std::string& form) {
+  const std::size_t open = form.find('[');
+  REQUIRE(open != std::string::npos);
+  TensorInfo t;
+  t.name = name;
+  if (open > 0) t.dtype = dtype_from(form.substr(0, open)).value();
+  std::istringstream extents(form.substr(open + 1, form.size() - open - 2));
+  for (std::string extent; std::getline(extents, extent, ',');)
+    t.shape.push_back(std::stoll(extent));
+  return t;
+}
+
+Model read_model(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  REQUIRE(file);
+  Model model;
+  std::string line;
+  std::getline(file, line);
+  model.title = line.substr(2);
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string names, form, wanted;
+    words >> names >> form;
+    std::getline(words >> std::ws, wanted);
+    for (const std::string& name : expand(names))
+      model.tensors.push_back({tensor_of(name, form), wanted});
+  }
+  return model;
+}
+
+std::vector<Model> models() {
+  std::set<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(source + "/tests/run/architectures"))
+    paths.insert(entry.path());
+  std::vector<Model> all;
+  for (const auto& path : paths) all.push_back(read_model(path));
+  std::sort(all.begin(), all.end(),
+            [](const Model& a, const Model& b) { return a.title < b.title; });
+  return all;
+}
+
+std::string table(const std::vector<Model>& all) {
+  std::string text = "| model | tensors | selected | left alone |\n|---|---|---|---|\n";
+  for (const Model& m : all) {
+    const std::vector<Spared> why = m.judged();
+    const std::string left = left_alone(why);
+    text += fmt::format("| {} | {} | {} | {} |\n", m.title, why.size(),
+                        std::count(why.begin(), why.end(), Spared::no),
+                        left.substr(left.find(' ', 5) + 1));
+  }
+  return text;
+}
+
+Spared alone(const std::string& name, Shape shape) {
+  TensorInfo t;
+  t.name = name;
+  t.shape = std::move(shape);
+  return spared(std::vector<const TensorInfo*>{&t}).front();
+}
+
+}  // namespace
+
+TEST_CASE("the default selection takes the layers of real models and leaves the rest alone") {
+  const std::vector<Model> all = models();
+  CHECK(all.size() >= 12);
+  for (const Model& m : all) {
+    const std::vector<Spared> why = m.judged();
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < why.size(); ++i) {
+      const Listed& l = m.tensors[i];
+      CAPTURE(m.title);
+      CAPTURE(l.tensor.name);
+      CHECK(names.insert(l.tensor.name).second);
+      CHECK((why[i] == Spared::no ? "selected" : reason(why[i])) == l.wanted);
+    }
+  }
+}
+
+TEST_CASE("names of other models") {
+  CHECK(alone("pos_emb.weight", {1024, 512}) == Spared::embedding);
+  CHECK(alone("token_emb.emb.weight", {20000, 512}) == Spared::embedding);
+  CHECK(alone("embedder.weight", {256000, 2048}) == Spared::embedding);
+  CHECK(alone("token_embedder.weight", {1000, 64}) == Spared::embedding);
+  CHECK(alone("x_embedder.weight", {3072, 64}) == Spared::no);
+  CHECK(alone("embeddings_project.weight", {256, 128}) == Spared::no);
+  CHECK(alone("pos_embed.weight", {1, 197, 768}) == Spared::embedding);
+  CHECK(alone("patch_embed.weight", {768, 3, 16, 16}) == Spared::no);
+  CHECK(alone("model.layers.0.mlp.gate.weight", {128, 2048}) == Spared::router);
+  CHECK(alone("model.layers.0.mlp.gate.weight", {8192, 2048}) == Spared::no);
+  CHECK(alone("model.layers.0.mlp.shared_expert_gate.weight", {1, 2048}) == Spared::router);
+  CHECK(alone("encoder.block.1.mlp.router.classifier.weight", {8, 768}) == Spared::router);
+  CHECK(alone("blocks.0.sa.heads.0.key.weight", {16, 64}) == Spared::no);
+  CHECK(alone("heads.head.weight", {1000, 768}) == Spared::head);
+  CHECK(alone("score.weight", {2, 4096}) == Spared::head);
+  CHECK(alone("fc.weight", {1000, 2048}) == Spared::head);
+  CHECK(alone("layer.0.fc.weight", {1000, 2048}) == Spared::no);
+  CHECK(alone("pre_classifier.weight", {768, 768}) == Spared::no);
+  CHECK(alone("attn.in_proj_weight", {768, 256}) == Spared::no);
+  CHECK(alone("h.0.LN_1.weight", {2, 2}) == Spared::norm);
+  CHECK(alone("weight", {2, 2}) == Spared::no);
+  CHECK(alone("", {2, 2}) == Spared::name);
+  CHECK(alone("..weight", {2, 2}) == Spared::no);
+}
+
+TEST_CASE("of a numbered classifier only the last layer is the head") {
+  std::vector<TensorInfo> vgg(3);
+  const char* names[] = {"classifier.0.weight", "classifier.3.weight", "classifier.6.weight"};
+  std::vector<const TensorInfo*> infos;
+  for (int i = 0; i < 3; ++i) {
+    vgg[i].name = names[i];
+    vgg[i].shape = {4096, 4096};
+    infos.push_back(&vgg[i]);
+  }
+  CHECK(spared(infos) == std::vector<Spared>{Spared::no, Spared::no, Spared::head});
+}
+
+TEST_CASE("the documentation's table of models is that of the rule") {
+  const std::string path = source + "/docs/pruning.md";
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  const std::string page = read.str();
+  const std::string begin =
+      "<!-- written by tests/run/default_selection_test.cpp from tests/run/architectures -->\n";
+  const std::size_t from = page.find(begin);
+  REQUIRE(from != std::string::npos);
+  const std::size_t at = from + begin.size(), to = page.find("<!-- end -->", at);
+  REQUIRE(to != std::string::npos);
+  const std::string wanted = table(models());
+  if (std::getenv("STEN_UPDATE_GOLDEN"))
+    std::ofstream(path) << page.substr(0, at) << wanted << page.substr(to);
+  else
+    CHECK(page.substr(at, to - at) == wanted);
+}
