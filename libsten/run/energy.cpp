@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
@@ -71,27 +73,40 @@ std::string all_sizes(const LayoutBytes& as) {
 // What the tensors have to be, and how they are not.
 class Requirements {
  public:
-  // Error (usage) for what is no pattern, or matches nothing.
+  // Error (usage) for what is no pattern, or matches nothing that can have it.
   Requirements(const std::vector<std::string>& texts, const Checkpoint& in)
       : of_(in.tensors().size()) {
+    std::vector<bool> skipped(of_.size());
     for (const std::string& text : texts) {
       Rule rule = parse_rule(text, "--require");
       if (!is_structure(rule.spec))
         fail_usage("--require {}: {} is expected, such as nm:n=2,m=4", quote(text),
                    fmt::join(structures(), " or "));
       rule.spec = registry().canonical(rule.spec);
-      for (const Rule& one : split_rule(rule))
-        for_each_match(in, one.pattern, "--require",
-                       [&](std::size_t i) { of_[i].push_back(one.spec); });
+      for (const Rule& one : split_rule(rule)) {
+        bool any = false;
+        for_each_match(in, one.pattern, "--require", [&](std::size_t i) {
+          const bool fits = in.tensors()[i].shape.size() >= 2;
+          if (fits) of_[i].push_back(one.spec);
+          any |= fits;
+          skipped[i] = !fits;
+        });
+        if (!any)
+          fail_usage(
+              "--require {} matches no tensor that can have a pattern: all are of rank below 2",
+              quote(one.pattern));
+      }
     }
+    skipped_ = std::count(skipped.begin(), skipped.end(), true);
   }
+  Index skipped() const { return skipped_; }
   bool concerns(std::size_t i) const { return !of_[i].empty(); }
   void check(std::size_t i, const std::string& name, const Positions& nonzero) {
     for (const Spec& pattern : of_[i])
-      if (const auto why = nonzero.extents.size() < 2 ? "it has no rows and columns"
-                                                      : breach(nonzero, pattern)) {
-        constexpr Index most = 10;  // of them are named in the one line
+      if (const auto why = breach(nonzero, pattern)) {
+        constexpr Index most = 3;  // of them are named in the one line
         if (++broken_ <= most) text_ += fmt::format("; {}: {}", quote(name), *why);
+        if (broken_ == most + 1) text_ += "; ...";
       }
   }
   std::optional<Error> failure() const {
@@ -102,7 +117,7 @@ class Requirements {
 
  private:
   std::vector<std::vector<Spec>> of_;
-  Index broken_ = 0;
+  Index broken_ = 0, skipped_ = 0;
   std::string text_;
 };
 
@@ -175,6 +190,9 @@ Outcome measure_energy(const EnergyOptions& o) {
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left out",
                                   selection.skipped));
+  if (required.skipped())
+    r.notes.push_back(fmt::format("{} matched by --require are of rank below 2 and were left out",
+                                  required.skipped()));
   if (!against) r.notes.push_back("energy needs the original: --against FILE");
   r.facts = {{"input", in.name()},
              {"selected", selection.count},

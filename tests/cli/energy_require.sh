@@ -9,6 +9,17 @@ expect_exit 3 sten-energy pruned.safetensors --require '*.encoder.*.dense.weight
 expect_err "of the required patterns are broken"
 expect_err "blocks break nm:n=1,m=4, first row 0, columns 0 to 3: 2 nonzeros"
 expect_one_line_err
+# What has no rows and columns cannot have a pattern: it is skipped and counted.
+expect_exit 0 sten-energy pruned.safetensors --require '*.encoder.*=nm:n=2,m=4'
+expect_out '40 matched by --require are of rank below 2 and were left out'
+expect_exit 2 sten-energy pruned.safetensors --require '*.bias=nm:n=2,m=4'
+expect_err "'*.bias' matches no tensor that can have a pattern"
+expect_one_line_err
+# One line of readable length, however many are broken.
+expect_exit 3 sten-energy pruned.safetensors --require '*=nm:n=1,m=4' -q
+expect_one_line_err
+expect_err '28 of the required patterns are broken'
+[ "$(wc -c <err)" -lt 600 ] || fail 'the line is too long to read'
 expect_exit 3 sten-energy pruned.safetensors --min-sparsity 0.51 -q
 expect_err "sparsity 0.500000 is below --min-sparsity 0.51"
 expect_exit 2 sten-energy pruned.safetensors --require 'nothing=nm:n=2,m=4'
