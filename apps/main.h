@@ -32,8 +32,8 @@ struct Program {
   std::vector<Example> examples = {};  // more of them, for the manual; each may use what those
                                        // before it wrote
   const char* detail = "the selected tensors and those left alone";  // what --verbose adds
-  bool has_total = true;                        // that --summary leaves alone
-  bool has_chart = false;                       // for --report FILE.svg; what -o means then, too
+  bool has_total = true;                                             // that --summary leaves alone
+  bool has_chart = false;  // for --report FILE.svg; what -o means then, too
 };
 
 struct ExitCode {
@@ -61,6 +61,8 @@ int run(const Program& program, int argc, char** argv, const Define& define);
 void add_device(CLI::App& app, std::string& device, const std::string& what);
 // --include, --exclude.
 void add_patterns(CLI::App& app, Patterns& patterns);
+// Takes "90%" for 0.9 too.
+CLI::Option* allow_percent(CLI::Option* option);
 // -o and --dry-run.
 void add_output(CLI::App& app, OutputOptions& output);
 // "PROGRAM: text" on standard error, in one write.

@@ -5,6 +5,7 @@
 
 #include "apps/help.h"
 #include "apps/main.h"
+#include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/dispatch/builtin.h"
 #include "libsten/dispatch/registry.h"
@@ -97,6 +98,10 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
   app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
       ->type_name("PATTERN")
       ->allow_extra_args(false);
+}
+
+CLI::Option* allow_percent(CLI::Option* option) {
+  return option->transform([](const std::string& text) { return without_percent(text); });
 }
 
 void add_output(CLI::App& app, OutputOptions& output) {

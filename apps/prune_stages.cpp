@@ -1,5 +1,6 @@
 #include "apps/prune_stages.h"
 
+#include "apps/main.h"
 #include "libsten/base/error.h"
 
 namespace sten::app {
@@ -34,10 +35,11 @@ void add_stages(CLI::App& app, StagedOptions& o) {
       ->type_name("SECONDS");
   app.add_option("--state", o.state, "Directory that keeps every finished stage")->type_name("DIR");
   app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state");
-  app.add_option("--tolerance", o.tolerance,
-                 "Layer-wise with {metrics} or --recipe: a layer has recovered at a loss of at "
-                 "most L + X * |L|, L being that of stage 0 (default 0.02); until then it is "
-                 "trained again")
+  allow_percent(
+      app.add_option("--tolerance", o.tolerance,
+                     "Layer-wise with {metrics} or --recipe: a layer has recovered at a loss of at "
+                     "most L + X * |L|, L being that of stage 0 (default 0.02); until then it is "
+                     "trained again"))
       ->type_name("X");
   app.add_option("--rounds", o.rounds, "Most rounds of training for one layer (default 5)")
       ->type_name("N");

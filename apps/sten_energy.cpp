@@ -22,16 +22,19 @@ int main(int argc, char** argv) {
                    "The original: energy is the sum of its magnitudes at the kept positions, over "
                    "the sum of all of them")
         ->type_name("FILE");
-    app.add_option("--min-energy", o->min_energy,
-                   "Fail with exit code 3 if the total energy is below X, 0 to 1")
+    sten::app::allow_percent(
+        app.add_option("--min-energy", o->min_energy,
+                       "Fail with exit code 3 if the total energy is below X, 0 to 1"))
         ->type_name("X");
-    app.add_option("--min-sparsity", o->min_sparsity,
-                   "Fail with exit code 3 if less than the fraction X of all is 0")
+    sten::app::allow_percent(
+        app.add_option("--min-sparsity", o->min_sparsity,
+                       "Fail with exit code 3 if less than the fraction X of all is 0"))
         ->type_name("X");
-    app.add_option("--require", o->require,
-                   "Fail with exit code 3 unless the tensors that PATTERN matches have the pattern "
-                   "SPEC, nm:n=2,m=4[,axis=1] or nmg:n=1,m=10,g=4[,axis=0], and name those that "
-                   "break it; PATTERN=SPEC, repeatable")
+    app.add_option(
+           "--require", o->require,
+           "Fail with exit code 3 unless the tensors that PATTERN matches have the pattern "
+           "SPEC, such as 2:4 or nmg:n=1,m=10,g=4[,axis=0], and name the first that break it; "
+           "PATTERN=SPEC, repeatable")
         ->type_name("RULE")
         ->allow_extra_args(false);
     auto sweep = std::make_shared<sten::SweepOptions>();

@@ -37,8 +37,10 @@ int main(int argc, char** argv) {
     app.add_flag("--keep-going", batch->keep_going, "Go on with the next input after one failed");
     app.add_flag("--skip-existing", batch->skip_existing,
                  "Leave inputs alone whose output is there already");
-    app.add_option("--sparsity", o->sparsity,
-                   "Fraction of each tensor's weights or blocks to remove, 0 to 1")
+    sten::app::allow_percent(
+        app.add_option(
+            "--sparsity", o->sparsity,
+            "Fraction of each tensor's weights or blocks to remove, 0 to 1 or 0% to 100%"))
         ->type_name("X");
     app.add_option("--method", o->method,
                    "What goes first: magnitude (smallest; default), random (each with probability "
@@ -60,8 +62,9 @@ int main(int argc, char** argv) {
     app.add_option(
            "--structure", staged->structures,
            "Which patterns are allowed: unstructured (default), block:h=4,w=4 (whole blocks, the "
-           "smallest sum first), nm:n=2,m=4[,axis=1] (n kept of every m along a row), "
-           "nmg:n=1,m=10,g=4[,axis=0][,fit=exact] (n kept of m, patterns in groups of g; fit=exact "
+           "smallest sum first), nm:n=2,m=4[,axis=1] or 2:4[@1] (n kept of every m along a "
+           "row), nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0] (n kept of m, patterns in "
+           "groups of g; fit=exact "
            "keeps the most magnitude, fit=swaps too, fit=heuristic nearly, fit=greedy by the "
            "paper's rule). With nm "
            "and nmg --sparsity is 1 - n/m and can be left out")
@@ -80,8 +83,9 @@ int main(int argc, char** argv) {
            "--rule", o->rules,
            "Another way for some tensors: PATTERN=SPEC, where SPEC is magnitude:sparsity=X, "
            "random:fraction=X, threshold:at=X, block-magnitude:sparsity=X,h=4,w=4, "
-           "movement:sparsity=X, gradient:sparsity=X, l0, relu (what is above 0 stays), nm:..., "
-           "nmg:... or keep; repeatable, the first match wins")
+           "movement:sparsity=X, gradient:sparsity=X, l0, relu (what is above 0 stays), nm:... or "
+           "2:4, "
+           "nmg:... or 1:10:4, or keep; repeatable, the first match wins")
         ->type_name("RULE")
         ->allow_extra_args(false);
     app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
@@ -99,9 +103,11 @@ int main(int argc, char** argv) {
     sten::app::add_device(app, o->device,
                           "Where weights are chosen and measured, with the same results");
     sten::app::add_patterns(app, o->patterns);
-    app.add_option("--min-energy", o->min_energy,
-                   "Fail with exit code 3, and write nothing, if less of the total magnitude is "
-                   "kept, 0 to 1")
+    sten::app::allow_percent(
+        app.add_option(
+            "--min-energy", o->min_energy,
+            "Fail with exit code 3, and write nothing, if less of the total magnitude is "
+            "kept, 0 to 1"))
         ->type_name("X");
     sten::app::add_stages(app, *staged);
     return [batch, staged, &common] {

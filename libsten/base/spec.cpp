@@ -1,5 +1,7 @@
 #include "libsten/base/spec.h"
 
+#include <optional>
+
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 
@@ -14,12 +16,38 @@ bool is_word(std::string_view s) {
   return !s.empty();
 }
 
+bool is_digits(std::string_view s) {
+  return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "2:4", "1:10:4" and either with "@AXIS".
+std::optional<Spec> parse_short(std::string_view text) {
+  const std::size_t at = text.find('@');
+  std::string_view rest = text.substr(0, at);
+  std::vector<std::string> numbers;
+  for (;;) {
+    const std::size_t colon = rest.find(':');
+    if (!is_digits(rest.substr(0, colon)) || numbers.size() == 3) return std::nullopt;
+    numbers.emplace_back(rest.substr(0, colon));
+    if (colon == std::string_view::npos) break;
+    rest.remove_prefix(colon + 1);
+  }
+  if (numbers.size() < 2) return std::nullopt;
+  Spec spec(numbers.size() == 2 ? "nm" : "nmg");
+  spec.set("n", numbers[0]).set("m", numbers[1]);
+  if (numbers.size() == 3) spec.set("g", numbers[2]);
+  if (at == std::string_view::npos) return spec;
+  if (!is_digits(text.substr(at + 1))) return std::nullopt;
+  return spec.set("axis", std::string(text.substr(at + 1)));
+}
+
 }  // namespace
 
 Spec Spec::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     fail_usage("{}: {}; a spec looks like nmg:n=1,m=10,g=4", quote(text.substr(0, 200)), why);
   };
+  if (auto spec = parse_short(text)) return *std::move(spec);
   const std::size_t colon = text.find(':');
   Spec spec{std::string(text.substr(0, colon))};
   if (!is_word(spec.name_)) wrong("the name is missing or has other characters than letters");
@@ -30,7 +58,8 @@ Spec Spec::parse(std::string_view text) {
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos) wrong(fmt::format("{} is not key=value", quote(item)));
-    const std::string_view key = item.substr(0, equals), value = item.substr(equals + 1);
+    const std::string_view key = item.substr(0, equals);
+    const std::string value = without_percent(item.substr(equals + 1));
     if (!is_word(key) || !is_word(value)) wrong(fmt::format("{} is not key=value", quote(item)));
     if (spec.has(key)) wrong(fmt::format("{} is given twice", quote(key)));
     spec.args_.emplace_back(key, value);

@@ -14,7 +14,8 @@ class Spec {
  public:
   Spec() = default;
   explicit Spec(std::string name) : name_(std::move(name)) {}
-  // Error (usage) that quotes the text and says what is wrong with it.
+  // "2:4" is short for nm:n=2,m=4, "1:10:4" for nmg:n=1,m=10,g=4, "2:4@0" has axis=0 too; "90%" as
+  // a value is 0.9. Error (usage) that quotes the text and says what is wrong with it.
   static Spec parse(std::string_view text);
 
   const std::string& name() const { return name_; }

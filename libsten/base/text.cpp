@@ -213,4 +213,14 @@ bool parse_integer(std::string_view text, std::int64_t& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+std::string without_percent(std::string_view text) {
+  const std::string_view digits = text.substr(0, text.size() - text.ends_with('%'));
+  double value = 0;
+  if (digits.size() == text.size() ||
+      digits.find_first_not_of("0123456789.") != std::string_view::npos ||
+      !parse_number(std::string(digits) + "e-2", value))
+    return std::string(text);
+  return fmt::format("{}", value);
+}
+
 }  // namespace sten

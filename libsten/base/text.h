@@ -34,5 +34,7 @@ std::string human_bytes(std::uint64_t bytes);
 // The whole text as a number, or no value: no blanks, no suffix, no NaN, no infinity.
 bool parse_number(std::string_view text, double& value);
 bool parse_integer(std::string_view text, std::int64_t& value);
+// "90%" as "0.9", the nearest number; any other text as it is.
+std::string without_percent(std::string_view text);
 
 }  // namespace sten

@@ -22,7 +22,7 @@ constexpr NamedShape named_shapes[] = {{"bert-ffn-out", 768, 3072, 4096},
 }  // namespace
 
 BenchLayout BenchLayout::parse(std::string_view text) {
-  const Spec given = Spec::parse(text);
+  const Spec given = as_structure(Spec::parse(text));
   if (is_structure(given)) {
     const Spec layout = registry().canonical(layout_alone(given));
     Spec name = layout;

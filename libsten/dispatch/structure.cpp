@@ -21,6 +21,12 @@ std::optional<Spec> example_of(const std::string& sparsifier) {
   return std::nullopt;
 }
 
+Spec renamed(const Spec& given, std::string name) {
+  Spec s(std::move(name));
+  for (const auto& [key, value] : given.args()) s.set(key, value);
+  return s;
+}
+
 }  // namespace
 
 bool is_structure(const Spec& layout) { return registry().is_structure(layout.name()); }
@@ -30,6 +36,16 @@ std::vector<std::string> structures() {
   for (const auto& layout : registry().layouts())
     if (registry().is_structure(layout.name)) all.push_back(layout.name);
   return all;
+}
+
+Spec as_structure(const Spec& given) {
+  for (const std::string& layout : structures())
+    if (registry().own_sparsifier(layout) == given.name()) return renamed(given, layout);
+  return given;
+}
+
+Spec as_sparsifier(const Spec& given) {
+  return given.is("block") && !example_of("block") ? renamed(given, "block-magnitude") : given;
 }
 
 Spec layout_alone(const Spec& layout) {

@@ -13,7 +13,8 @@ namespace {
 constexpr double rounding = 1e-9;
 
 // As the registry knows it: nm is per-block, and a sparsity beside n and m says nothing new.
-Spec checked_sparsifier(const Spec& given) {
+Spec checked_sparsifier(const Spec& by_any_name) {
+  const Spec given = as_sparsifier(by_any_name);
   const bool says_again = has_share(given) && given.has("sparsity");
   Spec s(given.name());
   for (const auto& [key, value] : given.args())

@@ -57,7 +57,7 @@ struct Request {
 
 Request resolve(const ConvertOptions& o) {
   if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
-  const Spec given = Spec::parse(o.to);
+  const Spec given = as_structure(Spec::parse(o.to));
   if (!is_structure(given)) return {registry().canonical(given), std::nullopt, o.lossless};
   return {registry().canonical(layout_alone(given)), own_sparsifier(given), o.lossless};
 }

@@ -79,8 +79,9 @@ class Requirements {
     std::vector<bool> skipped(of_.size());
     for (const std::string& text : texts) {
       Rule rule = parse_rule(text, "--require");
+      rule.spec = as_structure(rule.spec);
       if (!is_structure(rule.spec))
-        fail_usage("--require {}: {} is expected, such as nm:n=2,m=4", quote(text),
+        fail_usage("--require {}: {} is expected, such as 2:4", quote(text),
                    fmt::join(structures(), " or "));
       rule.spec = registry().canonical(rule.spec);
       for (const Rule& one : split_rule(rule)) {

@@ -58,12 +58,13 @@ void finish(Treatment& t, const std::string& to) {
 }  // namespace
 
 Spec structure_of(const PruneOptions& o) {
-  const Spec structure = Spec::parse(o.structure), to = Spec::parse(o.to);
+  const Spec structure = as_structure(Spec::parse(o.structure)),
+             to = as_structure(Spec::parse(o.to));
   if (structure.is("unstructured")) {
     structure.check_keys({});
     return is_structure(to) && !lacks_numbers(to) ? to : structure;
   }
-  if (!is_structure(structure) && !structure.is("block")) {
+  if (!is_structure(structure) && !as_sparsifier(structure).is("block-magnitude")) {
     std::vector<std::string> known = structures();
     known.insert(known.begin(), {"unstructured", "block"});
     fail_usage("there is no structure {}{}", quote(structure.name()),
@@ -73,7 +74,7 @@ Spec structure_of(const PruneOptions& o) {
 }
 
 Spec resolve_to(const std::string& text, const Spec& sparsifier) {
-  const Spec to = Spec::parse(text);
+  const Spec to = as_structure(Spec::parse(text));
   const auto own = own_layout(sparsifier);
   if (to.is("auto")) {
     to.check_keys({});
@@ -110,7 +111,7 @@ Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
           "structures too",
           o.method);
   }
-  if (structure.is("block")) {
+  if (as_sparsifier(structure).is("block-magnitude")) {
     t.sparsifier = block_sparsifier(o, structure);
   } else if (!structure.is("unstructured")) {
     if (t.global)
@@ -136,7 +137,7 @@ std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to)
       return std::nullopt;
     }
     Treatment t;
-    t.sparsifier = is_structure(rule.spec) ? own_sparsifier(rule.spec) : rule.spec;
+    t.sparsifier = is_structure(rule.spec) ? own_sparsifier(rule.spec) : as_sparsifier(rule.spec);
     const Sparsifier by = registry().sparsifier(t.sparsifier);
     if (by.needs_pattern())
       fail_usage("a rule names how to prune, and {} prunes nothing", t.sparsifier.name());

@@ -24,6 +24,24 @@ TEST_CASE("a spec is a name with keys and values in the order given") {
   CHECK(Spec::parse("csr").word("dims", "none") == "none");
 }
 
+TEST_CASE("numbers alone are short for n:m and n:m:g, and a percentage for a fraction") {
+  CHECK(Spec::parse("2:4").str() == "nm:n=2,m=4");
+  CHECK(Spec::parse("1:10:4").str() == "nmg:n=1,m=10,g=4");
+  CHECK(Spec::parse("2:4@0").str() == "nm:n=2,m=4,axis=0");
+  CHECK(Spec::parse("1:10:4@1").str() == "nmg:n=1,m=10,g=4,axis=1");
+  for (const char* text :
+       {"2:", ":4", "2:4:", "1:2:3:4", "2:4@", "2:4@x", "2@0:4", "-2:4", "2:4,a=1"}) {
+    CAPTURE(text);
+    CHECK(fault_of([&] { Spec::parse(text); }) == Fault::usage);
+  }
+  CHECK(Spec::parse("magnitude:sparsity=90%").str() == "magnitude:sparsity=0.9");
+  CHECK(Spec::parse("magnitude:sparsity=99.9%").number("sparsity") == 0.999);
+  for (const char* text : {"a:b=%", "a:b=x%", "a:b=1%%", "a:b=1.2.3%", "a:b=-1%", "a:b=1e5%"}) {
+    CAPTURE(text);
+    CHECK(fault_of([&] { Spec::parse(text); }) == Fault::usage);
+  }
+}
+
 TEST_CASE("setting a key replaces its value or appends it") {
   Spec s = Spec::parse("nm:n=2,m=4");
   s.set("n", 1).set("axis", 0);

@@ -68,6 +68,19 @@ const char* whole = R"({
 
 }  // namespace
 
+TEST_CASE("short forms are those of their long names") {
+  const auto same = [](const std::string& text, const std::string& sparsifier) {
+    const SparsityRecipe s = entry_of(R"("sparsifier": ")" + text + R"(", "save": "dense")");
+    CHECK(s.sparsifier.str() == sparsifier);
+  };
+  same("2:4", "per-block:n=2,m=4");
+  same("2:4@0", "per-block:n=2,m=4,axis=0");
+  same("1:4:4", "nmg:n=1,m=4,g=4");
+  same("magnitude:sparsity=90%", "magnitude:sparsity=0.9");
+  same("block:sparsity=0.5,h=4,w=4", "block-magnitude:sparsity=0.5,h=4,w=4");
+  CHECK(entry_of(R"("sparsifier": "2:4", "save": "2:4")").save.str() == "nm:n=2,m=4");
+}
+
 TEST_CASE("a recipe that says little has the defaults") {
   const Recipe r = parse(with(""));
   CHECK(r.name == "digits");
