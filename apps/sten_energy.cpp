@@ -45,8 +45,10 @@ int main(int argc, char** argv) {
                  "energy each keeps at which sparsity");
     app.add_option("--plot", sweep->plot, "Also write the sweep as a chart to FILE.svg")
         ->type_name("FILE");
-    app.add_option("--axis", *axis,
-                   "Where n:m and n:m:g of the sweep run: 0 down columns (default), 1 along rows")
+    app.add_option(
+           "--axis", *axis,
+           "Where n:m and n:m:g of the sweep run: 0 down columns, 1 along rows (default: as "
+           "--structure of sten-prune has them, n:m 1 and n:m:g 0)")
         ->type_name("AXIS");
     sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
     sten::app::add_patterns(app, o->patterns);
@@ -57,7 +59,7 @@ int main(int argc, char** argv) {
               "--sweep excludes --against, --min-energy, --min-sparsity and --require");
         sweep->input = o->input;
         sweep->patterns = o->patterns;
-        sweep->axis = axis->value_or(0);
+        sweep->axis = *axis;
         sweep->device = o->device;
         sweep->force = common.force;
         sweep->show_progress = common.show_progress();

@@ -40,7 +40,8 @@ std::vector<std::string> structures() {
 
 Spec as_structure(const Spec& given) {
   for (const std::string& layout : structures())
-    if (registry().own_sparsifier(layout) == given.name()) return renamed(given, layout);
+    if (!given.name().empty() && registry().own_sparsifier(layout) == given.name())
+      return renamed(given, layout);
   return given;
 }
 

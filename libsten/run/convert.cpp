@@ -5,6 +5,7 @@
 #include "libsten/dispatch/route.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/run/axis.h"
 #include "libsten/run/stock.h"
 
 namespace sten {
@@ -179,6 +180,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
+  warn_about_axis(in, o.input, layouts_for(selection, request.to));
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;

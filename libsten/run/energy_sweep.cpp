@@ -10,6 +10,7 @@
 #include "libsten/layout/nmg.h"
 #include "libsten/report/progress.h"
 #include "libsten/report/svg_chart.h"
+#include "libsten/run/axis.h"
 #include "libsten/run/measure.h"
 
 namespace sten {
@@ -23,7 +24,21 @@ struct Point {
   Magnitudes magnitudes;
 };
 
-std::vector<Point> points_of(Index axis) {
+// With the axis that --structure has without a number, unless one is given.
+Spec with_axis(Spec structure, std::optional<Index> axis) {
+  return axis ? structure.set("axis", *axis) : structure;
+}
+
+// "n:m along rows (axis 1), n:m:g down columns (axis 0)"
+std::string axes_text(std::optional<Index> axis) {
+  const auto text = [&](const char* name) {
+    return axis_text(*axis_of(with_axis(Spec(name), axis)));
+  };
+  const std::string nm = text(Nm::name), nmg = text(Nmg::name);
+  return nm == nmg ? "n:m and n:m:g " + nm : fmt::format("n:m {}, n:m:g {}", nm, nmg);
+}
+
+std::vector<Point> points_of(std::optional<Index> axis) {
   struct NofM {
     Index n, m;
   };
@@ -39,11 +54,11 @@ std::vector<Point> points_of(Index axis) {
         Spec("magnitude").set("sparsity", fmt::to_string(s)));
   for (const auto [n, m] : of)
     add("n:m", fmt::format("{}:{}", n, m),
-        own_sparsifier(Spec(Nm::name).set("n", n).set("m", m).set("axis", axis)));
+        own_sparsifier(with_axis(Spec(Nm::name).set("n", n).set("m", m), axis)));
   for (const Index g : {64, 16, 4, 1})
     for (const auto [n, m] : of)
       add(fmt::format("n:m:g, g={}", g), fmt::format("{}:{}:{}", n, m, g),
-          own_sparsifier(Spec(Nmg::name).set("n", n).set("m", m).set("g", g).set("axis", axis)));
+          own_sparsifier(with_axis(Spec(Nmg::name).set("n", n).set("m", m).set("g", g), axis)));
   for (const Index size : {4, 8})
     for (const double s : {0.0, 0.25, 0.5, 0.75, 0.9, 0.95})
       add(fmt::format("blocks {0}x{0}", size), fmt::format("{} %", 100 * s),
@@ -52,10 +67,9 @@ std::vector<Point> points_of(Index axis) {
 }
 
 std::string chart_of(const std::vector<Point>& points, Index elements, const std::string& input,
-                     Index axis) {
+                     std::optional<Index> axis) {
   Chart chart{.title = "Energy kept by pruning",
-              .subtitle = fmt::format("{}; n:m and n:m:g {}", input,
-                                      axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)")};
+              .subtitle = fmt::format("{}; {}", input, axes_text(axis))};
   chart.x = {.label = "sparsity", .range = std::pair(0.0, 1.0), .numbers = ChartNumbers::percent};
   chart.y = {.label = "energy: kept magnitude / all magnitude", .range = std::pair(0.0, 1.0)};
   for (const Point& p : points) {
@@ -80,7 +94,7 @@ constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
 
 Outcome sweep_energy(const SweepOptions& o) {
   const Device device = use_device(o.device);
-  if (o.axis != 0 && o.axis != 1) fail_usage("--axis {} is neither 0 nor 1", o.axis);
+  if (o.axis && *o.axis != 0 && *o.axis != 1) fail_usage("--axis {} is neither 0 nor 1", *o.axis);
   if (!o.plot.empty() && !o.plot.ends_with(".svg"))
     fail_usage("--plot {}: the chart is an .svg file", quote(o.plot));
   std::optional<OutputFile> plot;
@@ -91,6 +105,7 @@ Outcome sweep_energy(const SweepOptions& o) {
     fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
                in.name(), in.tensors().size());
 
+  if (!o.axis) warn_about_axis(in, o.input, layouts_for(selection, Spec(Nm::name)));
   std::vector<Point> points = points_of(o.axis);
   std::uint64_t bytes = 0;
   Index elements = 0;
@@ -143,13 +158,13 @@ Outcome sweep_energy(const SweepOptions& o) {
     r.rows.push_back(std::move(row));
   }
   r.facts = {{"input", in.name()},
-             {"axis", o.axis},
+             {"axis/nm", *axis_of(with_axis(Spec(Nm::name), o.axis))},
+             {"axis/nmg", *axis_of(with_axis(Spec(Nmg::name), o.axis))},
              {"selected", selection.count},
              {"skipped", selection.skipped},
              {"elements", elements}};
-  r.notes.push_back(fmt::format("{} tensors, each pruned for itself; n:m and n:m:g {}",
-                                selection.count,
-                                o.axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)"));
+  r.notes.push_back(
+      fmt::format("{} tensors, each pruned for itself; {}", selection.count, axes_text(o.axis)));
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
   outcome.details = lines_left_alone(in, selection.why);

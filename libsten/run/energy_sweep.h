@@ -7,7 +7,7 @@ namespace sten {
 struct SweepOptions {
   std::string input;
   Patterns patterns;
-  Index axis = 0;              // of n:m and n:m:g: 0 down columns, 1 along rows
+  std::optional<Index> axis;   // of n:m and n:m:g: 0 down columns, 1 along rows; or their defaults
   std::string plot;            // a file for the chart, SVG; empty: none
   bool force = false;          // it may be replaced
   std::string device = "cpu";  // or cuda, cuda:N

@@ -1,5 +1,7 @@
 #include "libsten/run/prune.h"
 
+#include <set>
+
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/base/log.h"
@@ -10,6 +12,7 @@
 #include "libsten/io/mask_file.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/layout/masked.h"
+#include "libsten/run/axis.h"
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/measure.h"
@@ -51,6 +54,7 @@ class Pruning {
     layouts_.resize(treatments_.tensors.size());
     for (const std::size_t i : order_) layouts_[i] = treatments_.tensors[i]->to;
     rewrite_.check(layouts_);
+    warn_about_axis(in(), o.input, sparsifiers());
     rows_.resize(treatments_.tensors.size());
   }
 
@@ -73,6 +77,13 @@ class Pruning {
 
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
+
+  // By number of a tensor.
+  std::vector<std::optional<Spec>> sparsifiers() const {
+    std::vector<std::optional<Spec>> all(treatments_.tensors.size());
+    for (const std::size_t i : order_) all[i] = treatments_.tensors[i]->sparsifier;
+    return all;
+  }
 
   // A dry run only looks whether it could be written; and a pipe waits for its reader, when all
   // else is known to be right.
@@ -325,6 +336,12 @@ class Pruning {
     r.notes.push_back(first);
     if (const std::string left = left_alone(treatments_.why); !left.empty())
       r.notes.push_back(left);
+    std::set<std::string> axes;
+    for (const std::size_t i : order_)
+      if (const Spec& spec = treatments_.tensors[i]->sparsifier; axis_of(spec))
+        axes.insert(
+            fmt::format("{} runs {}", as_structure(spec).name(), axis_text(*axis_of(spec))));
+    r.notes.insert(r.notes.end(), axes.begin(), axes.end());
     if (global_)
       r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
                                     global_->dropped(), global_->elements(),

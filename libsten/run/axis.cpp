@@ -1,0 +1,95 @@
+#include "libsten/run/axis.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/json.h"
+#include "libsten/base/log.h"
+#include "libsten/base/text.h"
+#include "libsten/dispatch/structure.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view conv1d_types[] = {"gpt2", "openai-gpt", "imagegpt",
+                                             "decision_transformer"};
+constexpr std::string_view conv1d_names[] = {"c_attn.weight", "c_proj.weight", "c_fc.weight",
+                                             "q_attn.weight"};
+
+// The model_type of a HuggingFace config.json; "" where there is none to read.
+std::string model_type(const std::string& input) {
+  std::error_code none;
+  const fs::path folder = fs::is_directory(input, none) ? input : fs::path(input).parent_path();
+  const fs::path path = folder / "config.json";
+  constexpr std::uintmax_t most = 1 << 20;
+  if (input == "-" || !fs::is_regular_file(path, none) || fs::file_size(path, none) > most)
+    return "";
+  try {
+    const MappedFile file = MappedFile::open(path.string());
+    const auto bytes = file.bytes();
+    const auto config = parse_json(
+        std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), file.name());
+    if (config.is_object() && config.contains("model_type") && config["model_type"].is_string())
+      return config["model_type"].get<std::string>();
+  } catch (const Error&) {  // it is not ours to judge
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<Index> axis_of(const Spec& spec) {
+  if (spec.is(Nm::name) || spec.is(Nm::own_sparsifier)) return spec.integer("axis", 1);
+  if (spec.is(Nmg::name)) return spec.integer("axis", 0);
+  return std::nullopt;
+}
+
+std::string axis_text(Index axis) {
+  return axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)";
+}
+
+std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
+  const auto& tensors = c.tensors();
+  std::vector<bool> found(tensors.size());
+  bool wide = false;  // some c_attn makes queries, keys and values of its rows
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const CheckpointTensor& t = tensors[i];
+    found[i] =
+        t.shape.size() == 2 &&
+        std::any_of(std::begin(conv1d_names), std::end(conv1d_names), [&](std::string_view name) {
+          return t.name == name || t.name.ends_with("." + std::string(name));
+        });
+    wide |= found[i] && t.name.ends_with("c_attn.weight") && t.shape[1] == 3 * t.shape[0];
+  }
+  if (std::find(found.begin(), found.end(), true) == found.end()) return found;
+  const std::string type = model_type(input);
+  const bool known =
+      std::find(std::begin(conv1d_types), std::end(conv1d_types), type) != std::end(conv1d_types);
+  if (!known && (!type.empty() || !wide)) found.assign(found.size(), false);
+  return found;
+}
+
+void warn_about_axis(const Checkpoint& c, const std::string& input,
+                     const std::vector<std::optional<Spec>>& specs) {
+  const std::vector<bool> transposed = in_by_out(c, input);
+  Index count = 0;
+  std::size_t first = 0;
+  for (std::size_t i = specs.size(); i-- > 0;)
+    if (specs[i] && transposed[i] && axis_of(*specs[i]) && !specs[i]->has("axis")) {
+      ++count;
+      first = i;
+    }
+  if (!count) return;
+  const Index axis = *axis_of(*specs[first]);
+  warn(
+      "{} tensors, such as {}, are [in, out], as GPT-2's Conv1D has them: {} runs {} by default, "
+      "which suits [out, in]; add axis={}",
+      count, quote(c.tensors()[first].name), as_structure(*specs[first]).name(), axis_text(axis),
+      1 - axis);
+}
+
+}  // namespace sten
