@@ -23,7 +23,8 @@ constexpr std::string_view conv1d_names[] = {"c_attn.weight", "c_proj.weight", "
 // The model_type of a HuggingFace config.json; "" where there is none to read.
 std::string model_type(const std::string& input) {
   std::error_code none;
-  const fs::path folder = fs::is_directory(input, none) ? input : fs::path(input).parent_path();
+  const fs::path folder =
+      fs::is_directory(input, none) ? fs::path(input) : fs::path(input).parent_path();
   const fs::path path = folder / "config.json";
   constexpr std::uintmax_t most = 1 << 20;
   if (input == "-" || !fs::is_regular_file(path, none) || fs::file_size(path, none) > most)

@@ -40,14 +40,14 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 // A name in lower case, without its last part where that is "weight": modules, the last of which
 // has the tensor.
-struct Name {
+struct ModuleName {
   std::string text;
   Words path;            // its parts
   std::string_view own;  // the last that is no number, without "_weight"
   Words words;           // of `own`, without the digits at their ends
   bool has_number = false;
 
-  explicit Name(std::string_view name) : text(lower(name)), path(split(text, '.')) {
+  explicit ModuleName(std::string_view name) : text(lower(name)), path(split(text, '.')) {
     if (path.size() > 1 && path.back() == "weight") path.pop_back();
     for (const std::string_view part : path) {
       has_number |= is_number(part);
@@ -59,8 +59,8 @@ struct Name {
       while (!word.empty() && word.back() >= '0' && word.back() <= '9') word.remove_suffix(1);
   }
   // Deleted: the views are of its own text.
-  Name(const Name&) = delete;
-  Name& operator=(const Name&) = delete;
+  ModuleName(const ModuleName&) = delete;
+  ModuleName& operator=(const ModuleName&) = delete;
 
   bool has_word(std::initializer_list<std::string_view> any) const {
     return std::any_of(words.begin(), words.end(),
@@ -79,26 +79,26 @@ bool is_head_word(std::string_view part) {
 }
 
 // Layers that only a whole model has directly.
-bool is_last_layer(const Name& name) {
+bool is_last_layer(const ModuleName& name) {
   const bool direct = name.path.size() == 1 ||
                       (name.path.size() == 2 && is_one_of(name.path[0], {"model", "module"}));
   return direct && is_one_of(name.path.back(), {"output", "fc", "proj_out", "embed_out"});
 }
 
 // The name of the module a number counts in: "classifier" of "classifier.6"; "" without one.
-std::string_view list_of(const Name& name) {
+std::string_view list_of(const ModuleName& name) {
   if (!is_number(name.path.back())) return "";
   return std::string_view(name.text).substr(
       0, static_cast<std::size_t>(name.path.back().data() - name.text.data()));
 }
 
-Index number_of(const Name& name) {
+Index number_of(const ModuleName& name) {
   Index n = 0;
   for (const char c : name.path.back().substr(0, 9)) n = 10 * n + (c - '0');
   return n;
 }
 
-bool has_embedding_name(const Name& name) {
+bool has_embedding_name(const ModuleName& name) {
   if (name.is_layer()) return false;
   // An embedder of words has a table; those of images, time and text as vectors are linear.
   if (name.words.back() == "embedder" && name.words.size() > 1)
@@ -107,7 +107,7 @@ bool has_embedding_name(const Name& name) {
          name.has_word({"emb", "embs", "wte", "wpe"}) || name.own == "shared";
 }
 
-Spared judge(const TensorInfo& t, const Name& name) {
+Spared judge(const TensorInfo& t, const ModuleName& name) {
   const std::size_t rank = t.shape.size();
   if (!is_prunable(t.dtype)) return Spared::dtype;
   if (rank < 2) return Spared::rank;
@@ -188,10 +188,10 @@ std::string_view reasons(Spared why) {
 }
 
 std::vector<Spared> spared(const std::vector<const TensorInfo*>& model) {
-  std::vector<std::unique_ptr<Name>> names;
+  std::vector<std::unique_ptr<ModuleName>> names;
   std::vector<Spared> why;
   for (const TensorInfo* t : model) {
-    names.push_back(std::make_unique<Name>(t->name));
+    names.push_back(std::make_unique<ModuleName>(t->name));
     why.push_back(judge(*t, *names.back()));
   }
   // Of a numbered sequence only the last is the head: the layers before it are hidden.
