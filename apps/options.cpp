@@ -108,6 +108,9 @@ void add_output(CLI::App& app, OutputOptions& output) {
   app.add_option("-o,--output", output.path,
                  "The file or directory to write, or - for standard output")
       ->type_name("OUT");
+  app.add_flag("--keep-other-weights", output.keep_other_weights,
+               "Of a directory, also copy weights in other files, such as pytorch_model.bin and "
+               "onnx/, which are not changed and which loaders may prefer");
   app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
 }
 

@@ -65,8 +65,10 @@ void CheckpointOutput::check_contents(const std::string& path, const std::string
 CheckpointOutput::~CheckpointOutput() = default;
 
 void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> contents,
-                             const std::function<Metadata(const Metadata&)>& annotate) {
+                             const std::function<Metadata(const Metadata&)>& annotate,
+                             std::vector<std::string> left) {
   in_ = &in;
+  left_ = std::move(left);
   contents_ = std::move(contents);
   annotate_ = annotate;
   sten_names_ = std::any_of(contents_.begin(), contents_.end(),
@@ -161,7 +163,8 @@ void CheckpointOutput::copy_others(const std::string& relative) {
     const std::string name = fs::path(relative) / entry.path().filename();
     const bool ours = name == index.index ||
                       std::find(index.files.begin(), index.files.end(), name) != index.files.end();
-    if (ours || is_private(entry.path().filename())) continue;
+    const auto stays = [&](const std::string& n) { return n == name || n == name + "/"; };
+    if (ours || is_private(entry.path().filename()) || std::ranges::any_of(left_, stays)) continue;
     std::error_code error;
     if (entry.is_symlink(error)) check_inside(index.directory, name);
     const fs::file_status status = entry.status(error);

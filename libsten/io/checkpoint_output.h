@@ -28,9 +28,11 @@ class CheckpointOutput {
                              const std::vector<TensorInfo>& contents);
 
   // `contents`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new
-  // metadata of its old. Both stay valid until finish().
+  // metadata of its old. Both stay valid until finish(). `left` names what stays behind of the
+  // input's directory, as other_weights() does.
   void begin(const Checkpoint& in, std::vector<TensorInfo> contents,
-             const std::function<Metadata(const Metadata&)>& annotate);
+             const std::function<Metadata(const Metadata&)>& annotate,
+             std::vector<std::string> left = {});
   // The tensors in in.data_order(), by number, changed or as they are. Written by a thread of its
   // own while the caller goes on; memory that waits to be written is bounded.
   void add(std::size_t i, const Tensor& t);
@@ -52,6 +54,7 @@ class CheckpointOutput {
   std::unique_ptr<OutputDirectory> directory_;
   const Checkpoint* in_ = nullptr;
   std::vector<TensorInfo> contents_;
+  std::vector<std::string> left_;
   std::function<Metadata(const Metadata&)> annotate_;
   bool npy_ = false, sten_names_ = false;
   std::optional<CheckpointWriter> writer_;

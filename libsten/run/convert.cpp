@@ -251,6 +251,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left",
                                   selection.skipped));
+  rewrite.add_notes(r);
   r.facts = {{"input", in.name()},
              {"to", request.to.str()},
              {"selected", selection.count},

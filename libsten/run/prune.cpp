@@ -354,6 +354,7 @@ class Pruning {
     if (total_.grown)
       r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense",
                                     total_.grown, treatments_.chosen, request_.to()));
+    rewrite_.add_notes(r);
   }
 
   const PruneOptions& o_;

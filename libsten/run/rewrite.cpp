@@ -7,6 +7,7 @@
 #include "libsten/base/log.h"
 #include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
+#include "libsten/io/other_weights.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/report/progress.h"
 
@@ -55,6 +56,7 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       values_(std::move(options)),
       out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
+  if (input_.index() && !options_.keep_other_weights) left_ = other_weights(*input_.index());
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
 }
 
@@ -75,9 +77,10 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
   const auto& tensors = input_.tensors();
   check(to);
   if (out_) {
-    out_->begin(input_, contents(to), [this](const Metadata& metadata) {
+    const auto annotate = [this](const Metadata& metadata) {
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
-    });
+    };
+    out_->begin(input_, contents(to), annotate, left_);
   }
   std::uint64_t total = 0;
   for (const CheckpointTensor& t : tensors) total += t.bytes();
@@ -100,6 +103,10 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
     progress.add(t.bytes());
   }
   if (out_) out_->finish();
+}
+
+void Rewrite::add_notes(Report& r) const {
+  if (!left_.empty()) r.notes.push_back(left_behind(left_));
 }
 
 std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : bytes_; }

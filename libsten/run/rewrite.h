@@ -12,10 +12,11 @@ namespace sten {
 
 // Where results go.
 struct OutputOptions {
-  std::string path;            // "-" is standard output; empty with dry_run
-  bool force = false;          // the result of an earlier run may be replaced
-  bool dry_run = false;        // everything is computed and reported, nothing written
-  bool in_new_folder = false;  // which a dry run does not make
+  std::string path;                 // "-" is standard output; empty with dry_run
+  bool force = false;               // the result of an earlier run may be replaced
+  bool dry_run = false;             // everything is computed and reported, nothing written
+  bool in_new_folder = false;       // which a dry run does not make
+  bool keep_other_weights = false;  // a directory's weights in other files are copied too
 };
 
 struct Outcome {
@@ -48,6 +49,8 @@ class Rewrite {
   // what they will be in; the others are copied.
   void run(const std::vector<std::optional<Spec>>& to, bool show_progress,
            const std::function<Tensor(std::size_t)>& change);
+  // Says in a note which weights in other files of a directory are not in the output.
+  void add_notes(Report& r) const;
   // Puts the output in place, together with another one. The size of its files, or of the tensors
   // alone if nothing is written.
   std::uint64_t commit(Output* beside = nullptr);
@@ -60,6 +63,7 @@ class Rewrite {
   Options values_;
   std::unique_ptr<CheckpointOutput> out_;  // before input_: a hopeless output is found first
   Checkpoint input_;
+  std::vector<std::string> left_;  // of its directory
   std::uint64_t bytes_ = 0;
 };
 

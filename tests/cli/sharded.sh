@@ -35,6 +35,29 @@ expect_exit 0 sten-prune "$T/one" -o "$T/one.out" --structure nm:n=2,m=4 --to nm
 [ "$(ls "$T/one.out" | tr '\n' ' ')" = "model.sten.safetensors tokenizer.json " ] ||
   fail "other files came out: $(ls "$T/one.out")"
 
+# The same model in other forms stays behind, and one line names it: a loader would take it.
+mkdir -p "$T/hub.in/onnx" "$T/hub.in/2_Dense" "$T/hub.in/original" && cp "$MODEL" "$T/hub.in/model.safetensors"
+others='consolidated.safetensors flax_model.msgpack model.fp16.safetensors model-q4.gguf onnx/model.onnx
+  original/consolidated.00.pth pytorch_model-00001-of-00002.bin pytorch_model.bin.index.json rust_model.ot tf_model.h5'
+kept='2_Dense/config.json 2_Dense/pytorch_model.bin adapter_model.safetensors config.json optimizer.pt
+  original/params.json spiece.model training_args.bin'
+for f in $others $kept; do echo x >"$T/hub.in/$f"; done
+for program in "sten-prune --sparsity 0.5" "sten-convert --to bitmask"; do
+  rm -rf "$T/hub.out"
+  expect_exit 0 $program "$T/hub.in" -o "$T/hub.out" -q --summary
+  expect_out "left behind, with the weights of before: consolidated.safetensors, flax_model.msgpack, \
+model-q4.gguf, model.fp16.safetensors, onnx/, original/consolidated.00.pth, pytorch_model-00001-of-00002.bin, \
+pytorch_model.bin.index.json, rust_model.ot, tf_model.h5; --keep-other-weights copies"
+  for f in $others; do [ ! -e "$T/hub.out/$f" ] || fail "$program copied $f"; done
+  for f in $kept; do cmp "$T/hub.in/$f" "$T/hub.out/$f" || fail "$program left out $f"; done
+done
+expect_exit 0 sten-prune "$T/hub.in" --dry-run --sparsity 0.5 --summary
+expect_out "left behind"
+expect_exit 0 sten-prune "$T/hub.in" -o "$T/hub.all" --sparsity 0.5 --summary --keep-other-weights
+! grep -q "left behind" "$T/out" || fail "what was copied is said to be left behind"
+for f in $others $kept; do cmp "$T/hub.in/$f" "$T/hub.all/$f" || fail "--keep-other-weights left out $f"; done
+rm -rf "$T/hub.in" "$T/hub.out" "$T/hub.all"
+
 # One threshold over all shards removes exactly llround(0.9 N) weights.
 expect_exit 0 sten-prune "$T/in" -o "$T/global" --sparsity 0.9 --scope global --summary
 expect_out "one threshold: 1128960 of the 1254400 weights of 25 tensors removed"

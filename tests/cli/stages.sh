@@ -71,6 +71,15 @@ expect_exit 0 stages -o stuck.safetensors --sparsity 0.5 --schedule layer-wise -
 expect_out "after 1 of 12 stages"
 expect_out "stopped at 'bert.encoder.layer.0.attention.output.dense.weight': no lower loss in 2 rounds"
 
+# Other weights beside the input are named once, and not there for the command to load.
+mkdir folder && cp "$MODEL" folder/model.safetensors && echo x >folder/pytorch_model.bin
+expect_exit 0 sten-prune folder -o folder.out --include 'bert.encoder.layer.0.*key.weight' --state folder.run \
+  --schedule linear:from=0.1,to=0.5,stages=2 --finetune 'test ! -e {in}/pytorch_model.bin && cp -r {in} {out}'
+[ "$(grep -c 'left behind, with the weights of before: pytorch_model.bin' out)" = 1 ] || fail "what stays behind is not said once"
+[ ! -e folder.out/pytorch_model.bin ] || fail "old weights are beside the pruned ones"
+expect_exit 2 sten-prune folder -o folder.two --sparsity 0.5 --state x --keep-other-weights \
+  --schedule linear:from=0.1,to=0.5,stages=2 --finetune 'cp -r {in} {out}'
+
 # Planned, not run; and what makes no sense.
 expect_exit 0 stages --dry-run --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN" --state none
 expect_out "4 stages for 12 tensors; nothing was run"

@@ -7,6 +7,8 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/mask_file.h"
+#include "libsten/io/other_weights.h"
 #include "libsten/io/shards.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/staged/command_trainer.h"
@@ -45,6 +47,7 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
+  if (p.output.keep_other_weights) fail_usage("--keep-other-weights is for pruning in one shot");
   if (p.input == "-") fail_usage("--schedule reads its input again; give a file");
   if (schedule.layerwise && p.scope != "local")
     fail_usage("--schedule layer-wise and --scope global exclude each other");
@@ -140,6 +143,7 @@ class Staged {
       names.push_back(in.tensors()[i].name);
       elements_ += size_of(in.tensors()[i].shape);
     }
+    if (in.index()) left_ = other_weights(*in.index());
     std::sort(names.begin(), names.end(), natural_less);
     selected_ = static_cast<Index>(names.size());
     if (schedule_.layerwise) layers_ = std::move(names);
@@ -315,6 +319,7 @@ class Staged {
     }
     r.notes.push_back(fmt::format("{} stages for {} tensors; nothing was run", count_, selected_));
     add_left_alone(out);
+    if (!left_.empty()) r.notes.push_back(left_behind(left_));
     return out;
   }
 
@@ -358,6 +363,7 @@ class Staged {
       r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
                                     quote(records_.back().tensor), o_.patience,
                                     done < count_ ? "; the layers after it stay dense" : ""));
+    if (!left_.empty()) r.notes.push_back(left_behind(left_));
     if (!o_.recipe.empty())
       out.details.push_back("this process multiplies dense matrices by " + dense_library().name);
     if (violations)
@@ -375,6 +381,7 @@ class Staged {
   std::vector<std::string> lines_left_alone_;
   std::vector<std::string> layers_;    // layer-wise: in natural order
   Index selected_ = 0, elements_ = 0;  // tensors, and theirs
+  std::vector<std::string> left_;      // of the input's directory
   std::size_t count_ = 0;              // of stages
   std::optional<StateDirectory> state_;
   std::optional<double> first_loss_;

@@ -1,0 +1,79 @@
+#include "libsten/io/other_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of files of PyTorch and safetensors, which loaders of many kinds read.
+constexpr const char* shared_endings[] = {".safetensors", ".bin", ".pt", ".pth"};
+// Nothing else is called so.
+constexpr const char* weight_endings[] = {
+    ".safetensors", ".h5", ".msgpack", ".gguf", ".ggml", ".onnx", ".onnx_data", ".tflite", ".ot"};
+// Other things are called so too, but not with these words.
+constexpr const char* general_endings[] = {".bin", ".pt", ".pth", ".npz"};
+constexpr const char* words[] = {"model", "weights", "consolidated"};
+constexpr const char* folders[] = {"onnx", "openvino", "coreml"};
+
+template <std::size_t n>
+bool any_of(const char* const (&texts)[n], const auto& f) {
+  return std::any_of(std::begin(texts), std::end(texts), f);
+}
+
+bool is_weight_file(std::string name, bool in_module) {
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  constexpr std::string_view index = ".index.json";
+  if (name.ends_with(index)) name.resize(name.size() - index.size());
+  const auto ends = [&](const char* ending) { return name.ends_with(ending); };
+  if (name.starts_with("adapter_") || (in_module && any_of(shared_endings, ends))) return false;
+  return any_of(weight_endings, ends) || name.find(".ckpt") != std::string::npos ||
+         (any_of(general_endings, ends) &&
+          any_of(words, [&](const char* w) { return name.find(w) != std::string::npos; }));
+}
+
+void collect(const ShardIndex& index, const fs::path& relative, std::vector<std::string>& out) {
+  const fs::path folder = fs::path(index.directory) / relative;
+  std::error_code error;
+  const bool in_module = !relative.empty() && fs::exists(folder / "config.json", error);
+  // What cannot be read is an error where it is to be copied.
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename(), path = relative / name;
+    if (entry.is_directory(error)) {
+      if (any_of(folders, [&](const char* f) { return name == f; }))
+        out.push_back(path + "/");
+      else if (!entry.is_symlink(error) && !name.starts_with('.'))
+        collect(index, path, out);
+    } else if (path != index.index && std::ranges::find(index.files, path) == index.files.end() &&
+               is_weight_file(name, in_module)) {
+      out.push_back(path);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> other_weights(const ShardIndex& index) {
+  std::vector<std::string> out;
+  collect(index, "", out);
+  std::sort(out.begin(), out.end(), natural_less);
+  return out;
+}
+
+std::string left_behind(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    text += (i ? ", " : "") + printable(names[i]);
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return names.empty()
+             ? ""
+             : "left behind, with the weights of before: " + text + "; --keep-other-weights copies";
+}
+
+}  // namespace sten
