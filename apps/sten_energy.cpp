@@ -28,7 +28,9 @@ int main(int argc, char** argv) {
         ->type_name("X");
     sten::app::allow_percent(
         app.add_option("--min-sparsity", o->min_sparsity,
-                       "Fail with exit code 3 if less than the fraction X of all is 0"))
+                       "Fail with exit code 3 if less than the fraction X of all is 0, 0 to 1; X of "
+                       "each tensor is rounded to whole elements, and what an n:m or n:m:g of that "
+                       "sparsity keeps in blocks at the edges is allowed"))
         ->type_name("X");
     app.add_option(
            "--require", o->require,

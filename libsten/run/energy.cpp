@@ -102,6 +102,7 @@ class Requirements {
   }
   Index skipped() const { return skipped_; }
   bool concerns(std::size_t i) const { return !of_[i].empty(); }
+  const std::vector<Spec>& of(std::size_t i) const { return of_[i]; }
   void check(std::size_t i, const std::string& name, const Positions& nonzero) {
     for (const Spec& pattern : of_[i])
       if (const auto why = breach(nonzero, pattern)) {
@@ -148,6 +149,7 @@ Outcome measure_energy(const EnergyOptions& o) {
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Sums total;
+  Index zeros_wanted = 0;  // for --min-sparsity
   std::uint64_t all_bytes = 0;
   for (const CheckpointTensor& t : in.tensors()) all_bytes += t.bytes();
   Progress progress("sten-energy", all_bytes, o.show_progress);
@@ -172,6 +174,11 @@ Outcome measure_energy(const EnergyOptions& o) {
     if (const std::string patterns = strictest(held); !patterns.empty())
       r.at(rows[i], "patterns") = patterns;
     total.add(s);
+    if (!o.min_sparsity) return;
+    std::vector<Spec> structures = required.of(i);
+    if (is_structure(t.layout)) structures.push_back(t.layout);
+    for (const Pattern& p : held) structures.push_back(p.layout());
+    add_to(zeros_wanted, zeros_asked(*o.min_sparsity, s, structures));
   };
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
@@ -200,14 +207,18 @@ Outcome measure_energy(const EnergyOptions& o) {
              {"skipped", selection.skipped},
              {"file_bytes", static_cast<Index>(in.file_bytes())}};
   if (against) r.facts.insert(r.facts.begin() + 1, {"against", against->name()});
-  const double sparsity =
-      total.elements ? static_cast<double>(total.zeros) / static_cast<double>(total.elements) : 0;
+  // One threshold for all tensors rounds once.
+  if (o.min_sparsity)
+    zeros_wanted = std::min(zeros_wanted, zeros_of(*o.min_sparsity, total.elements));
   if (o.min_energy && !(energy(total.original) >= *o.min_energy))
     outcome.failure = Error(Fault::check, fmt::format("energy {:.6f} is below --min-energy {}",
                                                       energy(total.original), *o.min_energy));
-  else if (o.min_sparsity && !(sparsity >= *o.min_sparsity))
-    outcome.failure = Error(Fault::check, fmt::format("sparsity {:.6f} is below --min-sparsity {}",
-                                                      sparsity, *o.min_sparsity));
+  else if (total.zeros < zeros_wanted)
+    outcome.failure =
+        Error(Fault::check,
+              fmt::format("sparsity {:.6f} is below --min-sparsity {}: {} zeros are missing",
+                          share(total.zeros, total.elements), *o.min_sparsity,
+                          zeros_wanted - total.zeros));
   else
     outcome.failure = required.failure();
   return outcome;

@@ -1,8 +1,10 @@
 #include "libsten/run/energy_sums.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "libsten/base/error.h"
+#include "libsten/dispatch/structure.h"
 
 namespace sten {
 namespace {
@@ -85,6 +87,20 @@ Sums measure(const CheckpointTensor& info, const Tensor& t, const Weights& w,
   for (std::size_t l = 0; l < s.as.size(); ++l)
     if (t.has_fillers() && t.layout() == layouts[l].name) s.as[l] = s.bytes;
   return s;
+}
+
+Index zeros_of(double x, Index n) {
+  const double zeros = x * static_cast<double>(n);
+  return zeros < 0x1p63 ? std::llround(zeros) : n;
+}
+
+Index zeros_asked(double x, const Sums& s, const std::vector<Spec>& structures) {
+  const Index asked = zeros_of(x, s.elements);
+  constexpr double rounding = 1e-9;  // of 1 - n/m
+  for (const Spec& structure : structures)
+    if (sparsity_of(own_sparsifier(structure)).value_or(0) >= x - rounding)
+      return std::min(asked, s.zeros);
+  return asked;
 }
 
 void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,

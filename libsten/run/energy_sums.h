@@ -34,6 +34,12 @@ struct Weights {
 Sums measure(const CheckpointTensor& info, const Tensor& t, const Weights& w,
              const std::vector<Pattern>& held, Device device);
 
+// The zeros that pruning the fraction x of n elements makes: a whole number of them.
+Index zeros_of(double x, Index n);
+// The fewest that --min-sparsity x asks of a tensor: no more than it has where it has one of the
+// structures at such a sparsity, whose blocks at the edges keep a larger share.
+Index zeros_asked(double x, const Sums& s, const std::vector<Spec>& structures);
+
 // Adds what `against` has of the tensor `t` of `in`: Error where it has no such tensor.
 void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
              const Tensor& tensor, const Weights& w, Device device);

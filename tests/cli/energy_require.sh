@@ -1,5 +1,6 @@
 # What sten-energy asks of a file: patterns, sparsity; and the sweep.
 . "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
 cd "$T"
 sten-prune "$MODEL" -o pruned.safetensors --structure nm:n=2,m=4 -q >/dev/null
 
@@ -22,6 +23,25 @@ expect_err '28 of the required patterns are broken'
 [ "$(wc -c <err)" -lt 600 ] || fail 'the line is too long to read'
 expect_exit 3 sten-energy pruned.safetensors --min-sparsity 0.51 -q
 expect_err "sparsity 0.500000 is below --min-sparsity 0.51"
+expect_err "0.51: 12544 zeros are missing"
+# What pruning to a sparsity makes of it passes a check of it: elements are whole, here 16 of 33 and
+# 4 of 9, and blocks at the edges keep a larger share.
+safetensors odd.safetensors "{$(entry a.weight F32 3,11 0 132),$(entry b.weight F32 3,3 132 168)}" "$(repeat 42 "$F1")"
+for how in '--sparsity 0.49' '--sparsity 0.49 --scope global' '--sparsity 0.4444'; do
+  expect_exit 0 sten-prune odd.safetensors -o odd.pruned $how --force
+  expect_exit 0 sten-energy odd.pruned --min-sparsity $(echo "$how" | cut -d' ' -f2)
+done
+expect_exit 3 sten-energy odd.pruned --min-sparsity 0.49
+for structure in nm:n=1,m=2 nm:n=1,m=4 nm:n=2,m=5 nmg:n=1,m=2,g=1; do
+  for to in dense ${structure%%:*}; do
+    expect_exit 0 sten-prune odd.safetensors -o odd.pruned --structure $structure --to $to --include a.weight --force
+    x=$(echo "$structure" | sed 's/.*n=\([0-9]\),m=\([0-9]\).*/1-\1\/\2/')
+    require=
+    [ $to != dense ] || require="--require a.weight=$structure"
+    expect_exit 0 sten-energy odd.pruned --include a.weight --min-sparsity "$(awk "BEGIN{print $x}")" $require
+  done
+done
+expect_exit 3 sten-energy odd.safetensors --min-sparsity 0.1
 expect_exit 2 sten-energy pruned.safetensors --require 'nothing=nm:n=2,m=4'
 expect_err "matches none"
 expect_exit 2 sten-energy pruned.safetensors --require '*=csr'
