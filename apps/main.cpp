@@ -73,7 +73,24 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   std::string_view text = all;
   while (text.ends_with("\\n") || text.ends_with(' '))
     text.remove_suffix(text.ends_with(' ') ? 1 : 2);
-  return std::string(text);
+  if (dynamic_cast<const CLI::ConversionError*>(&e))
+    for (const CLI::Option* o : app.get_options())
+      if (!takes_value(*o) && text.find(o->get_name() + " = ") != text.npos)
+        return o->get_name() + " takes no value";
+  return plain_text(std::string(text));
+}
+
+// A check may fail before there is more to report than that.
+Outcome outcome_of(const Program& program, const std::function<Outcome()>& action) {
+  try {
+    return action();
+  } catch (const Error& e) {
+    if (e.fault() != Fault::check) throw;
+    Outcome failed;
+    failed.report.program = program.name;
+    failed.failure = e;
+    return failed;
+  }
 }
 
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
@@ -186,12 +203,15 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
     check_paths(app, common.json);
     std::deque<OutputFile> reports = open_reports(program, common);
-    Outcome outcome = action();
-    outcome.report.options = deciding_options(app);
+    Outcome outcome = outcome_of(program, action);
+    Report& report = outcome.report;
+    report.options = deciding_options(app);
+    if (outcome.failure && report.failure.empty()) report.failure = outcome.failure->what();
     print_outcome(program, common, outcome, stdout_taken);
-    if (outcome.failure) throw *outcome.failure;
     for (std::size_t i = 0; i < reports.size(); ++i)
-      write_report(outcome.report, common.reports[i], reports[i]);
+      if (!common.reports[i].ends_with(".svg") || !report.chart.empty())  // a failure may have none
+        write_report(report, common.reports[i], reports[i]);
+    if (outcome.failure) throw *outcome.failure;
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {

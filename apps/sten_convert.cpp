@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
         ->type_name("LAYOUT")
         ->required();
     app.add_flag("--lossless", o->lossless,
-                 "Fail with exit code 3, and write nothing, rather than drop a nonzero");
+                 "Fail with exit code 3, and write nothing but reports, rather than drop a "
+                 "nonzero");
     sten::app::add_device(app, o->device, "Where tensors are converted, with the same results");
     sten::app::add_patterns(app, o->patterns);
     return [o, &common] {

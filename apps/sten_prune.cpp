@@ -106,8 +106,8 @@ int main(int argc, char** argv) {
     sten::app::allow_percent(
         app.add_option(
             "--min-energy", o->min_energy,
-            "Fail with exit code 3, and write nothing, if less of the total magnitude is "
-            "kept, 0 to 1"))
+            "Fail with exit code 3, and write nothing but reports, if less of the total "
+            "magnitude is kept, 0 to 1"))
         ->type_name("X");
     sten::app::add_stages(app, *staged);
     return [batch, staged, &common] {

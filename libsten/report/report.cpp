@@ -170,6 +170,8 @@ std::string to_json(const Report& r) {
   j["schema"] = 1;
   j["program"] = r.program;
   j["version"] = std::string(version());
+  j["ok"] = r.failure.empty();
+  if (!r.failure.empty()) j["reason"] = r.failure;
   for (const auto& [key, cell] : r.facts)
     j[nlohmann::ordered_json::json_pointer("/" + key)] = json_of(cell);
   const auto object = [&](const std::vector<Cell>& row) {
@@ -214,6 +216,7 @@ std::string to_markdown(const Report& r) {
     for (const Unit unit : table.units) out += is_text(unit) ? "---|" : "---:|";
     out += "\n";
   }
+  if (!r.failure.empty()) out += "\n**failed:** " + markdown_text(r.failure) + "\n";
   for (const std::string& note : r.notes) out += "\n" + markdown_text(note) + "\n";
   return out;
 }

@@ -49,7 +49,8 @@ struct Report {
   std::string options;  // that decide the numbers, as for a shell; HTML only
   // Sentences for people: what to know about the result.
   std::vector<std::string> notes;
-  std::string chart;  // an SVG document; empty: none
+  std::string failure;  // why a check did not hold; empty: all did
+  std::string chart;    // an SVG document; empty: none
 
   Cell& at(std::vector<Cell>& row, std::string_view key) const;
 };
@@ -62,7 +63,7 @@ std::string exact_cell(const Cell& cell);
 std::vector<std::size_t> filled_columns(const Report& r);
 
 std::string to_text(const Report& r);
-// One document with "schema": 1, ending in a newline. Names are not escaped for terminals.
+// One document with "schema": 1 and "ok", or "ok": false and a "reason", ending in a newline. Names are not escaped for terminals.
 std::string to_json(const Report& r);
 // Texts that a spreadsheet would take for formulas begin with an apostrophe; nothing else is
 // changed.

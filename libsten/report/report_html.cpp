@@ -115,6 +115,7 @@ class Page {
         "<h1>{}</h1>\n<div class=\"soft\">{} {}</div>\n</header>\n",
         xml_text(title), css, xml_text(input.empty() ? r_.program : input), xml_text(r_.program),
         version());
+    if (!r_.failure.empty()) out_ += "<p><b>failed:</b> " + xml_text(r_.failure) + "</p>\n";
     add_cards();
     add_notes();
     add_facts();

@@ -144,6 +144,7 @@ Outcome prune_batch(const BatchOptions& o) {
     outcome.failure = Error(Fault::input, "");
   else if (count["check failed"])
     outcome.failure = Error(Fault::check, "");
+  if (outcome.failure) r.failure = summary;
   return outcome;
 }
 

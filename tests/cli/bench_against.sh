@@ -19,7 +19,8 @@ expect_out 'compared with slow.json'
 expect_exit 3 bench --against fast.json -o lost.json
 expect_err 'times slower than in fast.json'
 expect_out 'nmg:n=1,m=10,g=2'
-[ ! -e lost.json ] || fail 'the results of a check that failed were written'
+grep -q '"ok": false' lost.json || fail 'the report of a check that failed does not say so'
+grep -q '"reason": ".*times slower than in fast.json' lost.json || fail 'the report does not say why'
 expect_exit 0 bench --against fast.json --max-slowdown 1000000
 # JSON says what was compared.
 expect_exit 0 bench --against slow.json --json

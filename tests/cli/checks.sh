@@ -13,9 +13,16 @@ failed() {
   expect_exit 3 "${@:2}"
   expect_one_line_err
   expect_err "$1"
-  for left in o.safetensors report.json; do
-    [ ! -e $left ] || fail "'${*:2}' left $left"
-  done
+  [ ! -e o.safetensors ] || fail "'${*:2}' left an output"
+  # Reports are written all the same, and say why.
+  case " $* " in *" --report "*)
+    [ -e report.json ] || fail "'${*:2}' wrote no report"
+    grep -qF '"ok": false' report.json || fail "the report of '${*:2}' does not say that it failed"
+    grep '"reason": ' report.json | grep -qF -e "$1" ||
+      fail "the report of '${*:2}' does not say why"
+    rm report.json
+    ;;
+  esac
 }
 
 # 10 of 14 are kept: 0.714286.
@@ -26,6 +33,7 @@ failed 'energy 0.714286 is below --min-energy 0.72' \
   sten-prune in.safetensors --dry-run --sparsity 0.5 --min-energy 0.72
 expect_exit 0 sten-prune in.safetensors -o o.safetensors --sparsity 0.5 --min-energy 0.71 \
   --report report.json
+grep -qF '"ok": true' report.json || fail 'the report does not say that all is well'
 mv o.safetensors pruned.safetensors
 rm report.json
 # What is written to stays as it was.
@@ -56,6 +64,21 @@ safetensors other.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight 
 expect_exit 1 sten-energy pruned.safetensors --against other.safetensors
 expect_one_line_err
 expect_err "other.safetensors: 'a.weight' has shape [1, 4], in pruned.safetensors it has [2, 2]"
+
+expect_exit 3 sten-energy pruned.safetensors --min-sparsity 0.9 --json --report report.md --report report.html \
+  --report report.csv
+expect_out '"ok": false'
+expect_out '"reason": "sparsity 0.5'
+expect_out '"total": {'
+for report in md html; do
+  grep -q 'failed:.*is below --min-sparsity 0.9' report.$report || fail "report.$report does not say why"
+done
+grep -q '^a.weight' report.csv || fail 'report.csv has no rows'
+rm report.*
+# Of many inputs each has its own line, and the whole says how many.
+expect_exit 3 sten-prune in.safetensors --out-dir out --dry-run --sparsity 0.5 --min-energy 1 --json
+expect_out '"ok": false'
+expect_out '"reason": "1 check failed"'
 
 # --lossless names the nonzero that would go.
 failed "in.safetensors: 'a.weight': nm:n=1,m=2 would drop the nonzero at [0, 0]" \
