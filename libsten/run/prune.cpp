@@ -18,6 +18,8 @@
 #include "libsten/run/measure.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/score_file.h"
+#include "libsten/run/sparse_input.h"
+#include "libsten/run/stock.h"
 #include "libsten/run/tied.h"
 #include "libsten/sparsify/scored.h"
 
@@ -26,6 +28,7 @@ namespace {
 
 struct Totals {
   Index elements = 0, kept = 0, zeros = 0, bytes_before = 0, bytes_after = 0, grown = 0;
+  Index kept_zeros = 0;
   Index same_size = 0;  // stored dense or masked
   Index bitmask = 0;    // bytes as bitmask
   Magnitudes magnitudes;
@@ -183,9 +186,12 @@ class Pruning {
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
     const Treatment& how = *treatments_.tensors[i];
-    if (how.global)
-      return {ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores))),
-              {}};
+    const std::optional<Mask> there = where_stored(in(), t, x, how.sparsifier);
+    if (how.global) {
+      Mask keep =
+          ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores)));
+      return {there ? both(std::move(keep), *there) : std::move(keep), {}};
+    }
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
     if (how.has_seed) spec.set("seed", static_cast<Index>(seed_for(o_.seed, t.name) >> 1));
@@ -197,14 +203,16 @@ class Pruning {
     // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
     const bool blind = request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"));
     Pruned p;
-    if (!blind && !how.to.is(Dense::name)) {
+    if (!blind && !how.to.is(Dense::name) && !there) {
       p.tensor = registry().prune(x, spec, how.to, hints, &p.keep);
       return p;
     }
-    p.keep = registry().sparsifier(spec).select(x, hints);
+    p.keep = there && scores && spec.has("sparsity") ? select_stored(x, *scores, *there, spec)
+                                                     : registry().sparsifier(spec).select(x, hints);
     const Mask finite = blind ? finite_mask(x) : Mask();
     for (Index k = 0; blind && k < x.size(); ++k)
       if (!finite[k]) p.keep.set(k, true);
+    if (there) p.keep = both(std::move(p.keep), *there);
     return p;
   }
 
@@ -283,6 +291,7 @@ class Pruning {
     total_.elements += n;
     total_.kept += kept;
     total_.zeros += zero;
+    total_.kept_zeros += zero - (n - kept);
     total_.bytes_before += before;
     total_.bytes_after += bytes;
     const bool dense = has_dense_values(how.to);
@@ -347,6 +356,10 @@ class Pruning {
                                     global_->dropped(), global_->elements(),
                                     ranks_->of_blocks() ? "blocks" : "weights", union_.size()));
     r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
+    if (total_.kept_zeros)
+      r.notes.push_back(fmt::format("{} of the {} kept elements are 0{}", total_.kept_zeros,
+                                    total_.kept,
+                                    total_.same_size == treatments_.chosen ? "" : ", and stored"));
     if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
       r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
                                     o_.to == "masked" ? "masked, not smaller" : "dense, same size",

@@ -1,0 +1,50 @@
+# What is sparse already does not grow when it is pruned to less: nothing stays where nothing was stored.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+expect_exit 0 sten-prune "$MODEL" -o sparse.safetensors --sparsity 0.9 --to bitmask -q
+data sparse.safetensors >sparse
+kept() { sed -n 's/^total *[0-9]* *\([0-9]*\) .*/\1/p' out; }
+# again LAYOUT FLAGS...: the same nonzeros, and no zeros.
+again() {
+  expect_exit 0 sten-prune sparse.safetensors -o again.safetensors --to "$@" --force
+  [ "$(kept)" = 125440 ] || fail "$(kept) elements were kept"
+  ! grep -q 'are 0' out || fail 'zeros were kept'
+  [ "$1" != bitmask ] || data again.safetensors | cmp - sparse || fail 'the nonzeros are others'
+}
+again bitmask --sparsity 0.5
+again csr --sparsity 0
+again dense --sparsity 0.5
+again bitmask --sparsity 0.5 --scope global
+again bitmask --sparsity 0.5 --method movement --scores "$MODEL"
+again bitmask --sparsity 0.5 --method gradient --scores "$MODEL"
+again bitmask --method threshold --at 0
+# Fewer than there are: as from the dense file.
+for how in '' '--scope global' "--method gradient --scores $MODEL"; do
+  for in in sparse dense; do
+    [ $in = sparse ] || sten-convert sparse.safetensors -o dense.safetensors --to dense -q --force >/dev/null
+    expect_exit 0 sten-prune $in.safetensors -o $in.less --sparsity 0.95 $how --to bitmask --force
+    [ "$(kept)" = 62720 ] || fail "$how: $(kept) of the elements of $in were kept"
+  done
+  data sparse.less >less
+  data dense.less | cmp - less || fail "$how: the nonzeros that stay are others"
+done
+# Each with its probability, and among the nonzeros.
+expect_exit 0 sten-prune sparse.safetensors -o random.safetensors --sparsity 0.5 --method random --to bitmask
+[ "$(kept)" -gt 61000 ] && [ "$(kept)" -lt 64500 ] || fail "$(kept) elements were kept at random"
+! grep -q 'are 0' out || fail 'zeros were kept at random'
+
+# Whole blocks, but none that are empty.
+expect_exit 0 sten-prune "$MODEL" -o blocks.safetensors --sparsity 0.9 --structure block:h=4,w=4 --to bcsr -q
+expect_exit 0 sten-prune blocks.safetensors -o more.safetensors --sparsity 0.5 --structure block:h=4,w=4 --to bcsr
+data blocks.safetensors >blocks
+data more.safetensors | cmp - blocks || fail 'empty blocks stay'
+
+# A dense file does not say which of its zeros were pruned: they are counted.
+expect_exit 0 sten-prune dense.safetensors -o stored.safetensors --sparsity 0.5 --to bitmask
+expect_out '501760 of the 627200 kept elements are 0, and stored'
+expect_exit 0 sten-prune dense.safetensors --dry-run --sparsity 0.5
+grep -qx '501760 of the 627200 kept elements are 0' out || fail 'zeros in a dense file are not counted'
+expect_exit 0 sten-prune sparse.safetensors --dry-run --structure nm:n=2,m=4
+expect_out 'kept elements are 0'
