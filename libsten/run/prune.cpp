@@ -19,8 +19,8 @@
 #include "libsten/run/prune_request.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/sparse_input.h"
-#include "libsten/run/stock.h"
 #include "libsten/run/tied.h"
+#include "libsten/run/whole_model.h"
 #include "libsten/sparsify/scored.h"
 
 namespace sten {
@@ -315,13 +315,19 @@ class Pruning {
     r.at(r.total, "bytes_before") = total_.bytes_before;
     r.at(r.total, "bytes_after") = total_.bytes_after;
     add_notes(r);
+    const WholeModel whole = whole_model();
     r.facts = {{"input", in().name()},
                {"sparsifier", request_.text()},
                {"to", request_.to()},
                {"scope", o_.scope},
                {"selected", treatments_.chosen},
                {"skipped", treatments_.skipped},
+               {"model_elements", whole.elements},
+               {"model_sparsity", whole.sparsity()},
+               {"model_bytes_before", whole.bytes_before},
+               {"model_bytes_after", whole.bytes_after},
                {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
+    r.notes.push_back(whole.note());
     if (o_.method == "gradient" && o_.structure != "unstructured")
       r.facts.emplace_back("method", o_.method);
     if (o_.min_energy && !(kept_energy >= *o_.min_energy)) {
@@ -331,8 +337,21 @@ class Pruning {
       return outcome;
     }
     const auto size = static_cast<Index>(rewrite_.commit(mask_out_ ? mask_file_.get() : nullptr));
-    if (!o_.output.dry_run) r.facts.emplace_back("file_bytes_after", size);
+    if (o_.output.dry_run) return outcome;
+    r.facts.emplace_back("file_bytes_after", size);
+    r.notes.back() += fmt::format("; file {} before, {} after", human_bytes(in().file_bytes()),
+                                  human_bytes(static_cast<std::uint64_t>(size)));
     return outcome;
+  }
+
+  WholeModel whole_model() const {
+    WholeModel w =
+        left_alone(in(), [&](std::size_t i) { return treatments_.tensors[i].has_value(); });
+    add_to(w.elements, total_.elements);
+    add_to(w.zeros, total_.zeros);
+    w.bytes_before += total_.bytes_before;
+    w.bytes_after += total_.bytes_after;
+    return w;
   }
 
   void add_notes(Report& r) const {

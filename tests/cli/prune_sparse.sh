@@ -48,3 +48,12 @@ expect_exit 0 sten-prune dense.safetensors --dry-run --sparsity 0.5
 grep -qx '501760 of the 627200 kept elements are 0' out || fail 'zeros in a dense file are not counted'
 expect_exit 0 sten-prune sparse.safetensors --dry-run --structure nm:n=2,m=4
 expect_out 'kept elements are 0'
+
+# The whole model beside what was selected: 2 of 6 elements become 0, then 3 with those of a sparse one.
+safetensors two.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 1,2 16 24)}" "$F1$F2$F3$F4$F1$F3"
+expect_exit 0 sten-prune two.safetensors -o half.safetensors --sparsity 0.5 --include a.weight --to bitmask
+expect_out 'whole model: sparsity 33.33 %; tensors 24 B before, 17 B after; file '
+expect_exit 0 sten-prune half.safetensors --dry-run --sparsity 0.5 --include b.weight --json
+expect_out '"model_elements": 6,'
+expect_out '"model_sparsity": 0.5,'
+expect_out '"model_bytes_after": 17,'

@@ -17,6 +17,13 @@ done
 grep -q '<svg' run/curve.svg || fail "there is no curve"
 cmp -s run/stage-003/model.safetensors out.safetensors && fail "the output's provenance is missing"
 
+# A stage's energy is that of the input, not of what training made of it.
+energy_of() {
+  sten-energy "$1" --against "$MODEL" --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --summary -q |
+    sed -n 's/^total.* % *\([0-9.]*\) .*/\1/p'
+}
+[ "$(awk '$1 == 3 { print $4 }' out)" = "$(energy_of out.safetensors)" ] || fail "the energy is not $(energy_of out.safetensors)"
+
 # The same work gives the same bytes; the layout at the end is another matter.
 expect_exit 0 stages -o again.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again
 cmp out.safetensors again.safetensors || fail "the same run gives other bytes"
@@ -67,6 +74,7 @@ export LOSS=1
 expect_exit 0 stages -o layers.safetensors --sparsity 0.5 --schedule layerwise --finetune "$TRAIN" --state layers
 unset LOSS
 expect_out "after 12 of 12 stages"
+[ "$(awk '$1 == 12 { print $5 }' out)" = "$(energy_of layers.safetensors)" ] || fail "the energy is not $(energy_of layers.safetensors)"
 expect_exit 0 stages -o stuck.safetensors --sparsity 0.5 --schedule layer-wise --finetune "$TRAIN" --state stuck --patience 2
 expect_out "after 1 of 12 stages"
 expect_out "stopped at 'bert.encoder.layer.0.attention.output.dense.weight': no lower loss in 2 rounds"

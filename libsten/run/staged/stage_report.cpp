@@ -56,7 +56,7 @@ std::string stage_curve(const std::vector<StageRecord>& stages, std::optional<do
     energies.points.push_back({s.sparsity, s.energy, label});
   }
   const bool losses = !before.points.empty() || !after.points.empty();
-  chart.y = {.label = losses ? "loss" : "energy kept by the stage"};
+  chart.y = {.label = losses ? "loss" : "energy against the input"};
   if (losses)
     chart.series = {std::move(before), std::move(after)};
   else
@@ -68,15 +68,6 @@ double cell_number(const Report& r, std::vector<Cell> row, const char* key) {
   const Cell& cell = r.at(row, key);
   const double* v = std::get_if<double>(&cell);
   return v ? *v : 0;
-}
-
-double energy_of(const Report& r, const std::string& tensor) {
-  if (tensor.empty()) return cell_number(r, r.total, "energy");
-  for (std::vector<Cell> row : r.rows) {
-    const auto* name = std::get_if<std::string>(&r.at(row, "name"));
-    if (name && *name == tensor) return cell_number(r, row, "energy");
-  }
-  return 1;
 }
 
 }  // namespace sten

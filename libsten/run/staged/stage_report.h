@@ -15,9 +15,7 @@ std::string stage_line(std::size_t k, std::size_t stages, const StageRecord& sta
 // Loss, or energy where no loss is known, against sparsity. `first`: the loss on the input.
 std::string stage_curve(const std::vector<StageRecord>& stages, std::optional<double> first);
 
-// From a report of prune(): the number in a row, 0 if there is none; and the energy of a tensor, or
-// without a name of all.
+// The number in a row, 0 if there is none.
 double cell_number(const Report& r, std::vector<Cell> row, const char* key);
-double energy_of(const Report& r, const std::string& tensor);
 
 }  // namespace sten

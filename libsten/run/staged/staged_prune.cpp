@@ -10,6 +10,7 @@
 #include "libsten/io/mask_file.h"
 #include "libsten/io/other_weights.h"
 #include "libsten/io/shards.h"
+#include "libsten/run/measure.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/staged/command_trainer.h"
 #include "libsten/run/staged/recipe_trainer.h"
@@ -146,8 +147,8 @@ class Staged {
     if (in.index()) left_ = other_weights(*in.index());
     std::sort(names.begin(), names.end(), natural_less);
     selected_ = static_cast<Index>(names.size());
-    if (schedule_.layerwise) layers_ = std::move(names);
-    count_ = schedule_.layerwise ? layers_.size() : schedule_.stages();
+    names_ = std::move(names);
+    count_ = schedule_.layerwise ? names_.size() : schedule_.stages();
   }
 
   // All stages without their training: a hopeless output, and what does not go with a tensor's
@@ -241,13 +242,30 @@ class Staged {
       p.rules.clear();
       p.rules_file.clear();
     } else if (schedule_.layerwise) {
-      p.only = r.tensor = layers_[k - 1];
+      p.only = r.tensor = names_[k - 1];
       if (k > 1) p.masks_so_far = state_->file(k - 1, mask_file);
     }
     const Outcome out = prune(p);
     r.sparsity = sparsity_of(out.report);
-    r.energy = energy_of(out.report, r.tensor);
+    if (k > 0) r.energy = energy_at(p.mask_out);
     return r;
+  }
+
+  // Of the input's magnitude over all selected tensors, what stays where the masks do. A tensor
+  // without a mask stays whole; NaN and infinity are left out.
+  double energy_at(const std::string& mask_path) const {
+    const Checkpoint in = Checkpoint::open(o_.prune.input), masks = Checkpoint::open(mask_path);
+    Magnitudes sum;
+    for (const std::string& name : names_) {
+      const CheckpointTensor& t = *in.find(name);
+      const Dense x = in.load(t).to_dense();
+      const Magnitudes m =
+          finite_magnitudes(x, masks.find(name) ? read_mask(masks, t) : Mask::all(x.extents));
+      sum.all += m.all;
+      sum.kept += m.kept;
+      in.drop(t);
+    }
+    return energy(sum);
   }
 
   // Over all selected tensors, those that no stage has come to yet among them.
@@ -300,7 +318,7 @@ class Staged {
     std::vector<Cell> row;
     r.at(row, "stage") = static_cast<Index>(k);
     if (!schedule_.structures.empty()) r.at(row, "structure") = schedule_.structures[k - 1];
-    if (schedule_.layerwise) r.at(row, "tensor") = layers_[k - 1];
+    if (schedule_.layerwise) r.at(row, "tensor") = names_[k - 1];
     return row;
   }
 
@@ -379,7 +397,7 @@ class Staged {
   std::string to_;
   std::string left_alone_;
   std::vector<std::string> lines_left_alone_;
-  std::vector<std::string> layers_;    // layer-wise: in natural order
+  std::vector<std::string> names_;     // of selected tensors, in natural order
   Index selected_ = 0, elements_ = 0;  // tensors, and theirs
   std::vector<std::string> left_;      // of the input's directory
   std::size_t count_ = 0;              // of stages

@@ -1,0 +1,20 @@
+// A checkpoint as a whole, of which some tensors were pruned.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "libsten/io/checkpoint.h"
+
+namespace sten {
+
+struct WholeModel {
+  Index elements = 0, zeros = 0, bytes_before = 0, bytes_after = 0;  // of tensors
+
+  double sparsity() const;
+  std::string note() const;  // for people
+};
+
+// The tensors that were left alone. A dense one is not looked at, and counts as one without zeros.
+WholeModel left_alone(const Checkpoint& in, const std::function<bool(std::size_t)>& is_pruned);
+
+}  // namespace sten
