@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <regex>
 #include <sstream>
 
 #include "apps/help.h"
@@ -55,7 +56,26 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's own texts span lines and suggest nothing.
+// CLI11's text in the words of all other errors.
+std::string plain_text(const std::string& text) {
+  static const std::pair<std::regex, const char*> said[] = {
+      {std::regex("Could not convert: (\\S+) = (.*)"), "$1 '$2' is not a number"},
+      {std::regex("(\\S+): Value (.*) not in range (\\d+) to (\\d+)"),
+       "$1 '$2' is not within [$3, $4]"},
+      {std::regex("(\\S+): (.*) not in \\{(.*)\\}"), "$1 '$2' is none of $3"},
+      {std::regex("(\\S+): \\d+ required (\\S+) missing"), "$1 needs a value: $2"},
+      {std::regex("(\\S+): At Most 1 required but received (\\d+)"),
+       "$1 takes one value, and is given $2 times"},
+      {std::regex("(\\S+)(: [Tt]oo many inputs.*|: Should be .*| was given a disallowed .*)"),
+       "$1 takes no value"},
+  };
+  if (text.size() > 1000) return text;  // std::regex calls itself for each character
+  for (const auto& [theirs, ours] : said)
+    if (std::regex_match(text, theirs)) return std::regex_replace(text, theirs, ours);
+  return text;
+}
+
+// CLI11's own texts suggest nothing.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&e);
   // What is required may be there, mistyped.

@@ -90,9 +90,9 @@ int main(int argc, char** argv) {
         ->allow_extra_args(false);
     app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
         ->type_name("FILE");
-    app.add_option(
-           "--mask", o->mask,
-           "Apply the masks of a safetensors file: a BOOL tensor under each name, true stays")
+    app.add_option("--mask", o->mask,
+                   "Apply the masks of a safetensors file: a BOOL or U8 tensor under each name, "
+                   "true and 1 stay")
         ->type_name("FILE");
     app.add_option("--mask-out", o->mask_out, "Also write the masks that were used")
         ->type_name("FILE");
@@ -116,6 +116,8 @@ int main(int argc, char** argv) {
         sten::fail_usage("several --structure belong to --schedule iterative");
       if (staged->structures.size() == 1) o.structure = staged->structures.front();
       if (staged->schedule.empty()) sten::app::refuse_stage_flags(*staged);
+      if (o.sparsity == 1.0 && !common.force && !o.output.dry_run)
+        sten::fail_usage("--sparsity 1 leaves nothing of the selected tensors; --force does it");
       o.output.force = common.force;
       o.seed = common.seed;
       o.show_progress = common.show_progress();

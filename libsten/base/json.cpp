@@ -1,5 +1,6 @@
 #include "libsten/base/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 // object for every new one.
 class Builder {
  public:
-  explicit Builder(const std::string& what) : what_(what) {}
+  Builder(std::string_view text, const std::string& what) : text_(text), what_(what) {}
 
   Json document;
   std::string problem;
@@ -40,7 +41,10 @@ class Builder {
   bool parse_error(std::size_t byte, const std::string&, const Json::exception& e) {
     constexpr int out_of_range = 406;
     if (e.id == out_of_range) return refuse("has a number beyond all that a double holds");
-    return refuse(fmt::format("is not JSON, at byte {}", byte));
+    const std::string_view before = text_.substr(0, std::max(byte, std::size_t{1}) - 1);
+    return refuse(fmt::format("is not JSON, at line {}, column {}",
+                              1 + std::count(before.begin(), before.end(), '\n'),
+                              before.size() - (before.rfind('\n') + 1) + 1));
   }
 
  private:
@@ -79,6 +83,7 @@ class Builder {
     return true;
   }
 
+  std::string_view text_;
   const std::string& what_;
   std::vector<Open> open_;  // what is around the next value
 };
@@ -86,14 +91,14 @@ class Builder {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& what, Fault fault) {
-  Builder builder(what);
+  Builder builder(text, what);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) throw Error(fault, builder.problem);
   return std::move(builder.document);
 }
 
 bool is_json(std::string_view text) {
   const std::string nobody;
-  Builder builder(nobody);
+  Builder builder(text, nobody);
   return Json::sax_parse(text.begin(), text.end(), &builder);
 }
 

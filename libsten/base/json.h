@@ -13,8 +13,8 @@ namespace sten {
 inline constexpr int max_json_depth = 64;
 
 // The document. Error where it is no JSON, has a key twice, a number that no double holds, or more
-// levels than max_json_depth. `what` begins messages: "graph: is not JSON, at byte 12". Takes time
-// and memory in proportion to the text.
+// levels than max_json_depth. `what` begins messages: "graph: is not JSON, at line 2, column 12",
+// in bytes. Takes time and memory in proportion to the text.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& what,
                                   Fault fault = Fault::usage);
 // Whether parse_json() would give one.

@@ -8,6 +8,7 @@
 #include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/output_record.h"
@@ -95,10 +96,12 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
     close_shard();
     open_shard(shard_ + 1);
   }
-  if (t || info.fortran_order)
-    writer_->add(info.name, t ? *t : in_->load(info));
-  else
-    writer_->copy(*in_, info);
+  or_lack_of_memory(in_->name(), info.name, [&] {
+    if (t || info.fortran_order)
+      writer_->add(info.name, t ? *t : in_->load(info));
+    else
+      writer_->copy(*in_, info);
+  });
 }
 
 void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {

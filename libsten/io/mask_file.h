@@ -22,7 +22,7 @@ class MaskWriter {
   std::unique_ptr<SafetensorsWriter> writer_;
 };
 
-// The mask of tensor `t` in a mask file. Error where it has another shape or dtype, or a value that
+// The mask of tensor `t` in a mask file, BOOL or U8. Error where it has another shape or dtype, or a value that
 // is neither 0 nor 1.
 Mask read_mask(const Checkpoint& masks, const TensorInfo& t);
 

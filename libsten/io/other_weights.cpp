@@ -1,5 +1,7 @@
 #include "libsten/io/other_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 

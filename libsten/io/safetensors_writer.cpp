@@ -22,6 +22,10 @@ std::uint64_t padded(std::uint64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
+// A page that is on its way to the disk can be written to only when it is there, so that those of
+// small tensors set out together.
+constexpr std::uint64_t writeback_bytes = std::uint64_t{1} << 20;
+
 std::string json_string(std::string_view text) {
   try {
     return nlohmann::json(text).dump();
@@ -83,7 +87,9 @@ void SafetensorsWriter::append(std::string name, DType dtype, Shape shape, std::
          quote(name), shape.size(), max_rank);
   if (entries_.size() == max_entries)
     fail("{}: more than {} tensors, which is what can be read back", out_.name(), max_entries);
-  out_.start_writeback(length_bytes + room_ + data_bytes_, bytes);
+  const std::uint64_t begin = length_bytes + room_ + data_bytes_;
+  const std::uint64_t from = begin / writeback_bytes, to = (begin + bytes) / writeback_bytes;
+  if (from < to) out_.start_writeback(from * writeback_bytes, (to - from) * writeback_bytes);
   entries_.push_back({std::move(name), dtype, std::move(shape), data_bytes_, data_bytes_ + bytes});
   data_bytes_ += bytes;
 }

@@ -13,6 +13,24 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
+// Keys by the names that other trainers have for them.
+constexpr std::pair<const char*, const char*> elsewhere[] = {
+    {"lr", "rate"},
+    {"learning_rate", "rate"},
+    {"wd", "weight_decay"},
+    {"batch_size", "batch"},
+    {"num_train_epochs", "epochs"},
+    {"max_steps", "steps"},
+    {"max_grad_norm", "clip"},
+};
+
+std::string suggested_key(const std::string& key, const std::vector<std::string>& known) {
+  for (const auto& [theirs, ours] : elsewhere)
+    if (key == theirs && std::ranges::count(known, ours))
+      return fmt::format(", did you mean {}?", quote(ours));
+  return suggestion(key, known);
+}
+
 void check_choice(const JsonReader& at, const std::string& v, const Words& choices) {
   if (std::ranges::count(choices, v)) return;
   const std::vector<std::string> all(choices.begin(), choices.end());
@@ -43,7 +61,7 @@ void SectionReader::check_keys() const {
     if (std::ranges::count(ours, key)) continue;
     const auto other =
         std::ranges::find(keys_, "/" + key, [](const RecipeKey& k) { return k.pointer; });
-    if (other == keys_.end()) value.fail("is unknown" + suggestion(key, ours));
+    if (other == keys_.end()) value.fail("is unknown" + suggested_key(key, ours));
     value.fail(fmt::format("is for the kind {}, and this is {}, which has {}", joined(other->kinds),
                            kind_, joined(ours)));
   }

@@ -129,7 +129,9 @@ Outcome sweep_energy(const SweepOptions& o) {
            quote(t.name), *bad);
     add_to(elements, x.size());
     for (Point& p : points) {
-      const MaskedDense kept = mask_and_measure(x, registry().sparsifier(p.sparsifier).select(x));
+      const MaskedDense kept = or_lack_of_memory(in.name(), t.name, [&] {
+        return mask_and_measure(x, registry().sparsifier(p.sparsifier).select(x));
+      });
       p.zeros += kept.zeros;
       p.magnitudes.all += kept.magnitudes.all;
       p.magnitudes.kept += kept.magnitudes.kept;

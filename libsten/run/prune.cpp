@@ -43,6 +43,7 @@ class Pruning {
         device_(use_device(o.device)),
         mask_file_(open_mask_out(o)),
         rewrite_(o.input, o.output, "sten-prune", o.provenance.value_or(request.values())) {
+    if (!o.metadata_of.empty()) rewrite_.add_metadata(Checkpoint::open(o.metadata_of));
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
     treatments_ = request.treatments(in(), masks_ ? &*masks_ : nullptr);
     narrow();
@@ -63,7 +64,11 @@ class Pruning {
 
   Outcome run() {
     find_tied();
-    find_global();
+    try {
+      find_global();
+    } catch (const std::bad_alloc&) {
+      fail("{}: out of memory for one threshold over {} tensors", in().name(), union_.size());
+    }
     if (!o_.mask_out.empty() && !o_.output.dry_run) {
       if (!mask_file_) mask_file_ = std::make_unique<OutputFile>(o_.mask_out, o_.output.force);
       std::vector<TensorInfo> infos;
@@ -119,9 +124,8 @@ class Pruning {
     first_ = first_equals(in(), order_);
     for (const std::size_t i : order_)
       if (first_[i] != i)
-        notes_.push_back(fmt::format("{} and {} are probably tied: their values are the same",
-                                     quote(in().tensors()[first_[i]].name),
-                                     quote(in().tensors()[i].name)));
+        tied_.push_back(fmt::format("{} and {}", quote(in().tensors()[first_[i]].name),
+                                    quote(in().tensors()[i].name)));
   }
 
   // The values to rank, by the policy on NaN and infinity. They rank above all numbers, as their
@@ -157,9 +161,12 @@ class Pruning {
       if (treatments_.tensors[i]->global && first_[i] == i) union_.push_back(i);
     if (union_.empty()) return;
     const GlobalRanks::With with = [&](std::size_t k, const auto& f) {
-      const Dense x = load(union_[k]);
-      with_scores(union_[k], [&](const Dense* scores) { f(x, scores); });
-      in().drop(in().tensors()[union_[k]]);
+      const CheckpointTensor& t = in().tensors()[union_[k]];
+      or_lack_of_memory(in().name(), t.name, [&] {
+        const Dense x = load(union_[k]);
+        with_scores(union_[k], [&](const Dense* scores) { f(x, scores); });
+      });
+      in().drop(t);
     };
     ranks_.emplace(*treatments_.tensors[union_[0]], *o_.sparsity, union_.size(), with);
     global_.emplace(
@@ -374,7 +381,11 @@ class Pruning {
       r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
                                     global_->dropped(), global_->elements(),
                                     ranks_->of_blocks() ? "blocks" : "weights", union_.size()));
-    r.notes.insert(r.notes.end(), notes_.begin(), notes_.end());
+    if (const std::size_t more = tied_.size() - 1; !tied_.empty())
+      r.notes.push_back(
+          tied_.front() +
+          (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
+          " are probably tied: their values are the same");
     if (total_.kept_zeros)
       r.notes.push_back(fmt::format("{} of the {} kept elements are 0{}", total_.kept_zeros,
                                     total_.kept,
@@ -408,7 +419,7 @@ class Pruning {
   std::optional<MaskWriter> mask_out_;
   Report report_ = prune_report();
   std::vector<std::vector<Cell>> rows_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> tied_;  // pairs of names
   Totals total_;
 };
 

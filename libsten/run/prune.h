@@ -25,9 +25,10 @@ struct PruneOptions {
   std::string device = "cpu";              // or cuda, cuda:N
   bool show_progress = false;
   // For pruning in stages. A file of masks that hold for the chosen tensors it names; the one
-  // tensor to prune beside those (empty: all); and what the output's provenance says instead of
-  // these options (empty: no step).
-  std::string masks_so_far, only;
+  // tensor to prune beside those (empty: all); a checkpoint whose metadata the output has where the
+  // input has none under the same key; and what the output's provenance says instead of these
+  // options (empty: no step).
+  std::string masks_so_far, only, metadata_of;
   std::optional<Options> provenance;
 };
 

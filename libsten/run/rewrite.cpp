@@ -42,6 +42,12 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
   return nullptr;
 }
 
+void add_missing(Metadata& to, const Metadata& from) {
+  for (const auto& [key, value] : from)
+    if (std::ranges::none_of(to, [&, &key = key](const auto& m) { return m.first == key; }))
+      to.emplace_back(key, value);
+}
+
 }  // namespace
 
 void check_fraction(const char* flag, const std::optional<double>& value) {
@@ -58,6 +64,10 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       input_(Checkpoint::open(input)) {
   if (input_.index() && !options_.keep_other_weights) left_ = other_weights(*input_.index());
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
+}
+
+void Rewrite::add_metadata(const Checkpoint& of) {
+  for (const Shard& shard : of.shards()) add_missing(more_metadata_, shard.metadata);
 }
 
 std::vector<TensorInfo> Rewrite::contents(const std::vector<std::optional<Spec>>& to) const {
@@ -77,7 +87,8 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
   const auto& tensors = input_.tensors();
   check(to);
   if (out_) {
-    const auto annotate = [this](const Metadata& metadata) {
+    const auto annotate = [this](Metadata metadata) {
+      add_missing(metadata, more_metadata_);
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     };
     out_->begin(input_, contents(to), annotate, left_);

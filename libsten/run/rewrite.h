@@ -42,6 +42,8 @@ class Rewrite {
   Rewrite& operator=(const Rewrite&) = delete;
 
   const Checkpoint& input() const { return input_; }
+  // The output has this metadata, too, where the input has none under the same key.
+  void add_metadata(const Checkpoint& of);
   // Error where the output cannot take the tensors in the layouts they will have; what run() begins
   // with, for those who have other work before it.
   void check(const std::vector<std::optional<Spec>>& to) const;
@@ -64,6 +66,7 @@ class Rewrite {
   std::unique_ptr<CheckpointOutput> out_;  // before input_: a hopeless output is found first
   Checkpoint input_;
   std::vector<std::string> left_;  // of its directory
+  Metadata more_metadata_;
   std::uint64_t bytes_ = 0;
 };
 

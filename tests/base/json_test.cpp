@@ -50,11 +50,13 @@ TEST_CASE("depth is limited, whatever is nested, and however deep") {
 }
 
 TEST_CASE("what is no JSON is an Error that says so") {
-  CHECK(error("") == "it: is not JSON, at byte 1");
-  CHECK(error("[1") == "it: is not JSON, at byte 3");
-  CHECK(error("{} x") == "it: is not JSON, at byte 4");
-  CHECK(error("[NaN]") == "it: is not JSON, at byte 2");
-  CHECK(error("\"\xff\"") == "it: is not JSON, at byte 2");
+  CHECK(error("") == "it: is not JSON, at line 1, column 1");
+  CHECK(error("{\n  \"a\": 1,\n  b") == "it: is not JSON, at line 3, column 3");
+  CHECK(error("[1\n") == "it: is not JSON, at line 2, column 1");
+  CHECK(error("[1") == "it: is not JSON, at line 1, column 3");
+  CHECK(error("{} x") == "it: is not JSON, at line 1, column 4");
+  CHECK(error("[NaN]") == "it: is not JSON, at line 1, column 2");
+  CHECK(error("\"\xff\"") == "it: is not JSON, at line 1, column 2");
   CHECK(error("[1e999]") == "it: has a number beyond all that a double holds");
   CHECK(error(R"({"a": {"b": 1, "c": 2, "\u0062": 3}})") == "it: has the key 'b' twice");
   CHECK(error(R"([{"a": 1}, {"a": 1}])").empty());

@@ -24,7 +24,8 @@ refuse_mask() { # TEXT HEADER DATA
   [ ! -e o.safetensors ] || fail "an output was left"
 }
 refuse_mask "has shape [4], the tensor [2, 2]" "{$(entry w BOOL 4 0 4)}" '\x01\x00\x01\x00'
-refuse_mask "is U8, and a mask is BOOL" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "is I8, and a mask is BOOL or U8" "{$(entry w I8 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x07\x00'
 refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x07\x00'
 refuse_mask "there is a mask 'v', but no such tensor" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
 # It is the file of masks that is wrong, or in the wrong place.
@@ -34,7 +35,10 @@ expect_err "masks.safetensors: holds masks (its tensors are BOOL), and no weight
 safetensors m.safetensors "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
 expect_exit 2 sten-prune w.safetensors -o o.safetensors --mask m.safetensors --sparsity 0.5
 expect_err "--mask says which weights stay"
+expect_exit 0 sten-prune w.safetensors -o bool.safetensors --mask m.safetensors -q
+safetensors m.safetensors "{$(entry w U8 2,2 0 4)}" '\x01\x00\x01\x00'
 expect_exit 0 sten-prune w.safetensors -o o.safetensors --mask m.safetensors -q
+cmp o.safetensors bool.safetensors || fail "a mask of U8 is not that of BOOL"
 [ "$(data o.safetensors | od -An -tx1 | tr -d ' \n')" = "0000803f000000000000404000000000" ] || fail "the mask kept other values"
 
 # NaN: refused, kept, or zero.
@@ -60,6 +64,11 @@ safetensors t.safetensors "$header" "$F1$F4$F1$F4$F2$F3"
 expect_exit 0 sten-prune t.safetensors -o o3.safetensors --sparsity 0.5 --scope global --summary
 expect_out "'a.weight' and 'b.weight' are probably tied"
 expect_out "2 of the 4 weights of 2 tensors removed"
+header="{$(entry a.weight F32 1,2 0 8),$(entry b.weight F32 1,2 8 16),$(entry c.weight F32 1,2 16 24)}"
+safetensors three.safetensors "$header" "$F1$F4$F1$F4$F1$F4"
+expect_exit 0 sten-prune three.safetensors --dry-run --sparsity 0.5 --summary
+expect_out "'a.weight' and 'b.weight', and 1 more pair, are probably tied: their values are the same"
+[ "$(grep -c tied "$T/out")" = 1 ] || fail "there is a note for each"
 expect_exit 2 sten-prune g.safetensors --dry-run --scope global --structure nm:n=2,m=4
 expect_exit 2 sten-prune g.safetensors --dry-run --scope globall --sparsity 0.5
 expect_err "did you mean 'global'"

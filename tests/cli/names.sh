@@ -79,7 +79,8 @@ safetensors evil.safetensors \
   "{\"a\":{\"\\u001b[2J\":1,\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}}" "$F1"
 quiet sten-energy evil.safetensors --include a # an unknown field: a warning
 safetensors evil.safetensors "{\"\\u001b[2J$escape"
-quiet sten-energy evil.safetensors
+expect_exit 1 sten-energy evil.safetensors
+grep -qx 'sten-energy: evil.safetensors: header is not valid JSON at byte 19 of the file' err || fail 'a header is shown'
 cp in.safetensors "${escape}[2J.safetensors"
 quiet sten-energy "${escape}[2J.safetensors" --include nothing
 quiet sten-energy "missing${escape}[2J"

@@ -37,8 +37,8 @@ expect_exit 2 sten-prune in.safetensors --dry-run --sparsity 101%
 expect_err '--sparsity 1.01 is not within [0, 1]'
 
 sten-prune in.safetensors -o pruned.safetensors -q --structure 2:4
-expect_exit 0 sten-convert pruned.safetensors -o long.safetensors --to nm:n=2,m=4 -q
-expect_exit 0 sten-convert pruned.safetensors -o short.safetensors --to 2:4 -q
+expect_exit 0 sten-convert pruned.safetensors -f -o long.safetensors --to nm:n=2,m=4 -q
+expect_exit 0 sten-convert pruned.safetensors -f -o short.safetensors --to 2:4 -q
 cmp long.safetensors short.safetensors || fail 'sten-convert takes 2:4 for something else'
 for spec in 2:4 per-block:n=2,m=4; do
   expect_exit 0 sten-energy pruned.safetensors --require "bert.encoder.*=$spec" --min-sparsity 50%

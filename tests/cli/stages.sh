@@ -98,6 +98,8 @@ refused() {
   expect_err "$1"
 }
 refused "needs --finetune"
+expect_exit 2 stages -o x.safetensors --schedule gradual:from=0,to=1 --state x --finetune "$TRAIN"
+expect_err "'gradual:from=0,to=1': there is no such schedule among iterative, linear, cubic, exponential, layer-wise"
 refused "does not mention {out}" --finetune 'train {in}'
 refused "there is no placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
 refused "contradicts --sparsity 0.6" --finetune "$TRAIN" --sparsity 0.6

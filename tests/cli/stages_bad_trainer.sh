@@ -42,6 +42,15 @@ expect_exit 0 prune --finetune 'cp more.safetensors {out} # {in}'
 expect_err "'c' is new"
 rm out.safetensors
 
+# Metadata that it drops is put back; its own holds.
+tensors="$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)"
+safetensors pt.safetensors "{\"__metadata__\":{\"format\":\"pt\",\"by\":\"old\"},$tensors}" "$F1$F2$F3$F4$F4$F3$F2$F1"
+safetensors dropped.safetensors "{\"__metadata__\":{\"by\":\"new\"},$tensors}" "$F1$F2$F3$F4$F4$F3$F2$F1"
+expect_exit 0 sten-prune pt.safetensors -o kept.safetensors --schedule linear:from=0,to=0.5,stages=2 --state kept \
+  --finetune 'cp dropped.safetensors {out} # {in}'
+header kept.safetensors | grep -q '"by":"new"' || fail "the trainer's metadata are lost"
+header kept.safetensors | grep -q '"format":"pt"' || fail "metadata that the trainer dropped are lost"
+
 # What it prints is not in the way of results.
 expect_exit 0 prune --finetune 'echo hello; cp {in} {out}' --json
 expect_err hello

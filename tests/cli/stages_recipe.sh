@@ -41,6 +41,14 @@ expect_err "holds a different run: recipe/optimizer/rate was '0.005', and now is
 # Files carry no places.
 grep -qa elsewhere out.safetensors && fail "the output names a folder of this run"
 
+# A model that is not the recipe's: a line that names it, before there is any state.
+for more in "" --dry-run; do
+  expect_exit 1 sten-prune "$MODEL" -o x3.safetensors --recipe $RECIPE --schedule $ITERATIVE --state other $more
+  expect_one_line_err
+  expect_err "sten-prune: $MODEL: does not fit the model; 78 tensors: layers.0.weight is missing; "
+  [ ! -e other ] || fail "a refused run made its state directory"
+done
+
 # Layer-wise, with a loss that comes back and with one that cannot.
 expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layer-wise --tolerance 0.5 --state layers
 expect_out "after 2 of 2 stages"

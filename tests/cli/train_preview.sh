@@ -38,6 +38,7 @@ refused 2 "/sparsity/0/target: 'layer.*' matches none of the 6 weights of the mo
 refused 2 "did you mean 'layers.0.weight'?" --set sparsity.0.target=layers.0.wieght
 refused 2 "/sparsity/1/target: 'layers.0.weight' is a weight of /sparsity/0, too" \
   --set sparsity.1.target=layers.0.weight --set sparsity.1.sparsifier=relu
+refused 2 "--set: /optimizer/lr: is unknown, did you mean 'rate'?" --set optimizer.lr=1
 refused 2 "--set: /optimizer/rat: is unknown, did you mean 'rate'?" --set optimizer.rat=1
 refused 2 '/sparsity/0/schedule/end: 1600 is after the last of 1000 steps' --set steps=1000
 refused 2 'stages do not fit in 5 steps' --set sparsity.0.schedule.end=405

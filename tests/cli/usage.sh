@@ -36,8 +36,8 @@ wrong '-o is missing' sten-convert in.safetensors --to bitmask
 wrong '--to is required' sten-convert in.safetensors -o o.safetensors
 wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 0.9
 prune '--sparsity is missing'
-prune '--sparsity: 1 required' --sparsity
-prune '--sparsity: At Most 1 required but received 2' --sparsity 0.9 --sparsity 0.8
+prune '--sparsity needs a value: X' --sparsity
+prune '--sparsity takes one value, and is given 2 times' --sparsity 0.9 --sparsity 0.8
 energy "one argument too many: 'more.safetensors'" more.safetensors
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
@@ -48,17 +48,18 @@ prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity=-0.1
 held 56 prune '--sparsity nan is not within [0, 1]' --sparsity nan
 prune '--sparsity inf is not within [0, 1]' --sparsity 1e999
-prune '--sparsity = abc' --sparsity abc
-prune '--sparsity = 90%' --sparsity 90%
-prune '--sparsity = 0,9' --sparsity 0,9
+prune "--sparsity 'abc' is not a number" --sparsity abc
+prune "--sparsity '90%%' is not a number" --sparsity 90%%
+prune "--sparsity '0,9' is not a number" --sparsity 0,9
 prune '--min-energy 2 is not within [0, 1]' --sparsity 0.9 --min-energy 2
 energy '--min-energy nan is not within [0, 1]' --against in.safetensors --min-energy nan
-prune '--threads' --sparsity 0.9 --threads 0
-prune '--threads' --sparsity 0.9 --threads many
-prune '--seed' --sparsity 0.9 --seed 1.5
+prune "--threads '0' is not within [1, 4096]" --sparsity 0.9 --threads 0
+prune "--threads 'many' is not within [1, 4096]" --sparsity 0.9 --threads many
+prune "--seed '1.5' is not a number" --sparsity 0.9 --seed 1.5
+prune '--force takes no value' --sparsity 0.9 --force=maybe
 prune '--seed: -1 is below 0' --sparsity 0.9 --seed -1
 prune '--seed: -1 is below 0' --sparsity 0.9 --seed=-1
-prune '--progress' --sparsity 0.9 --progress sometimes
+prune "--progress 'sometimes' is none of auto,always,never" --sparsity 0.9 --progress sometimes
 
 # Methods.
 prune "'magnitud' is none of magnitude, random, threshold, movement, l0, gradient, did you mean 'magnitude'?" --sparsity \

@@ -60,7 +60,7 @@ TEST_CASE("vocabularies that are damaged or not of characters are refused") {
   const struct {
     std::string json, message;
   } cases[] = {
-      {"{", "is not JSON, at byte 2"},
+      {"{", "is not JSON, at line 1, column 2"},
       {"[1]", "is not a JSON object of numbers"},
       {"3", "is not a JSON object of numbers"},
       {R"({"a": {"b": 1}})", "is not a JSON object of numbers"},

@@ -86,7 +86,7 @@ TEST_CASE("what a graph's text cannot say is refused") {
 
 TEST_CASE("errors of a graph's text name the place") {
   const std::string ends = R"(, "weights": [], "outputs": []})";
-  CHECK(error("{") == "graph: is not JSON, at byte 2");
+  CHECK(error("{") == "graph: is not JSON, at line 1, column 2");
   CHECK(error("[]") == "graph: is not an object");
   CHECK(error(R"({"inputs": [])" + ends) == "graph: has no 'nodes'");
   CHECK(error(R"({"inputs": [], "inputs": []})") == "graph: has the key 'inputs' twice");

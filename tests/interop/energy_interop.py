@@ -28,7 +28,7 @@ WAYS = [flags.split() for flags in f"""--sparsity 0.9
         --sparsity 0.9 --to bitmask
         --sparsity {2 / 3!r} --to csr
         --sparsity 0
-        --sparsity 1 --to csr
+        --sparsity 1 --to csr --force
         --method threshold --at 0.25
         --structure nm:n=2,m=4 --to nm
         --structure nm:n=1,m=10,axis=0

@@ -52,31 +52,18 @@ TEST_CASE("text that is not a JSON object is refused") {
       {R"({"a)"
        "\xff"
        R"(":{}})",
-       "header is not valid JSON at byte 11 of the file: syntax error while parsing object key - "
-       "invalid string: ill-formed UTF-8 byte"},
-      {R"({"\ud800":{}})",
-       "header is not valid JSON at byte 16 of the file: syntax error while parsing object key - "
-       "invalid string: surrogate U+D800..U+DBFF must be followed by U+DC00..U+DFFF"},
-      {R"({"\udc00":{}})",
-       "header is not valid JSON at byte 15 of the file: syntax error while parsing object key - "
-       "invalid string: surrogate U+DC00..U+DFFF must follow U+D800..U+DBFF"},
+       "header is not valid JSON at byte 11 of the file"},
+      {R"({"\ud800":{}})", "header is not valid JSON at byte 16 of the file"},
+      {R"({"\udc00":{}})", "header is not valid JSON at byte 15 of the file"},
       {"[]", "header is not a JSON object"},
       {"3", "header is not a JSON object"},
       {"   ", "header is not a JSON object"},
       {"\xef\xbb\xbf{}", "header is not a JSON object"},
       {"{}\0\0"s, "header holds a NUL byte at byte 10 of the file (padding is blanks)"},
-      {"{} {}",
-       "header is not valid JSON at byte 11 of the file: syntax error while parsing value - "
-       "unexpected '{'; expected end of input"},
-      {"{}x",
-       "header is not valid JSON at byte 10 of the file: syntax error while parsing value - "
-       "invalid literal"},
-      {"{",
-       "header is not valid JSON at byte 9 of the file: syntax error while parsing object key - "
-       "unexpected end of input; expected string literal"},
-      {"{/**/}",
-       "header is not valid JSON at byte 9 of the file: syntax error while parsing object key - "
-       "invalid literal"},
+      {"{} {}", "header is not valid JSON at byte 11 of the file"},
+      {"{}x", "header is not valid JSON at byte 10 of the file"},
+      {"{", "header is not valid JSON at byte 9 of the file"},
+      {"{/**/}", "header is not valid JSON at byte 9 of the file"},
   });
 }
 
@@ -170,10 +157,10 @@ TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
       {offsets("[0,18446744073709551616]"),
        "'a': 'data_offsets' holds 18446744073709551616, not an unsigned integer"},
       {offsets("[0,1" + std::string(1000, '0') + ".5]"),
-       "header is not valid JSON at byte 1034 of the file: number overflow parsing '1" +
-           std::string(174, '0')},
+       "header is not valid JSON at byte 1034 of the file: a number beyond all that a double "
+       "holds"},
       {shape("1e999"),
-       "header is not valid JSON at byte 27 of the file: number overflow parsing '1e999'"},
+       "header is not valid JSON at byte 27 of the file: a number beyond all that a double holds"},
       {offsets("[0]"), "'a': 'data_offsets' holds one number, not two numbers"},
       {offsets("[]"), "'a': 'data_offsets' holds nothing, not two numbers"},
       {offsets("[0,1,2]"), "'a': 'data_offsets' holds more than two numbers"},
@@ -183,9 +170,7 @@ TEST_CASE("numbers other than unsigned integers below 2^63 are refused") {
       {R"({"a":{"shape":{}}})", "'a': 'shape' is an object, not an array"},
       {R"({"a":[]})", "'a': is an array, not an object"},
       {R"({"a":"U8"})", "'a': is a string, not an object"},
-      {shape("01"),
-       "header is not valid JSON at byte 24 of the file: syntax error while parsing array - "
-       "unexpected number literal; expected ']'"},
+      {shape("01"), "header is not valid JSON at byte 24 of the file"},
   });
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("epochs leave ends open until the number of steps is known") {
 
 TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error_of([&] { parse_recipe("{", "digits.json"); }) ==
-        "digits.json: is not JSON, at byte 2");
+        "digits.json: is not JSON, at line 1, column 2");
   CHECK(error("{}") == "has no 'schema'");
   CHECK(error(R"({"schema": 2})") == "/schema: 2 is not within [1, 1]");
   CHECK(error(R"({"schema": 1})") == "has no 'model'");
@@ -301,7 +301,8 @@ TEST_CASE("errors of --set name it") {
   CHECK(error(with(""), {"clip"}) == "--set 'clip': is not key=value");
   CHECK(error(with(""), {"=3"}) == "--set '=3': is not key=value");
   CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': the key has an empty step");
-  CHECK(error(with(""), {"clip=[1"}) == "--set 'clip=[1': the value: is not JSON, at byte 3");
+  CHECK(error(with(""), {"clip=[1"}) ==
+        "--set 'clip=[1': the value: is not JSON, at line 1, column 3");
   CHECK(error(with(""), {"clpi=1"}) == "--set: /clpi: is unknown, did you mean 'clip'?");
   CHECK(error(with(""), {"clip=nan"}) == "--set: /clip: is not a number");
   CHECK(error(with(""), {"optimizer={\"rate\":-1}"}) ==

@@ -45,7 +45,7 @@ Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
     }
     if (!s.is("iterative") && !s.is("linear") && !s.is("cubic") && !s.is("exponential"))
       fail_usage(
-          "there is no such schedule{}",
+          "there is no such schedule among iterative, linear, cubic, exponential, layer-wise{}",
           suggestion(s.name(), {"iterative", "linear", "cubic", "exponential", "layer-wise"}));
     if (structures.size() > 1) {
       if (!s.is("iterative") || !s.args().empty())

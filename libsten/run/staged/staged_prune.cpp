@@ -292,6 +292,7 @@ class Staged {
     }
     PruneOptions p;
     p.input = trained;
+    p.metadata_of = given;  // many trainers write tensors alone
     p.mask = masks;
     p.nan = "keep";
     const std::string model = dir.file(name_like(trained, fmt::format("model-{}", r.rounds)));
