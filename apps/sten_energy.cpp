@@ -27,10 +27,11 @@ int main(int argc, char** argv) {
                        "Fail with exit code 3 if the total energy is below X, 0 to 1"))
         ->type_name("X");
     sten::app::allow_percent(
-        app.add_option("--min-sparsity", o->min_sparsity,
-                       "Fail with exit code 3 if less than the fraction X of all is 0, 0 to 1; X of "
-                       "each tensor is rounded to whole elements, and what an n:m or n:m:g of that "
-                       "sparsity keeps in blocks at the edges is allowed"))
+        app.add_option(
+            "--min-sparsity", o->min_sparsity,
+            "Fail with exit code 3 if less than the fraction X of all is 0, 0 to 1; X of "
+            "each tensor is rounded to whole elements, and what an n:m or n:m:g of that "
+            "sparsity keeps in blocks at the edges is allowed"))
         ->type_name("X");
     app.add_option(
            "--require", o->require,

@@ -104,10 +104,9 @@ int main(int argc, char** argv) {
                           "Where weights are chosen and measured, with the same results");
     sten::app::add_patterns(app, o->patterns);
     sten::app::allow_percent(
-        app.add_option(
-            "--min-energy", o->min_energy,
-            "Fail with exit code 3, and write nothing but reports, if less of the total "
-            "magnitude is kept, 0 to 1"))
+        app.add_option("--min-energy", o->min_energy,
+                       "Fail with exit code 3, and write nothing but reports, if less of the total "
+                       "magnitude is kept, 0 to 1"))
         ->type_name("X");
     sten::app::add_stages(app, *staged);
     return [batch, staged, &common] {

@@ -130,7 +130,7 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
 void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
   std::vector<bool> decided(out.tensors.size());
   const TensorNames names(in);
-  for (const std::string& p : listed(options_.patterns.exclude))
+  for (const std::string& p : names.listed(options_.patterns.exclude))
     names.for_each_match(p, "--exclude", [&](std::size_t i) {
       decided[i] = true;
       out.tensors[i].reset();
@@ -164,9 +164,9 @@ void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
                                   Treatments& out) const {
   std::vector<bool> included(out.tensors.size(), options_.patterns.include.empty());
   const TensorNames names(in);
-  for (const std::string& p : listed(options_.patterns.include))
+  for (const std::string& p : names.listed(options_.patterns.include))
     names.for_each_match(p, "--include", [&](std::size_t i) { included[i] = true; });
-  for (const std::string& p : listed(options_.patterns.exclude))
+  for (const std::string& p : names.listed(options_.patterns.exclude))
     names.for_each_match(p, "--exclude", [&](std::size_t i) { included[i] = false; });
   for (const CheckpointTensor& m : masks.tensors()) {
     const CheckpointTensor* t = in.find(m.name);

@@ -48,16 +48,23 @@ void TensorNames::for_each_match(const std::string& pattern, const std::string& 
              c_.name(), near);
 }
 
+std::vector<std::string> TensorNames::listed(const std::vector<std::string>& patterns) const {
+  std::vector<std::string> all;
+  for (const std::string& text : patterns) {
+    const auto at = std::lower_bound(
+        by_name_.begin(), by_name_.end(), text,
+        [&](std::size_t i, const std::string& t) { return c_.tensors()[i].name < t; });
+    if (at != by_name_.end() && c_.tensors()[*at].name == text)
+      all.push_back(text);
+    else
+      for (std::string& pattern : pattern_list(text)) all.push_back(std::move(pattern));
+  }
+  return all;
+}
+
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f) {
   TensorNames(c).for_each_match(pattern, flag, f);
-}
-
-std::vector<std::string> listed(const std::vector<std::string>& patterns) {
-  std::vector<std::string> all;
-  for (const std::string& text : patterns)
-    for (std::string& pattern : pattern_list(text)) all.push_back(std::move(pattern));
-  return all;
 }
 
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose) {
@@ -66,7 +73,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   s.chosen.resize(n);
   std::vector<bool> skipped(n);
   const TensorNames names(c);
-  for (const std::string& pattern : listed(patterns.include)) {
+  for (const std::string& pattern : names.listed(patterns.include)) {
     bool any = false;
     std::string reason;
     const bool literal = NamePattern(pattern).is_literal();
@@ -94,7 +101,7 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
       s.chosen[i] = s.why[i] == Spared::no;
     }
   }
-  for (const std::string& pattern : listed(patterns.exclude))
+  for (const std::string& pattern : names.listed(patterns.exclude))
     names.for_each_match(pattern, "--exclude", [&](std::size_t i) {
       if (s.chosen[i] && !s.why.empty()) s.why[i] = Spared::excluded;
       s.chosen[i] = skipped[i] = false;

@@ -40,6 +40,8 @@ class TensorNames {
   // `flag` and suggests the nearest name if there are none.
   void for_each_match(const std::string& pattern, const std::string& flag,
                       const std::function<void(std::size_t)>& f) const;
+  // Each pattern of each list (pattern_list()); what is a name as it stands is one.
+  std::vector<std::string> listed(const std::vector<std::string>& patterns) const;
 
  private:
   const Checkpoint& c_;
@@ -49,9 +51,6 @@ class TensorNames {
 // The same for one pattern.
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,
                     const std::function<void(std::size_t)>& f);
-
-// Each pattern of each list (pattern_list()).
-std::vector<std::string> listed(const std::vector<std::string>& patterns);
 
 // Without --include the rule of spared(), and the array of a .npy file. Error (usage) for a pattern
 // that matches nothing, with the nearest name; for a literal name of a tensor that is not fit for

@@ -266,8 +266,10 @@ def command(tree):
             words.remove("0.5")
             words.remove("--sparsity")
     if rng.random() < 0.2:
-        outputs.append(tree.target() + ".csv")
-        words += ["--report", outputs[-1]]
+        path = tree.target() + ".csv"
+        # That of a batch says which inputs failed.
+        (kept if kind == "batch" else outputs).append(path)
+        words += ["--report", path]
     if rng.random() < 0.65:
         words.append("-f")
     return words, outputs, inputs, kept

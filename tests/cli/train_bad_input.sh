@@ -37,8 +37,8 @@ arrays 'object.npy: ' object.npy
 safetensors other.safetensors "{$(entry layers.0.weight F32 2,2 0 16),$(entry more F32 1 16 20)}" "$F1$F2$F3$F4$F4"
 expect_exit 1 train run --set model.weights=other.safetensors
 expect_err 'layers.0.weight is [2, 2], not [48, 64]'
-expect_err 'layers.1.weight is missing'
-expect_err 'more is not in the model'
+expect_err 'does not fit the model; 7 tensors: '
+expect_err 'layers.1.weight is missing; layers.1.bias is missing; and 3 more'
 [ ! -e run ] || fail 'a directory was left'
 
 # A loss that is no number any more: its step, and the checkpoints before it stay.

@@ -46,7 +46,7 @@ refused 2 'is not key=value' --set steps
 refused 1 'missing.csv: ' --set data.file=missing.csv
 refused 2 '--dry-run and --resume exclude each other' --resume
 expect_exit 1 sten-train "$digits" --dry-run --set "model.weights=$MODEL"
-expect_err 'layers.2.bias is missing'
+expect_err 'layers.1.bias is missing; and 76 more'
 expect_exit 2 sten-train "$digits"
 expect_err '--out is missing'
 [ -z "$(ls -A)" ] || fail "--dry-run leaves $(ls -A)"
