@@ -2,6 +2,7 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "libsten/base/error.h"
@@ -9,6 +10,9 @@
 
 namespace sten {
 namespace {
+
+// A short text can stand for very many patterns, or very long ones.
+constexpr std::size_t most_patterns = 1000, most_braces = 32, most_bytes = std::size_t{64} << 10;
 
 // The place after the bracket expression that opens at `at`, or after the bracket alone where it
 // has no end.
@@ -43,13 +47,12 @@ void expand_list(const std::string& head, std::string_view list, std::string_vie
 
 // head has no braces that count any more.
 void expand(const std::string& head, std::string_view text, std::vector<std::string>& all) {
-  constexpr std::size_t most = 1000;
   const std::size_t open = find_outside(text, '{', 0);
   if (open == std::string_view::npos) {
     if (find_outside(text, '}', 0) != std::string_view::npos)
       fail_usage("has a '}}' without '{{'; the character itself is [}}]");
     all.push_back(head + std::string(text));
-    if (all.size() > most) fail_usage("stands for more than {} patterns", most);
+    if (all.size() > most_patterns) fail_usage("stands for more than {} patterns", most_patterns);
     return;
   }
   const std::size_t close = find_outside(text, '}', open + 1);
@@ -65,11 +68,15 @@ std::vector<std::string> pattern_list(const std::string& text) {
   if (text.starts_with("re:")) return {text};
   std::vector<std::string> all;
   try {
+    const bool is_list = text.find_first_of("{},") != std::string::npos;
+    if (is_list && text.size() > most_bytes) fail_usage("is a list of over {} bytes", most_bytes);
+    if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '{')) > most_braces)
+      fail_usage("has more than {} braces", most_braces);
     expand_list("", text, "", all);
     for (const std::string& pattern : all)
       if (pattern.empty()) fail_usage("has an empty pattern");
   } catch (const Error& e) {
-    fail_usage("{} {}", quote(text), e.what());
+    fail_usage("{} {}", quote(std::string_view(text).substr(0, 200)), e.what());
   }
   return all;
 }

@@ -23,9 +23,9 @@ class NamePattern {
   std::string prefix_;
 };
 
-// The patterns of a list: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may hold braces; what
-// stands in [] is no list, nor is a regular expression. Error (usage): a brace without its partner,
-// an empty pattern, or more than a thousand of them.
+// The patterns of a list: "a,*.{b,c}" is a, *.b and *.c, in this order. Braces may hold braces;
+// what stands in [] is no list, nor is a regular expression. Error (usage): a brace without its
+// partner, an empty pattern, more than 1000 of them, more than 32 braces, a list of over 64 KiB.
 std::vector<std::string> pattern_list(const std::string& text);
 
 // The pattern of this name alone, whatever characters it has.

@@ -22,8 +22,8 @@ class MaskWriter {
   std::unique_ptr<SafetensorsWriter> writer_;
 };
 
-// The mask of tensor `t` in a mask file, BOOL or U8. Error where it has another shape or dtype, or a value that
-// is neither 0 nor 1.
+// The mask of tensor `t` in a mask file, BOOL or U8. Error where it has another shape or dtype, or
+// a value that is neither 0 nor 1.
 Mask read_mask(const Checkpoint& masks, const TensorInfo& t);
 
 }  // namespace sten

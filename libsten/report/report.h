@@ -63,7 +63,8 @@ std::string exact_cell(const Cell& cell);
 std::vector<std::size_t> filled_columns(const Report& r);
 
 std::string to_text(const Report& r);
-// One document with "schema": 1 and "ok", or "ok": false and a "reason", ending in a newline. Names are not escaped for terminals.
+// One document with "schema": 1 and "ok": true, or false and a "reason", ending in a newline. Names
+// are not escaped for terminals.
 std::string to_json(const Report& r);
 // Texts that a spreadsheet would take for formulas begin with an apostrophe; nothing else is
 // changed.

@@ -42,7 +42,8 @@ template <class U>
 using KeySource = std::function<void(const std::function<void(std::span<const U>)>&)>;
 
 // 0 <= rank < number of elements. Goes through the source once for every 16 bits of U. Scratch: a
-// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all); short arrays have none.
+// histogram per piece that is counted at the same time (1 MB and 0.5 MB in all); short arrays have
+// none.
 template <class U>
 KeyPlace<U> select_key(const KeySource<U>& source, Index rank) {
   const auto& kernel = kernels::elementwise().of<U>();

@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "libsten/base/error.h"
+#include "tests/support/tensors.h"
 
 using namespace sten;
+using sten::testing::error_of;
 
 TEST_CASE("a pattern is a name, a glob, or a regular expression") {
   CHECK(NamePattern("a.weight").is_literal());
@@ -52,5 +54,11 @@ TEST_CASE("commas and braces list patterns") {
     CAPTURE(wrong);
     CHECK_THROWS_AS(pattern_list(wrong), Error);
   }
+  for (const std::string& hostile :
+       {std::string(100000, '{') + std::string(100000, '}'), "{a,b}" + std::string(1 << 20, 'x')}) {
+    CHECK_THROWS_AS(pattern_list(hostile), Error);
+    CHECK(error_of([&] { pattern_list(hostile); }).size() < 400);
+  }
+  CHECK(pattern_list(std::string(1 << 20, 'x')).size() == 1);
   CHECK_THROWS_AS(pattern_list("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), Error);
 }

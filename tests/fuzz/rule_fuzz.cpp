@@ -20,10 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fill_in(text, {{"{in}", text}, {"{out}", "x"}});
   fuzz::accepted([&] { check_placeholders(text, {"{in}", "{out}", "{metrics}"}); });
   fuzz::accepted([&] {
-    const Rule rule = parse_rule(text, "--rule");
-    const NamePattern pattern(rule.pattern);
-    for (const char* name : {"", "a", "bert.encoder.layer.0.output.dense.weight"})
-      pattern.matches(name);
+    for (const Rule& rule : split_rule(parse_rule(text, "--rule"))) {
+      const NamePattern pattern(rule.pattern);
+      for (const char* name : {"", "a", "bert.encoder.layer.0.output.dense.weight"})
+        pattern.matches(name);
+    }
   });
   return 0;
 }
