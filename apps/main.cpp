@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <regex>
 #include <sstream>
 
 #include "apps/help.h"
@@ -56,23 +56,41 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// CLI11's text in the words of all other errors.
-std::string plain_text(const std::string& text) {
-  static const std::pair<std::regex, const char*> said[] = {
-      {std::regex("Could not convert: (\\S+) = (.*)"), "$1 '$2' is not a number"},
-      {std::regex("(\\S+): Value (.*) not in range (\\d+) to (\\d+)"),
-       "$1 '$2' is not within [$3, $4]"},
-      {std::regex("(\\S+): (.*) not in \\{(.*)\\}"), "$1 '$2' is none of $3"},
-      {std::regex("(\\S+): \\d+ required (\\S+) missing"), "$1 needs a value: $2"},
-      {std::regex("(\\S+): At Most 1 required but received (\\d+)"),
-       "$1 takes one value, and is given $2 times"},
-      {std::regex("(\\S+)(: [Tt]oo many inputs.*|: Should be .*| was given a disallowed .*)"),
-       "$1 takes no value"},
+// What `text` has where `pattern` has a '*', each as short as can be; false: the text is another.
+bool matches(std::string_view text, std::string_view pattern,
+             std::array<std::string_view, 4>& parts) {
+  for (std::size_t part = 0;; ++part) {
+    const std::size_t star = pattern.find('*');
+    if (!text.starts_with(pattern.substr(0, star))) return false;
+    if (star == pattern.npos) return text.size() == pattern.size();
+    text.remove_prefix(star);
+    pattern.remove_prefix(star + 1);
+    const std::string_view next = pattern.substr(0, pattern.find('*'));
+    const std::size_t size = next.empty() ? text.size() : text.find(next);
+    if (size == text.npos) return false;
+    parts[part] = text.substr(0, size);
+    text.remove_prefix(size);
+  }
+}
+
+// CLI11's messages in words like ours; the first part is always a flag.
+std::string plain_text(std::string_view text) {
+  static constexpr const char* said[][2] = {
+      {"Could not convert: * = *", "{} '{}' is not a number"},
+      {"*: Value * not in range * to *", "{} '{}' is not within [{}, {}]"},
+      {"*: * not in {*}", "{} '{}' is none of {}"},
+      {"*: * required * missing", "{0} needs a value: {2}"},
+      {"*: At Most 1 required but received *", "{} takes one value, and is given {} times"},
+      {"*: Too many inputs*", "{} takes no value"},
+      {"*: too many inputs*", "{} takes no value"},
+      {"*: Should be *", "{} takes no value"},
+      {"* was given a disallowed *", "{} takes no value"},
   };
-  if (text.size() > 1000) return text;  // std::regex calls itself for each character
+  std::array<std::string_view, 4> parts;
   for (const auto& [theirs, ours] : said)
-    if (std::regex_match(text, theirs)) return std::regex_replace(text, theirs, ours);
-  return text;
+    if (matches(text, theirs, parts) && parts[0].find(' ') == text.npos)
+      return fmt::format(fmt::runtime(ours), parts[0], parts[1], parts[2], parts[3]);
+  return std::string(text);
 }
 
 // CLI11's own texts suggest nothing.
@@ -97,7 +115,7 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
     for (const CLI::Option* o : app.get_options())
       if (!takes_value(*o) && text.find(o->get_name() + " = ") != text.npos)
         return o->get_name() + " takes no value";
-  return plain_text(std::string(text));
+  return plain_text(text);
 }
 
 // A check may fail before there is more to report than that.

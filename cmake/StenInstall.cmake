@@ -2,6 +2,12 @@
 # package: sten::sten, and sten::prune-main and the like, which are the programs to link something to.
 include(CMakePackageConfigHelpers)
 
+# Whoever built a program or two, as the quickstart does, gets the rest built when it is installed.
+add_custom_target(sten-installed ALL DEPENDS sten sten_bench ${STEN_MAINS} ${STEN_PROGRAMS} ${STEN_PAGES})
+install(CODE "
+  execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\"
+                          --config \"\${CMAKE_INSTALL_CONFIG_NAME}\" --target sten-installed
+                  COMMAND_ERROR_IS_FATAL ANY)" ALL_COMPONENTS)
 install(TARGETS sten sten_bench ${STEN_MAINS} EXPORT stenTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -17,6 +23,8 @@ install(CODE "
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/\${folder}\")
   endforeach()")
 
+install(FILES ${STEN_MANUALS} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${STEN_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES recipes/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/sten)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
