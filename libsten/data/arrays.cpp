@@ -7,6 +7,7 @@
 #include "libsten/data/idx.h"
 #include "libsten/io/file_kind.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/row_major.h"
 
 namespace sten {
 namespace {
@@ -17,7 +18,9 @@ Dense npy_array(const MappedFile& file) {
   Array<std::byte> copy = Array<std::byte>::uninitialized(data.size());
   if (!data.empty()) std::memcpy(copy.mutate(), data.data(), data.size());
   const Values values(header.dtype, std::move(copy));
-  return {header.shape, header.fortran_order ? to_row_major(values, header.shape) : values};
+  return {header.shape, header.fortran_order
+                            ? row_major(values, header.shape, column_major(header.shape))
+                            : values};
 }
 
 }  // namespace

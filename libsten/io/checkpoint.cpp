@@ -10,6 +10,8 @@
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/pytorch/torch_file.h"
+#include "libsten/io/row_major.h"
 #include "libsten/io/spool.h"
 #include "libsten/io/tensor_name.h"
 
@@ -37,6 +39,7 @@ std::uint64_t first_byte(const CheckpointTensor& t) {
 }  // namespace
 
 std::uint64_t CheckpointTensor::bytes() const {
+  if (!strides.empty()) return byte_size(dtype, shape);
   std::uint64_t n = 0;
   for (const SafetensorsEntry& e : entries) n += e.end - e.begin;
   return n;
@@ -83,7 +86,7 @@ Checkpoint Checkpoint::open(const std::string& path) {
   c.name_ = printable(path);
   c.index_ = find_shards(path);
   for (const std::string& file : c.index_->files)
-    c.add_shard(MappedFile::open(c.index_->directory + "/" + file), file);
+    c.add_file(MappedFile::open(c.index_->directory + "/" + file), file);
   if (!c.index_->index.empty()) c.check_index();
   c.put_in_order();
   return c;
@@ -95,7 +98,7 @@ Checkpoint Checkpoint::of(MappedFile file) {
   if (is_npy(file.bytes()))
     c.add_array(std::move(file));
   else
-    c.add_shard(std::move(file), "");
+    c.add_file(std::move(file), "");
   c.put_in_order();
   return c;
 }
@@ -107,11 +110,32 @@ void Checkpoint::add_array(MappedFile file) {
   t.name = why_no_name(stem).empty() ? stem : "array";
   t.dtype = header.dtype;
   t.shape = header.shape;
-  t.fortran_order = header.fortran_order && header.shape.size() > 1;
+  if (header.fortran_order && header.shape.size() > 1) t.strides = column_major(header.shape);
   t.entries = {{t.name, t.dtype, t.shape, 0, byte_size(t.dtype, t.shape)}};
   tensors_.push_back(std::move(t));
   shards_.push_back({std::move(file), "", header.data_offset, {}});
   is_array_ = true;
+}
+
+void Checkpoint::add_file(MappedFile file, std::string file_name) {
+  if (is_torch_file(file.bytes()))
+    add_torch(std::move(file), std::move(file_name));
+  else
+    add_shard(std::move(file), std::move(file_name));
+}
+
+void Checkpoint::add_torch(MappedFile file, std::string file_name) {
+  StateDict state = read_torch_file(file.bytes(), file.name());
+  for (const std::string& note : state.notes) warn("{}: {}", file.name(), note);
+  for (TorchTensor& from : state.tensors) {
+    CheckpointTensor t{
+        {from.name, from.dtype, from.shape, Spec("dense")}, shards_.size(), {}, "", {}};
+    if (!is_row_major(from.shape, from.strides)) t.strides = std::move(from.strides);
+    t.entries = {{from.name, from.dtype, std::move(from.shape), from.begin, from.end}};
+    tensors_.push_back(std::move(t));
+  }
+  // What transformers wants to see in the safetensors file that becomes of it.
+  shards_.push_back({std::move(file), std::move(file_name), 0, {{"format", "pt"}}});
 }
 
 void Checkpoint::add_shard(MappedFile file, std::string file_name) {
@@ -160,7 +184,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
              sparse[sparse_by_name[e.name.substr(0, cut)]].info.layout.str());
       if (sparse_by_name.contains(e.name))
         fail("{}: {} is there both dense and in parts", name, quote(e.name));
-      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, false, "", {}};
+      CheckpointTensor t{{e.name, e.dtype, e.shape, Spec("dense")}, number, {}, "", {}};
       t.entries.push_back(std::move(e));
       tensors_.push_back(std::move(t));
       continue;
@@ -168,7 +192,7 @@ void Checkpoint::add_shard(MappedFile file, std::string file_name) {
     Sparse& s = sparse[at->second.first];
     if (s.placed) continue;
     s.placed = true;
-    CheckpointTensor t{s.info, number, false, s.text, {}};
+    CheckpointTensor t{s.info, number, {}, s.text, {}};
     const auto& part_names = registry().part_names(s.info.layout.name());
     for (std::size_t p = 0; p < s.parts.size(); ++p) {
       if (s.parts[p])
@@ -265,7 +289,7 @@ Tensor Checkpoint::load(const CheckpointTensor& t) const {
       if (width_of(t.dtype) == 0)
         fail("{} elements have no address of their own", name_of(t.dtype));
       const Values values(t.dtype, borrowed(t.entries.front()));
-      return Dense{t.shape, t.fortran_order ? to_row_major(values, t.shape) : values};
+      return Dense{t.shape, t.strides.empty() ? values : row_major(values, t.shape, t.strides)};
     }
     Stored stored{.layout = t.layout, .shape = t.shape, .dtype = t.dtype, .parts = {}};
     for (const SafetensorsEntry& e : t.entries)

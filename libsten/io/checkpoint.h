@@ -1,4 +1,4 @@
-// A model in safetensors files: ordered names of tensors, dense or in a sparse layout.
+// A model in files: ordered names of tensors, dense or in a sparse layout.
 #pragma once
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ struct TensorInfo {
 
 struct CheckpointTensor : TensorInfo {
   std::size_t shard = 0;                  // the number of its file
-  bool fortran_order = false;             // of an array: its bytes are not row-major
+  Shape strides;                          // in elements, where the bytes are not row-major
   std::string layout_text;                // of a sparse one, as its metadata has it
   std::vector<SafetensorsEntry> entries;  // one for a dense tensor, else one for each part
   std::uint64_t bytes() const;
@@ -47,9 +47,9 @@ struct Shard {
 
 class Checkpoint {
  public:
-  // Opens a file, a pipe, "-", a HuggingFace directory, or the index in one: safetensors, or .npy,
-  // which is one tensor named after the file. It checks all headers and compares them with the
-  // index; load() checks payloads. Error.
+  // Opens a file, a pipe, "-", a HuggingFace directory, or the index in one: safetensors, what
+  // torch.save() wrote, or .npy, which is one tensor named after the file. It checks all headers and
+  // compares them with the index; load() checks payloads. Error.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
@@ -80,7 +80,9 @@ class Checkpoint {
 
  private:
   void add_shard(MappedFile file, std::string file_name);
+  void add_file(MappedFile file, std::string file_name);
   void add_array(MappedFile file);
+  void add_torch(MappedFile file, std::string file_name);
   void check_index() const;
   void put_in_order();
 

@@ -97,7 +97,7 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
     open_shard(shard_ + 1);
   }
   or_lack_of_memory(in_->name(), info.name, [&] {
-    if (t || info.fortran_order)
+    if (t || !info.strides.empty())
       writer_->add(info.name, t ? *t : in_->load(info));
     else
       writer_->copy(*in_, info);

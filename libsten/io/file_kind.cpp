@@ -53,16 +53,23 @@ bool is_text(std::string_view s) {
   });
 }
 
+std::string_view start_of(std::span<const std::byte> file) {
+  return {reinterpret_cast<const char*>(file.data()), std::min<std::size_t>(file.size(), 512)};
+}
+
 }  // namespace
 
+bool is_npz(std::span<const std::byte> file) {
+  const std::string_view s = start_of(file);
+  return s.starts_with("PK\x03\x04") && first_in_zip(s).ends_with(".npy");
+}
+
 std::string_view foreign_kind(std::span<const std::byte> file) {
-  const std::string_view s(reinterpret_cast<const char*>(file.data()),
-                           std::min<std::size_t>(file.size(), 512));
-  if (s.starts_with("PK\x03\x04") && first_in_zip(s).ends_with(".npy"))
-    return "a NumPy .npz archive of arrays";
+  const std::string_view s = start_of(file);
+  if (is_npz(file)) return "a NumPy .npz archive of arrays";
   for (const Magic& m : magics)
     if (s.starts_with(m.start)) return m.kind;
-  if (is_pickle(s)) return "a Python pickle, such as an old PyTorch checkpoint";
+  if (is_pickle(s)) return "a Python pickle that torch.save() did not write";
   if (is_onnx(s)) return "an ONNX model";
   // The high bytes of a header's length are zero, and no text has those.
   if (!is_text(s.substr(0, 8))) return "";

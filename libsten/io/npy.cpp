@@ -3,14 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/io/file_kind.h"
 #include "libsten/io/safetensors.h"
@@ -211,30 +209,6 @@ HeaderText header_text(std::span<const std::byte> file, const std::string& name)
   return {{reinterpret_cast<const char*>(file.data()) + start, length}, start};
 }
 
-// out[r, c] = in[offset(c) + r]: the first index makes rows, which lie together in `in`, all others
-// make columns, which lie together in `out`.
-template <class U>
-void transpose(const U* in, const Shape& shape, U* out) {
-  const Index rows = shape[0], cols = size_of(shape) / rows;
-  Shape strides(shape.size(), 1);  // of `in`
-  for (std::size_t d = 1; d < shape.size(); ++d) strides[d] = strides[d - 1] * shape[d - 1];
-  const auto offset = [&](Index c) {
-    Index o = 0;
-    for (std::size_t d = shape.size(); d-- > 1; c /= shape[d]) o += c % shape[d] * strides[d];
-    return o;
-  };
-  constexpr Index tile = 64 / sizeof(U);  // columns whose elements in a row fill a cache line
-  parallel_for(ceil_div(cols, tile), 4, [&](Index begin, Index end) {
-    Index offsets[tile];
-    for (Index t = begin; t < end; ++t) {
-      const Index c0 = t * tile, width = std::min(tile, cols - c0);
-      for (Index c = 0; c < width; ++c) offsets[c] = offset(c0 + c);
-      for (Index r = 0; r < rows; ++r)
-        for (Index c = 0; c < width; ++c) out[r * cols + c0 + c] = in[offsets[c] + r];
-    }
-  });
-}
-
 }  // namespace
 
 bool is_npy(std::span<const std::byte> file) {
@@ -288,18 +262,6 @@ std::string npy_header(DType dtype, const Shape& shape) {
        {std::size_t{1}, std::size_t{0}, text.size() & 0xff, text.size() >> 8})
     header += static_cast<char>(byte);
   return header + text;
-}
-
-Values to_row_major(const Values& fortran, const Shape& shape) {
-  assert(fortran.size() == size_of(shape));
-  Shape extents = shape;
-  std::erase(extents, 1);  // which change no order, but would be narrow tiles
-  if (fortran.size() == 0 || extents.size() < 2) return fortran;
-  Values out = Values::uninitialized(fortran.dtype(), fortran.size());
-  with_width(fortran.width(), [&]<class U>(U) {
-    transpose(fortran.as<U>().data(), extents, out.mutate<U>().data());
-  });
-  return out;
 }
 
 }  // namespace sten

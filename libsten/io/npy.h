@@ -7,7 +7,6 @@
 
 #include "libsten/base/dtype.h"
 #include "libsten/base/shape.h"
-#include "libsten/tensor/values.h"
 
 namespace sten {
 
@@ -31,8 +30,5 @@ NpyHeader parse_npy(std::span<const std::byte> file, const std::string& file_nam
 // What NumPy writes before the elements of an array in row-major order, byte for byte. Error
 // (usage) for a dtype that it does not have, such as BF16.
 std::string npy_header(DType dtype, const Shape& shape);
-
-// `fortran` holds the elements of `shape` with the first index varying fastest; here the last does.
-Values to_row_major(const Values& fortran, const Shape& shape);
 
 }  // namespace sten

@@ -12,7 +12,8 @@ namespace {
 
 // Of what tensors must agree in before their bytes are compared: form, and a sample of the bytes.
 std::string fingerprint(const Checkpoint& c, const CheckpointTensor& t) {
-  std::string text = t.layout.str() + std::string(name_of(t.dtype)) + to_string(t.shape);
+  std::string text =
+      t.layout.str() + std::string(name_of(t.dtype)) + to_string(t.shape) + to_string(t.strides);
   constexpr std::size_t samples = 64;
   std::uint64_t hash = 0;
   for (const SafetensorsEntry& e : t.entries) {

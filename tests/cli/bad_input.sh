@@ -28,7 +28,7 @@ held 8 bytes 'HTML' '<!DOCTYPE html>\n<html><body>Not found</body></html>\n'
 bytes 'HTML' '\n\n<html>\n'
 bytes 'JSON text' '{"error":"Repository not found"}'
 held 9 bytes 'a Python pickle' '\x80\x02}q\x00(X\x06\x00\x00\x00weightq\x01'
-bytes 'a zip archive, such as a PyTorch checkpoint' 'PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00'
+bytes 'zip archive has no directory at its end; is it truncated?' 'PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00'
 bytes 'a NumPy .npz archive' "PK\x03\x04$(repeat 22 '\x00')\x05\x00\x00\x00w.npy"
 bytes 'an ONNX model' '\x08\x08\x12\x07pytorch'
 bytes 'an ONNX model' '\x08\x0a\x3a\x8e\x01\x0a\x10\x0a\x01x'

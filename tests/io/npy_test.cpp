@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "libsten/base/error.h"
+#include "libsten/io/row_major.h"
 #include "libsten/io/safetensors.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/safetensors_bytes.h"
@@ -131,8 +132,8 @@ TEST_CASE("an array that NumPy wrote in Fortran order becomes row-major") {
   CHECK(h.shape == Shape{2, 3});
   Values stored(h.dtype, size_of(h.shape));
   std::memcpy(stored.mutate<std::uint16_t>().data(), file.data() + h.data_offset, 12);
-  const Values row_major = to_row_major(stored, h.shape);
-  for (int i = 0; i < 6; ++i) CHECK(row_major.as<std::uint16_t>()[i] == i + 1);
+  const Values turned = row_major(stored, h.shape, column_major(h.shape));
+  for (int i = 0; i < 6; ++i) CHECK(turned.as<std::uint16_t>()[i] == i + 1);
 }
 
 TEST_CASE("headers of versions 2.0 and 3.0 have a longer length") {
@@ -221,7 +222,7 @@ TEST_CASE("every width and rank is transposed as the formula says") {
         stored.put(i, expected.values, row_major_offset(shape, i));
       for (const int n : {1, 4}) {
         const Threads limit(n);
-        CHECK(same_bits(Dense{shape, to_row_major(stored, shape)}, expected));
+        CHECK(same_bits(Dense{shape, row_major(stored, shape, column_major(shape))}, expected));
       }
     }
 }

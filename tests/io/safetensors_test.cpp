@@ -128,9 +128,9 @@ TEST_CASE("a container that is not one is refused and said what it is") {
        "safetensors file"},
       {"\x80\x02\x8a\nl\xfc"
        "F\x9c F j",
-       "is a Python pickle, such as an old PyTorch checkpoint, not a safetensors file"},
+       "is a Python pickle that torch.save() did not write, not a safetensors file"},
       {"\x80\x04\x95\x05\0\0\0\0\0\0\0\x8c"s,
-       "is a Python pickle, such as an old PyTorch checkpoint, not a safetensors file"},
+       "is a Python pickle that torch.save() did not write, not a safetensors file"},
       {"PK\x03\x04\0\0\x08\x08"s + "archive",
        "is a zip archive, such as a PyTorch checkpoint, not a safetensors file"},
       {"PK\x03\x04\0\0\0\0"s + "archive",

@@ -1,0 +1,266 @@
+#include "libsten/io/pytorch/state_dict.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/pytorch/globals.h"
+#include "libsten/io/safetensors.h"
+#include "libsten/io/tensor_name.h"
+
+namespace sten {
+namespace {
+
+using namespace std::string_view_literals;
+using Kind = PickleKind;
+
+// How deep dicts may lie in dicts.
+constexpr int max_depth = 32;
+
+class StateDictReader {
+ public:
+  StateDictReader(const Pickle& pickle, const TorchRecords& records, std::uint64_t file_bytes,
+                  const std::string& file)
+      : p_(pickle), records_(records), file_bytes_(file_bytes), file_(file) {}
+
+  StateDict read() {
+    const PickleValue& root = p_[p_.root];
+    const auto taken = [&](const std::string& name, const PickleValue& v) { add(name, v); };
+    if (is_tensor(root)) {
+      add("tensor", root);
+    } else if (root.kind != Kind::dict) {
+      fail("{}: holds no dict of tensors; save model.state_dict()", file_);
+    } else if (const auto [key, model] = model_in(root); model) {
+      walk(*model, "", 0, taken);
+      std::size_t all = 0;
+      walk(root, "", 0, [&](const std::string&, const PickleValue&) { ++all; });
+      if (const std::size_t more = all - out_.tensors.size(); more > 0)
+        out_.notes.push_back(
+            fmt::format("the tensors of {} are read, {} beside it are not", quote(key), more));
+    } else {
+      walk(root, "", 0, taken);
+    }
+    if (out_.tensors.empty()) fail("{}: holds no tensors", file_);
+    note_shared();
+    return std::move(out_);
+  }
+
+ private:
+  const PickleValue* global_of(const PickleValue& call) const {
+    return call.kind == Kind::call ? &p_[call.items[0]] : nullptr;
+  }
+  static KnownGlobal known(const PickleValue& global) {
+    return *known_global(global.module, global.text);  // the pickle has no other ones
+  }
+  bool is_tensor(const PickleValue& v) const {
+    const PickleValue* g = global_of(v);
+    if (!g) return false;
+    switch (known(*g).what) {
+      case TorchGlobal::tensor:
+      case TorchGlobal::tensor_of_dtype:
+      case TorchGlobal::parameter:
+      case TorchGlobal::typed_tensor:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // The model in what a trainer saved; nullptr: the dict is one itself.
+  std::pair<std::string_view, const PickleValue*> model_in(const PickleValue& root) const {
+    const auto has_tensor = [&](const PickleValue& dict) {
+      for (std::size_t i = 1; i < dict.items.size(); i += 2)
+        if (is_tensor(p_[dict.items[i]])) return true;
+      return false;
+    };
+    if (has_tensor(root)) return {};
+    for (const std::string_view wanted :
+         {"state_dict"sv, "model_state_dict"sv, "model"sv, "module"sv, "params"sv})
+      for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
+        const PickleValue &key = p_[root.items[i]], &value = p_[root.items[i + 1]];
+        if (key.kind == Kind::text && key.text == wanted && value.kind == Kind::dict &&
+            has_tensor(value))
+          return {wanted, &value};
+      }
+    return {};
+  }
+
+  // Every tensor in a dict, list or tuple, at any depth.
+  using Found = std::function<void(const std::string& name, const PickleValue&)>;
+  void walk(const PickleValue& v, const std::string& path, int depth, const Found& found) {
+    // Values may be shared, and hold themselves.
+    if (depth > max_depth) fail("{}: {}: dicts nest deeper than {}", file_, quote(path), max_depth);
+    if (++walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
+    const bool dict = v.kind == Kind::dict;
+    for (std::size_t i = dict ? 1 : 0; i < v.items.size(); i += dict ? 2 : 1) {
+      const PickleValue& item = p_[v.items[i]];
+      const bool tensor = is_tensor(item);
+      if (!tensor && item.kind != Kind::dict && item.kind != Kind::list && item.kind != Kind::tuple)
+        continue;
+      const std::string name =
+          (path.empty() ? "" : path + ".") + (dict ? key(v.items[i - 1], path) : std::to_string(i));
+      if (tensor)
+        found(name, item);
+      else
+        walk(item, name, depth + 1, found);
+    }
+  }
+  std::string key(std::uint32_t id, const std::string& path) const {
+    const PickleValue& k = p_[id];
+    if (k.kind == Kind::integer) return std::to_string(k.integer);
+    if (k.kind != Kind::text)
+      fail("{}: {}: a key is neither a text nor a number", file_, quote(path));
+    return std::string(k.text);
+  }
+
+  void add(const std::string& name, const PickleValue& v) {
+    if (const std::string why = why_no_name(name); !why.empty())
+      fail("{}: {}: {}", file_, quote(name), why);
+    if (out_.tensors.size() == max_entries)
+      fail("{}: has more than {} tensors", file_, max_entries);
+    try {
+      TorchTensor t = tensor(v, 0);
+      t.name = name;
+      out_.tensors.push_back(std::move(t));
+    } catch (const Error& e) {
+      fail("{}: {}: {}", file_, quote(name), e.what());
+    }
+  }
+
+  const PickleValue& item(const PickleValue& v, std::size_t i, Kind kind,
+                          std::string_view what) const {
+    if (i >= v.items.size() || p_[v.items[i]].kind != kind) fail("its {} is missing", what);
+    return p_[v.items[i]];
+  }
+  Shape numbers(const PickleValue& v, std::size_t i, std::string_view what) const {
+    const PickleValue& tuple = item(v, i, Kind::tuple, what);
+    if (tuple.items.size() > max_rank) fail("has more than {} dimensions", max_rank);
+    Shape out;
+    for (std::size_t d = 0; d < tuple.items.size(); ++d) {
+      const std::int64_t n = item(tuple, d, Kind::integer, what).integer;
+      if (n < 0 || n >> 62) fail("its {}: {} is out of range", what, n);
+      out.push_back(n);
+    }
+    return out;
+  }
+
+  // Tied weights and views of one another; the bytes of a view may have gaps.
+  void note_shared() {
+    std::vector<std::size_t> order(out_.tensors.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(out_.tensors[a].begin, a) < std::pair(out_.tensors[b].begin, b);
+    });
+    std::string first;
+    std::size_t shared = 0;
+    const TorchTensor* reach = nullptr;  // the tensor that goes furthest so far
+    for (const std::size_t i : order) {
+      const TorchTensor& t = out_.tensors[i];
+      if (t.begin == t.end) continue;
+      if (reach && t.begin < reach->end) {
+        if (shared++ == 0) first = fmt::format("{} and {}", quote(reach->name), quote(t.name));
+      }
+      if (!reach || t.end > reach->end) reach = &t;
+    }
+    if (shared == 0) return;
+    out_.notes.push_back(fmt::format(
+        "{}{} share memory; a copy has each of them in full", first,
+        shared > 1 ? fmt::format(" and {} more pair{}", shared - 1, shared > 2 ? "s" : "") : ""));
+  }
+
+  // What a constructor makes of its arguments.
+  TorchTensor tensor(const PickleValue& call, int depth) const {
+    const TorchGlobal what = known(*global_of(call)).what;
+    const PickleValue& arguments = p_[call.items[1]];
+    // A parameter holds a tensor, which holds no parameter.
+    if (depth > 2) fail("is a tensor within a tensor without end");
+    if (what == TorchGlobal::parameter) {
+      const PickleValue& inner = item(arguments, 0, Kind::call, "tensor");
+      if (!is_tensor(inner)) fail("its tensor is missing");
+      return tensor(inner, depth + 1);
+    }
+    if (what == TorchGlobal::typed_tensor) {
+      // As it is called: a function and its arguments in a tuple of their own.
+      const PickleValue& f = item(arguments, 0, Kind::global, "constructor");
+      const PickleValue& given = item(arguments, 2, Kind::tuple, "arguments");
+      return plain(known(f).what, given);
+    }
+    return plain(what, arguments);
+  }
+
+  TorchTensor plain(TorchGlobal what, const PickleValue& arguments) const {
+    if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
+      fail("is made by a function that makes no plain tensor");
+    const PickleValue& storage =
+        item(item(arguments, 0, Kind::persistent, "storage"), 0, Kind::tuple, "storage");
+    // 'storage', its class, the key of its record, a device, how many elements
+    if (item(storage, 0, Kind::text, "storage").text != "storage") fail("its storage is missing");
+    const KnownGlobal type = known(item(storage, 1, Kind::global, "storage's type"));
+    if (type.what != TorchGlobal::storage && type.what != TorchGlobal::bytes)
+      fail("its storage's type is none");
+    const std::string_view key = item(storage, 2, Kind::text, "storage's key").text;
+    const std::int64_t stored = item(storage, 4, Kind::integer, "storage's size").integer;
+    if (storage.items.size() > 5 && p_[storage.items[5]].kind != Kind::none)
+      fail("is a view of a storage as PyTorch had them before 0.4");
+
+    TorchTensor t;
+    t.dtype = *type.dtype;
+    if (what == TorchGlobal::tensor_of_dtype) {
+      const KnownGlobal dtype = known(item(arguments, 6, Kind::global, "dtype"));
+      if (dtype.what != TorchGlobal::dtype) fail("its dtype is none");
+      t.dtype = *dtype.dtype;
+    }
+    const auto at = records_.find(key);
+    if (at == records_.end()) fail("its storage {} is not in the file", quote(key));
+    const std::uint64_t there = at->second.end - at->second.begin,
+                        width = static_cast<std::uint64_t>(width_of(t.dtype));
+    if (stored < 0 || static_cast<std::uint64_t>(stored) > there / width_of(*type.dtype))
+      fail("its storage {} has {} elements of {}, its record has {} bytes", quote(key), stored,
+           name_of(*type.dtype), there);
+
+    t.shape = numbers(arguments, 2, "shape");
+    t.strides = numbers(arguments, 3, "strides");
+    if (t.shape.size() != t.strides.size())
+      fail("has {} dimensions and {} strides", t.shape.size(), t.strides.size());
+    if (const std::uint64_t bytes = byte_size(t.dtype, t.shape); bytes > file_bytes_)
+      fail("repeats elements of its storage: {} bytes in a file of {}", bytes, file_bytes_);
+    const std::int64_t offset = item(arguments, 1, Kind::integer, "offset").integer;
+    if (offset < 0) fail("begins at element {}", offset);
+    // The last element that it reaches; `there` bounds each step, so nothing overflows.
+    const std::uint64_t room = static_cast<std::uint64_t>(stored) * width_of(*type.dtype) / width;
+    std::uint64_t last = static_cast<std::uint64_t>(offset);
+    const bool empty = std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
+    for (std::size_t d = 0; d < t.shape.size() && !empty; ++d) {
+      const auto steps = static_cast<std::uint64_t>(t.shape[d] - 1),
+                 stride = static_cast<std::uint64_t>(t.strides[d]);
+      if (steps != 0 && stride > room / steps)
+        last = room;
+      else
+        last += steps * stride;
+      if (last >= room) break;
+    }
+    if (empty ? last > room : last >= room)
+      fail("shape {} with strides {} from element {} on does not lie within its storage of {}",
+           to_string(t.shape), to_string(t.strides), offset, room);
+    t.begin = at->second.begin + static_cast<std::uint64_t>(offset) * width;
+    t.end = empty ? t.begin : at->second.begin + (last + 1) * width;
+    return t;
+  }
+
+  const Pickle& p_;
+  const TorchRecords& records_;
+  const std::uint64_t file_bytes_;
+  const std::string& file_;
+  StateDict out_;
+  std::size_t walked_ = 0;
+};
+
+}  // namespace
+
+StateDict read_state_dict(const Pickle& pickle, const TorchRecords& records,
+                          std::uint64_t file_bytes, const std::string& file_name) {
+  return StateDictReader(pickle, records, file_bytes, file_name).read();
+}
+
+}  // namespace sten

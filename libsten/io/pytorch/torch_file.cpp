@@ -1,0 +1,119 @@
+#include "libsten/io/pytorch/torch_file.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/file_kind.h"
+#include "libsten/io/pytorch/globals.h"
+#include "libsten/io/pytorch/pickle.h"
+#include "libsten/io/pytorch/zip.h"
+
+namespace sten {
+namespace {
+
+using namespace std::string_view_literals;
+using Kind = PickleKind;
+
+// The pickled value 0x1950a86a20f9469cfc6c, with which files begin that are no archives.
+constexpr std::string_view old_mark = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
+
+std::string_view text_of(std::span<const std::byte> file) {
+  return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
+
+bool is_old(std::span<const std::byte> file) {
+  const std::string_view s = text_of(file);
+  return s.size() > 2 && s[0] == '\x80' && s.substr(2).starts_with(old_mark);
+}
+
+StateDict read_archive(std::span<const std::byte> file, const std::string& name) {
+  const std::vector<ZipRecord> all = read_zip(file, name);
+  const auto pickled = std::find_if(all.begin(), all.end(), [](const ZipRecord& r) {
+    return r.name.ends_with("/data.pkl") && r.name.find('/') == r.name.size() - 9;
+  });
+  if (pickled == all.end())
+    fail("{}: is a zip archive without data.pkl, which torch.save() writes", name);
+  const std::string folder = pickled->name.substr(0, pickled->name.size() - 8);
+  TorchRecords records;
+  for (const ZipRecord& r : all) {
+    if (!r.name.starts_with(folder)) continue;
+    const std::string_view rest = std::string_view(r.name).substr(folder.size());
+    if (rest == "constants.pkl" || rest.starts_with("code/"))
+      fail("{}: is a TorchScript program; save model.state_dict()", name);
+    const bool storage = rest.starts_with("data/");
+    if (r.compressed && (storage || &r == &*pickled || rest == "byteorder"))
+      fail("{}: record {} is compressed, which torch.save() never does", name, quote(r.name));
+    if (rest == "byteorder" && text_of(file).substr(r.begin, r.end - r.begin) != "little")
+      fail("{}: is big-endian", name);
+    if (storage) records[rest.substr(5)] = {r.begin, r.end};
+  }
+  const Pickle pickle =
+      read_pickle(file.subspan(pickled->begin, pickled->end - pickled->begin), name);
+  return read_state_dict(pickle, records, file.size(), name);
+}
+
+// A magic number, a version, a dict about the machine, the state dict, the storages' keys, each a
+// pickle; then each storage behind its number of elements.
+StateDict read_old(std::span<const std::byte> file, const std::string& name) {
+  std::size_t at = 0;
+  const auto next = [&] {
+    Pickle p = read_pickle(file.subspan(at), name);
+    at += p.size;
+    return p;
+  };
+  next();
+  next();
+  const Pickle machine = next();
+  const auto& facts = machine[machine.root].items;
+  for (std::size_t i = 0; machine[machine.root].kind == Kind::dict && i + 1 < facts.size(); i += 2)
+    if (machine[facts[i]].text == "little_endian" && machine[facts[i + 1]].integer == 0)
+      fail("{}: is big-endian", name);
+  const Pickle pickle = next(), keys = next();
+  // Widths stand only in the state dict.
+  std::unordered_map<std::string_view, int> widths;
+  for (const PickleValue& v : pickle.values) {
+    if (v.kind != Kind::persistent) continue;
+    const auto& storage = pickle[v.items[0]].items;
+    if (pickle[v.items[0]].kind != Kind::tuple || storage.size() < 3) continue;
+    const PickleValue &type = pickle[storage[1]], &key = pickle[storage[2]];
+    if (type.kind != Kind::global || key.kind != Kind::text) continue;
+    if (const auto dtype = known_global(type.module, type.text)->dtype)
+      widths.emplace(key.text, width_of(*dtype));
+  }
+  TorchRecords records;
+  if (keys[keys.root].kind != Kind::list) fail("{}: has no list of storages", name);
+  for (const std::uint32_t id : keys[keys.root].items) {
+    const std::string_view key = keys[id].text;
+    const auto width = widths.find(key);
+    if (width == widths.end()) fail("{}: no tensor has storage {}", name, quote(key));
+    if (file.size() - at < 8) fail("{}: storage {} is cut off", name, quote(key));
+    std::uint64_t elements = 0;
+    for (int i = 8; i-- > 0;)
+      elements =
+          elements << 8 | std::to_integer<std::uint64_t>(file[at + static_cast<std::size_t>(i)]);
+    at += 8;
+    if (elements > (file.size() - at) / static_cast<std::uint64_t>(width->second))
+      fail("{}: storage {} has {} elements, {} bytes are left", name, quote(key), elements,
+           file.size() - at);
+    const std::uint64_t bytes = elements * static_cast<std::uint64_t>(width->second);
+    if (!records.emplace(key, TorchRecord{at, at + bytes}).second)
+      fail("{}: storage {} is there twice", name, quote(key));
+    at += bytes;
+  }
+  return read_state_dict(pickle, records, file.size(), name);
+}
+
+}  // namespace
+
+bool is_torch_file(std::span<const std::byte> file) {
+  return (is_zip(file) && !is_npz(file)) || is_old(file);
+}
+
+StateDict read_torch_file(std::span<const std::byte> file, const std::string& file_name) {
+  const std::string name = printable(file_name);
+  return is_old(file) ? read_old(file, name) : read_archive(file, name);
+}
+
+}  // namespace sten

@@ -1,0 +1,278 @@
+// Files that PyTorch wrote (torch/make_files.py), and what others may put into them.
+#include "libsten/io/pytorch/torch_file.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "libsten/base/error.h"
+#include "libsten/io/checkpoint.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using namespace std::string_literals;
+
+namespace {
+
+std::string file(const std::string& name) { return STEN_SOURCE_DIR "/tests/io/torch/" + name; }
+
+std::string contents(const std::string& name) {
+  std::ifstream in(file(name), std::ios::binary);
+  REQUIRE(in);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+template <class T = float>
+std::vector<T> values(const Checkpoint& c, const std::string& name) {
+  CAPTURE(name);
+  const CheckpointTensor* t = c.find(name);
+  REQUIRE(t);
+  const Dense d = c.load(*t).to_dense();
+  CHECK(d.shape() == t->shape);
+  const auto v = d.values.as<T>();
+  return {v.begin(), v.end()};
+}
+
+std::vector<float> count(int n, int from = 0) {
+  std::vector<float> out;
+  for (int i = from; i < from + n; ++i) out.push_back(static_cast<float>(i));
+  return out;
+}
+
+// Why the bytes are refused; "" if they are not.
+std::string refusal(const std::string& bytes) {
+  try {
+    read_torch_file(std::as_bytes(std::span(bytes)), "f.pt");
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(from.size() == to.size());
+  const std::size_t at = text.find(from);
+  REQUIRE(at != text.npos);
+  return text.replace(at, from.size(), to);
+}
+
+// A file of before PyTorch 1.6 around a pickled state dict, with one storage "0" of `data`, or none
+// where `elements` is negative.
+std::string old_file(const std::string& pickle, const std::string& data = std::string(16, 'x'),
+                     std::int64_t elements = 4) {
+  std::string out = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."s +
+                    "\x80\x02M\xe9\x03."s + "\x80\x02}."s + "\x80\x02" + pickle + "." +
+                    "\x80\x02]"s;
+  if (elements < 0) return out + ".";
+  out +=
+      "U\x01"
+      "0a."s;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(elements >> 8 * i & 0xff);
+  return out + data;
+}
+
+std::string text(const std::string& s) {
+  return "U" + std::string(1, static_cast<char>(s.size())) + s;
+}
+std::string tuple(const std::string& items) { return "(" + items + "t"; }
+std::string integer(std::int64_t n) {
+  std::string s = "\x8a\x08";
+  for (int i = 0; i < 8; ++i) s += static_cast<char>(n >> 8 * i & 0xff);
+  return s;
+}
+std::string tensor(const std::string& offset, const std::string& shape, const std::string& strides,
+                   const std::string& elements = "K\x04",
+                   const std::string& type = "FloatStorage") {
+  const std::string storage =
+      tuple(text("storage") + "ctorch\n" + type + "\n" + text("0") + text("cpu") + elements + "N") +
+      "Q";
+  return "ctorch._utils\n_rebuild_tensor_v2\n" +
+         tuple(storage + offset + tuple(shape) + tuple(strides) + "\x89" + "}") + "R";
+}
+std::string dict_of(const std::string& value) { return "}" + text("w") + value + "s"; }
+
+}  // namespace
+
+TEST_CASE("all versions of PyTorch's files hold the same tensors") {
+  for (const char* name : {"state.pt", "old.pt", "protocol4.pt"}) {
+    CAPTURE(name);
+    const Checkpoint c = Checkpoint::open(file(name));
+    CHECK(c.tensors().size() == 19);
+    CHECK(c.find("plain.weight")->shape == Shape{2, 3});
+    CHECK(values(c, "plain.weight") == count(6));
+    CHECK(values(c, "scalar") == std::vector<float>{7});
+    CHECK(c.find("scalar")->shape.empty());
+    CHECK(c.find("empty")->shape == Shape{0, 4});
+    CHECK(values(c, "transposed") == std::vector<float>{0, 6,  12, 18, 1, 7,  13, 19,
+                                                        2, 8,  14, 20, 3, 9,  15, 21,
+                                                        4, 10, 16, 22, 5, 11, 17, 23});
+    CHECK(values(c, "rows") == count(12, 6));
+    CHECK(values(c, "columns") == std::vector<float>{1, 2, 3, 7, 8, 9, 13, 14, 15, 19, 20, 21});
+    CHECK(values(c, "channels_last") == count(24));
+    CHECK(values(c, "tied.a") == count(6));
+    CHECK(values(c, "tied.b") == count(6));
+    CHECK(values<double>(c, "float64") == std::vector<double>{0, 1, 2, 3});
+    CHECK(values<std::uint16_t>(c, "float16") ==
+          std::vector<std::uint16_t>{0, 0x3c00, 0x4000, 0x4200});
+    CHECK(values<std::uint16_t>(c, "bfloat16") ==
+          std::vector<std::uint16_t>{0, 0x3f80, 0x4000, 0x4040});
+    CHECK(values<std::uint64_t>(c, "int64") == std::vector<std::uint64_t>{0, 1, 2, 3});
+    CHECK(values<std::uint8_t>(c, "bool") == std::vector<std::uint8_t>{0, 1, 1, 1});
+    const std::pair<const char*, DType> types[] = {
+        {"float64", DType::F64},  {"float16", DType::F16}, {"bfloat16", DType::BF16},
+        {"int64", DType::I64},    {"int32", DType::I32},   {"int16", DType::I16},
+        {"int8", DType::I8},      {"uint8", DType::U8},    {"bool", DType::BOOL},
+        {"complex64", DType::C64}};
+    for (const auto& [key, dtype] : types) CHECK(c.find(key)->dtype == dtype);
+  }
+}
+
+TEST_CASE("parameters, dicts in dicts, new dtypes and a tensor alone are read") {
+  const Checkpoint p = Checkpoint::open(file("parameters.pt"));
+  CHECK(values(p, "w") == count(4));
+  CHECK(values(p, "nested.list.0") == count(2));
+  CHECK(values(p, "nested.list.1") == count(3));
+  const Checkpoint f = Checkpoint::open(file("float8.pt"));
+  CHECK(f.find("e4m3")->dtype == DType::F8_E4M3);
+  CHECK(f.find("u16")->dtype == DType::U16);
+  CHECK(f.find("u16")->bytes() == 8);
+  CHECK(values(Checkpoint::open(file("tensor.pt")), "tensor") == count(4));
+}
+
+TEST_CASE("of a trainer's file the model is read, and what is not is said") {
+  const std::string bytes = contents("trainer.ckpt");
+  const StateDict s = read_torch_file(std::as_bytes(std::span(bytes)), "f.ckpt");
+  REQUIRE(s.tensors.size() == 7);
+  CHECK(s.tensors[0].name == "0.weight");
+  REQUIRE(s.notes.size() == 1);
+  CHECK(s.notes[0] == "the tensors of 'state_dict' are read, 12 beside it are not");
+}
+
+TEST_CASE("tensors that share memory are named") {
+  const std::string bytes = contents("state.pt");
+  const StateDict s = read_torch_file(std::as_bytes(std::span(bytes)), "f.pt");
+  REQUIRE(s.notes.size() == 1);
+  CHECK(
+      s.notes[0] ==
+      "'transposed' and 'columns' and 2 more pairs share memory; a copy has each of them in full");
+}
+
+TEST_CASE("what is no dict of plain tensors is refused by the name it needs") {
+  CHECK(refusal(contents("module.pt")).find("needs 'torch.nn.modules.container.Sequential'") !=
+        std::string::npos);
+  CHECK(refusal(contents("sparse.pt")).find("needs 'torch._utils._rebuild_sparse_tensor'") !=
+        std::string::npos);
+  CHECK(refusal(contents("complex128.pt")).find("needs 'torch.ComplexDoubleStorage'") !=
+        std::string::npos);
+  CHECK(refusal(old_file("cos\nsystem\n(U\x02idtR")).find("needs 'os.system'") !=
+        std::string::npos);
+  CHECK(refusal(old_file("cbuiltins\neval\n(U\x02idtR")).find("needs 'builtins.eval'") !=
+        std::string::npos);
+  CHECK(refusal(old_file("U\x02os\x94U\x06system\x94\x93")).find("needs 'os.system'") !=
+        std::string::npos);
+}
+
+TEST_CASE("hostile tensors and pickles are refused") {
+  CHECK(refusal(old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")))) == "");
+  const std::pair<std::string, const char*> cases[] = {
+      // A storage that says more than there is.
+      {old_file(dict_of(tensor("K\x00"s, "K\x05", "K\x01", "K\x05"))),
+       "storage '0' has 5 elements of F32, its record has 16 bytes"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01", integer(std::int64_t{1} << 62)))),
+       "its record has 16 bytes"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01", integer(-1)))),
+       "its record has 16 bytes"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x02", "K\x01")), "12345678", 4),
+       "storage '0' has 4 elements, 8 bytes are left"},
+      // Reaching beyond it.
+      {old_file(dict_of(tensor("K\x01", "K\x04", "K\x01"))),
+       "from element 1 on does not lie within its storage of 4"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x03K\x01"))),
+       "does not lie within its storage of 4"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x02", integer(std::int64_t{1} << 61)))),
+       "does not lie within its storage of 4"},
+      {old_file(dict_of(tensor(integer(-1), "K\x01", "K\x01"))), "begins at element -1"},
+      {old_file(dict_of(tensor("K\x00"s, integer(-4), "K\x01"))), "its shape: -4 is out of range"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", integer(-1)))),
+       "its strides: -1 is out of range"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", ""))), "has 1 dimensions and 0 strides"},
+      // One element, said to be a billion.
+      {old_file(dict_of(tensor("K\x00"s, integer(1'000'000'000), "K\x00"s))),
+       "repeats elements of its storage"},
+      // CVE-2026-24747: items put into what is no dict.
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01")) + text("a") + text("b") + "s" +
+                text("w") + "K\x01s" + ")(K\x01K\x02u"),
+       "puts pairs into what is no dict"},
+      {old_file("K\x01(K\x01K\x02u"), "puts pairs into what is no dict"},
+      {old_file("](K\x01K\x02u"), "puts pairs into what is no dict"},
+      {old_file("}(K\x01u"), "puts a key without a value into a dict"},
+      {old_file("}K\x01"
+                "a"),
+       "puts items into what is no list"},
+      {old_file("K\x01N"
+                "b"),
+       "gives attributes to what has none"},
+      // Stack and memo.
+      {old_file("0"), "has opcode 0x30, which no file of tensors needs"},
+      {old_file("h\x05"), "takes value 5 of its memo, which is not there"},
+      {old_file("t"), "takes values up to a mark that is not there"},
+      {old_file("\x85"), "takes a value that is not there"},
+      {old_file("K\x01(\x85"), "takes a value that is not there"},
+      {old_file("K\x01K\x02"), "ends with something other than one value"},
+      {old_file("K\x01", "", -1), "holds no dict of tensors"},
+      {old_file("}", "", -1), "holds no tensors"},
+      {old_file("K\x01)R"), "calls what is no constructor"},
+      {old_file("ctorch\nSize\nNR"), "calls with what is no tuple"},
+      // A dict within itself.
+      {old_file("}q\x00"s + text("a") + "h\x00s"s + text("w") + tensor("K\x00"s, "K\x04", "K\x01") +
+                "s"),
+       "dicts nest deeper than 32"},
+      {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01", "K\x04", "Size"))),
+       "no tensor has storage '0'"},
+      {old_file("}" + text("a\nb") + tensor("K\x00"s, "K\x04", "K\x01") + "s"),
+       "control character"},
+  };
+  for (const auto& [bytes, wanted] : cases) {
+    CAPTURE(wanted);
+    const std::string got = refusal(bytes);
+    CAPTURE(got);
+    CHECK(got.find(wanted) != std::string::npos);
+    CHECK(got.starts_with("f.pt: "));
+  }
+}
+
+TEST_CASE("every truncation of a file is refused, and every bit flip is read or refused") {
+  for (const char* name : {"state.pt", "old.pt"}) {
+    const std::string whole = contents(name);
+    for (std::size_t n = 0; n < whole.size(); n += 7) CHECK(refusal(whole.substr(0, n)) != "");
+    std::size_t refused = 0;
+    for (std::size_t bit = 0; bit < whole.size() * 8; bit += 13) {
+      std::string bytes = whole;
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+      refused += !refusal(bytes).empty();
+    }
+    CHECK(refused > 0);
+  }
+}
+
+TEST_CASE("archives that lie are refused") {
+  const std::string whole = contents("tensor.pt");
+  CHECK(refusal(whole) == "");
+  CHECK(refusal(replaced(whole, "data.pkl", "date.pkl")).find("is called") != std::string::npos);
+  CHECK(refusal(replaced(whole, "little", "big!!!")).find("is big-endian") != std::string::npos);
+  std::string compressed = whole;
+  const std::size_t entry = compressed.find("PK\x01\x02");
+  REQUIRE(entry != compressed.npos);
+  compressed[entry + 10] = 8;
+  CHECK(refusal(compressed).find("is compressed, which torch.save() never does") !=
+        std::string::npos);
+  std::string encrypted = whole;
+  encrypted[entry + 8] = static_cast<char>(encrypted[entry + 8] | 1);
+  CHECK(refusal(encrypted).find("is encrypted") != std::string::npos);
+  CHECK(refusal("PK\x03\x04").find("no directory at its end; is it truncated?") !=
+        std::string::npos);
+}
