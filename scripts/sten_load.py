@@ -1,5 +1,5 @@
 """Reads what sten writes, in any layout, with numpy alone: load(path) -> {name: dense array}.
-The path may be a directory of shards. Without ml_dtypes bfloat16 becomes float32, and float8 is an error; in an .npz
+The path may be a directory. Without ml_dtypes bfloat16 becomes float32, and float8 is an error; in an .npz
 both are float32. sten_load_torch.py beside it gives tensors of PyTorch."""
 import argparse, json, math, pathlib, re, struct, numpy as np  # noqa: E401
 TYPES = {f"{kind}{8 * w}": f"<{kind.lower()}{w}" for kind in "FUIC" for w in (1, 2, 4, 8)} | dict(BOOL="?", BF16="<u2")
@@ -42,9 +42,9 @@ def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col
     return at[..., np.arange(len(pattern))[:, None, None], np.arange(g)[:, None], pattern[:, None]]
 
 def tensors(path):  # (name, layout, dtype, dense array) of each; the array of a SMALL dtype has its bits
-    path, index = pathlib.Path(path), "model*.safetensors.index.json"
-    shards = {path / name for i in path.glob(index) for name in json.loads(i.read_text())["weight_map"].values()}
-    for file in sorted(shards or path.glob("model*.safetensors")) or [path]:
+    path, st = pathlib.Path(path), "*.safetensors"
+    shards = {path / n for i in path.glob(f"{st}.index.json") for n in json.loads(i.read_text())["weight_map"].values()}
+    for file in sorted(shards) or sorted(path.glob("model" + st)) or sorted(path.glob(st)) or [path]:
         with open(file, "rb") as f:
             header, data = json.loads(f.read(*struct.unpack("<Q", f.read(8)))), np.fromfile(f, np.uint8)
         sparse = {k[5:]: json.loads(t) for k, t in header.pop("__metadata__", {}).items() if k.startswith("sten:")}

@@ -58,6 +58,8 @@ class Checkpoint {
   const std::vector<Shard>& shards() const { return shards_; }
   // The index that names its shards; nothing for a single file.
   const std::optional<ShardIndex>& index() const { return index_; }
+  // "took unet/ of the pipeline, not vae/"; "" where it is no part of one.
+  std::string part_taken() const { return index_ ? sten::part_taken(*index_) : ""; }
   // Whether it is a .npy file.
   bool is_array() const { return is_array_; }
   // Of all files.

@@ -74,6 +74,11 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
   annotate_ = annotate;
   sten_names_ = std::any_of(contents_.begin(), contents_.end(),
                             [](const TensorInfo& t) { return t.is_sparse(); });
+  if (directory_ && !in.index()->folder.empty()) {
+    const fs::path from = fs::path(in.index()->directory) / in.index()->folder;
+    directory_->make_directory(in.index()->folder,
+                               static_cast<unsigned>(fs::status(from).permissions()));
+  }
   if (!npy_) open_shard(0);
   queue_.emplace(max_pending);
 }
@@ -130,7 +135,8 @@ void CheckpointOutput::close_shard() {
   const std::string& from = in_->shards()[shard_].file_name;
   for (std::string& entry : writer_->finish())
     if (directory_)
-      weight_map_[std::move(entry)] = sten_names_ ? sten_name(from) : plain_name(from);
+      weight_map_[std::move(entry)] =
+          (sten_names_ ? sten_name(from) : plain_name(from)).substr(in_->index()->folder.size());
   data_bytes_ += writer_->data_bytes();
   writer_.reset();
   file_bytes_ += file_->size();

@@ -27,13 +27,16 @@ bool any_of(const char* const (&texts)[n], const auto& f) {
   return std::any_of(std::begin(texts), std::end(texts), f);
 }
 
-bool is_weight_file(std::string name, bool in_module) {
+bool is_adapter(std::string_view file) { return file.starts_with("adapter_"); }
+
+bool is_weight_file(std::string name, bool in_module, bool adapters_too) {
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   constexpr std::string_view index = ".index.json";
   if (name.ends_with(index)) name.resize(name.size() - index.size());
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
-  if (name.starts_with("adapter_") || (in_module && any_of(shared_endings, ends))) return false;
+  if ((is_adapter(name) && !adapters_too) || (in_module && any_of(shared_endings, ends)))
+    return false;
   return any_of(weight_endings, ends) || name.find(".ckpt") != std::string::npos ||
          (any_of(general_endings, ends) &&
           any_of(words, [&](const char* w) { return name.find(w) != std::string::npos; }));
@@ -42,17 +45,20 @@ bool is_weight_file(std::string name, bool in_module) {
 void collect(const ShardIndex& index, const fs::path& relative, std::vector<std::string>& out) {
   const fs::path folder = fs::path(index.directory) / relative;
   std::error_code error;
-  const bool in_module = !relative.empty() && fs::exists(folder / "config.json", error);
+  const bool in_module = !relative.empty() && relative / "" != index.folder &&
+                         fs::exists(folder / "config.json", error);
+  const bool of_adapter = is_adapter(index.files.front());
   // What cannot be read is an error where it is to be copied.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename(), path = relative / name;
     if (entry.is_directory(error)) {
       if (any_of(folders, [&](const char* f) { return name == f; }))
         out.push_back(path + "/");
-      else if (!entry.is_symlink(error) && !name.starts_with('.'))
+      else if (!entry.is_symlink(error) && !name.starts_with('.') &&
+               std::ranges::find(index.beside, path + "/") == index.beside.end())
         collect(index, path, out);
     } else if (path != index.index && std::ranges::find(index.files, path) == index.files.end() &&
-               is_weight_file(name, in_module)) {
+               is_weight_file(name, in_module, of_adapter)) {
       out.push_back(path);
     }
   }

@@ -13,8 +13,8 @@ namespace sten {
 //   *.safetensors *.h5 *.msgpack *.gguf *.ggml *.onnx *.onnx_data *.tflite *.ot *.ckpt*
 //   *.bin *.pt *.pth *.npz with "model", "weights" or "consolidated" in the name
 //   the indices of such files; the folders onnx/ openvino/ coreml/
-// Adapters (adapter_*) are none, nor are the PyTorch and safetensors files of a folder with a
-// config.json of its own: it is another module.
+// Adapters (adapter_*) are none beside a model. Nor are the PyTorch and safetensors files of a folder
+// with a config.json of its own, which is another module, and what is in other parts of a pipeline.
 std::vector<std::string> other_weights(const ShardIndex& index);
 
 // The one line that says so; empty where nothing stays behind.

@@ -12,14 +12,13 @@
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/safetensors.h"
+#include "libsten/io/weights_place.h"
 
 namespace sten {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view index_ending = ".safetensors.index.json";
 
 Json parse_index(const MappedFile& file) {
   const auto bytes = file.bytes();
@@ -62,8 +61,8 @@ void read_index(const std::string& path, ShardIndex& out) {
         shard_name == ".." || shard_name.size() > NAME_MAX || has_control_characters(shard_name))
       fail("{}: {} is mapped to {}, which is no name of a file in the directory", file.name(),
            quote(name), quote(shard_name));
-    files.insert(shard_name);
-    out.weight_map.emplace_back(name, shard_name);
+    files.insert(out.folder + shard_name);
+    out.weight_map.emplace_back(name, out.folder + shard_name);
   }
   std::map<std::string, std::string> by_lower;
   for (const std::string& f : files) {
@@ -97,38 +96,28 @@ ShardIndex find_shards(const std::string& path) {
     read_index(path, out);
     return out;
   }
+  const WeightsPlace place = find_weights(path);
   out.directory = path;
-  std::error_code error;
-  std::vector<std::string> singles, indices;
-  fs::directory_iterator all(path, error);
-  if (error) fail("{}: {}", printable(path), error.message());
-  for (const auto& entry : all) {
-    const std::string name = entry.path().filename();
-    if (name == "model.safetensors" || name == "model.sten.safetensors") singles.push_back(name);
-    if (name.ends_with(index_ending)) indices.push_back(name);
-  }
-  std::sort(singles.begin(), singles.end());
-  std::sort(indices.begin(), indices.end());
-  if (singles.size() > 1)
-    fail("{}: has both {} and {}; name one of them", printable(path), singles[0], singles[1]);
-  if (singles.size() == 1) {
-    // As other tools do: a single file wins.
-    if (!indices.empty())
-      warn("{}: {} is read, and index {} is not", printable(path), singles[0], quote(indices[0]));
-    out.files = singles;
+  out.folder = place.folder;
+  out.beside = place.beside;
+  const std::string file = place.folder + place.file;
+  if (place.is_index()) {
+    out.index = file;
+    read_index(fs::path(path) / file, out);
+  } else {
+    out.files = {file};
     out.metadata = "{}";
-    check_inside(path, singles[0]);
-    return out;
+    check_inside(path, file);
   }
-  if (indices.size() > 1)
-    fail("{}: has the indices {} and {}; name one of them", printable(path), quote(indices[0]),
-         quote(indices[1]));
-  if (indices.empty())
-    fail("{}: the directory has neither a model.safetensors nor an index *{}", printable(path),
-         index_ending);
-  out.index = indices[0];
-  read_index(fs::path(path) / indices[0], out);
   return out;
+}
+
+std::string part_taken(const ShardIndex& index) {
+  if (index.folder.empty()) return "";
+  std::string text = fmt::format("took {} of the pipeline", printable(index.folder));
+  for (std::size_t i = 0; i < index.beside.size(); ++i)
+    text += fmt::format("{}{}", i ? ", " : ", not ", printable(index.beside[i]));
+  return text;
 }
 
 void check_inside(const std::string& directory, const std::string& name) {
@@ -139,26 +128,29 @@ void check_inside(const std::string& directory, const std::string& name) {
     return std::mismatch(folder.begin(), folder.end(), target.begin(), target.end()).first ==
            folder.end();
   };
-  // A cache has snapshots/REVISION/FILE -> ../../blobs/HASH.
-  const bool snapshot = base.parent_path().filename() == "snapshots";
-  if (lies_in(base) || (snapshot && lies_in(base.parent_path().parent_path() / "blobs"))) return;
+  if (lies_in(base)) return;
+  // A cache has snapshots/REVISION/FILE -> ../../blobs/HASH, and folders in REVISION.
+  for (fs::path p = base.parent_path(); p.has_relative_path(); p = p.parent_path())
+    if (p.filename() == "snapshots" && lies_in(p.parent_path() / "blobs")) return;
   fail("{}: {} is a link to a place outside of the directory", printable(directory), quote(name));
 }
 
 std::string sten_name(const std::string& file) {
   if (plain_name(file) != file) return file;
+  const std::size_t begin = file.rfind('/') + 1;  // folders stay
   std::size_t cut = file.rfind("-of-");
   // NAME-00001-of-00002.safetensors
-  if (cut != std::string::npos) cut = file.rfind('-', cut - 1);
-  if (cut == std::string::npos || cut == 0) cut = file.find(".safetensors");
+  if (cut != std::string::npos && cut > begin) cut = file.rfind('-', cut - 1);
+  if (cut == std::string::npos || cut <= begin) cut = file.find(".safetensors", begin);
   if (cut == std::string::npos) return file + ".sten";
   return file.substr(0, cut) + ".sten" + file.substr(cut);
 }
 
 std::string plain_name(const std::string& file) {
+  const std::size_t begin = file.rfind('/') + 1;
   for (const char* mark : {".sten-", ".sten.safetensors"}) {
-    const std::size_t at = file.find(mark);
-    if (at != std::string::npos && at > 0) return file.substr(0, at) + file.substr(at + 5);
+    const std::size_t at = file.find(mark, begin);
+    if (at != std::string::npos && at > begin) return file.substr(0, at) + file.substr(at + 5);
   }
   return file;
 }

@@ -10,21 +10,25 @@ namespace sten {
 
 struct ShardIndex {
   std::string directory;
-  std::string index;               // its name in the directory; empty: one file, no index
-  std::vector<std::string> files;  // names in the directory, in natural order
+  std::string folder;               // of a pipeline, where in it the files lie: "unet/"; else empty
+  std::vector<std::string> beside;  // other folders of the pipeline that have weights
+  std::string index;                // its name in the directory; empty: one file, no index
+  std::vector<std::string> files;   // names in the directory, in natural order
   std::vector<std::pair<std::string, std::string>> weight_map;  // entry -> file; empty: no index
   std::optional<std::uint64_t> total_size;                      // what the index claims
   std::string metadata;  // the index's "metadata" object as JSON text; "{}" without one
 };
 
-// `path` is a directory or an index file in one. A directory holds model.safetensors, or an index
-// NAME.safetensors.index.json (".sten" may stand before the ending) with the shards it names.
-// Error names file and item: names that leave the directory, by path or by link, missing files,
-// names that differ by case alone, and whatever is no index.
+// `path` is a directory, in which find_weights() finds a file or an index of shards, or such an
+// index. Error names file and item: names that leave the directory, by path or by link, missing
+// files, names that differ by case alone, and whatever is no index.
 ShardIndex find_shards(const std::string& path);
 
 // Whether `path` is a directory or the name of an index, and so what find_shards() is for.
 bool is_sharded(const std::string& path);
+
+// "took unet/ of the pipeline, not vae/"; "" where the checkpoint is no part of one.
+std::string part_taken(const ShardIndex& index);
 
 // Error unless `name`, links followed, lies in the directory, or is a link into the "blobs" folder
 // of a HuggingFace cache that the directory belongs to.

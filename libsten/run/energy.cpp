@@ -192,6 +192,7 @@ Outcome measure_energy(const EnergyOptions& o) {
   r.at(r.total, "name") = "total";
   r.notes.push_back(fmt::format("{} of {} tensors; the file has {}", selection.count,
                                 in.tensors().size(), human_bytes(in.file_bytes())));
+  if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
   outcome.details = lines_left_alone(in, selection.why);
   r.notes.push_back(all_sizes(total.as));

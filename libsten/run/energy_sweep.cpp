@@ -167,6 +167,7 @@ Outcome sweep_energy(const SweepOptions& o) {
              {"elements", elements}};
   r.notes.push_back(
       fmt::format("{} tensors, each pruned for itself; {}", selection.count, axes_text(o.axis)));
+  if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
   outcome.details = lines_left_alone(in, selection.why);

@@ -117,6 +117,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
 }
 
 void Rewrite::add_notes(Report& r) const {
+  if (!input_.part_taken().empty()) r.notes.push_back(input_.part_taken());
   if (!left_.empty()) r.notes.push_back(left_behind(left_));
 }
 

@@ -51,7 +51,8 @@ class Rewrite {
   // what they will be in; the others are copied.
   void run(const std::vector<std::optional<Spec>>& to, bool show_progress,
            const std::function<Tensor(std::size_t)>& change);
-  // Says in a note which weights in other files of a directory are not in the output.
+  // Says in notes which part of a pipeline this is, and which weights in other files of a directory
+  // are not in the output.
   void add_notes(Report& r) const;
   // Puts the output in place, together with another one. The size of its files, or of the tensors
   // alone if nothing is written.

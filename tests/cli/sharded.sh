@@ -137,7 +137,7 @@ for size in '"5"' -5 1.5 null; do
 done
 mkdir "$T/empty"
 expect_exit 1 sten-prune "$T/empty" -o "$T/bad.out2" --sparsity 0.5
-expect_err "neither a model.safetensors nor an index"
+expect_err "neither a safetensors file nor an index"
 
 # A HuggingFace cache keeps its files in blobs/, and snapshots/REVISION/ links to them.
 mkdir -p "$T/hub/blobs" "$T/hub/snapshots/r1"

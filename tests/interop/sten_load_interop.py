@@ -227,6 +227,19 @@ class StenLoad(Case):
         with self.assertRaises(FileNotFoundError):
             script().load(folder)
 
+    def test_directories_of_other_libraries(self):
+        entries = [e for e in read_file(MODEL).entries if ".layer.2." in e.name]
+        for stem in ("diffusion_pytorch_model", "adapter_model", "any"):
+            source, out = self.folder / stem, self.folder / f"{stem}.out"
+            source.mkdir()
+            (source / f"{stem}.safetensors").write_bytes(file_bytes(entries))
+            run("convert", source, "-o", out, "-q", "--to", "bitmask")
+            self.assertTrue((out / f"{stem}.sten.safetensors").exists())
+            loaded = script().load(out)
+            self.assertEqual(set(loaded), {e.name for e in entries})
+            for e in entries:
+                self.same(loaded[e.name].view("u4"), e.array(), e.name)
+
     def main(self, *args):
         """What the script prints."""
         printed = io.StringIO()

@@ -10,6 +10,10 @@ TEST_CASE("files with compressed tensors have a name of their own, and back") {
       {"model-00001-of-00003.safetensors", "model.sten-00001-of-00003.safetensors"},
       {"model.safetensors.index.json", "model.sten.safetensors.index.json"},
       {"diffusion_model.safetensors", "diffusion_model.sten.safetensors"},
+      {"unet/model.safetensors", "unet/model.sten.safetensors"},
+      {"a-1-of-b.safetensors/x-00001-of-00002.safetensors",
+       "a-1-of-b.safetensors/x.sten-00001-of-00002.safetensors"},
+      {"a-1-of-b.sten-c/model.safetensors", "a-1-of-b.sten-c/model.sten.safetensors"},
   };
   for (const auto& [plain, sten] : names) {
     CHECK(sten_name(plain) == sten);

@@ -136,6 +136,7 @@ class Staged {
     const PruneOptions p = stage_options(last_stage());
     const auto treatments = PruneRequest(p).treatments(in, nullptr);
     const auto& tensors = treatments.tensors;
+    part_taken_ = in.part_taken();
     left_alone_ = left_alone(treatments.why);
     lines_left_alone_ = lines_left_alone(in, treatments.why);
     std::vector<std::string> names;
@@ -324,6 +325,7 @@ class Staged {
   }
 
   void add_left_alone(Outcome& out) const {
+    if (!part_taken_.empty()) out.report.notes.push_back(part_taken_);
     if (!left_alone_.empty()) out.report.notes.push_back(left_alone_);
     out.details = lines_left_alone_;
   }
@@ -396,7 +398,7 @@ class Staged {
   std::unique_ptr<StageTrainer> trainer_;
   Options provenance_;
   std::string to_;
-  std::string left_alone_;
+  std::string part_taken_, left_alone_;
   std::vector<std::string> lines_left_alone_;
   std::vector<std::string> names_;     // of selected tensors, in natural order
   Index selected_ = 0, elements_ = 0;  // tensors, and theirs
