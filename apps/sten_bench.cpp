@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
     list("--config", o->configs, "FILE",
          "Of step and model: a BERT by its HuggingFace config.json; repeatable");
     app.add_option("--weights", o->weights,
-                   "Of model: the BERT's weights, a checkpoint (default: random ones)")
+                   "Of model: the BERT's weights, a checkpoint, measured in the layouts that it is "
+                   "stored in; a config.json beside it is --config (default: random ones)")
         ->type_name("FILE");
     app.add_option("--batch", o->batch,
                    "Of step and model: sequences (default 8, of a hidden size below 512: 32)")
@@ -70,7 +71,7 @@ int main(int argc, char** argv) {
          "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
          "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
          "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for model: of 2:4:4, 1:4:4 "
-         "and 1:10:4)");
+         "and 1:10:4, or, with --weights that are sparse, stored: as they are)");
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "
          "eight linears M <-> K over N tokens, per product; transposed, dX[N,K] = dY[N,M] A, and "

@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "kernels/isa.h"
 #include "libsten/base/cuda.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/bench/against.h"
+#include "libsten/bench/bert.h"
 #include "libsten/bench/convert.h"
 #include "libsten/bench/device.h"
 #include "libsten/bench/dispatch.h"
@@ -20,6 +22,8 @@
 
 namespace sten {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr double usual_slowdown = 1.1;
 
@@ -35,7 +39,7 @@ void check(const BenchOptions& o) {
   if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
   if (o.bench != "step" && o.refresh) fail_usage("--refresh belongs to step");
   if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
-  if (!o.weights.empty() && o.configs.size() + o.shapes.size() != 1)
+  if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
@@ -48,7 +52,23 @@ void check(const BenchOptions& o) {
     fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
 }
 
+// The model's description beside its weights, as HuggingFace lays them out.
+std::string config_of(const std::string& weights) {
+  std::error_code error;
+  const fs::path path = weights;
+  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  if (!fs::exists(folder / "config.json", error))
+    fail_usage("--weights {}: there is no config.json beside it; name one by --config",
+               quote(weights));
+  return folder / "config.json";
+}
+
 BenchOptions with_defaults(BenchOptions o) {
+  if (!o.weights.empty()) {
+    if (o.configs.empty() && o.shapes.empty()) o.configs = {config_of(o.weights)};
+    if (o.layouts.empty() && !stored_layouts(Checkpoint::open(o.weights)).empty())
+      o.layouts = {stored_layout};
+  }
   if (is_of_bert(o)) {
     if (o.shapes.empty() && o.configs.empty())
       o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
@@ -163,6 +183,15 @@ Outcome run_bench(const BenchOptions& given) {
   r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
   if (is_of_bert(o)) r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+  if (std::ranges::count(o.layouts, stored_layout)) {
+    std::string text;
+    for (const auto& [layout, n] : stored_layouts(Checkpoint::open(o.weights))) {
+      text += fmt::format("{}{} as {}", text.empty() ? "" : ", ", n, layout);
+      r.facts.emplace_back("stored/" + layout, n);
+    }
+    r.notes.push_back(fmt::format("stored: as {} has the tensors, {}", printable(o.weights),
+                                  text.empty() ? "which is dense" : text));
+  }
   if (is_there) {
     r.notes.push_back("times by the device's clock, inputs in turn beyond its caches");
     if (o.bench == "convert")

@@ -9,11 +9,12 @@ struct BenchOptions {
   std::string bench;                   // "gemm", "convert", "dispatch", "step", "model"
   std::vector<std::string> shapes;     // "768x3072x4096"; of convert "768x3072"; of step and model
                                        // see bench_each_bert(); empty: the paper's
-  std::vector<std::string> layouts;    // specs; empty: some for each bench
+  std::vector<std::string> layouts;    // specs; empty: those of sparse weights, or some for each
   std::vector<std::string> forms;      // of gemm: see BenchProduct; empty: gemm
   std::vector<std::string> inputs;     // of convert: see bench_input(); empty: normal
   std::vector<int> threads;            // empty: 1
-  std::vector<std::string> configs;    // of step and model: config.json of BERTs
+  std::vector<std::string> configs;    // of step and model: config.json of BERTs; with weights
+                                       // the one beside them
   std::string weights;                 // of model: a checkpoint; empty: random ones
   std::optional<Index> batch, window;  // of step and model: sequences, and tokens of each
   std::optional<int> refresh;          // of step: every so many steps a mask is new; 100

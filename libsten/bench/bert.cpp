@@ -1,5 +1,6 @@
 #include "libsten/bench/bert.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -72,6 +73,11 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
 std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
   std::vector<BenchLayout> all;
   for (const std::string& text : o.layouts) {
+    if (text == stored_layout) {
+      if (o.weights.empty()) fail_usage("--layouts {} belongs to --weights", stored_layout);
+      all.push_back({text, Spec(Dense::name), std::nullopt, std::nullopt});
+      continue;
+    }
     BenchLayout layout = BenchLayout::parse(text);
     if (layout.layout.is(Dense::name)) continue;
     if (!has_sparse_product(layout.layout.name()))
@@ -97,6 +103,22 @@ std::vector<std::string> encoder_weights(const Graph& g) {
   for (const Weight& w : g.weights())
     if (w.shape.size() == 2 && w.name.starts_with("bert.encoder.")) all.push_back(w.name);
   return all;
+}
+
+std::vector<std::string> outside_encoder() {
+  std::vector<std::string> globs = bert_unused();
+  globs.emplace_back("cls.*");
+  return globs;
+}
+
+std::map<std::string, Index> stored_layouts(const Checkpoint& weights) {
+  const std::vector<std::string> outside = outside_encoder();
+  std::map<std::string, Index> counts;
+  for (const CheckpointTensor& t : weights.tensors()) {
+    const auto matches = [&](const std::string& glob) { return glob_match(glob, t.name); };
+    if (t.is_sparse() && std::ranges::none_of(outside, matches)) ++counts[t.layout.str()];
+  }
+  return counts;
 }
 
 std::vector<BenchRow> bench_each_bert(const BenchOptions& o, const MeasureBert& measure) {

@@ -1,12 +1,17 @@
 // The BERTs that sten-bench step and sten-bench model measure.
 #pragma once
 #include <functional>
+#include <map>
 
 #include "libsten/bench/bench.h"
 #include "libsten/bench/subject.h"
+#include "libsten/io/checkpoint.h"
 #include "libsten/nn/bert.h"
 
 namespace sten {
+
+// In the place of a layout: those in which the file of --weights stores its tensors.
+inline constexpr const char* stored_layout = "stored";
 
 struct BenchBert {
   BertConfig config;
@@ -20,6 +25,11 @@ struct BenchBert {
 
 // Weights of the linear layers of the encoder, by name: what is made sparse.
 std::vector<std::string> encoder_weights(const Graph& g);
+
+// Of the tensors of a file that the encoder has, how many are in which sparse layout.
+std::map<std::string, Index> stored_layouts(const Checkpoint& weights);
+// What a checkpoint has besides the encoder, as globs: heads and the pooler.
+std::vector<std::string> outside_encoder();
 
 // Rows of every model and number of threads; `layouts` are those of the options but dense,
 // which is measured in any case. Error (usage or input).

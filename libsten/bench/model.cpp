@@ -67,19 +67,19 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
                               int threads, const BenchOptions& o) {
   set_threads(threads);
   const Graph g = encoder(model.config);
-  NamedValues<Tensor> values;
-  if (o.weights.empty()) {
-    values = initial_weights(g, o.seed);
-  } else {
-    std::vector<std::string> unused = bert_unused();
-    unused.emplace_back("cls.*");
-    values = load_weights(g, Checkpoint::open(o.weights), unused);
-  }
+  NamedValues<Tensor> stored =
+      o.weights.empty() ? initial_weights(g, o.seed)
+                        : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
+  for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
+  NamedValues<Tensor> values = stored;
   for (auto& [name, x] : values) x = x.to_dense();
-  for (auto& [name, x] : bert_inputs(model.ids(o.seed))) values.emplace(name, x);
   std::vector<Model> models;
   models.emplace_back(g, values, threads);
   for (const BenchLayout& layout : layouts) {
+    if (layout.name == stored_layout) {
+      models.emplace_back(g, stored, threads);
+      continue;
+    }
     NamedValues<Tensor> sparse = values;
     for (const std::string& name : encoder_weights(g))
       sparse.find(name)->second =

@@ -18,3 +18,32 @@ expect_one_line_err
 expect_err 'GB, and there are'
 expect_exit 1 sten-bench model --config "$model/config.json" --weights missing.safetensors
 expect_err 'missing.safetensors'
+
+# With weights that are stored sparse, they are measured as they are, beside the same numbers dense.
+small='--batch 1 --window 8 --repeats 1'
+layouts_of() { grep '"layout"' out | sort | uniq -c | tr -s ' \n' ' '; }
+expect_exit 0 sten-prune "$model" -o pruned --structure 1:4:4 --to nmg -q
+expect_exit 0 sten-bench model --weights pruned $small --json -o stored.json
+[ "$(layouts_of)" = ' 7 "layout": "dense", 7 "layout": "stored", ' ] || fail "other layouts were measured: $(layouts_of)"
+tr -d '\n' <out | grep -qE '"stored": *\{ *"nmg:n=1,m=4,g=4": 24 *\}' || fail 'what is stored is not there'
+[ "$(grep -c '"ratio": [0-9]' out)" = 14 ] || fail 'something has no ratio'
+expect_exit 0 sten-bench model --weights pruned $small --against stored.json --max-slowdown 1000000
+expect_out 'stored: as pruned has the tensors, 24 as nmg:n=1,m=4,g=4'
+expect_out '14 of 14 rows compared with stored.json'
+expect_exit 0 sten-bench model --weights pruned $small --layouts stored --layouts csr:sparsity=0.9 --json
+[ "$(layouts_of)" = ' 7 "layout": "csr:sparsity=0.9", 7 "layout": "dense", 7 "layout": "stored", ' ] ||
+  fail "other layouts were measured: $(layouts_of)"
+expect_exit 0 sten-bench model --weights pruned $small --layouts csr:sparsity=0.9 --json
+grep -q stored out && fail 'what is stored is measured where other layouts are asked for'
+# Any layout, also without a product of its own.
+for to in csr bitmask coo masked bcsr:h=4,w=4; do
+  expect_exit 0 sten-convert pruned -o same --to $to -q --force
+  expect_exit 0 sten-bench model --weights same $small
+  expect_out "stored: as same has the tensors, 24 as $to"
+done
+# Dense weights are measured in layouts, as random ones are.
+expect_exit 0 sten-bench model --weights "$model" $small --json
+[ "$(grep -c '"form": "forward"' out)" = 4 ] || fail 'there are not 4 forward passes'
+grep -q stored out && fail 'a dense file has nothing stored'
+expect_exit 0 sten-bench model --weights "$model" $small --layouts stored
+expect_out 'which is dense'
