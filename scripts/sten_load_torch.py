@@ -1,10 +1,10 @@
 """Reads what sten writes, in any layout, into PyTorch: state_dict(path) -> {name: tensor}, without ml_dtypes.
-The path may be a directory of shards. state_dict(path, sparse=True) has matrices that are stored in a sparse layout as
+The path may be a directory. state_dict(path, sparse=True) has matrices that are stored in a sparse layout as
 torch.sparse_csr. A HuggingFace model, of a directory that sten-prune wrote:
 
-    from transformers import AutoConfig, AutoModelForMaskedLM
+    from transformers import BertForMaskedLM  # or what config.json calls "architectures"
     from sten_load_torch import state_dict
-    model = AutoModelForMaskedLM.from_pretrained(None, config=AutoConfig.from_pretrained(path), state_dict=state_dict(path))
+    model = BertForMaskedLM.from_pretrained(None, config=path, state_dict=state_dict(path))
 """
 import numpy as np
 import torch
