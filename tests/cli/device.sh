@@ -32,3 +32,7 @@ expect_exit 2 sten-bench step --device cuda
 # Tests that take a device are skipped, which is not passed.
 expect_exit 77 env STEN_TEST_DEVICE=cuda sten_tests
 expect_out 'skipped: '
+
+# docs/gpu.md shows what is said, of a build with CUDA or without.
+expect_exit 1 sten-convert "$MODEL" -o small.safetensors --to bitmask --device cuda
+grep -qxF -e "$(cat err)" "$STEN_SOURCE/docs/gpu.md" || fail 'docs/gpu.md shows another line'

@@ -6,9 +6,9 @@
 Commands are lines that begin with "$ " in a block that is fenced, continued by a backslash. All of a page run in
 one shell, one after the other, in a folder of their own, where MODEL is the shipped checkpoint. What a command
 writes to is removed before it. A page shows all of standard output, or "..." for any lines of it, and of standard
-error what it likes; or nothing. Times and memory vary; so do, where something is trained, losses and what follows
-from them; and where something is measured, all numbers, so that less is measured. Exit code 77: numpy, which some
-commands need, is not there, and the others were right.
+error what it likes; or nothing. A command that fails is one whose error the page shows. Times and memory vary; so do,
+where something is trained, losses and what follows from them; and where something is measured, all numbers, so that
+less is measured. Exit code 77: numpy, which some commands need, is not there, and the others were right.
 """
 
 import difflib
@@ -61,18 +61,18 @@ def outputs_of(command):
 
 
 def run(commands, folder, programs):
-    """What each printed on standard output and standard error, in order."""
+    """What each printed on standard output and standard error, in order, and its exit code."""
     script = []
     for i, (command, _, _) in enumerate(commands):
         if names := outputs_of(command):
             script.append(f"rm -rf -- {' '.join(names)}")
-        script.append(f"{{ {shorter(command)}\n}} >../{i}.out 2>../{i}.err </dev/null")
+        script.append(f"{{ {shorter(command)}\n}} >../{i}.out 2>../{i}.err </dev/null; echo $? >../{i}.status")
     env = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     env |= {"CUDA_VISIBLE_DEVICES": ""}
     env.pop("COLUMNS", None)
     subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=env)
     read = lambda name: (folder.parent / name).read_text().splitlines()
-    return [(read(f"{i}.out"), read(f"{i}.err")) for i in range(len(commands))]
+    return [(read(f"{i}.out"), read(f"{i}.err"), int(*read(f"{i}.status"))) for i in range(len(commands))]
 
 
 NUMBER = r"-?\b\d+(\.\d+)?(e-?\d+)?\b"
@@ -119,10 +119,13 @@ def matches(wanted, got):
     return any(matches(rest, got[k:]) for k in range(at, len(got) + 1))
 
 
-def differs(wanted, out, err, kind):
+def differs(wanted, out, err, status, kind):
     """What is wrong with what a command printed, "" if nothing is."""
     wanted = plain(wanted, kind)
-    got = plain(out, kind) + [line for line in plain(err, kind) if line in wanted]
+    shown = [line for line in plain(err, kind) if line in wanted]
+    if status and not shown:
+        return "\n".join([f"it ended with {status}, and the page shows no error", *err])
+    got = plain(out, kind) + shown
     if kind is measured:
         got.sort()
     if kind is measured and not any("libxsmm" in line for line in got):  # not in every build
@@ -155,12 +158,12 @@ def main():
             (pathlib.Path(work) / "bin/python3").write_text(f'#!/bin/sh\nexec "{shutil.which(python)}" "$@"\n')
             (pathlib.Path(work) / "bin/python3").chmod(0o755)
         from_training = {"$TRAIN", "sten-train", "--finetune", "--recipe"}
-        for (command, wanted, line), (out, err) in zip(commands, run(commands, folder, f"{programs}:{work}/bin")):
+        for (command, wanted, line), got in zip(commands, run(commands, folder, f"{programs}:{work}/bin")):
             kind = measured if "sten-bench" in command else None
             if any(word in command for word in from_training):
                 kind = trained
                 from_training |= set(outputs_of(command)) | set(re.findall(r"\w+\.safetensors$", command))
-            if wrong := differs(wanted, out, err, kind):
+            if wrong := differs(wanted, *got, kind):
                 print(f"{page}:{line}: $ {command}\n{wrong}\n")
                 bad = 1
     print(f"{page.name}: {len(commands)} commands run, {len(missing)} left out")

@@ -39,6 +39,8 @@ $ sten-energy MODEL --summary
 25 of 74 tensors; the file has 5.19 MB
 ...
 sten-energy: 9.99 s, peak memory 1.00 MB
+$ echo why >&2; false
+why
 ```
 EOT
 # Each of these is wrong.
@@ -59,9 +61,11 @@ a
 not on standard error
 $ echo "layers.0.weight 128x64 dense 8192 819 90.00 % 0.1234" # sten-train
 layers.0.weight 128x64 dense 8192 818 90.00 % 0.1234
+$ echo a; false
+a
 ```
 EOT
-for line in 2 4 6 9 12 15; do
+for line in 2 4 6 9 12 15 17; do
   grep -q "page.md:$line: [$] echo" "$work/out" || {
     echo "page.py takes line $line"
     exit 1
