@@ -1,8 +1,5 @@
-// sten-convert: flags -> ConvertOptions -> convert_checkpoint().
-#include "libsten/run/convert.h"
-
-#include "apps/main.h"
-#include "libsten/base/error.h"
+// sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
+#include "apps/batch_options.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -15,11 +12,13 @@ int main(int argc, char** argv) {
         "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::ConvertOptions>();
-    app.add_option("IN", o->input,
+    auto many = std::make_shared<sten::ManyInputs>();
+    app.add_option("IN", many->inputs,
                    "A safetensors file, a HuggingFace directory or its index, or - for standard "
-                   "input")
+                   "input; several with --out-dir")
         ->required();
     sten::app::add_output(app, o->output);
+    sten::app::add_batch(app, *many);
     app.add_option(
            "--to", o->to,
            "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
@@ -34,11 +33,14 @@ int main(int argc, char** argv) {
                  "nonzero");
     sten::app::add_device(app, o->device, "Where tensors are converted, with the same results");
     sten::app::add_patterns(app, o->patterns);
-    return [o, &common] {
-      if (o->output.path.empty() && !o->output.dry_run)
-        sten::fail_usage("-o is missing: the file to write, or --dry-run");
+    return [o, many, &common] {
       o->output.force = common.force;
       o->show_progress = common.show_progress();
+      if (sten::app::is_batch(*many, o->output)) {
+        sten::app::print_errors(*many, "sten-convert");
+        return sten::convert_batch(*many, *o);
+      }
+      o->input = many->inputs.front();
       return sten::convert_checkpoint(*o);
     };
   });

@@ -1,9 +1,7 @@
-// sten-energy: flags -> EnergyOptions -> measure_energy(), or sweep_energy().
-#include "libsten/run/energy.h"
-#include "libsten/run/energy_sweep.h"
-
-#include "apps/main.h"
+// sten-energy: flags -> EnergyOptions -> measure_energy(), energy_batch() or sweep_energy().
+#include "apps/batch_options.h"
 #include "libsten/base/error.h"
+#include "libsten/run/energy_sweep.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -14,9 +12,10 @@ int main(int argc, char** argv) {
        {"As a page with charts:", "sten-energy pruned.safetensors --report energy.html"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::EnergyOptions>();
-    app.add_option("IN", o->input,
+    auto many = std::make_shared<sten::ManyInputs>();
+    app.add_option("IN", many->inputs,
                    "A safetensors file, a HuggingFace directory or its index, or - for standard "
-                   "input")
+                   "input; of several there is a line each, with its totals")
         ->required();
     app.add_option("--against", o->against,
                    "The original: energy is the sum of its magnitudes at the kept positions, over "
@@ -53,24 +52,30 @@ int main(int argc, char** argv) {
            "Where n:m and n:m:g of the sweep run: 0 down columns, 1 along rows (default: as "
            "--structure of sten-prune has them, n:m 1 and n:m:g 0)")
         ->type_name("AXIS");
+    sten::app::add_keep_going(app, *many);
     sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
     sten::app::add_patterns(app, o->patterns);
-    return [o, sweep, sweeps, axis, &common] {
+    return [o, many, sweep, sweeps, axis, &common] {
+      o->input = many->inputs.front();
+      o->show_progress = common.show_progress();
       if (*sweeps) {
         if (!o->against.empty() || o->min_energy || o->min_sparsity || !o->require.empty())
           sten::fail_usage(
               "--sweep excludes --against, --min-energy, --min-sparsity and --require");
+        if (many->inputs.size() > 1)
+          sten::fail_usage("--sweep takes one input, and there are {}", many->inputs.size());
         sweep->input = o->input;
         sweep->patterns = o->patterns;
         sweep->axis = *axis;
         sweep->device = o->device;
         sweep->force = common.force;
-        sweep->show_progress = common.show_progress();
+        sweep->show_progress = o->show_progress;
         return sten::sweep_energy(*sweep);
       }
       if (!sweep->plot.empty() || *axis) sten::fail_usage("--plot and --axis belong to --sweep");
-      o->show_progress = common.show_progress();
-      return sten::measure_energy(*o);
+      if (many->inputs.size() == 1) return sten::measure_energy(*o);
+      sten::app::print_errors(*many, "sten-energy");
+      return sten::energy_batch(*many, *o);
     };
   });
 }

@@ -1,7 +1,5 @@
 // sten-prune: flags -> PruneOptions -> prune(), prune_batch() or prune_in_stages().
-#include "libsten/run/batch.h"
-
-#include "apps/main.h"
+#include "apps/batch_options.h"
 #include "apps/prune_stages.h"
 #include "libsten/base/error.h"
 #include "libsten/base/kept_memory.h"
@@ -23,20 +21,15 @@ int main(int argc, char** argv) {
         "sten-prune model.safetensors -o - --sparsity 0.9 | sten-convert - -o piped.safetensors "
         "--to csr"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
-    auto batch = std::make_shared<sten::BatchOptions>();
-    sten::PruneOptions* o = &batch->prune;
+    auto many = std::make_shared<sten::ManyInputs>();
     auto staged = std::make_shared<sten::StagedOptions>();
-    app.add_option("IN", batch->inputs,
+    sten::PruneOptions* o = &staged->prune;
+    app.add_option("IN", many->inputs,
                    "A safetensors file, a HuggingFace directory or its index, or - for standard "
                    "input; several with --out-dir")
         ->required();
     sten::app::add_output(app, o->output);
-    app.add_option("--out-dir", batch->out_dir,
-                   "Write each input's result there, under the input's name")
-        ->type_name("DIR");
-    app.add_flag("--keep-going", batch->keep_going, "Go on with the next input after one failed");
-    app.add_flag("--skip-existing", batch->skip_existing,
-                 "Leave inputs alone whose output is there already");
+    sten::app::add_batch(app, *many);
     sten::app::allow_percent(
         app.add_option(
             "--sparsity", o->sparsity,
@@ -109,8 +102,8 @@ int main(int argc, char** argv) {
                        "magnitude is kept, 0 to 1"))
         ->type_name("X");
     sten::app::add_stages(app, *staged);
-    return [batch, staged, &common] {
-      sten::PruneOptions& o = batch->prune;
+    return [many, staged, &common] {
+      sten::PruneOptions& o = staged->prune;
       if (staged->structures.size() > 1 && staged->schedule.empty())
         sten::fail_usage("several --structure belong to --schedule iterative");
       if (staged->structures.size() == 1) o.structure = staged->structures.front();
@@ -120,24 +113,14 @@ int main(int argc, char** argv) {
       o.output.force = common.force;
       o.seed = common.seed;
       o.show_progress = common.show_progress();
-      if (!batch->out_dir.empty()) {
-        if (!staged->schedule.empty())
-          sten::fail_usage("--schedule and --out-dir exclude each other");
-        if (!o.output.path.empty()) sten::fail_usage("-o and --out-dir exclude each other");
-        batch->on_error = [](const sten::Error& e) {
-          sten::app::print_line("sten-prune", e.what());
-        };
-        return sten::prune_batch(*batch);
+      if (!staged->schedule.empty() && !many->out_dir.empty())
+        sten::fail_usage("--schedule and --out-dir exclude each other");
+      if (sten::app::is_batch(*many, o.output)) {
+        sten::app::print_errors(*many, "sten-prune");
+        return sten::prune_batch(*many, o);
       }
-      if (batch->inputs.size() > 1)
-        sten::fail_usage("{} inputs need --out-dir", batch->inputs.size());
-      if (batch->keep_going || batch->skip_existing)
-        sten::fail_usage("--keep-going and --skip-existing belong to --out-dir");
-      if (o.output.path.empty() && !o.output.dry_run)
-        sten::fail_usage("-o is missing: the file to write, or --dry-run");
-      o.input = batch->inputs.front();
+      o.input = many->inputs.front();
       if (staged->schedule.empty()) return sten::prune(o);
-      staged->prune = o;
       if (!staged->recipe.empty()) sten::keep_more_memory();
       if (!common.quiet)
         staged->say = [](const std::string& text) { sten::app::print_line("sten-prune", text); };

@@ -1,5 +1,6 @@
 #include "libsten/run/batch.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -20,15 +21,27 @@ constexpr std::uintmax_t small_file = std::uintmax_t{64} << 20;
 struct Job {
   std::string input, output;
   std::string status = "not run";
-  std::vector<Cell> total;  // of its report
+  std::vector<Cell> total;  // what its report has in the columns of Work::totals
+  std::vector<std::string> details;
   std::optional<Error> error;
 };
 
-std::vector<Job> make_jobs(const BatchOptions& o) {
+// What a program does with each of many inputs.
+struct Work {
+  Report one;                       // as it reports one of them
+  std::vector<std::string> totals;  // columns of that
+  OutputOptions output;             // but for the path
+  std::vector<NamedPath> reads;     // besides the inputs
+  std::function<Outcome(const std::string& input, const OutputOptions& output)> run;
+};
+
+std::vector<Job> make_jobs(const ManyInputs& many) {
   std::vector<Job> jobs;
   std::map<std::string, std::string> taken;
-  for (const std::string& input : o.inputs) {
+  for (const std::string& input : many.inputs) {
     if (input == "-") fail_usage("standard input cannot be one of several inputs");
+    jobs.push_back({input, "", "not run", {}, {}, std::nullopt});
+    if (many.out_dir.empty()) continue;
     // "M/sub/.." and "." are what they lead to.
     const fs::path name = resolved(input).filename();
     if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
@@ -36,7 +49,7 @@ std::vector<Job> make_jobs(const BatchOptions& o) {
     if (!fresh)
       fail_usage("{} and {} would both be written as {}", quote(at->second), quote(input),
                  quote(name.string()));
-    jobs.push_back({input, fs::path(o.out_dir) / name, "not run", {}, std::nullopt});
+    jobs.back().output = fs::path(many.out_dir) / name;
   }
   return jobs;
 }
@@ -46,21 +59,24 @@ bool is_small(const Job& job) {
   return fs::is_regular_file(job.input, error) && fs::file_size(job.input, error) <= small_file;
 }
 
-void run_job(const BatchOptions& o, Job& job) {
+void run_job(const ManyInputs& many, const Work& work, Job& job) {
   std::error_code none;
-  if (o.skip_existing && fs::exists(job.output, none)) {
+  if (many.skip_existing && !job.output.empty() && fs::exists(job.output, none)) {
     job.status = "skipped";
     return;
   }
-  PruneOptions p = o.prune;
-  p.input = job.input;
-  p.output.path = job.output;
-  p.output.in_new_folder = p.output.dry_run && !fs::exists(o.out_dir, none);
-  p.show_progress = false;
+  OutputOptions output = work.output;
+  output.path = job.output;
+  output.in_new_folder = output.dry_run && !fs::exists(many.out_dir, none);
   try {
-    Outcome outcome = prune(p);
-    job.total = outcome.report.total;
+    Outcome outcome = work.run(job.input, output);
+    Report& r = outcome.report;
+    for (const std::string& key : work.totals)
+      if (!r.total.empty()) job.total.push_back(r.at(r.total, key));
     job.status = "done";
+    for (const auto& row : r.rows)
+      job.details.push_back("selected " + printable(std::get<std::string>(row.front())));
+    for (std::string& line : outcome.details) job.details.push_back(std::move(line));
     if (outcome.failure)
       job.error = Error(outcome.failure->fault(),
                         fmt::format("{}: {}", printable(job.input), outcome.failure->what()));
@@ -72,68 +88,42 @@ void run_job(const BatchOptions& o, Job& job) {
   if (job.error) job.status = job.error->fault() == Fault::check ? "check failed" : "failed";
 }
 
-}  // namespace
-
-Outcome prune_batch(const BatchOptions& o) {
-  const PruneRequest request(o.prune);  // what is wrong with the options is said once
-  if (!o.prune.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
-  std::vector<Job> jobs = make_jobs(o);
-  std::vector<NamedPath> outputs,
-      inputs = {
-          {"--mask", o.prune.mask}, {"--scores", o.prune.scores}, {"--rules", o.prune.rules_file}};
+void prepare_outputs(const ManyInputs& many, const Work& work, const std::vector<Job>& jobs) {
+  std::vector<NamedPath> outputs, inputs = work.reads;
   for (const Job& job : jobs) {
     inputs.push_back({"", job.input});
     outputs.push_back({"", job.output});
   }
   check_outputs(inputs, outputs);
-  check_directory(o.out_dir);
+  check_directory(many.out_dir);
   std::error_code error;
-  if (!o.prune.output.dry_run) fs::create_directories(o.out_dir, error);
-  if (error) fail("{}: {}", printable(o.out_dir), error.message());
+  if (!work.output.dry_run) fs::create_directories(many.out_dir, error);
+  if (error) fail("{}: {}", printable(many.out_dir), error.message());
+}
 
-  std::mutex lock;
-  bool stop = false;
-  const auto run = [&](Job& job) {
-    {
-      const std::lock_guard hold(lock);
-      if (stop) return;
-    }
-    run_job(o, job);
-    const std::lock_guard hold(lock);
-    if (!job.error) return;
-    if (o.on_error) o.on_error(*job.error);
-    stop |= !o.keep_going;
-  };
-  std::vector<Job*> small, large;
-  for (Job& job : jobs) (is_small(job) ? small : large).push_back(&job);
-  parallel_for(static_cast<Index>(small.size()), 1, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) run(*small[i]);
-  });
-  for (Job* job : large) run(*job);
-
+Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const Work& work) {
   Outcome outcome;
   Report& r = outcome.report;
-  r.program = "sten-prune";
+  r.program = work.one.program;
   r.item = "inputs";
-  r.columns = {{"name", "input", Unit::text},         {"output", "output", Unit::text},
-               {"status", "status", Unit::text},      {"elements", "elements", Unit::count},
-               {"kept", "kept", Unit::count},         {"sparsity", "sparsity", Unit::fraction},
-               {"energy", "energy", Unit::ratio},     {"bytes_before", "before", Unit::bytes},
-               {"bytes_after", "after", Unit::bytes}, {"error", "error", Unit::text}};
+  r.columns = {{"name", "input", Unit::text}};
+  if (!many.out_dir.empty()) r.columns.push_back({"output", "output", Unit::text});
+  r.columns.push_back({"status", "status", Unit::text});
+  for (const Column& c : work.one.columns)
+    if (std::ranges::count(work.totals, c.key)) r.columns.push_back(c);
+  r.columns.push_back({"error", "error", Unit::text});
   std::map<std::string, Index> count;
   for (const Job& job : jobs) {
     std::vector<Cell> row;
     r.at(row, "name") = job.input;
-    r.at(row, "output") = job.output;
+    if (!many.out_dir.empty()) r.at(row, "output") = job.output;
     r.at(row, "status") = job.status;
-    const Report layout = prune_report();
-    std::vector<Cell> total = job.total;
-    for (const char* key :
-         {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"})
-      if (!total.empty()) r.at(row, key) = layout.at(total, key);
+    for (std::size_t k = 0; k < job.total.size(); ++k) r.at(row, work.totals[k]) = job.total[k];
     if (job.error) r.at(row, "error") = std::string(job.error->what());
     r.rows.push_back(std::move(row));
     ++count[job.status];
+    for (const std::string& line : job.details)
+      outcome.details.push_back(fmt::format("{}: {}", printable(job.input), line));
   }
   std::string summary;
   for (const auto& [status, n] : count)
@@ -146,6 +136,85 @@ Outcome prune_batch(const BatchOptions& o) {
     outcome.failure = Error(Fault::check, "");
   if (outcome.failure) r.failure = summary;
   return outcome;
+}
+
+Outcome run_batch(const ManyInputs& many, const Work& work) {
+  std::vector<Job> jobs = make_jobs(many);
+  if (!many.out_dir.empty()) prepare_outputs(many, work, jobs);
+  std::mutex lock;
+  bool stop = false;
+  const auto run = [&](Job& job) {
+    {
+      const std::lock_guard hold(lock);
+      if (stop) return;
+    }
+    run_job(many, work, job);
+    const std::lock_guard hold(lock);
+    if (!job.error) return;
+    if (many.on_error) many.on_error(*job.error);
+    stop |= !many.keep_going;
+  };
+  std::vector<Job*> small, large;
+  for (Job& job : jobs) (is_small(job) ? small : large).push_back(&job);
+  parallel_for(static_cast<Index>(small.size()), 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) run(*small[i]);
+  });
+  for (Job* job : large) run(*job);
+  return outcome_of(jobs, many, work);
+}
+
+}  // namespace
+
+// What is wrong with the options is said once, before the first input.
+
+Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
+  const PruneRequest request(each);
+  if (!each.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
+  return run_batch(
+      many, {prune_report(),
+             {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
+             each.output,
+             {{"--mask", each.mask}, {"--scores", each.scores}, {"--rules", each.rules_file}},
+             [&](const std::string& input, const OutputOptions& output) {
+               PruneOptions o = each;
+               o.input = input;
+               o.output = output;
+               o.show_progress = false;
+               return prune(o);
+             }});
+}
+
+Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
+  check_options(each);
+  return run_batch(many, {convert_report(),
+                          {"sparsity", "energy", "bytes_before", "bytes_after"},
+                          each.output,
+                          {},
+                          [&](const std::string& input, const OutputOptions& output) {
+                            ConvertOptions o = each;
+                            o.input = input;
+                            o.output = output;
+                            o.show_progress = false;
+                            return convert_checkpoint(o);
+                          }});
+}
+
+Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {
+  check_options(each);
+  if (each.against == "-") fail_usage("standard input cannot be the original of several inputs");
+  const Report one = energy_report();
+  std::vector<std::string> totals;  // all that are numbers
+  for (const Column& c : one.columns)
+    if (c.unit != Unit::text && c.unit != Unit::shape) totals.push_back(c.key);
+  ManyInputs inputs = many;
+  inputs.out_dir.clear();
+  return run_batch(inputs,
+                   {one, totals, {}, {}, [&](const std::string& input, const OutputOptions&) {
+                      EnergyOptions o = each;
+                      o.input = input;
+                      o.show_progress = false;
+                      return measure_energy(o);
+                    }});
 }
 
 }  // namespace sten

@@ -2,22 +2,27 @@
 #pragma once
 #include <functional>
 
+#include "libsten/run/convert.h"
+#include "libsten/run/energy.h"
 #include "libsten/run/prune.h"
 
 namespace sten {
 
-struct BatchOptions {
+struct ManyInputs {
   std::vector<std::string> inputs;
   std::string out_dir;         // made if it is missing; outputs are named as their inputs
   bool keep_going = false;     // an input that fails does not end the run
   bool skip_existing = false;  // outputs that are there are left alone
-  PruneOptions prune;          // for each of them; its input and output are not read
   // Told of each input that failed, as it happens; calls do not overlap.
-  std::function<void(const Error&)> on_error;
+  std::function<void(const Error&)> on_error = {};
 };
 
-// A row per input. The failure is that of inputs (exit code 1), else that of checks (3). Small
-// inputs are pruned side by side, large ones one after the other with all threads.
-Outcome prune_batch(const BatchOptions& options);
+// A row per input, with the totals of its own report. The failure is that of inputs (exit code 1),
+// else that of checks (3). Small inputs are worked on side by side, large ones one after the other
+// with all threads. Of the options for each, input and output are not read.
+Outcome prune_batch(const ManyInputs& many, const PruneOptions& each);
+Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each);
+// Nothing is written: out_dir and skip_existing are not read.
+Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each);
 
 }  // namespace sten

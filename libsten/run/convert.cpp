@@ -130,7 +130,11 @@ Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
   return finite_magnitudes(x, kept ? *kept : Mask::all(x.extents).to(x.device()));
 }
 
-Report blank_report() {
+}  // namespace
+
+void check_options(const ConvertOptions& o) { (void)resolve(o); }
+
+Report convert_report() {
   Report r;
   r.program = "sten-convert";
   r.columns = {{"name", "tensor", Unit::text},
@@ -148,8 +152,6 @@ Report blank_report() {
   return r;
 }
 
-}  // namespace
-
 Outcome convert_checkpoint(const ConvertOptions& o) {
   const Device device = use_device(o.device);
   const Request request = resolve(o);
@@ -163,7 +165,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   Rewrite rewrite(o.input, o.output, "sten-convert", values);
   const Checkpoint& in = rewrite.input();
   Selection selection = select_tensors(in, o.patterns, Purpose::convert);
-  Outcome outcome{blank_report(), std::nullopt};
+  Outcome outcome{convert_report(), std::nullopt};
   Report& r = outcome.report;
   // To dense, a dense tensor is there already.
   for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)

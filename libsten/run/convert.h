@@ -14,6 +14,11 @@ struct ConvertOptions {
   bool show_progress = false;
 };
 
+// Error (usage) for what is wrong whatever the input.
+void check_options(const ConvertOptions& options);
+// As it is before the first tensor.
+Report convert_report();
+
 // Every layout to every other, stored positions kept. A tensor that nm or nmg cannot hold as it is
 // is pruned to it, which the report says; with `lossless` that is a check that fails.
 Outcome convert_checkpoint(const ConvertOptions& options);

@@ -23,26 +23,6 @@ bool has_column(std::string_view layout) {
   return layout == Dense::name || layout == Bitmask::name || layout == Csr::name;
 }
 
-// A table of its own: columns that sten-convert has too mean something else there, or go elsewhere.
-Report blank_report() {
-  Report r;
-  r.program = "sten-energy";
-  r.columns = {{"name", "tensor", Unit::text},
-               {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},
-               {"layout", "layout", Unit::text},
-               {"nnz", "nnz", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction},
-               {"patterns", "patterns", Unit::text},
-               {"energy", "energy", Unit::ratio},
-               {"l1_ratio", "|new|/|old|", Unit::ratio},
-               {"bytes", "bytes", Unit::bytes}};
-  for (const auto& layout : registry().layouts())
-    r.columns.push_back(
-        {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
-  return r;
-}
-
 std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   std::vector<Cell> row;
   r.at(row, "nnz") = s.nnz;
@@ -78,13 +58,7 @@ class Requirements {
       : of_(in.tensors().size()) {
     std::vector<bool> skipped(of_.size());
     for (const std::string& text : texts) {
-      Rule rule = parse_rule(text, "--require");
-      rule.spec = as_structure(rule.spec);
-      if (!is_structure(rule.spec))
-        fail_usage("--require {}: {} is expected, such as 2:4", quote(text),
-                   fmt::join(structures(), " or "));
-      rule.spec = registry().canonical(rule.spec);
-      for (const Rule& one : split_rule(rule)) {
+      for (const Rule& one : split_rule(parse(text))) {
         bool any = false;
         for_each_match(in, one.pattern, "--require", [&](std::size_t i) {
           const bool fits = in.tensors()[i].shape.size() >= 2;
@@ -99,6 +73,15 @@ class Requirements {
       }
     }
     skipped_ = std::count(skipped.begin(), skipped.end(), true);
+  }
+  static Rule parse(const std::string& text) {
+    Rule rule = parse_rule(text, "--require");
+    rule.spec = as_structure(rule.spec);
+    if (!is_structure(rule.spec))
+      fail_usage("--require {}: {} is expected, such as 2:4", quote(text),
+                 fmt::join(structures(), " or "));
+    rule.spec = registry().canonical(rule.spec);
+    return rule;
   }
   Index skipped() const { return skipped_; }
   bool concerns(std::size_t i) const { return !of_[i].empty(); }
@@ -125,13 +108,38 @@ class Requirements {
 
 }  // namespace
 
-Outcome measure_energy(const EnergyOptions& o) {
-  const Device device = use_device(o.device);
-  if (device != Device::cpu) report_on_cpu("bytes in each layout and n:m patterns", device);
+void check_options(const EnergyOptions& o) {
   if (o.min_energy && o.against.empty())
     fail_usage("--min-energy needs --against, the original to compare with");
   check_fraction("--min-energy", o.min_energy);
   check_fraction("--min-sparsity", o.min_sparsity);
+  for (const std::string& text : o.require) (void)Requirements::parse(text);
+}
+
+// A table of its own: columns that sten-convert has too mean something else there, or go elsewhere.
+Report energy_report() {
+  Report r;
+  r.program = "sten-energy";
+  r.columns = {{"name", "tensor", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},
+               {"layout", "layout", Unit::text},
+               {"nnz", "nnz", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"patterns", "patterns", Unit::text},
+               {"energy", "energy", Unit::ratio},
+               {"l1_ratio", "|new|/|old|", Unit::ratio},
+               {"bytes", "bytes", Unit::bytes}};
+  for (const auto& layout : registry().layouts())
+    r.columns.push_back(
+        {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
+  return r;
+}
+
+Outcome measure_energy(const EnergyOptions& o) {
+  const Device device = use_device(o.device);
+  if (device != Device::cpu) report_on_cpu("bytes in each layout and n:m patterns", device);
+  check_options(o);
   if (o.input == "-" && o.against == "-")
     fail_usage("standard input cannot be both the input and the original");
   const Checkpoint in = Checkpoint::open(o.input);
@@ -145,7 +153,7 @@ Outcome measure_energy(const EnergyOptions& o) {
         in.name(), in.tensors().size());
 
   Requirements required(o.require, in);
-  Outcome outcome{blank_report(), std::nullopt};
+  Outcome outcome{energy_report(), std::nullopt};
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   Sums total;
@@ -156,6 +164,8 @@ Outcome measure_energy(const EnergyOptions& o) {
   const auto look_at = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor tensor = in.load(t);
+    if (t.shape.size() < 2)
+      fail("{}: {} has rank {}, and no rows and columns", in.name(), quote(t.name), t.shape.size());
     const Weights w(tensor);
     required.check(i, t.name, w.nonzero);
     if (!selection.chosen[i]) return;

@@ -15,6 +15,11 @@ struct EnergyOptions {
   bool show_progress = false;
 };
 
+// Error (usage) for what is wrong whatever the input.
+void check_options(const EnergyOptions& options);
+// As it is before the first tensor.
+Report energy_report();
+
 // Per tensor and in total: sparsity, energy, and the bytes it takes in each layout that holds any
 // pattern. Weights by name and every sparse tensor, unless patterns say otherwise.
 Outcome measure_energy(const EnergyOptions& options);

@@ -1,0 +1,37 @@
+#include "apps/batch_options.h"
+
+#include "libsten/base/error.h"
+
+namespace sten::app {
+
+void add_keep_going(CLI::App& app, ManyInputs& many) {
+  app.add_flag("--keep-going", many.keep_going, "Go on with the next input after one failed");
+}
+
+void add_batch(CLI::App& app, ManyInputs& many) {
+  app.add_option("--out-dir", many.out_dir,
+                 "Write each input's result there, under the input's name")
+      ->type_name("DIR");
+  add_keep_going(app, many);
+  app.add_flag("--skip-existing", many.skip_existing,
+               "Leave inputs alone whose output is there already");
+}
+
+bool is_batch(const ManyInputs& many, const OutputOptions& output) {
+  if (!many.out_dir.empty()) {
+    if (!output.path.empty()) fail_usage("-o and --out-dir exclude each other");
+    return true;
+  }
+  if (many.inputs.size() > 1) fail_usage("{} inputs need --out-dir", many.inputs.size());
+  if (many.keep_going || many.skip_existing)
+    fail_usage("--keep-going and --skip-existing belong to --out-dir");
+  if (output.path.empty() && !output.dry_run)
+    fail_usage("-o is missing: the file to write, or --dry-run");
+  return false;
+}
+
+void print_errors(ManyInputs& many, const char* program) {
+  many.on_error = [program](const Error& e) { print_line(program, e.what()); };
+}
+
+}  // namespace sten::app
