@@ -1,7 +1,12 @@
-// sten-energy: flags -> EnergyOptions -> measure_energy(), energy_batch() or sweep_energy().
+// sten-energy: flags -> EnergyOptions -> measure_energy() or energy_batch(); or another question,
+// sweep_energy(), list_tensors(), diff_checkpoints().
 #include "apps/batch_options.h"
+#include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
+#include "libsten/base/fallback.h"
+#include "libsten/run/diff_checkpoints.h"
 #include "libsten/run/energy_sweep.h"
+#include "libsten/run/list_tensors.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -9,7 +14,10 @@ int main(int argc, char** argv) {
       "Says what pruning kept: sparsity, energy and bytes, per tensor and in total.",
       "sten-energy pruned.safetensors --against model.safetensors --min-energy 0.4",
       {{"For a program:", "sten-energy pruned.safetensors --json"},
-       {"As a page with charts:", "sten-energy pruned.safetensors --report energy.html"}}};
+       {"As a page with charts:", "sten-energy pruned.safetensors --report energy.html"},
+       {"Every tensor of a file:", "sten-energy --list model.safetensors"},
+       {"What is not the same in another file; ends with 3 if anything is not:",
+        "sten-energy --diff model.safetensors pruned.safetensors"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::EnergyOptions>();
     auto many = std::make_shared<sten::ManyInputs>();
@@ -52,18 +60,35 @@ int main(int argc, char** argv) {
            "Where n:m and n:m:g of the sweep run: 0 down columns, 1 along rows (default: as "
            "--structure of sten-prune has them, n:m 1 and n:m:g 0)")
         ->type_name("AXIS");
+    auto list = std::make_shared<bool>(false), diff = std::make_shared<bool>(false);
+    app.add_flag("--list", *list,
+                 "Every tensor, of any rank and dtype: shape, layout, bytes and sparsity");
+    app.add_flag(
+        "--diff", *diff,
+        "Of two inputs, A and B: tensors that one lacks, or that differ in shape, dtype or "
+        "values, and how far; exit code 3 if there are any");
     sten::app::add_keep_going(app, *many);
     sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
     sten::app::add_patterns(app, o->patterns);
-    return [o, many, sweep, sweeps, axis, &common] {
-      o->input = many->inputs.front();
+    return [o, many, sweep, sweeps, axis, list, diff, &common] {
+      const std::vector<std::string>& inputs = many->inputs;
+      sten::app::print_errors(*many, "sten-energy");
       o->show_progress = common.show_progress();
+      const char* other = *sweeps ? "--sweep" : *list ? "--list" : *diff ? "--diff" : nullptr;
+      if (*sweeps + *list + *diff > 1)
+        sten::fail_usage("--sweep, --list and --diff exclude each other");
+      if (other && (!o->against.empty() || o->min_energy || o->min_sparsity || !o->require.empty()))
+        sten::fail_usage("{} excludes --against, --min-energy, --min-sparsity and --require",
+                         other);
+      if (!*sweeps && (!sweep->plot.empty() || *axis))
+        sten::fail_usage("--plot and --axis belong to --sweep");
+      if (*sweeps && inputs.size() > 1)
+        sten::fail_usage("--sweep takes one input, and there are {}", inputs.size());
+      if (*diff && inputs.size() != 2)
+        sten::fail_usage("--diff takes two inputs, and there {} {}",
+                         inputs.size() == 1 ? "is" : "are", inputs.size());
+      o->input = inputs.front();
       if (*sweeps) {
-        if (!o->against.empty() || o->min_energy || o->min_sparsity || !o->require.empty())
-          sten::fail_usage(
-              "--sweep excludes --against, --min-energy, --min-sparsity and --require");
-        if (many->inputs.size() > 1)
-          sten::fail_usage("--sweep takes one input, and there are {}", many->inputs.size());
         sweep->input = o->input;
         sweep->patterns = o->patterns;
         sweep->axis = *axis;
@@ -72,10 +97,12 @@ int main(int argc, char** argv) {
         sweep->show_progress = o->show_progress;
         return sten::sweep_energy(*sweep);
       }
-      if (!sweep->plot.empty() || *axis) sten::fail_usage("--plot and --axis belong to --sweep");
-      if (many->inputs.size() == 1) return sten::measure_energy(*o);
-      sten::app::print_errors(*many, "sten-energy");
-      return sten::energy_batch(*many, *o);
+      if (other)
+        if (const sten::Device device = sten::use_device(o->device); device != sten::Device::cpu)
+          sten::report_on_cpu(other, device);
+      if (*list) return sten::list_tensors(*many, o->patterns, o->show_progress);
+      if (*diff) return sten::diff_checkpoints(inputs[0], inputs[1], o->patterns, o->show_progress);
+      return inputs.size() > 1 ? sten::energy_batch(*many, *o) : sten::measure_energy(*o);
     };
   });
 }

@@ -116,6 +116,16 @@ std::optional<Entries> entries_of(const Tensor& t) {
   return entries_of_one<Csr, Csc, Coo, Ell, Bcsr, Bitmask, Nm, Nmg>(t);
 }
 
+Dense values_at(const Entries& e, const std::vector<Index>& at) {
+  Dense x = Dense::zeros(e.values.dtype(), {std::ssize(at)});
+  std::size_t k = 0;
+  for (Index i = 0; i < std::ssize(at); ++i) {
+    while (k < e.at.size() && e.at[k] < at[i]) ++k;
+    if (k < e.at.size() && e.at[k] == at[i]) x.values.put(i, e.values, static_cast<Index>(k));
+  }
+  return x;
+}
+
 bool is_far_larger_dense(const Tensor& t) {
   constexpr Index small = Index{64} << 20;
   const Index elements = size_of(t.shape()), width = width_of(t.dtype());

@@ -21,6 +21,9 @@ struct Entries {
 // grow with the tensor's parts. None for dense, masked, a user's own layout, or on a device.
 std::optional<Entries> entries_of(const Tensor& t);
 
+// The values at these offsets, which ascend, as a line; 0 where there is no entry.
+Dense values_at(const Entries& e, const std::vector<Index>& at);
+
 // Whether the dense form is much larger than the parts, and large enough to matter: what only
 // looks at the tensor then goes by entries_of().
 bool is_far_larger_dense(const Tensor& t);

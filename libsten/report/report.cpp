@@ -69,6 +69,7 @@ std::size_t columns_of(std::string_view s) {
 std::string three_digits(double v) {
   if (v == 0 || !std::isfinite(v)) return fmt::format("{:.0f}", v);
   const int before = static_cast<int>(std::floor(std::log10(std::abs(v)))) + 1;
+  if (before < -5 || before > 15) return fmt::format("{:.2e}", v);
   return fmt::format("{:.{}f}", v, std::clamp(3 - before, 0, 9));
 }
 

@@ -19,7 +19,7 @@ enum class Unit {
   bytes,
   fraction,  // "90.00 %"
   ratio,     // "0.2363"
-  measured,  // "12.3": three digits, or all before the point
+  measured,  // "12.3": three digits, or all before the point; "1.23e-07"
 };
 
 // A fraction: 0 where the whole is nothing.

@@ -165,7 +165,8 @@ Outcome measure_energy(const EnergyOptions& o) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor tensor = in.load(t);
     if (t.shape.size() < 2)
-      fail("{}: {} has rank {}, and no rows and columns", in.name(), quote(t.name), t.shape.size());
+      fail("{}: {} has rank {}, and no rows and columns; --list takes any rank", in.name(),
+           quote(t.name), t.shape.size());
     const Weights w(tensor);
     required.check(i, t.name, w.nonzero);
     if (!selection.chosen[i]) return;

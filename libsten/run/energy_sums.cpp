@@ -19,21 +19,11 @@ bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
   return false;
 }
 
-// The values at these offsets, which ascend; 0 where there is no entry.
-Dense values_at(const std::vector<Index>& at, const Entries* entries, const Dense& dense) {
-  const Values& from = entries ? entries->values : dense.values;
-  Dense x = Dense::zeros(from.dtype(), {std::ssize(at)});
-  std::size_t e = 0;
-  for (Index k = 0; k < std::ssize(at); ++k) {
-    if (!entries) {
-      x.values.put(k, from, at[k]);
-      continue;
-    }
-    while (e < entries->at.size() && entries->at[e] < at[k]) ++e;
-    if (e < entries->at.size() && entries->at[e] == at[k])
-      x.values.put(k, from, static_cast<Index>(e));
-  }
-  return x;
+// The elements at these offsets.
+Dense elements_at(const Dense& x, const std::vector<Index>& at) {
+  Dense out = Dense::zeros(x.dtype(), {std::ssize(at)});
+  for (Index k = 0; k < std::ssize(at); ++k) out.values.put(k, x.values, at[k]);
+  return out;
 }
 
 }  // namespace
@@ -123,8 +113,8 @@ void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const Che
     fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name),
          entries ? entries->at[*bad] : *bad);
   if (w.entries) {
-    const Dense then = values_at(kept.at, entries ? &*entries : nullptr, original);
-    const Dense now = values_at(kept.at, &*w.entries, {});
+    const Dense then = entries ? values_at(*entries, kept.at) : elements_at(original, kept.at);
+    const Dense now = values_at(*w.entries, kept.at);
     s.original.all = magnitudes(summed, Mask::none(summed.extents)).all;
     s.original.kept = magnitudes(then, Mask::none(then.extents)).all;
     s.l1 = magnitudes(now, Mask::none(now.extents)).all;

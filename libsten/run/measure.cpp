@@ -9,20 +9,11 @@
 #include "libsten/base/error.h"
 #include "libsten/base/fallback.h"
 #include "libsten/base/floats.h"
-#include "libsten/base/parallel.h"
+#include "libsten/run/by_piece.h"
 #include "libsten/tensor/device_view.h"
 
 namespace sten {
 namespace {
-
-// piece(begin, end) for pieces that do not depend on the thread count, in the order of the pieces.
-template <class T, class F>
-std::vector<T> by_piece(Index n, F&& piece) {
-  std::vector<T> results(ceil_div(n, mask_grain));
-  parallel_for(n, mask_grain,
-               [&](Index begin, Index end) { results[begin / mask_grain] = piece(begin, end); });
-  return results;
-}
 
 // The sums of one piece. Those of F64 can be beyond double where no element is.
 template <class E>

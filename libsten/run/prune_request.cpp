@@ -162,12 +162,7 @@ void PruneRequest::treat_by_rules(const Checkpoint& in, Treatments& out) const {
 // The tensors that have a mask; patterns may leave some of them out.
 void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
                                   Treatments& out) const {
-  std::vector<bool> included(out.tensors.size(), options_.patterns.include.empty());
-  const TensorNames names(in);
-  for (const std::string& p : names.listed(options_.patterns.include))
-    names.for_each_match(p, "--include", [&](std::size_t i) { included[i] = true; });
-  for (const std::string& p : names.listed(options_.patterns.exclude))
-    names.for_each_match(p, "--exclude", [&](std::size_t i) { included[i] = false; });
+  const std::vector<bool> included = TensorNames(in).chosen(options_.patterns);
   for (const CheckpointTensor& m : masks.tensors()) {
     const CheckpointTensor* t = in.find(m.name);
     if (!t) {

@@ -15,51 +15,69 @@ std::string unfit(const TensorInfo& t, Purpose purpose) {
   return "";
 }
 
-TensorNames::TensorNames(const Checkpoint& c) : c_(c), by_name_(c.tensors().size()) {
+namespace {
+
+std::vector<std::string> names_of(const Checkpoint& c) {
+  std::vector<std::string> names;
+  for (const CheckpointTensor& t : c.tensors()) names.push_back(t.name);
+  return names;
+}
+
+}  // namespace
+
+TensorNames::TensorNames(const Checkpoint& c) : TensorNames(names_of(c), c.name()) {}
+
+TensorNames::TensorNames(std::vector<std::string> names, std::string of)
+    : names_(std::move(names)), of_(std::move(of)), by_name_(names_.size()) {
   for (std::size_t i = 0; i < by_name_.size(); ++i) by_name_[i] = i;
-  std::sort(by_name_.begin(), by_name_.end(), [&](std::size_t a, std::size_t b) {
-    return c.tensors()[a].name < c.tensors()[b].name;
-  });
+  std::sort(by_name_.begin(), by_name_.end(),
+            [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
 }
 
 void TensorNames::for_each_match(const std::string& pattern, const std::string& flag,
                                  const std::function<void(std::size_t)>& f) const {
   const NamePattern p(pattern);
-  const auto& tensors = c_.tensors();
   const std::string prefix = p.literal_prefix();
-  const auto begin = std::lower_bound(
-      by_name_.begin(), by_name_.end(), prefix,
-      [&](std::size_t i, const std::string& text) { return tensors[i].name < text; });
+  const auto begin =
+      std::lower_bound(by_name_.begin(), by_name_.end(), prefix,
+                       [&](std::size_t i, const std::string& text) { return names_[i] < text; });
   std::vector<std::size_t> found;
-  for (auto at = begin; at != by_name_.end() && tensors[*at].name.starts_with(prefix); ++at) {
-    if (p.matches(tensors[*at].name)) found.push_back(*at);
+  for (auto at = begin; at != by_name_.end() && names_[*at].starts_with(prefix); ++at) {
+    if (p.matches(names_[*at])) found.push_back(*at);
     if (p.is_literal()) break;  // it is the first of those that begin so
   }
   std::sort(found.begin(), found.end());
   for (const std::size_t i : found) f(i);
   if (!found.empty()) return;
-  std::vector<std::string> names;
-  for (const CheckpointTensor& t : tensors) names.push_back(t.name);
-  std::string near = p.is_literal() ? suggestion(pattern, names) : "";
+  std::string near = p.is_literal() ? suggestion(pattern, names_) : "";
   if (near.empty())
-    for (const std::string& name : nearest(pattern, names, 3))
+    for (const std::string& name : nearest(pattern, names_, 3))
       near += (near.empty() ? "; near are " : ", ") + printable(name);
-  fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names.size(),
-             c_.name(), near);
+  fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names_.size(),
+             of_, near);
 }
 
 std::vector<std::string> TensorNames::listed(const std::vector<std::string>& patterns) const {
   std::vector<std::string> all;
   for (const std::string& text : patterns) {
-    const auto at = std::lower_bound(
-        by_name_.begin(), by_name_.end(), text,
-        [&](std::size_t i, const std::string& t) { return c_.tensors()[i].name < t; });
-    if (at != by_name_.end() && c_.tensors()[*at].name == text)
+    const auto at =
+        std::lower_bound(by_name_.begin(), by_name_.end(), text,
+                         [&](std::size_t i, const std::string& t) { return names_[i] < t; });
+    if (at != by_name_.end() && names_[*at] == text)
       all.push_back(text);
     else
       for (std::string& pattern : pattern_list(text)) all.push_back(std::move(pattern));
   }
   return all;
+}
+
+std::vector<bool> TensorNames::chosen(const Patterns& patterns) const {
+  std::vector<bool> chosen(names_.size(), patterns.include.empty());
+  for (const std::string& p : listed(patterns.include))
+    for_each_match(p, "--include", [&](std::size_t i) { chosen[i] = true; });
+  for (const std::string& p : listed(patterns.exclude))
+    for_each_match(p, "--exclude", [&](std::size_t i) { chosen[i] = false; });
+  return chosen;
 }
 
 void for_each_match(const Checkpoint& c, const std::string& pattern, const std::string& flag,

@@ -36,15 +36,20 @@ std::string unfit(const TensorInfo& t, Purpose purpose);
 class TensorNames {
  public:
   explicit TensorNames(const Checkpoint& c);
+  // `of` is what has them, in messages.
+  TensorNames(std::vector<std::string> names, std::string of);
   // f(number of a tensor) for those the pattern matches, ascending. Error (usage) that begins with
   // `flag` and suggests the nearest name if there are none.
   void for_each_match(const std::string& pattern, const std::string& flag,
                       const std::function<void(std::size_t)>& f) const;
   // Each pattern of each list (pattern_list()); what is a name as it stands is one.
   std::vector<std::string> listed(const std::vector<std::string>& patterns) const;
+  // Those that the patterns choose, whatever the tensors are; all without --include.
+  std::vector<bool> chosen(const Patterns& patterns) const;
 
  private:
-  const Checkpoint& c_;
+  std::vector<std::string> names_;
+  std::string of_;
   std::vector<std::size_t> by_name_;
 };
 
