@@ -34,7 +34,8 @@ std::vector<std::string> layouts(const Program& program) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
-  if (program.name == std::string_view("sten-prune")) names.push_back("auto");
+  const std::string_view name = program.name;
+  if (name == "sten-prune" || name == "sten-convert") names.push_back("auto");
   return names;
 }
 

@@ -8,6 +8,8 @@ int main(int argc, char** argv) {
       "sten-convert pruned.safetensors -o small.safetensors --to bitmask",
       {{"Back, for programs that know dense tensors only:",
         "sten-convert small.safetensors -o dense.safetensors --to dense"},
+       {"Each tensor in the layout in which it takes least:",
+        "sten-convert pruned.safetensors -o smallest.safetensors --to auto"},
        {"To a layout that may not fit, without losing anything; ends with 3 if it does not fit:",
         "sten-convert pruned.safetensors -o exact.safetensors --to nm:n=2,m=4 --lossless"}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
@@ -25,7 +27,8 @@ int main(int argc, char** argv) {
            "csr, csc, coo, ell, bcsr:h=4,w=4, nm:n=2,m=4[,axis=1] and "
            "nmg:n=1,m=10,g=4[,axis=0][,fit=exact], which keep n of m and prune what does not "
            "fit (nmg keeps the most magnitude; fit=greedy: by the paper's rule); dims=ROW.COLUMN "
-           "names the dimensions of a matrix")
+           "names the dimensions of a matrix; auto: of each tensor the smallest of those that "
+           "lose nothing")
         ->type_name("LAYOUT")
         ->required();
     app.add_flag("--lossless", o->lossless,

@@ -1,11 +1,14 @@
 #include "libsten/run/convert.h"
 
+#include <map>
+
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/run/axis.h"
+#include "libsten/run/smallest_layouts.h"
 #include "libsten/run/stock.h"
 
 namespace sten {
@@ -50,8 +53,10 @@ std::string position(const Shape& shape, Index i) {
   return to_string(at);
 }
 
+constexpr const char* automatic = "auto";
+
 struct Request {
-  Spec to;                         // the layout
+  Spec to;                         // the layout, or auto
   std::optional<Spec> sparsifier;  // of what a structure cannot hold
   bool lossless;
 };
@@ -59,6 +64,10 @@ struct Request {
 Request resolve(const ConvertOptions& o) {
   if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
   const Spec given = as_structure(Spec::parse(o.to));
+  if (given.is(automatic)) {
+    given.check_keys({});
+    return {given, std::nullopt, o.lossless};
+  }
   if (!is_structure(given)) return {registry().canonical(given), std::nullopt, o.lossless};
   return {registry().canonical(layout_alone(given)), own_sparsifier(given), o.lossless};
 }
@@ -124,6 +133,14 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
   return {std::move(t), std::move(keep), fit_of(request), std::move(route)};
 }
 
+// ": 2 bitmask, 1 dense"; "" without any.
+std::string counts_text(const std::map<std::string, Index>& counts) {
+  std::string text;
+  for (const auto& [what, n] : counts)
+    text += fmt::format("{} {} {}", text.empty() ? ":" : ",", n, what);
+  return text;
+}
+
 // What of a tensor stays, besides what is not finite; without a mask all of it.
 Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
   const Dense x = kept ? from.to_dense() : elements_stored(from);
@@ -167,6 +184,9 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   Selection selection = select_tensors(in, o.patterns, Purpose::convert);
   Outcome outcome{convert_report(), std::nullopt};
   Report& r = outcome.report;
+  const bool is_auto = request.to.is(automatic);
+  if (is_auto && device != Device::cpu) report_on_cpu("which layout takes least", device);
+  if (is_auto) r.columns.insert(r.columns.begin() + 4, {"to", "to", Unit::text});
   // To dense, a dense tensor is there already.
   for (std::size_t i = 0; request.to.is(Dense::name) && i < selection.chosen.size(); ++i)
     if (selection.chosen[i] && !in.tensors()[i].is_sparse()) {
@@ -182,16 +202,21 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
-  warn_about_axis(in, o.input, layouts_for(selection, request.to));
+  const std::vector<std::optional<Spec>> layouts =
+      is_auto ? smallest_layouts(in, selection.chosen, o.show_progress)
+              : layouts_for(selection, request.to);
+  if (!is_auto) warn_about_axis(in, o.input, layouts);
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
   Magnitudes total;
+  std::map<std::string, Index> chosen;  // by auto: how many tensors are in which layout
   const auto change = [&](std::size_t i) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t).to(device);
     try {
-      const Converted c = convert_tensor(source, request);
+      const Converted c =
+          convert_tensor(source, {*layouts[i], request.sparsifier, request.lossless});
       const Stock stock = stock_of(c.kept ? c.tensor : source);
       const Index size = size_of(t.shape);
       const auto bytes = static_cast<Index>(c.tensor.bytes());
@@ -200,6 +225,10 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       r.at(row, "shape") = t.shape;
       r.at(row, "dtype") = std::string(name_of(t.dtype));
       r.at(row, "from") = t.layout.str();
+      if (is_auto) {
+        r.at(row, "to") = c.tensor.spec().str();
+        ++chosen[std::string(c.tensor.layout())];
+      }
       if (!c.via().empty()) r.at(row, "via") = c.via();
       details[i] = fmt::format("{}: {}: {}", printable(t.name), c.route.str(), c.route.reason);
       r.at(row, "stored") = c.kept ? c.kept->count() : stock.stored;
@@ -215,18 +244,18 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
       }
       r.at(row, "bytes_before") = static_cast<Index>(t.bytes());
       r.at(row, "bytes_after") = bytes;
-      if (request.sparsifier) r.at(row, "padding") = c.tensor.padding();
+      if (is_structure(*layouts[i])) r.at(row, "padding") = c.tensor.padding();
       add_to(elements, size);
       add_to(zero, stock.zeros);
       before += static_cast<Index>(t.bytes());
       after += bytes;
-      grown += bytes >= size * width_of(t.dtype) && size > 0;
+      grown += !layouts[i]->is(Dense::name) && bytes >= size * width_of(t.dtype) && size > 0;
       return c.tensor.to(Device::cpu);
     } catch (const Error& e) {
       throw Error(e.fault(), fmt::format("{}: {}: {}", in.name(), quote(t.name), e.what()));
     }
   };
-  rewrite.run(layouts_for(selection, request.to), o.show_progress, [&](std::size_t i) {
+  rewrite.run(layouts, o.show_progress, [&](std::size_t i) {
     return or_lack_of_memory(in.name(), in.tensors()[i].name, [&] { return change(i); });
   });
   for (const std::size_t i : natural_order(in, selection)) {
@@ -242,14 +271,13 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   r.at(r.total, "bytes_before") = before;
   r.at(r.total, "bytes_after") = after;
   if (selection.count)
-    r.notes.push_back(fmt::format("converted {} of {} tensors to {}", selection.count,
-                                  in.tensors().size(), request.to.str()));
+    r.notes.push_back(fmt::format("converted {} of {} tensors to {}{}", selection.count,
+                                  in.tensors().size(), request.to.str(), counts_text(chosen)));
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
   if (fitted)
     r.notes.push_back(
         fmt::format("{} of them were pruned to it: energy says what that kept", fitted));
-  if (grown && !request.to.is(Dense::name))
-    r.notes.push_back(fmt::format("{} of them are not smaller than dense", grown));
+  if (grown) r.notes.push_back(fmt::format("{} of them are not smaller than dense", grown));
   if (selection.skipped)
     r.notes.push_back(fmt::format("{} matched by --include are of rank below 2 and were left",
                                   selection.skipped));

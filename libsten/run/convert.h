@@ -8,7 +8,9 @@ struct ConvertOptions {
   std::string input;
   OutputOptions output;
   Patterns patterns;
-  std::string to;              // a layout's spec; of nm and nmg with fit=... for the sparsifier
+  // A layout's spec; of nm and nmg with fit=... for the sparsifier. Or auto: of each tensor that in
+  // which it takes least, among those that lose nothing.
+  std::string to;
   bool lossless = false;       // refuse to drop a nonzero
   std::string device = "cpu";  // or cuda, cuda:N
   bool show_progress = false;

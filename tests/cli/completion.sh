@@ -57,7 +57,8 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
 done
 
 expect 'auto' sten-prune --to = au
-expect '' sten-convert --to au
+expect 'auto' sten-convert --to au
+expect '' sten-bench convert --layouts au
 expect 'models|state' sten-prune --out-dir ''
 expect 'models' sten-prune --state = mod
 expect 'global|local' sten-prune in.safetensors --scope ''

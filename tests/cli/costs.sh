@@ -27,8 +27,12 @@ for shape in 1099511627776,0 0,3000000000 3000000000,0; do
   for to in bitmask masked nm:n=2,m=4 nmg:n=2,m=4,g=4; do
     ok sten-convert in.safetensors -o new --to $to
     ok sten-energy new
+    ok sten-energy --diff in.safetensors new
     rm new
   done
+  ok sten-convert in.safetensors -o new --to auto
+  ok sten-energy --list new
+  rm new
   ok sten-prune in.safetensors -o new --sparsity 0.5
   rm new
 done
@@ -47,7 +51,11 @@ for to in csr csc coo ell bcsr:h=4,w=4; do
   expect_out '"nnz": 1,'
   expect_out '"energy": 1.0,'
   expect_out '"bytes_bcsr": 60078,'
-  rm new
+  ok sten-energy --diff in.safetensors new
+  ok sten-energy --list new --json
+  ok sten-convert new -o auto --to auto --json
+  expect_out '"to": "coo",'
+  rm new auto
 done
 held 94 refused_by 'coo of 900000000 elements in 12 B: --sweep' sten-energy in.safetensors --sweep
 coo 2147483647,1048576

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "tests/support/parts.h"
 
 using namespace sten;
@@ -48,6 +51,17 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
       }
       CHECK(bytes[l] == expected);
     }
+    // What takes least has these bytes, and holds all of it.
+    const Index dense = x.size() * x.values.width();
+    const Spec smallest =
+        smallest_layout({Spec("dense"), dense}, {x.values.width(), positions}, held);
+    const Index least = **std::ranges::min_element(
+        bytes, {}, [](const auto& b) { return b.value_or(std::numeric_limits<Index>::max()); });
+    CHECK(static_cast<Index>(registry().pack(x, kept, smallest).bytes()) == std::min(dense, least));
+    CHECK((least < dense || smallest.is("dense")));
+    // Of equals the one that it has.
+    const Spec own = Spec::parse("coo:dims=1.0");
+    CHECK(smallest_layout({own, least}, {x.values.width(), positions}, held) == own);
   };
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     check({64, 120}, "random:fraction=0.9", dtype);
