@@ -2,57 +2,57 @@
 
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "libsten/dispatch/structure.h"
 
 namespace sten {
 namespace {
 
-std::optional<SizedLayout> sized(const Spec& layout, const Occupancy& of) {
-  const auto bytes = registry().bytes(layout, of);
-  return bytes ? std::optional(SizedLayout{layout, *bytes}) : std::nullopt;
-}
+using Size = std::optional<Index>;
 
-std::optional<SizedLayout> least(std::string_view layout, const Occupancy& of,
-                                 const std::vector<Pattern>& held) {
-  std::optional<SizedLayout> best;
+std::pair<Spec, Size> least(const Spec& layout, const Occupancy& of,
+                            const std::vector<Pattern>& held) {
+  std::pair<Spec, Size> best(layout, std::nullopt);
   for (const Pattern& p : held) {
     const Spec spec = p.layout();
-    if (!spec.is(layout)) continue;
-    const auto size = sized(spec, of);
-    if (!best || (size && size->bytes < best->bytes)) best = size;
+    if (!spec.is(layout.name())) continue;
+    const Size size = registry().bytes(spec, of);
+    if (!best.second || (size && *size < *best.second)) best = {spec, size};
   }
   return best;
 }
 
-// In the order of Registry::layouts().
-std::vector<std::optional<SizedLayout>> all_sized(const Occupancy& of,
-                                                  const std::vector<Pattern>& held) {
-  std::vector<std::optional<SizedLayout>> all;
+// f(layout, bytes), in the order of Registry::layouts().
+template <class F>
+void for_each_size(const Occupancy& of, const std::vector<Pattern>& held, F&& f) {
   for (const auto& [name, example] : registry().layouts()) {
-    if (is_pattern(name))
-      all.push_back(least(name, of, held));
-    else if (is_structure(example) && (of.positions().is_listed || breach(of.positions(), example)))
-      all.push_back(std::nullopt);
-    else
-      all.push_back(sized(example, of));
+    if (is_pattern(name)) {
+      const auto [layout, size] = least(example, of, held);
+      f(layout, size);
+    } else if (is_structure(example) &&
+               (of.positions().is_listed || breach(of.positions(), example))) {
+      f(example, Size());
+    } else {
+      f(example, registry().bytes(example, of));
+    }
   }
-  return all;
 }
 
 }  // namespace
 
 LayoutBytes layout_bytes(const Occupancy& of, const std::vector<Pattern>& held) {
   LayoutBytes bytes;
-  for (const auto& layout : all_sized(of, held))
-    bytes.push_back(layout ? std::optional(layout->bytes) : std::nullopt);
+  for_each_size(of, held, [&](const Spec&, Size size) { bytes.push_back(size); });
   return bytes;
 }
 
 Spec smallest_layout(const SizedLayout& own, const Occupancy& of,
                      const std::vector<Pattern>& held) {
   SizedLayout best = own;
-  for (const auto& layout : all_sized(of, held))
-    if (layout && layout->bytes < best.bytes) best = *layout;
+  for_each_size(of, held, [&](const Spec& layout, Size size) {
+    if (size && *size < best.bytes) best = {layout, *size};
+  });
   return best.layout;
 }
 

@@ -12,7 +12,7 @@ std::vector<std::optional<Spec>> smallest_layouts(const Checkpoint& in,
   std::vector<std::optional<Spec>> layouts(chosen.size());
   std::uint64_t all_bytes = 0;
   for (const CheckpointTensor& t : in.tensors()) all_bytes += t.bytes();
-  Progress progress("layouts", all_bytes, show_progress);
+  Progress progress("sten-convert: layouts", all_bytes, show_progress);
   for (const std::size_t i : in.data_order()) {
     const CheckpointTensor& t = in.tensors()[i];
     progress.add(t.bytes());

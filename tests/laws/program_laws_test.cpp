@@ -5,6 +5,7 @@
 #include "libsten/dispatch/builtin.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/run/convert.h"
+#include "libsten/run/diff_checkpoints.h"
 #include "libsten/run/energy.h"
 #include "libsten/run/layout_bytes.h"
 #include "libsten/run/prune.h"
@@ -75,6 +76,15 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
     REQUIRE(measured.has_value());
     // With the example's numbers, or those that take least.
     CHECK((is_pattern(name) ? *measured <= bytes : *measured == bytes));
+    // What takes least of all takes no more, and is the same tensor.
+    ConvertOptions smallest = to;
+    smallest.input = out;
+    smallest.output.path = dir / "smallest.safetensors";
+    smallest.to = "auto";
+    convert_checkpoint(smallest);
+    CHECK(Checkpoint::open(smallest.output.path).tensors().front().bytes() <=
+          static_cast<std::uint64_t>(bytes));
+    CHECK(!diff_checkpoints(out, smallest.output.path, {}, false).failure);
 
     PruneOptions how;
     how.input = in;

@@ -54,6 +54,16 @@ TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") 
   CHECK(csv_line("layer.0-x=y").starts_with("layer.0-x=y,"));
 }
 
+TEST_CASE("measured numbers have three digits, however large or small") {
+  const auto shown = [](double v) { return shown_cell(v, Unit::measured); };
+  CHECK(shown(0) == "0");
+  CHECK(shown(12.345) == "12.3");
+  CHECK(shown(12345.6) == "12346");
+  CHECK(shown(0.00001234) == "0.0000123");
+  CHECK(shown(1.234e-7) == "1.23e-07");
+  CHECK(shown(1.234e30) == "1.23e+30");
+}
+
 TEST_CASE("names and notes are text in Markdown") {
   CHECK(markdown_cell("a|b") == "a\\|b");
   CHECK(markdown_cell("a\\|b") == "a\\\\\\|b");
