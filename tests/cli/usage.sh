@@ -38,7 +38,8 @@ wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 
 prune '--sparsity is missing'
 prune '--sparsity needs a value: X' --sparsity
 prune '--sparsity takes one value, and is given 2 times' --sparsity 0.9 --sparsity 0.8
-energy "one argument too many: 'more.safetensors'" more.safetensors
+wrong "one argument too many: 'more.json'" sten-train recipe.json more.json
+energy '--sweep takes one input, and there are 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
