@@ -229,15 +229,8 @@ def command(tree):
     elif kind == "batch":
         inputs = rng.choices([*tree.files, *tree.directories], k=rng.randint(1, 3))
         kept = [tree.target()]
-        words = [
-            "prune",
-            *map(tree.spelled, inputs),
-            "--out-dir",
-            kept[0],
-            "--sparsity",
-            "0.5",
-            "--keep-going",
-        ]
+        program, *how = rng.choice([["prune", "--sparsity", "0.5"], ["convert", "--to", "csr"]])
+        words = [program, *map(tree.spelled, inputs), "--out-dir", kept[0], *how, "--keep-going"]
     else:
         outputs = [tree.target()]
         words = [
@@ -246,7 +239,7 @@ def command(tree):
             "-o",
             outputs[0],
             "--to",
-            rng.choice(["csr", "bitmask", "dense"]),
+            rng.choice(["csr", "bitmask", "dense", "auto"]),
         ]
         if kind != "convert":
             words = ["prune", *words[1:4], "--sparsity", "0.5"]
