@@ -253,7 +253,7 @@ def prune_many(a, rng, folder):
         write_model(rng, path, entries)
         names[path] = pruned
     inputs = [f"in/{path.name}" for path in names]
-    command = [*inputs, "--out-dir", "out", *way.flags, "--to", layout, "--keep-going", "-q", "--json"]
+    command = [*inputs, "--out-dir", "out", *way.flags, "--to", layout, "--keep-going", "-f", "-q", "--json"]
     end = a.sten("prune", *command, "--threads", rng.choice("123"), patience=3 * HANG, cwd=folder)
     a.judge(end, sum(p.stat().st_size for p in names), codes=(0, 1), several=True)
     rows = {row["name"]: row for row in json.loads(end.out)["inputs"]}
