@@ -1,13 +1,10 @@
 #include "libsten/run/prune.h"
 
-#include <set>
-
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/base/log.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
-#include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/io/output_paths.h"
@@ -15,24 +12,14 @@
 #include "libsten/run/axis.h"
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
-#include "libsten/run/measure.h"
-#include "libsten/run/prune_request.h"
+#include "libsten/run/prune_report.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/sparse_input.h"
 #include "libsten/run/tied.h"
-#include "libsten/run/whole_model.h"
 #include "libsten/sparsify/scored.h"
 
 namespace sten {
 namespace {
-
-struct Totals {
-  Index elements = 0, kept = 0, zeros = 0, bytes_before = 0, bytes_after = 0, grown = 0;
-  Index kept_zeros = 0;
-  Index same_size = 0;  // stored dense or masked
-  Index bitmask = 0;    // bytes as bitmask
-  Magnitudes magnitudes;
-};
 
 // One run over one checkpoint.
 class Pruning {
@@ -59,7 +46,7 @@ class Pruning {
     for (const std::size_t i : order_) layouts_[i] = treatments_.tensors[i]->to;
     rewrite_.check(layouts_);
     warn_about_axis(in(), o.input, sparsifiers());
-    rows_.resize(treatments_.tensors.size());
+    summary_.emplace(o, request, rewrite_, treatments_);
   }
 
   Outcome run() {
@@ -262,7 +249,7 @@ class Pruning {
       if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
         MaskedDense masked = mask_and_measure(x, keep);
         const Tensor after = std::move(masked.values);
-        add_row(i, x, keep, after, masked.magnitudes, masked.zeros);
+        summary_->add(i, x, keep, after, masked.magnitudes, masked.zeros);
         return after.to(Device::cpu);
       }
       const Tensor after =
@@ -270,134 +257,28 @@ class Pruning {
       KeptMeasure m = measure_kept(x, keep);
       // Infinities would hide everything else.
       if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
-      add_row(i, x, keep, after, m.magnitudes, m.zeros);
+      summary_->add(i, x, keep, after, m.magnitudes, m.zeros);
       return after.to(Device::cpu);
     });
   }
 
-  void add_row(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
-               const Magnitudes& m, Index zero) {
-    const CheckpointTensor& t = in().tensors()[i];
-    const Treatment& how = *treatments_.tensors[i];
-    const Index kept = keep.count(), n = x.size();
-    const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
-    auto& row = rows_[i];
-    const Report& r = report_;
-    r.at(row, "name") = t.name;
-    r.at(row, "shape") = t.shape;
-    r.at(row, "dtype") = std::string(name_of(t.dtype));
-    if (!o_.rules.empty() || !o_.rules_file.empty()) r.at(row, "rule") = how.sparsifier.str();
-    r.at(row, "elements") = n;
-    r.at(row, "kept") = kept;
-    r.at(row, "sparsity") = share(zero, n);
-    r.at(row, "energy") = energy(m);
-    r.at(row, "bytes_before") = before;
-    r.at(row, "bytes_after") = bytes;
-    if (is_structure(how.to)) r.at(row, "padding") = after.padding();
-    if (!how.fit.empty()) r.at(row, "fit") = how.fit;
-    total_.elements += n;
-    total_.kept += kept;
-    total_.zeros += zero;
-    total_.kept_zeros += zero - (n - kept);
-    total_.bytes_before += before;
-    total_.bytes_after += bytes;
-    const bool dense = has_dense_values(how.to);
-    total_.same_size += dense;
-    total_.grown += !dense && bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
-    total_.bitmask += ceil_div(n, 8) + kept * x.values.width();
-    total_.magnitudes.all += m.all;
-    total_.magnitudes.kept += m.kept;
-  }
-
   Outcome finish() {
-    Outcome outcome{std::move(report_), std::nullopt, lines_left_alone(in(), treatments_.why)};
-    Report& r = outcome.report;
-    for (const std::size_t i : order_) r.rows.push_back(std::move(rows_[i]));
-    const double kept_energy = energy(total_.magnitudes);
-    r.at(r.total, "name") = "total";
-    r.at(r.total, "elements") = total_.elements;
-    r.at(r.total, "kept") = total_.kept;
-    r.at(r.total, "sparsity") = share(total_.zeros, total_.elements);
-    r.at(r.total, "energy") = kept_energy;
-    r.at(r.total, "bytes_before") = total_.bytes_before;
-    r.at(r.total, "bytes_after") = total_.bytes_after;
-    add_notes(r);
-    const WholeModel whole = whole_model();
-    r.facts = {{"input", in().name()},
-               {"sparsifier", request_.text()},
-               {"to", request_.to()},
-               {"scope", o_.scope},
-               {"selected", treatments_.chosen},
-               {"skipped", treatments_.skipped},
-               {"model_elements", whole.elements},
-               {"model_sparsity", whole.sparsity()},
-               {"model_bytes_before", whole.bytes_before},
-               {"model_bytes_after", whole.bytes_after},
-               {"file_bytes_before", static_cast<Index>(in().file_bytes())}};
-    r.notes.push_back(whole.note());
-    if (o_.method == "gradient" && o_.structure != "unstructured")
-      r.facts.emplace_back("method", o_.method);
-    if (o_.min_energy && !(kept_energy >= *o_.min_energy)) {
+    std::optional<PruneSummary::Threshold> threshold;
+    if (global_)
+      threshold = PruneSummary::Threshold{global_->dropped(), global_->elements(),
+                                          ranks_->of_blocks(), union_.size()};
+    Outcome outcome{summary_->finish({order_, tied_, threshold}), std::nullopt,
+                    lines_left_alone(in(), treatments_.why)};
+    const double kept = summary_->kept_energy();
+    if (o_.min_energy && !(kept >= *o_.min_energy)) {
       outcome.failure = Error(
           Fault::check, fmt::format("energy {:.6f} is below --min-energy {}; nothing was written",
-                                    kept_energy, *o_.min_energy));
+                                    kept, *o_.min_energy));
       return outcome;
     }
     const auto size = static_cast<Index>(rewrite_.commit(mask_out_ ? mask_file_.get() : nullptr));
-    if (o_.output.dry_run) return outcome;
-    r.facts.emplace_back("file_bytes_after", size);
-    r.notes.back() += fmt::format("; file {} before, {} after", human_bytes(in().file_bytes()),
-                                  human_bytes(static_cast<std::uint64_t>(size)));
+    if (!o_.output.dry_run) summary_->add_file(outcome.report, size);
     return outcome;
-  }
-
-  WholeModel whole_model() const {
-    WholeModel w =
-        left_alone(in(), [&](std::size_t i) { return treatments_.tensors[i].has_value(); });
-    add_to(w.elements, total_.elements);
-    add_to(w.zeros, total_.zeros);
-    w.bytes_before += total_.bytes_before;
-    w.bytes_after += total_.bytes_after;
-    return w;
-  }
-
-  void add_notes(Report& r) const {
-    std::string first =
-        fmt::format("pruned {} of {} tensors", treatments_.chosen, in().tensors().size());
-    if (treatments_.skipped)
-      first += fmt::format(
-          "; {} matched by {} cannot be pruned and were left as they are", treatments_.skipped,
-          o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
-    r.notes.push_back(first);
-    if (const std::string left = left_alone(treatments_.why); !left.empty())
-      r.notes.push_back(left);
-    std::set<std::string> axes;
-    for (const std::size_t i : order_)
-      if (const Spec& spec = treatments_.tensors[i]->sparsifier; axis_of(spec))
-        axes.insert(
-            fmt::format("{} runs {}", as_structure(spec).name(), axis_text(*axis_of(spec))));
-    r.notes.insert(r.notes.end(), axes.begin(), axes.end());
-    if (global_)
-      r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
-                                    global_->dropped(), global_->elements(),
-                                    ranks_->of_blocks() ? "blocks" : "weights", union_.size()));
-    if (const std::size_t more = tied_.size() - 1; !tied_.empty())
-      r.notes.push_back(
-          tied_.front() +
-          (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
-          " are probably tied: their values are the same");
-    if (total_.kept_zeros)
-      r.notes.push_back(fmt::format("{} of the {} kept elements are 0{}", total_.kept_zeros,
-                                    total_.kept,
-                                    total_.same_size == treatments_.chosen ? "" : ", and stored"));
-    if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
-      r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
-                                    o_.to == "masked" ? "masked, not smaller" : "dense, same size",
-                                    human_bytes(total_.bitmask)));
-    if (total_.grown)
-      r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense",
-                                    total_.grown, treatments_.chosen, request_.to()));
-    rewrite_.add_notes(r);
   }
 
   const PruneOptions& o_;
@@ -417,25 +298,11 @@ class Pruning {
   std::optional<GlobalMagnitude> global_;
   std::vector<std::optional<Spec>> layouts_;  // of the chosen tensors
   std::optional<MaskWriter> mask_out_;
-  Report report_ = prune_report();
-  std::vector<std::vector<Cell>> rows_;
   std::vector<std::string> tied_;  // pairs of names
-  Totals total_;
+  std::optional<PruneSummary> summary_;
 };
 
 }  // namespace
-
-Report prune_report() {
-  Report r;
-  r.program = "sten-prune";
-  r.columns = {{"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
-               {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
-               {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text}};
-  return r;
-}
 
 Outcome prune(const PruneOptions& o) {
   const PruneRequest request(o);

@@ -14,8 +14,7 @@
 #include "libsten/run/prune_request.h"
 #include "libsten/run/staged/command_trainer.h"
 #include "libsten/run/staged/recipe_trainer.h"
-#include "libsten/run/staged/schedule.h"
-#include "libsten/run/staged/stage_report.h"
+#include "libsten/run/staged/staged_report.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/run/staged/trained.h"
 
@@ -68,7 +67,7 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
 class Staged {
  public:
   explicit Staged(const StagedOptions& o)
-      : o_(o), schedule_(parse_schedule(o.schedule, o.prune.sparsity, o.structures)) {
+      : o_(o), plan_{o, parse_schedule(o.schedule, o.prune.sparsity, o.structures)} {
     check_options(o, schedule_);
     trainer_ = make_trainer(o);
     const PruneOptions last = stage_options(last_stage());
@@ -83,18 +82,18 @@ class Staged {
       provenance_.emplace_back("rounds", fmt::to_string(o.rounds));
       provenance_.emplace_back("patience", fmt::to_string(o.patience));
     }
-    to_ = request.to();
+    plan_.to = request.to();
     // What the end does is known to be possible before hours of training.
     PruneOptions end;
     end.mask = mask_file;
-    end.to = to_;
+    end.to = plan_.to;
     const PruneRequest possible(end);
   }
 
   Outcome run() {
     list_stages();
     try_stages();
-    if (o_.prune.output.dry_run) return dry_outcome();
+    if (o_.prune.output.dry_run) return planned_outcome(plan_);
     Options identity = provenance_;
     {
       const Checkpoint in = Checkpoint::open(o_.prune.input);
@@ -109,7 +108,7 @@ class Staged {
       fail("the loss on the input is {}: there is nothing that layers could come back to",
            *first_loss_);
     std::size_t done = 0;
-    while (done < count_) {
+    while (done < plan_.stages) {
       const StageRecord r = stage(++done);
       records_.push_back(r);
       if (!r.recovered) break;
@@ -136,20 +135,18 @@ class Staged {
     const PruneOptions p = stage_options(last_stage());
     const auto treatments = PruneRequest(p).treatments(in, nullptr);
     const auto& tensors = treatments.tensors;
-    part_taken_ = in.part_taken();
-    left_alone_ = left_alone(treatments.why);
-    lines_left_alone_ = lines_left_alone(in, treatments.why);
-    std::vector<std::string> names;
+    plan_.part_taken = in.part_taken();
+    plan_.left_alone = left_alone(treatments.why);
+    plan_.lines_left_alone = lines_left_alone(in, treatments.why);
+    std::vector<std::string>& names = plan_.names;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (!tensors[i]) continue;
       names.push_back(in.tensors()[i].name);
-      elements_ += size_of(in.tensors()[i].shape);
+      plan_.elements += size_of(in.tensors()[i].shape);
     }
-    if (in.index()) left_ = other_weights(*in.index());
+    if (in.index()) plan_.left = other_weights(*in.index());
     std::sort(names.begin(), names.end(), natural_less);
-    selected_ = static_cast<Index>(names.size());
-    names_ = std::move(names);
-    count_ = schedule_.layerwise ? names_.size() : schedule_.stages();
+    plan_.stages = schedule_.layerwise ? names.size() : schedule_.stages();
   }
 
   // All stages without their training: a hopeless output, and what does not go with a tensor's
@@ -219,7 +216,7 @@ class Staged {
     r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     write_record(*dir, r);
     dir->commit();
-    if (o_.say) o_.say(stage_line(k, count_, r));
+    if (o_.say) o_.say(stage_line(k, plan_.stages, r));
     return r;
   }
 
@@ -243,7 +240,7 @@ class Staged {
       p.rules.clear();
       p.rules_file.clear();
     } else if (schedule_.layerwise) {
-      p.only = r.tensor = names_[k - 1];
+      p.only = r.tensor = plan_.names[k - 1];
       if (k > 1) p.masks_so_far = state_->file(k - 1, mask_file);
     }
     const Outcome out = prune(p);
@@ -257,7 +254,7 @@ class Staged {
   double energy_at(const std::string& mask_path) const {
     const Checkpoint in = Checkpoint::open(o_.prune.input), masks = Checkpoint::open(mask_path);
     Magnitudes sum;
-    for (const std::string& name : names_) {
+    for (const std::string& name : plan_.names) {
       const CheckpointTensor& t = *in.find(name);
       const Dense x = in.load(t).to_dense();
       const Magnitudes m =
@@ -273,7 +270,8 @@ class Staged {
   double sparsity_of(const Report& r) const {
     std::vector<Cell> total = r.total;
     const auto n = static_cast<double>(std::get<Index>(r.at(total, "elements")));
-    return elements_ ? cell_number(r, r.total, "sparsity") * n / static_cast<double>(elements_) : 0;
+    const auto all = static_cast<double>(plan_.elements);
+    return plan_.elements ? cell_number(r, r.total, "sparsity") * n / all : 0;
   }
 
   // Zeros again where it was pruned. The model that holds from here on.
@@ -315,35 +313,6 @@ class Staged {
     for (const fs::path& path : rest) fs::remove_all(path, none);
   }
 
-  // A row of the report with what is known of stage k beforehand.
-  std::vector<Cell> row(const Report& r, std::size_t k) const {
-    std::vector<Cell> row;
-    r.at(row, "stage") = static_cast<Index>(k);
-    if (!schedule_.structures.empty()) r.at(row, "structure") = schedule_.structures[k - 1];
-    if (schedule_.layerwise) r.at(row, "tensor") = names_[k - 1];
-    return row;
-  }
-
-  void add_left_alone(Outcome& out) const {
-    if (!part_taken_.empty()) out.report.notes.push_back(part_taken_);
-    if (!left_alone_.empty()) out.report.notes.push_back(left_alone_);
-    out.details = lines_left_alone_;
-  }
-
-  Outcome dry_outcome() const {
-    Outcome out{stage_report(), std::nullopt};
-    Report& r = out.report;
-    for (std::size_t k = 1; k <= count_; ++k) {
-      auto cells = row(r, k);
-      if (!schedule_.sparsity.empty()) r.at(cells, "sparsity") = schedule_.sparsity[k - 1];
-      r.rows.push_back(std::move(cells));
-    }
-    r.notes.push_back(fmt::format("{} stages for {} tensors; nothing was run", count_, selected_));
-    add_left_alone(out);
-    if (!left_.empty()) r.notes.push_back(left_behind(left_));
-    return out;
-  }
-
   Outcome finish(std::size_t done) {
     PruneOptions p;
     p.input = model_of(done);
@@ -351,59 +320,20 @@ class Staged {
     p.nan = o_.prune.nan;
     p.output = o_.prune.output;
     p.mask_out = o_.prune.mask_out;
-    p.to = to_;
+    p.to = plan_.to;
     p.provenance = provenance_;
     p.show_progress = o_.prune.show_progress;
-    Outcome last = prune(p);
+    const Outcome last = prune(p);
     state_->write_curve(stage_curve(records_, first_loss_));
-
-    Outcome out{stage_report(), std::nullopt};
-    Report& r = out.report;
-    Index violations = 0;
-    for (std::size_t k = 1; k <= records_.size(); ++k) {
-      const StageRecord& s = records_[k - 1];
-      auto cells = row(r, k);
-      fill_row(r, cells, s);
-      violations += s.violations;
-      r.rows.push_back(std::move(cells));
-    }
-    const double sparsity = sparsity_of(last.report);
-    r.facts = {{"input", printable(o_.prune.input)},
-               {"schedule", schedule_.spec.str()},
-               {"to", to_},
-               {"sparsity", sparsity}};
-    if (first_loss_) r.facts.emplace_back("loss_initial", *first_loss_);
-    std::vector<Cell> total = last.report.total;
-    for (const char* key : {"bytes_before", "bytes_after"})
-      r.facts.emplace_back(key, last.report.at(total, key));
-    r.notes.push_back(fmt::format("sparsity {:.2f} % over {} tensors after {} of {} stages",
-                                  100 * sparsity, selected_, done, count_));
-    add_left_alone(out);
-    if (first_loss_) r.notes.push_back(fmt::format("loss on the input: {:.4f}", *first_loss_));
-    if (!records_.empty() && !records_.back().recovered)
-      r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
-                                    quote(records_.back().tensor), o_.patience,
-                                    done < count_ ? "; the layers after it stay dense" : ""));
-    if (!left_.empty()) r.notes.push_back(left_behind(left_));
-    if (!o_.recipe.empty())
-      out.details.push_back("this process multiplies dense matrices by " + dense_library().name);
-    if (violations)
-      r.notes.push_back(fmt::format("{} changed {} pruned positions; they were set to 0 again",
-                                    trainer_->name(), violations));
-    return out;
+    return staged_outcome(
+        plan_, {records_, first_loss_, sparsity_of(last.report), last, trainer_->name()});
   }
 
   const StagedOptions& o_;
-  const Schedule schedule_;
+  StagedPlan plan_;
+  const Schedule& schedule_ = plan_.schedule;
   std::unique_ptr<StageTrainer> trainer_;
   Options provenance_;
-  std::string to_;
-  std::string part_taken_, left_alone_;
-  std::vector<std::string> lines_left_alone_;
-  std::vector<std::string> names_;     // of selected tensors, in natural order
-  Index selected_ = 0, elements_ = 0;  // tensors, and theirs
-  std::vector<std::string> left_;      // of the input's directory
-  std::size_t count_ = 0;              // of stages
   std::optional<StateDirectory> state_;
   std::optional<double> first_loss_;
   std::vector<StageRecord> records_;  // of stages 1, 2, ...

@@ -1,0 +1,150 @@
+#include "libsten/run/prune_report.h"
+
+#include <set>
+
+#include "libsten/base/text.h"
+#include "libsten/dispatch/structure.h"
+#include "libsten/layout/masked.h"
+#include "libsten/run/axis.h"
+
+namespace sten {
+
+Report prune_report() {
+  Report r;
+  r.program = "sten-prune";
+  r.columns = {{"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
+               {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
+               {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
+               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text}};
+  return r;
+}
+
+PruneSummary::PruneSummary(const PruneOptions& options, const PruneRequest& request,
+                           const Rewrite& rewrite, const PruneRequest::Treatments& treatments)
+    : o_(options),
+      request_(request),
+      rewrite_(rewrite),
+      treatments_(treatments),
+      rows_(treatments.tensors.size()) {}
+
+void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
+                       const Magnitudes& m, Index zero) {
+  const CheckpointTensor& t = rewrite_.input().tensors()[i];
+  const Treatment& how = *treatments_.tensors[i];
+  const Index kept = keep.count(), n = x.size();
+  const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
+  auto& row = rows_[i];
+  const Report& r = report_;
+  r.at(row, "name") = t.name;
+  r.at(row, "shape") = t.shape;
+  r.at(row, "dtype") = std::string(name_of(t.dtype));
+  if (!o_.rules.empty() || !o_.rules_file.empty()) r.at(row, "rule") = how.sparsifier.str();
+  r.at(row, "elements") = n;
+  r.at(row, "kept") = kept;
+  r.at(row, "sparsity") = share(zero, n);
+  r.at(row, "energy") = energy(m);
+  r.at(row, "bytes_before") = before;
+  r.at(row, "bytes_after") = bytes;
+  if (is_structure(how.to)) r.at(row, "padding") = after.padding();
+  if (!how.fit.empty()) r.at(row, "fit") = how.fit;
+  total_.elements += n;
+  total_.kept += kept;
+  total_.zeros += zero;
+  total_.kept_zeros += zero - (n - kept);
+  total_.bytes_before += before;
+  total_.bytes_after += bytes;
+  const bool dense = has_dense_values(how.to);
+  total_.same_size += dense;
+  total_.grown += !dense && bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
+  total_.bitmask += ceil_div(n, 8) + kept * x.values.width();
+  total_.magnitudes.all += m.all;
+  total_.magnitudes.kept += m.kept;
+}
+
+Report PruneSummary::finish(const Known& known) {
+  Report r = std::move(report_);
+  for (const std::size_t i : known.order) r.rows.push_back(std::move(rows_[i]));
+  r.at(r.total, "name") = "total";
+  r.at(r.total, "elements") = total_.elements;
+  r.at(r.total, "kept") = total_.kept;
+  r.at(r.total, "sparsity") = share(total_.zeros, total_.elements);
+  r.at(r.total, "energy") = kept_energy();
+  r.at(r.total, "bytes_before") = total_.bytes_before;
+  r.at(r.total, "bytes_after") = total_.bytes_after;
+  add_notes(r, known);
+  const WholeModel whole = whole_model();
+  r.notes.push_back(whole.note());
+  const Checkpoint& in = rewrite_.input();
+  r.facts = {{"input", in.name()},
+             {"sparsifier", request_.text()},
+             {"to", request_.to()},
+             {"scope", o_.scope},
+             {"selected", treatments_.chosen},
+             {"skipped", treatments_.skipped},
+             {"model_elements", whole.elements},
+             {"model_sparsity", whole.sparsity()},
+             {"model_bytes_before", whole.bytes_before},
+             {"model_bytes_after", whole.bytes_after},
+             {"file_bytes_before", static_cast<Index>(in.file_bytes())}};
+  if (o_.method == "gradient" && o_.structure != "unstructured")
+    r.facts.emplace_back("method", o_.method);
+  return r;
+}
+
+void PruneSummary::add_file(Report& r, Index bytes) const {
+  r.facts.emplace_back("file_bytes_after", bytes);
+  r.notes.back() +=
+      fmt::format("; file {} before, {} after", human_bytes(rewrite_.input().file_bytes()),
+                  human_bytes(static_cast<std::uint64_t>(bytes)));
+}
+
+WholeModel PruneSummary::whole_model() const {
+  WholeModel w = left_alone(rewrite_.input(),
+                            [&](std::size_t i) { return treatments_.tensors[i].has_value(); });
+  add_to(w.elements, total_.elements);
+  add_to(w.zeros, total_.zeros);
+  w.bytes_before += total_.bytes_before;
+  w.bytes_after += total_.bytes_after;
+  return w;
+}
+
+void PruneSummary::add_notes(Report& r, const Known& known) const {
+  std::string first =
+      fmt::format("pruned {} of {} tensors", treatments_.chosen, rewrite_.input().tensors().size());
+  if (treatments_.skipped)
+    first += fmt::format(
+        "; {} matched by {} cannot be pruned and were left as they are", treatments_.skipped,
+        o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
+  r.notes.push_back(first);
+  if (const std::string left = left_alone(treatments_.why); !left.empty()) r.notes.push_back(left);
+  std::set<std::string> axes;
+  for (const std::size_t i : known.order)
+    if (const Spec& spec = treatments_.tensors[i]->sparsifier; axis_of(spec))
+      axes.insert(fmt::format("{} runs {}", as_structure(spec).name(), axis_text(*axis_of(spec))));
+  r.notes.insert(r.notes.end(), axes.begin(), axes.end());
+  if (const auto& t = known.threshold)
+    r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
+                                  t->dropped, t->elements, t->of_blocks ? "blocks" : "weights",
+                                  t->tensors));
+  if (const std::size_t more = known.tied.size() - 1; !known.tied.empty())
+    r.notes.push_back(
+        known.tied.front() +
+        (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
+        " are probably tied: their values are the same");
+  if (total_.kept_zeros)
+    r.notes.push_back(fmt::format("{} of the {} kept elements are 0{}", total_.kept_zeros,
+                                  total_.kept,
+                                  total_.same_size == treatments_.chosen ? "" : ", and stored"));
+  if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
+    r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
+                                  o_.to == "masked" ? "masked, not smaller" : "dense, same size",
+                                  human_bytes(total_.bitmask)));
+  if (total_.grown)
+    r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
+                                  treatments_.chosen, request_.to()));
+  rewrite_.add_notes(r);
+}
+
+}  // namespace sten
