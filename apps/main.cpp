@@ -16,6 +16,7 @@
 
 #include "apps/help.h"
 #include "apps/paths.h"
+#include "apps/terminal.h"
 #include "kernels/isa.h"
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
@@ -141,7 +142,8 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   }
   Report shown = outcome.report;
   if (c.summary && shown.item == "tensors") shown.rows.clear();
-  const std::string text = c.json ? to_json(shown) : to_text(shown);
+  const int to = stdout_taken ? STDERR_FILENO : STDOUT_FILENO;
+  const std::string text = c.json ? to_json(shown) : to_text(shown, terminal_width(to));
   if (stdout_taken) {
     if (!c.quiet) std::fputs(text.c_str(), stderr);
   } else {

@@ -29,6 +29,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
                {"ratio_low", "low", Unit::measured},
                {"ratio_high", "high", Unit::measured},
                {"repeats", "repeats", Unit::count}};
+  r.spare = {"repeats", "isa",        "pack_products",  "pack_ms", "library",
+             "bench",   "ratio_high", "input_gb_per_s", "form",    "ratio_low"};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;

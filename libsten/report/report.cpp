@@ -10,6 +10,7 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/report/report_html.h"
+#include "libsten/report/table.h"
 
 namespace sten {
 namespace {
@@ -61,41 +62,11 @@ std::string markdown_text(std::string_view text) {
   return out;
 }
 
-// Code points, which is what lines up for most scripts.
-std::size_t columns_of(std::string_view s) {
-  return std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; });
-}
-
 std::string three_digits(double v) {
   if (v == 0 || !std::isfinite(v)) return fmt::format("{:.0f}", v);
   const int before = static_cast<int>(std::floor(std::log10(std::abs(v)))) + 1;
   if (before < -5 || before > 15) return fmt::format("{:.2e}", v);
   return fmt::format("{:.{}f}", v, std::clamp(3 - before, 0, 9));
-}
-
-bool is_text(Unit unit) { return unit == Unit::text; }
-
-// The rows as people see them: title, rows, total; only columns with a cell.
-struct Shown {
-  std::vector<Unit> units;
-  std::vector<std::vector<std::string>> lines;
-};
-
-Shown shown(const Report& r) {
-  Shown out;
-  const std::vector<std::size_t> columns = filled_columns(r);
-  const auto add_row = [&](const std::vector<Cell>& row) {
-    std::vector<std::string>& line = out.lines.emplace_back();
-    for (const std::size_t c : columns) line.push_back(shown_cell(row[c], r.columns[c].unit));
-  };
-  out.lines.emplace_back();
-  for (const std::size_t c : columns) {
-    out.units.push_back(r.columns[c].unit);
-    out.lines[0].push_back(r.columns[c].title);
-  }
-  for (const auto& row : r.rows) add_row(row);
-  if (!r.total.empty()) add_row(r.total);
-  return out;
 }
 
 }  // namespace
@@ -138,34 +109,6 @@ std::vector<std::size_t> filled_columns(const Report& r) {
   return out;
 }
 
-std::string to_text(const Report& r) {
-  const Shown table = shown(r);
-  std::vector<std::size_t> width(table.units.size());
-  for (const auto& line : table.lines)
-    for (std::size_t c = 0; c < width.size(); ++c)
-      width[c] = std::max(width[c], columns_of(line[c]));
-  std::string out;
-  const auto add_line = [&](const std::vector<std::string>& line) {
-    std::string text;
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      const std::string blanks(width[c] - columns_of(line[c]), ' ');
-      text += (c ? "  " : "") + (is_text(table.units[c]) ? line[c] + blanks : blanks + line[c]);
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    out += text + "\n";
-  };
-  std::string rule;
-  for (std::size_t c = 0; c < width.size(); ++c)
-    rule += (c ? "  " : "") + std::string(width[c], '-');
-  for (std::size_t i = 0; i < table.lines.size() && !width.empty(); ++i) {
-    const bool total = i + 1 == table.lines.size() && i > 1 && !r.total.empty();
-    if (i == 1 || total) out += rule + "\n";
-    add_line(table.lines[i]);
-  }
-  for (const std::string& note : r.notes) out += printable(note) + "\n";
-  return out;
-}
-
 std::string to_json(const Report& r) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
@@ -202,7 +145,7 @@ std::string to_csv(const Report& r) {
 }
 
 std::string to_markdown(const Report& r) {
-  const Shown table = shown(r);
+  const Table table = table_of(r);
   std::string out;
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
     const bool bold = i > 0 && i + 1 == table.lines.size() && !r.total.empty();
@@ -214,7 +157,7 @@ std::string to_markdown(const Report& r) {
     out += "\n";
     if (i > 0) continue;
     out += "|";
-    for (const Unit unit : table.units) out += is_text(unit) ? "---|" : "---:|";
+    for (const Column& c : table.columns) out += c.unit == Unit::text ? "---|" : "---:|";
     out += "\n";
   }
   if (!r.failure.empty()) out += "\n**failed:** " + markdown_text(r.failure) + "\n";

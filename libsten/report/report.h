@@ -40,6 +40,8 @@ struct Report {
   std::string program;
   std::string item = "tensors";  // what the rows are called in JSON
   std::vector<Column> columns;   // a column without any cell is left out but for JSON and CSV
+  // Keys of those that a narrow terminal does without, the first to go first.
+  std::vector<std::string> spare;
   std::vector<std::vector<Cell>> rows;
   bool whole_rows = false;  // JSON says null where a row has no cell, rather than nothing
   std::vector<Cell> total;  // empty: no total
@@ -62,7 +64,9 @@ std::string exact_cell(const Cell& cell);
 // The columns for people that have a cell in any row or the total.
 std::vector<std::size_t> filled_columns(const Report& r);
 
-std::string to_text(const Report& r);
+// A table, then the notes. `terminal`: how many columns of characters it is to fit, as far as it
+// can (table.h); 0: any number. It says which columns were left out.
+std::string to_text(const Report& r, std::size_t terminal = 0);
 // One document with "schema": 1 and "ok": true, or false and a "reason", ending in a newline. Names
 // are not escaped for terminals.
 std::string to_json(const Report& r);

@@ -112,6 +112,8 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
   for (const Column& c : work.one.columns)
     if (std::ranges::count(work.totals, c.key)) r.columns.push_back(c);
   r.columns.push_back({"error", "error", Unit::text});
+  r.spare = work.one.spare;
+  r.spare.insert(r.spare.end(), {"output", "bytes_before"});
   std::map<std::string, Index> count;
   for (const Job& job : jobs) {
     std::vector<Cell> row;

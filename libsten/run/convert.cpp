@@ -166,6 +166,7 @@ Report convert_report() {
                {"bytes_after", "after", Unit::bytes},
                {"padding", "padding", Unit::fraction},
                {"fit", "fit", Unit::text}};
+  r.spare = {"dtype", "padding", "via", "stored", "bytes_before", "fit", "from", "shape"};
   return r;
 }
 

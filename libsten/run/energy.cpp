@@ -133,6 +133,8 @@ Report energy_report() {
   for (const auto& layout : registry().layouts())
     r.columns.push_back(
         {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
+  r.spare = {"dtype", "bytes_csr", "bytes_dense", "l1_ratio", "bytes_bitmask",
+             "nnz",   "layout",    "shape",       "bytes"};
   return r;
 }
 

@@ -18,6 +18,7 @@ Report prune_report() {
                {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
                {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
                {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text}};
+  r.spare = {"dtype", "padding", "elements", "kept", "bytes_before", "fit", "rule", "shape"};
   return r;
 }
 

@@ -1,0 +1,133 @@
+#include "libsten/report/table.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+constexpr std::size_t column_gap = 2, least_text = 8;
+
+bool continues(char c) { return (c & 0xc0) == 0x80; }
+
+// Code points, which is what lines up for most scripts.
+std::size_t columns_of(std::string_view s) {
+  return s.size() - static_cast<std::size_t>(std::count_if(s.begin(), s.end(), continues));
+}
+
+// Where code point `n` begins.
+std::size_t byte_of(std::string_view s, std::size_t n) {
+  std::size_t at = 0;
+  for (; at < s.size() && (n > 0 || continues(s[at])); ++at) n -= !continues(s[at]);
+  return at;
+}
+
+// "encoder.la…ense.weight"
+std::string cut_to(const std::string& s, std::size_t width) {
+  const std::size_t n = columns_of(s);
+  if (n <= width) return s;
+  // The end tells names of tensors apart more often than the beginning.
+  const std::size_t tail = width / 2, head = width - 1 - tail;
+  return s.substr(0, byte_of(s, head)) + "…" + s.substr(byte_of(s, n - tail));
+}
+
+std::vector<std::size_t> widths_of(const Table& t) {
+  std::vector<std::size_t> width(t.columns.size());
+  for (const auto& line : t.lines)
+    for (std::size_t c = 0; c < width.size(); ++c)
+      width[c] = std::max(width[c], columns_of(line[c]));
+  return width;
+}
+
+std::size_t sum(const std::vector<std::size_t>& widths) {
+  std::size_t all = widths.empty() ? 0 : column_gap * (widths.size() - 1);
+  for (const std::size_t w : widths) all += w;
+  return all;
+}
+
+bool is_text(const Column& c) { return c.unit == Unit::text; }
+
+}  // namespace
+
+Table table_of(const Report& r) {
+  Table out;
+  const std::vector<std::size_t> filled = filled_columns(r);
+  const auto add_row = [&](const std::vector<Cell>& row) {
+    std::vector<std::string>& line = out.lines.emplace_back();
+    for (const std::size_t c : filled) line.push_back(shown_cell(row[c], r.columns[c].unit));
+  };
+  out.lines.emplace_back();
+  for (const std::size_t c : filled) {
+    out.columns.push_back(r.columns[c]);
+    out.lines[0].push_back(r.columns[c].title);
+  }
+  for (const auto& row : r.rows) add_row(row);
+  if (!r.total.empty()) add_row(r.total);
+  return out;
+}
+
+std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& spare,
+                                std::size_t width) {
+  std::vector<std::string> gone;
+  std::vector<std::size_t> widths = widths_of(table);
+  // What it takes at least, the names with half of the width.
+  const auto least = [&] {
+    if (widths.empty() || !is_text(table.columns[0])) return sum(widths);
+    return sum(widths) - widths[0] + std::min(widths[0], width / 2);
+  };
+  for (const std::string& key : spare) {
+    if (least() <= width) break;
+    const auto at = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+    if (at == std::ssize(table.columns)) continue;
+    gone.push_back(table.columns[at].title);
+    table.columns.erase(table.columns.begin() + at);
+    widths.erase(widths.begin() + at);
+    for (auto& line : table.lines) line.erase(line.begin() + at);
+  }
+  while (sum(widths) > width) {
+    std::size_t longest = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      if (is_text(table.columns[c]) && widths[c] > least_text &&
+          (longest == widths.size() || widths[c] > widths[longest]))
+        longest = c;
+    if (longest == widths.size()) break;
+    --widths[longest];
+  }
+  for (auto& line : table.lines)
+    for (std::size_t c = 0; c < widths.size(); ++c) line[c] = cut_to(line[c], widths[c]);
+  return gone;
+}
+
+std::string to_text(const Report& r, std::size_t terminal) {
+  Table table = table_of(r);
+  std::vector<std::string> gone;
+  if (terminal) gone = fit_to(table, r.spare, terminal);
+  const std::vector<std::size_t> width = widths_of(table);
+  std::string out;
+  const auto add_line = [&](const std::vector<std::string>& line) {
+    std::string text;
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string blanks(width[c] - columns_of(line[c]), ' ');
+      text += (c ? "  " : "") + (is_text(table.columns[c]) ? line[c] + blanks : blanks + line[c]);
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    out += text + "\n";
+  };
+  std::string rule;
+  for (std::size_t c = 0; c < width.size(); ++c)
+    rule += (c ? "  " : "") + std::string(width[c], '-');
+  for (std::size_t i = 0; i < table.lines.size() && !width.empty(); ++i) {
+    const bool total = i + 1 == table.lines.size() && i > 1 && !r.total.empty();
+    if (i == 1 || total) out += rule + "\n";
+    add_line(table.lines[i]);
+  }
+  if (!gone.empty())
+    out += fmt::format("columns left out at this width: {}\n", fmt::join(gone, ", "));
+  for (const std::string& note : r.notes) out += printable(note) + "\n";
+  return out;
+}
+
+}  // namespace sten
