@@ -30,6 +30,15 @@ void add_read(std::vector<NamedPath>& to, const CLI::App& app) {
   }
 }
 
+// As the program takes it: DIR/ for a file is that file in DIR.
+void add_output(std::vector<NamedPath>& to, const CLI::App& app) {
+  const std::size_t before = to.size();
+  add(to, app, "--output", "-o");
+  const CLI::Option* in = app.get_option_no_throw("IN");
+  if (to.size() > before && in && in->count() == 1)
+    to.back().path = output_for(in->results().front(), to.back().path);
+}
+
 }  // namespace
 
 void check_paths(const CLI::App& app, bool prints_json) {
@@ -40,7 +49,7 @@ void check_paths(const CLI::App& app, bool prints_json) {
     add(inputs, app, name, name);
   add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});
-  add(outputs, app, "--output", "-o");
+  add_output(outputs, app);
   for (const char* name : {"--mask-out", "--report", "--plot"}) add(outputs, app, name, name);
   // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
   add(outputs, app, "--out-dir", "--out-dir", true);

@@ -1,5 +1,6 @@
 // sten-convert: flags -> ConvertOptions -> convert_checkpoint() or convert_batch().
 #include "apps/batch_options.h"
+#include "libsten/io/output_paths.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
         return sten::convert_batch(*many, *o);
       }
       o->input = many->inputs.front();
+      o->output.path = sten::output_for(o->input, o->output.path);
       return sten::convert_checkpoint(*o);
     };
   });

@@ -3,6 +3,7 @@
 #include "apps/prune_stages.h"
 #include "libsten/base/error.h"
 #include "libsten/base/kept_memory.h"
+#include "libsten/io/output_paths.h"
 
 int main(int argc, char** argv) {
   const sten::app::Program program = {
@@ -120,6 +121,7 @@ int main(int argc, char** argv) {
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
+      o.output.path = sten::output_for(o.input, o.output.path);
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->recipe.empty()) sten::keep_more_memory();
       if (!common.quiet)

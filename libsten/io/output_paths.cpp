@@ -95,6 +95,14 @@ bool is_stream(const std::string& path) {
   return fs::is_fifo(s) || fs::is_character_file(s) || fs::is_socket(s);
 }
 
+std::string output_for(const std::string& input, const std::string& output) {
+  if (!output.ends_with('/') || is_sharded(input)) return output;
+  if (is_stream(input))
+    fail_usage("{}: {} has no name for a file in it; name that, too", printable(output),
+               input == "-" ? "standard input" : quote(input));
+  return output + fs::path(input).filename().string();
+}
+
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {
   const NamedPath* printed = nullptr;
   for (const NamedPath& o : outputs) {

@@ -16,6 +16,10 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& dir
 // Whether an output of that name goes through a pipe, a device or a descriptor: "-", "/dev/stdout".
 bool is_stream(const std::string& path);
 
+// Where the result of an input goes: to `output`, or where that ends in a slash and the input is a
+// file, to a file of its name in that directory. Error (usage) for a stream, which has no name.
+std::string output_for(const std::string& input, const std::string& output);
+
 // A path of a command line, and the flag it came by.
 struct NamedPath {
   std::string flag, path;

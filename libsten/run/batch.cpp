@@ -8,6 +8,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_paths.h"
+#include "libsten/io/shards.h"
 #include "libsten/run/prune_request.h"
 
 namespace sten {
@@ -35,6 +36,20 @@ struct Work {
   std::function<Outcome(const std::string& input, const OutputOptions& output)> run;
 };
 
+// What to do about two inputs of one name.
+std::string apart(const std::string& a, const std::string& b) {
+  const auto folder = [](const std::string& path) { return resolved(path).parent_path(); };
+  const fs::path x = folder(a), y = folder(b);
+  const auto is_model = [](const std::string& path) {
+    return plain_name(fs::path(path).filename()) == "model.safetensors";
+  };
+  if (is_model(a) && is_model(b) && x.filename() != y.filename())
+    return fmt::format("give the directories {} and {}, or run them apart",
+                       quote(fs::path(a).parent_path().string()),
+                       quote(fs::path(b).parent_path().string()));
+  return "run them apart, each with its own --out-dir";
+}
+
 std::vector<Job> make_jobs(const ManyInputs& many) {
   std::vector<Job> jobs;
   std::map<std::string, std::string> taken;
@@ -42,13 +57,14 @@ std::vector<Job> make_jobs(const ManyInputs& many) {
     if (input == "-") fail_usage("standard input cannot be one of several inputs");
     jobs.push_back({input, "", "not run", {}, {}, std::nullopt});
     if (many.out_dir.empty()) continue;
-    // "M/sub/.." and "." are what they lead to.
-    const fs::path name = resolved(input).filename();
+    // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
+    const fs::path name =
+        is_sharded(input) ? resolved(input).filename() : fs::path(input).filename();
     if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
-      fail_usage("{} and {} would both be written as {}", quote(at->second), quote(input),
-                 quote(name.string()));
+      fail_usage("{} and {} would both be written as {}; {}", quote(at->second), quote(input),
+                 quote(name.string()), apart(at->second, input));
     jobs.back().output = fs::path(many.out_dir) / name;
   }
   return jobs;

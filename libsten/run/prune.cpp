@@ -7,6 +7,7 @@
 #include "libsten/dispatch/registry.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/mask_file.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/layout/masked.h"
 #include "libsten/run/axis.h"
@@ -87,6 +88,7 @@ class Pruning {
     std::vector<NamedPath> inputs = {
         {"", o.input}, {"--mask", o.mask}, {"--scores", o.scores}, {"--rules", o.rules_file}};
     check_outputs(inputs, {{"-o", o.output.path}, {"--mask-out", o.mask_out}});
+    check_output_name(o.mask_out, Written::masks);
     if (is_stream(o.mask_out)) return nullptr;
     return std::make_unique<OutputFile>(o.mask_out, o.output.force);
   }

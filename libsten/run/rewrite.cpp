@@ -8,6 +8,7 @@
 #include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
 #include "libsten/io/other_weights.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/report/progress.h"
 
@@ -30,11 +31,21 @@ void check_place(const std::string& input, const std::string& output) {
     fail_usage("{}: lies in the input directory", printable(output));
 }
 
+void check_file(const std::string& output) {
+  std::error_code none;
+  if (fs::is_directory(output, none))
+    fail("{}: is a directory; {}/ puts the output into it", printable(output), printable(output));
+  check_output_name(output, Written::checkpoint);
+}
+
 // Before the input is read, which may be a pipe that takes hours.
 std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
                                               const OutputOptions& options) {
   const bool directory = is_sharded(input);
-  if (!options.path.empty()) check_place(input, options.path);
+  if (!options.path.empty()) {
+    check_place(input, options.path);
+    if (!directory) check_file(options.path);
+  }
   if (!options.dry_run)
     return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
   if (!options.path.empty() && !options.in_new_folder)
@@ -62,6 +73,10 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       values_(std::move(options)),
       out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
+  // A directory may be called as the input is.
+  if (input_.index() && !options_.path.empty() &&
+      resolved(input).extension() != resolved(options_.path).extension())
+    check_output_name(options_.path, Written::directory);
   if (input_.index() && !options_.keep_other_weights) left_ = other_weights(*input_.index());
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
 }

@@ -11,6 +11,7 @@
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/io/locked_directory.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/record.h"
 #include "libsten/nn/weights.h"
 
@@ -92,7 +93,10 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
 void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode) {
   const std::string text = to_json(recipe);  // or what of it cannot be written
   if (!path.empty()) check_directory(path);
-  if (!fs::exists(path)) return;
+  if (!fs::exists(path)) {
+    if (!path.empty()) check_output_name(path, Written::directory);
+    return;
+  }
   const RunFiles files(path);
   const std::string recipe_path = fs::path(path) / recipe_file;
   if (files.has_run() && mode == RunMode::fresh)

@@ -286,7 +286,8 @@ def check(tree, words, outputs, inputs, kept, before, after, code, where):
             continue
         if not force:
             raise Failure(f"'{path.relative_to(tree.guard)}' {what} without -f (exit {code})")
-        named = [*allowed, *(o / os.path.basename(os.path.realpath(i)) for o in allowed for i in inputs)]
+        names = [os.path.basename(os.path.realpath(i)) for i in inputs] + [os.path.basename(w) for w in words]
+        named = [*allowed, *(o / name for o in allowed for name in names if name)]
         if path not in tree.ours and not (path in named and old[0] == "file"):
             raise Failure(f"'{path.relative_to(tree.guard)}' {what}, and no run of ours had made it (exit {code})")
     for path in inputs:

@@ -113,3 +113,24 @@ TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
   }
   CHECK(refusal(in, out).empty());
 }
+
+TEST_CASE("a directory, by the slash at its end, takes a file under the input's name") {
+  const TempDir dir;
+  dir.write("in.safetensors", "x");
+  fs::create_directories(dir / "m");
+  const std::string in = dir / "in.safetensors";
+  CHECK(output_for(in, "out/") == "out/in.safetensors");
+  CHECK(output_for(in, "/") == "/in.safetensors");
+  CHECK(output_for("missing.npy", "out/") == "out/missing.npy");
+  for (const char* out : {"", "out", "-", "out/x"}) CHECK(output_for(in, out) == out);
+  for (const std::string& sharded : {dir / "m", std::string("x/model.safetensors.index.json")})
+    CHECK(output_for(sharded, "out/") == "out/");
+  for (const char* stream : {"-", "/dev/fd/0"}) {
+    try {
+      output_for(stream, "out/");
+      FAIL("a stream has a name");
+    } catch (const Error& e) {
+      CHECK(e.fault() == Fault::usage);
+    }
+  }
+}

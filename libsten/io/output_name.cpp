@@ -1,0 +1,66 @@
+#include "libsten/io/output_name.h"
+
+#include <filesystem>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/output_paths.h"
+
+namespace sten {
+namespace {
+
+struct Ending {
+  const char *ending, *of;
+};
+constexpr Ending endings[] = {
+    {".safetensors", "a safetensors file"},
+    {".npy", "a NumPy array"},
+    {".npz", "a NumPy archive"},
+    {".pt", "a PyTorch file"},
+    {".pth", "a PyTorch file"},
+    {".bin", "a PyTorch file"},
+    {".ckpt", "a PyTorch or TensorFlow checkpoint"},
+    {".pkl", "a Python pickle"},
+    {".pickle", "a Python pickle"},
+    {".onnx", "an ONNX model"},
+    {".h5", "an HDF5 file"},
+    {".hdf5", "an HDF5 file"},
+    {".keras", "a Keras model"},
+    {".gguf", "a GGUF file"},
+    {".ggml", "a GGML file"},
+    {".msgpack", "a Flax file"},
+    {".pb", "a TensorFlow graph"},
+    {".tflite", "a TensorFlow Lite model"},
+    {".zip", "an archive"},
+    {".tar", "an archive"},
+    {".gz", "compressed data"},
+    {".xz", "compressed data"},
+    {".zst", "compressed data"},
+    {".json", "a report"},
+    {".csv", "a report"},
+    {".md", "a report"},
+    {".html", "a report"},
+    {".svg", "a picture"},
+};
+
+}  // namespace
+
+void check_output_name(const std::string& path, Written what) {
+  std::string_view name = path;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  std::string ending = std::filesystem::path(name).extension();
+  for (char& c : ending)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  const bool fits = (ending == ".safetensors" && what != Written::directory) ||
+                    (ending == ".npy" && what == Written::checkpoint);
+  if (fits || is_stream(path)) return;
+  for (const Ending& e : endings)
+    if (ending == e.ending)
+      fail_usage("{}: is the name of {}, and what is written is {}", printable(path), e.of,
+                 what == Written::directory ? "a directory: leave the ending out"
+                 : what == Written::masks   ? "safetensors: end it in .safetensors"
+                                            : "safetensors: end it in .safetensors, or in .npy "
+                                              "for one dense tensor");
+}
+
+}  // namespace sten

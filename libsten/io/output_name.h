@@ -1,0 +1,15 @@
+// Names that say what is in a file.
+#pragma once
+#include <string>
+
+namespace sten {
+
+enum class Written { checkpoint, masks, directory };
+
+// Error (usage) where the ending of an output's name, in whatever case, says something else than
+// what is written: safetensors, or .npy where a checkpoint is one dense tensor; or a directory,
+// which has no ending of a file. Names without an ending, or with one that says nothing, are free;
+// so are streams.
+void check_output_name(const std::string& path, Written what);
+
+}  // namespace sten
