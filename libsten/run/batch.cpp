@@ -97,7 +97,13 @@ void run_job(const ManyInputs& many, const Work& work, Job& job) {
       job.error = Error(outcome.failure->fault(),
                         fmt::format("{}: {}", printable(job.input), outcome.failure->what()));
   } catch (const Error& e) {
-    job.error = e;
+    const std::string text = e.what();
+    const auto says = [&](const std::string& path) {
+      return !path.empty() && text.find(printable(path)) != text.npos;
+    };
+    job.error = says(job.input) || says(job.output)
+                    ? e
+                    : Error(e.fault(), fmt::format("{}: {}", printable(job.input), text));
   } catch (const std::bad_alloc&) {
     job.error = Error(Fault::input, printable(job.input) + ": out of memory");
   }
