@@ -43,8 +43,8 @@ def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col
 
 def tensors(path):  # (name, layout, dtype, dense array) of each; the array of a SMALL dtype has its bits
     path, st = pathlib.Path(path), "*.safetensors"
-    shards = {path / n for i in path.glob(f"{st}.index.json") for n in json.loads(i.read_text())["weight_map"].values()}
-    for file in sorted(shards) or sorted(path.glob("model" + st)) or sorted(path.glob(st)) or [path]:
+    files = {path / n for i in path.glob(f"{st}.index.json") for n in json.loads(i.read_text())["weight_map"].values()}
+    for file in sorted(files) or sorted(path.glob("model" + st)) or sorted(path.glob(st)) or [path]:
         with open(file, "rb") as f:
             header, data = json.loads(f.read(*struct.unpack("<Q", f.read(8)))), np.fromfile(f, np.uint8)
         sparse = {k[5:]: json.loads(t) for k, t in header.pop("__metadata__", {}).items() if k.startswith("sten:")}
