@@ -100,7 +100,7 @@ std::string output_for(const std::string& input, const std::string& output) {
   if (is_stream(input))
     fail_usage("{}: {} has no name for a file in it; name that, too", printable(output),
                input == "-" ? "standard input" : quote(input));
-  return output + fs::path(input).filename().string();
+  return output + safetensors_name(fs::path(input).filename());
 }
 
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {

@@ -80,16 +80,26 @@ void read_index(const std::string& path, ShardIndex& out) {
   std::sort(out.files.begin(), out.files.end(), natural_less);
 }
 
+// Where ".sten" is in a file's name.
+std::size_t sten_mark(const std::string& file) {
+  const std::size_t begin = file.rfind('/') + 1;
+  for (const char* mark : {".sten-", ".sten.safetensors"}) {
+    const std::size_t at = file.find(mark, begin);
+    if (at != std::string::npos && at > begin) return at;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
 
 bool is_sharded(const std::string& path) {
   std::error_code error;
-  return fs::is_directory(path, error) || path.ends_with(index_ending);
+  return fs::is_directory(path, error) || is_index_name(path);
 }
 
 ShardIndex find_shards(const std::string& path) {
   ShardIndex out;
-  if (path.ends_with(index_ending)) {
+  if (is_index_name(path)) {
     const fs::path index = path;
     out.directory = index.has_parent_path() ? index.parent_path().string() : ".";
     out.index = index.filename();
@@ -135,8 +145,21 @@ void check_inside(const std::string& directory, const std::string& name) {
   fail("{}: {} is a link to a place outside of the directory", printable(directory), quote(name));
 }
 
-std::string sten_name(const std::string& file) {
-  if (plain_name(file) != file) return file;
+std::string safetensors_name(const std::string& file) {
+  const std::size_t begin = file.rfind('/') + 1;
+  // pytorch_model-00001-of-00002.bin, model.pt
+  constexpr std::string_view index = ".index.json", library = "pytorch_model";
+  const std::string stem = file.substr(0, file.size() - (file.ends_with(index) ? index.size() : 0));
+  if (is_torch_name(stem)) {
+    std::string name = stem.substr(0, stem.rfind('.')) + ".safetensors" + file.substr(stem.size());
+    return name.compare(begin, library.size(), library) == 0 ? name.erase(begin, 8) : name;
+  }
+  return file;
+}
+
+std::string sten_name(const std::string& from) {
+  if (sten_mark(from) != std::string::npos) return from;
+  const std::string file = plain_name(from);
   const std::size_t begin = file.rfind('/') + 1;  // folders stay
   std::size_t cut = file.rfind("-of-");
   // NAME-00001-of-00002.safetensors
@@ -146,13 +169,10 @@ std::string sten_name(const std::string& file) {
   return file.substr(0, cut) + ".sten" + file.substr(cut);
 }
 
-std::string plain_name(const std::string& file) {
-  const std::size_t begin = file.rfind('/') + 1;
-  for (const char* mark : {".sten-", ".sten.safetensors"}) {
-    const std::size_t at = file.find(mark, begin);
-    if (at != std::string::npos && at > begin) return file.substr(0, at) + file.substr(at + 5);
-  }
-  return file;
+std::string plain_name(const std::string& from) {
+  const std::string file = safetensors_name(from);
+  const std::size_t mark = sten_mark(file);
+  return mark == std::string::npos ? file : file.substr(0, mark) + file.substr(mark + 5);
 }
 
 }  // namespace sten

@@ -36,8 +36,11 @@ void check_inside(const std::string& directory, const std::string& name);
 
 // The name under which a file with compressed tensors appears, since other tools would load it
 // under its usual one and initialise what they miss anew: model-00001-of-00002.safetensors is
-// model.sten-00001-of-00002.safetensors; and back.
+// model.sten-00001-of-00002.safetensors; and back. Both are names of safetensors files.
 std::string sten_name(const std::string& file);
 std::string plain_name(const std::string& file);
+// What the tensors of a file of torch.save() are called as safetensors: pytorch_model.bin is
+// model.safetensors, and x.pt is x.safetensors. Any other name stays.
+std::string safetensors_name(const std::string& file);
 
 }  // namespace sten

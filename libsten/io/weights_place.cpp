@@ -13,9 +13,30 @@ namespace {
 namespace fs = std::filesystem;
 using FileNames = std::vector<std::string>;
 
+// The names that weights have in one kind of file.
+struct Kind {
+  std::string_view index_ending;
+  std::vector<const char*> endings;  // which a known name may have
+  std::vector<const char*> models;   // known names, the first wins
+  const char* adapter;
+};
+const Kind kinds[] = {
+    {index_ending,
+     {".safetensors", ".sten.safetensors"},
+     {"model", "diffusion_pytorch_model"},
+     "adapter_model"},
+    {torch_index_ending, {".bin"}, {"pytorch_model", "diffusion_pytorch_model"}, "adapter_model"},
+};
+
+bool is_safetensors_name(const std::string& name) { return name.ends_with(".safetensors"); }
+// *.bin is what much else is called, too.
+bool is_only_torch_name(const std::string& name) {
+  return is_torch_name(name) && !name.ends_with(".bin");
+}
+
 struct Folder {
   std::string path;
-  FileNames files, indices, folders;  // sorted: *.safetensors, indices of them, "vae/"
+  FileNames files, indices, folders;  // sorted: of any kind; "vae/"
 
   explicit Folder(const std::string& p) : path(p) {
     std::error_code error;
@@ -23,9 +44,9 @@ struct Folder {
     if (error) fail("{}: {}", printable(path), error.message());
     for (const auto& entry : all) {
       const std::string name = entry.path().filename();
-      if (name.ends_with(index_ending))
+      if (is_index_name(name))
         indices.push_back(name);
-      else if (name.ends_with(".safetensors"))
+      else if (name.ends_with(".safetensors") || is_torch_name(name))
         files.push_back(name);
       else if (!name.starts_with('.') && entry.is_directory(error))
         folders.push_back(name + "/");
@@ -34,9 +55,9 @@ struct Folder {
   }
 
   // "STEM.safetensors" or "STEM.sten.safetensors"; empty if neither is there.
-  std::string file_called(const std::string& stem) const {
+  std::string file_called(const std::string& stem, const Kind& kind) const {
     FileNames found;
-    for (const char* ending : {".safetensors", ".sten.safetensors"})
+    for (const char* ending : kind.endings)
       if (std::ranges::binary_search(files, stem + ending)) found.push_back(stem + ending);
     if (found.size() > 1)
       fail("{}: has both {} and {}; name one of them", printable(path), found[0], found[1]);
@@ -44,33 +65,52 @@ struct Folder {
   }
 
   // Named as libraries do; empty if there is none.
-  std::string known() const {
-    for (const char* stem : {"model", "diffusion_pytorch_model"})
-      if (std::string file = file_called(stem); !file.empty()) {
+  std::string known(const Kind& kind) const {
+    FileNames of_kind;
+    std::ranges::copy_if(indices, std::back_inserter(of_kind), [&](const std::string& name) {
+      return name.ends_with(kind.index_ending);
+    });
+    for (const char* stem : kind.models)
+      if (std::string file = file_called(stem, kind); !file.empty()) {
         // As other tools do: a single file wins.
-        if (!indices.empty())
-          warn("{}: {} is read, and index {} is not", printable(path), file, quote(indices[0]));
+        if (!of_kind.empty())
+          warn("{}: {} is read, and index {} is not", printable(path), file, quote(of_kind[0]));
         return file;
       }
-    if (indices.size() > 1)
-      fail("{}: has the indices {} and {}; name one of them", printable(path), quote(indices[0]),
-           quote(indices[1]));
-    return indices.empty() ? file_called("adapter_model") : indices[0];
+    if (of_kind.size() > 1)
+      fail("{}: has the indices {} and {}; name one of them", printable(path), quote(of_kind[0]),
+           quote(of_kind[1]));
+    return of_kind.empty() ? file_called(kind.adapter, kind) : of_kind[0];
+  }
+
+  // The only file that `is` likes, or how many there are.
+  template <class F>
+  std::pair<std::string, std::size_t> only(F&& is) const {
+    FileNames found;
+    std::ranges::copy_if(files, std::back_inserter(found), is);
+    return {found.empty() ? "" : found[0], found.size()};
   }
 };
 
-bool has_weights(const Folder& folder) { return !folder.files.empty() || !folder.indices.empty(); }
+bool has_weights(const Folder& folder) {
+  return !folder.indices.empty() || folder.only(is_safetensors_name).second > 0 ||
+         !folder.known(kinds[1]).empty();
+}
 
 std::string file_of(const Folder& folder) {
-  if (std::string file = folder.known(); !file.empty()) return file;
-  if (folder.files.size() == 1) return folder.files[0];
-  if (folder.files.empty())
-    fail("{}: the directory has neither a safetensors file nor an index *{}",
-         printable(folder.path), index_ending);
-  fail(
-      "{}: the directory has {} safetensors files, none of them model.safetensors, and no index; "
-      "name one, such as {}",
-      printable(folder.path), folder.files.size(), quote(folder.files[0]));
+  if (std::string file = folder.known(kinds[0]); !file.empty()) return file;
+  const auto [file, count] = folder.only(is_safetensors_name);
+  if (count == 1) return file;
+  if (count > 1)
+    fail(
+        "{}: the directory has {} safetensors files, none of them model.safetensors, and no index; "
+        "name one, such as {}",
+        printable(folder.path), count, quote(file));
+  if (std::string torch = folder.known(kinds[1]); !torch.empty()) return torch;
+  const auto [torch, torches] = folder.only(is_only_torch_name);
+  if (torches == 1) return torch;
+  fail("{}: the directory has neither a safetensors file nor an index *{}, nor pytorch_model.bin",
+       printable(folder.path), index_ending);
 }
 
 WeightsPlace find_in_pipeline(const Folder& pipeline) {
@@ -97,10 +137,20 @@ WeightsPlace find_in_pipeline(const Folder& pipeline) {
 
 }  // namespace
 
+bool is_index_name(std::string_view file) {
+  return file.ends_with(index_ending) || file.ends_with(torch_index_ending);
+}
+
+bool is_torch_name(std::string_view file) {
+  for (const std::string_view ending : {".bin", ".pt", ".pth", ".ckpt"})
+    if (file.ends_with(ending)) return true;
+  return false;
+}
+
 WeightsPlace find_weights(const std::string& directory) {
   const Folder folder(directory);
   std::error_code error;
-  std::string file = folder.known();
+  std::string file = folder.known(kinds[0]);
   if (!file.empty()) return {"", std::move(file), {}};
   if (fs::exists(fs::path(directory) / "model_index.json", error)) return find_in_pipeline(folder);
   return {"", file_of(folder), {}};

@@ -7,13 +7,18 @@
 namespace sten {
 
 inline constexpr std::string_view index_ending = ".safetensors.index.json";
+inline constexpr std::string_view torch_index_ending = ".bin.index.json";
+// Whether a file is called as indices of shards are.
+bool is_index_name(std::string_view file);
+// Whether a file is called as those of torch.save() are.
+bool is_torch_name(std::string_view file);
 
 struct WeightsPlace {
   std::string folder;               // in the directory, of a pipeline: "unet/"; else empty
   std::string file;                 // in the folder: the weights, or an index of shards
   std::vector<std::string> beside;  // other folders of the pipeline that have weights: "vae/"
 
-  bool is_index() const { return file.ends_with(index_ending); }
+  bool is_index() const { return is_index_name(file); }
 };
 
 // The first of these that the directory has; ".sten" may stand before the ending of each:
@@ -22,7 +27,9 @@ struct WeightsPlace {
 //   adapter_model.safetensors of PEFT;
 //   in a pipeline of diffusers, known by its model_index.json, the weights of what it runs in every
 //     step: the folder unet/, transformer/, prior/ or decoder/, else the only one with weights;
-//   its only *.safetensors file.
+//   its only *.safetensors file;
+//   the same of PyTorch: pytorch_model.bin, diffusion_pytorch_model.bin, *.bin.index.json,
+//     adapter_model.bin, and the only file *.pt, *.pth or *.ckpt.
 // A warning says that an index is not read. Error where there is none, or several of a kind.
 WeightsPlace find_weights(const std::string& directory);
 

@@ -58,8 +58,8 @@ std::vector<Job> make_jobs(const ManyInputs& many) {
     jobs.push_back({input, "", "not run", {}, {}, std::nullopt});
     if (many.out_dir.empty()) continue;
     // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
-    const fs::path name =
-        is_sharded(input) ? resolved(input).filename() : fs::path(input).filename();
+    const fs::path name = is_sharded(input) ? resolved(input).filename().string()
+                                            : safetensors_name(fs::path(input).filename());
     if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
