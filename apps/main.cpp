@@ -25,6 +25,7 @@
 #include "libsten/base/version.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/unfinished.h"
 
@@ -242,6 +243,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const std::string output = o && o->count() ? o->as<std::string>() : "";
     const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
     check_paths(app, common.json);
+    watch_outputs(program.name, output_files(app));
     std::deque<OutputFile> reports = open_reports(program, common);
     Outcome outcome = outcome_of(program, action);
     Report& report = outcome.report;

@@ -39,7 +39,18 @@ void add_output(std::vector<NamedPath>& to, const CLI::App& app) {
     to.back().path = output_for(in->results().front(), to.back().path);
 }
 
+constexpr const char* other_files[] = {"--mask-out", "--report", "--plot"};
+
 }  // namespace
+
+std::vector<std::string> output_files(const CLI::App& app) {
+  std::vector<NamedPath> outputs;
+  add_output(outputs, app);
+  for (const char* name : other_files) add(outputs, app, name, name);
+  std::vector<std::string> paths;
+  for (NamedPath& o : outputs) paths.push_back(std::move(o.path));
+  return paths;
+}
 
 void check_paths(const CLI::App& app, bool prints_json) {
   std::vector<NamedPath> inputs, outputs;
@@ -50,7 +61,7 @@ void check_paths(const CLI::App& app, bool prints_json) {
   add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});
   add_output(outputs, app);
-  for (const char* name : {"--mask-out", "--report", "--plot"}) add(outputs, app, name, name);
+  for (const char* name : other_files) add(outputs, app, name, name);
   // --out-dir may be where the inputs are: each of its outputs is looked at for itself.
   add(outputs, app, "--out-dir", "--out-dir", true);
   add(outputs, app, "--state", "--state", true, StateDirectory::keeps);

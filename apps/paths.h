@@ -8,4 +8,7 @@ namespace sten::app {
 // output would carry two things: a JSON document (`prints_json`) is one.
 void check_paths(const CLI::App& app, bool prints_json);
 
+// The files and directories that the command line says are to be written as a whole.
+std::vector<std::string> output_files(const CLI::App& app);
+
 }  // namespace sten::app

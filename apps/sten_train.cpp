@@ -7,6 +7,8 @@
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
 #include "libsten/base/kept_memory.h"
+#include "libsten/base/text.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/run/train_preview.h"
 
 int main(int argc, char** argv) {
@@ -51,6 +53,8 @@ int main(int argc, char** argv) {
       o->show_progress = common.show_progress();
       if (!common.quiet)
         o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
+      sten::set_work_kept(
+          fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o->out)));
       sten::keep_more_memory();
       int signal = 0;
       sten::TrainOutcome result;
@@ -61,9 +65,7 @@ int main(int argc, char** argv) {
         signal = sten::NotedInterrupts::noted();
       }
       if (result.stopped) {
-        sten::app::print_line(
-            "sten-train", fmt::format("interrupted after step {}, which is saved; --resume goes on",
-                                      *result.stopped));
+        sten::set_work_kept(fmt::format("step {} is saved; --resume goes on", *result.stopped));
         raise(signal);  // ends the process as ever
       }
       return std::move(result.outcome);

@@ -18,6 +18,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {
@@ -55,6 +56,7 @@ void on_interrupt(int signal) {
   // It may be writing into what is removed.
   if (const pid_t group = ends_with_us) kill(-group, SIGTERM);
   cleanup_unfinished_outputs();
+  say_interrupted();
   _exit(128 + signal);
 }
 

@@ -59,7 +59,8 @@ class EndsWithUs {
 void cleanup_unfinished_outputs() noexcept;
 
 // For programs: SIGINT, SIGTERM and SIGHUP end the process with 128 + the signal's number and
-// nothing half-written left behind, unless the process was started with the signal ignored.
+// nothing half-written left behind, which it says (interrupted.h), unless the process was started
+// with the signal ignored.
 // SIGPIPE cleans up likewise and keeps its default action, so that writing to a closed pipe ends
 // the process quietly.
 void install_interrupt_handlers();

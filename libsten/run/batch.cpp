@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "libsten/base/parallel.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/shards.h"
@@ -167,6 +168,13 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   if (!many.out_dir.empty()) prepare_outputs(many, work, jobs);
   std::mutex lock;
   bool stop = false;
+  std::size_t finished = 0;
+  const auto say_finished = [&] {
+    if (!many.out_dir.empty() && !work.output.dry_run)
+      set_work_kept(fmt::format("{} of {} inputs are done; --skip-existing goes on with the others",
+                                finished, jobs.size()));
+  };
+  say_finished();
   const auto run = [&](Job& job) {
     {
       const std::lock_guard hold(lock);
@@ -174,6 +182,8 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
     }
     run_job(many, work, job);
     const std::lock_guard hold(lock);
+    finished += job.status == "done";
+    say_finished();
     if (!job.error) return;
     if (many.on_error) many.on_error(*job.error);
     stop |= !many.keep_going;

@@ -29,6 +29,14 @@ for signal in TERM INT HUP; do
     interrupt $signal $command || status=$?
     [ $status = $code ] || fail "'$command' ended with $status after SIG$signal, not $code"
     [ ! -s "$T/out" ] || fail "'$command' printed something after SIG$signal"
+    # What is left, in one line.
+    expect_one_line_err
+    case $command in
+      *energy*) expect_err 'sten-energy: interrupted' ;;
+      *convert*) expect_err "sten-convert: interrupted: 'new' is not written, 'report.json' is not written; what was unfinished is removed" ;;
+      *force*) expect_err "sten-prune: interrupted: 'old' is as it was; what was unfinished is removed" ;;
+      *) expect_err "sten-prune: interrupted: 'new' is not written; what was unfinished is removed" ;;
+    esac
     while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null # what it did not read
   done
 done
@@ -44,6 +52,38 @@ done
   wait $!
 ) 2>/dev/null && status=0 || status=$?
 [ $status = 143 ] || fail "writing to a FIFO ended with $status after SIGTERM, not 143"
+
+# Of several inputs, those that are done stay.
+cp "$MODEL" first.safetensors
+status=0
+interrupt INT sten-prune first.safetensors ../fifo --out-dir several --sparsity 0.9 -q || status=$?
+[ $status = 130 ] || fail "a batch ended with $status after SIGINT, not 130"
+expect_one_line_err
+expect_err 'sten-prune: interrupted; 1 of 2 inputs are done; --skip-existing goes on with the others'
+[ "$(ls -A several)" = first.safetensors ] || fail "several has $(ls -A several)"
+while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null
+
+# And of stages, those that the state keeps.
+stages() {
+  (
+    set -m
+    sten-prune first.safetensors -o staged.safetensors --include '*key.weight' --schedule linear:from=0,to=0.5,stages=3 \
+      --finetune "cp {in} {out}; [ {stage} != $1 ] || { : >../ready; sleep 60; }" --state ../state$1 -q >"$T/out" 2>"$T/err" &
+    for _ in $(seq 1000); do
+      [ ! -e ../ready ] || break
+      sleep 0.01
+    done
+    kill -INT $!
+    wait $!
+  ) 2>/dev/null && status=0 || status=$?
+  rm -f ../ready
+  [ $status = 130 ] || fail "stages ended with $status after SIGINT, not 130"
+  expect_one_line_err
+  expect_err "sten-prune: interrupted: 'staged.safetensors' is not written; what was unfinished is removed; '../state$1' $2"
+}
+stages 1 'keeps no stage yet; the same command begins anew'
+stages 3 'keeps 2 of 3 stages; --resume goes on'
+rm -r several first.safetensors
 
 # Killed at any moment: the old output is whole, or the new one.
 sten-prune "$MODEL" -o new --sparsity 0.9 -q >/dev/null

@@ -7,6 +7,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/interrupted.h"
 #include "libsten/io/mask_file.h"
 #include "libsten/io/other_weights.h"
 #include "libsten/io/shards.h"
@@ -103,6 +104,7 @@ class Staged {
     // The layout at the end may be another one: the stages are the same.
     std::erase_if(identity, [](const auto& v) { return v.first == "to"; });
     state_.emplace(o_.state, identity, o_.resume);
+    say_kept(0);
     if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
     if (schedule_.layerwise && first_loss_ && !std::isfinite(*first_loss_))
       fail("the loss on the input is {}: there is nothing that layers could come back to",
@@ -110,6 +112,7 @@ class Staged {
     std::size_t done = 0;
     while (done < plan_.stages) {
       const StageRecord r = stage(++done);
+      say_kept(done);
       records_.push_back(r);
       if (!r.recovered) break;
     }
@@ -162,6 +165,13 @@ class Staged {
       p.show_progress = false;
       prune(p);
     }
+  }
+
+  void say_kept(std::size_t done) const {
+    const std::string state = quote(o_.state);
+    set_work_kept(
+        done ? fmt::format("{} keeps {} of {} stages; --resume goes on", state, done, plan_.stages)
+             : fmt::format("{} keeps no stage yet; the same command begins anew", state));
   }
 
   // What a layer's loss has to come down to. Losses may be negative.

@@ -1,0 +1,107 @@
+#include "libsten/io/interrupted.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "libsten/base/text.h"
+#include "libsten/io/output_paths.h"
+#include "libsten/io/unfinished.h"
+
+namespace sten {
+namespace {
+
+using FileId = std::pair<dev_t, ino_t>;
+
+struct Watched {
+  std::string path, shown;
+  std::optional<FileId> before;  // an output takes the place of what was there in one step
+};
+struct Watch {
+  std::string program;
+  std::vector<Watched> outputs;
+  bool on_terminal;
+};
+// Never freed: a signal may come at any time.
+std::atomic<const Watch*> watch{nullptr};
+
+// The handler reads one while the other is written.
+char kept_text[2][1024];
+std::atomic<int> current_text{0};
+std::mutex kept_lock;
+
+std::optional<FileId> id_of(const char* path) {
+  struct stat s;
+  if (stat(path, &s) != 0) return std::nullopt;
+  return FileId(s.st_dev, s.st_ino);
+}
+
+// As much as there is room for.
+class LastWords {
+ public:
+  void add(std::string_view text) {
+    const std::size_t n = std::min(text.size(), sizeof(text_) - 1 - size_);
+    std::memcpy(text_ + size_, text.data(), n);
+    size_ += n;
+  }
+  void print() {
+    text_[size_++] = '\n';
+    (void)!write(STDERR_FILENO, text_, size_);
+  }
+
+ private:
+  char text_[8192];
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+void watch_outputs(const std::string& program, const std::vector<std::string>& outputs) {
+  auto* w = new Watch{program, {}, isatty(STDERR_FILENO) == 1};
+  for (const std::string& path : outputs)
+    if (!is_stream(path)) w->outputs.push_back({path, quote(path), id_of(path.c_str())});
+  watch = w;
+}
+
+void set_work_kept(const std::string& text) {
+  const std::lock_guard hold(kept_lock);
+  wait_if_ending();
+  const int next = 1 - current_text;
+  kept_text[next][text.copy(kept_text[next], sizeof(kept_text[next]) - 1)] = 0;
+  current_text = next;
+}
+
+void say_interrupted() noexcept {
+  const Watch* w = watch;
+  if (!w) return;
+  LastWords line;
+  if (w->on_terminal) line.add("\r\x1b[K");  // a progress bar
+  line.add(w->program);
+  line.add(": interrupted");
+  bool unfinished = false;
+  const char* before = ": ";
+  for (const Watched& o : w->outputs) {
+    const std::optional<FileId> now = id_of(o.path.c_str());
+    const bool is_new = now && now != o.before;
+    unfinished |= !is_new;
+    line.add(before);
+    line.add(o.shown);
+    line.add(is_new ? " is written" : o.before ? " is as it was" : " is not written");
+    before = ", ";
+  }
+  if (unfinished) line.add("; what was unfinished is removed");
+  if (const char* text = kept_text[current_text]; *text) {
+    line.add("; ");
+    line.add(text);
+  }
+  line.print();
+}
+
+}  // namespace sten
