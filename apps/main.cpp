@@ -134,7 +134,8 @@ Outcome outcome_of(const Program& program, const std::function<Outcome()>& actio
 }
 
 void print_outcome(const Program& program, const Common& c, const Outcome& outcome,
-                   bool stdout_taken) {
+                   bool stdout_taken, bool dry_run) {
+  if (c.quiet && !c.json) return;
   if (c.verbose) {
     if (outcome.report.item == "tensors")
       for (const auto& row : outcome.report.rows)
@@ -143,13 +144,15 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   }
   Report shown = outcome.report;
   if (c.summary && shown.item == "tensors") shown.rows.clear();
+  if (dry_run && !c.json)
+    shown.notes.push_back(c.reports.empty() ? "dry run: nothing was written"
+                                            : "dry run: nothing but reports was written");
   const int to = stdout_taken ? STDERR_FILENO : STDOUT_FILENO;
   const std::string text = c.json ? to_json(shown) : to_text(shown, terminal_width(to));
-  if (stdout_taken) {
-    if (!c.quiet) std::fputs(text.c_str(), stderr);
-  } else {
+  if (stdout_taken)
+    std::fputs(text.c_str(), stderr);
+  else
     print_result(text);
-  }
 }
 
 // Opened before the work, so that it is not done in vain.
@@ -242,6 +245,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     const CLI::Option* o = app.get_option_no_throw("--output");
     const std::string output = o && o->count() ? o->as<std::string>() : "";
     const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
+    if (common.quiet && common.verbose) fail_usage("--quiet and --verbose exclude each other");
     check_paths(app, common.json);
     watch_outputs(program.name, output_files(app));
     std::deque<OutputFile> reports = open_reports(program, common);
@@ -249,7 +253,8 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     Report& report = outcome.report;
     report.options = deciding_options(app);
     if (outcome.failure && report.failure.empty()) report.failure = outcome.failure->what();
-    print_outcome(program, common, outcome, stdout_taken);
+    const CLI::Option* dry_run = app.get_option_no_throw("--dry-run");
+    print_outcome(program, common, outcome, stdout_taken, dry_run && dry_run->count() > 0);
     for (std::size_t i = 0; i < reports.size(); ++i)
       if (!common.reports[i].ends_with(".svg") || !report.chart.empty())  // a failure may have none
         write_report(report, common.reports[i], reports[i]);

@@ -43,7 +43,8 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
       app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
       ->type_name("WHEN")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  group(app.add_flag("-q,--quiet", c.quiet, "Print errors and results only"));
+  group(app.add_flag("-q,--quiet", c.quiet,
+                     "Print errors only, and what --json asks for; reports are written"));
   group(app.add_flag("-v,--verbose", c.verbose,
                      fmt::format("Also print {} to standard error", program.detail)));
 }
@@ -111,7 +112,7 @@ void add_output(CLI::App& app, OutputOptions& output) {
   app.add_flag("--keep-other-weights", output.keep_other_weights,
                "Of a directory, also copy weights in other files, such as pytorch_model.bin and "
                "onnx/, which are not changed and which loaders may prefer");
-  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing");
+  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing else");
 }
 
 std::function<Outcome()> define_app(const Program& program, const Define& define, CLI::App& app,

@@ -33,7 +33,9 @@ void add_stages(CLI::App& app, StagedOptions& o) {
   app.add_option("--finetune-timeout", o.finetune_timeout,
                  "End the command, and fail, after that many seconds (default 0: never)")
       ->type_name("SECONDS");
-  app.add_option("--state", o.state, "Directory that keeps every finished stage")->type_name("DIR");
+  app.add_option("--state", o.state,
+                 "Directory that keeps every finished stage; a dry run needs none")
+      ->type_name("DIR");
   app.add_flag("--resume", o.resume, "Go on after the last finished stage in --state");
   allow_percent(
       app.add_option("--tolerance", o.tolerance,

@@ -77,7 +77,7 @@ same_file() {
   work=$(mktemp -d)
   for device in cpu cuda; do
     "$build/bin/sten-prune" "$model" -o "$work/$device.safetensors" --structure nmg:n=1,m=10,g=4 \
-      --to nmg --device "$device" -q --strict >"$work/$device.txt"
+      --to nmg --device "$device" --strict >"$work/$device.txt"
   done
   cmp "$work/cpu.safetensors" "$work/cuda.safetensors" && diff "$work/cpu.txt" "$work/cuda.txt"
   rm -rf "$work"

@@ -15,7 +15,7 @@ prune() { # prune NAME ARGUMENT...: makes the directory NAME, and NAME.seconds
   local name=$1 TIMEFORMAT='%R %U'
   shift
   [ -e "$name" ] ||
-    { time sten-prune "$model" -o "$name" --include 'bert.encoder.*' -q "$@" >"$name.log"; } 2>"$name.seconds"
+    { time sten-prune "$model" -o "$name" --include 'bert.encoder.*' "$@" >"$name.log"; } 2>"$name.seconds"
 }
 staged() { # staged NAME RATE ARGUMENT...
   local name=$1 rate=$2

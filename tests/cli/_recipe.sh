@@ -1,7 +1,7 @@
 # A recipe that trains in a fraction of a second. After _lib.sh:
 #   . "$(dirname "$0")/_recipe.sh"
 # $RECIPE is a perceptron on the digits whose weights become sparse in stages, with refreshed masks;
-# `train DIR [FLAG...]` trains it quietly, on $THREADS threads or one.
+# `train DIR [FLAG...]` trains it quietly, unless QUIET is empty, on $THREADS threads or one.
 cp "$STEN_SOURCE/recipes/data/digits.csv" "$T/digits.csv"
 RECIPE=$T/recipe.json
 cat >"$RECIPE" <<'EOF'
@@ -32,4 +32,4 @@ EOF
 sten-train "$RECIPE" --out "$T/chosen" --set steps=1 --set sparsity=null --set rate=null -q >/dev/null
 PRODUCTS=$(sed -n 's/.*"products": "\([A-Za-z]*\).*/\L\1/p' "$T"/chosen/checkpoints/*/state.json)
 sed -i "s/\"steps\": 160/\"products\": \"$PRODUCTS\",\n  &/" "$RECIPE"
-train() { sten-train "$RECIPE" --out "$1" -q --threads "${THREADS:-1}" "${@:2}"; }
+train() { sten-train "$RECIPE" --out "$1" ${QUIET--q} --threads "${THREADS:-1}" "${@:2}"; }

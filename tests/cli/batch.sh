@@ -20,7 +20,7 @@ cmp alone.safetensors done/m1.safetensors || fail "in a batch other bytes come o
 
 # What is there already.
 rm done/m3.safetensors
-expect_exit 1 sten-prune in/*.safetensors --out-dir done --sparsity 0.5 --keep-going --skip-existing -q
+expect_exit 1 sten-prune in/*.safetensors --out-dir done --sparsity 0.5 --keep-going --skip-existing
 expect_out "$n inputs: 1 done, 1 failed, $((n - 2)) skipped"
 expect_exit 1 sten-prune in/m1.safetensors in/m2.safetensors --out-dir done --sparsity 0.5 --keep-going
 expect_out "2 failed"

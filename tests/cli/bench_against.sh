@@ -2,7 +2,7 @@
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 
-bench() { sten-bench convert --shape 40x60 --layouts nmg:n=1,m=10,g=2 --repeats 3 -q "$@"; }
+bench() { sten-bench convert --shape 40x60 --layouts nmg:n=1,m=10,g=2 --repeats 3 "$@"; }
 expect_exit 0 bench -o base.json
 
 # Ratios a thousandth of these were surely slower, ratios a thousand times as large surely faster.
@@ -35,7 +35,7 @@ for wrong in cpu isa; do
   [ ! -s out ] || fail 'a result was printed'
 done
 # Rows that were not measured are no matter; no row at all is.
-expect_exit 1 sten-bench convert --shape 40x61 --layouts nmg:n=1,m=10,g=2 --repeats 1 -q --against base.json
+expect_exit 1 sten-bench convert --shape 40x61 --layouts nmg:n=1,m=10,g=2 --repeats 1 --against base.json
 expect_err 'base.json: has no ratio of what was measured'
 
 for text in '' '{' '[]' '{"schema": 2}' '{"schema": 1, "machine": {"cpu": 3}}' '{"schema": 1, "results": 5}'; do

@@ -5,7 +5,7 @@ cd "$T"
 ln -s "$MODEL" in.safetensors
 
 # By files, then by pipes: the same bytes.
-sten-prune in.safetensors -o pruned.safetensors --sparsity 0.9 -q >table
+sten-prune in.safetensors -o pruned.safetensors --sparsity 0.9 >table 2>err
 sten-convert pruned.safetensors -o bitmask.safetensors --to bitmask -q >/dev/null
 sten-prune - -o - --sparsity 0.9 <in.safetensors 2>err | sten-convert - -o out --to bitmask -q >out2
 cmp out bitmask.safetensors || fail 'the pipeline writes other bytes than the two steps'
@@ -21,11 +21,11 @@ sten-prune in.safetensors -o - --sparsity 0.9 --dry-run 2>err >out
 [ ! -s out ] || fail '--dry-run -o - wrote something'
 
 # energy reads either side from a pipe.
-expect_exit 0 sten-energy pruned.safetensors --against in.safetensors -q
+expect_exit 0 sten-energy pruned.safetensors --against in.safetensors
 cp out wanted
-expect_exit 0 sten-energy - --against in.safetensors -q <pruned.safetensors
+expect_exit 0 sten-energy - --against in.safetensors <pruned.safetensors
 sed "s/standard input/pruned.safetensors/" out | cmp - wanted || fail 'energy of a pipe differs'
-cat in.safetensors | sten-energy pruned.safetensors --against - -q >out
+cat in.safetensors | sten-energy pruned.safetensors --against - >out 2>err
 cmp out wanted || fail 'energy against a pipe differs'
 
 # FIFOs.

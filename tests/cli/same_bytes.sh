@@ -6,7 +6,7 @@ ln -s "$MODEL" in.safetensors
 
 # same COMMAND...: with -o, and with what must not matter added, the output stays.
 same() {
-  "$@" -o wanted -q >table
+  "$@" -o wanted >table 2>err
   for more in '--threads 1' '--threads 2 -v --progress always --strict' \
     '--threads 3 --report report.json --json' '--threads 16 --summary'; do
     "$@" -o got $more >out 2>err
@@ -24,9 +24,11 @@ same() {
   sed -i 's/; file .* after$//' table
   rm -f got moved
   before=$(ls)
-  "$@" --dry-run -q >out 2>err
+  "$@" --dry-run >out 2>err
+  [ "$(tail -n 1 out)" = 'dry run: nothing was written' ] || fail "'$* --dry-run' does not say so"
+  sed -i '$d' out
   cmp out table || fail "'$* --dry-run' prints another table"
-  "$@" --dry-run -o nothing -q >out 2>err
+  "$@" --dry-run -o nothing 2>err | sed '$d' >out
   cmp out table || fail "'$* --dry-run -o OUT' prints another table"
   [ "$(ls)" = "$before" ] || fail "'$* --dry-run' wrote something"
   rm wanted

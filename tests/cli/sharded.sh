@@ -44,7 +44,7 @@ kept='2_Dense/config.json 2_Dense/pytorch_model.bin adapter_model.safetensors co
 for f in $others $kept; do echo x >"$T/hub.in/$f"; done
 for program in "sten-prune --sparsity 0.5" "sten-convert --to bitmask"; do
   rm -rf "$T/hub.out"
-  expect_exit 0 $program "$T/hub.in" -o "$T/hub.out" -q --summary
+  expect_exit 0 $program "$T/hub.in" -o "$T/hub.out" --summary
   expect_out "left behind, with the weights of before: consolidated.safetensors, flax_model.msgpack, \
 model-q4.gguf, model.fp16.safetensors, onnx/, original/consolidated.00.pth, pytorch_model-00001-of-00002.bin, \
 pytorch_model.bin.index.json, rust_model.ot, tf_model.h5; --keep-other-weights copies"

@@ -2,7 +2,7 @@
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_trainer.sh"
 cd "$T"
-stages() { sten-prune "$MODEL" --threads 2 --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' -q "$@"; }
+stages() { sten-prune "$MODEL" --threads 2 --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' "$@"; }
 
 # Each stage prunes what the one before left.
 expect_exit 0 stages -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run
@@ -19,7 +19,7 @@ cmp -s run/stage-003/model.safetensors out.safetensors && fail "the output's pro
 
 # A stage's energy is that of the input, not of what training made of it.
 energy_of() {
-  sten-energy "$1" --against "$MODEL" --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --summary -q |
+  sten-energy "$1" --against "$MODEL" --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --summary 2>/dev/null |
     sed -n 's/^total.* % *\([0-9.]*\) .*/\1/p'
 }
 [ "$(awk '$1 == 3 { print $4 }' out)" = "$(energy_of out.safetensors)" ] || fail "the energy is not $(energy_of out.safetensors)"
@@ -33,12 +33,12 @@ sten-convert small.safetensors -o dense.safetensors --to dense -q >/dev/null
 
 # A stage that fails says so and can be gone on from.
 export STOP_AT=2
-expect_exit 1 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
+expect_exit 1 stages -q -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
 unset STOP_AT
 expect_one_line_err
 expect_err "stage 2: the command ended with exit code 9"
 [ ! -e late.safetensors ] || fail "a run that failed left an output"
-expect_exit 2 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
+expect_exit 2 stages -q -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
 expect_err "holds a run already; --resume goes on with it, another --state begins a new run"
 expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
 cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
@@ -51,13 +51,13 @@ for more in "" --resume; do
 done
 expect_exit 0 first --finetune "$TRAIN"
 cmp out.safetensors first.safetensors || fail "a run that was begun anew gives other bytes"
-expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune 'false {in} {out}' --state again2
+expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune 'false {in} {out}' --state again2
 echo '{}' >again2/run.json
-expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again2
+expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state again2
 expect_err "again2/run.json: is not a record: it has no checksum; another --state begins a new run"
 
 # A different run in the same directory; what is refused says how to go on.
-expect_exit 2 stages -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
+expect_exit 2 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
 expect_err "holds a different run: sparsifier was 'magnitude:sparsity=0.5', and now is 'magnitude:sparsity=0.4'; another --state begins a new run"
 expect_exit 2 sten-prune out.safetensors -o x.safetensors --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run --resume
 held 64 expect_err "holds a different run: input was"
@@ -91,31 +91,37 @@ expect_exit 2 sten-prune folder -o folder.two --sparsity 0.5 --state x --keep-ot
 # Planned, not run; and what makes no sense.
 expect_exit 0 stages --dry-run --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN" --state none
 expect_out "4 stages for 12 tensors; nothing was run"
+expect_out "dry run: nothing was written"
 [ ! -e none ] || fail "a dry run made the state directory"
+# Which is for stages that are kept, and for --resume.
+expect_exit 0 stages --dry-run --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN"
+expect_out "4 stages for 12 tensors; nothing was run"
+expect_exit 2 stages -q -o x.safetensors --schedule linear:from=0,to=0.8,stages=4 --finetune "$TRAIN"
+expect_err "--schedule needs --state DIR, which keeps the stages"
 refused() {
-  expect_exit 2 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state x "${@:2}"
+  expect_exit 2 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --state x "${@:2}"
   expect_one_line_err
   expect_err "$1"
 }
 refused "needs --finetune"
-expect_exit 2 stages -o x.safetensors --schedule gradual:from=0,to=1 --state x --finetune "$TRAIN"
+expect_exit 2 stages -q -o x.safetensors --schedule gradual:from=0,to=1 --state x --finetune "$TRAIN"
 expect_err "'gradual:from=0,to=1': there is no such schedule among iterative, linear, cubic, exponential, layer-wise"
 refused "does not mention {out}" --finetune 'train {in}'
 refused "there is no placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
 refused "contradicts --sparsity 0.6" --finetune "$TRAIN" --sparsity 0.6
-expect_exit 2 stages -o x.safetensors --sparsity 0.5 --resume
+expect_exit 2 stages -q -o x.safetensors --sparsity 0.5 --resume
 expect_err "--resume belongs to --schedule"
-expect_exit 2 stages -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x
+expect_exit 2 stages -q -o out.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x
 expect_err "out.safetensors: exists; --force replaces it"
 [ ! -e x ] && [ ! -e x.safetensors ] || fail "a refused run left something"
 
 # What no tensor's shape allows is found before the command runs, and by --dry-run.
 : >log
 for more in --dry-run ""; do
-  expect_exit 1 stages -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x --to csr:dims=2.1 $more
+  expect_exit 1 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state x --to csr:dims=2.1 $more
   expect_one_line_err
   expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
-  expect_exit 1 stages -o x.safetensors --schedule iterative --structure nm:n=3,m=4,dims=2.1 --structure nm:n=2,m=4 --finetune "$TRAIN" --state x $more
+  expect_exit 1 stages -q -o x.safetensors --schedule iterative --structure nm:n=3,m=4,dims=2.1 --structure nm:n=2,m=4 --finetune "$TRAIN" --state x $more
   expect_err "dims=2.1 is beyond the dimensions of shape [160, 160]"
   [ ! -e x ] || fail "a refused run made its state directory"
 done
@@ -139,6 +145,6 @@ for loss in NaN '"NaN"' Infinity -Infinity; do
 done
 layers sometimes "$(tell NaN)"
 expect_out "after 1 of 6 stages"
-expect_exit 1 stages -o never.safetensors --sparsity 0.5 --schedule layerwise --finetune "cp {in} {out}; echo '{\"loss\": NaN}' >{metrics}" --state never
+expect_exit 1 stages -q -o never.safetensors --sparsity 0.5 --schedule layerwise --finetune "cp {in} {out}; echo '{\"loss\": NaN}' >{metrics}" --state never
 expect_one_line_err
 expect_err "the loss on the input is nan"

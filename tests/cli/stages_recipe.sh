@@ -13,7 +13,7 @@ EOF
 RECIPE=elsewhere/digits.json
 sten-train $RECIPE --out run -q >/dev/null
 DENSE=run/model.safetensors
-stages() { sten-prune "$DENSE" --threads 2 -q --recipe $RECIPE --set epochs=3 "$@"; }
+stages() { sten-prune "$DENSE" --threads 2 --recipe $RECIPE --set epochs=3 "$@"; }
 ITERATIVE=iterative:from=0.5,to=0.9,step=0.2
 
 expect_exit 0 stages -o out.safetensors --schedule $ITERATIVE --state first

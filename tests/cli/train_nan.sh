@@ -31,6 +31,6 @@ cp wild/model.safetensors wanted
 expect_exit 0 train wild --resume --set data.file=try.csv
 cmp wild/model.safetensors wanted || fail 'to resume a run that is over changes its model'
 rm -r wild/checkpoints/step-000020
-expect_exit 0 train wild --resume --set data.file=try.csv
+QUIET='' expect_exit 0 train wild --resume --set data.file=try.csv
 held 83 expect_out 'validation: loss '
 cmp wild/model.safetensors wanted || fail 'the resumed run gives another model'

@@ -44,7 +44,8 @@ std::unique_ptr<StageTrainer> make_trainer(const StagedOptions& o) {
 
 void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
-  if (o.state.empty()) fail_usage("--schedule needs --state DIR, which keeps the stages");
+  if (o.state.empty() && !p.output.dry_run)
+    fail_usage("--schedule needs --state DIR, which keeps the stages");
   if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
@@ -155,7 +156,7 @@ class Staged {
   // All stages without their training: a hopeless output, and what does not go with a tensor's
   // shape, is found before hours of it.
   void try_stages() const {
-    StateDirectory::check(o_.state, o_.resume);
+    if (!o_.state.empty()) StateDirectory::check(o_.state, o_.resume);
     trainer_->check(o_.prune.input);
     const std::size_t last = last_stage();
     for (std::size_t k = schedule_.structures.empty() ? last : 1; k <= last; ++k) {
