@@ -5,16 +5,19 @@
 namespace sten::app {
 
 void add_keep_going(CLI::App& app, ManyInputs& many) {
-  app.add_flag("--keep-going", many.keep_going, "Go on with the next input after one failed");
+  app.add_flag("--keep-going", many.keep_going, "Go on with the next input after one failed")
+      ->group(groups::batches);
 }
 
 void add_batch(CLI::App& app, ManyInputs& many) {
   app.add_option("--out-dir", many.out_dir,
                  "Write each input's result there, under the input's name")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->group(groups::batches);
   add_keep_going(app, many);
   app.add_flag("--skip-existing", many.skip_existing,
-               "Leave inputs alone whose output is there already");
+               "Leave inputs alone whose output is there already")
+      ->group(groups::batches);
 }
 
 bool is_batch(const ManyInputs& many, const OutputOptions& output) {

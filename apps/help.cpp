@@ -1,7 +1,10 @@
 #include "apps/help.h"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
+
+#include "apps/main.h"
 
 namespace sten::app {
 
@@ -11,6 +14,26 @@ std::string value_name(const CLI::Option& option) {
 }
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+std::vector<std::string> option_groups(const CLI::App& app) {
+  std::vector<std::string> all = app.get_groups();
+  std::erase_if(all, [&](const std::string& g) { return options_of(app, g).empty(); });
+  const auto place = [](const std::string& g) {
+    return g == groups::common    ? 0
+           : g == groups::batches ? 2
+           : g == groups::outputs ? 3
+           : g == groups::running ? 4
+                                  : 1;
+  };
+  std::ranges::stable_sort(all, {}, place);
+  return all;
+}
+
+std::vector<const CLI::Option*> options_of(const CLI::App& app, const std::string& group) {
+  return app.get_options([&](const CLI::Option* o) {
+    return !o->get_positional() && !group.empty() && o->get_group() == group;
+  });
+}
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
   constexpr std::size_t column = 24, width = 80;
@@ -40,6 +63,15 @@ std::string HelpFormatter::make_group(std::string group, bool is_positional,
   std::string out = "\n" + group + ":\n";
   for (const CLI::Option* o : options) out += make_option(o, is_positional);
   return out;
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
+                                     CLI::AppFormatMode /*mode*/) const {
+  std::string out =
+      make_description(app) + make_usage(app, std::move(name)) + make_positionals(app);
+  for (const std::string& group : option_groups(*app))
+    out += make_group(group, false, options_of(*app, group));
+  return out + "\n" + make_footer(app);
 }
 
 }  // namespace sten::app

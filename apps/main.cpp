@@ -178,13 +178,26 @@ std::string shell_word(const std::string& word) {
 std::string deciding_options(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* o : app.get_options()) {
-    const bool where = o->get_group() == common_options && o->get_name() != "--seed";
-    if (o->count() == 0 || o->get_positional() || where) continue;
+    if (o->count() == 0 || o->get_positional()) continue;
     const std::string name = "--" + o->get_lnames().front();
-    static constexpr std::string_view places[] = {
-        "--output",     "--out-dir",       "--mask-out",           "--dry-run",
-        "--keep-going", "--skip-existing", "--keep-other-weights", "--state",
-        "--resume"};
+    static constexpr std::string_view places[] = {"--output",
+                                                  "--out-dir",
+                                                  "--mask-out",
+                                                  "--dry-run",
+                                                  "--keep-going",
+                                                  "--skip-existing",
+                                                  "--keep-other-weights",
+                                                  "--state",
+                                                  "--resume",
+                                                  "--json",
+                                                  "--summary",
+                                                  "--report",
+                                                  "--force",
+                                                  "--threads",
+                                                  "--strict",
+                                                  "--progress",
+                                                  "--quiet",
+                                                  "--verbose"};
     if (std::find(std::begin(places), std::end(places), name) != std::end(places)) continue;
     for (const std::string& value : o->results())
       out += (out.empty() ? "" : " ") + name + (takes_value(*o) ? " " + shell_word(value) : "");

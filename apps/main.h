@@ -29,8 +29,8 @@ struct Program {
   const char* name;
   const char* purpose;                 // one line
   const char* example;                 // for the end of --help
-  std::vector<Example> examples = {};  // more of them, for the manual; each may use what those
-                                       // before it wrote
+  std::vector<Example> examples = {};  // more of them, two for --help and all for the manual; each
+                                       // may use what those before it wrote
   const char* detail = "the selected tensors and those left alone";  // what --verbose adds
   bool has_total = true;                                             // that --summary leaves alone
   bool has_chart = false;  // for --report FILE.svg; what -o means then, too
@@ -46,8 +46,16 @@ inline constexpr ExitCode exit_codes[] = {{"0", "done"},
                                           {"3", "a check did not hold"},
                                           {"130/143", "interrupted"}};
 
-// The group of what all programs have.
-inline constexpr const char* common_options = "Common options";
+// Groups of --help; an option names one of these, or one of its program's, where it is defined. The
+// common ones come first, and batches, outputs and running last.
+namespace groups {
+inline constexpr const char* common = "Common options";  // what most runs need
+inline constexpr const char* tensors = "Which tensors";
+inline constexpr const char* checks = "Checks";
+inline constexpr const char* batches = "Several inputs";
+inline constexpr const char* outputs = "Reports and other outputs";
+inline constexpr const char* running = "How it runs";
+}  // namespace groups
 
 // Parses the command line and runs the program; returns its exit code. `define` adds the program's
 // own options and returns what to do once they are parsed.

@@ -126,11 +126,11 @@ std::string man_page(const Program& program, const CLI::App& app) {
     if (o->get_positional())
       out += " " + italic(o->get_name(true)) + (o->get_items_expected_max() > 1 ? " ..." : "");
   out += "\n" + description(program, app) + ".SH OPTIONS\n";
-  for (const bool common : {false, true}) {
-    if (common) out += fmt::format(".SS {}\n", common_options);
-    for (const CLI::Option* o : app.get_options())
-      if (!o->get_group().empty() && (o->get_group() == common_options) == common)
-        out += option_entry(*o);
+  for (const CLI::Option* o : app.get_options())
+    if (o->get_positional()) out += option_entry(*o);
+  for (const std::string& group : option_groups(app)) {
+    out += fmt::format(".SS {}\n", roff(group));
+    for (const CLI::Option* o : options_of(app, group)) out += option_entry(*o);
   }
   out += examples(program);
   out += ".SH EXIT STATUS\n";

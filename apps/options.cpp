@@ -14,39 +14,45 @@ namespace sten::app {
 namespace {
 
 void add_common(const Program& program, CLI::App& app, Common& c) {
-  const auto group = [](CLI::Option* o) { return o->group(common_options); };
-  group(app.add_flag("--json", c.json, "Print one JSON document on standard output"));
-  if (program.has_total)
-    group(app.add_flag("--summary", c.summary, "Print the total only, not every tensor"));
+  app.add_flag("-f,--force", c.force, "Replace the result of an earlier run, never anything else")
+      ->group(groups::common);
   // -o is what sten-bench called it before.
-  group(
-      app.add_option(program.has_chart ? "-o,--report" : "--report", c.reports,
-                     program.has_chart
-                         ? "Also write the report to FILE.json, .csv, .md or .html, or a chart of "
-                           "ratios to FILE.svg; repeatable (-o: an older name of it)"
-                         : "Also write the report to FILE.json, .csv, .md or .html; repeatable"))
+  app.add_option(program.has_chart ? "-o,--report" : "--report", c.reports,
+                 program.has_chart
+                     ? "Also write the report to FILE.json, .csv, .md or .html, or a chart of "
+                       "ratios to FILE.svg; repeatable (-o: an older name of it)"
+                     : "Also write the report to FILE.json, .csv, .md or .html; repeatable")
       ->type_name("FILE")
-      ->allow_extra_args(false);
-  group(app.add_flag("-f,--force", c.force,
-                     "Replace the result of an earlier run, never anything else"));
+      ->allow_extra_args(false)
+      ->group(groups::outputs);
+  app.add_flag("--json", c.json, "Print one JSON document on standard output")
+      ->group(groups::outputs);
+  if (program.has_total)
+    app.add_flag("--summary", c.summary, "Print the total only, not every tensor")
+        ->group(groups::outputs);
   if (!app.get_option_no_throw("--threads"))  // a program may have its own
-    group(app.add_option("--threads", c.threads, "Threads (default: all available processors)"))
+    app.add_option("--threads", c.threads, "Threads (default: all available processors)")
         ->type_name("N")
-        ->check(CLI::Range(1, 4096));
-  group(app.add_option("--seed", c.seed, "Seed of everything random (default 0)"))
+        ->check(CLI::Range(1, 4096))
+        ->group(groups::running);
+  app.add_option("--seed", c.seed, "Seed of everything random (default 0)")
       ->type_name("N")
       ->check([](const std::string& text) {  // which would wrap around
         return text.starts_with('-') ? text + " is below 0" : "";
-      });
-  group(app.add_flag("--strict", c.strict, "Fail rather than fall back to a slower way"));
-  group(
-      app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never"))
+      })
+      ->group(groups::running);
+  app.add_flag("--strict", c.strict, "Fail rather than fall back to a slower way")
+      ->group(groups::running);
+  app.add_option("--progress", c.progress, "Progress bar: auto (on a terminal), always, never")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  group(app.add_flag("-q,--quiet", c.quiet,
-                     "Print errors only, and what --json asks for; reports are written"));
-  group(app.add_flag("-v,--verbose", c.verbose,
-                     fmt::format("Also print {} to standard error", program.detail)));
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(groups::running);
+  app.add_flag("-q,--quiet", c.quiet,
+               "Print errors only, and what --json asks for; reports are written")
+      ->group(groups::running);
+  app.add_flag("-v,--verbose", c.verbose,
+               fmt::format("Also print {} to standard error", program.detail))
+      ->group(groups::running);
 }
 
 // Layouts and sparsifiers that were linked to the program.
@@ -71,7 +77,11 @@ std::string footer(const Program& program) {
   std::string codes;
   for (const ExitCode& e : exit_codes)
     codes += fmt::format("{}{} {}", codes.empty() ? "" : ", ", e.code, e.meaning);
-  return fmt::format("{}Example:\n  {}\n\nExit codes: {}.", additions(), program.example, codes);
+  std::string examples = fmt::format("Examples:\n  {}\n", program.example);
+  for (std::size_t i = 0; i < std::min<std::size_t>(program.examples.size(), 2); ++i)
+    examples +=
+        fmt::format("\n  {}\n  {}\n", program.examples[i].what, program.examples[i].command);
+  return fmt::format("{}{}\nExit codes: {}.", additions(), examples, codes);
 }
 
 }  // namespace
@@ -83,7 +93,8 @@ bool Common::show_progress() const {
 
 void add_device(CLI::App& app, std::string& device, const std::string& what) {
   app.add_option("--device", device, what + ": cpu (default), cuda, or cuda:N, its number N")
-      ->type_name("DEVICE");
+      ->type_name("DEVICE")
+      ->group(groups::running);
 }
 
 void add_patterns(CLI::App& app, Patterns& patterns) {
@@ -95,10 +106,12 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
          "repeatable. Default: the weights of layers by name and shape, which leaves "
          "embeddings, output heads, norms, routers and biases alone; -v names those")
       ->type_name("PATTERN")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(groups::tensors);
   app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
       ->type_name("PATTERN")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->group(groups::tensors);
 }
 
 CLI::Option* allow_percent(CLI::Option* option) {
@@ -107,12 +120,16 @@ CLI::Option* allow_percent(CLI::Option* option) {
 
 void add_output(CLI::App& app, OutputOptions& output) {
   app.add_option("-o,--output", output.path,
-                 "The file or directory to write, or - for standard output")
-      ->type_name("OUT");
+                 "The file or directory to write, or - for standard output; DIR/ for a file: the "
+                 "input's name in DIR. A file is safetensors, or .npy for one dense tensor")
+      ->type_name("OUT")
+      ->group(groups::common);
   app.add_flag("--keep-other-weights", output.keep_other_weights,
                "Of a directory, also copy weights in other files, such as pytorch_model.bin and "
-               "onnx/, which are not changed and which loaders may prefer");
-  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing else");
+               "onnx/, which are not changed and which loaders may prefer")
+      ->group(groups::outputs);
+  app.add_flag("--dry-run", output.dry_run, "Compute and report everything, write nothing else")
+      ->group(groups::common);
 }
 
 std::function<Outcome()> define_app(const Program& program, const Define& define, CLI::App& app,
@@ -120,9 +137,10 @@ std::function<Outcome()> define_app(const Program& program, const Define& define
   app.description(program.purpose);
   app.name(program.name);
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "Print this help");
+  app.set_help_flag("-h,--help", "Print this help")->group(groups::running);
   app.set_version_flag("--version", fmt::format("{} {}", program.name, version()),
-                       "Print the version");
+                       "Print the version")
+      ->group(groups::running);
   app.footer(footer(program));
   std::function<Outcome()> action = define(app, common);
   add_common(program, app, common);

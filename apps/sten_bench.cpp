@@ -3,6 +3,9 @@
 
 #include "apps/main.h"
 
+namespace groups = sten::app::groups;
+constexpr const char *of_products = "Of gemm and convert", *of_models = "Of step and model";
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       .name = "sten-bench",
@@ -43,27 +46,33 @@ int main(int argc, char** argv) {
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
          "(768x768x4096); for step and model LAYERSxHIDDENxVOCABULARY of a BERT, as 2x768x30522 "
          "and 4x160x70 (default for step) or bert-base (12x768x30522, default for model); "
-         "repeatable");
+         "repeatable")
+        ->group(groups::common);
     list("--config", o->configs, "FILE",
-         "Of step and model: a BERT by its HuggingFace config.json; repeatable");
+         "Of step and model: a BERT by its HuggingFace config.json; repeatable")
+        ->group(of_models);
     app.add_option("--weights", o->weights,
                    "Of model: the BERT's weights, a checkpoint, measured in the layouts that it is "
                    "stored in; a config.json beside it is --config (default: random ones)")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(of_models);
     app.add_option("--batch", o->batch,
                    "Of step and model: sequences (default 8, of a hidden size below 512: 32)")
         ->type_name("N")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(CLI::Range(1, 1 << 20))
+        ->group(of_models);
     app.add_option("--window", o->window,
                    "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
                    "or as many as the model has positions)")
         ->type_name("N")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(CLI::Range(1, 1 << 20))
+        ->group(of_models);
     app.add_option("--refresh", o->refresh,
                    "Of step: steps from one mask to the next where masks are selected anew "
                    "(default 100)")
         ->type_name("N")
-        ->check(CLI::Range(2, 1 << 20));
+        ->check(CLI::Range(2, 1 << 20))
+        ->group(of_models);
     sten::app::add_device(app, o->device, "Of gemm and convert: where they run");
     list("--layouts", o->layouts, "LAYOUT",
          "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
@@ -71,33 +80,39 @@ int main(int argc, char** argv) {
          "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
          "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
          "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for model: of 2:4:4, 1:4:4 "
-         "and 1:10:4, or, with --weights that are sparse, stored: as they are)");
+         "and 1:10:4, or, with --weights that are sparse, stored: as they are)")
+        ->group(groups::common);
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "
          "eight linears M <-> K over N tokens, per product; transposed, dX[N,K] = dY[N,M] A, and "
          "sampled, dA[M,K] = dC[M,N] B[K,N]^T at A's positions: how gradients go back; repeatable")
-        ->check(CLI::IsMember({"gemm", "linear", "chain", "transposed", "sampled"}));
+        ->check(CLI::IsMember({"gemm", "linear", "chain", "transposed", "sampled"}))
+        ->group(of_products);
     list("--input", o->inputs, "KIND",
          "Distribution of the numbers to convert: normal (default), student3, laplace or rowscaled "
          "(normal, rows times exp(0.5 N(0,1))); repeatable")
-        ->check(CLI::IsMember({"normal", "student3", "laplace", "rowscaled"}));
+        ->check(CLI::IsMember({"normal", "student3", "laplace", "rowscaled"}))
+        ->group(of_products);
     list("--threads", o->threads, "N", "Threads (default 1); repeatable")
         ->check(CLI::Range(1, 4096))
-        ->group(sten::app::common_options);
+        ->group(groups::common);
     app.add_option("--repeats", o->repeats,
                    "Turns of every way that is compared, after one that does not count (default: "
                    "15, up to 101 for 3 s while ratios scatter by more than 4 %, as few as 5 where "
                    "they take more than 10 s)")
         ->type_name("N")
-        ->check(CLI::Range(1, 10000));
+        ->check(CLI::Range(1, 10000))
+        ->group(groups::common);
     app.add_option("--against", o->against,
                    "Fail with exit code 3, and write nothing, if a ratio became worse than in the "
                    "results FILE.json of an earlier run on this CPU and ISA")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(groups::checks);
     app.add_option("--max-slowdown", o->max_slowdown,
                    "How many times worse a ratio may be with --against, beyond what the spread of "
                    "both runs allows (default 1.1)")
-        ->type_name("X");
+        ->type_name("X")
+        ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;
       return sten::run_bench(*o);

@@ -2,6 +2,8 @@
 #include "apps/batch_options.h"
 #include "libsten/io/output_paths.h"
 
+namespace groups = sten::app::groups;
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-convert",
@@ -31,10 +33,12 @@ int main(int argc, char** argv) {
            "names the dimensions of a matrix; auto: of each tensor the smallest of those that "
            "lose nothing")
         ->type_name("LAYOUT")
-        ->required();
+        ->required()
+        ->group(groups::common);
     app.add_flag("--lossless", o->lossless,
                  "Fail with exit code 3, and write nothing but reports, rather than drop a "
-                 "nonzero");
+                 "nonzero")
+        ->group(groups::checks);
     sten::app::add_device(app, o->device, "Where tensors are converted, with the same results");
     sten::app::add_patterns(app, o->patterns);
     return [o, many, &common] {

@@ -8,6 +8,9 @@
 #include "libsten/run/energy_sweep.h"
 #include "libsten/run/list_tensors.h"
 
+namespace groups = sten::app::groups;
+constexpr const char* of_sweeps = "Sweeps";
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-energy",
@@ -28,45 +31,54 @@ int main(int argc, char** argv) {
     app.add_option("--against", o->against,
                    "The original: energy is the sum of its magnitudes at the kept positions, over "
                    "the sum of all of them")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(groups::common);
     sten::app::allow_percent(
         app.add_option("--min-energy", o->min_energy,
                        "Fail with exit code 3 if the total energy is below X, 0 to 1"))
-        ->type_name("X");
+        ->type_name("X")
+        ->group(groups::checks);
     sten::app::allow_percent(
         app.add_option(
             "--min-sparsity", o->min_sparsity,
             "Fail with exit code 3 if less than the fraction X of all is 0, 0 to 1; X of "
             "each tensor is rounded to whole elements, and what an n:m or n:m:g of that "
             "sparsity keeps in blocks at the edges is allowed"))
-        ->type_name("X");
+        ->type_name("X")
+        ->group(groups::checks);
     app.add_option(
            "--require", o->require,
            "Fail with exit code 3 unless the tensors that PATTERN matches have the pattern "
            "SPEC, such as 2:4 or nmg:n=1,m=10,g=4[,axis=0], and name the first that break it; "
            "PATTERN=SPEC, repeatable")
         ->type_name("RULE")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(groups::checks);
     auto sweep = std::make_shared<sten::SweepOptions>();
     auto sweeps = std::make_shared<bool>(false);
     auto axis = std::make_shared<std::optional<sten::Index>>();
     app.add_flag("--sweep", *sweeps,
                  "Prune in memory to unstructured sparsities, n:m, n:m:g and blocks, and say what "
-                 "energy each keeps at which sparsity");
+                 "energy each keeps at which sparsity")
+        ->group(of_sweeps);
     app.add_option("--plot", sweep->plot, "Also write the sweep as a chart to FILE.svg")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(of_sweeps);
     app.add_option(
            "--axis", *axis,
            "Where n:m and n:m:g of the sweep run: 0 down columns, 1 along rows (default: as "
            "--structure of sten-prune has them, n:m 1 and n:m:g 0)")
-        ->type_name("AXIS");
+        ->type_name("AXIS")
+        ->group(of_sweeps);
     auto list = std::make_shared<bool>(false), diff = std::make_shared<bool>(false);
     app.add_flag("--list", *list,
-                 "Every tensor, of any rank and dtype: shape, layout, bytes and sparsity");
+                 "Every tensor, of any rank and dtype: shape, layout, bytes and sparsity")
+        ->group(groups::common);
     app.add_flag(
-        "--diff", *diff,
-        "Of two inputs, A and B: tensors that one lacks, or that differ in shape, dtype or "
-        "values, and how far; exit code 3 if there are any");
+           "--diff", *diff,
+           "Of two inputs, A and B: tensors that one lacks, or that differ in shape, dtype or "
+           "values, and how far; exit code 3 if there are any")
+        ->group(groups::common);
     sten::app::add_keep_going(app, *many);
     sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
     sten::app::add_patterns(app, o->patterns);

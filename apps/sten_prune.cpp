@@ -5,6 +5,9 @@
 #include "libsten/base/kept_memory.h"
 #include "libsten/io/output_paths.h"
 
+namespace groups = sten::app::groups;
+constexpr const char* how_chosen = "How weights are chosen";
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-prune",
@@ -35,24 +38,29 @@ int main(int argc, char** argv) {
         app.add_option(
             "--sparsity", o->sparsity,
             "Fraction of each tensor's weights or blocks to remove, 0 to 1 or 0% to 100%"))
-        ->type_name("X");
+        ->type_name("X")
+        ->group(groups::common);
     app.add_option("--method", o->method,
                    "What goes first: magnitude (smallest; default), random (each with probability "
                    "X), threshold (all below --at); with --scores: movement (smallest signed "
                    "score), gradient (smallest |weight * score|), l0 (all whose gate is shut)")
-        ->type_name("METHOD");
+        ->type_name("METHOD")
+        ->group(how_chosen);
     app.add_option("--scores", o->scores,
                    "A number for each weight, as tensors of the same names and shapes in a "
                    "safetensors file or HuggingFace directory. Of movement: the score -sum(weight "
                    "* dLoss/dweight) of training; of gradient: dLoss/dweight; of l0: the gate's a, "
                    "and weights stay where 1.2 * sigmoid(a) - 0.1 > 0")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(how_chosen);
     app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
-        ->type_name("X");
+        ->type_name("X")
+        ->group(how_chosen);
     app.add_option("--scope", o->scope,
                    "local: the fraction of each tensor (default); global: of all of them together, "
                    "with one threshold")
-        ->type_name("SCOPE");
+        ->type_name("SCOPE")
+        ->group(how_chosen);
     app.add_option(
            "--structure", staged->structures,
            "Which patterns are allowed: unstructured (default), block:h=4,w=4 (whole blocks, the "
@@ -63,7 +71,8 @@ int main(int argc, char** argv) {
            "paper's rule). With nm "
            "and nmg --sparsity is 1 - n/m and can be left out")
         ->type_name("SPEC")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(groups::common);
     app.add_option(
            "--to", o->to,
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
@@ -72,7 +81,8 @@ int main(int argc, char** argv) {
            "nmg:n=,m=,g=; nm, nmg and bcsr alone take the numbers of --structure; auto: nm and nmg "
            "as "
            "such, all else as bitmask")
-        ->type_name("LAYOUT");
+        ->type_name("LAYOUT")
+        ->group(groups::common);
     app.add_option(
            "--rule", o->rules,
            "Another way for some tensors: PATTERN=SPEC, where SPEC is magnitude:sparsity=X, "
@@ -81,19 +91,24 @@ int main(int argc, char** argv) {
            "2:4, "
            "nmg:... or 1:10:4, or keep; repeatable, the first match wins")
         ->type_name("RULE")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(how_chosen);
     app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(how_chosen);
     app.add_option("--mask", o->mask,
                    "Apply the masks of a safetensors file: a BOOL or U8 tensor under each name, "
                    "true and 1 stay")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(how_chosen);
     app.add_option("--mask-out", o->mask_out, "Also write the masks that were used")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->group(groups::outputs);
     app.add_option("--nan", o->nan,
                    "NaN and infinity in what is pruned: error (default), keep (they rank above all "
                    "numbers), zero (they become 0)")
-        ->type_name("POLICY");
+        ->type_name("POLICY")
+        ->group(how_chosen);
     sten::app::add_device(app, o->device,
                           "Where weights are chosen and measured, with the same results");
     sten::app::add_patterns(app, o->patterns);
@@ -101,7 +116,8 @@ int main(int argc, char** argv) {
         app.add_option("--min-energy", o->min_energy,
                        "Fail with exit code 3, and write nothing but reports, if less of the total "
                        "magnitude is kept, 0 to 1"))
-        ->type_name("X");
+        ->type_name("X")
+        ->group(groups::checks);
     sten::app::add_stages(app, *staged);
     return [many, staged, &common] {
       sten::PruneOptions& o = staged->prune;

@@ -11,6 +11,8 @@
 #include "libsten/io/interrupted.h"
 #include "libsten/run/train_preview.h"
 
+namespace groups = sten::app::groups;
+
 int main(int argc, char** argv) {
   const sten::app::Program program = {
       "sten-train",
@@ -28,19 +30,23 @@ int main(int argc, char** argv) {
         ->required();
     app.add_option("--out", o->out,
                    "Directory that keeps the run: metrics, checkpoints, and at the end the model")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->group(groups::common);
     app.add_option("--set", o->set,
                    "Another value in the recipe: optimizer.rate=5e-4 or /sparsity/0/save=csr, "
                    "null takes a key away; repeatable")
         ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->group(groups::common);
     app.add_flag("--resume", o->resume,
                  "Go on after the last checkpoint in DIR; without one begin. The same bytes as "
-                 "without an interruption, at the same --threads");
+                 "without an interruption, at the same --threads")
+        ->group(groups::common);
     auto dry_run = std::make_shared<bool>(false);
     app.add_flag("--dry-run", *dry_run,
                  "Print what the recipe comes to, and train nothing: what is sparse when, steps, "
-                 "parameters, and an estimate of the memory");
+                 "parameters, and an estimate of the memory")
+        ->group(groups::common);
     return [o, dry_run, &app, &common] {
       if (*dry_run && o->resume) sten::fail_usage("--dry-run and --resume exclude each other");
       if (o->out.empty() && !*dry_run)

@@ -5,6 +5,12 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   expect_exit 0 $program --help
   [ ! -s "$T/err" ] || fail "$program --help prints to standard error"
   golden help_${program#sten-}
+  # The common options first, each option in a group with a name, and three examples.
+  [ "$(grep -n '^[A-Z].*:$' "$T/out" | sed -n 2p | cut -d: -f2)" = 'Common options' ] ||
+    fail "$program --help does not begin with the common options"
+  ! grep -qx 'Options:' "$T/out" || fail "$program --help has options without a group"
+  [ "$(sed -n '/^Examples:/,$p' "$T/out" | grep -c "^  .*$program ")" -ge 3 ] ||
+    fail "$program --help has no three examples"
   cp "$T/out" "$T/help"
   # Whatever else is asked for, and the short form.
   expect_exit 0 $program missing.safetensors --help
