@@ -90,7 +90,7 @@ class Tree:
 
     def earlier_output(self, folder):
         """Of a run of ours, and perhaps with something of the user's added."""
-        at = self.free(folder)
+        at = self.free(folder, [n for n in NAMES if not n.endswith(".safetensors")])  # a directory
         if not at or not self.directories:
             return
         self.a.must("prune", self.rng.choice(self.directories), "-o", at, "--sparsity", "0.5", "-q")
