@@ -12,6 +12,7 @@
 #include "libsten/base/error.h"
 #include "libsten/io/atomic_file.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/interrupted.h"
 #include "tests/support/child.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_dir.h"
@@ -48,6 +49,36 @@ TEST_CASE("an interrupted program leaves the old output whole and nothing else")
     CHECK(dir.names() == Names{"out"});
     CHECK(dir.read("out") == "old");
   }
+}
+
+TEST_CASE("what an interrupted program says: each output by what became of it, and what is kept") {
+  const TempDir dir;
+  dir.write("old", "old");
+  const auto says = [&](const std::vector<std::string>& kept) {
+    return run_in_child([&] {
+             install_interrupt_handlers();
+             watch_outputs("prog", {dir / "done", dir / "old", dir / "half\x1b", "-"});
+             OutputFile done(dir / "done", true), old(dir / "old", true);
+             done.commit();
+             for (const std::string& text : kept) set_work_kept(text);
+             raise(SIGINT);
+           })
+        .err;
+  };
+  const auto quoted = [&](const char* name) { return "'" + (dir / name) + "'"; };
+  const std::string outputs = "prog: interrupted: " + quoted("done") + " is written, " +
+                              quoted("old") + " is as it was, " + quoted("half\\x1b") +
+                              " is not written; what was unfinished is removed";
+  CHECK(says({}) == outputs + "\n");
+  CHECK(says({"1 of 3", "2 of 3", "3 of 3; go on"}) == outputs + "; 3 of 3; go on\n");
+  // Longer than there is room for: cut, and a line.
+  const std::string cut = says({std::string(100'000, 'x')});
+  CHECK(cut.size() == outputs.size() + 2 + 1023 + 1);
+  CHECK(cut.ends_with("x\n"));
+  CHECK(run_in_child([] {
+          install_interrupt_handlers();
+          raise(SIGINT);
+        }).err.empty());
 }
 
 TEST_CASE("writing to a closed pipe ends the program quietly and cleans up") {
