@@ -17,7 +17,7 @@ expect_exit 0 sten-convert in/m1.safetensors -o alone.safetensors --to csr -q
 cmp alone.safetensors done/m1.safetensors || fail "in a batch other bytes come out"
 
 rm done/m3.safetensors
-expect_exit 0 sten-convert in/m1.safetensors in/m3.safetensors --out-dir done --to csr --skip-existing -q
+expect_exit 0 sten-convert in/m1.safetensors in/m3.safetensors --out-dir done --to csr --skip-existing
 expect_out "2 inputs: 1 done, 1 skipped"
 expect_exit 1 sten-convert in/m1.safetensors in/m3.safetensors --out-dir done --to csr --keep-going
 expect_out "2 failed"

@@ -34,7 +34,7 @@ expect_err "sten-energy: old.safetensors: 1 of the required patterns is broken; 
 echo broken >bad.safetensors
 expect_exit 1 sten-energy bad.safetensors half.safetensors --threads 1
 expect_out '2 inputs: 1 failed, 1 not run'
-expect_exit 1 sten-energy bad.safetensors half.safetensors missing --keep-going -q
+expect_exit 1 sten-energy bad.safetensors half.safetensors missing --keep-going
 expect_out '3 inputs: 1 done, 2 failed'
 expect_err 'sten-energy: missing: '
 safetensors b.safetensors "{$(entry b.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
