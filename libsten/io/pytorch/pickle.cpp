@@ -10,9 +10,9 @@
 namespace sten {
 namespace {
 
-using Id = std::uint32_t;
+using ValueId = std::uint32_t;
 // Python's own limit for what pickles itself is 1000.
-constexpr std::size_t max_depth = 10'000;
+constexpr std::size_t deepest_mark = 10'000;
 
 // The stack machine of a pickle.
 class PickleReader {
@@ -63,9 +63,9 @@ class PickleReader {
     if (out_.values.size() == max_pickle_values)
       bad(fmt::format("has more than {} values", max_pickle_values));
     out_.values.push_back(std::move(v));
-    stack_.push_back(static_cast<Id>(out_.values.size() - 1));
+    stack_.push_back(static_cast<ValueId>(out_.values.size() - 1));
   }
-  void push(PickleKind kind, std::vector<Id> items = {}) {
+  void push(PickleKind kind, std::vector<ValueId> items = {}) {
     PickleValue v;
     v.kind = kind;
     v.items = std::move(items);
@@ -84,33 +84,33 @@ class PickleReader {
     push(std::move(v));
   }
   // Nothing below the last mark is taken as a value.
-  Id pop() {
+  ValueId pop() {
     if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
       bad("takes a value that is not there");
-    const Id id = stack_.back();
+    const ValueId id = stack_.back();
     stack_.pop_back();
     return id;
   }
-  std::vector<Id> pop_to_mark() {
+  std::vector<ValueId> pop_to_mark() {
     if (marks_.empty()) bad("takes values up to a mark that is not there");
-    std::vector<Id> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
-                          stack_.end());
+    std::vector<ValueId> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
+                               stack_.end());
     stack_.resize(marks_.back());
     marks_.pop_back();
     return items;
   }
   PickleValue& top() {
-    const Id id = pop();
+    const ValueId id = pop();
     stack_.push_back(id);
     return out_.values[id];
   }
 
   void push_tuple(std::size_t n) {
-    std::vector<Id> items(n);
+    std::vector<ValueId> items(n);
     for (std::size_t i = n; i-- > 0;) items[i] = pop();
     push(PickleKind::tuple, std::move(items));
   }
-  void add(PickleKind kind, const std::vector<Id>& items) {
+  void add(PickleKind kind, const std::vector<ValueId>& items) {
     PickleValue& into = top();
     // Sets and what else is not looked at take items, too.
     const bool opaque = into.kind == PickleKind::other || into.kind == PickleKind::call;
@@ -133,7 +133,7 @@ class PickleReader {
     v.text = name;
     push(std::move(v));
   }
-  void call(Id callable, Id arguments) {
+  void call(ValueId callable, ValueId arguments) {
     const PickleValue& f = out_.values[callable];
     if (f.kind != PickleKind::global) bad("calls what is no constructor");
     if (out_.values[arguments].kind != PickleKind::tuple) bad("calls with what is no tuple");
@@ -141,14 +141,14 @@ class PickleReader {
     push(PickleKind::call, {callable, arguments});
   }
   // OrderedDict() or, as Python 2 wrote it, OrderedDict([[key, value], ...]).
-  PickleValue dict_of(Id arguments) {
+  PickleValue dict_of(ValueId arguments) {
     PickleValue dict;
     dict.kind = PickleKind::dict;
     const auto& given = out_.values[arguments].items;
     if (given.empty()) return dict;
     const PickleValue& pairs = out_.values[given[0]];
     if (given.size() != 1 || pairs.kind != PickleKind::list) bad("makes a dict of what is no list");
-    for (const Id pair : pairs.items) {
+    for (const ValueId pair : pairs.items) {
       const PickleValue& p = out_.values[pair];
       if ((p.kind != PickleKind::list && p.kind != PickleKind::tuple) || p.items.size() != 2)
         bad("makes a dict of what are no pairs");
@@ -178,9 +178,9 @@ class PickleReader {
   const std::string& name_;
   std::size_t at_ = 0, op_ = 0;
   Pickle out_;
-  std::vector<Id> stack_;
+  std::vector<ValueId> stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::unordered_map<std::uint64_t, Id> memo_;
+  std::unordered_map<std::uint64_t, ValueId> memo_;
 };
 
 // One opcode; false behind the last one. The letters are the opcodes themselves.
@@ -197,7 +197,7 @@ bool PickleReader::step() {
       number(8);
       break;
     case '(':
-      if (marks_.size() == max_depth) bad(fmt::format("nests deeper than {}", max_depth));
+      if (marks_.size() == deepest_mark) bad(fmt::format("nests deeper than {}", deepest_mark));
       marks_.push_back(stack_.size());
       break;
     case 'N':
@@ -283,13 +283,13 @@ bool PickleReader::step() {
       push(PickleKind::dict);
       break;
     case 'd': {
-      std::vector<Id> items = pop_to_mark();
+      std::vector<ValueId> items = pop_to_mark();
       push(PickleKind::dict);
       add(PickleKind::dict, items);
       break;
     }
     case 's': {
-      const Id value = pop(), key = pop();
+      const ValueId value = pop(), key = pop();
       add(PickleKind::dict, {key, value});
       break;
     }
@@ -325,7 +325,7 @@ bool PickleReader::step() {
     }
     case 'R':
     case 0x81: {  // NEWOBJ
-      const Id arguments = pop();
+      const ValueId arguments = pop();
       call(pop(), arguments);
       break;
     }

@@ -13,10 +13,9 @@ namespace sten {
 namespace {
 
 using namespace std::string_view_literals;
-using Kind = PickleKind;
 
 // How deep dicts may lie in dicts.
-constexpr int max_depth = 32;
+constexpr int deepest_dict = 32;
 
 class StateDictReader {
  public:
@@ -29,7 +28,7 @@ class StateDictReader {
     const auto taken = [&](const std::string& name, const PickleValue& v) { add(name, v); };
     if (is_tensor(root)) {
       add("tensor", root);
-    } else if (root.kind != Kind::dict) {
+    } else if (root.kind != PickleKind::dict) {
       fail("{}: holds no dict of tensors; save model.state_dict()", file_);
     } else if (const auto [key, model] = model_in(root); model) {
       walk(*model, "", 0, taken);
@@ -48,7 +47,7 @@ class StateDictReader {
 
  private:
   const PickleValue* global_of(const PickleValue& call) const {
-    return call.kind == Kind::call ? &p_[call.items[0]] : nullptr;
+    return call.kind == PickleKind::call ? &p_[call.items[0]] : nullptr;
   }
   static KnownGlobal known(const PickleValue& global) {
     return *known_global(global.module, global.text);  // the pickle has no other ones
@@ -79,7 +78,7 @@ class StateDictReader {
          {"state_dict"sv, "model_state_dict"sv, "model"sv, "module"sv, "params"sv})
       for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
         const PickleValue &key = p_[root.items[i]], &value = p_[root.items[i + 1]];
-        if (key.kind == Kind::text && key.text == wanted && value.kind == Kind::dict &&
+        if (key.kind == PickleKind::text && key.text == wanted && value.kind == PickleKind::dict &&
             has_tensor(value))
           return {wanted, &value};
       }
@@ -90,13 +89,15 @@ class StateDictReader {
   using Found = std::function<void(const std::string& name, const PickleValue&)>;
   void walk(const PickleValue& v, const std::string& path, int depth, const Found& found) {
     // Values may be shared, and hold themselves.
-    if (depth > max_depth) fail("{}: {}: dicts nest deeper than {}", file_, quote(path), max_depth);
+    if (depth > deepest_dict)
+      fail("{}: {}: dicts nest deeper than {}", file_, quote(path), deepest_dict);
     if (++walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
-    const bool dict = v.kind == Kind::dict;
+    const bool dict = v.kind == PickleKind::dict;
     for (std::size_t i = dict ? 1 : 0; i < v.items.size(); i += dict ? 2 : 1) {
       const PickleValue& item = p_[v.items[i]];
       const bool tensor = is_tensor(item);
-      if (!tensor && item.kind != Kind::dict && item.kind != Kind::list && item.kind != Kind::tuple)
+      if (!tensor && item.kind != PickleKind::dict && item.kind != PickleKind::list &&
+          item.kind != PickleKind::tuple)
         continue;
       const std::string name =
           (path.empty() ? "" : path + ".") + (dict ? key(v.items[i - 1], path) : std::to_string(i));
@@ -108,8 +109,8 @@ class StateDictReader {
   }
   std::string key(std::uint32_t id, const std::string& path) const {
     const PickleValue& k = p_[id];
-    if (k.kind == Kind::integer) return std::to_string(k.integer);
-    if (k.kind != Kind::text)
+    if (k.kind == PickleKind::integer) return std::to_string(k.integer);
+    if (k.kind != PickleKind::text)
       fail("{}: {}: a key is neither a text nor a number", file_, quote(path));
     return std::string(k.text);
   }
@@ -128,17 +129,17 @@ class StateDictReader {
     }
   }
 
-  const PickleValue& item(const PickleValue& v, std::size_t i, Kind kind,
+  const PickleValue& item(const PickleValue& v, std::size_t i, PickleKind kind,
                           std::string_view what) const {
     if (i >= v.items.size() || p_[v.items[i]].kind != kind) fail("its {} is missing", what);
     return p_[v.items[i]];
   }
   Shape numbers(const PickleValue& v, std::size_t i, std::string_view what) const {
-    const PickleValue& tuple = item(v, i, Kind::tuple, what);
+    const PickleValue& tuple = item(v, i, PickleKind::tuple, what);
     if (tuple.items.size() > max_rank) fail("has more than {} dimensions", max_rank);
     Shape out;
     for (std::size_t d = 0; d < tuple.items.size(); ++d) {
-      const std::int64_t n = item(tuple, d, Kind::integer, what).integer;
+      const std::int64_t n = item(tuple, d, PickleKind::integer, what).integer;
       if (n < 0 || n >> 62) fail("its {}: {} is out of range", what, n);
       out.push_back(n);
     }
@@ -176,14 +177,14 @@ class StateDictReader {
     // A parameter holds a tensor, which holds no parameter.
     if (depth > 2) fail("is a tensor within a tensor without end");
     if (what == TorchGlobal::parameter) {
-      const PickleValue& inner = item(arguments, 0, Kind::call, "tensor");
+      const PickleValue& inner = item(arguments, 0, PickleKind::call, "tensor");
       if (!is_tensor(inner)) fail("its tensor is missing");
       return tensor(inner, depth + 1);
     }
     if (what == TorchGlobal::typed_tensor) {
       // As it is called: a function and its arguments in a tuple of their own.
-      const PickleValue& f = item(arguments, 0, Kind::global, "constructor");
-      const PickleValue& given = item(arguments, 2, Kind::tuple, "arguments");
+      const PickleValue& f = item(arguments, 0, PickleKind::global, "constructor");
+      const PickleValue& given = item(arguments, 2, PickleKind::tuple, "arguments");
       return plain(known(f).what, given);
     }
     return plain(what, arguments);
@@ -192,22 +193,23 @@ class StateDictReader {
   TorchTensor plain(TorchGlobal what, const PickleValue& arguments) const {
     if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
       fail("is made by a function that makes no plain tensor");
-    const PickleValue& storage =
-        item(item(arguments, 0, Kind::persistent, "storage"), 0, Kind::tuple, "storage");
+    const PickleValue& storage = item(item(arguments, 0, PickleKind::persistent, "storage"), 0,
+                                      PickleKind::tuple, "storage");
     // 'storage', its class, the key of its record, a device, how many elements
-    if (item(storage, 0, Kind::text, "storage").text != "storage") fail("its storage is missing");
-    const KnownGlobal type = known(item(storage, 1, Kind::global, "storage's type"));
+    if (item(storage, 0, PickleKind::text, "storage").text != "storage")
+      fail("its storage is missing");
+    const KnownGlobal type = known(item(storage, 1, PickleKind::global, "storage's type"));
     if (type.what != TorchGlobal::storage && type.what != TorchGlobal::bytes)
       fail("its storage's type is none");
-    const std::string_view key = item(storage, 2, Kind::text, "storage's key").text;
-    const std::int64_t stored = item(storage, 4, Kind::integer, "storage's size").integer;
-    if (storage.items.size() > 5 && p_[storage.items[5]].kind != Kind::none)
+    const std::string_view key = item(storage, 2, PickleKind::text, "storage's key").text;
+    const std::int64_t stored = item(storage, 4, PickleKind::integer, "storage's size").integer;
+    if (storage.items.size() > 5 && p_[storage.items[5]].kind != PickleKind::none)
       fail("is a view of a storage as PyTorch had them before 0.4");
 
     TorchTensor t;
     t.dtype = *type.dtype;
     if (what == TorchGlobal::tensor_of_dtype) {
-      const KnownGlobal dtype = known(item(arguments, 6, Kind::global, "dtype"));
+      const KnownGlobal dtype = known(item(arguments, 6, PickleKind::global, "dtype"));
       if (dtype.what != TorchGlobal::dtype) fail("its dtype is none");
       t.dtype = *dtype.dtype;
     }
@@ -225,7 +227,7 @@ class StateDictReader {
       fail("has {} dimensions and {} strides", t.shape.size(), t.strides.size());
     if (const std::uint64_t bytes = byte_size(t.dtype, t.shape); bytes > file_bytes_)
       fail("repeats elements of its storage: {} bytes in a file of {}", bytes, file_bytes_);
-    const std::int64_t offset = item(arguments, 1, Kind::integer, "offset").integer;
+    const std::int64_t offset = item(arguments, 1, PickleKind::integer, "offset").integer;
     if (offset < 0) fail("begins at element {}", offset);
     // The last element that it reaches; `there` bounds each step, so nothing overflows.
     const std::uint64_t room = static_cast<std::uint64_t>(stored) * width_of(*type.dtype) / width;

@@ -14,7 +14,6 @@ namespace sten {
 namespace {
 
 using namespace std::string_view_literals;
-using Kind = PickleKind;
 
 // The pickled value 0x1950a86a20f9469cfc6c, with which files begin that are no archives.
 constexpr std::string_view old_mark = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
@@ -67,23 +66,24 @@ StateDict read_old(std::span<const std::byte> file, const std::string& name) {
   next();
   const Pickle machine = next();
   const auto& facts = machine[machine.root].items;
-  for (std::size_t i = 0; machine[machine.root].kind == Kind::dict && i + 1 < facts.size(); i += 2)
+  for (std::size_t i = 0; machine[machine.root].kind == PickleKind::dict && i + 1 < facts.size();
+       i += 2)
     if (machine[facts[i]].text == "little_endian" && machine[facts[i + 1]].integer == 0)
       fail("{}: is big-endian", name);
   const Pickle pickle = next(), keys = next();
   // Widths stand only in the state dict.
   std::unordered_map<std::string_view, int> widths;
   for (const PickleValue& v : pickle.values) {
-    if (v.kind != Kind::persistent) continue;
+    if (v.kind != PickleKind::persistent) continue;
     const auto& storage = pickle[v.items[0]].items;
-    if (pickle[v.items[0]].kind != Kind::tuple || storage.size() < 3) continue;
+    if (pickle[v.items[0]].kind != PickleKind::tuple || storage.size() < 3) continue;
     const PickleValue &type = pickle[storage[1]], &key = pickle[storage[2]];
-    if (type.kind != Kind::global || key.kind != Kind::text) continue;
+    if (type.kind != PickleKind::global || key.kind != PickleKind::text) continue;
     if (const auto dtype = known_global(type.module, type.text)->dtype)
       widths.emplace(key.text, width_of(*dtype));
   }
   TorchRecords records;
-  if (keys[keys.root].kind != Kind::list) fail("{}: has no list of storages", name);
+  if (keys[keys.root].kind != PickleKind::list) fail("{}: has no list of storages", name);
   for (const std::uint32_t id : keys[keys.root].items) {
     const std::string_view key = keys[id].text;
     const auto width = widths.find(key);
