@@ -8,6 +8,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/io/checkpoint.h"
+#include "tests/support/bad_input.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -240,7 +241,7 @@ TEST_CASE("hostile tensors and pickles are refused") {
     CAPTURE(wanted);
     const std::string got = refusal(bytes);
     CAPTURE(got);
-    CHECK(got.find(wanted) != std::string::npos);
+    CHECK(held(98, got.find(wanted) != std::string::npos));
     CHECK(got.starts_with("f.pt: "));
   }
 }
