@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes every target for SECONDS each (default 60), in build-asan/, which it makes with clang++-14.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: data header index npy payload recipe rule spec
+#   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: data header index npy onnx payload recipe rule spec
 # A finding ends it; the input is build-asan/fuzz/TARGET-crash-*. Once fixed it belongs into
 # tests/fuzz/corpus/TARGET/ under a name that says the fault, so that every build replays it.
 set -euo pipefail

@@ -1,0 +1,45 @@
+// The tensors of an ONNX graph, as a checkpoint lists them.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "libsten/base/dtype.h"
+#include "libsten/io/onnx/model.h"
+#include "libsten/io/tensor_use.h"
+
+namespace sten {
+
+struct OnnxWeight {
+  const OnnxTensor* tensor = nullptr;
+  std::string name;
+  DType dtype = DType::F32;
+  TensorUse use = TensorUse::other;
+  bool in_by_out = false;  // a matrix [in, out]
+  // "encoder.0.query.weight" of the node "/encoder/0/query/MatMul", where the tensor's own name,
+  // such as "onnx::MatMul_123", does not end in "weight"; empty without a node of a name.
+  std::string module;
+};
+
+struct OnnxWeights {
+  std::vector<OnnxWeight> tensors;  // in the file's order; constants follow
+  std::vector<std::string> notes;   // what was left out
+};
+
+// The initializers of `graph`, and those constants (Constant nodes with a `value`) that are weights,
+// by the names of their values; a name's leading slashes are left out, since no name in a checkpoint
+// is an absolute path. A weight is what a MatMul, Gemm, Conv or ConvTranspose of ONNX has as input 1,
+// with a rank of 2 or more; a table is input 0 of a Gather. Initializers within subgraphs stay unnamed. Tensors of STRING, INT4,
+// UINT4 and COMPLEX128, which have no dtype here, and sparse ones are left out, which a note says.
+// Error (input), with `file_name` in front, for data types that do not exist.
+OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name);
+
+// The elements of a tensor that is stored in typed fields, as raw_data would have them. Error (input)
+// where they are not as many as the dims say, or where a number does not fit the data type.
+std::vector<std::byte> decode_onnx(const OnnxTensor& t, DType dtype);
+
+// The range of the file that has these very bytes: of raw_data, and of float_data and double_data in
+// one piece. None for all that has to be decoded, and for external data.
+std::optional<ByteRange> onnx_bytes_in_place(const OnnxTensor& t);
+
+}  // namespace sten
