@@ -8,8 +8,10 @@
 #include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/io/file_kind.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/output_paths.h"
 #include "libsten/io/pytorch/torch_file.h"
 #include "libsten/io/row_major.h"
 #include "libsten/io/spool.h"
@@ -81,8 +83,12 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
 }
 
 Checkpoint Checkpoint::open(const std::string& path) {
-  if (!is_sharded(path)) return of(open_input(path));
   Checkpoint c;
+  if (!is_sharded(path)) {
+    const std::string directory = std::filesystem::path(path).parent_path();
+    c.add_single(open_input(path), is_stream(path) ? "" : directory.empty() ? "." : directory);
+    return c;
+  }
   c.name_ = printable(path);
   c.index_ = find_shards(path);
   for (const std::string& file : c.index_->files)
@@ -94,13 +100,19 @@ Checkpoint Checkpoint::open(const std::string& path) {
 
 Checkpoint Checkpoint::of(MappedFile file) {
   Checkpoint c;
-  c.name_ = file.name();
-  if (is_npy(file.bytes()))
-    c.add_array(std::move(file));
-  else
-    c.add_file(std::move(file), "");
-  c.put_in_order();
+  c.add_single(std::move(file), "");
   return c;
+}
+
+void Checkpoint::add_single(MappedFile file, const std::string& directory) {
+  name_ = file.name();
+  if (is_npy(file.bytes()))
+    add_array(std::move(file));
+  else if (sten::is_onnx(file.bytes()))
+    add_onnx(std::move(file), directory);
+  else
+    add_file(std::move(file), "");
+  put_in_order();
 }
 
 void Checkpoint::add_array(MappedFile file) {
@@ -250,7 +262,8 @@ void Checkpoint::put_in_order() {
 
 std::uint64_t Checkpoint::file_bytes() const {
   std::uint64_t n = 0;
-  for (const Shard& s : shards_) n += s.file.bytes().size();
+  for (const Shard& s : shards_)
+    if (!s.is_temporary) n += s.file.bytes().size();
   return n;
 }
 

@@ -8,6 +8,7 @@
 #include "libsten/io/mmap.h"
 #include "libsten/io/safetensors.h"
 #include "libsten/io/shards.h"
+#include "libsten/io/tensor_use.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -24,6 +25,11 @@ struct TensorInfo {
   DType dtype = DType::F32;
   Shape shape;
   Spec layout{"dense"};
+  // Of a model with a graph, where `module` is what the graph calls the place of a weight whose own
+  // name does not say it.
+  TensorUse use = TensorUse::unknown;
+  bool in_by_out = false;  // a matrix [in, out]
+  std::string module = {};
 
   bool is_sparse() const { return !layout.is(Dense::name); }
 };
@@ -43,13 +49,15 @@ struct Shard {
   std::uint64_t data_offset = 0;
   // Metadata other than layouts; in the file's order.
   std::vector<std::pair<std::string, std::string>> metadata;
+  bool is_temporary = false;  // of an ONNX model: what its typed fields hold, decoded
 };
 
 class Checkpoint {
  public:
   // Opens a file, a pipe, "-", a HuggingFace directory, or the index in one: safetensors, what
-  // torch.save() wrote, or .npy, which is one tensor named after the file. It checks all headers and
-  // compares them with the index; load() checks payloads. Error.
+  // torch.save() wrote, an ONNX model with its external data as further shards, or .npy, which is
+  // one tensor named after the file. It checks all headers and compares them with the index; load()
+  // checks payloads. Error.
   static Checkpoint open(const std::string& path);
   static Checkpoint of(MappedFile file);
 
@@ -62,6 +70,8 @@ class Checkpoint {
   std::string part_taken() const { return index_ ? sten::part_taken(*index_) : ""; }
   // Whether it is a .npy file.
   bool is_array() const { return is_array_; }
+  // Whether it is an ONNX model; see onnx/weights.h for its tensors.
+  bool is_onnx() const { return is_onnx_; }
   // Of all files.
   std::uint64_t file_bytes() const;
   // In the order of shards and their headers.
@@ -85,11 +95,14 @@ class Checkpoint {
   void add_file(MappedFile file, std::string file_name);
   void add_array(MappedFile file);
   void add_torch(MappedFile file, std::string file_name);
+  // External data lie in `directory`; "" where it has none.
+  void add_onnx(MappedFile file, const std::string& directory);
+  void add_single(MappedFile file, const std::string& directory);
   void check_index() const;
   void put_in_order();
 
   std::string name_;
-  bool is_array_ = false;
+  bool is_array_ = false, is_onnx_ = false;
   std::optional<ShardIndex> index_;
   std::vector<Shard> shards_;
   std::vector<CheckpointTensor> tensors_;

@@ -10,6 +10,7 @@
 #include "libsten/base/text.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/output_record.h"
 
@@ -36,8 +37,8 @@ bool is_private(const std::string& name) {
 
 }  // namespace
 
-CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory) {
-  npy_ = is_array(path);
+CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory)
+    : npy_(is_array(path)), onnx_(!directory && is_onnx_name(path)), path_(path), force_(force) {
   if (!directory) {
     file_ = std::make_unique<OutputFile>(path, force);
     return;
@@ -55,12 +56,20 @@ void CheckpointOutput::check(const std::string& path, bool force, bool directory
   }
 }
 
-void CheckpointOutput::check_contents(const std::string& path, const std::string& input,
+void CheckpointOutput::check_contents(const std::string& path, const Checkpoint& input,
                                       const std::vector<TensorInfo>& contents) {
+  if (!input.index() && is_onnx_name(path)) {
+    if (!input.is_onnx()) check_output_name(path, Written::checkpoint);
+    for (const TensorInfo& t : contents)
+      if (t.is_sparse())
+        fail_usage("{}: an ONNX model has no place for {}; write a .safetensors file",
+                   printable(path), t.layout.str());
+    return;
+  }
   if (is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
     fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
                printable(path));
-  check_entry_names(contents, input);  // of all shards: an index has one name for each entry
+  check_entry_names(contents, input.name());  // of all shards: an index has one name for each entry
 }
 
 CheckpointOutput::~CheckpointOutput() = default;
@@ -79,7 +88,10 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
     directory_->make_directory(in.index()->folder,
                                static_cast<unsigned>(fs::status(from).permissions()));
   }
-  if (!npy_) open_shard(0);
+  if (onnx_)
+    begin_model();
+  else if (!npy_)
+    open_shard(0);
   queue_.emplace(max_pending);
 }
 
@@ -97,7 +109,8 @@ void CheckpointOutput::copy(std::size_t i) {
 void CheckpointOutput::write(std::size_t i, const Tensor* t) {
   const CheckpointTensor& info = in_->tensors()[i];
   if (npy_) return write_array(i, t ? *t : in_->load(info));
-  while (shard_ < info.shard) {
+  if (onnx_) return t ? overwrite(i, *t) : void();
+  while (directory_ && shard_ < info.shard) {
     close_shard();
     open_shard(shard_ + 1);
   }
@@ -118,6 +131,59 @@ void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {
   file_bytes_ = file_->size();
 }
 
+void CheckpointOutput::begin_model() {
+  const auto& shards = in_->shards();
+  written_.resize(shards.size());
+  for (std::size_t s = 1; s < shards.size() && !shards[s].is_temporary; ++s) {
+    const std::string path = fs::path(path_).parent_path() / shards[s].file_name;
+    if (resolved(path) == resolved(path_))
+      fail_usage("{}: is both the model and external data of it", printable(path));
+    for (const Shard& input : shards)
+      if (!input.is_temporary) refuse_same_file(path, input.file);
+    external_.push_back(std::make_unique<OutputFile>(path, force_));
+  }
+  const auto& tensors = in_->tensors();
+  shares_bytes_.resize(tensors.size());
+  std::size_t last = tensors.size();  // the one that reaches farthest so far
+  for (const std::size_t i : in_->data_order()) {
+    const CheckpointTensor& t = tensors[i];
+    if (t.bytes() == 0) continue;
+    const auto end = [&](std::size_t k) { return tensors[k].entries.front().end; };
+    const bool follows = last < tensors.size() && tensors[last].shard == t.shard;
+    if (follows && t.entries.front().begin < end(last))
+      shares_bytes_[i] = shares_bytes_[last] = true;
+    if (!follows || end(i) > end(last)) last = i;
+  }
+}
+
+void CheckpointOutput::copy_to(std::size_t shard, std::uint64_t end) {
+  OutputFile& out = shard == 0 ? *file_ : *external_[shard - 1];
+  const std::uint64_t begin = written_[shard];
+  out.copy_at(begin, in_->shards()[shard].file, begin, end - begin);
+  written_[shard] = end;
+}
+
+void CheckpointOutput::overwrite(std::size_t i, const Tensor& t) {
+  const CheckpointTensor& info = in_->tensors()[i];
+  const SafetensorsEntry& e = info.entries.front();
+  if (in_->shards()[info.shard].is_temporary)
+    fail(
+        "{}: {}: its elements are stored as numbers of varying width, which cannot be changed in "
+        "place; write a .safetensors file",
+        in_->name(), quote(info.name));
+  if (shares_bytes_[i])
+    fail(
+        "{}: {}: its external data are those of another tensor, too, and cannot be changed in "
+        "place; write a .safetensors file",
+        in_->name(), quote(info.name));
+  if (e.begin == e.end) return;
+  copy_to(info.shard, e.begin);
+  const Stored stored = t.save();
+  (info.shard == 0 ? *file_ : *external_[info.shard - 1])
+      .write_at(e.begin, stored.parts.front().bytes);
+  written_[info.shard] = e.end;
+}
+
 void CheckpointOutput::open_shard(std::size_t shard) {
   shard_ = shard;
   const Shard& from = in_->shards()[shard];
@@ -127,7 +193,7 @@ void CheckpointOutput::open_shard(std::size_t shard) {
   }
   std::vector<TensorInfo> contents;
   for (std::size_t i = 0; i < contents_.size(); ++i)
-    if (in_->tensors()[i].shard == shard) contents.push_back(contents_[i]);
+    if (!directory_ || in_->tensors()[i].shard == shard) contents.push_back(contents_[i]);
   writer_.emplace(*file_, annotate_(from.metadata), std::move(contents));
 }
 
@@ -146,7 +212,14 @@ void CheckpointOutput::close_shard() {
 void CheckpointOutput::finish() {
   queue_->push(0, [this] {
     if (npy_) return;
-    while (shard_ + 1 < in_->shards().size()) {
+    for (std::size_t s = 0; s < written_.size(); ++s) {
+      const Shard& from = in_->shards()[s];
+      if (from.is_temporary) continue;
+      copy_to(s, from.file.bytes().size());
+      file_bytes_ += written_[s];
+    }
+    if (onnx_) return;
+    while (directory_ && shard_ + 1 < in_->shards().size()) {
       close_shard();
       open_shard(shard_ + 1);
     }
@@ -161,8 +234,11 @@ void CheckpointOutput::finish() {
 
 std::uint64_t CheckpointOutput::commit(Output* beside) {
   in_->check_unchanged();
-  Output* outputs[] = {directory_ ? static_cast<Output*>(directory_.get()) : file_.get(), beside};
-  commit_together(std::span(outputs).first(beside ? 2 : 1));
+  std::vector<Output*> outputs;
+  for (const auto& data : external_) outputs.push_back(data.get());
+  outputs.push_back(directory_ ? static_cast<Output*>(directory_.get()) : file_.get());
+  if (beside) outputs.push_back(beside);
+  commit_together(outputs);
   return file_bytes_;
 }
 

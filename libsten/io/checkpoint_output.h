@@ -1,4 +1,8 @@
 // Where a changed checkpoint goes: one file, or a directory with the sharding of the input.
+//
+// Of an ONNX model it may be an ONNX model again: a path that ends in .onnx. That is the input byte
+// for byte but for the elements of changed tensors; its external data are files of the same names
+// beside the output.
 #pragma once
 #include <functional>
 #include <map>
@@ -23,8 +27,8 @@ class CheckpointOutput {
   // The same checks, for a dry run.
   static void check(const std::string& path, bool force, bool directory);
   // Error where the path cannot take what tensors of `input` will be: more than one in a .npy file,
-  // parts whose names clash.
-  static void check_contents(const std::string& path, const std::string& input,
+  // parts whose names clash; in a .onnx file a layout, or anything of another kind of file.
+  static void check_contents(const std::string& path, const Checkpoint& input,
                              const std::vector<TensorInfo>& contents);
 
   // `contents`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new
@@ -45,6 +49,9 @@ class CheckpointOutput {
  private:
   void write(std::size_t i, const Tensor* t);
   void write_array(std::size_t i, const Tensor& t);
+  void begin_model();
+  void overwrite(std::size_t i, const Tensor& t);
+  void copy_to(std::size_t shard, std::uint64_t end);
   void open_shard(std::size_t shard);
   void close_shard();
   void copy_others(const std::string& relative);
@@ -56,7 +63,14 @@ class CheckpointOutput {
   std::vector<TensorInfo> contents_;
   std::vector<std::string> left_;
   std::function<Metadata(const Metadata&)> annotate_;
-  bool npy_ = false, sten_names_ = false;
+  bool npy_ = false, onnx_ = false, sten_names_ = false;
+  std::string path_;
+  bool force_;
+  // Of an ONNX model: its files of external data; up to where each shard is written; and which
+  // tensors have bytes that others have, too.
+  std::vector<std::unique_ptr<OutputFile>> external_;
+  std::vector<std::uint64_t> written_;
+  std::vector<bool> shares_bytes_;
   std::optional<CheckpointWriter> writer_;
   std::size_t shard_ = 0;
   std::uint64_t file_bytes_ = 0, data_bytes_ = 0;

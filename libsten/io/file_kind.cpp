@@ -39,14 +39,6 @@ std::string_view first_in_zip(std::string_view s) {
   return s.substr(name, static_cast<unsigned char>(s[26]) | static_cast<unsigned char>(s[27]) << 8);
 }
 
-// The version of its intermediate representation, 3 or more, then the producer or the graph; behind
-// them something that makes the length of a header far too large.
-bool is_onnx(std::string_view s) {
-  return s.size() >= 8 && s[0] == '\x08' && s[1] >= 3 && s[1] < 0x20 &&
-         (s[2] == '\x12' || s[2] == '\x3a') &&
-         std::any_of(s.begin() + 4, s.begin() + 8, [](char c) { return c != 0; });
-}
-
 bool is_text(std::string_view s) {
   return std::all_of(s.begin(), s.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\t' || c == '\n' || c == '\r';
@@ -64,13 +56,22 @@ bool is_npz(std::span<const std::byte> file) {
   return s.starts_with("PK\x03\x04") && first_in_zip(s).ends_with(".npy");
 }
 
+// The next field is a text (2, 3, 4, 6), a number (5), the graph (7) or an operator set (8), and then
+// comes something that makes the length of a safetensors header far too large.
+bool is_onnx(std::span<const std::byte> file) {
+  const std::string_view s = start_of(file);
+  return s.size() >= 8 && s[0] == '\x08' && s[1] >= 1 && s[1] < 0x20 &&
+         "\x12\x1a\x22\x28\x32\x3a\x42"sv.find(s[2]) != s.npos &&
+         std::any_of(s.begin() + 4, s.begin() + 8, [](char c) { return c != 0; });
+}
+
 std::string_view foreign_kind(std::span<const std::byte> file) {
   const std::string_view s = start_of(file);
   if (is_npz(file)) return "a NumPy .npz archive of arrays";
   for (const Magic& m : magics)
     if (s.starts_with(m.start)) return m.kind;
   if (is_pickle(s)) return "a Python pickle that torch.save() did not write";
-  if (is_onnx(s)) return "an ONNX model";
+  if (is_onnx(file)) return "an ONNX model";
   // The high bytes of a header's length are zero, and no text has those.
   if (!is_text(s.substr(0, 8))) return "";
   const std::size_t first = s.find_first_not_of("\xef\xbb\xbf \t\r\n"sv);

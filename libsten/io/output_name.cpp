@@ -43,14 +43,24 @@ constexpr Ending endings[] = {
     {".svg", "a picture"},
 };
 
-}  // namespace
-
-void check_output_name(const std::string& path, Written what) {
+// In lower case.
+std::string ending_of(const std::string& path) {
   std::string_view name = path;
   while (name.ends_with('/')) name.remove_suffix(1);
   std::string ending = std::filesystem::path(name).extension();
   for (char& c : ending)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return ending;
+}
+
+}  // namespace
+
+bool is_onnx_name(const std::string& path) {
+  return ending_of(path) == ".onnx" && !is_stream(path);
+}
+
+void check_output_name(const std::string& path, Written what) {
+  const std::string ending = ending_of(path);
   const bool fits = (ending == ".safetensors" && what != Written::directory) ||
                     (ending == ".npy" && what == Written::checkpoint);
   if (fits || is_stream(path)) return;

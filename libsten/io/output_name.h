@@ -10,6 +10,10 @@ enum class Written { checkpoint, masks, directory };
 // what is written: safetensors, or .npy where a checkpoint is one dense tensor; or a directory,
 // which has no ending of a file. Names without an ending, or with one that says nothing, are free;
 // so are streams.
+// Of an ONNX model a checkpoint may be one again: is_onnx_name() is for those who know.
 void check_output_name(const std::string& path, Written what);
+
+// Whether the ending is .onnx, in whatever case; no stream has one.
+bool is_onnx_name(const std::string& path);
 
 }  // namespace sten

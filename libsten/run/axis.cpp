@@ -56,6 +56,10 @@ std::string axis_text(Index axis) {
 std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
   const auto& tensors = c.tensors();
   std::vector<bool> found(tensors.size());
+  if (c.is_onnx()) {
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] = tensors[i].in_by_out;
+    return found;
+  }
   bool wide = false;  // some c_attn makes queries, keys and values of its rows
   for (std::size_t i = 0; i < found.size(); ++i) {
     const CheckpointTensor& t = tensors[i];
@@ -87,10 +91,10 @@ void warn_about_axis(const Checkpoint& c, const std::string& input,
   if (!count) return;
   const Index axis = *axis_of(*specs[first]);
   warn(
-      "{} tensors, such as {}, are [in, out], as GPT-2's Conv1D has them: {} runs {} by default, "
+      "{} tensors, such as {}, are [in, out], as {} has them: {} runs {} by default, "
       "which suits [out, in]; add axis={}",
-      count, quote(c.tensors()[first].name), as_structure(*specs[first]).name(), axis_text(axis),
-      1 - axis);
+      count, quote(c.tensors()[first].name), c.is_onnx() ? "MatMul" : "GPT-2's Conv1D",
+      as_structure(*specs[first]).name(), axis_text(axis), 1 - axis);
 }
 
 }  // namespace sten

@@ -10,8 +10,9 @@ std::optional<Index> axis_of(const Spec& spec);
 // "down columns (axis 0)", "along rows (axis 1)".
 std::string axis_text(Index axis);
 
-// By number of a tensor, which matrices are [in, out]: those of GPT-2's Conv1D, by their names and
-// the shape of c_attn. The model_type in the config.json beside `input` has the last word.
+// By number of a tensor, which matrices are [in, out]: in an ONNX model, as its nodes take them;
+// else those of GPT-2's Conv1D, by their names and the shape of c_attn. The model_type in the
+// config.json beside `input` has the last word there.
 std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input);
 
 // Warns where a default axis meets matrices that are [in, out]: products gain nothing from that.

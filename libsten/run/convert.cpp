@@ -7,6 +7,7 @@
 #include "libsten/dispatch/route.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/io/output_name.h"
 #include "libsten/run/axis.h"
 #include "libsten/run/smallest_layouts.h"
 #include "libsten/run/stock.h"
@@ -173,6 +174,8 @@ Report convert_report() {
 Outcome convert_checkpoint(const ConvertOptions& o) {
   const Device device = use_device(o.device);
   const Request request = resolve(o);
+  if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // which has no place for layouts
+    check_output_name(o.output.path, Written::checkpoint);
   Options values = {{"to", request.to.str()}};
   if (request.sparsifier && request.sparsifier->has("fit"))
     values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));

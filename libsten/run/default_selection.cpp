@@ -111,7 +111,9 @@ Spared judge(const TensorInfo& t, const ModuleName& name) {
   const std::size_t rank = t.shape.size();
   if (!is_prunable(t.dtype)) return Spared::dtype;
   if (rank < 2) return Spared::rank;
-  if (!t.name.ends_with("weight")) {
+  if (t.use == TensorUse::table) return Spared::embedding;
+  if (t.use == TensorUse::other) return Spared::use;
+  if (t.use == TensorUse::unknown && !t.name.ends_with("weight")) {
     // The linear layers of all experts in one tensor.
     const bool fused = rank == 3 && name.path.size() > 1 &&
                        name.path[name.path.size() - 2] == "experts" && !name.has_word({"bias"});
@@ -154,6 +156,8 @@ std::string_view reason(Spared why) {
       return "norm";
     case Spared::name:
       return "no weight by its name";
+    case Spared::use:
+      return "nothing is multiplied with it";
     case Spared::rank:
       return "rank below 2";
     case Spared::dtype:
@@ -180,6 +184,8 @@ std::string_view reasons(Spared why) {
       return "norms";
     case Spared::name:
       return "no weights by name";
+    case Spared::use:
+      return "that nothing is multiplied with";
     case Spared::rank:
       return "of rank below 2";
     default:
@@ -191,7 +197,7 @@ std::vector<Spared> spared(const std::vector<const TensorInfo*>& model) {
   std::vector<std::unique_ptr<ModuleName>> names;
   std::vector<Spared> why;
   for (const TensorInfo* t : model) {
-    names.push_back(std::make_unique<ModuleName>(t->name));
+    names.push_back(std::make_unique<ModuleName>(t->module.empty() ? t->name : t->module));
     why.push_back(judge(*t, *names.back()));
   }
   // Of a numbered sequence only the last is the head: the layers before it are hidden.
@@ -249,7 +255,7 @@ std::string left_alone(const std::vector<Spared>& why) {
   std::string text;
   for (const auto& [s, n] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "left alone: " : ", ", n,
-                        n == 1 && s != Spared::rank ? reason(s) : reasons(s));
+                        n == 1 && s != Spared::rank && s != Spared::use ? reason(s) : reasons(s));
   return text;
 }
 

@@ -17,6 +17,7 @@ enum class Spared {
   bias,
   norm,
   name,
+  use,  // by a model's graph
   rank,
   dtype,
   excluded,  // by a pattern

@@ -35,7 +35,8 @@ void check_file(const std::string& output) {
   std::error_code none;
   if (fs::is_directory(output, none))
     fail("{}: is a directory; {}/ puts the output into it", printable(output), printable(output));
-  check_output_name(output, Written::checkpoint);
+  // What .onnx can take is known when the input is read.
+  if (!is_onnx_name(output)) check_output_name(output, Written::checkpoint);
 }
 
 // Before the input is read, which may be a pipe that takes hours.
@@ -73,6 +74,8 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
       values_(std::move(options)),
       out_(open_output(input, options_)),
       input_(Checkpoint::open(input)) {
+  if (!input_.index() && is_onnx_name(options_.path) && !input_.is_onnx())
+    check_output_name(options_.path, Written::checkpoint);
   // A directory may be called as the input is.
   if (input_.index() && !options_.path.empty() &&
       resolved(input).extension() != resolved(options_.path).extension())
@@ -93,8 +96,7 @@ std::vector<TensorInfo> Rewrite::contents(const std::vector<std::optional<Spec>>
 }
 
 void Rewrite::check(const std::vector<std::optional<Spec>>& to) const {
-  if (!options_.path.empty())
-    CheckpointOutput::check_contents(options_.path, input_.name(), contents(to));
+  if (!options_.path.empty()) CheckpointOutput::check_contents(options_.path, input_, contents(to));
 }
 
 void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress,

@@ -30,8 +30,8 @@ bytes 'JSON text' '{"error":"Repository not found"}'
 held 9 bytes 'a Python pickle' '\x80\x02}q\x00(X\x06\x00\x00\x00weightq\x01'
 bytes 'zip archive has no directory at its end; is it truncated?' 'PK\x03\x04\x00\x00\x08\x08\x00\x00\x00\x00'
 bytes 'a NumPy .npz archive' "PK\x03\x04$(repeat 22 '\x00')\x05\x00\x00\x00w.npy"
-bytes 'an ONNX model' '\x08\x08\x12\x07pytorch'
-bytes 'an ONNX model' '\x08\x0a\x3a\x8e\x01\x0a\x10\x0a\x01x'
+bytes 'the ONNX model has no graph; is it cut off?' '\x08\x08\x12\x07pytorch'
+bytes 'field 7 has 142 bytes, 5 are left' '\x08\x0a\x3a\x8e\x01\x0a\x10\x0a\x01x'
 bytes 'a GGUF file' 'GGUF\x03\x00\x00\x00\x00\x00\x00\x00'
 bytes 'an HDF5 file' '\x89HDF\r\n\x1a\n\x00\x00\x00\x00'
 held 11 json 'which are 12 bytes; is the file truncated?' "$good" "$F1$F2$F3"

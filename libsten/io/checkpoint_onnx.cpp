@@ -1,0 +1,140 @@
+// ONNX models as checkpoints: initializers by their names, read where they lie.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "libsten/base/log.h"
+#include "libsten/io/checkpoint.h"
+#include "libsten/io/fd.h"
+#include "libsten/io/lack_of_memory.h"
+#include "libsten/io/onnx/weights.h"
+#include "libsten/io/tensor_name.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A temporary file of what typed fields hold, which is mapped as the others are.
+class DecodedElements {
+ public:
+  explicit DecodedElements(const std::string& name) : name_(name) {}
+  bool empty() const { return tensors_.empty(); }
+  // Where tensor number `i` is in it.
+  std::pair<std::uint64_t, std::uint64_t> add(std::size_t i, const std::vector<std::byte>& data) {
+    if (!file_) file_ = nameless_file(name_);
+    if (const int error = write_all(file_.get(), data))
+      fail("temporary copy in {}: {} (TMPDIR names another directory)",
+           printable(temporary_directory()), errno_text(error));
+    tensors_.push_back(i);
+    end_ += data.size();
+    return {end_ - data.size(), end_};
+  }
+  const std::vector<std::size_t>& tensors() const { return tensors_; }
+  MappedFile map() { return MappedFile::adopt_fd(file_.release(), name_); }
+
+ private:
+  std::string name_;
+  Fd file_;
+  std::uint64_t end_ = 0;
+  std::vector<std::size_t> tensors_;
+};
+
+// Files of external data by location, each opened once, as shards from number 1 on.
+class ExternalFiles {
+ public:
+  ExternalFiles(const std::string& directory, std::vector<Shard>& shards)
+      : directory_(directory), shards_(shards) {}
+
+  // The number of a location's shard. Error for what leaves the directory, and for no file.
+  std::size_t find(std::string_view location) {
+    const std::string file(location);
+    if (const auto at = numbers_.find(file); at != numbers_.end()) return at->second;
+    if (directory_.empty())
+      fail("its data are in {}, beside a model that has no directory: name the model's file",
+           quote(file));
+    if (const std::string why = why_no_name(file); !why.empty())
+      fail("its data are in {}: {}", quote(file), why);
+    check_inside(directory_, file);
+    const std::string path = fs::path(directory_) / file;
+    std::error_code none;
+    if (!fs::exists(path, none)) fail("its data are in {}, which is missing", quote(file));
+    MappedFile mapped = MappedFile::open(path);
+    const MappedFile& model = shards_.front().file;
+    if (mapped.device() == model.device() && mapped.inode() == model.inode())
+      fail("its external data are in the model itself");
+    shards_.push_back({std::move(mapped), file, 0, {}});
+    return numbers_[file] = shards_.size() - 1;
+  }
+
+ private:
+  std::string directory_;
+  std::vector<Shard>& shards_;
+  std::map<std::string, std::size_t> numbers_;
+};
+
+void check_onnx_name(const std::string& name) {
+  if (const std::string why = why_no_name(name); !why.empty()) fail("{}", why);
+}
+
+}  // namespace
+
+void Checkpoint::add_onnx(MappedFile file, const std::string& directory) {
+  const ByteRange bytes = file.bytes();
+  const std::string name = file.name();
+  const OnnxModel model = read_onnx_model(bytes, name);
+  const OnnxWeights found = find_onnx_weights(model.graph, name);
+  for (const std::string& note : found.notes) warn("{}: {}", name, note);
+  if (found.tensors.size() > max_entries)
+    fail("{}: has {} initializers, more than {}", name, found.tensors.size(), max_entries);
+  shards_.push_back({std::move(file), "", 0, {}});
+  is_onnx_ = true;
+  ExternalFiles external(directory, shards_);
+  DecodedElements decoded(name);
+
+  const auto add = [&](const OnnxWeight& w) {
+    const OnnxTensor& from = *w.tensor;
+    check_onnx_name(w.name);
+    if (from.dims.size() > max_rank)
+      fail("it has {} dimensions, more than {}", from.dims.size(), max_rank);
+    CheckpointTensor t{
+        {w.name, w.dtype, from.dims, Spec("dense"), w.use, w.in_by_out, w.module}, 0, {}, "", {}};
+    const std::uint64_t size = byte_size(w.dtype, from.dims);
+    std::uint64_t begin = 0, end = 0;
+    if (from.store == OnnxStore::external) {
+      t.shard = external.find(from.external.location);
+      const std::uint64_t there = shards_[t.shard].file.bytes().size();
+      begin = from.external.offset;
+      const std::uint64_t length = from.external.length.value_or(size);
+      if (begin > there || length > there - begin)
+        fail("its data are {} bytes at {} of {}, which has {}", length, begin,
+             quote(shards_[t.shard].file_name), there);
+      end = begin + length;
+    } else if (const auto in_place = onnx_bytes_in_place(from)) {
+      begin = in_place->empty() ? 0 : static_cast<std::uint64_t>(in_place->data() - bytes.data());
+      end = begin + in_place->size();
+    } else {
+      std::tie(begin, end) = decoded.add(tensors_.size(), decode_onnx(from, w.dtype));
+    }
+    if (end - begin != size)
+      fail("it has {} bytes, shape {} of {} has {}", end - begin, to_string(from.dims),
+           name_of(w.dtype), size);
+    t.entries = {{w.name, w.dtype, from.dims, begin, end}};
+    tensors_.push_back(std::move(t));
+  };
+  for (const OnnxWeight& w : found.tensors)
+    or_lack_of_memory(name, w.name, [&] {
+      try {
+        add(w);
+      } catch (const Error& e) {
+        fail("{}: {}: {}", name, quote(w.name), e.what());
+      }
+    });
+
+  if (decoded.empty()) return;
+  for (const std::size_t i : decoded.tensors()) tensors_[i].shard = shards_.size();
+  shards_.push_back({decoded.map(), "", 0, {}, true});
+}
+
+}  // namespace sten

@@ -1,0 +1,97 @@
+# ONNX models: read as checkpoints, pruned in place, external data beside them.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_onnx.sh"
+cd "$T"
+
+many=$(floats 1 2 3 4 5 6 7 8)
+half=$(floats 0 0 0 0 5 6 7 8)
+nodes=$(node MatMul /layer/query/MatMul x onnx::MatMul_1 a)$(node Gemm /layer/out/Gemm a layer.out.weight b "$trans_b")
+nodes+=$(node Gather /embed/Gather table i c)$(node Add '' c shift d)
+rest=$(tensor table 4 2 "$(message 9 "$many")")$(tensor shift 2 4 "$(message 9 "$many")")
+# whole ELEMENTS: a model with them in its weights, as raw_data and as float_data.
+whole() {
+  model "$nodes$(tensor onnx::MatMul_1 2 4 "$(message 9 "$1")")$rest$(tensor layer.out.weight 2 4 "$(message 4 "$1")")"
+}
+whole "$many" >model.onnx
+whole "$half" >wanted.onnx
+
+# Only the pruned elements are other bytes.
+expect_exit 0 sten-prune model.onnx -o pruned.onnx --sparsity 0.5
+expect_out layer.out.weight
+expect_out onnx::MatMul_1
+expect_out '1 embedding, 1 that nothing is multiplied with'
+cmp pruned.onnx wanted.onnx || fail 'other bytes changed, too'
+expect_exit 0 sten-prune model.onnx -o same.onnx --sparsity 0
+cmp same.onnx model.onnx || fail 'a model that keeps all is another'
+expect_exit 2 sten-prune model.onnx -o pruned.onnx --sparsity 0.5
+expect_exit 0 sten-prune model.onnx -o pruned.onnx --sparsity 0.5 --force --mask-out masks.safetensors
+cmp pruned.onnx wanted.onnx
+expect_exit 2 sten-prune model.onnx -o model.onnx --sparsity 0.5 --force
+expect_exit 0 sten-prune - -o piped.onnx --sparsity 0.5 <model.onnx
+cmp piped.onnx wanted.onnx
+mkdir put
+expect_exit 0 sten-prune model.onnx -o put/ --sparsity 0.5
+cmp put/model.onnx wanted.onnx
+
+# As safetensors, in any layout and back.
+expect_exit 0 sten-convert model.onnx -o dense.safetensors --to dense
+expect_exit 0 sten-energy dense.safetensors --against model.onnx --min-energy 1
+expect_exit 0 sten-prune model.onnx -o nm.safetensors --structure 2:4 --to nm
+expect_err "1 tensors, such as 'onnx::MatMul_1', are [in, out], as MatMul has them"
+expect_exit 0 sten-energy nm.safetensors --require '{layer*,onnx*}=2:4'
+expect_exit 0 sten-energy pruned.onnx --against model.onnx
+expect_out 0.7222
+
+# Neither layouts nor other files are written as ONNX.
+refused() {
+  local wanted=$1
+  shift
+  expect_exit 2 "$@"
+  expect_one_line_err
+  expect_err "$wanted"
+  [ ! -e new.onnx ] || fail "'$*' wrote something"
+}
+refused 'new.onnx: an ONNX model has no place for bitmask; write a .safetensors file' \
+  sten-prune model.onnx -o new.onnx --sparsity 0.5 --to bitmask
+refused 'is the name of an ONNX model' sten-convert model.onnx -o new.onnx --to csr
+refused 'is the name of an ONNX model' sten-convert dense.safetensors -o new.onnx --to csr
+refused 'is the name of an ONNX model' sten-prune dense.safetensors -o new.onnx --sparsity 0.5
+
+# External data: one file, with bytes that belong to no tensor.
+mkdir in to
+nodes=$(node MatMul q x w a)
+outside() { model "$nodes$(tensor w 2 4 "$(external w.data "$1")")$rest"; }
+outside 3 >in/model.onnx
+bytes_of "aabbcc${many}dd" >in/w.data
+expect_exit 0 sten-energy in/model.onnx
+expect_exit 0 sten-prune in/model.onnx -o to/model.onnx --sparsity 0.5
+cmp in/model.onnx to/model.onnx || fail 'the graph changed'
+bytes_of "aabbcc${half}dd" | cmp - to/w.data || fail 'the external data are others'
+expect_exit 2 sten-prune in/model.onnx -o in/new.onnx --sparsity 0.5 --force
+expect_err 'in/w.data: is the input, which is never written'
+expect_exit 2 sten-prune in/model.onnx -o to/other.onnx --sparsity 0.5
+expect_err 'to/w.data'
+expect_exit 0 sten-convert in/model.onnx -o external.safetensors --to dense
+expect_exit 0 sten-energy external.safetensors --include w --against to/model.onnx
+expect_exit 1 sten-energy - <in/model.onnx
+expect_err 'no directory'
+[ "$(ls in to | tr '\n' ' ')" = 'in: model.onnx w.data  to: model.onnx w.data ' ] || fail 'other files are there'
+
+# Two tensors with the same bytes, and numbers of varying width.
+model "$nodes$(tensor w 2 4 "$(external w.data 3)")$(tensor v 2 4 "$(external w.data 7)")" >in/model.onnx
+cat in/w.data in/w.data >in/more && mv in/more in/w.data
+expect_exit 1 sten-prune in/model.onnx -o new.onnx --sparsity 0.5
+expect_err "'w': its external data are those of another tensor, too"
+expect_one_line_err
+
+# What is no model costs a line, and nothing is written.
+bad() {
+  expect_exit 1 sten-prune bad.onnx -o new.onnx --sparsity 0.5
+  expect_one_line_err
+  expect_err "$1"
+  [ ! -e new.onnx ] || fail 'something was written'
+}
+head -c 100 model.onnx >bad.onnx && bad 'are left'
+model "$(tensor w 2 4 "$(message 9 "$(floats 1)")")" >bad.onnx && bad 'it has 4 bytes, shape [2, 4] of F32 has 32'
+model "$(tensor w 2 4 "$(external ../w.data 3)")" >bad.onnx && bad 'leaves its directory'
+model "$(tensor w 2 4 "$(external w.data 3)")" >bad.onnx && bad "'w.data', which is missing"
