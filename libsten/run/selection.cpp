@@ -137,9 +137,12 @@ std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector
     return natural_less(c.tensors()[a].name, c.tensors()[b].name);
   });
   std::vector<std::string> lines;
-  for (const std::size_t i : order)
-    lines.push_back(
-        fmt::format("left alone {}: {}", printable(c.tensors()[i].name), reason(why[i])));
+  for (const std::size_t i : order) {
+    const CheckpointTensor& t = c.tensors()[i];
+    lines.push_back(fmt::format("left alone {}{}: {}", printable(t.name),
+                                t.module.empty() ? "" : fmt::format(" ({})", printable(t.module)),
+                                reason(why[i])));
+  }
   return lines;
 }
 

@@ -57,6 +57,14 @@ refused 'is the name of an ONNX model' sten-convert model.onnx -o new.onnx --to 
 refused 'is the name of an ONNX model' sten-convert dense.safetensors -o new.onnx --to csr
 refused 'is the name of an ONNX model' sten-prune dense.safetensors -o new.onnx --sparsity 0.5
 
+refused '--schedule takes no ONNX model' sten-prune model.onnx -o new.onnx --schedule linear:from=0.2,to=0.5,stages=2 \
+  --finetune 'cp {in} {out}' --state state
+# A name that says nothing: that of its node decides, and -v has it.
+model "$(node MatMul /lm_head/MatMul x onnx::MatMul_9 y)$(node MatMul /h/0/MatMul x w z)$(tensor onnx::MatMul_9 2 4 "$(message 9 "$many")")$(tensor \
+  w 2 4 "$(message 9 "$many")")" >head.onnx
+expect_exit 0 sten-prune head.onnx --dry-run --sparsity 0.5 -v
+grep -qF 'left alone onnx::MatMul_9 (lm_head.weight): output head' out err || fail '-v has no name of the node'
+
 # External data: one file, with bytes that belong to no tensor.
 mkdir in to
 nodes=$(node MatMul q x w a)

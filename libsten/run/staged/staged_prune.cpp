@@ -136,6 +136,10 @@ class Staged {
 
   void list_stages() {
     const Checkpoint in = Checkpoint::open(o_.prune.input);
+    if (in.is_onnx())  // the stages between are safetensors, which have no graph
+      fail_usage(
+          "{}: --schedule takes no ONNX model; sten-convert --to dense makes safetensors of it",
+          in.name());
     const PruneOptions p = stage_options(last_stage());
     const auto treatments = PruneRequest(p).treatments(in, nullptr);
     const auto& tensors = treatments.tensors;
