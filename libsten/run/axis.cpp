@@ -81,20 +81,21 @@ std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
 void warn_about_axis(const Checkpoint& c, const std::string& input,
                      const std::vector<std::optional<Spec>>& specs) {
   const std::vector<bool> transposed = in_by_out(c, input);
-  Index count = 0;
+  Index count = 0, others = 0;
   std::size_t first = 0;
-  for (std::size_t i = specs.size(); i-- > 0;)
-    if (specs[i] && transposed[i] && axis_of(*specs[i]) && !specs[i]->has("axis")) {
-      ++count;
-      first = i;
-    }
+  for (std::size_t i = specs.size(); i-- > 0;) {
+    if (!specs[i] || !axis_of(*specs[i]) || specs[i]->has("axis")) continue;
+    ++(transposed[i] ? count : others);
+    if (transposed[i]) first = i;
+  }
   if (!count) return;
   const Index axis = *axis_of(*specs[first]);
   warn(
       "{} tensors, such as {}, are [in, out], as {} has them: {} runs {} by default, "
-      "which suits [out, in]; add axis={}",
+      "which suits [out, in]; {} axis={}",
       count, quote(c.tensors()[first].name), c.is_onnx() ? "MatMul" : "GPT-2's Conv1D",
-      as_structure(*specs[first]).name(), axis_text(axis), 1 - axis);
+      as_structure(*specs[first]).name(), axis_text(axis),
+      c.is_onnx() && others ? "--rule gives them" : "add", 1 - axis);
 }
 
 }  // namespace sten

@@ -38,6 +38,9 @@ expect_exit 0 sten-convert model.onnx -o dense.safetensors --to dense
 expect_exit 0 sten-energy dense.safetensors --against model.onnx --min-energy 1
 expect_exit 0 sten-prune model.onnx -o nm.safetensors --structure 2:4 --to nm
 expect_err "1 tensors, such as 'onnx::MatMul_1', are [in, out], as MatMul has them"
+expect_err 'nm runs along rows (axis 1) by default, which suits [out, in]; --rule gives them axis=0'
+expect_exit 0 sten-prune model.onnx --dry-run --structure 2:4 --rule 'onnx::*=2:4@0'
+if grep -q 'in, out' err; then fail 'a rule does not silence the warning'; fi
 expect_exit 0 sten-energy nm.safetensors --require '{layer*,onnx*}=2:4'
 expect_exit 0 sten-energy pruned.onnx --against model.onnx
 expect_out 0.7222
