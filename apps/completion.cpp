@@ -105,7 +105,7 @@ constexpr const char* script =
   if [[ $word == --*=* ]]; then option=${{word%%=*}} value=${{word#*=}}; fi
 
   local kind=input words='' ending
-  local -a endings=('*.safetensors' '*.npy' '*.safetensors.index.json')
+  local -a endings=('*.safetensors' '*.npy' '*.onnx' '*.safetensors.index.json')
   case $option in
 {cases}  esac
   if [[ $kind == input && $value == -* ]]; then

@@ -119,9 +119,11 @@ CLI::Option* allow_percent(CLI::Option* option) {
 }
 
 void add_output(CLI::App& app, OutputOptions& output) {
-  app.add_option("-o,--output", output.path,
-                 "The file or directory to write, or - for standard output; DIR/ for a file: the "
-                 "input's name in DIR. A file is safetensors, or .npy for one dense tensor")
+  app.add_option(
+         "-o,--output", output.path,
+         "The file or directory to write, or - for standard output; DIR/ for a file: the "
+         "input's name in DIR. A file is safetensors, .npy for one dense tensor, or of sten-prune "
+         ".onnx, as its input")
       ->type_name("OUT")
       ->group(groups::common);
   app.add_flag("--keep-other-weights", output.keep_other_weights,

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
     auto o = std::make_shared<sten::ConvertOptions>();
     auto many = std::make_shared<sten::ManyInputs>();
     app.add_option("IN", many->inputs,
-                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
+                   "- for standard "
                    "input; several with --out-dir")
         ->required();
     sten::app::add_output(app, o->output);

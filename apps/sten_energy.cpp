@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     auto o = std::make_shared<sten::EnergyOptions>();
     auto many = std::make_shared<sten::ManyInputs>();
     app.add_option("IN", many->inputs,
-                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
+                   "- for standard "
                    "input; of several there is a line each, with its totals")
         ->required();
     app.add_option("--against", o->against,

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     auto staged = std::make_shared<sten::StagedOptions>();
     sten::PruneOptions* o = &staged->prune;
     app.add_option("IN", many->inputs,
-                   "A safetensors file, a HuggingFace directory or its index, or - for standard "
+                   "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
+                   "- for standard "
                    "input; several with --out-dir")
         ->required();
     sten::app::add_output(app, o->output);
