@@ -124,8 +124,11 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     wanted.back() = &waiting.back();
   }
   Outputs made = run(op, {values, wanted, attributes});
-  const bool is_recorded =
-      !is_paused_ && std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); });
+  // Integers, such as places or a shape, have no gradient.
+  const auto is_real = [](const auto& t) { return t && is_prunable(t->dtype()); };
+  const bool is_recorded = !is_paused_ &&
+                           std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); }) &&
+                           std::ranges::any_of(made, is_real);
   std::vector<Var> out;
   if (!is_recorded) {
     for (auto& t : made) out.push_back(Var(*std::move(t)));
