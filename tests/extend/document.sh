@@ -23,7 +23,7 @@ same docs/extending.md tests/extend/extension.cpp
 at_most 25 '// Matrices that keep nothing farther than k from the diagonal.'
 at_most 17 "// Keeps what has at least a share of its row's largest magnitude."
 same docs/operators.md tests/extend/operators.cpp
-at_most 20 '// log(1 + e^(beta x)) / beta, a smooth relu.'
+at_most 20 '// (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).'
 at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).'
 at_most 16 '// Of a csr a: its positions again, and no others are computed.'
 

@@ -61,8 +61,8 @@ std::vector<std::string> plans_of(const std::function<void()>& f) {
 TEST_CASE("gradients of added operators are those of central differences") {
   Dice dice(2);
   const Tensor a = normals64(dice, {3, 4}), b = normals64(dice, {3, 4});
-  check_gradients("softplus", {a}, {});
-  check_gradients("softplus", {a}, Attributes().set("beta", 2.5));
+  check_gradients("squareplus", {a}, {});
+  check_gradients("squareplus", {a}, Attributes().set("b", 2.5));
   check_gradients("gate", {a, b}, {});
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("added operators write outputs and gradients in any format that built-
         CHECK(same_bits(got.to_dense(), masked_by(dense.to_dense(), s.select(dense.to_dense()))));
       };
       const auto plans = plans_of([&] {
-        same(apply("softplus", {a}, {}, format), apply("softplus", {a}));
+        same(apply("squareplus", {a}, {}, format), apply("squareplus", {a}));
         same(apply("gate", {a, b}, {}, format), apply("gate", {a, b}));
         const auto grads = [&](const OutFormat& of) {
           Tape tape;
@@ -113,8 +113,9 @@ TEST_CASE("the gate of a csr tensor has its positions, and the values of the den
 TEST_CASE("added operators refuse what does not fit") {
   const Tensor x = Dense::of({2, 2}, {1, 2, 3, 4}), y = Dense::of({4}, {1, 2, 3, 4});
   CHECK(has(error_of([&] { apply("gate", {x, y}); }), "gate: a is [2, 2] but b is [4]"));
-  CHECK(has(error_of([&] { apply("softplus", {x}, Attributes().set("beta", 0)); }),
-            "softplus: beta is 0"));
-  CHECK(has(error_of([&] { apply("softplus", {x}, Attributes().set("bet", 1)); }), "beta"));
-  CHECK(has(error_of([&] { apply("sofplus", {x}); }), "did you mean 'softplus'?"));
+  CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("b", 0)); }),
+            "squareplus: b is 0"));
+  CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("c", 1)); }),
+            "squareplus has no attribute 'c'"));
+  CHECK(has(error_of([&] { apply("squarplus", {x}); }), "did you mean 'squareplus'?"));
 }

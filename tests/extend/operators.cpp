@@ -11,21 +11,18 @@ namespace {
 
 using namespace sten;
 
-// log(1 + e^(beta x)) / beta, a smooth relu.
-const bool has_softplus =
-    add_unary("softplus", Keeps::inputs, false, []<class T>(T, const Call& call) {
-      call.attributes.check("softplus", {"beta"});
-      const T beta = static_cast<T>(call.attributes.number("beta", 1));
-      if (!(beta > 0)) fail_usage("softplus: beta is {}, and has to be above 0", beta);
-      return std::pair(
-          [=](T x, Index) {
-            return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(beta * x))) / beta;
-          },
-          [=](T dy, T x, Index) { return dy / (1 + std::exp(-beta * x)); });
+// (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).
+const bool has_squareplus =
+    add_unary("squareplus", Keeps::inputs, false, []<class T>(T, const Call& call) {
+      call.attributes.check("squareplus", {"b"});
+      const T b = static_cast<T>(call.attributes.number("b", 1));
+      if (!(b > 0)) fail_usage("squareplus: b is {}, and has to be above 0", b);
+      return std::pair([=](T x, Index) { return (x + std::sqrt(x * x + b)) / 2; },
+                       [=](T dy, T x, Index) { return dy * (1 + x / std::sqrt(x * x + b)) / 2; });
     });
 template <Operand T>
-T softplus(const T& x, double beta, const Formats& f = Formats::dense()) {
-  return apply_to<T>("softplus", {x}, Attributes().set("beta", beta), f);
+T squareplus(const T& x, double b, const Formats& f = Formats::dense()) {
+  return apply_to<T>("squareplus", {x}, Attributes().set("b", b), f);
 }
 
 // a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).
@@ -84,8 +81,8 @@ TEST_CASE("operators of one's own are called as the built-in ones are") {
                b = Dense::of({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
   // A value, and of it what is at least 1, written as csr while it is computed.
-  const Tensor y = softplus(x, 1.0);
-  const Tensor large = softplus(x, 1.0, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
+  const Tensor y = squareplus(x, 1.0);
+  const Tensor large = squareplus(x, 1.0, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
   CHECK(large.layout() == "csr");
   CHECK(large.stored().count() == 4);
   // Of a csr tensor a csr one, by the implementation above.
@@ -94,7 +91,7 @@ TEST_CASE("operators of one's own are called as the built-in ones are") {
   // With a gradient, of which half is kept at random, as csc.
   Tape tape;
   const Var p = tape.parameter(x, OutFormat::fused(by("random:fraction=0.5"), Spec("csc")));
-  tape.backward(apply("gate", {softplus(p, 2.0), b}), b);
+  tape.backward(apply("gate", {squareplus(p, 2.0), b}), b);
   CHECK(p.grad()->layout() == "csc");
 }
 
@@ -106,8 +103,8 @@ TEST_CASE("a format of two passes keeps the largest of a random choice") {
                       Spec("csr")};
   Dense x = Dense::zeros(DType::F32, {16, 16});
   for (Index i = 0; i < x.size(); ++i) x.values.mutate<float>()[i] = static_cast<float>(i);
-  const Mask kept = apply("softplus", {x}, {}, two).stored(), half = two.inline_by.select(x);
+  const Mask kept = apply("squareplus", {x}, {}, two).stored(), half = two.inline_by.select(x);
   CHECK(kept.count() == 32);
-  Index larger = 0;  // softplus rises, so the largest are the last
+  Index larger = 0;  // squareplus rises, so the largest are the last
   for (Index i = x.size() - 1; i >= 0; --i) CHECK(kept[i] == (half[i] && larger++ < 32));
 }
