@@ -1,132 +1,256 @@
 // Elementwise operators of two tensors, repeated to one shape.
+#include <cmath>
+
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
+#include "libsten/ops/elements.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
-#include "libsten/ops/sum_axes.h"
 
 namespace sten {
 namespace {
 
-// f(a, b) of elements that are repeated to `shape`.
-template <class T, class F>
-Tensor combine(const OutFormat& format, const Shape& shape, const Dense& a, const Dense& b, F f) {
-  const T *pa = a.values.as<T>().data(), *pb = b.values.as<T>().data();
-  if (a.extents == b.extents)
-    return write_elements<T>(format, shape, [&](Index begin, Index end, T* to) {
-      for (Index i = begin; i < end; ++i) to[i - begin] = f(pa[i], pb[i]);
-    });
-  const Broadcast repeated(shape, a.extents, b.extents);
-  return write_elements<T>(format, shape, [&](Index begin, Index end, T* to) {
-    repeated.each_run(begin, end, [&](Index i, Index n, Index ia, Index sa, Index ib, Index sb) {
-      T* out = to + (i - begin);
-      const T *x = pa + ia, *y = pb + ib;
-      if (sa == 1 && sb == 1)
-        for (Index k = 0; k < n; ++k) out[k] = f(x[k], y[k]);
-      else if (sa == 1)
-        for (Index k = 0; k < n; ++k) out[k] = f(x[k], *y);
-      else
-        for (Index k = 0; k < n; ++k) out[k] = f(*x, y[k]);
-    });
-  });
-}
-
-// The gradient of an operand from that of its repetitions: those are added up.
+// What a and b become, and of a gradient dy with them. F32 has a loop for each operator, which makes
+// the elements [begin, end); the others have a call for each element.
+using PairLoop = void (*)(const Broadcast& repeated, Index begin, Index end, const float* dy,
+                          const float* a, const float* b, float* to);
 template <class T>
-Tensor sum_to(const OutFormat& format, const Dense& repeated, const Shape& shape) {
-  const std::size_t rank = repeated.extents.size(), missing = rank - shape.size();
-  std::vector<bool> over(rank);
-  for (std::size_t d = 0; d < rank; ++d)
-    over[d] = d < missing || (shape[d - missing] == 1 && repeated.extents[d] != 1);
-  const std::vector<double> sums = sum_axes(repeated.values.as<T>().data(), repeated.extents, over);
-  return write_elements<T>(format, shape, [&](Index begin, Index end, T* to) {
-    for (Index i = begin; i < end; ++i) to[i - begin] = static_cast<T>(sums[i]);
-  });
-}
+using PairFunction = T (*)(T dy, T a, T b);
+
+struct PairKernel {
+  PairLoop f32;
+  PairFunction<double> f64;
+  PairFunction<std::int64_t> i64 = nullptr;
+};
+struct PairRow {
+  const char* name;
+  Keeps keeps;
+  PairKernel value;
+  PairKernel grads[2] = {};  // of a and b; without them these are dy itself
+};
 
 template <class F>
-void add_forward(Operators& all, Name op, Keeps keeps, F f) {
-  all.declare(op, {keeps});
-  add_streamed(all, op, {"dense", "dense"}, 1, [op, f](const Call& call) -> Outputs {
-    call.attributes.check(op.text(), {});
-    const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
-    check_dtypes(op.text(), "a", a.dtype(), "b", b.dtype());
-    const Shape shape = broadcast_shape(op.text(), a.extents, b.extents);
-    return with_real(op.text(), a.dtype(), [&]<class T>(T) -> Outputs {
-      return {combine<T>(call.out(), shape, a, b, f)};
-    });
-  });
+void each_value(const Broadcast& repeated, Index begin, Index end, const float*, const float* a,
+                const float* b, float* to) {
+  repeated.each_pair(begin, end, a, b,
+                     [=](Index i, float x, float y) { to[i - begin] = F{}(x, y); });
+}
+template <class G>
+void each_grad(const Broadcast& repeated, Index begin, Index end, const float* dy, const float* a,
+               const float* b, float* to) {
+  repeated.each_pair(begin, end, a, b,
+                     [=](Index i, float x, float y) { to[i - begin] = G{}(dy[i], x, y); });
+}
+// Computed in C: integers that may overflow without a sign.
+template <class T, class C, class F>
+T one_value(T, T a, T b) {
+  return static_cast<T>(F{}(static_cast<C>(a), static_cast<C>(b)));
 }
 
-// Of add and sub: dy, for the second operand with that sign.
-void add_sum_grad(Operators& all, Name op, int sign) {
-  add_streamed(all, op, {"dense"}, 2, [op, sign](const Call& call) -> Outputs {
-    const Dense& dy = call.in[0].as<Dense>();
-    const Shape &a = input_shape(op.text(), call, 0), &b = input_shape(op.text(), call, 1);
-    check_gradient(op.text(), dy, broadcast_shape(op.text(), a, b));
-    return with_real(op.text(), dy.dtype(), [&]<class T>(T) -> Outputs {
-      const T* in = dy.values.as<T>().data();
-      Outputs out(2);
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (!call.wants(i)) continue;
-        const bool is_minus = i == 1 && sign < 0;
-        if (call.shapes[i] == dy.extents && !is_minus && is_plain(call.out(i))) {
-          out[i] = call.in[0];
-          continue;
-        }
-        const auto signed_dy = [&](const OutFormat& format) {
-          return write_elements<T>(format, dy.extents, [&](Index begin, Index end, T* to) {
-            for (Index k = begin; k < end; ++k) to[k - begin] = is_minus ? -in[k] : in[k];
-          });
-        };
-        if (call.shapes[i] == dy.extents)
-          out[i] = signed_dy(call.out(i));
-        else if (is_minus)
-          out[i] = sum_to<T>(call.out(i), signed_dy(OutFormat::dense()).template as<Dense>(),
-                             call.shapes[i]);
+template <class I, class F>
+constexpr PairKernel value_kernel(F) {
+  return {each_value<F>, one_value<double, double, F>, one_value<std::int64_t, I, F>};
+}
+template <class G>
+constexpr PairKernel grad_kernel(G g) {
+  return {each_grad<G>, g};
+}
+
+// f(a, b), and what a's and b's gradients are of (dy, a, b).
+template <class I, class F>
+constexpr PairRow sum_row(const char* name, F f) {
+  return {name, Keeps::nothing, value_kernel<I>(f)};
+}
+template <class I, class F, class A, class B>
+constexpr PairRow pair_row(const char* name, F f, A a, B b) {
+  return {name, Keeps::inputs, value_kernel<I>(f), {grad_kernel(a), grad_kernel(b)}};
+}
+
+// Towards zero; the quotient that I64 has not wraps.
+std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if (b == 0) fail_usage("div: an integer of a is divided by 0");
+  return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
+}
+template <std::floating_point T>
+T quotient(T a, T b) {
+  return a / b;
+}
+
+// The lowest 64 bits; what is no integer, towards zero.
+std::int64_t power(std::int64_t a, std::int64_t b) {
+  if (b < 0 && a == 0) fail_usage("pow: an integer of a is 0, and its exponent {}", b);
+  if (b < 0) return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? -1 : 0;
+  std::uint64_t y = 1, x = static_cast<std::uint64_t>(a);
+  for (; b > 0; b /= 2, x *= x)
+    if (b % 2) y *= x;
+  return static_cast<std::int64_t>(y);
+}
+// Without the function for squares, which are most, and their slopes.
+template <std::floating_point T>
+T power(T a, T b) {
+  return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
+}
+
+constexpr auto plus = [](auto a, auto b) { return a + b; };
+constexpr auto minus = [](auto a, auto b) { return a - b; };
+
+// NaN wins. Of equals each has half of the gradient.
+template <class T>
+bool is_nan(T v) {
+  return !std::integral<T> && std::isnan(static_cast<double>(v));
+}
+constexpr auto least = [](auto a, auto b) { return a < b || is_nan(a) ? a : b; };
+constexpr auto most = [](auto a, auto b) { return a > b || is_nan(a) ? a : b; };
+constexpr auto if_less = [](auto dy, auto a, auto b) {
+  return a == b ? dy / 2 : a > b ? decltype(dy){0} : dy;
+};
+constexpr auto if_more = [](auto dy, auto a, auto b) { return if_less(dy, b, a); };
+
+constexpr PairRow pair_rows[] = {
+    sum_row<std::uint64_t>("add", plus),
+    sum_row<std::uint64_t>("sub", minus),
+    pair_row<std::uint64_t>(
+        "mul", [](auto a, auto b) { return a * b; }, [](auto dy, auto, auto b) { return dy * b; },
+        [](auto dy, auto a, auto) { return dy * a; }),
+    pair_row<std::int64_t>(
+        "div", [](auto a, auto b) { return quotient(a, b); },
+        [](auto dy, auto, auto b) { return dy / b; },
+        [](auto dy, auto a, auto b) { return -dy * (a / b / b); }),
+    // The logarithm counts for nothing where a power of 0 is 0.
+    pair_row<std::int64_t>(
+        "pow", [](auto a, auto b) { return power(a, b); },
+        [](auto dy, auto a, auto b) { return b == 0 ? b : dy * b * power(a, b - 1); },
+        [](auto dy, auto a, auto b) {
+          return a == 0 && b >= 0 ? a : dy * power(a, b) * std::log(a);
+        }),
+    pair_row<std::int64_t>("min", least, if_less, if_more),
+    pair_row<std::int64_t>("max", most, if_more, if_less),
+};
+
+// What the kernel makes of a and b, repeated to `shape`.
+template <class T>
+Tensor write_pairs(const OutFormat& format, const Shape& shape, const PairKernel& kernel,
+                   const T* dy, const Dense& a, const Dense& b) {
+  const Broadcast repeated(shape, a.extents, b.extents);
+  const T *x = a.values.as<T>().data(), *y = b.values.as<T>().data();
+  const auto fill = [&](Index begin, Index end, T* to) {
+    if constexpr (std::same_as<T, float>) {
+      kernel.f32(repeated, begin, end, dy, x, y, to);
+    } else {
+      const auto f = [&] {
+        if constexpr (std::same_as<T, double>)
+          return kernel.f64;
         else
-          out[i] = sum_to<T>(call.out(i), dy, call.shapes[i]);
-      }
-      return out;
-    });
+          return kernel.i64;
+      }();
+      repeated.each_pair(begin, end, x, y,
+                         [=](Index i, T u, T v) { to[i - begin] = f(dy ? dy[i] : T{}, u, v); });
+    }
+  };
+  if constexpr (std::same_as<T, std::int64_t>)
+    return dense_elements<T>(DType::I64, shape, fill);
+  else
+    return write_elements<T>(format, shape, fill);
+}
+
+// Of both in one dtype, which is that of the result; an exponent may be of another.
+Outputs pair_forward(const PairRow& row, const Call& call) {
+  call.attributes.check(row.name, {});
+  const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
+  const DType dtype = a.dtype();
+  const bool is_power = row.name == std::string_view("pow");
+  if (!is_power) check_dtypes(row.name, "a", dtype, "b", b.dtype());
+  for (const DType t : {dtype, b.dtype()})
+    if (t == DType::BOOL) fail_usage("{}: BOOL elements, which have no arithmetic", row.name);
+  const Shape shape = broadcast_shape(row.name, a.extents, b.extents);
+  DType in = computed_in(row.name, dtype);
+  if (in == DType::I64 && is_prunable(b.dtype())) in = DType::F64;
+  const bool is_as_stored = in == dtype && in != DType::I64;
+  if (!is_as_stored && !is_plain(call.out()))
+    fail_unsupported("{}: {} elements are written dense first", row.name, name_of(dtype));
+  const Dense x = to_compute(row.name, a, in), y = to_compute(row.name, b, in);
+  return with_computed(in, [&]<class T>(T) -> Outputs {
+    const Tensor all = write_pairs<T>(is_as_stored ? call.out() : OutFormat::dense(), shape,
+                                      row.value, nullptr, x, y);
+    if (in == dtype) return {all};
+    return {Dense{shape, as_dtype(row.name, *all.values(), dtype)}};
   });
 }
 
-// Of mul: dy times the other operand.
-void add_mul_grad(Operators& all) {
-  add_streamed(all, "mul.grad", {"dense", "dense", "dense"}, 2, [](const Call& call) -> Outputs {
-    const Dense& dy = call.in[0].as<Dense>();
-    const Dense* operands[] = {&call.in[1].as<Dense>(), &call.in[2].as<Dense>()};
-    for (const Dense* x : operands)
-      check_dtypes("mul.grad", "the gradient", dy.dtype(), "an operand", x->dtype());
-    check_gradient("mul.grad", dy,
-                   broadcast_shape("mul.grad", operands[0]->extents, operands[1]->extents));
-    return with_real("mul.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
-      Outputs out(2);
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (!call.wants(i)) continue;
-        const Shape& shape = operands[i]->extents;
-        const bool is_repeated = shape != dy.extents;
-        const OutFormat& format = is_repeated ? OutFormat::dense() : call.out(i);
-        Tensor product = combine<T>(format, dy.extents, dy, *operands[1 - i],
-                                    [](T g, T other) { return g * other; });
-        out[i] = is_repeated ? sum_to<T>(call.out(i), product.template as<Dense>(), shape)
-                             : std::move(product);
+// Of add and sub: dy, for the second operand of sub negative.
+Outputs sum_grad(const std::string& op, bool is_sub, const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
+  check_gradient(op, dy, broadcast_shape(op, a, b));
+  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+    const T* in = dy.values.as<T>().data();
+    Outputs out(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!call.wants(i)) continue;
+      const bool is_minus = i == 1 && is_sub, is_repeated = call.shapes[i] != dy.extents;
+      if (!is_repeated && !is_minus && is_plain(call.out(i))) {
+        out[i] = call.in[0];
+        continue;
       }
-      return out;
-    });
+      const auto signed_dy = [&](const OutFormat& format) {
+        return write_elements<T>(format, dy.extents, [&](Index begin, Index end, T* to) {
+          for (Index k = begin; k < end; ++k) to[k - begin] = is_minus ? -in[k] : in[k];
+        });
+      };
+      if (!is_repeated)
+        out[i] = signed_dy(call.out(i));
+      else if (is_minus)
+        out[i] = sum_to<T>(call.out(i), signed_dy(OutFormat::dense()).template as<Dense>(),
+                           call.shapes[i]);
+      else
+        out[i] = sum_to<T>(call.out(i), dy, call.shapes[i]);
+    }
+    return out;
+  });
+}
+
+// Of the others, from what they kept.
+Outputs pair_grad(const PairRow& row, const std::string& op, const Call& call) {
+  const Dense &dy = call.in[0].as<Dense>(), &a = call.in[1].as<Dense>();
+  Dense b = call.in[2].as<Dense>();
+  check_dtypes(op, "the gradient", dy.dtype(), "an operand", a.dtype());
+  if (row.name == std::string_view("pow")) b.values = as_dtype(op, b.values, dy.dtype());
+  check_dtypes(op, "the gradient", dy.dtype(), "an operand", b.dtype());
+  check_gradient(op, dy, broadcast_shape(op, a.extents, b.extents));
+  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+    const T* in = dy.values.as<T>().data();
+    Outputs out(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!call.wants(i)) continue;
+      const Shape& shape = i == 0 ? a.extents : b.extents;
+      const bool is_repeated = shape != dy.extents;
+      Tensor all = write_pairs<T>(is_repeated ? OutFormat::dense() : call.out(i), dy.extents,
+                                  row.grads[i], in, a, b);
+      out[i] =
+          is_repeated ? sum_to<T>(call.out(i), all.template as<Dense>(), shape) : std::move(all);
+    }
+    return out;
   });
 }
 
 }  // namespace
 
 void add_binary(Operators& all) {
-  add_forward(all, "add", Keeps::nothing, [](auto a, auto b) { return a + b; });
-  add_forward(all, "sub", Keeps::nothing, [](auto a, auto b) { return a - b; });
-  add_forward(all, "mul", Keeps::inputs, [](auto a, auto b) { return a * b; });
-  add_sum_grad(all, "add.grad", 1);
-  add_sum_grad(all, "sub.grad", -1);
-  add_mul_grad(all);
+  for (const PairRow& row : pair_rows) {
+    const Name op(row.name);
+    const std::string grad = std::string(row.name) + ".grad";
+    all.declare(op, {row.keeps});
+    add_streamed(all, op, {"dense", "dense"}, 1,
+                 [&row](const Call& call) { return pair_forward(row, call); });
+    if (row.keeps == Keeps::nothing)
+      add_streamed(all, grad, {"dense"}, 2,
+                   [grad, is_sub = row.name == std::string_view("sub")](const Call& call) {
+                     return sum_grad(grad, is_sub, call);
+                   });
+    else
+      add_streamed(all, grad, {"dense", "dense", "dense"}, 2,
+                   [&row, grad](const Call& call) { return pair_grad(row, grad, call); });
+  }
 }
 
 }  // namespace sten

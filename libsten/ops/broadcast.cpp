@@ -1,6 +1,7 @@
 #include "libsten/ops/broadcast.h"
 
-#include "libsten/base/error.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/sum_axes.h"
 
 namespace sten {
 namespace {
@@ -13,14 +14,15 @@ Index extent_at(const Shape& x, std::size_t rank, std::size_t d) {
 
 }  // namespace
 
-Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b) {
+Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b, std::string_view a_name,
+                      std::string_view b_name) {
   const std::size_t rank = std::max(a.size(), b.size());
   Shape shape(rank);
   for (std::size_t d = 0; d < rank; ++d) {
     const Index ea = extent_at(a, rank, d), eb = extent_at(b, rank, d);
     if (ea != eb && ea != 1 && eb != 1)
-      fail_usage("{}: a is {} but b is {}, and neither can be repeated to fit the other", op,
-                 to_string(a), to_string(b));
+      fail_usage("{}: {} is {} but {} is {}, and neither can be repeated to fit the other", op,
+                 a_name, to_string(a), b_name, to_string(b));
     shape[d] = ea == 1 ? eb : ea;
   }
   checked_size(shape);
@@ -46,5 +48,17 @@ Broadcast::Broadcast(const Shape& shape, const Shape& a, const Shape& b) {
   if (axes_.empty()) axes_.push_back({1, 1, 1});
   std::ranges::reverse(axes_);
 }
+
+template <class T>
+Tensor sum_to(const OutFormat& format, const Dense& repeated, const Shape& shape) {
+  const std::size_t rank = repeated.extents.size(), missing = rank - shape.size();
+  std::vector<bool> over(rank);
+  for (std::size_t d = 0; d < rank; ++d)
+    over[d] = d < missing || (shape[d - missing] == 1 && repeated.extents[d] != 1);
+  const std::vector<double> sums = sum_axes(repeated.values.as<T>().data(), repeated.extents, over);
+  return write_each<T>(format, shape, [&](Index i) { return static_cast<T>(sums[i]); });
+}
+template Tensor sum_to<float>(const OutFormat&, const Dense&, const Shape&);
+template Tensor sum_to<double>(const OutFormat&, const Dense&, const Shape&);
 
 }  // namespace sten

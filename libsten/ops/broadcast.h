@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
-#include "libsten/base/shape.h"
+#include "libsten/dispatch/operators.h"
 
 namespace sten {
 
 // Shapes are aligned at their last axes; where one has extent 1 or no axis, it is repeated.
 // Error (usage) where they do not fit.
-Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b);
+Shape broadcast_shape(std::string_view op, const Shape& a, const Shape& b,
+                      std::string_view a_name = "a", std::string_view b_name = "b");
 
 // Where elements of operands are, as runs along the last axis. Axes that all operands walk alike
 // are one.
@@ -23,6 +24,10 @@ class Broadcast {
   // 1.
   template <class F>
   void each_run(Index begin, Index end, F&& f) const;
+  // f(i, a's element, b's) for each of the elements [begin, end). F32 has loops of which compilers
+  // make vectors.
+  template <class A, class B, class F>
+  void each_pair(Index begin, Index end, const A* a, const B* b, F&& f) const;
 
  private:
   struct Axis {
@@ -61,5 +66,29 @@ void Broadcast::each_run(Index begin, Index end, F&& f) const {
     }
   }
 }
+
+template <class A, class B, class F>
+void Broadcast::each_pair(Index begin, Index end, const A* a, const B* b, F&& f) const {
+  constexpr bool is_fast = std::same_as<B, float>;
+  each_run(begin, end, [&](Index i, Index n, Index ia, Index sa, Index ib, Index sb) {
+    const A* x = a + ia;
+    const B* y = b + ib;
+    if (is_fast && sa == 1 && sb == 1)
+      for (Index k = 0; k < n; ++k) f(i + k, x[k], y[k]);
+    else if (is_fast && sa == 1 && sb == 0)
+      for (Index k = 0; k < n; ++k) f(i + k, x[k], *y);
+    else if (is_fast && sa == 0 && sb == 1)
+      for (Index k = 0; k < n; ++k) f(i + k, *x, y[k]);
+    else
+      for (Index k = 0; k < n; ++k) f(i + k, x[k * sa], y[k * sb]);
+  });
+}
+
+// The gradient of an operand of that shape from that of its repetitions, which are added up; T is
+// their type.
+template <class T>
+Tensor sum_to(const OutFormat& format, const Dense& repeated, const Shape& shape);
+extern template Tensor sum_to<float>(const OutFormat&, const Dense&, const Shape&);
+extern template Tensor sum_to<double>(const OutFormat&, const Dense&, const Shape&);
 
 }  // namespace sten

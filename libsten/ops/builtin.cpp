@@ -8,6 +8,10 @@ namespace sten {
 void add_builtin_operators(Operators& all) {
   add_activations(all);
   add_binary(all);
+  add_elementwise(all);
+  add_comparisons(all);
+  add_where(all);
+  add_casts(all);
   add_softmax(all);
   add_layer_norm(all);
   add_embedding(all);

@@ -5,7 +5,7 @@ namespace sten {
 class Operators;
 
 void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
-void add_binary(Operators& all);       // add, sub, mul
+void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_embedding(Operators& all);
@@ -14,6 +14,11 @@ void add_shapes(Operators& all);      // reshape, transpose
 void add_joins(Operators& all);       // concat, slice
 void add_reductions(Operators& all);  // sum, mean
 void add_losses(Operators& all);      // cross-entropy, mse
+
+void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
+void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not
+void add_where(Operators& all);
+void add_casts(Operators& all);  // cast, identity
 
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);

@@ -1,5 +1,8 @@
 // Each operator with attributes and inputs, for the tests of all of them.
 #pragma once
+#include <cmath>
+#include <set>
+
 #include "libsten/autograd/tape.h"
 #include "tests/support/tensors.h"
 
@@ -9,6 +12,8 @@ namespace sten::testing {
 struct CaseInput {
   Shape shape;
   Index below = 0;
+  bool is_positive = false;  // absolute values of normal numbers
+  DType dtype = DType::I64;  // of integers: I64, or BOOL
 };
 
 struct OperatorCase {
@@ -70,6 +75,39 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"mse", {{{3, 4}}, {{3, 4}}}},
       {"matmul", {{{2, 3, 5}}, {{5, 4}}}},
       {"matmul", {{{3, 5}}, {{2, 5, 4}}}},
+      // Elementwise.
+      {"div", {{{3, 4}}, {{3, 4}, 0, true}}},
+      {"div", {{{2, 3, 1}}, {{4}, 0, true}}},
+      {"pow", {{{3, 4}, 0, true}, {{3, 4}}}},
+      {"pow", {{{2, 3}, 0, true}, {{}}}},
+      {"pow", {{{2, 4}, 0, false}, {{3, 1, 1}, 4}}},
+      {"min", {{{3, 4}}, {{3, 4}}}},
+      {"min", {{{4}}, {{2, 3, 4}}}},
+      {"max", {{{3, 1}}, {{1, 4}}}},
+      {"where", {{{3, 4}, 2, false, DType::BOOL}, {{3, 4}}, {{3, 4}}}},
+      {"where", {{{2, 1}, 2, false, DType::BOOL}, {{3, 1, 4}}, {{}}}},
+      {"abs", {{{3, 5}}}},
+      {"neg", {{{3, 5}}}},
+      {"sign", {{{3, 5}}}},
+      {"floor", {{{3, 5}}}},
+      {"ceil", {{{3, 5}}}},
+      {"round", {{{3, 5}}}},
+      {"exp", {{{3, 5}}}},
+      {"erf", {{{3, 5}}}},
+      {"softplus", {{{3, 5}}}},
+      {"hard-swish", {{{3, 5}}}},
+      {"elu", {{{3, 5}}}},
+      {"leaky-relu", {{{3, 5}}}},
+      {"hard-sigmoid", {{{3, 5}}}},
+      {"clip", {{{3, 5}}}},
+      {"identity", {{{3, 5}}}},
+      {"sqrt", {{{2, 3}, 0, true}}},
+      {"log", {{{3, 5}, 0, true}}},
+      {"reciprocal", {{{3, 5}, 0, true}}},
+      {"elu", {{{3, 5}}}, Attributes().set("alpha", 0.5)},
+      {"leaky-relu", {{{3, 5}}}, Attributes().set("alpha", -0.25)},
+      {"hard-sigmoid", {{{3, 5}}}, Attributes().set("alpha", 0.75).set("beta", 0.25)},
+      {"clip", {{{3, 5}}}, Attributes().set("min", -0.5).set("max", 0.75)},
   };
   return all;
 }
@@ -109,8 +147,39 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"mean", {{{20, 30, 100}}}, Attributes().set("axes", List{0, 2})},
       {"cross-entropy", {{{130, 300}}, {{130}, 300}}},
       {"mse", {{{130, 600}}, {{130, 600}}}},
+      // Elementwise.
+      {"abs", {{{130, 300}}}},
+      {"neg", {{{130, 300}}}},
+      {"sign", {{{130, 300}}}},
+      {"floor", {{{130, 300}}}},
+      {"ceil", {{{130, 300}}}},
+      {"round", {{{130, 300}}}},
+      {"exp", {{{130, 300}}}},
+      {"erf", {{{130, 300}}}},
+      {"softplus", {{{130, 300}}}},
+      {"hard-swish", {{{130, 300}}}},
+      {"elu", {{{130, 300}}}},
+      {"leaky-relu", {{{130, 300}}}},
+      {"hard-sigmoid", {{{130, 300}}}},
+      {"clip", {{{130, 300}}}},
+      {"identity", {{{130, 300}}}},
+      {"sqrt", {{{130, 300}, 0, true}}},
+      {"log", {{{130, 300}, 0, true}}},
+      {"reciprocal", {{{130, 300}, 0, true}}},
+      {"div", {{{130, 300}}, {{300}, 0, true}}},
+      {"pow", {{{130, 300}, 0, true}, {{130, 1}}}},
+      {"min", {{{130, 300}}, {{130, 300}}}},
+      {"max", {{{3, 1, 301}}, {{150, 301}}}},
+      {"where", {{{130, 1}, 2, false, DType::BOOL}, {{130, 300}}, {{300}}}},
   };
   return all;
+}
+
+// Operators whose outputs are integers: they have no gradient, and cases of their own elsewhere.
+inline bool has_no_gradient(const std::string& op) {
+  static const std::set<std::string> all{
+      "equal", "less", "less-or-equal", "greater", "greater-or-equal", "and", "or", "xor", "not"};
+  return all.contains(op);
 }
 
 // The inputs as F32 or F64, the same numbers in both.
@@ -119,10 +188,13 @@ inline std::vector<Tensor> inputs_of(const OperatorCase& c, DType dtype) {
   std::vector<Tensor> in;
   for (const CaseInput& i : c.in) {
     const bool is_real = i.below == 0;
-    Dense x = Dense::zeros(is_real ? dtype : DType::I64, i.shape);
+    Dense x = Dense::zeros(is_real ? dtype : i.dtype, i.shape);
     for (Index k = 0; k < x.size(); ++k) {
-      const float v = is_real ? static_cast<float>(dice.normal()) : 0;
-      if (!is_real)
+      const float drawn = is_real ? static_cast<float>(dice.normal()) : 0;
+      const float v = i.is_positive ? std::abs(drawn) : drawn;
+      if (i.dtype == DType::BOOL)
+        x.values.mutate<std::uint8_t>()[k] = static_cast<std::uint8_t>(dice.below(i.below));
+      else if (!is_real)
         x.values.mutate<std::int64_t>()[k] = dice.below(i.below);
       else if (dtype == DType::F64)
         x.values.mutate<double>()[k] = v;
@@ -144,13 +216,15 @@ inline std::vector<double> doubles(const Tensor& x) {
   return {v.begin(), v.end()};
 }
 
-// The largest difference, as a share of the largest number that is exact; NaN is infinitely far.
+// The largest difference, as a share of the largest finite number that is exact; NaN is infinitely
+// far from all but NaN, and so are infinities.
 inline double furthest(const std::vector<double>& found, const std::vector<double>& exact) {
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double off = std::abs(found[i] - exact[i]);
+    const bool is_same = found[i] == exact[i] || (std::isnan(found[i]) && std::isnan(exact[i]));
+    const double off = is_same ? 0 : std::abs(found[i] - exact[i]);
     worst = std::isnan(off) ? INFINITY : std::max(worst, off);
-    largest = std::max(largest, std::abs(exact[i]));
+    if (std::isfinite(exact[i])) largest = std::max(largest, std::abs(exact[i]));
   }
   return worst == 0 ? 0 : worst / largest;
 }

@@ -1,0 +1,51 @@
+// What changes no number: another dtype, and nothing at all.
+#include "libsten/ops/check.h"
+#include "libsten/ops/elements.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+bool has_same_layout(const Signature& s) { return s.out[0].is_none() || s.in[0] == s.out[0].tmp; }
+
+// In the layout that it has, of which the positions stay.
+Tensor cast_to(std::string_view op, const Tensor& x, DType to) {
+  if (!x.values()) fail_unsupported("{}: {} has no values of its own", op, x.layout());
+  return x.dtype() == to ? x : x.with_values(as_dtype(op, *x.values(), to));
+}
+
+DType wanted_dtype(const Call& call) {
+  call.attributes.check("cast", {"to"});
+  const std::string& name = call.attributes.word("to", "");
+  const std::optional<DType> to = dtype_from(name);
+  if (!to) fail_usage("cast: the attribute 'to' is '{}', which is no dtype", name);
+  return *to;
+}
+
+Outputs identity(const Call& call) {
+  call.attributes.check("identity", {});
+  if (!call.wants(0)) return {std::nullopt};
+  return {call.in[0]};
+}
+
+}  // namespace
+
+void add_casts(Operators& all) {
+  const std::vector<OutSignature> same{{"keep-all", any::layout}};
+  all.add(
+      {"cast", {any::layout}, same},
+      [](const Call& call) -> Outputs { return {cast_to("cast", call.in[0], wanted_dtype(call))}; },
+      has_same_layout);
+  all.add(
+      {"cast.grad", {any::layout, any::layout}, same},
+      [](const Call& call) -> Outputs {
+        if (!call.wants(0)) return {std::nullopt};
+        return {cast_to("cast.grad", call.in[0], call.in[1].dtype())};
+      },
+      has_same_layout);
+  all.declare("identity", {Keeps::nothing});
+  for (const char* op : {"identity", "identity.grad"})
+    all.add({op, {any::layout}, same}, identity, has_same_layout);
+}
+
+}  // namespace sten

@@ -1,0 +1,116 @@
+// Comparisons and logic, element by element: BOOL tensors, which have no gradient.
+#include "libsten/ops/broadcast.h"
+#include "libsten/ops/check.h"
+#include "libsten/ops/elements.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+template <class T>
+using TruthKernel = void (*)(const Broadcast& repeated, Index begin, Index end, const T* a,
+                             const T* b, std::uint8_t* to);
+template <class T, class F>
+void each_truth(const Broadcast& repeated, Index begin, Index end, const T* a, const T* b,
+                std::uint8_t* to) {
+  repeated.each_pair(begin, end, a, b, [=](Index i, T x, T y) { to[i - begin] = F{}(x, y); });
+}
+
+struct CompareRow {
+  const char* name;
+  const char* swapped;  // the same of b and a
+  TruthKernel<float> f32;
+  TruthKernel<double> f64;
+  TruthKernel<std::int64_t> i64;
+
+  template <class T>
+  TruthKernel<T> kernel() const {
+    if constexpr (std::same_as<T, float>)
+      return f32;
+    else if constexpr (std::same_as<T, double>)
+      return f64;
+    else
+      return i64;
+  }
+};
+template <class F>
+constexpr CompareRow compare_row(const char* name, const char* swapped, F) {
+  return {name, swapped, each_truth<float, F>, each_truth<double, F>, each_truth<std::int64_t, F>};
+}
+// NaN is neither equal to, nor less, nor more than anything.
+constexpr CompareRow compare_rows[] = {
+    compare_row("equal", nullptr, [](auto a, auto b) { return a == b; }),
+    compare_row("less", "greater", [](auto a, auto b) { return a < b; }),
+    compare_row("less-or-equal", "greater-or-equal", [](auto a, auto b) { return a <= b; }),
+};
+
+struct LogicRow {
+  const char* name;
+  TruthKernel<std::uint8_t> kernel;
+};
+template <class F>
+constexpr LogicRow logic_row(const char* name, F) {
+  return {name, each_truth<std::uint8_t, F>};
+}
+constexpr LogicRow logic_rows[] = {
+    logic_row("and", [](auto a, auto b) { return a != 0 && b != 0; }),
+    logic_row("or", [](auto a, auto b) { return a != 0 || b != 0; }),
+    logic_row("xor", [](auto a, auto b) { return (a != 0) != (b != 0); }),
+};
+
+template <class T>
+Tensor truths(const Shape& shape, const Dense& a, const Dense& b, TruthKernel<T> kernel) {
+  const Broadcast repeated(shape, a.extents, b.extents);
+  const T *x = a.values.as<T>().data(), *y = b.values.as<T>().data();
+  return dense_elements<std::uint8_t>(
+      DType::BOOL, shape,
+      [&](Index begin, Index end, std::uint8_t* to) { kernel(repeated, begin, end, x, y, to); });
+}
+
+void check_truth(const char* op, std::string_view name, const Dense& x) {
+  if (x.dtype() != DType::BOOL) fail_usage("{}: {} is {}, not BOOL", op, name, name_of(x.dtype()));
+}
+
+void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_swapped) {
+  all.add({op, {"dense", "dense"}, {{}}}, [&row, op, is_swapped](const Call& call) -> Outputs {
+    call.attributes.check(op, {});
+    const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
+    check_dtypes(op, "a", a.dtype(), "b", b.dtype());
+    const Shape shape = broadcast_shape(op, a.extents, b.extents);
+    const DType in = computed_in(op, a.dtype());
+    const Dense x = to_compute(op, a, in), y = to_compute(op, b, in);
+    return with_computed(in, [&]<class T>(T) -> Outputs {
+      return {truths<T>(shape, is_swapped ? y : x, is_swapped ? x : y, row.kernel<T>())};
+    });
+  });
+}
+
+}  // namespace
+
+void add_comparisons(Operators& all) {
+  for (const CompareRow& row : compare_rows) {
+    add_compare(all, row, row.name, false);
+    if (row.swapped) add_compare(all, row, row.swapped, true);
+  }
+  for (const LogicRow& row : logic_rows)
+    all.add({row.name, {"dense", "dense"}, {{}}}, [&row](const Call& call) -> Outputs {
+      call.attributes.check(row.name, {});
+      const Dense &a = call.in[0].as<Dense>(), &b = call.in[1].as<Dense>();
+      check_truth(row.name, "a", a);
+      check_truth(row.name, "b", b);
+      return {truths(broadcast_shape(row.name, a.extents, b.extents), a, b, row.kernel)};
+    });
+  all.add({"not", {"dense"}, {{}}}, [](const Call& call) -> Outputs {
+    call.attributes.check("not", {});
+    const Dense& x = call.in[0].as<Dense>();
+    check_truth("not", "x", x);
+    const std::uint8_t* from = x.values.as<std::uint8_t>().data();
+    return {dense_elements<std::uint8_t>(DType::BOOL, x.extents,
+                                         [&](Index begin, Index end, std::uint8_t* to) {
+                                           for (Index i = begin; i < end; ++i)
+                                             to[i - begin] = from[i] == 0;
+                                         })};
+  });
+}
+
+}  // namespace sten

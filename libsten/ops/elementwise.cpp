@@ -1,0 +1,218 @@
+// Functions of each element, in a table: what ONNX calls so, with its names of attributes.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "libsten/ops/elements.h"
+#include "libsten/ops/register.h"
+#include "libsten/ops/unary.h"
+
+namespace sten {
+namespace {
+
+// Up to two numbers that a function takes.
+template <class T>
+struct Numbers {
+  T a, b;
+};
+struct NumberAttribute {
+  const char* name = "";
+  double fallback = 0;
+};
+
+template <class T>
+struct UnaryKernel {
+  void (*f)(Numbers<T> p, const T* x, Index n, T* y) = nullptr;
+  // kept is x or y, by what the operator keeps.
+  void (*g)(Numbers<T> p, const T* dy, const T* kept, Index n, T* dx) = nullptr;
+};
+
+struct UnaryRow {
+  const char* name;
+  Keeps keeps;
+  bool zero_to_zero;
+  UnaryKernel<float> f32;
+  UnaryKernel<double> f64;
+  NumberAttribute a, b;
+  UnaryKernel<std::int64_t> i64 = {};
+
+  template <class T>
+  UnaryKernel<T> kernel() const {
+    if constexpr (std::same_as<T, float>)
+      return f32;
+    else if constexpr (std::same_as<T, double>)
+      return f64;
+    else
+      return i64;
+  }
+};
+
+template <class T, class F>
+void each_f(Numbers<T> p, const T* x, Index n, T* y) {
+  for (Index i = 0; i < n; ++i) y[i] = F{}(x[i], p);
+}
+template <class T, class G>
+void each_g(Numbers<T> p, const T* dy, const T* kept, Index n, T* dx) {
+  for (Index i = 0; i < n; ++i) dx[i] = G{}(dy[i], kept[i], p);
+}
+
+// f(x, p), and its gradient g(dy, x or y, p).
+template <class F, class G>
+constexpr UnaryRow row(const char* name, Keeps keeps, bool zero_to_zero, F, G,
+                       NumberAttribute a = {}, NumberAttribute b = {}) {
+  return {name,
+          keeps,
+          zero_to_zero,
+          {each_f<float, F>, each_g<float, G>},
+          {each_f<double, F>, each_g<double, G>},
+          a,
+          b};
+}
+// One of integers too, which wrap.
+template <class F, class G>
+constexpr UnaryRow number_row(const char* name, Keeps keeps, F f, G g) {
+  UnaryRow r = row(name, keeps, true, f, g);
+  r.i64.f = each_f<std::int64_t, F>;
+  return r;
+}
+// Of steps, whose gradient is 0.
+template <class F>
+constexpr UnaryRow step_row(const char* name, F f) {
+  return row(name, Keeps::nothing, true, f, [](auto dy, auto, auto) { return decltype(dy){0}; });
+}
+
+constexpr auto negative = [](auto x, auto) {
+  if constexpr (std::integral<decltype(x)>)
+    return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(x));
+  else
+    return -x;
+};
+constexpr auto sign = [](auto x, auto) {
+  using T = decltype(x);
+  return x > 0 ? T{1} : x < 0 ? T{-1} : x;
+};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr UnaryRow unary_rows[] = {
+    number_row(
+        "abs", Keeps::inputs,
+        [](auto x, auto p) {
+          if constexpr (std::integral<decltype(x)>)
+            return x < 0 ? negative(x, p) : x;
+          else
+            return std::abs(x);
+        },
+        [](auto dy, auto x, auto p) { return dy * sign(x, p); }),
+    number_row("neg", Keeps::nothing, negative, [](auto dy, auto, auto) { return -dy; }),
+    number_row("sign", Keeps::nothing, sign, [](auto dy, auto, auto) { return decltype(dy){0}; }),
+    step_row("floor", [](auto x, auto) { return std::floor(x); }),
+    step_row("ceil", [](auto x, auto) { return std::ceil(x); }),
+    step_row("round", [](auto x, auto) { return std::nearbyint(x); }),
+    row(
+        "sqrt", Keeps::outputs, true, [](auto x, auto) { return std::sqrt(x); },
+        [](auto dy, auto y, auto) { return dy / (2 * y); }),
+    row(
+        "exp", Keeps::outputs, false, [](auto x, auto) { return std::exp(x); },
+        [](auto dy, auto y, auto) { return dy * y; }),
+    row(
+        "log", Keeps::inputs, false, [](auto x, auto) { return std::log(x); },
+        [](auto dy, auto x, auto) { return dy / x; }),
+    row(
+        "reciprocal", Keeps::outputs, false, [](auto x, auto) { return 1 / x; },
+        [](auto dy, auto y, auto) { return -dy * y * y; }),
+    row(
+        "erf", Keeps::inputs, true, [](auto x, auto) { return std::erf(x); },
+        [](auto dy, auto x, auto) {
+          return dy * 2 * std::numbers::inv_sqrtpi_v<decltype(x)> * std::exp(-x * x);
+        }),
+    row(
+        "softplus", Keeps::inputs, false,
+        [](auto x, auto) {
+          return (x > 0 ? x : decltype(x){0}) + std::log1p(std::exp(-std::abs(x)));
+        },
+        [](auto dy, auto x, auto) { return dy / (1 + std::exp(-x)); }),
+    row(
+        "elu", Keeps::inputs, true, [](auto x, auto p) { return x < 0 ? p.a * std::expm1(x) : x; },
+        [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * p.a * std::exp(x); }, {"alpha", 1}),
+    row(
+        "leaky-relu", Keeps::inputs, true, [](auto x, auto p) { return x < 0 ? p.a * x : x; },
+        [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * p.a; }, {"alpha", 0.01}),
+    row(
+        "hard-sigmoid", Keeps::inputs, false,
+        [](auto x, auto p) {
+          const auto y = p.a * x + p.b;
+          return y < 0 ? decltype(x){0} : y > 1 ? decltype(x){1} : y;
+        },
+        [](auto dy, auto x, auto p) {
+          const auto y = p.a * x + p.b;
+          return y > 0 && y < 1 ? dy * p.a : decltype(x){0};
+        },
+        {"alpha", 0.2}, {"beta", 0.5}),
+    row(
+        "hard-swish", Keeps::inputs, true,
+        [](auto x, auto) {
+          return x <= -3 ? decltype(x){0} : x >= 3 ? x : x * (x / 6 + 1 / decltype(x){2});
+        },
+        [](auto dy, auto x, auto) {
+          return x <= -3 ? decltype(x){0} : x >= 3 ? dy : dy * (x / 3 + 1 / decltype(x){2});
+        }),
+    row(
+        "clip", Keeps::inputs, false,
+        [](auto x, auto p) {
+          const auto y = x < p.a ? p.a : x;
+          return y > p.b ? p.b : y;
+        },
+        [](auto dy, auto x, auto p) { return x >= p.a && x <= p.b ? dy : decltype(x){0}; },
+        {"min", -infinity}, {"max", infinity}),
+};
+
+template <class T>
+struct RunF {
+  UnaryKernel<T> kernel;
+  Numbers<T> p;
+  void run(const T* x, Index n, T* y) const { kernel.f(p, x, n, y); }
+};
+template <class T>
+struct RunG {
+  UnaryKernel<T> kernel;
+  Numbers<T> p;
+  void run(const T* dy, const T* kept, Index n, T* dx) const { kernel.g(p, dy, kept, n, dx); }
+};
+
+template <class T>
+Numbers<T> numbers_of(const UnaryRow& row, const Call& call) {
+  call.attributes.check(row.name, {row.a.name, row.b.name});
+  return {static_cast<T>(call.attributes.number(row.a.name, row.a.fallback)),
+          static_cast<T>(call.attributes.number(row.b.name, row.b.fallback))};
+}
+
+// Dense to dense, of every dtype that the row computes in.
+Outputs run_row(const UnaryRow& row, const Call& call) {
+  const Dense& given = call.in[0].as<Dense>();
+  const DType in = computed_in(row.name, given.dtype());
+  if (in == DType::I64 && !row.i64.f)
+    fail_usage("{}: {} elements; it computes in F32, and in F64", row.name, name_of(given.dtype()));
+  const Dense x = to_compute(row.name, given, in);
+  return with_computed(in, [&]<class T>(T) -> Outputs {
+    const T* from = x.values.as<T>().data();
+    const auto f = row.kernel<T>().f;
+    const Numbers<T> p = numbers_of<T>(row, call);
+    const Dense y = dense_elements<T>(
+        in, x.extents, [&](Index begin, Index end, T* to) { f(p, from + begin, end - begin, to); });
+    return {Dense{y.extents, as_dtype(row.name, y.values, given.dtype())}};
+  });
+}
+
+}  // namespace
+
+void add_elementwise(Operators& all) {
+  for (const UnaryRow& row : unary_rows) {
+    add_unary(all, row.name, row.keeps, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
+      const Numbers<T> p = numbers_of<T>(row, call);
+      return std::pair(RunF<T>{row.kernel<T>(), p}, RunG<T>{row.kernel<T>(), p});
+    });
+    all.add({row.name, {"dense"}, {{}}}, [&row](const Call& call) { return run_row(row, call); });
+  }
+}
+
+}  // namespace sten

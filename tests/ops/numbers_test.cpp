@@ -1,0 +1,270 @@
+// Elementwise operators by what ONNX says of single numbers: NaN, infinities, integers, halves.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "libsten/layout/compressed.h"
+#include "libsten/ops/elementwise.h"
+#include "tests/support/tensors.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN(),
+                infinity = std::numeric_limits<float>::infinity();
+
+Tensor floats_of(const std::vector<float>& v) { return f32({std::ssize(v)}, v); }
+Tensor of_integers(const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
+  Dense x = Dense::zeros(DType::I64, {std::ssize(v)});
+  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
+  return dtype == DType::I64 ? Tensor(x) : cast(Tensor(x), dtype);
+}
+std::vector<std::int64_t> integers(const Tensor& x) {
+  const Tensor wide = cast(x, DType::I64);
+  const auto v = wide.values()->as<std::int64_t>();
+  return {v.begin(), v.end()};
+}
+std::vector<float> numbers(const Tensor& x) { return floats(cast(x, DType::F32).to_dense()); }
+
+// NaN in the same places, and else the same numbers.
+void check_same(const Tensor& got, const std::vector<float>& wanted) {
+  const std::vector<float> v = numbers(got);
+  REQUIRE(v.size() == wanted.size());
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    CAPTURE(i);
+    if (std::isnan(wanted[i]))
+      CHECK(std::isnan(v[i]));
+    else
+      CHECK(v[i] == wanted[i]);
+  }
+}
+
+using Integers = std::vector<std::int64_t>;
+
+}  // namespace
+
+TEST_CASE("NaN wins in min and max, and stays in functions with a step") {
+  const Tensor a = floats_of({1, nan_value, 1, infinity}),
+               b = floats_of({nan_value, 1, 2, -infinity});
+  check_same(min(a, b), {nan_value, nan_value, 1, -infinity});
+  check_same(max(a, b), {nan_value, nan_value, 2, infinity});
+  const Tensor x = floats_of({nan_value, -infinity, infinity, -0.5f});
+  check_same(clip(x, -1, 1), {nan_value, -1, 1, -0.5f});
+  check_same(clip(x, 1, -1), {nan_value, -1, -1, -1});
+  check_same(sign(x), {nan_value, -1, 1, -1});
+  check_same(abs(x), {nan_value, infinity, infinity, 0.5f});
+  check_same(leaky_relu(x, 0.5), {nan_value, -infinity, infinity, -0.25f});
+  check_same(hard_sigmoid(x), {nan_value, 0, 1, 0.4f});
+  check_same(hard_swish(x), {nan_value, 0, infinity, -0.5f * (0.5f - 0.5f / 6)});
+  check_same(softplus(floats_of({nan_value, -infinity, infinity, 1000})),
+             {nan_value, 0, infinity, 1000});
+  check_same(elu(floats_of({nan_value, -infinity, infinity}), 2), {nan_value, -2, infinity});
+}
+
+TEST_CASE("of two integers as near, round takes the even one") {
+  check_same(round(floats_of({-2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 2.6f, infinity})),
+             {-2, -2, 0, 0, 2, 2, 3, infinity});
+  check_same(floor(floats_of({-1.5f, 1.5f, -infinity})), {-2, 1, -infinity});
+  check_same(ceil(floats_of({-1.5f, 1.5f, nan_value})), {-1, 2, nan_value});
+}
+
+TEST_CASE("what is not defined for a float is NaN or infinite") {
+  check_same(div(floats_of({1, -1, 0, 1}), floats_of({0, 0, 0, infinity})),
+             {infinity, -infinity, nan_value, 0});
+  check_same(pow(floats_of({-8, 0, nan_value, 2}), floats_of({0.5f, -1, 0, infinity})),
+             {nan_value, infinity, 1, infinity});
+  check_same(sqrt(floats_of({-1, 0, 4, infinity})), {nan_value, 0, 2, infinity});
+  check_same(log(floats_of({-1, 0, 1, infinity})), {nan_value, -infinity, 0, infinity});
+  check_same(exp(floats_of({-infinity, 0, 1000})), {0, 1, infinity});
+  check_same(reciprocal(floats_of({0, 4, -infinity})), {infinity, 0.25f, 0});
+  check_same(erf(floats_of({-infinity, 0, infinity})), {-1, 0, 1});
+}
+
+TEST_CASE("integers are divided towards zero, and wrap") {
+  const Tensor a = of_integers({7, -7, 7, -7, 0}), b = of_integers({2, 2, -2, -2, 5});
+  CHECK(integers(div(a, b)) == Integers{3, -3, -3, 3, 0});
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = ~least;
+  CHECK(integers(div(of_integers({least}), of_integers({-1}))) == Integers{least});
+  CHECK(integers(add(of_integers({most}), of_integers({1}))) == Integers{least});
+  CHECK(integers(neg(of_integers({least, 3}))) == Integers{least, -3});
+  CHECK(integers(abs(of_integers({-3, 3, 0}))) == Integers{3, 3, 0});
+  CHECK(integers(sign(of_integers({-3, 3, 0}))) == Integers{-1, 1, 0});
+  CHECK(integers(mul(of_integers({200, 3}, DType::U8), of_integers({2, 5}, DType::U8))) ==
+        Integers{144, 15});
+  CHECK(integers(sub(of_integers({1}, DType::U8), of_integers({2}, DType::U8))) == Integers{255});
+  CHECK(integers(max(of_integers({-3, 4}, DType::I32), of_integers({-4, 5}, DType::I32))) ==
+        Integers{-3, 5});
+  CHECK(min(of_integers({1}, DType::U16), of_integers({2}, DType::U16)).dtype() == DType::U16);
+  CHECK(error_of([&] { div(a, of_integers({0})); }) == "div: an integer of a is divided by 0");
+}
+
+TEST_CASE("powers have the dtype of the base") {
+  CHECK(integers(pow(of_integers({2, -3, 0, 1, -1, 5}), of_integers({10, 3, 0, -4, -3, -1}))) ==
+        Integers{1024, -27, 1, 1, -1, 0});
+  CHECK(error_of([] { pow(of_integers({0}), of_integers({-1})); }) ==
+        "pow: an integer of a is 0, and its exponent -1");
+  const Tensor of_float = pow(floats_of({1, 2, 3}), of_integers({4, 5, 2}, DType::I32));
+  CHECK(of_float.dtype() == DType::F32);
+  CHECK(numbers(of_float) == std::vector<float>{1, 32, 9});
+  const Tensor of_integer = pow(of_integers({1, 2, 3}, DType::I32), floats_of({4, 0.5f, 2}));
+  CHECK(of_integer.dtype() == DType::I32);
+  CHECK(integers(of_integer) == Integers{1, 1, 9});
+}
+
+TEST_CASE("16-bit floats are computed in F32 and rounded") {
+  for (const DType t : {DType::F16, DType::BF16}) {
+    const Tensor a = cast(floats_of({1.5f, -3, 1000}), t), b = cast(floats_of({2, 4, 1}), t);
+    const Tensor sum = add(a, b);
+    CHECK(sum.dtype() == t);
+    CHECK(numbers(sum) == numbers(cast(floats_of({3.5f, 1, 1001}), t)));
+    CHECK(numbers(max(a, b)) == numbers(cast(floats_of({2, 4, 1000}), t)));
+    CHECK(numbers(abs(a)) == numbers(cast(floats_of({1.5f, 3, 1000}), t)));
+    CHECK(integers(less(a, b)) == Integers{1, 1, 0});
+  }
+}
+
+TEST_CASE("comparisons are BOOL, of every dtype, and NaN is neither more nor less nor equal") {
+  const Tensor a = floats_of({1, 2, 3, nan_value, infinity}),
+               b = floats_of({2, 2, 2, nan_value, infinity});
+  CHECK(equal(a, b).dtype() == DType::BOOL);
+  CHECK(integers(equal(a, b)) == Integers{0, 1, 0, 0, 1});
+  CHECK(integers(less(a, b)) == Integers{1, 0, 0, 0, 0});
+  CHECK(integers(less_or_equal(a, b)) == Integers{1, 1, 0, 0, 1});
+  CHECK(integers(greater(a, b)) == Integers{0, 0, 1, 0, 0});
+  CHECK(integers(greater_or_equal(a, b)) == Integers{0, 1, 1, 0, 1});
+  // Numbers that floats have not.
+  constexpr std::int64_t large = (std::int64_t{1} << 60) + 1;
+  CHECK(integers(equal(of_integers({large}), of_integers({large - 1}))) == Integers{0});
+  CHECK(integers(greater(of_integers({large}), of_integers({large - 1}))) == Integers{1});
+  const Tensor p = of_integers({0, 0, 1, 1}, DType::BOOL),
+               q = of_integers({0, 1, 0, 1}, DType::BOOL);
+  CHECK(integers(equal(p, q)) == Integers{1, 0, 0, 1});
+  CHECK(error_of([&] { less(a, p); }) == "less: a is F32 but b is BOOL");
+  CHECK(error_of([&] {
+          less(a, Tensor(f32({2}, {1, 2})));
+        }) == "less: a is [5] but b is [2], and neither can be repeated to fit the other");
+}
+
+TEST_CASE("logic takes BOOL tensors and repeats them") {
+  const Tensor p = of_integers({0, 0, 1, 1}, DType::BOOL),
+               q = of_integers({0, 1, 0, 1}, DType::BOOL);
+  CHECK(integers(logical_and(p, q)) == Integers{0, 0, 0, 1});
+  CHECK(integers(logical_or(p, q)) == Integers{0, 1, 1, 1});
+  CHECK(integers(logical_xor(p, q)) == Integers{0, 1, 1, 0});
+  CHECK(integers(logical_not(p)) == Integers{1, 1, 0, 0});
+  CHECK(logical_and(reshape(p, {4, 1}), q).shape() == Shape{4, 4});
+  CHECK(error_of([&] { logical_or(p, of_integers({1})); }) == "or: b is I64, not BOOL");
+  CHECK(error_of([&] { logical_not(floats_of({1})); }) == "not: x is F32, not BOOL");
+  CHECK(error_of([&] { add(p, q); }) == "add: BOOL elements, which have no arithmetic");
+}
+
+TEST_CASE("where chooses elements of any dtype, all three repeated") {
+  const Tensor c = reshape(of_integers({1, 0}, DType::BOOL), {2, 1});
+  const Tensor chosen = where(c, of_integers({1, 2, 3}), of_integers({9}));
+  CHECK(chosen.shape() == Shape{2, 3});
+  CHECK(integers(chosen) == Integers{1, 2, 3, 9, 9, 9});
+  // The other one may be NaN.
+  check_same(where(of_integers({1, 0, 1}, DType::BOOL), floats_of({1, nan_value, infinity}),
+                   floats_of({nan_value, 2, 3})),
+             {1, 2, infinity});
+  for (const DType t : {DType::BOOL, DType::F16, DType::F64})
+    CHECK(where(c, cast(floats_of({1}), t), cast(floats_of({0}), t)).dtype() == t);
+  CHECK(error_of([&] { where(of_integers({1}), c, c); }) ==
+        "where: the condition is I64, not BOOL");
+  CHECK(error_of([&] {
+          where(c, floats_of({1, 2}), floats_of({1, 2, 3}));
+        }) == "where: x is [2] but y is [3], and neither can be repeated to fit the other");
+  CHECK(error_of([&] {
+          where(of_integers({1, 0}, DType::BOOL), floats_of({1, 2, 3}), floats_of({1}));
+        }) ==
+        "where: the condition is [2] but the choice is [3], and neither can be repeated to fit the "
+        "other");
+}
+
+TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
+  CHECK(integers(cast(floats_of({-1.9f, 1.9f, 300, -1}), DType::U8)) == Integers{255, 1, 44, 255});
+  CHECK(integers(floats_of({nan_value, infinity, -infinity})) ==
+        Integers{0, std::numeric_limits<std::int64_t>::max(),
+                 std::numeric_limits<std::int64_t>::min()});
+  CHECK(integers(cast(floats_of({0, -0.0f, 0.5f, nan_value}), DType::BOOL)) ==
+        Integers{0, 0, 1, 1});
+  const auto halves = [](DType t, float v) {
+    const Tensor x = cast(floats_of({v}), t);
+    return x.values()->as<std::uint16_t>()[0];
+  };
+  // 1 + 2^-11 is as far from 1 as from 1 + 2^-10; the largest, beyond it, the least, and half of it.
+  CHECK(halves(DType::F16, 1 + 1.0f / 2048) == 0x3c00);
+  CHECK(halves(DType::F16, 1 + 3.0f / 2048) == 0x3c02);
+  CHECK(halves(DType::F16, -65504) == 0xfbff);
+  CHECK(halves(DType::F16, 65520) == 0x7c00);
+  CHECK(halves(DType::F16, 65519.996f) == 0x7bff);
+  CHECK(halves(DType::F16, 0x1p-24f) == 1);
+  CHECK(halves(DType::F16, 0x1p-25f) == 0);
+  CHECK(halves(DType::F16, 0x1.8p-25f) == 1);
+  CHECK(halves(DType::F16, -infinity) == 0xfc00);
+  CHECK(halves(DType::BF16, 1 + 1.0f / 256) == 0x3f80);
+  CHECK(halves(DType::BF16, 1 + 3.0f / 256) == 0x3f82);
+  CHECK(halves(DType::BF16, std::numeric_limits<float>::max()) == 0x7f80);
+  CHECK(halves(DType::BF16, 0x1p-133f) == 1);
+  CHECK(std::isnan(numbers(cast(floats_of({nan_value}), DType::F16))[0]));
+  CHECK(std::isnan(numbers(cast(floats_of({nan_value}), DType::BF16))[0]));
+  // Every number of 16 bits comes back.
+  Dense all = Dense::zeros(DType::F16, {65536});
+  for (Index i = 0; i < all.size(); ++i)
+    all.values.mutate<std::uint16_t>()[i] = static_cast<std::uint16_t>(i);
+  for (const DType t : {DType::F16, DType::BF16}) {
+    const Tensor x = Dense{all.extents, Values(t, all.values.bytes())};
+    const Tensor y = cast(cast(x, DType::F64), t);
+    const auto a = x.values()->as<std::uint16_t>(), b = y.values()->as<std::uint16_t>();
+    const std::vector<float> v = numbers(x);
+    Index other = 0;
+    for (Index i = 0; i < all.size(); ++i) other += a[i] != b[i] && !std::isnan(v[i]);
+    CHECK(other == 0);
+  }
+  CHECK(error_of([] { cast(floats_of({1}), DType::F8_E4M3); }) ==
+        "cast: F8_E4M3 elements, which have no arithmetic");
+  CHECK(error_of([] { apply("cast", {floats_of({1})}); }) ==
+        "cast: the attribute 'to' is '', which is no dtype");
+}
+
+TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers have none") {
+  Tape tape;
+  const Var x = tape.parameter(floats_of({1, 2.5f}));
+  tape.backward(cast(x, DType::F64), cast(floats_of({3, 4}), DType::F64));
+  CHECK(x.grad()->dtype() == DType::F32);
+  CHECK(numbers(*x.grad()) == std::vector<float>{3, 4});
+  CHECK_FALSE(cast(x, DType::I64).wants_grad());
+  CHECK_FALSE(less(x, x).wants_grad());
+  // A choice by a comparison of what has a gradient.
+  Tape second;
+  const Var y = second.parameter(floats_of({-1, 2}));
+  second.backward(where(less(y, Var(floats_of({0}))), neg(y), scale(y, 3)), floats_of({1, 1}));
+  CHECK(numbers(*y.grad()) == std::vector<float>{-1, 3});
+}
+
+TEST_CASE("what keeps zeros keeps a sparse layout; what does not is computed dense, and says so") {
+  const Tensor x = f32({2, 4}, {0, 2, 0, 3, 1, 0, 0, 0.25f});
+  const Tensor sparse = sparsify(x, KeepAll{}, Spec("csr"));
+  const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
+  std::vector<std::string> plans;
+  Operators::log_plans(&plans);
+  const Warnings warnings;
+  const Tensor root = sqrt(sparse, csr), wide = cast(sparse, DType::F64, csr);
+  const Tensor same = identity(sparse, csr), e = exp(sparse);
+  Operators::log_plans(nullptr);
+  CHECK(plans.at(0) == "sqrt(csr) -> keep-all/csr: exact");
+  CHECK(plans.at(1) == "cast(csr) -> keep-all/csr: exact");
+  CHECK(plans.at(2) == "identity(csr) -> keep-all/csr: exact");
+  CHECK(has(plans.at(3), "exp(csr) -> keep-all/dense: no implementation for these layouts; dense"));
+  CHECK(same_bits(root.to_dense(), sqrt(x).to_dense()));
+  CHECK(wide.dtype() == DType::F64);
+  CHECK(same_mask(wide.stored(), sparse.stored()));
+  CHECK(same.values()->bytes().data() == sparse.values()->bytes().data());
+  CHECK(same_bits(e.to_dense(), exp(x).to_dense()));
+  CHECK(same_bits(div(x, sparse).to_dense(), div(x, x).to_dense()));
+  CHECK(same_bits(less(sparse, x).to_dense(), less(x, x).to_dense()));
+}
