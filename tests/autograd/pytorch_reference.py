@@ -7,8 +7,9 @@
 
     pytorch_reference.py [DIRECTORY]    the script's own, where there is none
 
-It needs torch (the files are those of 2.5.1) and safetensors. Everything is computed in float64, from
-inputs that float32 has, and rounded to float32 at the end: better than what it is compared with.
+It needs torch (the files are those of 2.5.1, operators of 2.8.0) and safetensors. Everything is
+computed in float64, from inputs that float32 has, and rounded to float32 at the end: better than what
+it is compared with.
 A case's numbers depend on its name alone, so one that is added leaves the others as they are.
 """
 
@@ -83,6 +84,14 @@ def attention(q, k, v, mask=None, heads=1):
     return context.transpose(1, 2).flatten(2)
 
 
+def clip(x, min=-torch.inf, max=torch.inf):
+    return x.clamp(min, max)
+
+
+def hard_sigmoid(x, alpha=0.2, beta=0.5):
+    return (alpha * x + beta).clamp(0, 1)
+
+
 def every_axis(x):
     return list(range(x.ndim))
 
@@ -112,6 +121,21 @@ OPERATORS = {
     "mean": lambda x, axes=None, keep=0: x.mean(axes or every_axis(x), bool(keep)),
     "cross-entropy": cross_entropy,
     "mse": F.mse_loss,
+    # Elementwise.
+    "div": torch.div,
+    "pow": torch.pow,
+    "min": torch.minimum,
+    "max": torch.maximum,
+    "where": torch.where,
+    **{op: getattr(torch, op) for op in ("abs", "neg", "sign", "floor", "ceil", "round")},
+    **{op: getattr(torch, op) for op in ("sqrt", "exp", "log", "reciprocal", "erf")},
+    "softplus": F.softplus,
+    "elu": F.elu,
+    "leaky-relu": lambda x, alpha=0.01: F.leaky_relu(x, alpha),
+    "hard-sigmoid": hard_sigmoid,
+    "hard-swish": F.hardswish,
+    "clip": clip,
+    "identity": torch.clone,
 }
 
 
@@ -126,6 +150,14 @@ def i32(*values):
 def special(*values):
     """Numbers that are not drawn."""
     return torch.tensor(values).double()
+
+
+def positive(*shape):
+    return normal(generator(f"positive {shape}"), *shape).abs() + 0.25
+
+
+def booleans(*values):
+    return torch.tensor(values) != 0
 
 
 # An operator's inputs, tensors or extents to be filled with normal numbers; and its attributes.
@@ -241,6 +273,47 @@ CASES = [
     ("mse", [(3, 4), (3, 4)], {}),
     ("mse", [(2, 3, 5), (2, 3, 5)], {}),
     ("mse", [(), ()], {}),
+    # Elementwise.
+    ("div", [(3, 5), positive(3, 5)], {}),
+    ("div", [(2, 3, 1), positive(4)], {}),
+    ("div", [(), special(-2, 3, 1e-3)], {}),
+    ("div", [(0, 4), (4,)], {}),
+    ("pow", [positive(3, 5), (3, 5)], {}),
+    ("pow", [positive(2, 3), ()], {}),
+    ("pow", [special(0, 0, 2, 3), special(2, 0, 1, 0.5)], {}),
+    ("pow", [(2, 3), torch.tensor(2)], {}),
+    ("pow", [(2, 4), i64([3], [0], [-1])[:, None]], {}),
+    *((op, inputs, {}) for op in ("min", "max") for inputs in (
+        [(3, 5), (3, 5)],
+        [(4,), (2, 3, 4)],
+        [(3, 1), (1, 5)],
+        [special(1, 2, -3, 0), special(1, -2, -3, 4)],
+    )),
+    ("where", [booleans([1, 0, 1], [0, 0, 1]), (2, 3), (2, 3)], {}),
+    ("where", [booleans([1], [0]), (4, 1, 3), ()], {}),
+    ("where", [booleans(1, 0, 0), (), ()], {}),
+    ("where", [torch.tensor(True), (2, 1), (3,)], {}),
+    *((op, [x], {}) for op in (
+        "abs", "neg", "sign", "floor", "ceil", "round", "erf", "softplus", "elu", "leaky-relu",
+        "hard-sigmoid", "hard-swish", "clip", "identity") for x in (
+        (4, 5),
+        (),
+        special(-1000, -20, -3.5, -1.5, -0.5, -1e-3, 0, 1e-3, 0.5, 1.5, 3.5, 20, 100),
+    )),
+    *((op, [x], {}) for op in ("sqrt", "log", "reciprocal") for x in (
+        positive(4, 5),
+        positive(),
+        special(1e-6, 1e-3, 0.5, 1, 2, 1000),
+    )),
+    ("reciprocal", [special(-3, -1e-3, 7)], {}),
+    ("exp", [(4, 5)], {}),
+    ("exp", [special(-100, -20, -3, 0, 3, 20)], {}),
+    ("elu", [(4, 5)], {"alpha": 0.5}),
+    ("leaky-relu", [(4, 5)], {"alpha": 0.25}),
+    ("hard-sigmoid", [(4, 5)], {"alpha": 0.75, "beta": 0.25}),
+    ("clip", [(4, 5)], {"min": -0.5, "max": 0.75}),
+    ("clip", [special(-1, 0, 0.5, 6, 7)], {"min": 0.0, "max": 6.0}),
+    ("clip", [(4, 5)], {"max": 0.5}),
 ]  # fmt: skip
 
 
