@@ -233,6 +233,27 @@ Outputs pair_grad(const PairRow& row, const std::string& op, const Call& call) {
   });
 }
 
+// Of a sparse a, in its own layout, by one number: zeros stay.
+Outputs sparse_by_number(const PairRow& row, const Call& call) {
+  call.attributes.check(row.name, {});
+  const Tensor& a = call.in[0];
+  const Dense& b = call.in[1].as<Dense>();
+  check_dtypes(row.name, "a", a.dtype(), "b", b.dtype());
+  if (b.size() != 1 || b.extents.size() > a.shape().size())
+    fail_unsupported("{}: a of {} is sparse, and b is {}, not one number", row.name,
+                     to_string(a.shape()), to_string(b.extents));
+  return with_real(row.name, a.dtype(), [&]<class T>(T) -> Outputs {
+    const T by = b.values.as<T>()[0];
+    const T of_zero = row.name == std::string_view("mul") ? 0 * by : 0 / by;
+    if (!(of_zero == 0)) fail_unsupported("{}: 0 does not stay 0 by {}", row.name, by);
+    return {Tensor::update(a, [&](Values& v) {
+      const Dense x{{v.size()}, v};
+      v = *write_pairs<T>(OutFormat::dense(), x.extents, row.value, nullptr, x, Dense{{}, b.values})
+               .values();
+    })};
+  });
+}
+
 }  // namespace
 
 void add_binary(Operators& all) {
@@ -250,6 +271,11 @@ void add_binary(Operators& all) {
     else
       add_streamed(all, grad, {"dense", "dense", "dense"}, 2,
                    [&row, grad](const Call& call) { return pair_grad(row, grad, call); });
+    if (op == Name("mul") || op == Name("div"))
+      all.add(
+          {op, {any::layout, "dense"}, {{"keep-all", any::layout}}},
+          [&row](const Call& call) { return sparse_by_number(row, call); },
+          [](const Signature& s) { return s.in[0] != Name("dense") && s.in[0] == s.out[0].tmp; });
   }
 }
 

@@ -268,3 +268,25 @@ TEST_CASE("what keeps zeros keeps a sparse layout; what does not is computed den
   CHECK(same_bits(div(x, sparse).to_dense(), div(x, x).to_dense()));
   CHECK(same_bits(less(sparse, x).to_dense(), less(x, x).to_dense()));
 }
+
+TEST_CASE(
+    "a sparse tensor times a number keeps its layout; where 0 would not stay 0 it is dense first") {
+  const Tensor x = f32({2, 3}, {0, 2, 0, 3, 1, 0}), sparse = sparsify(x, KeepAll{}, Spec("csr"));
+  const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
+  const Warnings warnings;
+  std::vector<std::string> plans;
+  Operators::log_plans(&plans);
+  const Tensor half = div(sparse, floats_of({2}), csr),
+               twice = mul(sparse, Tensor(f32({}, {2})), csr);
+  CHECK(plans == std::vector<std::string>{"div(csr, dense) -> keep-all/csr: exact",
+                                          "mul(csr, dense) -> keep-all/csr: exact"});
+  const Tensor over = div(sparse, floats_of({0}), csr),
+               rows = mul(sparse, floats_of({1, 2, 3}), csr);
+  Operators::log_plans(nullptr);
+  CHECK(has(plans.back(), "mul: a of [2, 3] is sparse, and b is [3], not one number"));
+  CHECK(same_mask(half.stored(), sparse.stored()));
+  check_same(half.to_dense(), {0, 1, 0, 1.5f, 0.5f, 0});
+  check_same(twice.to_dense(), {0, 4, 0, 6, 2, 0});
+  check_same(over.to_dense(), {nan_value, infinity, nan_value, infinity, infinity, nan_value});
+  check_same(rows.to_dense(), {0, 4, 0, 3, 2, 0});
+}
