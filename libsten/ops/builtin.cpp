@@ -18,7 +18,14 @@ void add_builtin_operators(Operators& all) {
   add_attention(all);
   add_shapes(all);
   add_joins(all);
+  add_slices(all);
+  add_repeats(all);
+  add_pads(all);
+  add_gather_elements(all);
   add_reductions(all);
+  add_orders(all);
+  add_scans(all);
+  add_makers(all);
   add_losses(all);
   add_sparse_add(all);
   add_linear(all);

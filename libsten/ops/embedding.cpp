@@ -8,50 +8,89 @@
 namespace sten {
 namespace {
 
+// Rows that ids name: those of a table, or for each index of the axes before gather's axis what lies
+// at an index of that one.
 struct Given {
   const Dense &table, &ids;
-  std::vector<Index> rows;  // of the table, for each id
-  Index n = 0;              // columns
-  Shape shape;              // of the output
+  std::vector<Index> rows;  // at the axis, for each id
+  Index axis = 0, extent = 0, outer = 1;
+  Index n = 1;  // elements of a row
+  Shape shape;  // of the output
 
-  Given(const char* op, const Call& call, std::size_t first)
+  Given(const char* op, bool is_gather, const Call& call, std::size_t first)
       : table(call.in[first].as<Dense>()), ids(call.in[first + 1].as<Dense>()) {
-    call.attributes.check(op, {});
-    if (table.extents.size() != 2)
-      fail_usage("{}: the table is {}, not a matrix", op, to_string(table.extents));
+    const Shape& x = table.extents;
+    if (is_gather) {
+      call.attributes.check(op, {"axis"});
+      axis = axis_of(op, call.attributes.integer("axis", 0), x);
+    } else {
+      call.attributes.check(op, {});
+      if (x.size() != 2) fail_usage("{}: the table is {}, not a matrix", op, to_string(x));
+    }
+    extent = x[axis];
     rows = integers_of(op, "ids", ids);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (rows[i] < 0 || rows[i] >= table.extents[0])
-        fail_usage("{}: ids{} is {}, but the table is {}", op,
-                   place_text(static_cast<Index>(i), ids.extents), rows[i],
-                   to_string(table.extents));
-    n = table.extents[1];
-    shape = ids.extents;
-    shape.push_back(n);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Index id = rows[i];
+      if (is_gather && id < 0) rows[i] += extent;
+      if (rows[i] < 0 || rows[i] >= extent)
+        fail_usage("{}: ids{} is {}, but {} is {}", op,
+                   place_text(static_cast<Index>(i), ids.extents), id,
+                   is_gather ? "x" : "the table", to_string(x));
+    }
+    for (Index d = 0; d < axis; ++d) outer *= x[d];
+    for (Index d = axis + 1; d < std::ssize(x); ++d) n *= x[d];
+    shape.assign(x.begin(), x.begin() + axis);
+    shape.insert(shape.end(), ids.extents.begin(), ids.extents.end());
+    shape.insert(shape.end(), x.begin() + axis + 1, x.end());
+    checked_size(shape);
   }
+  // Of the output's row i, among those of the table.
+  Index source(Index i) const {
+    const Index count = std::ssize(rows);
+    return outer == 1 ? rows[i] : i / count * extent + rows[i % count];
+  }
+  Index all_rows() const { return outer * extent; }
 };
 
-Outputs forward(const Call& call) {
-  const Given g("embedding", call, 0);
-  return with_real("embedding", g.table.dtype(), [&]<class T>(T) -> Outputs {
+// Elements of any dtype, dense.
+Tensor moved(const Given& g) {
+  Dense y{g.shape, Values::uninitialized(g.table.dtype(), size_of(g.shape))};
+  if (y.size() == 0) return y;
+  with_width(y.values.width(), [&]<class U>(U) {
+    const U* x = g.table.values.as<U>().data();
+    U* const to = y.values.mutate<U>().data();
+    parallel_for(y.size() / g.n, std::max<Index>(1, (Index{1} << 14) / g.n),
+                 [&](Index begin, Index end) {
+                   for (Index i = begin; i < end; ++i)
+                     std::copy_n(x + g.source(i) * g.n, g.n, to + i * g.n);
+                 });
+  });
+  return y;
+}
+
+Outputs forward(bool is_gather, const Call& call) {
+  const char* op = is_gather ? "gather" : "embedding";
+  const Given g(op, is_gather, call, 0);
+  if (is_plain(call.out())) return {moved(g)};
+  return with_real(op, g.table.dtype(), [&]<class T>(T) -> Outputs {
     const T* table = g.table.values.as<T>().data();
     return {write_elements<T>(call.out(), g.shape, g.n, [&](Index begin, Index end, T* to) {
       for (Index i = begin; i < end; i += g.n, to += g.n)
-        std::copy_n(table + g.rows[i / g.n] * g.n, g.n, to);
+        std::copy_n(table + g.source(i / g.n) * g.n, g.n, to);
     })};
   });
 }
 
-// The ids of each row of the table, in their order.
+// The rows of the output that each row of the table is in, in their order.
 struct Uses {
   std::vector<Index> first, places;  // of row r: places[first[r]] and those before the next row's
 
-  explicit Uses(const Given& g) : first(g.table.extents[0] + 1), places(g.rows.size()) {
-    for (const Index r : g.rows) ++first[r + 1];
+  explicit Uses(const Given& g) : first(g.all_rows() + 1), places(g.outer * std::ssize(g.rows)) {
+    const Index n = std::ssize(places);
+    for (Index i = 0; i < n; ++i) ++first[g.source(i) + 1];
     for (std::size_t r = 1; r < first.size(); ++r) first[r] += first[r - 1];
     std::vector<Index> next(first);
-    for (std::size_t i = 0; i < g.rows.size(); ++i)
-      places[next[g.rows[i]]++] = static_cast<Index>(i);
+    for (Index i = 0; i < n; ++i) places[next[g.source(i)]++] = i;
   }
   Index count(Index row) const { return first[row + 1] - first[row]; }
 };
@@ -71,18 +110,19 @@ void sum_uses(const Uses& uses, Index row, const T* dy, Index n, std::vector<dou
 
 // Each row of the table's gradient is a sum over the ids that name it, in their order: whichever
 // thread computes it, the same.
-Outputs backward(const Call& call) {
+Outputs backward(bool is_gather, const Call& call) {
+  const char* op = is_gather ? "gather.grad" : "embedding.grad";
   Outputs out(2);
   if (!call.wants(0)) return out;
   const Dense& dy = call.in[0].as<Dense>();
-  const Given g("embedding.grad", call, 1);
-  check_gradient("embedding.grad", dy, g.shape);
-  check_dtypes("embedding.grad", "the gradient", dy.dtype(), "the table", g.table.dtype());
+  const Given g(op, is_gather, call, 1);
+  check_gradient(op, dy, g.shape);
+  check_dtypes(op, "the gradient", dy.dtype(), "the table", g.table.dtype());
   const Uses uses(g);
-  with_real("embedding.grad", dy.dtype(), [&]<class T>(T) {
+  with_real(op, dy.dtype(), [&]<class T>(T) {
     const T* from = dy.values.as<T>().data();
     const Index n = g.n;
-    const Index rows = g.table.extents[0];
+    const Index rows = g.all_rows();
     // Most rows of a large table have no gradient: where there is a sum, they are not touched.
     const auto add_rows = [&](Values& v) {
       T* const to = v.mutate<T>().data();
@@ -114,9 +154,14 @@ Outputs backward(const Call& call) {
 }  // namespace
 
 void add_embedding(Operators& all) {
-  all.declare("embedding", {Keeps::inputs});
-  add_streamed(all, "embedding", {"dense", "dense"}, 1, forward);
-  add_streamed(all, "embedding.grad", {"dense", "dense", "dense"}, 2, backward);
+  for (const bool is_gather : {false, true}) {
+    const Name op(is_gather ? "gather" : "embedding");
+    all.declare(op, {Keeps::inputs});
+    add_streamed(all, op, {"dense", "dense"}, 1,
+                 [=](const Call& call) { return forward(is_gather, call); });
+    add_streamed(all, is_gather ? "gather.grad" : "embedding.grad", {"dense", "dense", "dense"}, 2,
+                 [=](const Call& call) { return backward(is_gather, call); });
+  }
 }
 
 }  // namespace sten

@@ -1,43 +1,10 @@
-// Tensors of any dtype, joined along an axis and cut from one.
-#include <algorithm>
-#include <cstring>
-
-#include "libsten/base/parallel.h"
+// Tensors of any dtype, joined along an axis.
 #include "libsten/ops/check.h"
+#include "libsten/ops/places.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
 namespace {
-
-std::byte* bytes_of(Values& v) {
-  return with_width(v.width(),
-                    [&]<class U>(U) { return reinterpret_cast<std::byte*>(v.mutate<U>().data()); });
-}
-
-// Indices [from, from + count) of an axis of x, to indices `at` and so on of a tensor with that
-// many along the axis.
-void copy_part(const Dense& x, Index axis, Index from, Index count, std::byte* to, Index extent,
-               Index at) {
-  Index outer = 1, inner = x.values.width();
-  for (Index d = 0; d < axis; ++d) outer *= x.extents[d];
-  for (Index d = axis + 1; d < std::ssize(x.extents); ++d) inner *= x.extents[d];
-  const Index run = count * inner, had = x.extents[axis];
-  if (run == 0) return;
-  const std::byte* source = x.values.bytes().data();
-  constexpr Index grain = Index{1} << 16;  // bytes
-  parallel_for(outer, std::max<Index>(1, grain / run), [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i)
-      std::memcpy(to + (i * extent + at) * inner, source + (i * had + from) * inner, run);
-  });
-}
-
-Dense part(const Dense& x, Index axis, Index begin, Index end) {
-  Shape shape = x.extents;
-  shape[axis] = end - begin;
-  Values v = Values::uninitialized(x.dtype(), size_of(shape));
-  copy_part(x, axis, begin, end - begin, bytes_of(v), end - begin, 0);
-  return {std::move(shape), std::move(v)};
-}
 
 // The shape of what is joined of such shapes.
 template <class Shapes>
@@ -56,6 +23,13 @@ Shape joined(const char* op, const Shapes& shapes, Index axis) {
   return all;
 }
 
+// The part of a tensor of that shape from index `at` of the axis on.
+Places from_index(const Shape& shape, Index axis, Index at) {
+  Places part = Places::of(shape);
+  part.first = at * part.steps[axis];
+  return part;
+}
+
 Outputs concat(const Call& call) {
   call.attributes.check("concat", {"axis"});
   if (call.in.empty()) fail_usage("concat: there is nothing to join");
@@ -66,15 +40,15 @@ Outputs concat(const Call& call) {
   }
   const Index axis = axis_of("concat", call.attributes.integer("axis", 0), shapes[0]);
   Shape shape = joined("concat", shapes, axis);
-  Values v = Values::uninitialized(call.in[0].dtype(), size_of(shape));
-  std::byte* to = bytes_of(v);
+  Dense y{shape, Values::uninitialized(call.in[0].dtype(), size_of(shape))};
   Index at = 0;
   for (const Tensor& t : call.in) {
     const Dense& x = t.as<Dense>();
-    copy_part(x, axis, 0, x.extents[axis], to, shape[axis], at);
+    move_elements(x.extents, x.values, Places::of(x.extents), y.values,
+                  from_index(shape, axis, at));
     at += x.extents[axis];
   }
-  return {Dense{std::move(shape), std::move(v)}};
+  return {std::move(y)};
 }
 
 Outputs concat_grad(const Call& call) {
@@ -86,44 +60,16 @@ Outputs concat_grad(const Call& call) {
   Outputs out(call.shapes.size());
   Index at = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const Index count = call.shapes[i][axis];
-    if (call.wants(i)) out[i] = part(dy, axis, at, at + count);
-    at += count;
+    const Shape& shape = call.shapes[i];
+    if (call.wants(i)) {
+      Dense dx{shape, Values::uninitialized(dy.dtype(), size_of(shape))};
+      move_elements(shape, dy.values, from_index(dy.extents, axis, at), dx.values,
+                    Places::of(shape));
+      out[i] = std::move(dx);
+    }
+    at += shape[axis];
   }
   return out;
-}
-
-struct Range {
-  Index axis, begin, end;
-
-  Range(const char* op, const Call& call, const Shape& x) {
-    call.attributes.check(op, {"axis", "begin", "end"});
-    axis = axis_of(op, call.attributes.integer("axis", 0), x);
-    begin = call.attributes.integer("begin", 0);
-    end = call.attributes.integer("end", x[axis]);
-    if (begin < 0 || begin > end || end > x[axis])
-      fail_usage("{}: x is {}, which has no range {} to {} along axis {}", op, to_string(x), begin,
-                 end, axis);
-  }
-};
-
-Outputs slice(const Call& call) {
-  const Dense& x = call.in[0].as<Dense>();
-  const Range r("slice", call, x.extents);
-  return {part(x, r.axis, r.begin, r.end)};
-}
-
-Outputs slice_grad(const Call& call) {
-  if (!call.wants(0)) return {std::nullopt};
-  const Dense& dy = call.in[0].as<Dense>();
-  const Shape& shape = input_shape("slice.grad", call, 0);
-  const Range r("slice.grad", call, shape);
-  Shape y = shape;
-  y[r.axis] = r.end - r.begin;
-  check_gradient("slice.grad", dy, y);
-  Dense dx = Dense::zeros(dy.dtype(), shape);
-  copy_part(dy, r.axis, 0, r.end - r.begin, bytes_of(dx.values), shape[r.axis], r.begin);
-  return {std::move(dx)};
 }
 
 }  // namespace
@@ -132,9 +78,6 @@ void add_joins(Operators& all) {
   all.declare("concat", {Keeps::nothing});
   all.add({"concat", {"dense", any::more}, {{}}}, concat);
   all.add({"concat.grad", {"dense"}, {{}, {"", any::more}}}, concat_grad);
-  all.declare("slice", {Keeps::nothing});
-  all.add({"slice", {"dense"}, {{}}}, slice);
-  all.add({"slice.grad", {"dense"}, {{}}}, slice_grad);
 }
 
 }  // namespace sten

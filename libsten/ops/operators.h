@@ -165,7 +165,8 @@ T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identi
   return ops_detail::call(op, {q, k, v, mask}, Attributes().set("heads", heads), f);
 }
 
-// x's elements in another shape, of which one extent may be -1. A dense one shares x's values.
+// x's elements in another shape, of which one extent may be -1. A dense one shares x's values. By
+// the attribute copy-zeros=1 an extent of 0 is x's own there.
 template <Operand T>
 T reshape(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
   static const Name op("reshape");
@@ -206,6 +207,114 @@ T mean(const T& x, const Attributes::List& axes = {}, bool keep = false,
        const Formats& f = Formats::dense()) {
   static const Name op("mean");
   return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
+}
+
+// Movement and reductions as ONNX (opset 21) has them. Movement takes any dtype. What is a list here
+// may come as integers in a further input instead, where the operator is called by name: see the
+// table in docs/operators.md.
+
+// Without those axes of extent 1, or without all such.
+template <Operand T>
+T squeeze(const T& x, const Attributes::List& axes = {}, const Formats& f = Formats::dense()) {
+  static const Name op("squeeze");
+  return ops_detail::call(op, {x}, Attributes().set("axes", axes), f);
+}
+// With axes of extent 1 at those places of the result.
+template <Operand T>
+T unsqueeze(const T& x, const Attributes::List& axes, const Formats& f = Formats::dense()) {
+  static const Name op("unsqueeze");
+  return ops_detail::call(op, {x}, Attributes().set("axes", axes), f);
+}
+// A matrix: rows are the axes before that one, columns those from it on.
+template <Operand T>
+T flatten(const T& x, Index axis = 1, const Formats& f = Formats::dense()) {
+  static const Name op("flatten");
+  return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
+}
+// Of each of the axes, the first ones if none are named, the indices from begins to before ends by
+// steps, which may be negative. What is outside an axis is brought to its end.
+template <Operand T>
+T slice_axes(const T& x, const Attributes::List& begins, const Attributes::List& ends,
+             const Attributes::List& axes = {}, const Attributes::List& steps = {},
+             const Formats& f = Formats::dense()) {
+  static const Name op("slice");
+  return ops_detail::call(
+      op, {x},
+      Attributes().set("begins", begins).set("ends", ends).set("axes", axes).set("steps", steps),
+      f);
+}
+// Repeated to the shape that x and `shape` are both repeated to.
+template <Operand T>
+T expand(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
+  static const Name op("expand");
+  return ops_detail::call(op, {x}, Attributes().set("shape", shape), f);
+}
+// repeats[d] copies one after the other along axis d.
+template <Operand T>
+T tile(const T& x, const Attributes::List& repeats, const Formats& f = Formats::dense()) {
+  static const Name op("tile");
+  return ops_detail::call(op, {x}, Attributes().set("repeats", repeats), f);
+}
+// pads: how many elements go before each axis, then how many after each; a negative number cuts.
+// mode: constant, reflect, edge or wrap.
+template <Operand T>
+T pad(const T& x, const Attributes::List& pads, const std::string& mode = "constant",
+      double value = 0, const Formats& f = Formats::dense()) {
+  static const Name op("pad");
+  return ops_detail::call(op, {x},
+                          Attributes().set("pads", pads).set("mode", mode).set("value", value), f);
+}
+// x[..., ids, ...]: the axis is replaced by the axes of ids, I64 or I32; -1 is the last index.
+template <Operand T>
+T gather(const T& x, const std::type_identity_t<T>& ids, Index axis = 0,
+         const Formats& f = Formats::dense()) {
+  static const Name op("gather");
+  return ops_detail::call(op, {x, ids}, Attributes().set("axis", axis), f);
+}
+// Element [k...] is x's, with ids[k...] in place of k at the axis.
+template <Operand T>
+T gather_elements(const T& x, const std::type_identity_t<T>& ids, Index axis = 0,
+                  const Formats& f = Formats::dense()) {
+  static const Name op("gather-elements");
+  return ops_detail::call(op, {x, ids}, Attributes().set("axis", axis), f);
+}
+
+// By name, as sum(): reduce-max, reduce-min, reduce-prod, reduce-l1 (sum of |x|), reduce-l2 (root of
+// the sum of x^2), reduce-sum-square, reduce-log-sum, reduce-log-sum-exp.
+template <Operand T>
+T reduce(Name op, const T& x, const Attributes::List& axes = {}, bool keep = false,
+         const Formats& f = Formats::dense()) {
+  return ops_detail::call(op, {x}, ops_detail::reduction(axes, keep), f);
+}
+
+// I64: the index of the first one that is largest; arg-min and last=1 by name.
+template <Operand T>
+T arg_max(const T& x, Index axis = 0, bool keep = false, const Formats& f = Formats::dense()) {
+  static const Name op("arg-max");
+  return ops_detail::call(op, {x}, Attributes().set("axis", axis).set("keep", Index{keep}), f);
+}
+// The k largest along the axis, the largest first; and where they are, I64.
+template <Operand T>
+T top_k(const T& x, Index k, Index axis = -1, const Formats& f = Formats::dense()) {
+  static const Name op("top-k");
+  return ops_detail::call(op, {x}, Attributes().set("k", k).set("axis", axis), f);
+}
+template <Operand T>
+T top_k_indices(const T& x, Index k, Index axis = -1, const Formats& f = Formats::dense()) {
+  static const Name op("top-k-indices");
+  return ops_detail::call(op, {x}, Attributes().set("k", k).set("axis", axis), f);
+}
+// The sums of the elements up to each one along the axis.
+template <Operand T>
+T cum_sum(const T& x, Index axis, const Formats& f = Formats::dense()) {
+  static const Name op("cum-sum");
+  return ops_detail::call(op, {x}, Attributes().set("axis", axis), f);
+}
+// Of each matrix of the last two axes what is on or above diagonal k, or on or below; else 0.
+template <Operand T>
+T trilu(const T& x, Index k = 0, bool upper = true, const Formats& f = Formats::dense()) {
+  static const Name op("trilu");
+  return ops_detail::call(op, {x}, Attributes().set("k", k).set("upper", Index{upper}), f);
 }
 
 // The mean of -log softmax(logits[N, C])[target] over the rows whose target of targets[N], I64 or

@@ -4,42 +4,20 @@
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
+#include "libsten/ops/reduction.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/sum_axes.h"
 
 namespace sten {
 namespace {
 
-struct Reduction {
-  std::vector<bool> over;
-  Shape kept, result;  // with extents of 1 for axes that are summed; as the output has it
-  double count = 1;    // elements in each sum
-
-  Reduction(const char* op, const Call& call, const Shape& x) : over(x.size()), kept(x) {
-    call.attributes.check(op, {"axes", "keep"});
-    const std::vector<Index> axes = call.attributes.list("axes", {});
-    if (axes.empty()) over.assign(x.size(), true);
-    for (const Index a : axes) {
-      const Index d = axis_of(op, a, x);
-      if (over[d]) fail_usage("{}: axis {} is named twice in {}", op, a, to_string(axes));
-      over[d] = true;
-    }
-    const bool keep = call.attributes.integer("keep", 0) != 0;
-    for (std::size_t d = 0; d < x.size(); ++d) {
-      if (over[d]) {
-        count *= static_cast<double>(x[d]);
-        kept[d] = 1;
-      }
-      if (!over[d] || keep) result.push_back(kept[d]);
-    }
-  }
-};
-
 template <bool is_mean>
 Outputs forward(const Call& call) {
   constexpr const char* op = is_mean ? "mean" : "sum";
   const Dense& x = call.in[0].as<Dense>();
   Reduction r(op, call, x.extents);
+  if (x.dtype() == DType::I64 || x.dtype() == DType::I32)
+    return {reduce_integers(op, is_mean ? Fold::mean : Fold::sum, x, std::move(r))};
   return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
     const std::vector<double> sums = sum_axes(x.values.as<T>().data(), x.extents, r.over);
     Dense y = unwritten<T>(std::move(r.result));
@@ -77,8 +55,9 @@ Outputs backward(const Call& call) {
 template <bool is_mean>
 void add_reduction(Operators& all, Name op, Name grad) {
   all.declare(op, {Keeps::nothing});
-  all.add({op, {"dense"}, {{}}}, forward<is_mean>);
+  all.add({op, {"dense", any::more}, {{}}}, forward<is_mean>);
   add_streamed(all, grad, {"dense"}, 1, backward<is_mean>);
+  all.add({grad, {"dense"}, {{}, {"", any::more}}}, backward<is_mean>);
 }
 
 }  // namespace
@@ -86,6 +65,7 @@ void add_reduction(Operators& all, Name op, Name grad) {
 void add_reductions(Operators& all) {
   add_reduction<false>(all, "sum", "sum.grad");
   add_reduction<true>(all, "mean", "mean.grad");
+  add_folds(all);
 }
 
 }  // namespace sten

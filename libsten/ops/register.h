@@ -8,17 +8,25 @@ void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, drop
 void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
-void add_embedding(Operators& all);
+void add_embedding(Operators& all);  // embedding, gather
 void add_attention(Operators& all);
-void add_shapes(Operators& all);      // reshape, transpose
-void add_joins(Operators& all);       // concat, slice
-void add_reductions(Operators& all);  // sum, mean
+void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
+void add_joins(Operators& all);       // concat
+void add_reductions(Operators& all);  // sum, mean, and add_folds()
 void add_losses(Operators& all);      // cross-entropy, mse
 
 void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
 void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not
 void add_where(Operators& all);
 void add_casts(Operators& all);  // cast, identity
+void add_slices(Operators& all);
+void add_repeats(Operators& all);  // expand, tile
+void add_pads(Operators& all);
+void add_gather_elements(Operators& all);
+void add_folds(Operators& all);   // reduce-max and others
+void add_orders(Operators& all);  // arg-max, arg-min, top-k, top-k-indices
+void add_scans(Operators& all);   // cum-sum, trilu
+void add_makers(Operators& all);  // range, constant-of-shape, shape, size
 
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);

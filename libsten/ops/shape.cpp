@@ -2,16 +2,12 @@
 #include <algorithm>
 
 #include "libsten/ops/check.h"
-#include "libsten/ops/output.h"
 #include "libsten/ops/permute.h"
+#include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
 namespace {
-
-void add_dense(Operators& all, Name op, Implementation run) {
-  all.add({op, {"dense"}, {{}}}, std::move(run));
-}
 
 Shape resolved(const Shape& from, Shape to) {
   const Shape wanted = to;
@@ -34,21 +30,74 @@ Shape resolved(const Shape& from, Shape to) {
   return to;
 }
 
-void add_reshape(Operators& all) {
-  all.declare("reshape", {Keeps::nothing});
-  add_dense(all, "reshape", [](const Call& call) -> Outputs {
-    call.attributes.check("reshape", {"shape"});
-    if (!call.attributes.has("shape")) fail_usage("reshape needs the attribute 'shape'");
-    const Dense& x = call.in[0].as<Dense>();
-    return {Dense{resolved(x.extents, call.attributes.list("shape", {})), x.values}};
-  });
-  add_dense(all, "reshape.grad", [](const Call& call) -> Outputs {
-    if (!call.wants(0)) return {std::nullopt};
-    const Dense& dy = call.in[0].as<Dense>();
-    const Shape& shape = input_shape("reshape.grad", call, 0);
-    check_gradient("reshape.grad", dy, resolved(shape, call.attributes.list("shape", {})));
-    return {Dense{shape, dy.values}};
-  });
+Shape reshaped(const Call& call, const Shape& x) {
+  call.attributes.check("reshape", {"shape", "copy-zeros"});
+  check_inputs("reshape", call, 2);
+  if (!call.attributes.has("shape") && call.in.size() < 2)
+    fail_usage("reshape needs the attribute 'shape'");
+  Shape to = list_of("reshape", call, 1, "shape");
+  if (call.attributes.integer("copy-zeros", 0))
+    for (std::size_t d = 0; d < to.size(); ++d) {
+      if (to[d] != 0) continue;
+      if (d >= x.size())
+        fail_usage("reshape: x is {} and has no extent for the 0 at axis {} of the shape {}",
+                   to_string(x), d, to_string(to));
+      to[d] = x[d];
+    }
+  return resolved(x, std::move(to));
+}
+
+Shape squeezed(const Call& call, const Shape& x) {
+  call.attributes.check("squeeze", {"axes"});
+  check_inputs("squeeze", call, 2);
+  const std::vector<Index> axes = list_of("squeeze", call, 1, "axes");
+  const std::vector<bool> named = axes_named("squeeze", axes, x);
+  Shape y;
+  for (std::size_t d = 0; d < x.size(); ++d) {
+    if (named[d] && x[d] != 1)
+      fail_usage("squeeze: axis {} of {} has more or less than one element", d, to_string(x));
+    if (axes.empty() ? x[d] != 1 : !named[d]) y.push_back(x[d]);
+  }
+  return y;
+}
+
+Shape unsqueezed(const Call& call, const Shape& x) {
+  call.attributes.check("unsqueeze", {"axes"});
+  check_inputs("unsqueeze", call, 2);
+  const std::vector<Index> axes = list_of("unsqueeze", call, 1, "axes");
+  const std::vector<bool> named = axes_named("unsqueeze", axes, Shape(x.size() + axes.size(), 1));
+  Shape y;
+  std::size_t next = 0;
+  for (const bool is_new : named) y.push_back(is_new ? 1 : x[next++]);
+  return y;
+}
+
+Shape flattened(const Call& call, const Shape& x) {
+  call.attributes.check("flatten", {"axis"});
+  check_inputs("flatten", call, 1);
+  const Index rank = std::ssize(x), axis = call.attributes.integer("axis", 1);
+  const Index first = axis < 0 ? axis + rank : axis;
+  if (first < 0 || first > rank)
+    fail_usage("flatten: {} cannot be parted before axis {}", to_string(x), axis);
+  return {size_of(Shape(x.begin(), x.begin() + first)), size_of(Shape(x.begin() + first, x.end()))};
+}
+
+// An operator whose output is x's elements in another shape; nothing is copied.
+void add_reshaping(Operators& all, const char* op, Shape (*shape_of)(const Call&, const Shape&)) {
+  add_plain(
+      all, op, Keeps::nothing,
+      [shape_of](const Call& call) -> Tensor {
+        const Dense& x = call.in[0].as<Dense>();
+        return Dense{shape_of(call, x.extents), x.values};
+      },
+      [grad = std::string(op) + ".grad"](const Call& call) -> Tensor {
+        const Dense& dy = call.in[0].as<Dense>();
+        const Shape& shape = input_shape(grad, call, 0);
+        if (dy.size() != size_of(shape))
+          fail_usage("{}: the gradient is {} but the input {}", grad, to_string(dy.extents),
+                     to_string(shape));
+        return Dense{shape, dy.values};
+      });
 }
 
 std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
@@ -75,33 +124,31 @@ std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
   return axes;
 }
 
-void add_transpose(Operators& all) {
-  all.declare("transpose", {Keeps::nothing});
-  add_dense(all, "transpose", [](const Call& call) -> Outputs {
-    const Dense& x = call.in[0].as<Dense>();
-    return {permute(x, axes_of("transpose", call, x.extents))};
-  });
-  add_dense(all, "transpose.grad", [](const Call& call) -> Outputs {
-    if (!call.wants(0)) return {std::nullopt};
-    const Dense& dy = call.in[0].as<Dense>();
-    const Shape& shape = input_shape("transpose.grad", call, 0);
-    const std::vector<Index> axes = axes_of("transpose.grad", call, shape);
-    std::vector<Index> back(axes.size());
-    Shape y(axes.size());
-    for (std::size_t d = 0; d < axes.size(); ++d) {
-      back[axes[d]] = static_cast<Index>(d);
-      y[d] = shape[axes[d]];
-    }
-    check_gradient("transpose.grad", dy, y);
-    return {permute(dy, back)};
-  });
+Tensor transpose_grad(const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& shape = input_shape("transpose.grad", call, 0);
+  const std::vector<Index> axes = axes_of("transpose.grad", call, shape);
+  Shape y(axes.size());
+  for (std::size_t d = 0; d < axes.size(); ++d) y[d] = shape[axes[d]];
+  check_gradient("transpose.grad", dy, y);
+  return permute(dy, inverse(axes));
 }
 
 }  // namespace
 
 void add_shapes(Operators& all) {
-  add_reshape(all);
-  add_transpose(all);
+  add_reshaping(all, "reshape", reshaped);
+  add_reshaping(all, "squeeze", squeezed);
+  add_reshaping(all, "unsqueeze", unsqueezed);
+  add_reshaping(all, "flatten", flattened);
+  add_plain(
+      all, "transpose", Keeps::nothing,
+      [](const Call& call) -> Tensor {
+        check_inputs("transpose", call, 1);
+        const Dense& x = call.in[0].as<Dense>();
+        return permute(x, axes_of("transpose", call, x.extents));
+      },
+      transpose_grad);
 }
 
 }  // namespace sten

@@ -108,6 +108,54 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"leaky-relu", {{{3, 5}}}, Attributes().set("alpha", -0.25)},
       {"hard-sigmoid", {{{3, 5}}}, Attributes().set("alpha", 0.75).set("beta", 0.25)},
       {"clip", {{{3, 5}}}, Attributes().set("min", -0.5).set("max", 0.75)},
+      // Movement and reductions.
+      {"reshape", {{{2, 3, 4}}}, Attributes().set("shape", List{0, -1}).set("copy-zeros", 1)},
+      {"squeeze", {{{3, 1, 4}}}, Attributes().set("axes", List{-2})},
+      {"squeeze", {{{1, 3, 4}}}},
+      {"unsqueeze", {{{3, 4}}}, Attributes().set("axes", List{-1, 0})},
+      {"flatten", {{{2, 3, 4}}}, Attributes().set("axis", 2)},
+      {"slice",
+       {{{5, 6}}},
+       Attributes()
+           .set("begins", List{-1, 1})
+           .set("ends", List{-100, 5})
+           .set("steps", List{-2, 3})},
+      {"slice",
+       {{{3, 4, 5}}},
+       Attributes().set("begins", List{1}).set("ends", List{9}).set("axes", List{-1})},
+      {"expand", {{{3, 1}}}, Attributes().set("shape", List{2, 1, 4})},
+      {"expand", {{{2, 3}}}, Attributes().set("shape", List{1})},
+      {"tile", {{{2, 3}}}, Attributes().set("repeats", List{3, 2})},
+      {"tile", {{{2, 1, 3}}}, Attributes().set("repeats", List{1, 4, 1})},
+      {"pad", {{{2, 3}}}, Attributes().set("pads", List{1, 0, 2, 3}).set("value", 1.5)},
+      {"pad", {{{3, 4}}}, Attributes().set("pads", List{0, -1, 1, 2})},
+      {"pad", {{{3, 4}}}, Attributes().set("pads", List{2, 3, 1, 0}).set("mode", "reflect")},
+      {"pad",
+       {{{2, 3}}},
+       Attributes().set("pads", List{2, 5}).set("axes", List{-1}).set("mode", "edge")},
+      {"pad", {{{2, 3}}}, Attributes().set("pads", List{1, 4, 0, 0}).set("mode", "wrap")},
+      {"gather", {{{4, 3}}, {{2, 5}, 4}}},
+      {"gather", {{{2, 4, 3}}, {{2, 3}, 4}}, Attributes().set("axis", 1)},
+      {"gather", {{{3, 4}}, {{5}, 4}}, Attributes().set("axis", -1)},
+      {"gather", {{{3, 4}}, {{}, 4}}, Attributes().set("axis", 1)},
+      {"gather-elements", {{{3, 4}}, {{2, 6}, 3}}, Attributes().set("axis", 1)},
+      {"gather-elements", {{{3, 4}}, {{5, 4}, 3}}},
+      {"reduce-max", {{{3, 4}}}},
+      {"reduce-max", {{{2, 3, 4}}}, Attributes().set("axes", List{0, -1}).set("keep", 1)},
+      {"reduce-min", {{{2, 3, 4}}}, Attributes().set("axes", List{1})},
+      {"reduce-prod", {{{2, 3, 4}}}, Attributes().set("axes", List{1})},
+      {"reduce-l1", {{{3, 5}}}, Attributes().set("axes", List{0})},
+      {"reduce-l2", {{{2, 3, 4}}}, Attributes().set("axes", List{0, 2})},
+      {"reduce-sum-square", {{{3, 5}}}, Attributes().set("axes", List{1}).set("keep", 1)},
+      {"reduce-log-sum", {{{9, 16}, 0, true}}},
+      {"reduce-log-sum-exp", {{{3, 5}}}, Attributes().set("axes", List{-1})},
+      {"sum", {{{2, 3}}}, Attributes().set("noop", 1)},
+      {"top-k", {{{3, 7}}}, Attributes().set("k", 3)},
+      {"top-k", {{{5, 2}}}, Attributes().set("k", 2).set("axis", 0).set("largest", 0)},
+      {"cum-sum", {{{2, 4, 3}}}, Attributes().set("axis", 1)},
+      {"cum-sum", {{{3, 5}}}, Attributes().set("axis", -1).set("exclusive", 1).set("reverse", 1)},
+      {"trilu", {{{2, 3, 4}}}, Attributes().set("k", 1)},
+      {"trilu", {{{4, 3}}}, Attributes().set("upper", Index{0}).set("k", -1)},
   };
   return all;
 }
@@ -171,6 +219,29 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"min", {{{130, 300}}, {{130, 300}}}},
       {"max", {{{3, 1, 301}}, {{150, 301}}}},
       {"where", {{{130, 1}, 2, false, DType::BOOL}, {{130, 300}}, {{300}}}},
+      // Movement and reductions.
+      {"squeeze", {{{130, 1, 300}}}},
+      {"unsqueeze", {{{130, 300}}}, Attributes().set("axes", List{1})},
+      {"flatten", {{{10, 13, 300}}}, Attributes().set("axis", 2)},
+      {"slice",
+       {{{300, 300}}},
+       Attributes().set("begins", List{-1, 1}).set("ends", List{0, 299}).set("steps", List{-2, 2})},
+      {"expand", {{{130, 1}}}, Attributes().set("shape", List{3, 130, 300})},
+      {"tile", {{{70, 50}}}, Attributes().set("repeats", List{3, 7})},
+      {"pad", {{{130, 300}}}, Attributes().set("pads", List{5, 7, 11, 3}).set("mode", "reflect")},
+      {"gather", {{{20, 30, 60}}, {{13, 7}, 30}}, Attributes().set("axis", 1)},
+      {"gather-elements", {{{130, 300}}, {{130, 200}, 300}}, Attributes().set("axis", 1)},
+      {"reduce-max", {{{130, 300}}}, Attributes().set("axes", List{0})},
+      {"reduce-min", {{{130, 300}}}, Attributes().set("axes", List{1})},
+      {"reduce-prod", {{{1300, 30}}}, Attributes().set("axes", List{1})},
+      {"reduce-l1", {{{130, 300}}}},
+      {"reduce-l2", {{{20, 30, 60}}}, Attributes().set("axes", List{0, 2})},
+      {"reduce-sum-square", {{{130, 300}}}, Attributes().set("axes", List{1})},
+      {"reduce-log-sum", {{{130, 300}, 0, true}}, Attributes().set("axes", List{1})},
+      {"reduce-log-sum-exp", {{{130, 300}}}, Attributes().set("axes", List{0})},
+      {"top-k", {{{130, 300}}}, Attributes().set("k", 200)},
+      {"cum-sum", {{{130, 300}}}, Attributes().set("axis", 1)},
+      {"trilu", {{{3, 130, 300}}}},
   };
   return all;
 }
@@ -178,7 +249,9 @@ inline const std::vector<OperatorCase>& large_cases() {
 // Operators whose outputs are integers: they have no gradient, and cases of their own elsewhere.
 inline bool has_no_gradient(const std::string& op) {
   static const std::set<std::string> all{
-      "equal", "less", "less-or-equal", "greater", "greater-or-equal", "and", "or", "xor", "not"};
+      "equal", "less", "less-or-equal", "greater",          "greater-or-equal", "and",
+      "or",    "xor",  "not",           "arg-max",          "arg-min",          "top-k-indices",
+      "shape", "size", "range",         "constant-of-shape"};
   return all.contains(op);
 }
 

@@ -17,6 +17,8 @@ Attributes attributes_of(const Json& json) {
       a.set(key, value.get<std::vector<Index>>());
     else if (value.is_number_integer())
       a.set(key, value.get<Index>());
+    else if (value.is_string())
+      a.set(key, value.get<std::string>());
     else
       a.set(key, value.get<double>());
   return a;

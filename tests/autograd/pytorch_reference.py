@@ -65,8 +65,57 @@ def transpose(x, axes=None):
     return x.transpose(-1, -2) if axes is None else x.permute(axes)
 
 
-def part(x, axis=0, begin=0, end=None):
-    return x.narrow(axis, begin, (x.shape[axis] if end is None else end) - begin)
+def part(x, axis=0, begin=0, end=None, begins=None, ends=(), axes=None, steps=None):
+    if begins is None:
+        return x.narrow(axis, begin, (x.shape[axis] if end is None else end) - begin)
+    for i, (first, last) in enumerate(zip(begins, ends)):
+        axis, step = (axes or range(len(begins)))[i], (steps or [1] * len(begins))[i]
+        x = x.index_select(axis, torch.tensor(range(x.shape[axis])[first:last:step]))
+    return x
+
+
+def pad(x, pads, mode="constant", value=0.0):
+    """Those of the last axes first, as PyTorch wants them; it pads by a mode where there are two more
+    axes."""
+    n = len(pads) // 2
+    pairs = [p for d in reversed(range(n)) for p in (pads[d], pads[n + d])]
+    if mode == "constant":
+        return F.pad(x, pairs, value=value)
+    mode = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
+    return F.pad(x[None, None], pairs, mode)[0, 0]
+
+
+def gather(x, ids, axis=0):
+    axis %= x.ndim
+    y = x.index_select(axis, ids.long().flatten() % x.shape[axis])
+    return y.reshape(*x.shape[:axis], *ids.shape, *x.shape[axis + 1 :])
+
+
+def gather_elements(x, ids, axis=0):
+    return x.gather(axis, ids.long() % x.shape[axis])
+
+
+def product(x, axes=None, keep=0):
+    for axis in sorted((a % x.ndim for a in axes or every_axis(x)), reverse=True):
+        x = x.prod(axis, bool(keep))
+    return x
+
+
+def cum_sum(x, axis=0, exclusive=0, reverse=0):
+    y = x.flip(axis) if reverse else x
+    y = y.cumsum(axis) - (y if exclusive else 0)
+    return y.flip(axis) if reverse else y
+
+
+def unsqueeze(x, axes):
+    rank = x.ndim + len(axes)
+    for axis in sorted(a % rank for a in axes):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def reduction(f):
+    return lambda x, axes=None, keep=0: f(x, axes or every_axis(x), bool(keep))
 
 
 def cross_entropy(logits, targets, ignore=-100):
@@ -136,6 +185,25 @@ OPERATORS = {
     "hard-swish": F.hardswish,
     "clip": clip,
     "identity": torch.clone,
+    "squeeze": lambda x, axes=None: x.squeeze(axes or every_axis(x)),
+    "unsqueeze": unsqueeze,
+    "flatten": lambda x, axis=1: x.reshape(x.shape[:axis].numel(), -1),
+    "expand": lambda x, shape: x.expand(torch.broadcast_shapes(x.shape, shape)),
+    "tile": lambda x, repeats: x.repeat(repeats),
+    "pad": pad,
+    "gather": gather,
+    "gather-elements": gather_elements,
+    "reduce-max": reduction(torch.amax),
+    "reduce-min": reduction(torch.amin),
+    "reduce-prod": product,
+    "reduce-l1": reduction(lambda x, *to: x.abs().sum(*to)),
+    "reduce-l2": reduction(lambda x, *to: torch.linalg.vector_norm(x, 2, *to)),
+    "reduce-sum-square": reduction(lambda x, *to: (x * x).sum(*to)),
+    "reduce-log-sum": reduction(lambda x, *to: x.sum(*to).log()),
+    "reduce-log-sum-exp": reduction(torch.logsumexp),
+    "top-k": lambda x, k, axis=-1, largest=1: x.topk(k, axis, bool(largest)).values,
+    "cum-sum": cum_sum,
+    "trilu": lambda x, k=0, upper=1: x.triu(k) if upper else x.tril(k),
 }
 
 
@@ -314,6 +382,50 @@ CASES = [
     ("clip", [(4, 5)], {"min": -0.5, "max": 0.75}),
     ("clip", [special(-1, 0, 0.5, 6, 7)], {"min": 0.0, "max": 6.0}),
     ("clip", [(4, 5)], {"max": 0.5}),
+    ("slice", [(5, 6)], {"begins": [1, 0], "ends": [5, 99], "steps": [2, 3]}),
+    ("slice", [(2, 3, 7)], {"begins": [-1], "ends": [-100], "axes": [-1], "steps": [-3]}),
+    ("slice", [(4, 5)], {"begins": [3, 1], "ends": [0, 3], "axes": [1, 0], "steps": [-1, 1]}),
+    ("squeeze", [(1, 3, 1, 4)], {}),
+    ("squeeze", [(1, 3, 1, 4)], {"axes": [-2]}),
+    ("unsqueeze", [(3, 4)], {"axes": [1]}),
+    ("unsqueeze", [(3, 4)], {"axes": [-1, 0, 2]}),
+    ("flatten", [(2, 3, 4)], {}),
+    ("flatten", [(2, 3, 4)], {"axis": 2}),
+    ("expand", [(3, 1)], {"shape": [2, 3, 4]}),
+    ("expand", [(3, 4)], {"shape": [1, 1]}),
+    ("expand", [()], {"shape": [2, 3]}),
+    ("tile", [(2, 3)], {"repeats": [3, 2]}),
+    ("tile", [(2, 1, 5)], {"repeats": [1, 4, 1]}),
+    ("pad", [(3, 4)], {"pads": [1, 2, 3, 0], "value": 2.5}),
+    ("pad", [(3, 4)], {"pads": [-1, 2, 0, -1]}),
+    *(("pad", [(4, 5)], {"pads": [2, 3, 1, 4], "mode": mode}) for mode in ("reflect", "edge", "wrap")),
+    ("gather", [(7, 4), i64([1, -5, 1], [6, -1, 0])], {}),
+    ("gather", [(2, 5, 3), i32([1, -5, 1], [4, -1, 0])], {"axis": 1}),
+    ("gather", [(2, 5), i64(4, 4, 0)], {"axis": -1}),
+    ("gather", [(2, 5, 3), torch.tensor(-2)], {"axis": 1}),
+    ("gather-elements", [(3, 4), i64([0, 1, -1, 1], [2, 2, 2, 2])], {}),
+    ("gather-elements", [(3, 4), i32([0, 3, -1], [2, -4, 2])], {"axis": 1}),
+    *((op, inputs, attributes) for op in (
+        "reduce-max", "reduce-min", "reduce-prod", "reduce-l1", "reduce-l2", "reduce-sum-square",
+        "reduce-log-sum-exp") for inputs, attributes in (
+        ([(3, 4)], {}),
+        ([(3, 4)], {"axes": [0]}),
+        ([(2, 3, 2, 5)], {"axes": [-1, 1], "keep": 1}),
+        ([(2, 300)] if op != "reduce-prod" else [(2, 30)], {"axes": [1]}),
+    )),
+    ("reduce-max", [special([2, 5, 5], [1, 1, 1])], {"axes": [1]}),
+    ("reduce-prod", [special([2, 0, 5], [0, 3, 0], [1, -1, 2])], {"axes": [1]}),
+    ("reduce-log-sum", [special([2, 5, 5], [1, 0.5, 1])], {"axes": [1]}),
+    ("reduce-log-sum", [special([2, 5, 5], [1, -0.5, 1])], {"axes": [0, 1], "keep": 1}),
+    ("reduce-log-sum-exp", [special([1000, 1001, 999.5], [-1000, -1001, -3000])], {"axes": [-1]}),
+    ("top-k", [(3, 7)], {"k": 3}),
+    ("top-k", [(4, 3, 2)], {"k": 2, "axis": 0, "largest": 0}),
+    ("cum-sum", [(4, 3)], {}),
+    ("cum-sum", [(2, 5, 3)], {"axis": 1, "exclusive": 1}),
+    ("cum-sum", [(2, 5)], {"axis": -1, "reverse": 1}),
+    ("trilu", [(4, 5)], {}),
+    ("trilu", [(2, 4, 5)], {"k": -2}),
+    ("trilu", [(5, 4)], {"upper": 0, "k": 1}),
 ]  # fmt: skip
 
 

@@ -1,0 +1,119 @@
+#include "libsten/ops/places.h"
+
+#include <algorithm>
+
+#include "libsten/base/parallel.h"
+#include "libsten/tensor/transpose.h"
+
+namespace sten {
+namespace {
+
+constexpr Index grain = Index{1} << 14;  // elements
+
+struct Axis {
+  Index extent, to, from;  // steps
+};
+using Axes = std::vector<Axis>;
+
+// Those that are walked; neighbours that continue each other in both tensors are one.
+Axes walked_axes(const Shape& extents, const Places& from, const Places& to) {
+  Axes walked;
+  for (std::size_t d = extents.size(); d-- > 0;) {
+    const Axis axis{extents[d], to.steps[d], from.steps[d]};
+    if (axis.extent == 1) continue;
+    if (!walked.empty() && axis.from == walked.back().from * walked.back().extent &&
+        axis.to == walked.back().to * walked.back().extent)
+      walked.back().extent *= axis.extent;
+    else
+      walked.push_back(axis);
+  }
+  if (walked.empty()) walked.push_back({1, 1, 1});
+  std::ranges::reverse(walked);
+  return walked;
+}
+
+struct Place {
+  Index to = 0, from = 0;
+};
+Place place_of(const Axes& axes, Index i) {
+  Place at;
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    const Index k = i % axes[d].extent;
+    i /= axes[d].extent;
+    at.to += k * axes[d].to;
+    at.from += k * axes[d].from;
+  }
+  return at;
+}
+
+// Runs along the last axis.
+template <class U>
+void copy_runs(const U* x, U* y, Axes axes, Index n) {
+  const Axis run = axes.back();
+  axes.pop_back();
+  parallel_for(n / run.extent, std::max<Index>(1, grain / run.extent), [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const Place at = place_of(axes, i);
+      const U* from = x + at.from;
+      U* to = y + at.to;
+      if (run.from == 1 && run.to == 1)
+        std::copy_n(from, run.extent, to);
+      else
+        for (Index k = 0; k < run.extent; ++k) to[k * run.to] = from[k * run.from];
+    }
+  });
+}
+
+// Matrices of the last axis and the one that x has last, columns of which are rows of the result.
+template <class U>
+void transpose_matrices(const U* x, U* y, Axes axes, std::size_t last, Index n) {
+  constexpr Index at_once = 32;  // columns
+  const Axis rows = axes.back(), cols = axes[last];
+  axes.pop_back();
+  axes.erase(axes.begin() + last);
+  const Index blocks = ceil_div(cols.extent, at_once), matrices = n / (rows.extent * cols.extent);
+  const Index block_size = rows.extent * std::min(at_once, cols.extent);
+  parallel_for(matrices * blocks, std::max<Index>(1, grain / block_size),
+               [&](Index begin, Index end) {
+                 for (Index i = begin; i < end; ++i) {
+                   const Place at = place_of(axes, i / blocks);
+                   const Index c = i % blocks * at_once;
+                   transpose(x + at.from + c, rows.from, rows.extent,
+                             std::min(at_once, cols.extent - c), y + at.to + c * cols.to, cols.to);
+                 }
+               });
+}
+
+}  // namespace
+
+Places Places::of(const Shape& shape) {
+  Places all{0, std::vector<Index>(shape.size())};
+  Index step = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    all.steps[d] = step;
+    step *= shape[d];
+  }
+  return all;
+}
+
+void move_elements(const Shape& extents, const Values& x, const Places& from, Values& y,
+                   const Places& to) {
+  const Index n = size_of(extents);
+  if (n == 0) return;
+  const Axes axes = walked_axes(extents, from, to);
+  // The last axis of the result is written in order, and x has another one in order.
+  std::size_t last = axes.size() - 1;
+  if (axes.back().to == 1 && axes.back().from != 1)
+    for (std::size_t d = 0; d + 1 < axes.size(); ++d)
+      if (axes[d].from == 1) last = d;
+  with_width(x.width(), [&]<class U>(U) {
+    const U* source = x.as<U>().data() + from.first;
+    U* target = y.mutate<U>().data() + to.first;
+    if (last + 1 == axes.size())
+      copy_runs(source, target, axes, n);
+    else
+      transpose_matrices(source, target, axes, last, n);
+  });
+}
+
+}  // namespace sten

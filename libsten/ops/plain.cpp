@@ -1,0 +1,62 @@
+#include "libsten/ops/plain.h"
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/numbers.h"
+
+namespace sten {
+
+void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
+               PlainOperator backward) {
+  all.declare(op, {keeps});
+  all.add({op, {"dense", any::more}, {{}}},
+          [forward = std::move(forward)](const Call& call) -> Outputs { return {forward(call)}; });
+  if (!backward) return;
+  all.add({std::string(op.text()) + ".grad", {"dense", any::more}, {{}, {"", any::more}}},
+          [backward = std::move(backward)](const Call& call) -> Outputs {
+            Outputs out(call.formats.size());
+            if (call.wants(0)) out[0] = backward(call);
+            return out;
+          });
+}
+
+std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
+                           std::string_view name, const std::vector<Index>& fallback) {
+  const bool is_gradient = !call.shapes.empty();
+  if (i >= (is_gradient ? call.shapes.size() : call.in.size()))
+    return call.attributes.list(name, fallback);
+  if (is_gradient)
+    fail_usage("{}: '{}' was an input of the operator; its gradient needs it as an attribute", op,
+               name);
+  if (call.attributes.has(name)) fail_usage("{}: '{}' is an attribute and an input", op, name);
+  const Dense& x = call.in[i].as<Dense>();
+  if (x.extents.size() > 1)
+    fail_usage("{}: '{}' is {}, and has to have one axis", op, name, to_string(x.extents));
+  return integers_of(op, name, x);
+}
+
+Index integer_of(std::string_view op, const Call& call, std::size_t i, std::string_view name,
+                 Index fallback) {
+  const bool is_gradient = !call.shapes.empty();
+  if (i >= (is_gradient ? call.shapes.size() : call.in.size()))
+    return call.attributes.integer(name, fallback);
+  const std::vector<Index> all = list_of(op, call, i, name);
+  if (all.size() != 1) fail_usage("{}: '{}' is {}, not one number", op, name, to_string(all));
+  return all[0];
+}
+
+void check_inputs(std::string_view op, const Call& call, std::size_t most) {
+  if (call.in.size() > most)
+    fail_usage("{}: {} inputs, but it takes at most {}", op, call.in.size(), most);
+}
+
+std::vector<bool> axes_named(std::string_view op, const std::vector<Index>& axes, const Shape& x) {
+  std::vector<bool> named(x.size());
+  for (const Index a : axes) {
+    const Index d = axis_of(op, a, x);
+    if (named[d]) fail_usage("{}: axis {} is named twice in {}", op, a, to_string(axes));
+    named[d] = true;
+  }
+  return named;
+}
+
+}  // namespace sten

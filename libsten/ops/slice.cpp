@@ -1,0 +1,102 @@
+// Tensors of any dtype, cut by ranges of indices.
+#include <algorithm>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/places.h"
+#include "libsten/ops/plain.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+// What is left of x.
+struct Cut {
+  Shape shape;
+  Places places;  // in x
+
+  explicit Cut(const Shape& x) : shape(x), places(Places::of(x)) {}
+  // Of an axis the indices begin, begin + step and so on.
+  void take(Index axis, Index begin, Index count, Index step) {
+    places.first += begin * places.steps[axis];
+    places.steps[axis] *= step;
+    shape[axis] = count;
+  }
+};
+
+Cut one_range(const char* op, const Call& call, const Shape& x) {
+  call.attributes.check(op, {"axis", "begin", "end"});
+  const Index axis = axis_of(op, call.attributes.integer("axis", 0), x);
+  const Index begin = call.attributes.integer("begin", 0);
+  const Index end = call.attributes.integer("end", x[axis]);
+  if (begin < 0 || begin > end || end > x[axis])
+    fail_usage("{}: x is {}, which has no range {} to {} along axis {}", op, to_string(x), begin,
+               end, axis);
+  Cut cut(x);
+  cut.take(axis, begin, end - begin, 1);
+  return cut;
+}
+
+// ONNX: negative indices count from the end, and what is outside is brought to the nearest one.
+Cut many_ranges(const char* op, const Call& call, const Shape& x) {
+  call.attributes.check(op, {"begins", "ends", "axes", "steps"});
+  check_inputs(op, call, 5);
+  const std::vector<Index> begins = list_of(op, call, 1, "begins"),
+                           ends = list_of(op, call, 2, "ends");
+  std::vector<Index> axes = list_of(op, call, 3, "axes"), steps = list_of(op, call, 4, "steps");
+  if (axes.empty())
+    for (Index d = 0; d < std::ssize(begins); ++d) axes.push_back(d);
+  if (steps.empty()) steps.assign(begins.size(), 1);
+  const std::size_t n = begins.size();
+  if (ends.size() != n || axes.size() != n || steps.size() != n)
+    fail_usage("{}: begins {}, ends {}, axes {} and steps {} are not of one length", op,
+               to_string(begins), to_string(ends), to_string(axes), to_string(steps));
+  axes_named(op, axes, x);
+  Cut cut(x);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Index axis = axis_of(op, axes[i], x), extent = x[axis];
+    // More than the axis has is as much as it has.
+    const Index step = std::clamp(steps[i], -extent - 1, extent + 1);
+    if (steps[i] == 0) fail_usage("{}: the step along axis {} is 0", op, axes[i]);
+    const bool is_back = step < 0;
+    const auto within = [&](Index k) {
+      return std::clamp<Index>(k < 0 ? k + extent : k, is_back ? -1 : 0,
+                               is_back ? extent - 1 : extent);
+    };
+    // A start before the first element is the first one, in either direction.
+    const Index begin = std::max<Index>(within(begins[i]), 0), end = within(ends[i]);
+    const Index length = is_back ? begin - end : end - begin;
+    const bool is_empty = length <= 0 || extent == 0;
+    cut.take(axis, is_empty ? 0 : begin, is_empty ? 0 : ceil_div(length, std::abs(step)), step);
+  }
+  return cut;
+}
+
+Cut cut_of(const char* op, const Call& call, const Shape& x) {
+  const bool has_inputs = call.in.size() > 1 || call.shapes.size() > 1;
+  return has_inputs || call.attributes.has("begins") ? many_ranges(op, call, x)
+                                                     : one_range(op, call, x);
+}
+
+Tensor slice(const Call& call) {
+  const Dense& x = call.in[0].as<Dense>();
+  const Cut cut = cut_of("slice", call, x.extents);
+  Dense y{cut.shape, Values::uninitialized(x.dtype(), size_of(cut.shape))};
+  move_elements(cut.shape, x.values, cut.places, y.values, Places::of(cut.shape));
+  return y;
+}
+
+Tensor slice_grad(const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& shape = input_shape("slice.grad", call, 0);
+  const Cut cut = cut_of("slice.grad", call, shape);
+  check_gradient("slice.grad", dy, cut.shape);
+  Dense dx = Dense::zeros(dy.dtype(), shape);
+  move_elements(cut.shape, dy.values, Places::of(cut.shape), dx.values, cut.places);
+  return dx;
+}
+
+}  // namespace
+
+void add_slices(Operators& all) { add_plain(all, "slice", Keeps::nothing, slice, slice_grad); }
+
+}  // namespace sten

@@ -1,0 +1,256 @@
+// Movement of elements as ONNX has it.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "libsten/ops/operators.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using List = Attributes::List;
+
+// 0, 1, 2, ...
+Tensor count_up(Shape extents) {
+  std::vector<float> v(size_of(extents));
+  std::iota(v.begin(), v.end(), 0.0f);
+  return f32(std::move(extents), v);
+}
+
+Tensor whole(Shape extents, const std::vector<std::int64_t>& v) {
+  Dense x = Dense::zeros(DType::I64, std::move(extents));
+  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+Tensor whole(const std::vector<std::int64_t>& v) { return whole({std::ssize(v)}, v); }
+
+bool is(const Tensor& x, Shape extents, const std::vector<float>& v) {
+  return same_bits(x.to_dense(), f32(std::move(extents), v));
+}
+bool equal(const Tensor& a, const Tensor& b) { return same_bits(a.to_dense(), b.to_dense()); }
+
+std::vector<std::int64_t> integers(const Tensor& x) {
+  const auto v = x.as<Dense>().values.as<std::int64_t>();
+  return {v.begin(), v.end()};
+}
+
+const std::byte* memory_of(const Tensor& x) { return x.as<Dense>().values.bytes().data(); }
+
+// The element of y at [k...] is x's at source(k), element by element.
+template <class F>
+Dense moved(const Dense& x, const Shape& shape, F&& source) {
+  Dense y = Dense::zeros(x.dtype(), shape);
+  Shape k(shape.size());
+  for (Index i = 0; i < y.size(); ++i) {
+    Index rest = i;
+    for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) k[d] = rest % shape[d];
+    const Shape from = source(k);
+    Index at = 0;
+    for (std::size_t d = 0; d < from.size(); ++d) at = at * x.extents[d] + from[d];
+    y.values.put(i, x.values, at);
+  }
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("squeeze, unsqueeze and flatten share the values of their input") {
+  const Tensor x = count_up({1, 3, 1, 4});
+  CHECK(squeeze(x).shape() == Shape{3, 4});
+  CHECK(squeeze(x, {-2}).shape() == Shape{1, 3, 4});
+  CHECK(unsqueeze(x, {0, -1}).shape() == Shape{1, 1, 3, 1, 4, 1});
+  CHECK(flatten(x, 2).shape() == Shape{3, 4});
+  CHECK(flatten(x, 0).shape() == Shape{1, 12});
+  CHECK(flatten(x, -1).shape() == Shape{3, 4});
+  CHECK(flatten(x, 4).shape() == Shape{12, 1});
+  CHECK(flatten(count_up({}), 0).shape() == Shape{1, 1});
+  CHECK(memory_of(squeeze(x)) == memory_of(x));
+  CHECK(memory_of(unsqueeze(x, {2})) == memory_of(x));
+  CHECK(memory_of(flatten(x)) == memory_of(x));
+}
+
+TEST_CASE("an extent of 0 in a shape may stand for the input's own") {
+  const Attributes by = Attributes().set("shape", List{0, 0, -1}).set("copy-zeros", 1);
+  CHECK(apply("reshape", {count_up({2, 3, 4, 5})}, by).shape() == Shape{2, 3, 20});
+  CHECK(error_of([&] {
+          apply("reshape", {count_up({6})},
+                Attributes().set("shape", List{2, 0}).set("copy-zeros", 1));
+        }) == "reshape: x is [6] and has no extent for the 0 at axis 1 of the shape [2, 0]");
+}
+
+TEST_CASE("slices have steps, go backwards, and end where the axis ends") {
+  const Tensor x = count_up({2, 4});
+  CHECK(is(slice_axes(x, {1, 0}, {2, 3}, {0, 1}, {1, 2}), {1, 2}, {4, 6}));
+  CHECK(is(slice_axes(x, {0, 1}, {-1, 1000}), {1, 3}, {1, 2, 3}));
+  CHECK(is(slice_axes(count_up({5}), {-1}, {-100}, {}, {-2}), {3}, {4, 2, 0}));
+  CHECK(is(slice_axes(count_up({5}), {100}, {0}, {}, {-1}), {4}, {4, 3, 2, 1}));
+  CHECK(is(slice_axes(count_up({5}), {3}, {INT64_MIN}, {}, {-1}), {4}, {3, 2, 1, 0}));
+  CHECK(is(slice_axes(count_up({5}), {0}, {INT64_MAX}, {}, {INT64_MAX}), {1}, {0}));
+  CHECK(slice_axes(count_up({5}), {4}, {2}).shape() == Shape{0});
+  CHECK(slice_axes(count_up({0, 3}), {-1}, {5}, {}, {-1}).shape() == Shape{0, 3});
+}
+
+TEST_CASE("slice, expand, tile and pad move every element where they say, of any dtype") {
+  Dice dice(3);
+  for (const DType dtype : movable_dtypes())
+    for (const Shape& shape : {Shape{3, 5}, Shape{41, 67}}) {
+      const Dense x = any_bits(dice, dtype, shape);
+      const Tensor t(x);
+      const Index rows = shape[0], cols = shape[1];
+      CHECK(same_bits(slice_axes(t, {-1, 1}, {INT64_MIN, cols}, {0, 1}, {-2, 3}).to_dense(),
+                      moved(x, {ceil_div(rows, 2), ceil_div(cols - 1, 3)}, [&](const Shape& k) {
+                        return Shape{rows - 1 - 2 * k[0], 1 + 3 * k[1]};
+                      })));
+      CHECK(
+          same_bits(tile(t, {2, 3}).to_dense(), moved(x, {2 * rows, 3 * cols}, [&](const Shape& k) {
+                      return Shape{k[0] % rows, k[1] % cols};
+                    })));
+      CHECK(same_bits(expand(reshape(t, {rows, 1, cols}), {2, 1, 4, 1}).to_dense(),
+                      moved(x, {2, rows, 4, cols}, [](const Shape& k) {
+                        return Shape{k[1], k[3]};
+                      })));
+      CHECK(same_bits(expand(reshape(t, {rows, cols, 1}), {rows, cols, 6}).to_dense(),
+                      moved(x, {rows, cols, 6}, [](const Shape& k) {
+                        return Shape{k[0], k[1]};
+                      })));
+      const auto reflect = [](Index i, Index n) { return i < 0 ? -i : i < n ? i : 2 * n - 2 - i; };
+      CHECK(same_bits(pad(t, {2, 1, 1, 4}, "reflect").to_dense(),
+                      moved(x, {rows + 3, cols + 5}, [&](const Shape& k) {
+                        return Shape{reflect(k[0] - 2, rows), reflect(k[1] - 1, cols)};
+                      })));
+      CHECK(same_bits(
+          pad(t, {0, 7, 3, 9}, "edge").to_dense(),
+          moved(x, {rows + 3, cols + 16}, [&](const Shape& k) {
+            return Shape{std::min(k[0], rows - 1), std::clamp<Index>(k[1] - 7, 0, cols - 1)};
+          })));
+      CHECK(same_bits(pad(t, {2, 0, 0, 0}, "wrap").to_dense(),
+                      moved(x, {rows + 2, cols}, [&](const Shape& k) {
+                        return Shape{(k[0] + rows - 2) % rows, k[1]};
+                      })));
+      CHECK(
+          same_bits(slice_axes(pad(t, {1, 2, 3, 4}), {1, 2}, {1 + rows, 2 + cols}).to_dense(), x));
+      CHECK(same_bits(pad(pad(t, {1, 2, 3, 4}), {-1, -2, -3, -4}).to_dense(), x));
+    }
+}
+
+TEST_CASE("pad repeats reflections, and takes its value as a number or as an input") {
+  CHECK(is(pad(count_up({3}), {5, 0}, "reflect"), {8}, {1, 0, 1, 2, 1, 0, 1, 2}));
+  CHECK(is(pad(count_up({1}), {2, 1}, "reflect"), {4}, {0, 0, 0, 0}));
+  CHECK(is(pad(count_up({2}), {1, 1}, "constant", 7), {4}, {7, 0, 1, 7}));
+  CHECK(is(apply("pad", {count_up({2}), whole({1, 0}), f32({}, {5})}), {3}, {5, 0, 1}));
+  CHECK(is(apply("pad", {count_up({1, 2}), whole({1, 0}), f32({}, {5}), whole({-1})}), {1, 3},
+           {5, 0, 1}));
+  CHECK(equal(pad(whole({3, 4}), {1, 1}), whole({0, 3, 4, 0})));
+  CHECK(equal(pad(count_up({}), {}), count_up({})));
+}
+
+TEST_CASE("gather takes what ids name along an axis, -1 being the last one") {
+  const Tensor x = count_up({2, 3, 2});
+  CHECK(is(gather(x, whole({-1, 0}), 1), {2, 2, 2}, {4, 5, 0, 1, 10, 11, 6, 7}));
+  CHECK(is(gather(x, whole({2, 1}, {1, 0}), 2), {2, 3, 2, 1},
+           {1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10}));
+  CHECK(is(gather(x, whole({}, {-2})), {3, 2}, {0, 1, 2, 3, 4, 5}));
+  CHECK(equal(gather(whole({5, 6, 7}), whole({2, 2})), whole({7, 7})));
+  CHECK(gather(x, whole({0}, {}), 1).shape() == Shape{2, 0, 2});
+  // As csr, what a row has of it.
+  const Tensor y = gather(x, whole({2, 0}), 1, OutFormat::fused(KeepAll{}, Spec("csr")));
+  CHECK(y.layout() == "csr");
+  CHECK(equal(y, gather(x, whole({2, 0}), 1)));
+}
+
+TEST_CASE("gather-elements takes each element where its id says") {
+  const Tensor x = f32({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(is(gather_elements(x, whole({2, 3}, {1, 2, 0, 2, 0, 0})), {2, 3}, {4, 8, 3, 7, 2, 3}));
+  CHECK(is(gather_elements(x, whole({2, 2}, {-1, -2, 0, 0}), 1), {2, 2}, {3, 2, 4, 4}));
+  CHECK(equal(gather_elements(whole({5, 6}), whole({1, 1, 0})), whole({6, 6, 5})));
+}
+
+TEST_CASE("trilu keeps a triangle of each matrix, of any dtype") {
+  const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(is(trilu(x), {2, 3}, {1, 2, 3, 0, 5, 6}));
+  CHECK(is(trilu(x, 1), {2, 3}, {0, 2, 3, 0, 0, 6}));
+  CHECK(is(trilu(x, 0, false), {2, 3}, {1, 0, 0, 4, 5, 0}));
+  CHECK(is(trilu(x, -1, false), {2, 3}, {0, 0, 0, 4, 0, 0}));
+  CHECK(is(trilu(x, INT64_MIN), {2, 3}, {1, 2, 3, 4, 5, 6}));
+  CHECK(is(trilu(x, INT64_MAX), {2, 3}, {0, 0, 0, 0, 0, 0}));
+  CHECK(equal(apply("trilu", {whole({1, 2, 2}, {1, 2, 3, 4}), whole({}, {1})}),
+              whole({1, 2, 2}, {0, 2, 0, 0})));
+}
+
+TEST_CASE("shapes, sizes, constants and ranges are made as tensors") {
+  const Tensor x = count_up({2, 3, 4});
+  CHECK(integers(apply("shape", {x})) == std::vector<std::int64_t>{2, 3, 4});
+  CHECK(integers(apply("shape", {x}, Attributes().set("begin", -2).set("end", 9))) ==
+        std::vector<std::int64_t>{3, 4});
+  CHECK(integers(apply("size", {x})) == std::vector<std::int64_t>{24});
+  CHECK(is(apply("constant-of-shape", {whole({2, 2})}), {2, 2}, {0, 0, 0, 0}));
+  CHECK(equal(apply("constant-of-shape", {whole({3}), whole({7})}), whole({7, 7, 7})));
+  CHECK(apply("constant-of-shape", {whole({})}).shape() == Shape{});
+  const auto range = [](std::vector<float> v) {
+    return apply("range", {f32({}, {v[0]}), f32({}, {v[1]}), f32({}, {v[2]})});
+  };
+  CHECK(is(range({1, 5, 2}), {2}, {1, 3}));
+  CHECK(is(range({3, 0, -1.5}), {2}, {3, 1.5}));
+  CHECK(range({3, 5, -1}).shape() == Shape{0});
+  CHECK(equal(apply("range", {whole({}, {10}), whole({}, {6}), whole({}, {-3})}), whole({10, 7})));
+}
+
+TEST_CASE("lists may come as inputs, and a shape that is computed passes no gradient") {
+  const Tensor x = count_up({2, 3});
+  CHECK(apply("reshape", {x, whole({3, -1})}).shape() == Shape{3, 2});
+  CHECK(apply("unsqueeze", {x, whole({0})}).shape() == Shape{1, 2, 3});
+  CHECK(apply("expand", {x, whole({2, 1, 1})}).shape() == Shape{2, 2, 3});
+  CHECK(apply("tile", {x, whole({1, 2})}).shape() == Shape{2, 6});
+  CHECK(is(apply("slice", {x, whole({2}), whole({-9}), whole({1}), whole({-2})}), {2, 2},
+           {2, 0, 5, 3}));
+  CHECK(is(apply("sum", {x, whole({1})}), {2}, {3, 12}));
+  Tape tape;
+  const Var p = tape.parameter(x), y = apply("reshape", {p, apply("shape", {p})});
+  tape.backward(y, x);
+  CHECK(equal(*p.grad(), x));
+  const Var z = apply("tile", {p, Var(whole({1, 2}))});
+  CHECK(error_of([&] {
+          tape.backward(z, count_up({2, 6}));
+        }) ==
+        "tile.grad: 'repeats' was an input of the operator; its gradient needs it as an attribute");
+}
+
+TEST_CASE("movement that does not fit is refused with the shapes") {
+  const Tensor x = count_up({2, 6});
+  CHECK(error_of([&] { squeeze(x, {1}); }) ==
+        "squeeze: axis 1 of [2, 6] has more or less than one element");
+  CHECK(error_of([&] { unsqueeze(x, {0, 0}); }) == "unsqueeze: axis 0 is named twice in [0, 0]");
+  CHECK(error_of([&] { flatten(x, 3); }) == "flatten: [2, 6] cannot be parted before axis 3");
+  CHECK(error_of([&] {
+          slice_axes(x, {0}, {1, 2});
+        }) == "slice: begins [0], ends [1, 2], axes [0] and steps [1] are not of one length");
+  CHECK(error_of([&] { slice_axes(x, {0}, {1}, {1}, {0}); }) ==
+        "slice: the step along axis 1 is 0");
+  CHECK(error_of([&] {
+          expand(x, {3, 6});
+        }) == "expand: a is [2, 6] but b is [3, 6], and neither can be repeated to fit the other");
+  CHECK(error_of([&] { tile(x, {2}); }) == "tile: x is [2, 6], but the repeats are [2]");
+  CHECK(error_of([&] {
+          pad(x, {1, 1});
+        }) ==
+        "pad: x is [2, 6], and the pads [1, 1] have not two numbers for each of the axes [0, 1]");
+  CHECK(error_of([&] {
+          pad(x, {-2, 0, -1, 0});
+        }) == "pad: the pads -2 and -1 do not fit axis 0 of [2, 6]");
+  CHECK(error_of([&] {
+          pad(x, {0, 0, 0, 0}, "mirror");
+        }) == "pad: the mode 'mirror' is none of constant, reflect, edge, wrap");
+  CHECK(error_of([&] {
+          pad(count_up({0}), {1, 0}, "edge");
+        }) == "pad: axis 0 of [0] has no element to repeat");
+  CHECK(error_of([&] { gather(x, whole({1, -7}), 1); }) == "gather: ids[1] is -7, but x is [2, 6]");
+  CHECK(error_of([&] { gather_elements(x, whole({3})); }) ==
+        "gather-elements: x is [2, 6] and ids are [1], which does not fit beside axis 0");
+  CHECK(error_of([&] {
+          gather_elements(x, whole({1, 1}, {2}));
+        }) == "gather-elements: ids[0, 0] is 2, but x is [2, 6]");
+  CHECK(error_of([&] { trilu(count_up({3})); }) == "trilu: x is [3], not a matrix");
+}
