@@ -1,6 +1,7 @@
 // Tensors made of numbers and of shapes.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
@@ -33,7 +34,11 @@ Tensor range(const Call& call) {
     const Index n = std::max<Index>(0, static_cast<Index>(std::max(steps, -1.0)));
     Dense y{{n}, Values::uninitialized(call.in[0].dtype(), n)};
     T* to = y.values.mutate<T>().data();
-    for (Index i = 0; i < n; ++i) to[i] = static_cast<T>(start + static_cast<T>(i) * step);
+    // Integers in Sum, where a distance may be longer than T has numbers.
+    using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
+    for (Index i = 0; i < n; ++i)
+      to[i] =
+          static_cast<T>(static_cast<Sum>(start) + static_cast<Sum>(i) * static_cast<Sum>(step));
     return y;
   };
   if (call.in[0].dtype() == DType::I64) return numbers(std::int64_t{});
