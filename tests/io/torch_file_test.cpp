@@ -238,7 +238,8 @@ TEST_CASE("hostile tensors and pickles are refused") {
       {old_file("}" + text("a\nb") + tensor("K\x00"s, "K\x04", "K\x01") + "s"),
        "control character"},
   };
-  for (const auto& [bytes, wanted] : cases) {
+  for (const auto& [bytes, text] : cases) {
+    const std::string wanted = text;
     CAPTURE(wanted);
     const std::string got = torch_refusal(bytes);
     CAPTURE(got);
