@@ -16,7 +16,7 @@ Tensor cast_to(std::string_view op, const Tensor& x, DType to) {
 
 DType wanted_dtype(const Call& call) {
   call.attributes.check("cast", {"to"});
-  const std::string& name = call.attributes.word("to", "");
+  const std::string name = call.attributes.word("to", "");  // its fallback does not stay
   const std::optional<DType> to = dtype_from(name);
   if (!to) fail_usage("cast: the attribute 'to' is '{}', which is no dtype", name);
   return *to;
