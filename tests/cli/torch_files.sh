@@ -55,6 +55,14 @@ expect_exit 0 sten-energy shards.out --include w --include tensor --against shar
 expect_exit 0 sten-convert shards.out -o compressed --to csr --include w -q
 has compressed 'config.json model.sten-00001-of-00002.safetensors model.sten-00002-of-00002.safetensors model.sten.safetensors.index.json'
 
+# docs/models.md: to n:m:g and back.
+cp "$saved/trainer.ckpt" pytorch_model.bin
+sed -n '/^```$/,/^```$/p' "$STEN_SOURCE/docs/models.md" | grep '^sten-[a-z]* \(pytorch_model\|pruned\|small\)\.' >lines
+[ "$(wc -l <lines)" = 3 ] || fail 'docs/models.md has another example'
+rm -f pruned.safetensors
+expect_exit 0 sh -e lines
+expect_exit 0 sten-energy --diff dense.safetensors pruned.safetensors
+
 # Of a trainer's file the model is read.
 expect_exit 0 sten-energy "$saved/trainer.ckpt" --list
 expect_err "the tensors of 'state_dict' are read, 12 beside it are not"
