@@ -82,6 +82,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
     enter(w.name);
     check_weight(w);
   }
+  for (const Constant& c : parts_.constants) enter(c.name);
   std::set<std::string_view> nodes, aliases;
   for (const Node& n : parts_.nodes) nodes.insert(n.name);
   for (const Weight& w : parts_.weights)
@@ -97,7 +98,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       } else if (nodes.contains(name)) {
         fail_usage("node {} takes {}, which does not come before it", quote(n.name), quote(name));
       } else {
-        fail_usage("node {} takes {}, which is no input, weight or node{}", quote(n.name),
+        fail_usage("node {} takes {}, which is no input, weight, constant or node{}", quote(n.name),
                    quote(name), suggestion(name, names_in(numbers_)));
       }
     }
@@ -106,7 +107,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   std::vector<bool> is_kept(numbers_.size());
   for (const std::string& name : parts_.outputs) {
     if (!numbers_.contains(name))
-      fail_usage("output {} is no input, weight or node{}", quote(name),
+      fail_usage("output {} is no input, weight, constant or node{}", quote(name),
                  suggestion(name, names_in(numbers_)));
     if (std::ranges::count(parts_.outputs, name) != 1)
       fail_usage("the graph has the output {} twice", quote(name));
@@ -137,7 +138,7 @@ const Weight* Graph::find_weight(std::string_view name) const {
 
 const Node* Graph::find_node(std::string_view name) const {
   const auto at = numbers_.find(name);
-  const std::size_t before = parts_.inputs.size() + parts_.weights.size();
+  const std::size_t before = numbers_.size() - parts_.nodes.size();
   return at == numbers_.end() || at->second < before ? nullptr : &parts_.nodes[at->second - before];
 }
 
@@ -153,6 +154,7 @@ std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
   std::vector<std::optional<T>> values(numbers_.size());
   for (const auto* given : {&inputs, &weights})
     for (const auto& [name, value] : *given) values[number_of(name)] = value;
+  for (const Constant& c : parts_.constants) values[number_of(c.name)] = Tensor(c.value);
   return values;
 }
 

@@ -34,13 +34,22 @@ struct Weight {
   // Other names that checkpoints may have for it: those of layers that share it.
   std::vector<std::string> aliases{};
   WeightFormat format{};
+  // A matrix [out, in] that its ONNX file has as [in, out].
+  bool in_by_out = false;
+};
+
+// A value that is part of the model, and that nobody prunes or trains.
+struct Constant {
+  std::string name;
+  Dense value;
 };
 
 // An operator at work. Its value has the node's name.
 struct Node {
   std::string name;
   Name op;
-  std::vector<std::string> inputs;  // names of inputs, of weights, and of nodes before it
+  // Names of inputs, of weights, of constants, and of nodes before it.
+  std::vector<std::string> inputs;
   Attributes attributes{};
   Formats formats{};
 };
@@ -50,6 +59,7 @@ struct GraphParts {
   std::vector<Weight> weights;
   std::vector<Node> nodes;  // in the order in which they run
   std::vector<std::string> outputs;
+  std::vector<Constant> constants{};
 };
 
 template <class T>
@@ -65,6 +75,7 @@ class Graph {
   const std::vector<std::string>& inputs() const { return parts_.inputs; }
   const std::vector<Weight>& weights() const { return parts_.weights; }
   const std::vector<Node>& nodes() const { return parts_.nodes; }
+  const std::vector<Constant>& constants() const { return parts_.constants; }
   const std::vector<std::string>& outputs() const { return parts_.outputs; }
   // For a changed copy.
   const GraphParts& parts() const { return parts_; }
@@ -79,7 +90,7 @@ class Graph {
   NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
 
  private:
-  // A value by number: inputs first, then weights, then nodes.
+  // A value by number: inputs first, then weights, constants and nodes.
   std::size_t number_of(std::string_view name) const;
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,

@@ -1,6 +1,8 @@
 #include "libsten/graph/graph_json.h"
 
+#include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
@@ -42,7 +44,7 @@ Attributes read_attributes(const JsonReader& in) {
 }
 
 Weight read_weight(const JsonReader& in) {
-  in.check_keys({"name", "shape", "init", "aliases", "format", "gradient"});
+  in.check_keys({"name", "shape", "init", "aliases", "format", "gradient", "in-by-out"});
   Weight w{in["name"].text(), in["shape"].integers()};
   if (in.has("init")) {
     const JsonReader at = in["init"];
@@ -58,7 +60,43 @@ Weight read_weight(const JsonReader& in) {
   }
   // Without, it is not dense but that of the weight.
   if (in.has("gradient")) w.format.grad = read_format(in["gradient"]);
+  if (in.has("in-by-out")) w.in_by_out = in["in-by-out"].truth();
   return w;
+}
+
+// Bytes as hexadecimal digits: every dtype comes back bit for bit.
+Json constant_json(const Constant& c) {
+  std::string digits;
+  for (const std::byte b : c.value.values.bytes())
+    fmt::format_to(std::back_inserter(digits), "{:02x}", static_cast<unsigned>(b));
+  return {{"name", c.name},
+          {"dtype", name_of(c.value.dtype())},
+          {"shape", c.value.extents},
+          {"bytes", digits}};
+}
+
+Constant read_constant(const JsonReader& in) {
+  in.check_keys({"name", "dtype", "shape", "bytes"});
+  const std::optional<DType> dtype = dtype_from(in["dtype"].text());
+  if (!dtype || width_of(*dtype) == 0) in["dtype"].fail("is no type of elements");
+  const Shape shape = in["shape"].integers();
+  const JsonReader bytes = in["bytes"];
+  const std::string digits = bytes.text();
+  const Index n = bytes.read([&] { return checked_size(shape); });
+  const std::size_t width = width_of(*dtype);
+  if (digits.size() % (2 * width) != 0 || static_cast<Index>(digits.size() / (2 * width)) != n)
+    bytes.fail(
+        fmt::format("has {} digits, not two for each byte of {}", digits.size(), to_string(shape)));
+  Dense x = Dense::zeros(*dtype, shape);
+  std::byte* to = x.values.mutate_bytes();
+  for (std::size_t i = 0; i < digits.size(); i += 2) {
+    unsigned value = 0;
+    const char* end = digits.data() + i + 2;
+    if (std::from_chars(digits.data() + i, end, value, 16).ptr != end)
+      bytes.fail("is not hexadecimal");
+    to[i / 2] = static_cast<std::byte>(value);
+  }
+  return {in["name"].text(), std::move(x)};
 }
 
 Node read_node(const JsonReader& in) {
@@ -85,8 +123,10 @@ std::string to_json(const Graph& g) {
     put_layout(format, "layout", w.format.layout);
     if (!format.empty()) one["format"] = std::move(format);
     if (w.format.grad) one["gradient"] = format_json(*w.format.grad, whose);
+    if (w.in_by_out) one["in-by-out"] = true;
     j["weights"].push_back(std::move(one));
   }
+  for (const Constant& c : g.constants()) j["constants"].push_back(constant_json(c));
   j["nodes"] = Json::array();
   for (const Node& n : g.nodes()) {
     Json one{{"name", n.name}, {"op", n.op.text()}, {"inputs", n.inputs}};
@@ -107,10 +147,13 @@ std::string to_json(const Graph& g) {
 Graph parse_graph(std::string_view json) {
   const Json document = parse_json(json, "graph");
   const JsonReader in(document, "graph");
-  in.check_keys({"inputs", "weights", "nodes", "outputs"});
+  in.check_keys({"inputs", "weights", "constants", "nodes", "outputs"});
   GraphParts parts;
   parts.inputs = in["inputs"].texts();
   for (const JsonReader& w : in["weights"].elements()) parts.weights.push_back(read_weight(w));
+  if (in.has("constants"))
+    for (const JsonReader& c : in["constants"].elements())
+      parts.constants.push_back(read_constant(c));
   for (const JsonReader& n : in["nodes"].elements()) parts.nodes.push_back(read_node(n));
   parts.outputs = in["outputs"].texts();
   return in.read([&] { return Graph(std::move(parts)); });

@@ -33,6 +33,15 @@ std::string shape_misfit(const Shape& got, const Shape& wanted) {
   return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
 }
 
+// What the file has for w: a matrix [in, out] of an ONNX model is turned.
+Shape shape_in(const Checkpoint& file, const Weight& w) {
+  return file.is_onnx() && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
+}
+Tensor load_weight(const Checkpoint& file, const Weight& w, const CheckpointTensor& t) {
+  Tensor x = file.load(t);
+  return file.is_onnx() && w.in_by_out ? apply("transpose", {x}) : x;
+}
+
 bool is_same(const Tensor& a, const Tensor& b) {
   const Dense x = a.to_dense(), y = b.to_dense();
   return std::ranges::equal(x.values.as<std::uint32_t>(), y.values.as<std::uint32_t>());
@@ -59,12 +68,12 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
     if (entries.empty()) misfits.add(w.name, "is missing");
     for (const CheckpointTensor* t : entries) {
-      if (t->shape != w.shape) {
-        misfits.add(t->name, shape_misfit(t->shape, w.shape));
+      if (const Shape wanted = shape_in(file, w); t->shape != wanted) {
+        misfits.add(t->name, shape_misfit(t->shape, wanted));
       } else if (t->dtype != DType::F32) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
-      } else if (const auto [at, is_new] = all.emplace(w.name, file.load(*t));
-                 !is_new && !is_same(at->second, file.load(*t))) {
+      } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, w, *t));
+                 !is_new && !is_same(at->second, load_weight(file, w, *t))) {
         misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
       }
     }

@@ -10,7 +10,7 @@ namespace sten {
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
 // The graph's weights by their names, each in its layout in the file; dense ones borrow from the
-// file. The file may have a weight under one of its aliases; entries under several names have to be
+// file, but for those that an ONNX file has as [in, out] and the graph as [out, in]. The file may have a weight under one of its aliases; entries under several names have to be
 // the same. Error (input) that lists everything that does not fit: weights that are missing, of
 // another shape or not F32, and tensors that the graph does not have and no glob of `unused`
 // matches.

@@ -12,7 +12,7 @@ libsten/bench
 libsten/run
 libsten/train
 libsten/recipe
-libsten/data libsten/nn libsten/optim libsten/report
+libsten/data libsten/nn libsten/onnx libsten/optim libsten/report
 libsten/io
 libsten/graph
 libsten/ops

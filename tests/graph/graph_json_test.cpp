@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cstring>
+
 #include "libsten/sparsify/streaming.h"
 #include "tests/support/tensors.h"
 
@@ -62,6 +65,33 @@ TEST_CASE("a graph that was written and read is the same") {
     CHECK(b.formats.grad.str() == a.formats.grad.str());
   }
   CHECK(to_json(back) == to_json(g));
+}
+
+TEST_CASE("constants come back bit for bit") {
+  Dense ids = Dense::zeros(DType::I64, {2, 1}), none = Dense::zeros(DType::BOOL, {0});
+  ids.values.mutate<std::int64_t>()[1] = -100;
+  const float nan = std::bit_cast<float>(0x7fc01234u);
+  const Graph g({{"x"},
+                 {{"w", {2, 2}, Spec("zeros"), {}, {}, true}},
+                 {{"y", "mul", {"x", "c"}}},
+                 {"y"},
+                 {{"c", Dense::of({1, 2}, {nan, -0.0F})}, {"ids", ids}, {"none", none}}});
+  const std::string text = to_json(g);
+  const Graph back = parse_graph(text);
+  REQUIRE(back.constants().size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(back.constants()[i].name == g.constants()[i].name);
+    CHECK(same_bits(back.constants()[i].value, g.constants()[i].value));
+  }
+  CHECK(back.weights()[0].in_by_out);
+  CHECK(to_json(back) == text);
+  const auto changed = [&](const char* from, const char* to) {
+    return error(std::string(text).replace(text.find(from), std::strlen(from), to));
+  };
+  CHECK(changed("3412c07f", "3412c0") ==
+        "graph: /constants/0/bytes: has 14 digits, not two for each byte of [1, 2]");
+  CHECK(changed("3412c07f", "3412c0zz") == "graph: /constants/0/bytes: is not hexadecimal");
+  CHECK(changed("\"F32\"", "\"F31\"") == "graph: /constants/0/dtype: is no type of elements");
 }
 
 TEST_CASE("a graph written before weights had formats is read, and has none") {

@@ -57,6 +57,25 @@ TEST_CASE("a graph computes what its operators do") {
   CHECK(same_bits(y.at("loss").to_dense(), sum(wanted).to_dense()));
 }
 
+TEST_CASE("constants are part of the graph, and nobody gives them") {
+  GraphParts parts = two_layers();
+  parts.constants = {{"half", Dense::of({1}, {0.5F})}};
+  parts.nodes[2].inputs[0] = "halved";
+  parts.nodes.insert(parts.nodes.begin() + 2, Node{"halved", "mul", {"active", "half"}});
+  const Graph g(parts);
+  const NamedValues<Tensor> w = weights_of(g, 1);
+  const Tensor y = g.run<Tensor>(w, {{"x", input()}}).at("down");
+  const Tensor wanted =
+      linear(scale(relu(linear(input(), w.at("a"), w.at("a.bias"))), 0.5), w.at("b"));
+  CHECK(same_bits(y.to_dense(), wanted.to_dense()));
+  Tape tape;
+  const Var loss = g.run<Var>(tape_weights(tape, g, w), {{"x", input()}}).at("loss");
+  tape.backward(loss);
+  CHECK(error_with([](GraphParts& p) {
+          p.constants = {{"a", Dense::of({1}, {1})}};
+        }) == "the graph has the name 'a' twice");
+}
+
 TEST_CASE("on a tape it has the gradients that the operators have, in the formats of its nodes") {
   const Warnings warnings;  // of linear with sparse activations
   GraphParts parts = two_layers();
@@ -119,8 +138,9 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts&) {}).empty());
   CHECK(error_with([](GraphParts& p) { p.nodes[1].op = "rellu"; }) ==
         "node 'active': there is no operator 'rellu', did you mean 'relu'?");
-  CHECK(error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
-        "node 'active' takes 'upp', which is no input, weight or node, did you mean 'up'?");
+  CHECK(
+      error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
+      "node 'active' takes 'upp', which is no input, weight, constant or node, did you mean 'up'?");
   CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "down"; }) ==
         "node 'up' takes 'down', which does not come before it");
   CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "up"; }) ==
@@ -134,7 +154,7 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts& p) { p.inputs.push_back(""); }) ==
         "a name of the graph is empty");
   CHECK(error_with([](GraphParts& p) { p.outputs = {"downn"}; }) ==
-        "output 'downn' is no input, weight or node, did you mean 'down'?");
+        "output 'downn' is no input, weight, constant or node, did you mean 'down'?");
   CHECK(error_with([](GraphParts& p) {
           p.outputs = {"loss", "loss"};
         }) == "the graph has the output 'loss' twice");
