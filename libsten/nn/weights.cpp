@@ -80,7 +80,8 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   }
   for (const CheckpointTensor& t : file.tensors()) {
     const auto matches = [&](const std::string& glob) { return glob_match(glob, t.name); };
-    if (!known.contains(t.name) && std::ranges::none_of(unused, matches))
+    if (!known.contains(t.name) && std::ranges::find(unused, t.name) == unused.end() &&
+        std::ranges::none_of(unused, matches))
       misfits.add(t.name, "is not in the model");
   }
   if (misfits.any()) fail("{}: {}", file.name(), misfits.text());

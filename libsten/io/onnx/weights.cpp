@@ -77,11 +77,6 @@ std::string module_of(std::string_view node) {
   return module + ".weight";
 }
 
-std::string name_in_checkpoint(std::string_view name) {
-  const std::size_t start = name.find_first_not_of('/');
-  return std::string(name.substr(start == std::string_view::npos ? 0 : start));
-}
-
 // One number of a typed field, in `width` bytes. False where it does not fit.
 bool put_number(std::uint64_t v, const OnnxType& type, int width, std::byte* to) {
   if (type.typed == OnnxStore::int32_data) {
@@ -101,6 +96,11 @@ bool put_number(std::uint64_t v, const OnnxType& type, int width, std::byte* to)
 }
 
 }  // namespace
+
+std::string name_in_checkpoint(std::string_view name) {
+  const std::size_t start = name.find_first_not_of('/');
+  return std::string(name.substr(start == std::string_view::npos ? 0 : start));
+}
 
 OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name) {
   OnnxWeights found;
@@ -161,6 +161,13 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
         fmt::format("{} of the initializers, such as {}, cannot be read, and {} left out", left_out,
                     first, left_out == 1 ? "is" : "are"));
   return found;
+}
+
+DType onnx_dtype(std::int32_t data_type) {
+  const OnnxType* type = onnx_type(data_type);
+  if (!type) fail("there is no data type {}", data_type);
+  if (!type->dtype) fail("elements of {} cannot be read", type->name);
+  return *type->dtype;
 }
 
 std::optional<ByteRange> onnx_bytes_in_place(const OnnxTensor& t) {

@@ -26,6 +26,9 @@ struct OnnxWeights {
   std::vector<std::string> notes;   // what was left out
 };
 
+// The name of a value without its leading slashes.
+std::string name_in_checkpoint(std::string_view name);
+
 // The initializers of `graph`, and those constants (Constant nodes with a `value`) that are weights,
 // by the names of their values; a name's leading slashes are left out, since no name in a checkpoint
 // is an absolute path. A weight is what a MatMul, Gemm, Conv or ConvTranspose of ONNX has as input 1,
@@ -33,6 +36,10 @@ struct OnnxWeights {
 // UINT4 and COMPLEX128, which have no dtype here, and sparse ones are left out, which a note says.
 // Error (input), with `file_name` in front, for data types that do not exist.
 OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name);
+
+// Of a TensorProto.DataType. Error (input) for a number that is none, and for a type without a dtype
+// here: STRING, INT4, UINT4 and COMPLEX128.
+DType onnx_dtype(std::int32_t data_type);
 
 // The elements of a tensor that is stored in typed fields, as raw_data would have them. Error (input)
 // where they are not as many as the dims say, or where a number does not fit the data type.

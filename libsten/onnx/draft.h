@@ -1,0 +1,90 @@
+// A graph in the making: operators of sten, and what is known of their values before they run.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "libsten/graph/graph.h"
+#include "libsten/onnx/extent.h"
+
+namespace sten {
+
+// The number of a value of a draft.
+using DraftRef = std::size_t;
+
+struct DraftValue {
+  std::string name{};  // of an input, a weight or a constant of the file; empty: of a step
+  std::optional<DType> dtype{};
+  std::optional<ExtentList> shape{};
+  std::optional<Dense> constant{};
+  // Of integers and truth values of rank 0 or 1, where at least something is known.
+  std::optional<ExtentList> elements{};
+  bool is_weight = false;
+  bool in_by_out = false;             // a weight that was turned to [out, in]
+  std::optional<std::size_t> step{};  // that computes it
+};
+
+// An operator at work.
+struct DraftStep {
+  std::string name;  // that its node is to have, if no other has it
+  Name op;
+  std::vector<DraftRef> in;
+  Attributes attributes;
+  DraftRef out = 0;
+};
+
+class Draft {
+ public:
+  Extents extents;
+
+  DraftRef add_input(std::string name, std::optional<DType> dtype, std::optional<ExtentList> shape);
+  DraftRef add_weight(std::string name, const Shape& shape);
+  DraftRef add_constant(Dense value, std::string name = "");
+  DraftRef add_integers(const std::vector<Index>& list);  // I64, one axis
+  DraftRef add_number(float x);                           // F32, rank 0
+  // A step, or a constant where all that it takes is constant and the result is small.
+  DraftRef add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name);
+
+  const DraftValue& operator[](DraftRef v) const { return values_[v]; }
+  DraftValue& operator[](DraftRef v) { return values_[v]; }
+  const std::vector<DraftStep>& steps() const { return steps_; }
+  // The step that computes v; nullptr for all else, and where it has another operator than `op`.
+  const DraftStep* step_of(DraftRef v) const;
+  const DraftStep* step_of(DraftRef v, std::string_view op) const;
+  // The step, to be changed: its output stays.
+  DraftStep& change(DraftRef v) { return steps_[*values_[v].step]; }
+
+  // Values that become the outputs `name`: each a step of its own, or a constant.
+  void add_output(const std::string& name, DraftRef v);
+  struct Output {
+    std::string name;
+    DraftRef value;
+  };
+  const std::vector<Output>& outputs() const { return outputs_; }
+  std::size_t size() const { return values_.size(); }
+
+ private:
+  DraftRef add_value(DraftValue v);
+
+  std::vector<DraftValue> values_;
+  std::vector<DraftStep> steps_;
+  std::vector<Output> outputs_;
+};
+
+// What can be said of a step's value from what it takes: dtype, shape, elements. See infer.cpp.
+DraftValue infer(Draft& draft, const DraftStep& step);
+// The integers that a step computes, as far as they are known; nothing where it computes others.
+std::optional<ExtentList> infer_elements(Draft& draft, const DraftStep& step,
+                                         const DraftValue& result);
+
+// The extents of what both are repeated to. Error where they cannot be.
+ExtentList broadcast(Draft& draft, const ExtentList& a, const ExtentList& b);
+
+// Puts together what exporters take apart; see fuse.cpp. Counts by name.
+std::map<std::string, Index> fuse(Draft& draft);
+
+// What the outputs need, as a graph; the inputs are all of them.
+Graph finish(const Draft& draft);
+
+}  // namespace sten

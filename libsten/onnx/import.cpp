@@ -1,0 +1,206 @@
+#include "libsten/onnx/import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "libsten/base/text.h"
+#include "libsten/io/onnx/weights.h"
+#include "libsten/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+bool is_onnx_own(const OnnxNode& n) { return n.domain.empty() || n.domain == "ai.onnx"; }
+
+// Whether a matrix, or a tensor of more axes, only says which elements are seen: 0 and 1, or numbers
+// that softmax makes 0.
+bool is_mask(const Dense& x) {
+  bool has_zero = false, has_one = false, has_other = false;
+  for (const float v : x.values.as<float>()) {
+    if (!(v > -1e4F) || std::isinf(v)) return true;
+    (v == 0 ? has_zero : v == 1 ? has_one : has_other) = true;
+  }
+  return has_zero && has_one && !has_other;
+}
+
+// A number by itself, a mask and integers are constants; all else is there to be trained.
+bool is_weight(const CheckpointTensor& t, const Checkpoint& file) {
+  if (t.dtype != DType::F32 || size_of(t.shape) < 2) return false;
+  if (t.shape.size() == 1 || t.use == TensorUse::weight || t.use == TensorUse::table) return true;
+  return !is_mask(file.load(t).to_dense());
+}
+
+class Importer {
+ public:
+  explicit Importer(const Checkpoint& file)
+      : file_(file), model_(read_onnx_model(file.shards().front().file.bytes(), file.name())) {
+    for (const OnnxOpset& o : model_.opsets)
+      if (o.domain.empty() || o.domain == "ai.onnx") opset_ = o.version;
+    for (const OnnxNode& n : model_.graph.nodes)
+      for (const std::string_view name : n.outputs) made_.insert(name);
+  }
+
+  OnnxImport run() {
+    check_operators();
+    add_initializers();
+    add_inputs();
+    for (const OnnxNode& n : model_.graph.nodes) add_node(n);
+    std::vector<OnnxPort> inputs, outputs;
+    for (const OnnxValue* v : free_inputs_) inputs.push_back(port(*v));
+    for (const OnnxValue& v : model_.graph.outputs) {
+      outputs.push_back(port(v));
+      const auto at = values_.find(v.name);
+      if (at == values_.end()) fail("its output {} is made by no node", quote(v.name));
+      draft_.add_output(std::string(v.name), at->second);
+      if (!outputs.back().dtype) outputs.back().dtype = draft_[at->second].dtype;
+    }
+    auto fused = fuse(draft_);
+    Graph graph = finish(draft_);
+    std::vector<std::string> not_weights;
+    for (const CheckpointTensor& t : file_.tensors())
+      if (!graph.find_weight(t.name)) not_weights.push_back(t.name);
+    return {std::move(graph), std::move(inputs), std::move(outputs), std::move(not_weights),
+            std::move(fused)};
+  }
+
+ private:
+  // All that are missing, at once.
+  void check_operators() const {
+    std::map<std::string, Index> missing;
+    for (const OnnxNode& n : model_.graph.nodes) {
+      if (is_onnx_own(n) && onnx_translators().contains(n.op_type)) continue;
+      ++missing[is_onnx_own(n) ? printable(n.op_type)
+                               : printable(n.domain) + ":" + printable(n.op_type)];
+    }
+    if (missing.empty()) return;
+    std::vector<std::string> all;
+    for (const auto& [op, count] : missing)
+      all.push_back(count == 1 ? op : fmt::format("{} ({} times)", op, count));
+    fail("sten does not have its operator{} {}", all.size() == 1 ? "" : "s", fmt::join(all, ", "));
+  }
+
+  void add_initializers() {
+    for (const OnnxTensor& t : model_.graph.initializers) {
+      if (values_.contains(t.name)) fail("it has two initializers {}", quote(t.name));
+      if (const CheckpointTensor* c = file_.find(name_in_checkpoint(t.name)))
+        values_[t.name] = add_tensor(*c);
+      else
+        unreadable_.insert(t.name);
+    }
+  }
+  DraftRef add_tensor(const CheckpointTensor& t) {
+    if (is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
+    Dense x = file_.load(t).to_dense();
+    if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
+    Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
+    if (x.size() > 0) std::ranges::copy(x.values.bytes(), own.values.mutate_bytes());
+    return draft_.add_constant(std::move(own), t.name);
+  }
+
+  void add_inputs() {
+    for (const OnnxValue& v : model_.graph.inputs) {
+      if (values_.contains(v.name) || unreadable_.contains(v.name)) continue;  // with a default
+      if (made_.contains(v.name)) fail("{} is an input, and a node makes it", quote(v.name));
+      const OnnxPort p = port(v);
+      std::optional<ExtentList> shape;
+      if (p.shape) {
+        shape.emplace();
+        for (const OnnxPort::Extent& e : *p.shape)
+          shape->push_back(e.size             ? known(*e.size)
+                           : e.symbol.empty() ? draft_.extents.fresh()
+                                              : draft_.extents.named(e.symbol));
+      }
+      values_[v.name] = draft_.add_input(p.name, p.dtype, std::move(shape));
+      free_inputs_.push_back(&v);
+    }
+  }
+
+  OnnxPort port(const OnnxValue& v) const {
+    if (v.kind != OnnxKind::tensor && v.kind != OnnxKind::unknown)
+      fail("{} is no tensor: sten has no sequences, maps and optional values", quote(v.name));
+    OnnxPort p{std::string(v.name), {}, {}};
+    if (v.elem_type != 0) {
+      try {
+        p.dtype = onnx_dtype(v.elem_type);
+      } catch (const Error& e) {
+        fail("{}: {}", quote(v.name), e.what());
+      }
+    }
+    if (!v.shape) return p;
+    p.shape.emplace();
+    for (const OnnxDimension& d : *v.shape) {
+      const bool is_known = d.size && *d.size >= 0;
+      p.shape->push_back(
+          {is_known ? std::optional<Index>(*d.size) : std::nullopt, std::string(d.symbol)});
+    }
+    return p;
+  }
+
+  void add_node(const OnnxNode& n) {
+    const std::string name = quote(n.name.empty() && !n.outputs.empty() ? n.outputs[0] : n.name);
+    if (n.outputs.empty() || n.outputs[0].empty()) {
+      if (std::ranges::all_of(n.outputs, [](auto o) { return o.empty(); })) return;
+    }
+    std::vector<std::optional<DraftRef>> in;
+    for (const std::string_view input : n.inputs) {
+      const auto at = values_.find(input);
+      if (!input.empty() && at == values_.end()) no_value(name, input);
+      in.push_back(input.empty() ? std::nullopt : std::optional(at->second));
+    }
+    while (!in.empty() && !in.back()) in.pop_back();
+    OnnxCall call(n, draft_, std::move(in), opset_);
+    try {
+      translate(call);
+    } catch (const Error& e) {
+      fail("node {} ({}): {}", name, printable(n.op_type), e.what());
+    }
+    for (std::size_t i = 0; i < n.outputs.size(); ++i) {
+      if (n.outputs[i].empty()) continue;
+      if (!call.results()[i])
+        fail("node {} ({}): sten does not compute its output {}", name, printable(n.op_type), i);
+      if (!values_.emplace(n.outputs[i], *call.results()[i]).second)
+        fail("{} is made twice", quote(n.outputs[i]));
+    }
+  }
+  void translate(OnnxCall& call) {
+    // A constant that is a weight has its tensor in the checkpoint.
+    if (call.node.op_type == "Constant" && !call.node.outputs.empty())
+      if (const CheckpointTensor* t = file_.find(name_in_checkpoint(call.node.outputs[0])))
+        return call.set(0, add_tensor(*t));
+    onnx_translators().find(call.node.op_type)->second(call);
+    call.check_attributes();
+  }
+  [[noreturn]] void no_value(const std::string& node, std::string_view input) const {
+    if (unreadable_.contains(input))
+      fail("node {} takes {}, whose element type sten does not have", node, quote(input));
+    if (made_.contains(input))
+      fail("node {} takes {}, which is made after it: the nodes are in no order, or in a circle",
+           node, quote(input));
+    fail("node {} takes {}, which is no input and which no node makes", node, quote(input));
+  }
+
+  const Checkpoint& file_;
+  OnnxModel model_;
+  std::int64_t opset_ = 1;
+  Draft draft_;
+  std::unordered_map<std::string_view, DraftRef> values_;
+  std::unordered_set<std::string_view> made_, unreadable_;
+  std::vector<const OnnxValue*> free_inputs_;
+};
+
+}  // namespace
+
+OnnxImport import_onnx(const Checkpoint& file) {
+  if (!file.is_onnx()) fail("{}: is no ONNX model", file.name());
+  try {
+    return Importer(file).run();
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const Error& e) {
+    fail("{}: {}", file.name(), e.what());
+  }
+}
+
+}  // namespace sten

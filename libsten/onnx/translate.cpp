@@ -1,0 +1,122 @@
+#include "libsten/onnx/translate.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/onnx/weights.h"
+
+namespace sten {
+
+OnnxCall::OnnxCall(const OnnxNode& n, Draft& d, std::vector<std::optional<DraftRef>> in,
+                   std::int64_t version)
+    : draft(d),
+      node(n),
+      opset(version),
+      in_(std::move(in)),
+      results_(n.outputs.size()),
+      first_step_(d.steps().size()) {}
+
+DraftRef OnnxCall::in(std::size_t i) const {
+  if (!has(i)) fail("it has no input {}", i);
+  return *in_[i];
+}
+
+const ExtentList& OnnxCall::shape(std::size_t i) const {
+  if (!value(i).shape) fail("the rank of its input {} is not known", i);
+  return *value(i).shape;
+}
+
+DType OnnxCall::dtype(std::size_t i) const {
+  if (!value(i).dtype) fail("the element type of its input {} is not known", i);
+  return *value(i).dtype;
+}
+
+const OnnxAttribute* OnnxCall::find(std::string_view name) {
+  read_.push_back(name);
+  return node.find(name);
+}
+
+bool OnnxCall::has_attribute(std::string_view name) { return find(name) != nullptr; }
+
+Index OnnxCall::integer(std::string_view name, Index fallback) {
+  const OnnxAttribute* a = find(name);
+  return a ? a->integer : fallback;
+}
+double OnnxCall::number(std::string_view name, double fallback) {
+  const OnnxAttribute* a = find(name);
+  return a ? a->number : fallback;
+}
+std::string OnnxCall::word(std::string_view name, const std::string& fallback) {
+  const OnnxAttribute* a = find(name);
+  return a ? std::string(a->string) : fallback;
+}
+std::vector<Index> OnnxCall::integers(std::string_view name) {
+  const OnnxAttribute* a = find(name);
+  return a ? a->integers : std::vector<Index>();
+}
+const OnnxTensor* OnnxCall::tensor(std::string_view name) {
+  const OnnxAttribute* a = find(name);
+  return a && a->tensors.size() == 1 ? &a->tensors.front() : nullptr;
+}
+
+void OnnxCall::check_attributes() const {
+  for (const OnnxAttribute& a : node.attributes)
+    if (std::ranges::find(read_, a.name) == read_.end())
+      fail("sten does not know its attribute {}", quote(a.name));
+}
+
+std::optional<std::vector<Index>> OnnxCall::list(std::size_t i, std::string_view attribute) {
+  if (!has(i)) return integers(attribute);
+  Shape all;
+  if (!value(i).elements || !all_known(*value(i).elements, all)) return {};
+  return all;
+}
+
+DraftRef OnnxCall::add(Name op, std::vector<DraftRef> in, Attributes attributes) {
+  const std::string_view own = node.name.empty() ? node.outputs.front() : node.name;
+  return draft.add(op, std::move(in), std::move(attributes), fmt::format("{}.{}", own, op.text()));
+}
+
+void OnnxCall::set(std::size_t output, DraftRef value) {
+  if (output >= results_.size()) return;
+  results_[output] = value;
+  const bool is_own = draft[value].step && *draft[value].step >= first_step_;
+  if (is_own)
+    draft.change(value).name = output == 0 && !node.name.empty() ? node.name : node.outputs[output];
+}
+
+const OnnxTranslators& onnx_translators() {
+  static const OnnxTranslators all = [] {
+    OnnxTranslators m;
+    add_elementwise_translators(m);
+    add_movement_translators(m);
+    add_reduction_translators(m);
+    add_product_translators(m);
+    add_maker_translators(m);
+    return m;
+  }();
+  return all;
+}
+
+Dense onnx_constant(const OnnxTensor& t) {
+  if (t.store == OnnxStore::external) fail("the values of its constant are in another file");
+  const DType dtype = onnx_dtype(t.data_type);
+  if (width_of(dtype) == 0) fail("its constant is of {}", name_of(dtype));
+  const Index n = checked_size(t.dims);
+  std::vector<std::byte> decoded;
+  std::optional<ByteRange> bytes = onnx_bytes_in_place(t);
+  if (!bytes) {
+    decoded = decode_onnx(t, dtype);
+    bytes = decoded;
+  }
+  if (bytes->size() != static_cast<std::size_t>(n) * static_cast<std::size_t>(width_of(dtype)))
+    fail("its constant has {} bytes, shape {} of {} has {}", bytes->size(), to_string(t.dims),
+         name_of(dtype), n * width_of(dtype));
+  Dense x = Dense::zeros(dtype, t.dims);
+  if (n > 0) std::memcpy(x.values.mutate_bytes(), bytes->data(), bytes->size());
+  return x;
+}
+
+}  // namespace sten

@@ -1,0 +1,84 @@
+// Operators of ONNX as steps of a draft.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "libsten/io/onnx/model.h"
+#include "libsten/onnx/draft.h"
+
+namespace sten {
+
+// A node of the file whose inputs are values of a draft.
+class OnnxCall {
+ public:
+  // An input that is left out is nothing.
+  OnnxCall(const OnnxNode& node, Draft& draft, std::vector<std::optional<DraftRef>> in,
+           std::int64_t opset);
+
+  Draft& draft;
+  const OnnxNode& node;
+  const std::int64_t opset;
+
+  std::size_t inputs() const { return in_.size(); }
+  bool has(std::size_t i) const { return i < in_.size() && in_[i]; }
+  // Error where it is left out.
+  DraftRef in(std::size_t i) const;
+  const DraftValue& value(std::size_t i) const { return draft[in(i)]; }
+  // Error where the rank, or the element type, is not known, as `why` says.
+  const ExtentList& shape(std::size_t i) const;
+  DType dtype(std::size_t i) const;
+  // How many outputs are named, the last of them counting.
+  std::size_t outputs() const { return node.outputs.size(); }
+  bool wants(std::size_t i) const { return i < outputs() && !node.outputs[i].empty(); }
+
+  // Attributes that are read are known; see check_attributes().
+  bool has_attribute(std::string_view name);
+  Index integer(std::string_view name, Index fallback);
+  double number(std::string_view name, double fallback);
+  std::string word(std::string_view name, const std::string& fallback);
+  std::vector<Index> integers(std::string_view name);
+  const OnnxTensor* tensor(std::string_view name);
+  void ignore(std::string_view name) { read_.push_back(name); }
+  // Error that names an attribute that nobody read.
+  void check_attributes() const;
+
+  // The integers of input i, or of the attribute in older opsets; nothing where they are known only
+  // when the model runs, or where there are none, which `is_there` tells.
+  std::optional<std::vector<Index>> list(std::size_t i, std::string_view attribute);
+  bool has_list(std::size_t i, std::string_view attribute) {
+    return has(i) || has_attribute(attribute);
+  }
+
+  // A step of the node.
+  DraftRef add(Name op, std::vector<DraftRef> in, Attributes attributes = {});
+  // The step of output 0 gets the node's name, those of others the names of the file's values.
+  void set(std::size_t output, DraftRef value);
+  const std::vector<std::optional<DraftRef>>& results() const { return results_; }
+
+ private:
+  const OnnxAttribute* find(std::string_view name);
+
+  std::vector<std::optional<DraftRef>> in_, results_;
+  std::vector<std::string_view> read_;
+  std::size_t first_step_;
+};
+
+using OnnxTranslator = void (*)(OnnxCall&);
+using OnnxTranslators = std::map<std::string_view, OnnxTranslator>;
+
+void add_elementwise_translators(OnnxTranslators& all);
+void add_movement_translators(OnnxTranslators& all);
+void add_reduction_translators(OnnxTranslators& all);
+void add_product_translators(OnnxTranslators& all);
+void add_maker_translators(OnnxTranslators& all);
+
+// By ONNX's names.
+const OnnxTranslators& onnx_translators();
+
+// The values of an attribute's tensor.
+Dense onnx_constant(const OnnxTensor& t);
+
+}  // namespace sten

@@ -1,0 +1,98 @@
+// Products of matrices, and normalisation.
+#include <numeric>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+Attributes axes(std::vector<Index> list) {
+  return Attributes().set("axes", Attributes::Value(std::move(list)));
+}
+
+// An operand of one axis is a row on the left and a column on the right.
+void matmul(OnnxCall& c) {
+  DraftRef a = c.in(0), b = c.in(1);
+  const auto is_vector = [&](DraftRef v) {
+    return c.draft[v].shape && c.draft[v].shape->size() == 1;
+  };
+  const bool is_row = is_vector(a), is_column = is_vector(b);
+  if (is_row) a = c.add("unsqueeze", {a}, axes({0}));
+  if (is_column) b = c.add("unsqueeze", {b}, axes({1}));
+  DraftRef y = c.add("matmul", {a, b});
+  std::vector<Index> gone;
+  if (is_row) gone.push_back(-2);
+  if (is_column) gone.push_back(-1);
+  if (!gone.empty()) y = c.add("squeeze", {y}, axes(gone));
+  c.set(0, y);
+}
+
+// alpha * a * b + beta * c.
+void gemm(OnnxCall& c) {
+  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
+  const auto scaled = [&](DraftRef x, double by) {
+    return by == 1 ? x : c.add("scale", {x}, Attributes().set("by", by));
+  };
+  c.ignore("broadcast");
+  DraftRef a = c.in(0);
+  if (c.integer("transA", 0)) a = c.add("transpose", {a}, axes({1, 0}));
+  DraftRef y =
+      c.integer("transB", 0) ? c.add("linear", {a, c.in(1)}) : c.add("matmul", {a, c.in(1)});
+  y = scaled(y, alpha);
+  if (c.has(2) && beta != 0) y = c.add("add", {y, scaled(c.in(2), beta)});
+  c.set(0, y);
+}
+
+void einsum(OnnxCall& c) {
+  std::vector<DraftRef> in;
+  for (std::size_t i = 0; i < c.inputs(); ++i) in.push_back(c.in(i));
+  c.set(0, c.add("einsum", std::move(in), Attributes().set("equation", c.word("equation", ""))));
+}
+
+// Over the axes from `axis` on.
+void layer_norm(OnnxCall& c) {
+  const double eps = c.number("epsilon", 1e-5);
+  c.ignore("stash_type");
+  Index axis = c.integer("axis", -1);
+  const auto& gamma = c.value(1).shape;
+  const auto& x = c.value(0).shape;
+  if (x && axis >= 0) axis -= std::ssize(*x);
+  const bool is_plain = axis == -1 && gamma && gamma->size() == 1 && !gamma->front().is(1) &&
+                        gamma->front().is_known();
+  if (is_plain && !c.wants(1) && !c.wants(2)) {
+    DraftRef beta = 0;
+    if (c.has(2))
+      beta = c.in(2);
+    else
+      beta = c.draft.add_constant(Dense::zeros(c.dtype(0), {gamma->front().number}));
+    const auto& shape = c.draft[beta].shape;
+    if (shape && *shape == *gamma)
+      return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
+  }
+  if (axis >= 0) fail("the rank of its input 0 is not known");
+  std::vector<Index> all(static_cast<std::size_t>(-axis));
+  std::iota(all.begin(), all.end(), axis);
+  const Attributes over = axes(all).set("keep", 1);
+  const DraftRef mean = c.add("mean", {c.in(0)}, over);
+  const DraftRef centered = c.add("sub", {c.in(0), mean});
+  const DraftRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
+  const DraftRef deviation =
+      c.add("sqrt", {c.add("add", {variance, c.draft.add_number(static_cast<float>(eps))})});
+  DraftRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
+  if (c.has(2)) y = c.add("add", {y, c.in(2)});
+  c.set(0, y);
+  c.set(1, mean);
+  if (c.wants(2)) c.set(2, c.add("reciprocal", {deviation}));
+}
+
+}  // namespace
+
+void add_product_translators(OnnxTranslators& all) {
+  const OnnxTranslators these{
+      {"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}, {"LayerNormalization", layer_norm}};
+  all.insert(these.begin(), these.end());
+}
+
+}  // namespace sten
