@@ -36,7 +36,8 @@ void add_output(std::vector<NamedPath>& to, const CLI::App& app) {
   add(to, app, "--output", "-o");
   const CLI::Option* in = app.get_option_no_throw("IN");
   if (to.size() > before && in && in->count() == 1)
-    to.back().path = output_for(in->results().front(), to.back().path);
+    to.back().path =
+        output_for(in->results().front(), to.back().path, app.get_name() != "sten-convert");
 }
 
 constexpr const char* other_files[] = {"--mask-out", "--report", "--plot"};

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
         return sten::convert_batch(*many, *o);
       }
       o->input = many->inputs.front();
-      o->output.path = sten::output_for(o->input, o->output.path);
+      o->output.path = sten::output_for(o->input, o->output.path, o->output.keeps_graph);
       return sten::convert_checkpoint(*o);
     };
   });

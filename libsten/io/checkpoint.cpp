@@ -20,6 +20,8 @@
 namespace sten {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Whatever goes wrong inside is the file's fault, said with file and tensor in front.
 template <class F>
 auto blame(const std::string& file, const std::string& tensor, F&& f) {
@@ -85,14 +87,24 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
 Checkpoint Checkpoint::open(const std::string& path) {
   Checkpoint c;
   if (!is_sharded(path)) {
-    const std::string directory = std::filesystem::path(path).parent_path();
+    const std::string directory = fs::path(path).parent_path();
     c.add_single(open_input(path), is_stream(path) ? "" : directory.empty() ? "." : directory);
     return c;
   }
   c.name_ = printable(path);
   c.index_ = find_shards(path);
-  for (const std::string& file : c.index_->files)
-    c.add_file(MappedFile::open(c.index_->directory + "/" + file), file);
+  const std::string& directory = c.index_->directory;
+  for (const std::string& name : std::vector(c.index_->files)) {
+    MappedFile file = MappedFile::open(directory + "/" + name);
+    if (!c.index_->index.empty() || !sten::is_onnx(file.bytes())) {
+      c.add_file(std::move(file), name);
+      continue;
+    }
+    c.add_onnx(std::move(file), name, directory);
+    for (const Shard& data : std::span(c.shards_).subspan(1))
+      if (!data.is_temporary)
+        c.index_->files.push_back(fs::path(data.file_name).lexically_normal());
+  }
   if (!c.index_->index.empty()) c.check_index();
   c.put_in_order();
   return c;
@@ -109,7 +121,7 @@ void Checkpoint::add_single(MappedFile file, const std::string& directory) {
   if (is_npy(file.bytes()))
     add_array(std::move(file));
   else if (sten::is_onnx(file.bytes()))
-    add_onnx(std::move(file), directory);
+    add_onnx(std::move(file), "", directory);
   else
     add_file(std::move(file), "");
   put_in_order();
@@ -117,7 +129,7 @@ void Checkpoint::add_single(MappedFile file, const std::string& directory) {
 
 void Checkpoint::add_array(MappedFile file) {
   const NpyHeader header = parse_npy(file.bytes(), file.name());
-  const std::string stem = std::filesystem::path(file.name()).stem();
+  const std::string stem = fs::path(file.name()).stem();
   CheckpointTensor t;
   t.name = why_no_name(stem).empty() ? stem : "array";
   t.dtype = header.dtype;

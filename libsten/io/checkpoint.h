@@ -96,7 +96,7 @@ class Checkpoint {
   void add_array(MappedFile file);
   void add_torch(MappedFile file, std::string file_name);
   // External data lie in `directory`; "" where it has none.
-  void add_onnx(MappedFile file, const std::string& directory);
+  void add_onnx(MappedFile file, std::string file_name, const std::string& directory);
   void add_single(MappedFile file, const std::string& directory);
   void check_index() const;
   void put_in_order();

@@ -80,7 +80,7 @@ void check_onnx_name(const std::string& name) {
 
 }  // namespace
 
-void Checkpoint::add_onnx(MappedFile file, const std::string& directory) {
+void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::string& directory) {
   const ByteRange bytes = file.bytes();
   const std::string name = file.name();
   const OnnxModel model = read_onnx_model(bytes, name);
@@ -88,7 +88,7 @@ void Checkpoint::add_onnx(MappedFile file, const std::string& directory) {
   for (const std::string& note : found.notes) warn("{}: {}", name, note);
   if (found.tensors.size() > max_entries)
     fail("{}: has {} initializers, more than {}", name, found.tensors.size(), max_entries);
-  shards_.push_back({std::move(file), "", 0, {}});
+  shards_.push_back({std::move(file), std::move(file_name), 0, {}});
   is_onnx_ = true;
   ExternalFiles external(directory, shards_);
   DecodedElements decoded(name);

@@ -37,8 +37,13 @@ bool is_private(const std::string& name) {
 
 }  // namespace
 
-CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory)
-    : npy_(is_array(path)), onnx_(!directory && is_onnx_name(path)), path_(path), force_(force) {
+CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory,
+                                   bool keeps_graph)
+    : npy_(!directory && is_array(path)),
+      onnx_(!directory && is_onnx_name(path)),
+      keeps_graph_(keeps_graph),
+      path_(path),
+      force_(force) {
   if (!directory) {
     file_ = std::make_unique<OutputFile>(path, force);
     return;
@@ -66,7 +71,7 @@ void CheckpointOutput::check_contents(const std::string& path, const Checkpoint&
                    printable(path), t.layout.str());
     return;
   }
-  if (is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
+  if (!input.index() && is_array(path) && (contents.size() != 1 || contents.front().is_sparse()))
     fail_usage("{}: a .npy file takes one dense tensor; write a .safetensors file",
                printable(path));
   check_entry_names(contents, input.name());  // of all shards: an index has one name for each entry
@@ -83,16 +88,20 @@ void CheckpointOutput::begin(const Checkpoint& in, std::vector<TensorInfo> conte
   annotate_ = annotate;
   sten_names_ = std::any_of(contents_.begin(), contents_.end(),
                             [](const TensorInfo& t) { return t.is_sparse(); });
-  if (directory_ && !in.index()->folder.empty()) {
-    const fs::path from = fs::path(in.index()->directory) / in.index()->folder;
-    directory_->make_directory(in.index()->folder,
-                               static_cast<unsigned>(fs::status(from).permissions()));
-  }
+  if (directory_) make_folder(in.index()->folder);
+  onnx_ |= directory_ && in.is_onnx() && keeps_graph_ && !sten_names_;
   if (onnx_)
     begin_model();
   else if (!npy_)
     open_shard(0);
   queue_.emplace(max_pending);
+}
+
+// Of the output directory, as the input has it.
+void CheckpointOutput::make_folder(const std::string& name) {
+  if (name.empty()) return;
+  const fs::path from = fs::path(in_->index()->directory) / name;
+  directory_->make_directory(name, static_cast<unsigned>(fs::status(from).permissions()));
 }
 
 void CheckpointOutput::add(std::size_t i, const Tensor& t) {
@@ -110,7 +119,7 @@ void CheckpointOutput::write(std::size_t i, const Tensor* t) {
   const CheckpointTensor& info = in_->tensors()[i];
   if (npy_) return write_array(i, t ? *t : in_->load(info));
   if (onnx_) return t ? overwrite(i, *t) : void();
-  while (directory_ && shard_ < info.shard) {
+  while (has_shards() && shard_ < info.shard) {
     close_shard();
     open_shard(shard_ + 1);
   }
@@ -134,7 +143,13 @@ void CheckpointOutput::write_array(std::size_t i, const Tensor& t) {
 void CheckpointOutput::begin_model() {
   const auto& shards = in_->shards();
   written_.resize(shards.size());
+  if (directory_) file_ = directory_->new_file(shards.front().file_name);
   for (std::size_t s = 1; s < shards.size() && !shards[s].is_temporary; ++s) {
+    if (directory_) {
+      make_folder(fs::path(shards[s].file_name).parent_path());
+      external_.push_back(directory_->new_file(shards[s].file_name));
+      continue;
+    }
     const std::string path = fs::path(path_).parent_path() / shards[s].file_name;
     if (resolved(path) == resolved(path_))
       fail_usage("{}: is both the model and external data of it", printable(path));
@@ -193,7 +208,7 @@ void CheckpointOutput::open_shard(std::size_t shard) {
   }
   std::vector<TensorInfo> contents;
   for (std::size_t i = 0; i < contents_.size(); ++i)
-    if (!directory_ || in_->tensors()[i].shard == shard) contents.push_back(contents_[i]);
+    if (!has_shards() || in_->tensors()[i].shard == shard) contents.push_back(contents_[i]);
   writer_.emplace(*file_, annotate_(from.metadata), std::move(contents));
 }
 
@@ -217,9 +232,10 @@ void CheckpointOutput::finish() {
       if (from.is_temporary) continue;
       copy_to(s, from.file.bytes().size());
       file_bytes_ += written_[s];
+      if (directory_) (s == 0 ? file_ : external_[s - 1])->commit();
     }
     if (onnx_) return;
-    while (directory_ && shard_ + 1 < in_->shards().size()) {
+    while (has_shards() && shard_ + 1 < in_->shards().size()) {
       close_shard();
       open_shard(shard_ + 1);
     }
@@ -235,7 +251,8 @@ void CheckpointOutput::finish() {
 std::uint64_t CheckpointOutput::commit(Output* beside) {
   in_->check_unchanged();
   std::vector<Output*> outputs;
-  for (const auto& data : external_) outputs.push_back(data.get());
+  for (const auto& data : external_)
+    if (!directory_) outputs.push_back(data.get());
   outputs.push_back(directory_ ? static_cast<Output*>(directory_.get()) : file_.get());
   if (beside) outputs.push_back(beside);
   commit_together(outputs);

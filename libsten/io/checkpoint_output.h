@@ -21,8 +21,9 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 class CheckpointOutput {
  public:
   // Checks that it can be written; `directory` if the input is one. A path that ends in .npy takes
-  // one dense tensor.
-  CheckpointOutput(const std::string& path, bool force, bool directory);
+  // one dense tensor. Of a directory's ONNX model comes another one if all tensors stay dense and
+  // `keeps_graph` is set.
+  CheckpointOutput(const std::string& path, bool force, bool directory, bool keeps_graph = true);
   ~CheckpointOutput();
   // The same checks, for a dry run.
   static void check(const std::string& path, bool force, bool directory);
@@ -49,6 +50,9 @@ class CheckpointOutput {
  private:
   void write(std::size_t i, const Tensor* t);
   void write_array(std::size_t i, const Tensor& t);
+  // One output file for each of the input's; else one has them all.
+  bool has_shards() const { return directory_ && !in_->is_onnx(); }
+  void make_folder(const std::string& name);
   void begin_model();
   void overwrite(std::size_t i, const Tensor& t);
   void copy_to(std::size_t shard, std::uint64_t end);
@@ -63,7 +67,7 @@ class CheckpointOutput {
   std::vector<TensorInfo> contents_;
   std::vector<std::string> left_;
   std::function<Metadata(const Metadata&)> annotate_;
-  bool npy_ = false, onnx_ = false, sten_names_ = false;
+  bool npy_ = false, onnx_ = false, keeps_graph_ = true, sten_names_ = false;
   std::string path_;
   bool force_;
   // Of an ONNX model: its files of external data; up to where each shard is written; and which

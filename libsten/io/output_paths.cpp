@@ -95,12 +95,12 @@ bool is_stream(const std::string& path) {
   return fs::is_fifo(s) || fs::is_character_file(s) || fs::is_socket(s);
 }
 
-std::string output_for(const std::string& input, const std::string& output) {
+std::string output_for(const std::string& input, const std::string& output, bool keeps_graph) {
   if (!output.ends_with('/') || is_sharded(input)) return output;
   if (is_stream(input))
     fail_usage("{}: {} has no name for a file in it; name that, too", printable(output),
                input == "-" ? "standard input" : quote(input));
-  return output + safetensors_name(fs::path(input).filename());
+  return output + safetensors_name(fs::path(input).filename(), keeps_graph);
 }
 
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {

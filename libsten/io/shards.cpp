@@ -11,6 +11,7 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/safetensors.h"
 #include "libsten/io/weights_place.h"
 
@@ -145,7 +146,7 @@ void check_inside(const std::string& directory, const std::string& name) {
   fail("{}: {} is a link to a place outside of the directory", printable(directory), quote(name));
 }
 
-std::string safetensors_name(const std::string& file) {
+std::string safetensors_name(const std::string& file, bool keeps_graph) {
   const std::size_t begin = file.rfind('/') + 1;
   // pytorch_model-00001-of-00002.bin, model.pt
   constexpr std::string_view index = ".index.json", library = "pytorch_model";
@@ -154,6 +155,7 @@ std::string safetensors_name(const std::string& file) {
     std::string name = stem.substr(0, stem.rfind('.')) + ".safetensors" + file.substr(stem.size());
     return name.compare(begin, library.size(), library) == 0 ? name.erase(begin, 8) : name;
   }
+  if (!keeps_graph && is_onnx_name(file)) return file.substr(0, file.rfind('.')) + ".safetensors";
   return file;
 }
 
@@ -170,7 +172,7 @@ std::string sten_name(const std::string& from) {
 }
 
 std::string plain_name(const std::string& from) {
-  const std::string file = safetensors_name(from);
+  const std::string file = safetensors_name(from, false);
   const std::size_t mark = sten_mark(file);
   return mark == std::string::npos ? file : file.substr(0, mark) + file.substr(mark + 5);
 }

@@ -40,7 +40,8 @@ void check_inside(const std::string& directory, const std::string& name);
 std::string sten_name(const std::string& file);
 std::string plain_name(const std::string& file);
 // What the tensors of a file of torch.save() are called as safetensors: pytorch_model.bin is
-// model.safetensors, and x.pt is x.safetensors. Any other name stays.
-std::string safetensors_name(const std::string& file);
+// model.safetensors, and x.pt is x.safetensors; without its graph x.onnx is, too. Any other name
+// stays.
+std::string safetensors_name(const std::string& file, bool keeps_graph = true);
 
 }  // namespace sten

@@ -6,6 +6,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/output_name.h"
 
 namespace sten {
 namespace {
@@ -46,7 +47,7 @@ struct Folder {
       const std::string name = entry.path().filename();
       if (is_index_name(name))
         indices.push_back(name);
-      else if (name.ends_with(".safetensors") || is_torch_name(name))
+      else if (name.ends_with(".safetensors") || is_torch_name(name) || is_onnx_name(name))
         files.push_back(name);
       else if (!name.starts_with('.') && entry.is_directory(error))
         folders.push_back(name + "/");
@@ -109,8 +110,16 @@ std::string file_of(const Folder& folder) {
   if (std::string torch = folder.known(kinds[1]); !torch.empty()) return torch;
   const auto [torch, torches] = folder.only(is_only_torch_name);
   if (torches == 1) return torch;
-  fail("{}: the directory has neither a safetensors file nor an index *{}, nor pytorch_model.bin",
-       printable(folder.path), index_ending);
+  const auto [onnx, models] = folder.only(is_onnx_name);
+  if (models == 1) return onnx;
+  if (std::ranges::binary_search(folder.files, "model.onnx")) return "model.onnx";
+  if (models > 1)
+    fail("{}: the directory has {} ONNX models, none of them model.onnx; name one, such as {}",
+         printable(folder.path), models, quote(onnx));
+  fail(
+      "{}: the directory has neither a safetensors file nor an index *{}, nor pytorch_model.bin, "
+      "nor an ONNX model",
+      printable(folder.path), index_ending);
 }
 
 WeightsPlace find_in_pipeline(const Folder& pipeline) {

@@ -29,7 +29,8 @@ struct WeightsPlace {
 //     step: the folder unet/, transformer/, prior/ or decoder/, else the only one with weights;
 //   its only *.safetensors file;
 //   the same of PyTorch: pytorch_model.bin, diffusion_pytorch_model.bin, *.bin.index.json,
-//     adapter_model.bin, and the only file *.pt, *.pth or *.ckpt.
+//     adapter_model.bin, and the only file *.pt, *.pth or *.ckpt;
+//   model.onnx, or the only file *.onnx.
 // A warning says that an index is not read. Error where there is none, or several of a kind.
 WeightsPlace find_weights(const std::string& directory);
 

@@ -51,7 +51,7 @@ std::string apart(const std::string& a, const std::string& b) {
   return "run them apart, each with its own --out-dir";
 }
 
-std::vector<Job> make_jobs(const ManyInputs& many) {
+std::vector<Job> make_jobs(const ManyInputs& many, bool keeps_graph) {
   std::vector<Job> jobs;
   std::map<std::string, std::string> taken;
   for (const std::string& input : many.inputs) {
@@ -59,8 +59,9 @@ std::vector<Job> make_jobs(const ManyInputs& many) {
     jobs.push_back({input, "", "not run", {}, {}, std::nullopt});
     if (many.out_dir.empty()) continue;
     // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
-    const fs::path name = is_sharded(input) ? resolved(input).filename().string()
-                                            : safetensors_name(fs::path(input).filename());
+    const fs::path name = is_sharded(input)
+                              ? resolved(input).filename().string()
+                              : safetensors_name(fs::path(input).filename(), keeps_graph);
     if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
@@ -164,7 +165,7 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
 }
 
 Outcome run_batch(const ManyInputs& many, const Work& work) {
-  std::vector<Job> jobs = make_jobs(many);
+  std::vector<Job> jobs = make_jobs(many, work.output.keeps_graph);
   if (!many.out_dir.empty()) prepare_outputs(many, work, jobs);
   std::mutex lock;
   bool stop = false;

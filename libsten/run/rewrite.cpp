@@ -48,7 +48,8 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
     if (!directory) check_file(options.path);
   }
   if (!options.dry_run)
-    return std::make_unique<CheckpointOutput>(options.path, options.force, directory);
+    return std::make_unique<CheckpointOutput>(options.path, options.force, directory,
+                                              options.keeps_graph);
   if (!options.path.empty() && !options.in_new_folder)
     CheckpointOutput::check(options.path, options.force, directory);
   return nullptr;

@@ -45,6 +45,38 @@ expect_exit 0 sten-energy nm.safetensors --require '{layer*,onnx*}=2:4'
 expect_exit 0 sten-energy pruned.onnx --against model.onnx
 expect_out 0.7222
 
+# In a directory it is called as what it is: sten-prune keeps the graph, sten-convert does not.
+expect_exit 0 sten-convert model.onnx -o put/ --to dense -q
+cmp put/model.safetensors dense.safetensors
+for program in 'sten-convert --to dense' 'sten-prune --sparsity 0.5'; do
+  expect_exit 0 $program model.onnx --out-dir "$T/batch" -q
+done
+cmp batch/model.safetensors dense.safetensors
+cmp batch/model.onnx wanted.onnx
+
+# A directory without other weights.
+mkdir -p hub/data
+echo '{}' >hub/config.json
+echo kept >hub/data/note
+cp model.onnx hub/net.onnx
+files() { (cd "$1" && find . -type f ! -name '.*' | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
+has() { [ "$(files "$1")" = "$2 " ] || fail "$1 has other files: $(files "$1")"; }
+expect_exit 0 sten-energy hub --against model.onnx --min-energy 1
+expect_exit 0 sten-prune hub -o hub.pruned --sparsity 0.5
+has hub.pruned 'config.json data/note net.onnx'
+cmp hub.pruned/net.onnx wanted.onnx || fail 'another model than that of the file'
+expect_exit 0 sten-convert hub -o hub.dense --to dense -q
+has hub.dense 'config.json data/note net.safetensors'
+cmp hub.dense/net.safetensors dense.safetensors
+expect_exit 0 sten-prune hub -o hub.small --sparsity 0.5 --to bitmask -q
+has hub.small 'config.json data/note net.sten.safetensors'
+cp model.onnx hub/other.onnx
+expect_exit 1 sten-energy hub
+expect_err "hub: the directory has 2 ONNX models, none of them model.onnx; name one, such as 'net.onnx'"
+cp wanted.onnx hub/model.onnx
+expect_exit 0 sten-energy hub --against pruned.onnx --min-energy 1
+expect_exit 0 sten-energy --diff hub pruned.onnx
+
 # Neither layouts nor other files are written as ONNX.
 refused() {
   local wanted=$1
@@ -87,6 +119,19 @@ expect_exit 0 sten-energy external.safetensors --include w --against to/model.on
 expect_exit 1 sten-energy - <in/model.onnx
 expect_err 'no directory'
 [ "$(ls in to | tr '\n' ' ')" = 'in: model.onnx w.data  to: model.onnx w.data ' ] || fail 'other files are there'
+
+# In a directory they stay where they are.
+mkdir -p hub.external/data
+model "$nodes$(tensor w 2 4 "$(external data/w.data 3)")$rest" >hub.external/model.onnx
+bytes_of "aabbcc${many}dd" >hub.external/data/w.data
+echo kept >hub.external/data/note
+expect_exit 0 sten-prune hub.external -o hub.to --sparsity 0.5
+if grep -q 'left behind' out; then fail 'external data are no other weights'; fi
+has hub.to 'data/note data/w.data model.onnx'
+cmp hub.external/model.onnx hub.to/model.onnx
+bytes_of "aabbcc${half}dd" | cmp - hub.to/data/w.data
+expect_exit 0 sten-convert hub.external -o hub.dense --to dense --force -q
+has hub.dense 'data/note model.safetensors'
 
 # Two tensors with the same bytes, and numbers of varying width.
 model "$nodes$(tensor w 2 4 "$(external w.data 3)")$(tensor v 2 4 "$(external w.data 7)")" >in/model.onnx

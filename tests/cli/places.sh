@@ -50,7 +50,10 @@ rm x.SafeTensors
 # A directory may be called as the input is; streams may be called anything.
 expect_exit 0 sten-prune hub.pt -o out.pt --sparsity 0.5
 [ -s out.pt/model.safetensors ] || fail 'there is no model in out.pt'
-rm -r out.pt
+mv out.pt in.npy
+expect_exit 0 sten-prune in.npy -o out.npy --sparsity 0.5
+[ -s out.npy/model.safetensors ] || fail 'there is no model in out.npy'
+rm -r in.npy out.npy
 mkfifo x.bin
 cat x.bin >got &
 expect_exit 0 prune -o x.bin
