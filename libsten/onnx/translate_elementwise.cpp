@@ -10,13 +10,14 @@ namespace {
 // Operators with the same inputs as here, and no attributes.
 struct Same {
   const char *onnx, *sten;
+  std::size_t inputs = 1;
 };
 constexpr Same same_operators[] = {
     {"Abs", "abs"},
     {"Acos", "acos"},
     {"Acosh", "acosh"},
-    {"Add", "add"},
-    {"And", "and"},
+    {"Add", "add", 2},
+    {"And", "and", 2},
     {"Asin", "asin"},
     {"Asinh", "asinh"},
     {"Atan", "atan"},
@@ -24,25 +25,25 @@ constexpr Same same_operators[] = {
     {"Ceil", "ceil"},
     {"Cos", "cos"},
     {"Cosh", "cosh"},
-    {"Div", "div"},
-    {"Equal", "equal"},
+    {"Div", "div", 2},
+    {"Equal", "equal", 2},
     {"Erf", "erf"},
     {"Exp", "exp"},
     {"Floor", "floor"},
-    {"Greater", "greater"},
-    {"GreaterOrEqual", "greater-or-equal"},
+    {"Greater", "greater", 2},
+    {"GreaterOrEqual", "greater-or-equal", 2},
     {"HardSwish", "hard-swish"},
     {"IsNaN", "is-nan"},
-    {"Less", "less"},
-    {"LessOrEqual", "less-or-equal"},
+    {"Less", "less", 2},
+    {"LessOrEqual", "less-or-equal", 2},
     {"Log", "log"},
     {"Mish", "mish"},
-    {"Mul", "mul"},
+    {"Mul", "mul", 2},
     {"Neg", "neg"},
     {"Not", "not"},
-    {"Or", "or"},
-    {"PRelu", "p-relu"},
-    {"Pow", "pow"},
+    {"Or", "or", 2},
+    {"PRelu", "p-relu", 2},
+    {"Pow", "pow", 2},
     {"Reciprocal", "reciprocal"},
     {"Relu", "relu"},
     {"Round", "round"},
@@ -53,19 +54,21 @@ constexpr Same same_operators[] = {
     {"Softplus", "softplus"},
     {"Softsign", "softsign"},
     {"Sqrt", "sqrt"},
-    {"Sub", "sub"},
+    {"Sub", "sub", 2},
     {"Tan", "tan"},
     {"Tanh", "tanh"},
-    {"Where", "where"},
-    {"Xor", "xor"},
+    {"Where", "where", 3},
+    {"Xor", "xor", 2},
 };
 
 template <std::size_t i>
 void same_operator(OnnxCall& c) {
+  const Same& same = same_operators[i];
+  if (c.inputs() > same.inputs) fail("it has {} inputs, more than {}", c.inputs(), same.inputs);
   std::vector<DraftRef> in;
-  for (std::size_t k = 0; k < c.inputs(); ++k) in.push_back(c.in(k));
+  for (std::size_t k = 0; k < same.inputs; ++k) in.push_back(c.in(k));
   c.ignore("consumed_inputs");
-  c.set(0, c.add(same_operators[i].sten, std::move(in)));
+  c.set(0, c.add(same.sten, std::move(in)));
 }
 
 // Of as many inputs as there are.

@@ -1,0 +1,147 @@
+// Models that do not fit together, that need what sten does not have, or that ask for more than there
+// is: one line says why they are refused.
+#include <doctest/doctest.h>
+
+#include "libsten/base/error.h"
+#include "libsten/io/checkpoint.h"
+#include "libsten/onnx/import.h"
+#include "tests/support/bad_input.h"
+#include "tests/support/onnx_bytes.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+namespace pb = sten::testing::onnx;
+
+namespace {
+
+// A ValueInfoProto: FLOAT [N, 4] as input (11) or output (12) of the graph.
+std::string port(int field, std::string_view name) {
+  const std::string n = pb::bytes(1, pb::bytes(2, "N")), four = pb::bytes(1, pb::number(1, 4));
+  const std::string type = pb::bytes(1, pb::number(1, 1) + pb::bytes(2, n + four));
+  return pb::bytes(field, pb::bytes(1, name) + pb::bytes(2, type));
+}
+
+// A model with the input x, the output y, and these nodes.
+std::string hostile(const std::vector<std::string>& nodes,
+                    const std::vector<std::string>& initializers = {}) {
+  return pb::model(pb::graph(nodes, initializers) + port(11, "x") + port(12, "y"));
+}
+
+// Why it is refused, without the file's name; "" if it is not. Everything that is said is one line
+// of printable text.
+std::string why_not(const std::string& model) {
+  const TempDir dir;
+  const std::string path = dir.write("m.onnx", model);
+  const Checkpoint file = Checkpoint::open(path);
+  const std::string why = error_of([&] { (void)import_onnx(file); });
+  if (why.empty()) return why;
+  CHECK(why.starts_with(path + ": "));
+  for (const char c : why) CHECK(static_cast<unsigned char>(c) >= ' ');
+  return why.substr(path.size() + 2);
+}
+
+std::string integers(std::string_view name, std::initializer_list<std::int64_t> values) {
+  return pb::tensor(name, 7, {static_cast<std::int64_t>(values.size())},
+                    pb::bytes(7, pb::packed(values)));
+}
+std::string scalar(std::string_view name, std::int64_t value) {
+  return pb::tensor(name, 7, {}, pb::bytes(7, pb::packed({value})));
+}
+
+}  // namespace
+
+TEST_CASE("import: nodes in a circle or in no order") {
+  const std::string order = ", which is made after it: the nodes are in no order, or in a circle";
+  CHECK(why_not(hostile({pb::node("Relu", "b", {"a"}, {"y"}),
+                         pb::node("Relu", "a", {"x"}, {"a"})})) == "node 'b' takes 'a'" + order);
+  CHECK(why_not(hostile({pb::node("Relu", "r", {"y"}, {"y"})})) == "node 'r' takes 'y'" + order);
+  const std::string circle =
+      hostile({pb::node("Add", "", {"x", "b"}, {"a"}), pb::node("Relu", "", {"a"}, {"b"}),
+               pb::node("Relu", "", {"b"}, {"y"})});
+  REQUIRE(held(105, why_not(circle) == "node 'a' takes 'b'" + order));
+}
+
+TEST_CASE("import: values that nobody makes, or two nodes do") {
+  REQUIRE(held(106, why_not(hostile({pb::node("Add", "sum", {"x", "z"}, {"y"})})) ==
+                        "node 'sum' takes 'z', which is no input and which no node makes"));
+  CHECK(why_not(hostile({pb::node("Relu", "", {"x"}, {"z"})})) ==
+        "its output 'y' is made by no node");
+  CHECK(why_not(hostile({pb::node("Relu", "", {"x"}, {"y"}), pb::node("Abs", "", {"x"}, {"y"})})) ==
+        "'y' is made twice");
+  CHECK(why_not(hostile({pb::node("Relu", "", {"y"}, {"x"})})) ==
+        "'x' is an input, and a node makes it");
+  CHECK(has(why_not(hostile({pb::node("Add", "sum", {"x"}, {"y"})})), "node 'sum' (Add): "));
+  CHECK(has(why_not(hostile({pb::node("Relu", "r", {}, {"y"})})), "node 'r' (Relu): "));
+  const std::string half = pb::tensor("w", 8, {1}, pb::bytes(6, "text"));
+  CHECK(why_not(hostile({pb::node("Add", "sum", {"x", "w"}, {"y"})}, {half})) ==
+        "node 'sum' takes 'w', whose element type sten does not have");
+}
+
+TEST_CASE("import: all operators that are missing, by name") {
+  const std::string graph =
+      pb::bytes(5, pb::bytes(1, "body") + pb::bytes(6, pb::graph({}, {})) + pb::number(20, 5));
+  const std::string why = why_not(hostile(
+      {pb::node("If", "", {"x"}, {"a"}, graph), pb::node("Loop", "", {"a", "a"}, {"b"}, graph),
+       pb::node("Scan", "", {"b"}, {"c"}, graph), pb::node("Relu", "", {"c"}, {"d"}),
+       pb::node("GridSample", "", {"d", "x"}, {"e"}), pb::node("GridSample", "", {"e", "x"}, {"f"}),
+       pb::node("Relu", "", {"f"}, {"y"}, pb::bytes(7, "com.example"))}));
+  REQUIRE(held(107, why == "sten does not have its operators GridSample (2 times), If, Loop, Scan, "
+                           "com.example:Relu"));
+  CHECK(
+      has(why_not(hostile({pb::node("Relu", "r", {"x"}, {"y"}, pb::integer_attribute("fast", 1))})),
+          "node 'r' (Relu): sten does not know its attribute 'fast'"));
+}
+
+TEST_CASE("import: names with control characters are printed without them") {
+  const std::string_view esc = "a\x1b[2J\n";
+  CHECK(has(why_not(hostile({pb::node("Relu", esc, {"q"}, {"y"})})), "'a\\x1b[2J\\n'"));
+  CHECK(has(why_not(hostile({pb::node("Relu", "", {esc}, {"y"})})), "'a\\x1b[2J\\n'"));
+  CHECK(has(why_not(hostile({pb::node(esc, "", {"x"}, {"y"})})), "a\\x1b[2J\\n"));
+  CHECK(has(why_not(hostile({pb::node("Relu", "", {"x"}, {"y"}, pb::bytes(7, esc))})),
+            "a\\x1b[2J\\n:Relu"));
+  CHECK(has(why_not(hostile({pb::node("Relu", "", {"x"}, {"y"}, pb::integer_attribute(esc, 1))})),
+            "'a\\x1b[2J\\n'"));
+  const std::string output = pb::model(pb::graph({}, {}) + port(11, "x") + port(12, esc));
+  REQUIRE(held(108, has(why_not(output), "'a\\x1b[2J\\n'")));
+}
+
+TEST_CASE("import: constants that a small file only describes") {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  const std::string add = pb::node("Add", "", {"x", "c"}, {"y"});
+  const std::string one = pb::tensor("one", 1, {}, pb::bytes(9, pb::raw<float>({1})));
+  // Whether it is refused or left for the run, the import takes no such memory.
+  (void)why_not(
+      hostile({pb::node("ConstantOfShape", "", {"s"}, {"c"}), add}, {integers("s", {huge})}));
+  (void)why_not(hostile({pb::node("Range", "", {"0", "n", "1"}, {"i"}),
+                         pb::node("Cast", "", {"i"}, {"c"}, pb::integer_attribute("to", 1)), add},
+                        {scalar("0", 0), scalar("n", huge), scalar("1", 1)}));
+  (void)why_not(
+      hostile({pb::node("Expand", "", {"one", "s"}, {"c"}), add}, {one, integers("s", {huge, 4})}));
+  (void)why_not(hostile({pb::node("Tile", "", {"row", "s"}, {"c"}), add},
+                        {pb::tensor("row", 1, {4}, pb::bytes(9, pb::raw<float>({1, 2, 3, 4}))),
+                         integers("s", {huge})}));
+  // 4 * 2^60 elements by doubling.
+  std::vector<std::string> nodes{pb::node("ConstantOfShape", "", {"s"}, {"c0"})};
+  std::vector<std::string> names{"c0"};
+  for (int i = 0; i < 60; ++i) {
+    names.push_back("c" + std::to_string(i + 1));
+    nodes.push_back(pb::node("Concat", "", {names[i], names[i]}, {names[i + 1]},
+                             pb::integer_attribute("axis", 0)));
+  }
+  nodes.push_back(pb::node("Add", "", {"x", names.back()}, {"y"}));
+  (void)why_not(hostile(nodes, {integers("s", {4})}));
+  REQUIRE(held(109, true));
+}
+
+TEST_CASE("import: a hundred thousand nodes") {
+  std::vector<std::string> nodes;
+  std::string last = "x";
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string next = i + 1 == 100'000 ? "y" : std::to_string(i);
+    nodes.push_back(pb::node("Relu", "", {last}, {next}));
+    last = next;
+  }
+  REQUIRE(held(110, why_not(hostile(nodes)).empty()));
+}
