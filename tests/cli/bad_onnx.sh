@@ -1,0 +1,78 @@
+# An ONNX model that is damaged, or lies, costs one clear line in every program that reads checkpoints.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+. "$(dirname "$0")/_onnx.sh"
+mkdir "$T/work"
+cd "$T/work"
+
+four=$(floats 1 2 3 4)
+# weight NAME TYPE DIMS FIELDS: an initializer that a MatMul takes.
+weight() {
+  local dims= d
+  for d in $3; do dims+=$(number 1 "$d"); done
+  node MatMul m x "$1" y
+  message 5 "$dims$(number 2 "$2")$(text 8 "$1")$4"
+}
+bad() { # bad TEXT GRAPH
+  model "$2" >$BAD
+  refused "$1"
+}
+raw=$(message 9 "$four")
+
+# Cut off anywhere before the operator sets, which are the last 4 bytes.
+model "$(weight w 1 '2 2' "$raw")" >whole
+for length in $(seq 1 7 $(($(wc -c <whole) - 5))); do
+  head -c "$length" whole >$BAD
+  held 99 refused ''
+done
+
+# Elements and their shape.
+held 100 bad "'w': it has 16 bytes, shape [2, 3] of F32 has 24" "$(weight w 1 '2 3' "$raw")"
+bad "'w': it has 16 bytes, shape [1, 2] of F32 has 8" "$(weight w 1 '1 2' "$raw")"
+bad "'w': it has 0 bytes, shape [2, 2] of F32 has 16" "$(weight w 1 '2 2' '')"
+bad "'w': " "$(weight w 1 "$((1 << 40)) $((1 << 40))" "$raw")"
+bad "'w': there are more elements than shape [2, 1] has" "$(weight w 7 '2 1' "$(message 7 010203)")"
+bad "'w': element 1 does not fit UINT8" "$(weight w 2 '2 1' "$(message 5 01"$(varint 256)")")"
+bad 'stored in two ways' "$(weight w 1 '2 2' "$raw$(message 4 "$four")")"
+bad "there are two tensors 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
+
+# Element types: those of tensors that have no type here are left out, which is a warning.
+for type in 0 25 1000; do
+  held 101 bad "'w': there is no data type $type" "$(weight w $type '2 2' "$raw")"
+done
+
+# External data.
+echo -n 0123456789abcdef >data
+outside() { bad "$1" "$(weight w 1 '2 2' "$2")"; }
+held 102 outside "'w': its data are 16 bytes at 1 of 'data', which has 16" "$(external data 1)"
+outside "which has 16" "$(external data 9223372036854775807)"
+outside "'w': its data are in 'none', which is missing" "$(external none 0)"
+outside "'../data': the name is a path that leaves its directory" "$(external ../data 0)"
+outside "'/etc/hostname': the name is an absolute path" "$(external /etc/hostname 0)"
+outside "the name holds control characters" "$(external $'a\nb' 0)"
+outside 'its external data are in the model itself' "$(external $BAD 0)"
+ln -s /etc/hostname link
+outside 'outside of the directory' "$(external link 0)"
+
+# Names: what is printed has no control characters.
+held 103 bad "'a\\x1b[2J': the name holds control characters" "$(weight $'a\e[2J' 1 '2 2' "$raw")"
+bad "'a\\nb': the name holds control characters" "$(weight $'a\nb' 1 '2 2' "$raw")"
+bad "'': the name is empty" "$(weight '' 1 '2 2' "$raw")"
+bad 'the name is a path that leaves its directory' "$(weight ../w 1 '2 2' "$raw")"
+
+# As many nodes as no model has are no fault of its weights.
+bytes_of "$(node Relu r x '' y)" >nodes
+for _ in $(seq 20); do
+  cat nodes nodes >more
+  mv more nodes
+done
+graph=$(weight w 1 '2 2' "$raw")
+graph_bytes=$(($(wc -c <nodes) + ${#graph} / 2))
+{
+  bytes_of "$(number 1 8)$(varint 58)$(varint $graph_bytes)"
+  cat nodes
+  bytes_of "$graph"
+} >large.onnx
+rm nodes
+expect_exit 0 sten-prune large.onnx -o large.safetensors --sparsity 0.5
+held 104 expect_out 'pruned 1 of 1 tensors'
