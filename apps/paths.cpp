@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "libsten/base/error.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/train/run_files.h"
@@ -17,16 +16,14 @@ void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, cons
   for (const std::string& path : o->results()) to.push_back({shown, path, container, keeps});
 }
 
-// What a recipe reads. What is wrong with it is said by those who follow it.
+// What a recipe reads.
 void add_read(std::vector<NamedPath>& to, const CLI::App& app) {
   for (const char* name : {"RECIPE", "--recipe"}) {
     const CLI::Option* o = app.get_option_no_throw(name);
     if (!o || o->count() == 0 || is_stream(o->results().front())) continue;
-    try {
-      const Recipe r = read_recipe(o->results().front(), app.get_option("--set")->results());
-      for (const auto& [key, path] : inputs_of(r)) to.push_back({key, path});
-    } catch (const Error&) {
-    }
+    for (const auto& [key, path] :
+         inputs_of(o->results().front(), app.get_option("--set")->results()))
+      to.push_back({key, path});
   }
 }
 

@@ -53,6 +53,15 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
   return all;
 }
 
+std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& file,
+                                                           const Overrides& overrides) {
+  try {
+    return inputs_of(read_recipe(file, overrides));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool RunFiles::keeps(const std::string& name) {
   return std::ranges::count(places(), name) > 0 || name == record_file ||
          name == checkpoints_folder;

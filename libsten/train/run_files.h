@@ -12,6 +12,9 @@ namespace sten {
 
 // The paths that a recipe reads, by their keys in it.
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r);
+// The same of a recipe in a file. None where something is wrong with it, which those say who follow it.
+std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& file,
+                                                           const Overrides& overrides);
 
 class RunFiles {
  public:

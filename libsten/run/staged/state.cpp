@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* run_file = "run.json";
 constexpr const char* curve_file = "curve.svg";
-constexpr const char* record_file = "stage.json";  // of a stage
+constexpr const char* stage_file = "stage.json";
 constexpr std::string_view stage_prefix = "stage-";
 constexpr const char* begin_anew = "another --state begins a new run";
 
@@ -126,7 +126,7 @@ std::string StateDirectory::file(std::size_t k, const std::string& name) const {
 }
 
 std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
-  const std::string path = file(k, record_file);
+  const std::string path = file(k, stage_file);
   if (!fs::exists(path)) return std::nullopt;
   const fs::path stage = fs::path(path).parent_path();
   const std::string way =
@@ -134,7 +134,7 @@ std::optional<StageRecord> StateDirectory::record(std::size_t k) const {
                   quote(stage.filename().string()));
   const Json json = advised(way, [&] {
     Json read = read_record(path);
-    check_files(stage, JsonReader(read, printable(path), Fault::input)["files"], record_file);
+    check_files(stage, JsonReader(read, printable(path), Fault::input)["files"], stage_file);
     return read;
   });
   const JsonReader in(json, printable(path), Fault::input);
@@ -179,7 +179,7 @@ void write_record(const OutputDirectory& stage, const StageRecord& r) {
   json["seconds"] = r.seconds;
   json["recovered"] = r.recovered;
   json["files"] = list_files(stage.file(""));
-  const auto out = stage.new_file(record_file);
+  const auto out = stage.new_file(stage_file);
   write_json(*out, json);
 }
 

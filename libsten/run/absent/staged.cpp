@@ -1,0 +1,20 @@
+// In the place of stages and what they train with, for a sten-prune that is built before those are.
+#include "libsten/base/error.h"
+#include "libsten/run/staged/staged_prune.h"
+#include "libsten/run/staged/state.h"
+#include "libsten/train/run_files.h"
+
+namespace sten {
+
+Outcome prune_in_stages(const StagedOptions&) {
+  fail_usage(
+      "--schedule: this program is built without; the target sten-prune builds one that has it");
+}
+bool StateDirectory::keeps(const std::string&) { return false; }
+
+std::vector<std::pair<std::string, std::string>> inputs_of(const std::string&, const Overrides&) {
+  return {};
+}
+bool RunFiles::keeps(const std::string&) { return false; }
+
+}  // namespace sten
