@@ -117,7 +117,7 @@ echo "MODEL is $model"
 if [[ ! -x /usr/bin/time ]]; then scripts/setup.sh measure || die "GNU time is missing"; fi
 step "Install what is missing" scripts/setup.sh build
 export -f build progress
-export out jobs PATH=$root/build/bin:$PATH
+export out jobs PATH=$root/build/first:$root/build/bin:$PATH
 # build_step TITLE PROGRAM...: each program is built when it is about to be shown.
 build_step() {
   local title=$1
@@ -126,12 +126,14 @@ build_step() {
   step "$title" bash -euo pipefail -c 'build "$@"' build "$@"
   cd "$out"
 }
-build_step "Build the library and sten-prune" sten-prune
+# One that prunes at once does not need the half of the library that trains.
+build_step "Build what sten-prune needs first, without training" sten-prune-first
 step "Prune to 90 %, the smallest weights first" \
   sten-prune "$model" -o "pruned$ext" --sparsity 0.9 --summary
 step "Prune to the structure 1:10:4" \
   sten-prune "$model" -o "nmg-dense$ext" --structure nmg:n=1,m=10,g=4 --summary
-build_step "Build sten-convert and sten-energy" sten-convert sten-energy
+build_step "Build the library, sten-convert, sten-energy and all of sten-prune" \
+  sten-prune sten-convert sten-energy
 step "Store the first as values and a bitmask" \
   sten-convert "pruned$ext" -o "pruned.bitmask$ext" --to bitmask --summary
 step "Store the second as n:m:g" \
