@@ -1,10 +1,11 @@
 // softmax(q k^T / sqrt(d)) v of each head (Vaswani et al. 2017). The gradient computes the weights
-// again: nothing of the size of tokens x tokens is kept.
+// again: nothing of the size of tokens x tokens is kept. Only the gradient of a bias is as large.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
+#include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/gemm.h"
 #include "libsten/ops/numbers.h"
@@ -18,36 +19,77 @@ namespace {
 // What both get, checked.
 struct Given {
   const Dense &q, &k, &v;
-  Index heads, batch = 0, tokens = 0, keys = 0, width = 0;  // width: of one head
-  std::vector<Index> seen;  // 0 for keys that are hidden; empty where there is no mask
+  Index heads, batch = 0, tokens = 0, keys = 0;
+  Index width = 0, v_width = 0;  // of one head
+  double scale = 1;              // of the scores
+  std::vector<Index> seen;       // 0 for keys that are hidden; empty where there is no mask
+  const Dense* bias = nullptr;   // is added to the scores
+  std::array<Index, 4> steps{};  // in the bias: from sequence to sequence, head, token, key
 
   Given(const char* op, const Call& call, std::size_t first)
       : q(call.in[first].as<Dense>()),
         k(call.in[first + 1].as<Dense>()),
         v(call.in[first + 2].as<Dense>()) {
-    call.attributes.check(op, {"heads"});
+    call.attributes.check(op, {"heads", "scale"});
     heads = call.attributes.integer("heads", 1);
     if (q.extents.size() != 3 || k.extents.size() != 3)
       fail_usage("{}: q is {} and k is {}; both are [batch, tokens, channels]", op,
                  to_string(q.extents), to_string(k.extents));
     check_dtypes(op, "q", q.dtype(), "k", k.dtype());
-    check_alike(op, "k", k, "v", v);
+    check_dtypes(op, "k", k.dtype(), "v", v.dtype());
+    if (v.extents.size() != 3 || v.extents[0] != k.extents[0] || v.extents[1] != k.extents[1])
+      fail_usage("{}: k is {} but v is {}", op, to_string(k.extents), to_string(v.extents));
     if (q.extents[0] != k.extents[0] || q.extents[2] != k.extents[2])
       fail_usage("{}: q is {} but k is {}", op, to_string(q.extents), to_string(k.extents));
-    if (heads < 1 || q.extents[2] % heads != 0)
-      fail_usage("{}: {} channels are not {} heads", op, q.extents[2], heads);
+    for (const Dense* x : {&q, &v})
+      if (heads < 1 || x->extents[2] % heads != 0)
+        fail_usage("{}: {} channels are not {} heads", op, x->extents[2], heads);
     batch = q.extents[0];
     tokens = q.extents[1];
     keys = k.extents[1];
     width = q.extents[2] / heads;
+    v_width = v.extents[2] / heads;
+    scale = call.attributes.number("scale", 1 / std::sqrt(static_cast<double>(width)));
     if (call.in.size() == first + 3) return;
-    const Dense& mask = call.in[first + 3].as<Dense>();
-    seen = integers_of(op, "the mask's elements", mask);
-    if (mask.extents != Shape{batch, keys})
-      fail_usage("{}: k is {} but the mask {}", op, to_string(k.extents), to_string(mask.extents));
+    const Dense& fourth = call.in[first + 3].as<Dense>();
+    if (fourth.dtype() == DType::F32 || fourth.dtype() == DType::F64) {
+      take_bias(op, fourth);
+      return;
+    }
+    seen = integers_of(op, "the mask's elements", fourth);
+    if (fourth.extents != Shape{batch, keys})
+      fail_usage("{}: k is {} but the mask {}", op, to_string(k.extents),
+                 to_string(fourth.extents));
   }
 
+  Shape result() const { return {batch, tokens, heads * v_width}; }
+  Shape scores() const { return {batch, heads, tokens, keys}; }
   const Index* seen_in(Index b) const { return seen.empty() ? nullptr : seen.data() + b * keys; }
+  // That of a head's scores; its rows are steps[2] apart.
+  template <class T>
+  const T* bias_of(Index b, Index h) const {
+    return bias->values.as<T>().data() + b * steps[0] + h * steps[1];
+  }
+
+ private:
+  void take_bias(const char* op, const Dense& x) {
+    check_dtypes(op, "q", q.dtype(), "the bias", x.dtype());
+    const Shape all = scores();
+    const std::size_t rank = x.extents.size();
+    bool fits = rank <= all.size();
+    Index step = 1;
+    for (std::size_t d = 0; fits && d < rank; ++d) {
+      const std::size_t axis = all.size() - 1 - d;
+      const Index extent = x.extents[rank - 1 - d];
+      fits = extent == 1 || extent == all[axis];
+      if (extent != 1) steps[axis] = step;
+      step *= extent;
+    }
+    if (!fits)
+      fail_usage("{}: the bias is {}, which cannot be repeated to the scores' {}", op,
+                 to_string(x.extents), to_string(all));
+    bias = &x;
+  }
 };
 
 // What a thread works in, from head to head.
@@ -70,11 +112,11 @@ void copy_rows(const T* from, Index from_stride, Index rows, Index n, T* to, Ind
 // One head's columns of a sequence, together: [rows, width].
 template <class T>
 const T* head_of(const Dense& x, const Given& g, Index b, Index h, std::vector<T>& out) {
-  const Index rows = x.extents[1], stride = g.heads * g.width;
-  out.resize(rows * g.width);
+  const Index rows = x.extents[1], stride = x.extents[2], width = stride / g.heads;
+  out.resize(rows * width);
   if (out.empty()) return out.data();
-  const T* from = x.values.as<T>().data() + b * rows * stride + h * g.width;
-  copy_rows(from, stride, rows, g.width, out.data(), g.width);
+  const T* from = x.values.as<T>().data() + b * rows * stride + h * width;
+  copy_rows(from, stride, rows, width, out.data(), width);
   return out.data();
 }
 
@@ -85,7 +127,7 @@ void multiply_to(Turned turned, Index m, Index n, Index k, const T* a, const T* 
                  std::vector<T>& head, T* to) {
   head.resize(m * n);
   gemm(turned, m, n, k, a, b, head.data(), 1);
-  copy_rows(head.data(), n, m, n, to, g.heads * g.width);
+  copy_rows(head.data(), n, m, n, to, g.heads * n);
 }
 
 // Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
@@ -103,24 +145,37 @@ void weigh(T* x, Index rows, Index n, T by, const Index* seen) {
   }
 }
 
+// The same with a bias, which is as softmax alone would have it.
 template <class T>
-T scale_of(const Given& g) {
-  return static_cast<T>(1 / std::sqrt(static_cast<double>(g.width)));
+void weigh_biased(T* x, const Given& g, const T* bias) {
+  const Index n = g.keys, step = g.steps[3];
+  const T by = static_cast<T>(g.scale);
+  for (Index r = 0; r < g.tokens; ++r, x += n, bias += g.steps[2]) {
+    if (step == 1)
+      for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[i];
+    else
+      for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[0];
+    softmax_row(x, n, T{1}, x);
+  }
 }
 
 // [tokens, keys] of one head.
 template <class T>
-const T* weights_of(const Given& g, Index b, const T* q, const T* k, std::vector<T>& p) {
+const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, std::vector<T>& p) {
   p.resize(g.tokens * g.keys);
   gemm(Turned::b, g.tokens, g.keys, g.width, q, k, p.data(), 1);
-  weigh(p.data(), g.tokens, g.keys, scale_of<T>(g), g.seen_in(b));
+  if (g.bias)
+    weigh_biased(p.data(), g, g.bias_of<T>(b, h));
+  else
+    weigh(p.data(), g.tokens, g.keys, static_cast<T>(g.scale), g.seen_in(b));
   return p.data();
 }
 
 // f(workspace, b, h, to) for all heads on threads(); to[i] is where the head's columns of output i
-// begin. Outputs that are nullptr are nobody's.
+// begin, of which there are widths[i]. Outputs that are nullptr are nobody's.
 template <class T, std::size_t N, class F>
-void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
+void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& widths,
+                 const Given& g, F&& f) {
   using Places = std::array<T*, N>;
   const bool in_place =
       std::ranges::all_of(out, [](OutputRows<T>* o) { return !o || o->in_place(); });
@@ -130,8 +185,8 @@ void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
   const auto heads = [&](Workspace<T>& work, Index b, Index begin, Index end, const Places& rows) {
     for (Index h = begin; h < end; ++h) {
       Places to = rows;
-      for (T*& t : to)
-        if (t) t += h * g.width;
+      for (std::size_t k = 0; k < N; ++k)
+        if (to[k]) to[k] += h * widths[k];
       f(work, b, h, to);
     }
   };
@@ -168,32 +223,40 @@ void write_heads(std::array<OutputRows<T>*, N> out, const Given& g, F&& f) {
 Outputs forward(const Call& call) {
   const Given g("attention", call, 0);
   return with_real("attention", g.q.dtype(), [&]<class T>(T) -> Outputs {
-    OutputRows<T> out(call.out(), g.q.extents);
-    if (g.q.size() == 0) return {out.take()};
-    write_heads<T, 1>({&out}, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 1> to) {
-      const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
-      const T *p = weights_of(g, b, q, k, w.p), *v = head_of(g.v, g, b, h, w.v);
-      multiply_to(Turned::none, g.tokens, g.width, g.keys, p, v, g, w.out, to[0]);
-    });
+    OutputRows<T> out(call.out(), g.result());
+    if (size_of(g.result()) == 0) return {out.take()};
+    write_heads<T, 1>(
+        {&out}, {g.v_width}, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 1> to) {
+          const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
+          const T *p = weights_of(g, b, h, q, k, w.p), *v = head_of(g.v, g, b, h, w.v);
+          multiply_to(Turned::none, g.tokens, g.v_width, g.keys, p, v, g, w.out, to[0]);
+        });
     return {out.take()};
   });
 }
 
 // With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
-// dK = dS^T Q, the latter two by the scale.
+// dK = dS^T Q, the latter two by the scale. dS itself, which is a bias's, goes to ds if it is
+// wanted: the scores of one head.
 template <class T>
 void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, Index h,
-                   std::array<T*, 3> to) {
+                   std::array<T*, 3> to, T* ds) {
   const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);
   const T *v = head_of(g.v, g, b, h, w.v), *from = head_of(dy, g, b, h, w.dy);
-  const T* p = weights_of(g, b, q, k, w.p);
-  if (to[2]) multiply_to(Turned::a, g.keys, g.width, g.tokens, p, from, g, w.out, to[2]);
-  if (!to[0] && !to[1]) return;
+  const T* p = weights_of(g, b, h, q, k, w.p);
+  if (to[2]) multiply_to(Turned::a, g.keys, g.v_width, g.tokens, p, from, g, w.out, to[2]);
+  if (!to[0] && !to[1] && !ds) return;
   w.dp.resize(g.tokens * g.keys);
   T* dp = w.dp.data();
-  gemm(Turned::b, g.tokens, g.keys, g.width, from, v, dp, 1);
-  for (Index r = 0; r < g.tokens; ++r)
-    softmax_grad_row(dp + r * g.keys, p + r * g.keys, g.keys, scale_of<T>(g), dp + r * g.keys);
+  gemm(Turned::b, g.tokens, g.keys, g.v_width, from, v, dp, 1);
+  const T scale = static_cast<T>(g.scale);
+  for (Index r = 0; r < g.tokens; ++r) {
+    T* row = dp + r * g.keys;
+    softmax_grad_row(row, p + r * g.keys, g.keys, ds ? T{1} : scale, row);
+    if (!ds) continue;
+    std::copy_n(row, g.keys, ds + r * g.keys);
+    scale_row(row, g.keys, scale, row);
+  }
   if (to[0]) multiply_to<T>(Turned::none, g.tokens, g.width, g.keys, dp, k, g, w.out, to[0]);
   if (to[1]) multiply_to<T>(Turned::a, g.keys, g.width, g.tokens, dp, q, g, w.out, to[1]);
 }
@@ -201,21 +264,28 @@ void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, In
 Outputs backward(const Call& call) {
   const Given g("attention.grad", call, 1);
   const Dense& dy = call.in[0].as<Dense>();
-  check_alike("attention.grad", "the gradient", dy, "q", g.q);
+  check_dtypes("attention.grad", "the gradient", dy.dtype(), "q", g.q.dtype());
+  check_gradient("attention.grad", dy, g.result());
   return with_real("attention.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const Shape shapes[] = {g.q.extents, g.k.extents, g.v.extents};
     std::array<std::optional<OutputRows<T>>, 3> out;
     std::array<OutputRows<T>*, 3> wanted{};
     for (std::size_t i = 0; i < 3; ++i)
       if (call.wants(i)) wanted[i] = &out[i].emplace(call.out(i), shapes[i]);
+    const bool wants_bias = g.bias && call.wants(3);
+    Dense scores = unwritten<T>(wants_bias ? g.scores() : Shape{0});
+    T* const ds = scores.values.template mutate<T>().data();
     const bool is_empty = g.k.size() == 0 && g.q.size() == 0;
     if (!is_empty)
-      write_heads<T, 3>(wanted, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 3> to) {
-        head_gradient(g, dy, w, b, h, to);
-      });
+      write_heads<T, 3>(wanted, {g.width, g.width, g.v_width}, g,
+                        [&](Workspace<T>& w, Index b, Index h, std::array<T*, 3> to) {
+                          const Index at = (b * g.heads + h) * g.tokens * g.keys;
+                          head_gradient(g, dy, w, b, h, to, wants_bias ? ds + at : nullptr);
+                        });
     Outputs grads(call.in.size() - 1);
     for (std::size_t i = 0; i < 3; ++i)
       if (wanted[i]) grads[i] = out[i]->take();
+    if (wants_bias) grads[3] = sum_to<T>(call.out(3), scores, g.bias->extents);
     return grads;
   });
 }
@@ -224,7 +294,7 @@ Outputs backward(const Call& call) {
 
 void add_attention(Operators& all) {
   all.declare("attention", {Keeps::inputs});
-  for (const std::size_t inputs : {3, 4}) {  // the mask is the fourth
+  for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
     add_streamed(all, "attention", std::vector<Name>(inputs, "dense"), 1, forward);
     add_streamed(all, "attention.grad", std::vector<Name>(inputs + 1, "dense"), inputs, backward);
   }

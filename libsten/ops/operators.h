@@ -149,7 +149,8 @@ T embedding(const T& table, const std::type_identity_t<T>& ids,
 }
 
 // softmax(q k^T / sqrt(D)) v in each of `heads` heads, which have D neighbouring channels each:
-// q[B, T, heads * D], k and v[B, S, heads * D] to [B, T, heads * D].
+// q[B, T, heads * D], k[B, S, heads * D] and v[B, S, heads * E] to [B, T, heads * E]. By name, the
+// attribute `scale` stands for 1 / sqrt(D).
 template <Operand T>
 T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
             Index heads, const Formats& f = Formats::dense()) {
@@ -157,7 +158,8 @@ T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identi
   return ops_detail::call(op, {q, k, v}, Attributes().set("heads", heads), f);
 }
 // Key s of sequence b is not seen where the mask[B, S], I64 or I32, has 0. Where no key is, the
-// result is 0.
+// result is 0. A mask of q's dtype is added to the scores instead, repeated to [B, heads, T, S], and
+// has a gradient.
 template <Operand T>
 T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
             const std::type_identity_t<T>& mask, Index heads, const Formats& f = Formats::dense()) {

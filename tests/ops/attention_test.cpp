@@ -12,7 +12,7 @@ namespace {
 
 // The formula, from other operators; what is not seen gets a score that no other comes near.
 template <Operand T>
-T composed(const T& q, const T& k, const T& v, const Tensor& hidden, Index heads) {
+T composed(const T& q, const T& k, const T& v, const std::type_identity_t<T>& hidden, Index heads) {
   const Shape s = q.shape();
   const auto split = [&](const T& x) {
     return transpose(reshape(x, {s[0], -1, heads, s[2] / heads}), {0, 2, 1, 3});
@@ -68,6 +68,56 @@ TEST_CASE("attention and its gradients are those of the operators that it is com
   }
 }
 
+TEST_CASE(
+    "a bias of any shape that repeats to the scores' is added to them, and gets their gradient") {
+  Dice dice(15);
+  const Index heads = 3;
+  const Tensor q = normals(dice, {2, 5, 12}), k = normals(dice, {2, 7, 12}),
+               v = normals(dice, {2, 7, 12}), dy = normals(dice, {2, 5, 12});
+  const std::vector<Shape> shapes{{2, 3, 5, 7}, {3, 1, 7}, {2, 1, 5, 1}, {5, 7}, {}};
+  for (const Shape& shape : shapes) {
+    CAPTURE(to_string(shape));
+    const Tensor bias = normals(dice, shape);
+    Tape tape;
+    const auto leaves = [&] {
+      return std::vector<Var>{tape.parameter(q), tape.parameter(k), tape.parameter(v),
+                              tape.parameter(bias)};
+    };
+    const std::vector<Var> a = leaves(), b = leaves();
+    const Var got = attention(a[0], a[1], a[2], a[3], heads);
+    const Var wanted = composed(b[0], b[1], b[2], b[3], heads);
+    CHECK(furthest(got.value(), wanted.value()) < 2e-6);
+    tape.backward(got, dy, true);
+    tape.backward(wanted, dy);
+    for (const int i : {0, 1, 2, 3}) CHECK(furthest(*a[i].grad(), *b[i].grad()) < 1e-5);
+    // Without a gradient of the bias the others are the same.
+    Tape other;
+    const Var p = other.parameter(q), y = attention(p, Var(k), Var(v), Var(bias), heads);
+    other.backward(y, dy);
+    CHECK(furthest(*p.grad(), *b[0].grad()) < 1e-5);
+  }
+  // Rows of which nothing is left are those of softmax, without care of their own.
+  Dense none = Dense::zeros(DType::F32, {5, 1});
+  none.values.mutate<float>()[2] = -INFINITY;
+  const std::vector<float> y = floats(attention(q, k, v, none, heads).to_dense());
+  for (Index i = 0; i < 5 * 12; ++i) CHECK(std::isnan(y[i]) == (i / 12 == 2));
+}
+
+TEST_CASE("attention takes a scale of its own, and values of another width") {
+  Dice dice(16);
+  const Tensor q = normals(dice, {2, 5, 12}), k = normals(dice, {2, 7, 12}),
+               v = normals(dice, {2, 7, 12}), wide = concat(std::vector<Tensor>{v, v}, 2);
+  // Two heads of 6 channels by 1 / sqrt(6), said and unsaid.
+  const Attributes said = Attributes().set("heads", 2).set("scale", 1 / std::sqrt(6.0));
+  CHECK(
+      same_bits(apply("attention", {q, k, v}, said).to_dense(), attention(q, k, v, 2).to_dense()));
+  const Tensor half = apply("attention", {q, k, v}, Attributes().set("heads", 2).set("scale", 0.5));
+  CHECK(furthest(half, attention(scale(q, std::sqrt(6.0) / 2), k, v, 2)) < 2e-6);
+  // One head's values beside themselves.
+  const Tensor y = attention(q, k, v, 1);
+  CHECK(furthest(attention(q, k, wide, 1), concat(std::vector<Tensor>{y, y}, 2)) == 0);
+}
+
 TEST_CASE("keys that the mask hides are not seen, however large they are, and get no gradient") {
   Dice dice(6);
   const Tensor q = normals(dice, {2, 5, 8}), k = normals(dice, {2, 5, 8});
@@ -119,6 +169,12 @@ TEST_CASE("attention says what does not fit") {
         "attention: q is [3, 8] and k is [2, 3, 8]; both are [batch, tokens, channels]");
   CHECK(error(q, q, q, Tensor(Dense::zeros(DType::I64, {2, 4})), 2) ==
         "attention: k is [2, 3, 8] but the mask [2, 4]");
-  CHECK(error(q, q, q, zeros({2, 3}), 2) ==
-        "attention: the mask's elements are F32, not I64 or I32");
+  CHECK(error(q, q, q, Tensor(Dense::zeros(DType::U8, {2, 3})), 2) ==
+        "attention: the mask's elements are U8, not I64 or I32");
+  CHECK(
+      error(q, q, q, zeros({2, 3, 1, 3}), 2) ==
+      "attention: the bias is [2, 3, 1, 3], which cannot be repeated to the scores' [2, 2, 3, 3]");
+  CHECK(error(q, q, q, Tensor(Dense::zeros(DType::F64, {3, 3})), 2) ==
+        "attention: q is F32 but the bias is F64");
+  CHECK(error(q, q, zeros({2, 3, 9}), 2) == "attention: 9 channels are not 2 heads");
 }
