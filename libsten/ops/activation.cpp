@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -83,6 +84,63 @@ void add_gelu(Operators& all) {
   });
 }
 
+// x / 2 (1 + tanh u) = x / (1 + e^-2u), u being sqrt(2 / pi) (x + 0.044715 x^3) (Hendrycks and Gimpel
+// 2016). From |x| = limit on the quotient is 0 or 1, and powers of x need not overflow.
+template <class T>
+struct GeluTanh {
+  static constexpr T limit = 20, cubic = static_cast<T>(0.044715);
+  static constexpr T twice = 2 * std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+  static constexpr Index at_once = 512;
+
+  static T within(T x) { return std::clamp(x, -limit, limit); }
+  // The quotients.
+  static void shares(const T* x, Index n, T* to) {
+    for (Index i = 0; i < n; ++i) {
+      const T v = within(x[i]);
+      to[i] = twice * v * (1 + cubic * v * v);
+    }
+    if constexpr (std::same_as<T, float>)
+      kernels::functions().sigmoid(to, n, to);
+    else
+      for (Index i = 0; i < n; ++i) to[i] = 1 / (1 + std::exp(-to[i]));
+  }
+  // f(i, its quotient)
+  template <class F>
+  static void each(const T* x, Index n, F f) {
+    T share[at_once];
+    for (Index i = 0; i < n; i += at_once) {
+      const Index count = std::min(at_once, n - i);
+      shares(x + i, count, share);
+      for (Index k = 0; k < count; ++k) f(i + k, share[k]);
+    }
+  }
+};
+template <class T>
+struct GeluTanhForward {
+  void run(const T* x, Index n, T* y) const {
+    using G = GeluTanh<T>;
+    G::each(x, n, [=](Index i, T share) { y[i] = std::max(x[i], -G::limit) * share; });
+  }
+};
+template <class T>
+struct GeluTanhGrad {
+  void run(const T* dy, const T* x, Index n, T* dx) const {
+    using G = GeluTanh<T>;
+    G::each(x, n, [=](Index i, T share) {
+      const T v = G::within(x[i]);
+      const T slope = G::twice * v * (1 + 3 * G::cubic * v * v);
+      dx[i] = dy[i] * share * (1 + (1 - share) * slope);
+    });
+  }
+};
+
+void add_gelu_tanh(Operators& all) {
+  add_unary(all, "gelu-tanh", Keeps::inputs, true, []<class T>(T, const Call& call) {
+    call.attributes.check("gelu-tanh", {});
+    return std::pair(GeluTanhForward<T>{}, GeluTanhGrad<T>{});
+  });
+}
+
 void add_dropout(Operators& all) {
   add_unary(all, "dropout", Keeps::nothing, false, []<class T>(T, const Call& call) {
     call.attributes.check("dropout", {"p", "seed"});
@@ -104,6 +162,7 @@ void add_activations(Operators& all) {
   add_scale(all);
   add_relu(all);
   add_gelu(all);
+  add_gelu_tanh(all);
   add_tanh(all);
   add_sigmoid(all);
   add_dropout(all);

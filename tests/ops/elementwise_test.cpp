@@ -33,6 +33,22 @@ TEST_CASE("gelu has the digits of small results") {
   CHECK(floats(gelu(Tensor(f32({2}, {0, 1000}))).to_dense()) == std::vector<float>{0, 1000});
 }
 
+TEST_CASE("gelu-tanh reaches its limits without overflow") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  Tape tape;
+  const Var x = tape.parameter(f32({6}, {-infinity, -1e30f, 0, 1, 1e30f, infinity}));
+  const Var y = apply("gelu-tanh", {x});
+  tape.backward(y, f32({6}, {1, 1, 1, 1, 1, 1}));
+  const std::vector<float> v = floats(y.value().to_dense()), dx = floats(x.grad()->to_dense());
+  CHECK(std::vector<float>(v.begin(), v.begin() + 3) == std::vector<float>{0, 0, 0});
+  CHECK(v[3] == doctest::Approx(0.8411919906));
+  CHECK(std::vector<float>(v.begin() + 4, v.end()) == std::vector<float>{1e30f, infinity});
+  CHECK(std::vector<float>(dx.begin(), dx.begin() + 3) == std::vector<float>{0, 0, 0.5});
+  CHECK(dx[3] == doctest::Approx(1.0829640838));
+  CHECK(std::vector<float>(dx.begin() + 4, dx.end()) == std::vector<float>{1, 1});
+  CHECK(std::isnan(floats(apply("gelu-tanh", {tensor({1}, {nan_value})}).to_dense())[0]));
+}
+
 TEST_CASE("sigmoid and tanh reach their limits without overflow") {
   const Tensor x = f32({3}, {-1000, 0, 1000});
   CHECK(floats(sigmoid(x).to_dense()) == std::vector<float>{0, 0.5, 1});
@@ -86,7 +102,7 @@ TEST_CASE("what keeps zeros keeps the layout and the positions of a sparse input
   const Tensor x = f32({2, 4}, {0, -2, 0, 3, 1, 0, 0, 0});
   const Tensor sparse = sparsify(x, KeepAll{}, Spec("csr"));
   const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
-  for (const char* op : {"relu", "gelu", "tanh", "scale"}) {
+  for (const char* op : {"relu", "gelu", "gelu-tanh", "tanh", "scale"}) {
     CAPTURE(op);
     const Tensor y = apply(op, {sparse}, {}, csr);
     REQUIRE(y.is<Csr>());
