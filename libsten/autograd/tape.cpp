@@ -153,7 +153,8 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     step.out.push_back(slot);
     out.push_back(Var(*std::move(made[i]), std::move(slot)));
   }
-  if (keeps == Keeps::inputs) step.kept = std::move(values);
+  if (keeps == Keeps::others) values.erase(values.begin());
+  if (keeps == Keeps::inputs || keeps == Keeps::others) step.kept = std::move(values);
   steps_.push_back(std::move(step));
   return out;
 }

@@ -70,8 +70,8 @@ std::optional<Tensor> Call::add_to_sum(std::size_t i, F&& f) const {
 using Outputs = std::vector<std::optional<Tensor>>;
 using Implementation = std::function<Outputs(const Call&)>;
 
-// Which tensors of the operator its gradient reads.
-enum class Keeps { inputs, outputs, nothing };
+// Which tensors of the operator its gradient reads; others: all inputs but the first.
+enum class Keeps { inputs, outputs, others, nothing };
 
 // What is true of an operator, whatever the layouts. Its gradient is the operator of the name with
 // ".grad": inputs are the gradients of its outputs and what it keeps, outputs the gradients of its

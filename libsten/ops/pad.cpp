@@ -180,6 +180,6 @@ Tensor pad_grad(const Call& call) {
 
 }  // namespace
 
-void add_pads(Operators& all) { add_plain(all, "pad", Keeps::nothing, pad, pad_grad); }
+void add_pads(Operators& all) { add_plain(all, "pad", Keeps::others, pad, pad_grad); }
 
 }  // namespace sten

@@ -19,16 +19,24 @@ void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
           });
 }
 
+namespace {
+
+// The operator's input i, also as its gradient has it: after dy, and without the first one where
+// only the others are kept. nullptr where there is none.
+const Tensor* given(const Call& call, std::size_t i) {
+  const bool has_dy_more = !call.shapes.empty() && call.in.size() > call.shapes.size();
+  const std::size_t at = i + (has_dy_more ? 1 : 0);
+  return at < call.in.size() ? &call.in[at] : nullptr;
+}
+
+}  // namespace
+
 std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
                            std::string_view name, const std::vector<Index>& fallback) {
-  const bool is_gradient = !call.shapes.empty();
-  if (i >= (is_gradient ? call.shapes.size() : call.in.size()))
-    return call.attributes.list(name, fallback);
-  if (is_gradient)
-    fail_usage("{}: '{}' was an input of the operator; its gradient needs it as an attribute", op,
-               name);
+  const Tensor* input = given(call, i);
+  if (!input) return call.attributes.list(name, fallback);
   if (call.attributes.has(name)) fail_usage("{}: '{}' is an attribute and an input", op, name);
-  const Dense& x = call.in[i].as<Dense>();
+  const Dense& x = input->as<Dense>();
   if (x.extents.size() > 1)
     fail_usage("{}: '{}' is {}, and has to have one axis", op, name, to_string(x.extents));
   return integers_of(op, name, x);
@@ -36,17 +44,16 @@ std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
 
 Index integer_of(std::string_view op, const Call& call, std::size_t i, std::string_view name,
                  Index fallback) {
-  const bool is_gradient = !call.shapes.empty();
-  if (i >= (is_gradient ? call.shapes.size() : call.in.size()))
-    return call.attributes.integer(name, fallback);
+  if (!given(call, i)) return call.attributes.integer(name, fallback);
   const std::vector<Index> all = list_of(op, call, i, name);
   if (all.size() != 1) fail_usage("{}: '{}' is {}, not one number", op, name, to_string(all));
   return all[0];
 }
 
 void check_inputs(std::string_view op, const Call& call, std::size_t most) {
-  if (call.in.size() > most)
-    fail_usage("{}: {} inputs, but it takes at most {}", op, call.in.size(), most);
+  // Of a gradient, those of its operator.
+  const std::size_t n = call.shapes.empty() ? call.in.size() : call.shapes.size();
+  if (n > most) fail_usage("{}: {} inputs, but it takes at most {}", op, n, most);
 }
 
 std::vector<bool> axes_named(std::string_view op, const std::vector<Index>& axes, const Shape& x) {

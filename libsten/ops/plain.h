@@ -18,7 +18,7 @@ void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
                PlainOperator backward = nullptr);
 
 // Attribute `name`, or input i of the operator, I64 or I32 of rank 0 or 1; the fallback where there
-// is neither. A gradient reads the attribute alone: Error (usage) where the operator had the input.
+// is neither. A gradient reads that input too, where the operator keeps it (Keeps::others, inputs).
 std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
                            std::string_view name, const std::vector<Index>& fallback = {});
 // The same, but Error (usage) unless it is one number.

@@ -31,7 +31,8 @@ Outputs forward(const Call& call) {
 template <bool is_mean>
 Outputs backward(const Call& call) {
   constexpr const char* op = is_mean ? "mean.grad" : "sum.grad";
-  if (!call.wants(0)) return {std::nullopt};
+  Outputs out(call.formats.size());
+  if (!call.wants(0)) return out;
   const Dense& dy = call.in[0].as<Dense>();
   const Shape& shape = input_shape(op, call, 0);
   const Reduction r(op, call, shape);
@@ -40,24 +41,25 @@ Outputs backward(const Call& call) {
     const T* from = dy.values.as<T>().data();
     const T by = static_cast<T>(is_mean ? 1 / r.count : 1);
     const Broadcast repeated(shape, r.kept, r.kept);
-    return {write_elements<T>(call.out(), shape, [&](Index begin, Index end, T* to) {
+    out[0] = write_elements<T>(call.out(), shape, [&](Index begin, Index end, T* to) {
       repeated.each_run(begin, end, [&](Index i, Index n, Index at, Index step, Index, Index) {
-        T* out = to + (i - begin);
+        T* run = to + (i - begin);
         if (step == 0)
-          std::fill_n(out, n, from[at] * by);
+          std::fill_n(run, n, from[at] * by);
         else
-          for (Index k = 0; k < n; ++k) out[k] = from[at + k] * by;
+          for (Index k = 0; k < n; ++k) run[k] = from[at + k] * by;
       });
-    })};
+    });
+    return out;
   });
 }
 
 template <bool is_mean>
 void add_reduction(Operators& all, Name op, Name grad) {
-  all.declare(op, {Keeps::nothing});
+  all.declare(op, {Keeps::others});
   all.add({op, {"dense", any::more}, {{}}}, forward<is_mean>);
   add_streamed(all, grad, {"dense"}, 1, backward<is_mean>);
-  all.add({grad, {"dense"}, {{}, {"", any::more}}}, backward<is_mean>);
+  all.add({grad, {"dense", any::more}, {{}, {"", any::more}}}, backward<is_mean>);
 }
 
 }  // namespace

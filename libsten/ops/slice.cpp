@@ -97,6 +97,6 @@ Tensor slice_grad(const Call& call) {
 
 }  // namespace
 
-void add_slices(Operators& all) { add_plain(all, "slice", Keeps::nothing, slice, slice_grad); }
+void add_slices(Operators& all) { add_plain(all, "slice", Keeps::others, slice, slice_grad); }
 
 }  // namespace sten

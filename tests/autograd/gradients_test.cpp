@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "libsten/dispatch/builtin.h"
@@ -45,6 +46,16 @@ std::vector<std::string> built_in() {
   return names;
 }
 
+// A list, or one number as one.
+List list_in(const Attributes& attributes, const std::string& name) {
+  for (const auto& [key, value] : attributes.all()) {
+    if (key != name) continue;
+    if (const Index* i = std::get_if<Index>(&value)) return {*i};
+    return std::get<List>(value);
+  }
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("every operator has a gradient, and cases here") {
@@ -86,6 +97,53 @@ TEST_CASE("an operator's gradients are the slopes of its output") {
         CHECK_MESSAGE(is_slope(dx[k], expected), k, ": ", dx[k], " is not ", expected);
       }
     }
+  }
+}
+
+TEST_CASE("lists that come as inputs give the gradients that attributes give") {
+  // Inputs after the first by name; "" for pad's value, which is a number.
+  const std::map<std::string, std::vector<std::string>> inputs{
+      {"reshape", {"shape"}},
+      {"squeeze", {"axes"}},
+      {"unsqueeze", {"axes"}},
+      {"slice", {"begins", "ends", "axes", "steps"}},
+      {"expand", {"shape"}},
+      {"tile", {"repeats"}},
+      {"pad", {"pads", "", "axes"}},
+      {"trilu", {"k"}},
+      {"cum-sum", {"axis"}},
+      {"top-k", {"k"}},
+      {"sum", {"axes"}},
+      {"mean", {"axes"}}};
+  std::set<std::string> seen;
+  for (const OperatorCase& c : operator_cases()) {
+    if (!inputs.contains(c.op) && !c.op.starts_with("reduce-")) continue;
+    CAPTURE(c.op);
+    CAPTURE(c.attributes.str());
+    const Walked wanted = walk(c, DType::F32);
+    Tape tape;
+    const Var x = tape.parameter(inputs_of(c, DType::F32)[0]);
+    std::vector<Var> in{x};
+    std::set<std::string> given;
+    for (const std::string& name : inputs.at(c.op.starts_with("reduce-") ? "sum" : c.op)) {
+      // Where one is not given, neither are those after it.
+      if (!name.empty() && !c.attributes.has(name)) break;
+      given.insert(name);
+      const List list = name.empty() ? List{0} : list_in(c.attributes, name);
+      Dense numbers = Dense::zeros(name.empty() ? DType::F32 : DType::I64, {std::ssize(list)});
+      if (!name.empty()) std::ranges::copy(list, numbers.values.mutate<std::int64_t>().begin());
+      in.push_back(Var(Tensor(numbers)));
+    }
+    if (in.size() > 1) seen.insert(c.op);
+    Attributes rest;
+    for (const auto& [name, value] : c.attributes.all())
+      if (!given.contains(name)) rest.set(name, value);
+    tape.backward(tape.apply(c.op, in, rest), wanted.dy);
+    CHECK(same_bits(x.grad()->to_dense(), wanted.dx[0]->to_dense()));
+  }
+  for (const auto& [op, names] : inputs) {
+    CAPTURE(op);
+    CHECK(seen.contains(op));
   }
 }
 
