@@ -91,6 +91,14 @@ T power(T a, T b) {
   return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
 }
 
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+template <std::floating_point T>
+T product(T a, T b) {
+  return a * b;
+}
+
 constexpr auto plus = [](auto a, auto b) { return a + b; };
 constexpr auto minus = [](auto a, auto b) { return a - b; };
 
@@ -123,6 +131,10 @@ constexpr PairRow pair_rows[] = {
         [](auto dy, auto a, auto b) {
           return a == 0 && b >= 0 ? a : dy * power(a, b) * std::log(a);
         }),
+    pair_row<std::int64_t>(
+        "p-relu", [](auto a, auto b) { return a < 0 ? product(a, b) : a; },
+        [](auto dy, auto a, auto b) { return a > 0 ? dy : dy * b; },
+        [](auto dy, auto a, auto) { return a < 0 ? dy * a : decltype(dy){0}; }),
     pair_row<std::int64_t>("min", least, if_less, if_more),
     pair_row<std::int64_t>("max", most, if_more, if_less),
 };

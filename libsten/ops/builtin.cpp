@@ -10,6 +10,7 @@ void add_builtin_operators(Operators& all) {
   add_binary(all);
   add_elementwise(all);
   add_comparisons(all);
+  add_integer_pairs(all);
   add_where(all);
   add_casts(all);
   add_softmax(all);
@@ -22,14 +23,19 @@ void add_builtin_operators(Operators& all) {
   add_repeats(all);
   add_pads(all);
   add_gather_elements(all);
+  add_scatters(all);
+  add_choices(all);
+  add_reverses(all);
   add_reductions(all);
   add_orders(all);
   add_scans(all);
   add_makers(all);
   add_losses(all);
+  add_nll_loss(all);
   add_sparse_add(all);
   add_linear(all);
   add_matmul(all);
+  add_einsum(all);
   add_sparse_matmul(all);
   add_device_matmul(all);
   add_sparse_signals(all);

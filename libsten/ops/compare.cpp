@@ -1,7 +1,10 @@
 // Comparisons and logic, element by element: BOOL tensors, which have no gradient.
+#include <cmath>
+
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/elements.h"
+#include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
@@ -19,23 +22,12 @@ void each_truth(const Broadcast& repeated, Index begin, Index end, const T* a, c
 struct CompareRow {
   const char* name;
   const char* swapped;  // the same of b and a
-  TruthKernel<float> f32;
-  TruthKernel<double> f64;
-  TruthKernel<std::int64_t> i64;
-
-  template <class T>
-  TruthKernel<T> kernel() const {
-    if constexpr (std::same_as<T, float>)
-      return f32;
-    else if constexpr (std::same_as<T, double>)
-      return f64;
-    else
-      return i64;
-  }
+  ByType<TruthKernel> kernels;
 };
 template <class F>
 constexpr CompareRow compare_row(const char* name, const char* swapped, F) {
-  return {name, swapped, each_truth<float, F>, each_truth<double, F>, each_truth<std::int64_t, F>};
+  return {
+      name, swapped, {each_truth<float, F>, each_truth<double, F>, each_truth<std::int64_t, F>}};
 }
 // NaN is neither equal to, nor less, nor more than anything.
 constexpr CompareRow compare_rows[] = {
@@ -80,7 +72,26 @@ void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_
     const DType in = computed_in(op, a.dtype());
     const Dense x = to_compute(op, a, in), y = to_compute(op, b, in);
     return with_computed(in, [&]<class T>(T) -> Outputs {
-      return {truths<T>(shape, is_swapped ? y : x, is_swapped ? x : y, row.kernel<T>())};
+      return {truths<T>(shape, is_swapped ? y : x, is_swapped ? x : y, row.kernels.of<T>())};
+    });
+  });
+}
+
+// A BOOL tensor of what f(v) says of each element, all floats; the tests that come with the call
+// are f = make(call).
+template <class Make>
+void add_float_test(Operators& all, const char* op, Make make) {
+  all.add({op, {"dense"}, {{}}}, [op, make](const Call& call) -> Outputs {
+    const auto f = make(call);
+    const Dense& given = call.in[0].as<Dense>();
+    const Dense x = to_compute(op, given, computed_in(op, given.dtype()));
+    return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
+      const T* from = x.values.as<T>().data();
+      return {dense_elements<std::uint8_t>(DType::BOOL, x.extents,
+                                           [&](Index begin, Index end, std::uint8_t* to) {
+                                             for (Index i = begin; i < end; ++i)
+                                               to[i - begin] = f(from[i]);
+                                           })};
     });
   });
 }
@@ -88,6 +99,16 @@ void add_compare(Operators& all, const CompareRow& row, const char* op, bool is_
 }  // namespace
 
 void add_comparisons(Operators& all) {
+  add_float_test(all, "is-nan", [](const Call& call) {
+    call.attributes.check("is-nan", {});
+    return [](auto v) { return std::isnan(v); };
+  });
+  add_float_test(all, "is-inf", [](const Call& call) {
+    call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
+    const bool negative = call.attributes.integer("detect-negative", 1) != 0,
+               positive = call.attributes.integer("detect-positive", 1) != 0;
+    return [=](auto v) { return std::isinf(v) && (v < 0 ? negative : positive); };
+  });
   for (const CompareRow& row : compare_rows) {
     add_compare(all, row, row.name, false);
     if (row.swapped) add_compare(all, row, row.swapped, true);

@@ -25,6 +25,24 @@ decltype(auto) with_computed(DType in, F&& f) {
   return f(float{});
 }
 
+// What a table of operators has for each of these types: K<T> of T.
+template <template <class> class K>
+struct ByType {
+  K<float> f32;
+  K<double> f64;
+  K<std::int64_t> i64 = {};
+
+  template <class T>
+  const K<T>& of() const {
+    if constexpr (std::same_as<T, float>)
+      return f32;
+    else if constexpr (std::same_as<T, double>)
+      return f64;
+    else
+      return i64;
+  }
+};
+
 // A dense tensor whose elements `fill(begin, end, T* to)` computes on threads(); T is any type of
 // the dtype's width. See write_elements() for floats in other formats.
 template <class T, class F>

@@ -31,20 +31,8 @@ struct UnaryRow {
   const char* name;
   Keeps keeps;
   bool zero_to_zero;
-  UnaryKernel<float> f32;
-  UnaryKernel<double> f64;
+  ByType<UnaryKernel> kernels;
   NumberAttribute a, b;
-  UnaryKernel<std::int64_t> i64 = {};
-
-  template <class T>
-  UnaryKernel<T> kernel() const {
-    if constexpr (std::same_as<T, float>)
-      return f32;
-    else if constexpr (std::same_as<T, double>)
-      return f64;
-    else
-      return i64;
-  }
 };
 
 template <class T, class F>
@@ -63,8 +51,7 @@ constexpr UnaryRow row(const char* name, Keeps keeps, bool zero_to_zero, F, G,
   return {name,
           keeps,
           zero_to_zero,
-          {each_f<float, F>, each_g<float, G>},
-          {each_f<double, F>, each_g<double, G>},
+          {{each_f<float, F>, each_g<float, G>}, {each_f<double, F>, each_g<double, G>}},
           a,
           b};
 }
@@ -72,7 +59,7 @@ constexpr UnaryRow row(const char* name, Keeps keeps, bool zero_to_zero, F, G,
 template <class F, class G>
 constexpr UnaryRow number_row(const char* name, Keeps keeps, F f, G g) {
   UnaryRow r = row(name, keeps, true, f, g);
-  r.i64.f = each_f<std::int64_t, F>;
+  r.kernels.i64.f = each_f<std::int64_t, F>;
   return r;
 }
 // Of steps, whose gradient is 0.
@@ -164,6 +151,80 @@ constexpr UnaryRow unary_rows[] = {
         },
         [](auto dy, auto x, auto p) { return x >= p.a && x <= p.b ? dy : decltype(x){0}; },
         {"min", -infinity}, {"max", infinity}),
+    row(
+        "sin", Keeps::inputs, true, [](auto x, auto) { return std::sin(x); },
+        [](auto dy, auto x, auto) { return dy * std::cos(x); }),
+    row(
+        "cos", Keeps::inputs, false, [](auto x, auto) { return std::cos(x); },
+        [](auto dy, auto x, auto) { return -dy * std::sin(x); }),
+    row(
+        "tan", Keeps::outputs, true, [](auto x, auto) { return std::tan(x); },
+        [](auto dy, auto y, auto) { return dy * (1 + y * y); }),
+    row(
+        "asin", Keeps::inputs, true, [](auto x, auto) { return std::asin(x); },
+        [](auto dy, auto x, auto) { return dy / std::sqrt((1 - x) * (1 + x)); }),
+    row(
+        "acos", Keeps::inputs, false, [](auto x, auto) { return std::acos(x); },
+        [](auto dy, auto x, auto) { return -dy / std::sqrt((1 - x) * (1 + x)); }),
+    row(
+        "atan", Keeps::inputs, true, [](auto x, auto) { return std::atan(x); },
+        [](auto dy, auto x, auto) { return dy / (1 + x * x); }),
+    row(
+        "sinh", Keeps::inputs, true, [](auto x, auto) { return std::sinh(x); },
+        [](auto dy, auto x, auto) { return dy * std::cosh(x); }),
+    row(
+        "cosh", Keeps::inputs, false, [](auto x, auto) { return std::cosh(x); },
+        [](auto dy, auto x, auto) { return dy * std::sinh(x); }),
+    row(
+        "asinh", Keeps::inputs, true, [](auto x, auto) { return std::asinh(x); },
+        [](auto dy, auto x, auto) { return dy / std::hypot(x, decltype(x){1}); }),
+    row(
+        "acosh", Keeps::inputs, false, [](auto x, auto) { return std::acosh(x); },
+        [](auto dy, auto x, auto) { return dy / (std::sqrt(x - 1) * std::sqrt(x + 1)); }),
+    row(
+        "atanh", Keeps::inputs, true, [](auto x, auto) { return std::atanh(x); },
+        [](auto dy, auto x, auto) { return dy / ((1 - x) * (1 + x)); }),
+    // Klambauer et al. 2017.
+    row(
+        "selu", Keeps::inputs, true,
+        [](auto x, auto p) { return p.b * (x < 0 ? p.a * std::expm1(x) : x); },
+        [](auto dy, auto x, auto p) { return dy * p.b * (x > 0 ? 1 : p.a * std::exp(x)); },
+        {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}),
+    // Barron 2017.
+    row(
+        "celu", Keeps::inputs, true,
+        [](auto x, auto p) { return x < 0 ? p.a * std::expm1(x / p.a) : x; },
+        [](auto dy, auto x, auto p) { return x > 0 ? dy : dy * std::exp(x / p.a); }, {"alpha", 1}),
+    row(
+        "thresholded-relu", Keeps::inputs, true,
+        [](auto x, auto p) { return x <= p.a ? decltype(x){0} : x; },
+        [](auto dy, auto x, auto p) { return x > p.a ? dy : decltype(x){0}; }, {"alpha", 1}),
+    row(
+        "softsign", Keeps::inputs, true, [](auto x, auto) { return x / (1 + std::abs(x)); },
+        [](auto dy, auto x, auto) {
+          const auto by = 1 + std::abs(x);
+          return dy / (by * by);
+        }),
+    // x tanh(log(1 + e^x)) = x (1 - 2 / (w + 2)), where w = e^x (e^x + 2) (Misra 2019).
+    row(
+        "mish", Keeps::inputs, true,
+        [](auto x, auto) {
+          if (x > 20) return x;
+          const auto e = std::exp(x), w = e * (e + 2);
+          return x * (w / (w + 2));
+        },
+        [](auto dy, auto x, auto) {
+          if (x > 20) return dy;
+          const auto e = std::exp(x), w = e * (e + 2);
+          return dy * (w / (w + 2) + x * 4 * e * (e + 1) / ((w + 2) * (w + 2)));
+        }),
+    row(
+        "shrink", Keeps::inputs, false,
+        [](auto x, auto p) {
+          return x < -p.a ? x + p.b : x > p.a ? x - p.b : x != x ? x : decltype(x){0};
+        },
+        [](auto dy, auto x, auto p) { return x < -p.a || x > p.a ? dy : decltype(x){0}; },
+        {"lambd", 0.5}, {"bias", 0}),
 };
 
 template <class T>
@@ -190,12 +251,12 @@ Numbers<T> numbers_of(const UnaryRow& row, const Call& call) {
 Outputs run_row(const UnaryRow& row, const Call& call) {
   const Dense& given = call.in[0].as<Dense>();
   const DType in = computed_in(row.name, given.dtype());
-  if (in == DType::I64 && !row.i64.f)
+  if (in == DType::I64 && !row.kernels.i64.f)
     fail_usage("{}: {} elements; it computes in F32, and in F64", row.name, name_of(given.dtype()));
   const Dense x = to_compute(row.name, given, in);
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const T* from = x.values.as<T>().data();
-    const auto f = row.kernel<T>().f;
+    const auto f = row.kernels.of<T>().f;
     const Numbers<T> p = numbers_of<T>(row, call);
     const Dense y = dense_elements<T>(
         in, x.extents, [&](Index begin, Index end, T* to) { f(p, from + begin, end - begin, to); });
@@ -209,7 +270,7 @@ void add_elementwise(Operators& all) {
   for (const UnaryRow& row : unary_rows) {
     add_unary(all, row.name, row.keeps, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
       const Numbers<T> p = numbers_of<T>(row, call);
-      return std::pair(RunF<T>{row.kernel<T>(), p}, RunG<T>{row.kernel<T>(), p});
+      return std::pair(RunF<T>{row.kernels.of<T>(), p}, RunG<T>{row.kernels.of<T>(), p});
     });
     all.add({row.name, {"dense"}, {{}}}, [&row](const Call& call) { return run_row(row, call); });
   }

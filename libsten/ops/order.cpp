@@ -1,4 +1,4 @@
-// Which elements of a line are the largest: arg-max, arg-min, top-k.
+// Which elements of a line are the largest: arg-max, arg-min, hardmax, top-k.
 #include <algorithm>
 #include <numeric>
 
@@ -54,6 +54,22 @@ Tensor arg(const char* op, bool is_largest, const Call& call) {
     lines.each([&](Index i) { to[i] = first_of(from + i * n, n, is_largest, takes_last); });
   });
   return y;
+}
+
+// 1 where a line's first largest element is, else 0.
+Tensor hardmax(const Call& call) {
+  call.attributes.check("hardmax", {"axis"});
+  check_inputs("hardmax", call, 1);
+  const Dense& x = call.in[0].as<Dense>();
+  const Rows lines(x, axis_of("hardmax", call.attributes.integer("axis", -1), x.extents));
+  Values v(x.dtype(), x.size());
+  with_real("hardmax", x.dtype(), [&]<class T>(T) {
+    const T* from = lines.x.values.as<T>().data();
+    T* to = v.mutate<T>().data();
+    const Index n = lines.length;
+    if (n > 0) lines.each([&](Index i) { to[i * n + first_of(from + i * n, n, true, false)] = 1; });
+  });
+  return lines.back(std::move(v));
 }
 
 // The places of the k first of each line, in the order of top-k.
@@ -134,6 +150,7 @@ void add_orders(Operators& all) {
             [](const Call& call) { return arg("arg-max", true, call); });
   add_plain(all, "arg-min", Keeps::nothing,
             [](const Call& call) { return arg("arg-min", false, call); });
+  add_plain(all, "hardmax", Keeps::nothing, hardmax);
   add_plain(all, "top-k", Keeps::inputs, top_values, top_grad);
   add_plain(all, "top-k-indices", Keeps::nothing, top_indices);
 }

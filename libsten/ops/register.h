@@ -4,8 +4,8 @@ namespace sten {
 
 class Operators;
 
-void add_activations(Operators& all);  // scale, relu, gelu, tanh, sigmoid, dropout
-void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max
+void add_activations(Operators& all);  // scale, relu, gelu, gelu-tanh, tanh, sigmoid, dropout
+void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-relu
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_embedding(Operators& all);  // embedding, gather
@@ -16,15 +16,21 @@ void add_reductions(Operators& all);  // sum, mean, and add_folds()
 void add_losses(Operators& all);      // cross-entropy, mse
 
 void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
-void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not
+void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not, is-nan, is-inf
 void add_where(Operators& all);
 void add_casts(Operators& all);  // cast, identity
 void add_slices(Operators& all);
 void add_repeats(Operators& all);  // expand, tile
 void add_pads(Operators& all);
-void add_gather_elements(Operators& all);
+void add_gather_elements(Operators& all);  // and gather-nd
+void add_scatters(Operators& all);         // scatter-elements, scatter-nd
+void add_choices(Operators& all);          // non-zero, compress, one-hot, eye-like
+void add_reverses(Operators& all);         // reverse-sequence
+void add_integer_pairs(Operators& all);    // mod, bit-shift
+void add_einsum(Operators& all);
+void add_nll_loss(Operators& all);
 void add_folds(Operators& all);   // reduce-max and others
-void add_orders(Operators& all);  // arg-max, arg-min, top-k, top-k-indices
+void add_orders(Operators& all);  // arg-max, arg-min, top-k, top-k-indices, hardmax
 void add_scans(Operators& all);   // cum-sum, trilu
 void add_makers(Operators& all);  // range, constant-of-shape, shape, size
 

@@ -14,6 +14,7 @@ struct CaseInput {
   Index below = 0;
   bool is_positive = false;  // absolute values of normal numbers
   DType dtype = DType::I64;  // of integers: I64, or BOOL
+  float by = 1, plus = 0;    // what normal numbers are taken times, and what is added
 };
 
 struct OperatorCase {
@@ -164,6 +165,54 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"cum-sum", {{{3, 5}}}, Attributes().set("axis", -1).set("exclusive", 1).set("reverse", 1)},
       {"trilu", {{{2, 3, 4}}}, Attributes().set("k", 1)},
       {"trilu", {{{4, 3}}}, Attributes().set("upper", Index{0}).set("k", -1)},
+      {"sin", {{{3, 5}}}},
+      {"cos", {{{3, 5}}}},
+      {"tan", {{{3, 5}}}},
+      {"atan", {{{3, 5}}}},
+      {"sinh", {{{3, 5}}}},
+      {"cosh", {{{3, 5}}}},
+      {"asinh", {{{3, 5}}}},
+      {"selu", {{{3, 5}}}},
+      {"celu", {{{3, 5}}}},
+      {"thresholded-relu", {{{3, 5}}}},
+      {"softsign", {{{3, 5}}}},
+      {"mish", {{{3, 5}}}},
+      {"shrink", {{{3, 5}}}},
+      {"asin", {{.shape = {3, 5}, .by = 0.2f}}},
+      {"acos", {{.shape = {3, 5}, .by = 0.2f}}},
+      {"atanh", {{.shape = {3, 5}, .by = 0.2f}}},
+      {"acosh", {{.shape = {3, 5}, .is_positive = true, .plus = 1.25f}}},
+      {"selu", {{{3, 5}}}, Attributes().set("alpha", 0.5).set("gamma", 2)},
+      {"celu", {{{3, 5}}}, Attributes().set("alpha", 0.5)},
+      {"thresholded-relu", {{{3, 5}}}, Attributes().set("alpha", -0.25)},
+      {"shrink", {{{3, 5}}}, Attributes().set("lambd", 0.25).set("bias", 0.75)},
+      {"p-relu", {{{3, 4}}, {{3, 4}}}},
+      {"p-relu", {{{2, 3, 4}}, {{3, 1}}}},
+      // Elements that indices name.
+      {"gather-nd", {{{3, 4, 2}}, {{5, 2}, 3}}},
+      {"gather-nd", {{{2, 3, 4}}, {{2, 5, 1}, 3}}, Attributes().set("batch-dims", 1)},
+      {"scatter-elements", {{{3, 4}}, {{2, 4}, 3}, {{2, 4}}}},
+      {"scatter-elements",
+       {{{3, 4}}, {{3, 6}, 4}, {{3, 6}}},
+       Attributes().set("axis", 1).set("reduction", "add")},
+      {"scatter-nd", {{{4, 3}}, {{5, 1}, 4}, {{5, 3}}}},
+      {"scatter-nd", {{{3, 4}}, {{2, 3, 2}, 3}, {{2, 3}}}, Attributes().set("reduction", "add")},
+      {"compress", {{{2, 4, 3}}, {{3}, 2, false, DType::BOOL}}, Attributes().set("axis", 1)},
+      {"compress", {{{2, 3}}, {{6}, 2, false, DType::BOOL}}},
+      {"reverse-sequence", {{{4, 3, 2}}, {{3}, 5}}},
+      {"reverse-sequence",
+       {{{3, 2, 4}}, {{3}, 5}},
+       Attributes().set("batch-axis", Index{0}).set("time-axis", 2)},
+      {"nll-loss", {{{4, 5}}, {{4}, 5}}},
+      {"nll-loss", {{{2, 3, 4}}, {{2, 4}, 3}}, Attributes().set("reduction", "none")},
+      {"nll-loss",
+       {{{2, 3, 2, 2}}, {{2, 2, 2}, 3}},
+       Attributes().set("reduction", "sum").set("ignore", 1)},
+      {"einsum", {{{3, 4}}, {{4, 2}}}, Attributes().set("equation", "ij,jk->ik")},
+      {"einsum", {{{2, 3, 4}}, {{1, 5, 4}}}, Attributes().set("equation", "...ij, ...kj -> ...ik")},
+      {"einsum", {{{3, 3, 2}}}, Attributes().set("equation", "iij->ji")},
+      {"einsum", {{{2, 3, 2}}, {{2}}}, Attributes().set("equation", "iji,i")},
+      {"einsum", {{{2, 3, 4}}, {{4, 2}}, {{3, 2}}}, Attributes().set("equation", "abc,cd,be->ade")},
   };
   return all;
 }
@@ -254,16 +303,64 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"top-k", {{{130, 300}}}, Attributes().set("k", 200)},
       {"cum-sum", {{{130, 300}}}, Attributes().set("axis", 1)},
       {"trilu", {{{3, 130, 300}}}},
+      {"sin", {{{130, 300}}}},
+      {"cos", {{{130, 300}}}},
+      {"tan", {{{130, 300}}}},
+      {"atan", {{{130, 300}}}},
+      {"sinh", {{{130, 300}}}},
+      {"cosh", {{{130, 300}}}},
+      {"asinh", {{{130, 300}}}},
+      {"selu", {{{130, 300}}}},
+      {"celu", {{{130, 300}}}},
+      {"thresholded-relu", {{{130, 300}}}},
+      {"softsign", {{{130, 300}}}},
+      {"mish", {{{130, 300}}}},
+      {"shrink", {{{130, 300}}}},
+      {"asin", {{.shape = {130, 300}, .by = 0.2f}}},
+      {"acos", {{.shape = {130, 300}, .by = 0.2f}}},
+      {"atanh", {{.shape = {130, 300}, .by = 0.2f}}},
+      {"acosh", {{.shape = {130, 300}, .is_positive = true, .plus = 1.25f}}},
+      {"p-relu", {{{130, 300}}, {{300}}}},
+      // Elements that indices name.
+      {"gather-nd", {{{130, 300}}, {{70, 2}, 130}}},
+      {"scatter-elements",
+       {{{130, 300}}, {{130, 200}, 300}, {{130, 200}}},
+       Attributes().set("axis", 1).set("reduction", "add")},
+      {"scatter-nd", {{{130, 300}}, {{99, 1}, 130}, {{99, 300}}}},
+      {"compress", {{{130, 300}}, {{300}, 2, false, DType::BOOL}}, Attributes().set("axis", 1)},
+      {"reverse-sequence", {{{130, 30, 10}}, {{30}, 131}}},
+      {"nll-loss", {{{130, 300}}, {{130}, 300}}},
+      {"einsum", {{{20, 30, 40}}, {{20, 40, 50}}}, Attributes().set("equation", "bij,bjk->kbi")},
   };
   return all;
 }
 
-// Operators whose outputs are integers: they have no gradient, and cases of their own elsewhere.
+// Operators whose outputs are integers, or steps: they have no gradient, and cases of their own elsewhere.
 inline bool has_no_gradient(const std::string& op) {
-  static const std::set<std::string> all{
-      "equal", "less", "less-or-equal", "greater",          "greater-or-equal", "and",
-      "or",    "xor",  "not",           "arg-max",          "arg-min",          "top-k-indices",
-      "shape", "size", "range",         "constant-of-shape"};
+  static const std::set<std::string> all{"equal",
+                                         "less",
+                                         "less-or-equal",
+                                         "greater",
+                                         "greater-or-equal",
+                                         "and",
+                                         "or",
+                                         "xor",
+                                         "not",
+                                         "arg-max",
+                                         "arg-min",
+                                         "top-k-indices",
+                                         "shape",
+                                         "size",
+                                         "range",
+                                         "constant-of-shape",
+                                         "is-nan",
+                                         "is-inf",
+                                         "mod",
+                                         "bit-shift",
+                                         "one-hot",
+                                         "eye-like",
+                                         "hardmax",
+                                         "non-zero"};
   return all.contains(op);
 }
 
@@ -276,7 +373,7 @@ inline std::vector<Tensor> inputs_of(const OperatorCase& c, DType dtype) {
     Dense x = Dense::zeros(is_real ? dtype : i.dtype, i.shape);
     for (Index k = 0; k < x.size(); ++k) {
       const float drawn = is_real ? static_cast<float>(dice.normal()) : 0;
-      const float v = i.is_positive ? std::abs(drawn) : drawn;
+      const float v = i.by * (i.is_positive ? std::abs(drawn) : drawn) + i.plus;
       if (i.dtype == DType::BOOL)
         x.values.mutate<std::uint8_t>()[k] = static_cast<std::uint8_t>(dice.below(i.below));
       else if (!is_real)

@@ -95,6 +95,11 @@ def gather_elements(x, ids, axis=0):
     return x.gather(axis, ids.long() % x.shape[axis])
 
 
+def scatter_elements(x, ids, updates, axis=0, reduction="none"):
+    ids = ids.long() % x.shape[axis]
+    return (x.scatter_add if reduction == "add" else x.scatter)(axis, ids, updates)
+
+
 def product(x, axes=None, keep=0):
     for axis in sorted((a % x.ndim for a in axes or every_axis(x)), reverse=True):
         x = x.prod(axis, bool(keep))
@@ -124,12 +129,13 @@ def cross_entropy(logits, targets, ignore=-100):
     return loss / max(1, (targets != ignore).sum().item())
 
 
-def attention(q, k, v, mask=None, heads=1):
+def attention(q, k, v, mask=None, heads=1, scale=None):
     def split(x):
         return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
-    seen = None if mask is None else (mask != 0)[:, None, None, :]
-    context = F.scaled_dot_product_attention(split(q), split(k), split(v), seen)
+    if mask is not None and not mask.is_floating_point():
+        mask = (mask != 0)[:, None, None, :]
+    context = F.scaled_dot_product_attention(split(q), split(k), split(v), mask, scale=scale)
     return context.transpose(1, 2).flatten(2)
 
 
@@ -145,6 +151,8 @@ def every_axis(x):
     return list(range(x.ndim))
 
 
+TRIGONOMETRY = "sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
+
 OPERATORS = {
     "matmul": torch.matmul,
     "linear": F.linear,
@@ -156,6 +164,7 @@ OPERATORS = {
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "gelu": F.gelu,
+    "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
     "softmax": lambda x, axis=-1: x.softmax(axis),
     "log-softmax": lambda x, axis=-1: x.log_softmax(axis),
     "layer-norm": lambda x, g, b, eps=1e-5: F.layer_norm(x, x.shape[-1:], g, b, eps),
@@ -203,6 +212,21 @@ OPERATORS = {
     "reduce-log-sum-exp": reduction(torch.logsumexp),
     "top-k": lambda x, k, axis=-1, largest=1: x.topk(k, axis, bool(largest)).values,
     "cum-sum": cum_sum,
+    **{op: getattr(torch, op) for op in TRIGONOMETRY},
+    "selu": lambda x: F.selu(x),
+    "celu": lambda x, alpha=1.0: F.celu(x, alpha),
+    "thresholded-relu": lambda x, alpha=1.0: F.threshold(x, alpha, 0.0),
+    "softsign": F.softsign,
+    "mish": F.mish,
+    "shrink": lambda x, lambd=0.5, bias=0.0: (F.softshrink if bias else F.hardshrink)(x, lambd),
+    "p-relu": lambda x, slope: torch.where(x < 0, slope * x, x),
+    "scatter-elements": scatter_elements,
+    "scatter-nd": lambda x, ids, updates, reduction="none": x.index_put(
+        tuple(ids.long().unbind(-1)), updates, reduction == "add"),
+    "gather-nd": lambda x, ids: x[tuple(ids.long().unbind(-1))],
+    "nll-loss": lambda x, targets, reduction="mean", ignore=-100: F.nll_loss(
+        x, targets, ignore_index=ignore, reduction=reduction),
+    "einsum": lambda *x, equation: torch.einsum(equation, *x),
     "trilu": lambda x, k=0, upper=1: x.triu(k) if upper else x.tril(k),
 }
 
@@ -262,7 +286,7 @@ CASES = [
     ("scale", [(3, 4)], {"by": -0.25}),
     ("scale", [()], {"by": 3.0}),
     ("scale", [(2, 3, 2)], {"by": 0.0}),
-    *((op, [x], {}) for op in ("relu", "tanh", "sigmoid", "gelu") for x in (
+    *((op, [x], {}) for op in ("relu", "tanh", "sigmoid", "gelu", "gelu-tanh") for x in (
         (4, 5),
         (2, 3, 37),
         (),
@@ -293,6 +317,8 @@ CASES = [
     ("attention", [(2, 3, 8), (2, 5, 8), (2, 5, 8)], {"heads": 4}),
     ("attention", [(2, 3, 6), (2, 4, 6), (2, 4, 6), i64([1, 1, 0, 0], [0, 1, 5, 0])], {"heads": 2}),
     ("attention", [(1, 17, 60), (1, 17, 60), (1, 17, 60), i32([1] * 11 + [0] * 6)], {"heads": 3}),
+    ("attention", [(2, 3, 8), (2, 5, 8), (2, 5, 12), (3, 5)], {"heads": 4, "scale": 0.25}),
+    ("attention", [(2, 3, 8), (2, 5, 8), (2, 5, 8), (4, 1, 5)], {"heads": 4}),
     ("dropout", [(5, 8)], {}),
     ("dropout", [(3, 4, 5)], {"p": 0.1, "seed": 7}),
     ("dropout", [(64,)], {"p": 0.9, "seed": 2**40 + 3}),
@@ -423,6 +449,28 @@ CASES = [
     ("cum-sum", [(4, 3)], {}),
     ("cum-sum", [(2, 5, 3)], {"axis": 1, "exclusive": 1}),
     ("cum-sum", [(2, 5)], {"axis": -1, "reverse": 1}),
+    *((op, [x], {}) for op in TRIGONOMETRY for x in (
+        special(1, 1.25, 2, 30) + (op == "acosh") if op in ("acosh", "sinh", "cosh")
+        else special(-0.99, -0.5, -1e-6, 0, 1e-3, 0.25, 0.875),
+    )),
+    *((op, [special(-100, -3, -1, -1e-3, 0.001, 0.5, 3, 19, 50)], {}) for op in (
+        "selu", "celu", "thresholded-relu", "softsign", "mish", "shrink")),
+    ("celu", [(3, 4)], {"alpha": 0.5}),
+    ("shrink", [(3, 4)], {"lambd": 0.25, "bias": 0.25}),
+    ("p-relu", [(2, 3, 4), (3, 1)], {}),
+    ("gather-nd", [(3, 4, 2), i64([[0, 1], [2, -1]], [[0, 1], [1, 0]])], {}),
+    ("scatter-elements", [(3, 4), i64([2, 0, -1, 1]), (1, 4)], {}),
+    ("scatter-elements", [(3, 4), i64([2, 0, 2], [1, 1, 1]), (2, 3)],
+     {"axis": 1, "reduction": "add"}),
+    ("scatter-nd", [(4, 3), i64([2], [0]), (2, 3)], {}),
+    ("scatter-nd", [(4, 3), i64([2, 1], [0, -1], [2, 1]), (3,)], {"reduction": "add"}),
+    ("nll-loss", [(4, 5), i64(1, 0, 4, 4)], {}),
+    ("nll-loss", [(2, 3, 2), i64([1, 0], [2, 1])], {"reduction": "none", "ignore": 1}),
+    ("nll-loss", [(2, 3, 2, 1), i64([[1], [0]], [[2], [1]])], {"reduction": "sum"}),
+    ("einsum", [(3, 4), (4, 2)], {"equation": "ij,jk"}),
+    ("einsum", [(2, 1, 3, 4), (5, 1, 4)], {"equation": "...ij,...kj->...ki"}),
+    ("einsum", [(3, 3)], {"equation": "ii"}),
+    ("einsum", [(2, 3, 4), (4, 2), (3, 2)], {"equation": "abc,cd,be->ade"}),
     ("trilu", [(4, 5)], {}),
     ("trilu", [(2, 4, 5)], {"k": -2}),
     ("trilu", [(5, 4)], {"upper": 0, "k": 1}),

@@ -290,3 +290,53 @@ TEST_CASE(
   check_same(over.to_dense(), {nan_value, infinity, nan_value, infinity, infinity, nan_value});
   check_same(rows.to_dense(), {0, 4, 0, 3, 2, 0});
 }
+
+TEST_CASE("is-nan and is-inf tell what floats are") {
+  const Tensor x = floats_of({nan_value, infinity, -infinity, 3});
+  CHECK(integers(apply("is-nan", {x})) == Integers{1, 0, 0, 0});
+  CHECK(integers(apply("is-inf", {x})) == Integers{0, 1, 1, 0});
+  CHECK(integers(apply("is-inf", {x}, Attributes().set("detect-negative", 0))) ==
+        Integers{0, 1, 0, 0});
+  CHECK(integers(apply("is-inf", {cast(x, DType::F16)}, Attributes().set("detect-positive", 0))) ==
+        Integers{0, 0, 1, 0});
+  CHECK(apply("is-nan", {x}).dtype() == DType::BOOL);
+  CHECK(error_of([] { apply("is-nan", {of_integers({1})}); }) ==
+        "is-nan: I64 elements; operators compute in F32, and in F64");
+}
+
+TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
+  const Integers a{-4, 7, 5, 4, -7, 8, INT64_MIN}, b{2, -3, 8, -2, 3, 5, -1};
+  const Attributes fmod = Attributes().set("fmod", 1);
+  CHECK(integers(apply("mod", {of_integers(a), of_integers(b)})) == Integers{0, -2, 5, 0, 2, 3, 0});
+  CHECK(integers(apply("mod", {of_integers(a), of_integers(b)}, fmod)) ==
+        Integers{0, 1, 5, 0, -1, 3, 0});
+  CHECK(integers(apply("mod", {of_integers({200}, DType::U8), of_integers({7}, DType::U8)})) ==
+        Integers{4});
+  const Tensor x = floats_of({-4.25f, 7, 5.5f, 1}), y = floats_of({2, -3, 8, 0});
+  check_same(apply("mod", {x, y}, fmod), {-0.25f, 1, 5.5f, nan_value});
+  check_same(apply("mod", {x, y}), {1.75f, -2, 5.5f, nan_value});
+  CHECK(error_of([] {
+          apply("mod", {of_integers({1}), of_integers({0})});
+        }) == "mod: an integer of a is divided by 0");
+}
+
+TEST_CASE("bit-shift loses what is shifted out") {
+  const auto shifted = [](const Integers& a, const Integers& b, const char* direction, DType t) {
+    return integers(apply("bit-shift", {of_integers(a, t), of_integers(b, t)},
+                          Attributes().set("direction", std::string(direction))));
+  };
+  CHECK(shifted({16, 255, 1}, {1, 4, 9}, "left", DType::U8) == Integers{32, 240, 0});
+  CHECK(shifted({16, 255, 1}, {1, 4, 9}, "right", DType::U8) == Integers{8, 15, 0});
+  CHECK(shifted({-1}, {63}, "right", DType::U64) == Integers{1});
+  CHECK(shifted({-1, 1}, {64, 63}, "left", DType::U64) == Integers{0, INT64_MIN});
+  CHECK(error_of([&] { shifted({1}, {1}, "left", DType::I32); }) ==
+        "bit-shift: I32 elements; it shifts U8, U16, U32 and U64");
+  CHECK(error_of([&] { shifted({1}, {1}, "up", DType::U8); }) ==
+        "bit-shift: the direction 'up' is neither left nor right");
+}
+
+TEST_CASE("p-relu repeats its slope, of integers too") {
+  check_same(apply("p-relu", {floats_of({-2, 3, nan_value}), floats_of({0.5f})}),
+             {-1, 3, nan_value});
+  CHECK(integers(apply("p-relu", {of_integers({-2, 3}), of_integers({3, 3})})) == Integers{-6, 3});
+}

@@ -1,0 +1,51 @@
+// Sequences of any dtype, each with its first elements in reverse order.
+#include <algorithm>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/numbers.h"
+#include "libsten/ops/picks.h"
+#include "libsten/ops/places.h"
+#include "libsten/ops/plain.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+// Its gradient is the same. The lengths, one for each index of the batch axis, are the second input.
+Tensor reverse(const char* op, const Call& call) {
+  call.attributes.check(op, {"batch-axis", "time-axis"});
+  if (call.in.size() != 2)
+    fail_usage("{}: {} inputs; it takes x and the lengths", op, call.in.size());
+  const Dense& x = call.in[0].as<Dense>();
+  const Index time = axis_of(op, call.attributes.integer("time-axis", 0), x.extents),
+              batch = axis_of(op, call.attributes.integer("batch-axis", 1), x.extents);
+  if (time == batch) fail_usage("{}: the time axis and the batch axis are both {}", op, time);
+  const std::vector<Index> lengths = list_of(op, call, 1, "lengths");
+  if (std::ssize(lengths) != x.extents[batch])
+    fail_usage("{}: {} lengths, but x is {}", op, lengths.size(), to_string(x.extents));
+  for (const Index n : lengths)
+    if (n < 0 || n > x.extents[time])
+      fail_usage("{}: a length is {}, but x is {}", op, n, to_string(x.extents));
+  const Index last = std::max(time, batch);
+  const std::vector<Index> steps = Places::of(x.extents).steps;
+  Picks p{{}, steps[last], x.extents};
+  if (x.size() == 0) return x;
+  p.at.resize(x.size() / p.n);
+  for (Index i = 0; i < std::ssize(p.at); ++i) {
+    const Index at = i * p.n, t = at / steps[time] % x.extents[time],
+                n = lengths[at / steps[batch] % x.extents[batch]];
+    p.at[i] = t < n ? at + (n - 1 - 2 * t) * steps[time] : at;
+  }
+  return picked(x, p);
+}
+
+}  // namespace
+
+void add_reverses(Operators& all) {
+  add_plain(
+      all, "reverse-sequence", Keeps::others,
+      [](const Call& call) { return reverse("reverse-sequence", call); },
+      [](const Call& call) { return reverse("reverse-sequence.grad", call); });
+}
+
+}  // namespace sten

@@ -1,0 +1,137 @@
+// A tensor with elements put, or added and so on, where indices say.
+#include <algorithm>
+#include <type_traits>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/elements.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/picks.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+struct Scatter {
+  const char *op, *grad;
+  bool by_tuples;
+
+  Picks picks(const char* who, const Call& call, const Shape& x, const Dense& ids) const {
+    if (by_tuples) {
+      call.attributes.check(who, {"reduction"});
+      return pick_tuples(who, 0, x, ids);
+    }
+    call.attributes.check(who, {"axis", "reduction"});
+    return pick_elements(who, call.attributes.integer("axis", 0), x, ids);
+  }
+};
+
+// f(what is there, what comes) by the reduction's name.
+template <class T, class F>
+void with_reduction(const char* op, const std::string& name, F&& f) {
+  if (name == "add")
+    f([](T a, T b) { return static_cast<T>(a + b); });
+  else if (name == "mul")
+    f([](T a, T b) { return static_cast<T>(a * b); });
+  else if (name == "min")  // NaN wins
+    f([](T a, T b) { return b < a || b != b ? b : a; });
+  else if (name == "max")
+    f([](T a, T b) { return b > a || b != b ? b : a; });
+  else
+    fail_usage("{}: the reduction '{}' is none of none, add, mul, min, max", op, name);
+}
+
+// In the order of the updates.
+template <class T, class F>
+void combine(const Picks& p, const T* updates, T* y, F f) {
+  for (const Index at : p.at)
+    for (Index k = 0; k < p.n; ++k, ++updates) y[at + k] = f(y[at + k], *updates);
+}
+
+Outputs scatter(const Scatter& s, const Call& call) {
+  const Dense &x = call.in[0].as<Dense>(), &updates = call.in[2].as<Dense>();
+  const Picks p = s.picks(s.op, call, x.extents, call.in[1].as<Dense>());
+  check_dtypes(s.op, "x", x.dtype(), "updates", updates.dtype());
+  if (updates.extents != p.shape)
+    fail_usage("{}: updates are {}, and have to be {}", s.op, to_string(updates.extents),
+               to_string(p.shape));
+  const std::string reduction = call.attributes.word("reduction", "none");
+  if (reduction == "none") {
+    Dense y = x;
+    with_width(y.values.width(), [&]<class U>(U) {
+      combine(p, updates.values.as<U>().data(), y.values.mutate<U>().data(),
+              [](U, U update) { return update; });
+    });
+    return {std::move(y)};
+  }
+  const DType in = computed_in(s.op, x.dtype());
+  Dense y = to_compute(s.op, x, in);
+  const Dense more = to_compute(s.op, updates, in);
+  with_computed(in, [&]<class T>(T) {
+    // Integers wrap.
+    using C = std::conditional_t<std::integral<T>, std::uint64_t, T>;
+    const bool is_sum = reduction == "add" || reduction == "mul";
+    const auto run = [&]<class V>(V) {
+      with_reduction<V>(s.op, reduction, [&](auto f) {
+        combine(p, more.values.as<V>().data(), y.values.mutate<V>().data(), f);
+      });
+    };
+    if (is_sum)
+      run(C{});
+    else
+      run(T{});
+  });
+  return {Dense{y.extents, as_dtype(s.op, y.values, x.dtype())}};
+}
+
+// x keeps its own where nothing was put; of several updates of an element the last one stayed.
+Outputs scatter_grad(const Scatter& s, const Call& call) {
+  const Dense &dy = call.in[0].as<Dense>(), &ids = call.in[1].as<Dense>();
+  const Picks p = s.picks(s.grad, call, dy.extents, ids);
+  check_gradient(s.grad, dy, input_shape(s.grad, call, 0));
+  const std::string reduction = call.attributes.word("reduction", "none");
+  const bool is_sum = reduction == "add";
+  if (!is_sum && reduction != "none")
+    fail_usage("{}: there is no gradient by the reduction '{}'", s.grad, reduction);
+  Outputs out(3);
+  if (call.wants(0)) out[0] = dy;
+  if (is_sum) {
+    if (call.wants(2)) out[2] = picked(dy, p);
+    return out;
+  }
+  with_real(s.grad, dy.dtype(), [&]<class T>(T) {
+    if (call.wants(0)) {
+      Dense dx = dy;
+      T* to = dx.values.mutate<T>().data();
+      for (const Index at : p.at) std::fill_n(to + at, p.n, T{0});
+      out[0] = std::move(dx);
+    }
+    if (!call.wants(2)) return;
+    std::vector<Index> last(dy.size());
+    Index i = 0;
+    for (const Index at : p.at)
+      for (Index k = 0; k < p.n; ++k) last[at + k] = i++;
+    Dense du = picked(dy, p);
+    const std::span<T> to = du.values.mutate<T>();
+    i = 0;
+    for (const Index at : p.at)
+      for (Index k = 0; k < p.n; ++k, ++i)
+        if (last[at + k] != i) to[i] = 0;
+    out[2] = std::move(du);
+  });
+  return out;
+}
+
+}  // namespace
+
+void add_scatters(Operators& all) {
+  for (const Scatter s : {Scatter{"scatter-elements", "scatter-elements.grad", false},
+                          Scatter{"scatter-nd", "scatter-nd.grad", true}}) {
+    all.declare(s.op, {Keeps::others});
+    all.add({s.op, {"dense", "dense", "dense"}, {{}}},
+            [s](const Call& call) { return scatter(s, call); });
+    all.add({s.grad, {"dense", "dense", "dense"}, {{}, {}, {}}},
+            [s](const Call& call) { return scatter_grad(s, call); });
+  }
+}
+
+}  // namespace sten

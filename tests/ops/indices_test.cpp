@@ -1,0 +1,197 @@
+// Operators that indices, lengths, conditions and equations lead, by what ONNX says of them.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "libsten/ops/elementwise.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using List = Attributes::List;
+
+Tensor rising(Shape extents) {
+  std::vector<float> v(size_of(extents));
+  std::iota(v.begin(), v.end(), 0.0f);
+  return f32(std::move(extents), v);
+}
+Tensor numbers(Shape extents, const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
+  Dense x = Dense::zeros(DType::I64, std::move(extents));
+  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
+  return cast(Tensor(x), dtype);
+}
+Tensor numbers(const std::vector<std::int64_t>& v, DType dtype = DType::I64) {
+  return numbers({std::ssize(v)}, v, dtype);
+}
+bool is(const Tensor& x, const Tensor& wanted) {
+  return same_bits(x.to_dense(), wanted.to_dense());
+}
+bool is(const Tensor& x, Shape extents, const std::vector<float>& v) {
+  return is(x, Tensor(f32(std::move(extents), v)));
+}
+Attributes word(const char* name, const char* value) {
+  return Attributes().set(name, std::string(value));
+}
+
+}  // namespace
+
+TEST_CASE("gather-nd takes what tuples of indices name") {
+  const Tensor x = rising({2, 2, 3});
+  CHECK(is(apply("gather-nd", {x, numbers({2, 2}, {0, 1, -1, 0})}), {2, 3}, {3, 4, 5, 6, 7, 8}));
+  CHECK(is(apply("gather-nd", {x, numbers({1, 3}, {1, 1, -1})}), {1}, {11}));
+  const Attributes batch = Attributes().set("batch-dims", 1);
+  CHECK(is(apply("gather-nd", {x, numbers({2, 1}, {1, 0})}, batch), {2, 3}, {3, 4, 5, 6, 7, 8}));
+  CHECK(is(apply("gather-nd", {numbers({3}, {7, 8, 9}), numbers({2, 1}, {2, 2}, DType::I32)}),
+           numbers({9, 9})));
+  CHECK(error_of([&] {
+          apply("gather-nd", {x, numbers({1, 2}, {0, 2})});
+        }) == "gather-nd: ids[0, 1] is 2, but x is [2, 2, 3]");
+  CHECK(error_of([&] {
+          apply("gather-nd", {x, numbers({1, 4}, {0, 0, 0, 0})});
+        }) ==
+        "gather-nd: x is [2, 2, 3] and ids are [1, 4], which does not fit beside 0 axes of both");
+}
+
+TEST_CASE("scatters put updates in their order, or reduce them with what is there") {
+  const Tensor x = rising({2, 3}), ids = numbers({2, 3}, {2, 2, -3, 0, 1, 0});
+  const Tensor updates = f32({2, 3}, {10, 20, 30, 40, 50, 60});
+  const auto scattered = [&](const char* reduction) {
+    return apply("scatter-elements", {x, ids, updates},
+                 word("reduction", reduction).set("axis", 1));
+  };
+  CHECK(is(scattered("none"), {2, 3}, {30, 1, 20, 60, 50, 5}));
+  CHECK(is(scattered("add"), {2, 3}, {30, 1, 32, 103, 54, 5}));
+  CHECK(is(scattered("mul"), {2, 3}, {0, 1, 400, 7200, 200, 5}));
+  CHECK(is(scattered("min"), {2, 3}, {0, 1, 2, 3, 4, 5}));
+  CHECK(is(scattered("max"), {2, 3}, {30, 1, 20, 60, 50, 5}));
+  CHECK(is(x, rising({2, 3})));
+  const Tensor rows = numbers({2, 1}, {1, 1});
+  CHECK(is(apply("scatter-nd", {x, rows, updates}), {2, 3}, {0, 1, 2, 40, 50, 60}));
+  CHECK(is(apply("scatter-nd", {x, rows, updates}, word("reduction", "add")), {2, 3},
+           {0, 1, 2, 53, 74, 95}));
+  // Integers wrap, and 16-bit floats are computed in F32.
+  const auto sum = [&](const Tensor& a, const Tensor& b) {
+    return apply("scatter-nd", {a, numbers({1, 1}, {0}), b}, word("reduction", "add"));
+  };
+  CHECK(is(sum(numbers({127}, DType::I8), numbers({1}, DType::I8)), numbers({-128}, DType::I8)));
+  CHECK(is(sum(numbers({2}, DType::BF16), numbers({3}, DType::BF16)), numbers({5}, DType::BF16)));
+  CHECK(error_of([&] { scattered("last"); }) ==
+        "scatter-elements: the reduction 'last' is none of none, add, mul, min, max");
+  CHECK(error_of([&] {
+          apply("scatter-nd", {x, rows, rising({2, 2})});
+        }) == "scatter-nd: updates are [2, 2], and have to be [2, 3]");
+}
+
+TEST_CASE("of updates that another one replaces there is no gradient, nor by other reductions") {
+  Tape tape;
+  const Var x = tape.parameter(rising({3})), u = tape.parameter(rising({3}));
+  const Var ids = numbers({3, 1}, {1, 2, 1});
+  tape.backward(apply("scatter-nd", {x, ids, u}), f32({3}, {5, 6, 7}));
+  CHECK(is(*x.grad(), {3}, {5, 0, 0}));
+  CHECK(is(*u.grad(), {3}, {0, 7, 6}));
+  const Var y = apply("scatter-nd", {x, ids, u}, word("reduction", "max"));
+  CHECK(error_of([&] { tape.backward(y, rising({3})); }) ==
+        "scatter-nd.grad: there is no gradient by the reduction 'max'");
+}
+
+TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
+  const Tensor values = numbers({3, 9}, DType::U8), ids = numbers({4}, {0, 2, -1, 3});
+  const Tensor depth = f32({}, {3});
+  CHECK(is(apply("one-hot", {ids, depth, values}),
+           numbers({4, 3}, {9, 3, 3, 3, 3, 9, 3, 3, 9, 3, 3, 3}, DType::U8)));
+  CHECK(is(apply("one-hot", {ids, depth, values}, Attributes().set("axis", Index{0})),
+           numbers({3, 4}, {9, 3, 3, 3, 3, 3, 3, 3, 3, 9, 9, 3}, DType::U8)));
+  CHECK(error_of([&] {
+          apply("one-hot", {ids, depth, ids});
+        }) == "one-hot: the values are [4], and have to be [2]");
+  const Attributes eye = word("dtype", "F16").set("k", -1);
+  CHECK(is(apply("eye-like", {rising({3, 2})}, eye),
+           numbers({3, 2}, {0, 0, 1, 0, 0, 1}, DType::F16)));
+  CHECK(is(apply("eye-like", {rising({2, 3})}), {2, 3}, {1, 0, 0, 0, 1, 0}));
+  CHECK(
+      is(apply("hardmax", {Tensor(f32({2, 3}, {1, 5, 5, 2, 1, 0}))}), {2, 3}, {0, 1, 0, 1, 0, 0}));
+  CHECK(
+      is(apply("hardmax", {Tensor(f32({2, 2}, {1, 5, 2, 1}))}, Attributes().set("axis", Index{0})),
+         {2, 2}, {0, 1, 1, 0}));
+}
+
+TEST_CASE("non-zero and compress choose by truth") {
+  CHECK(is(apply("non-zero", {Tensor(f32({2, 3}, {0, 1, -0.0f, NAN, 0, 2}))}),
+           numbers({2, 3}, {0, 1, 1, 1, 0, 2})));
+  CHECK(is(apply("non-zero", {numbers({}, {5})}), numbers({0, 1}, std::vector<std::int64_t>{})));
+  const Tensor x = rising({3, 2}), truths = numbers({0, 1, 1}, DType::BOOL);
+  CHECK(is(apply("compress", {x, truths}), {2}, {1, 2}));
+  CHECK(
+      is(apply("compress", {x, truths}, Attributes().set("axis", Index{0})), {2, 2}, {2, 3, 4, 5}));
+  CHECK(is(apply("compress", {x, numbers({0, 1}, DType::BOOL)}, Attributes().set("axis", -1)),
+           {3, 1}, {1, 3, 5}));
+  CHECK(error_of([&] {
+          apply("compress", {x, truths}, Attributes().set("axis", 1));
+        }) == "compress: the condition has 3 elements, more than axis 1 of [3, 2]");
+}
+
+TEST_CASE("reverse-sequence turns the first elements of each sequence") {
+  const Tensor x = rising({4, 2}), lengths = numbers({3, 1});
+  CHECK(is(apply("reverse-sequence", {x, lengths}), {4, 2}, {4, 1, 2, 3, 0, 5, 6, 7}));
+  const Attributes by_rows = Attributes().set("batch-axis", Index{0}).set("time-axis", 1);
+  CHECK(is(apply("reverse-sequence", {x, numbers({2, 0, 1, 2})}, by_rows), {4, 2},
+           {1, 0, 2, 3, 4, 5, 7, 6}));
+  CHECK(error_of([&] {
+          apply("reverse-sequence", {x, numbers({5, 1})});
+        }) == "reverse-sequence: a length is 5, but x is [4, 2]");
+}
+
+TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
+  const Tensor x = f32({3, 2}, {-1, -2, -3, -4, -5, -6}), targets = numbers({1, 0, 1});
+  const Tensor weight = f32({2}, {1, 3});
+  const auto loss = [&](const char* reduction) {
+    return apply("nll-loss", {x, targets, weight}, word("reduction", reduction));
+  };
+  CHECK(is(loss("none"), {3}, {6, 3, 18}));
+  CHECK(is(loss("sum"), {}, {27}));
+  CHECK(is(loss("mean"), {}, {27.0f / 7}));
+  CHECK(is(apply("nll-loss", {x, targets}, Attributes().set("ignore", 1)), {}, {3}));
+  CHECK(is(apply("nll-loss", {x, numbers({-1, -1, -1})}, Attributes().set("ignore", -1)), {}, {0}));
+  Tape tape;
+  const Var p = tape.parameter(x);
+  tape.backward(apply("nll-loss", {p, Var(targets), Var(weight)}), f32({}, {7}));
+  CHECK(is(*p.grad(), {3, 2}, {0, -3, -1, 0, 0, -3}));
+  CHECK(error_of([&] {
+          apply("nll-loss", {x, numbers({1, 2, 0})});
+        }) == "nll-loss: targets[1] is 2, which is none of 2 classes");
+  CHECK(error_of([&] {
+          apply("nll-loss", {x, numbers({2}, {1, 0})});
+        }) == "nll-loss: x is [3, 2] but targets [2]; they have to be [N, C, ...] and [N, ...]");
+}
+
+TEST_CASE("einsum reads diagonals, dots and what is said of the result") {
+  const auto e = [](const char* equation, std::initializer_list<Tensor> in) {
+    return apply("einsum", in, word("equation", equation));
+  };
+  const Tensor x = rising({2, 3}), square = rising({2, 2}), v = f32({3}, {1, 10, 100});
+  CHECK(is(e("ij->ji", {x}), {3, 2}, {0, 3, 1, 4, 2, 5}));
+  CHECK(is(e("ij", {x}), x));
+  CHECK(is(e("ji", {x}), {3, 2}, {0, 3, 1, 4, 2, 5}));
+  CHECK(is(e("ii", {square}), {}, {3}));
+  CHECK(is(e("ii -> i", {square}), {2}, {0, 3}));
+  CHECK(is(e("ij,j", {x, v}), {2}, {210, 543}));
+  CHECK(is(e("...j,j->...j", {x, v}), {2, 3}, {0, 10, 200, 3, 40, 500}));
+  CHECK(is(e("...i,...i->...", {x, x}), {2}, {5, 50}));
+  CHECK(is(e("ij,ik->jk", {x, square}), {3, 2}, {6, 9, 8, 13, 10, 17}));
+  CHECK(is(e("i,j->ij", {f32({2}, {1, 2}), v}), {2, 3}, {1, 10, 100, 2, 20, 200}));
+  CHECK(is(e("ij,ij->j", {x, f32({1, 3}, {1, 2, 3})}), {3}, {3, 10, 21}));  // an extent of 1
+  CHECK(error_of([&] {
+          e("ij,jk->ik", {x, x});
+        }) == "einsum: the operands of 'ij,jk->ik' differ where they have one name: 3 and 2");
+  CHECK(error_of([&] { e("ij->ik", {x}); }) ==
+        "einsum: the result of 'ij->ik' has a name twice, or one that no operand has");
+  CHECK(error_of([&] { e("ijk->i", {x}); }) ==
+        "einsum: an operand of 'ijk->i' is [2, 3], which does not fit 'ijk'");
+  CHECK(error_of([&] { e("i.j", {x}); }) ==
+        "einsum: the equation 'i.j' has a '.' where there may be letters and one '...'");
+  CHECK(error_of([&] { e("ij,jk", {x}); }) ==
+        "einsum: the equation 'ij,jk' is of 2 operands, but there are 1");
+}
