@@ -141,9 +141,9 @@ TEST_CASE("lists that come as inputs give the gradients that attributes give") {
     tape.backward(tape.apply(c.op, in, rest), wanted.dy);
     CHECK(same_bits(x.grad()->to_dense(), wanted.dx[0]->to_dense()));
   }
-  for (const auto& [op, names] : inputs) {
-    CAPTURE(op);
-    CHECK(seen.contains(op));
+  for (const auto& of : inputs) {
+    CAPTURE(of.first);
+    CHECK(seen.contains(of.first));
   }
 }
 
