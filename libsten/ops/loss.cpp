@@ -33,10 +33,12 @@ struct Classified {
     call.attributes.check(op, {"ignore"});
     ignore = call.attributes.integer("ignore", -100);
     const Dense& given = call.in[first + 1].as<Dense>();
-    if (logits.extents.size() != 2 || given.extents != Shape{logits.extents[0]})
-      fail_usage("{}: logits are {} but targets {}; they have to be [N, C] and [N]", op,
+    Shape rows = logits.extents;
+    if (!rows.empty()) rows.pop_back();
+    if (logits.extents.empty() || given.extents != rows)
+      fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
                  to_string(logits.extents), to_string(given.extents));
-    n = logits.extents[1];
+    n = logits.extents.back();
     targets = integers_of(op, "targets", given);
     for (std::size_t r = 0; r < targets.size(); ++r) {
       if (targets[r] == ignore) continue;

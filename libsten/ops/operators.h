@@ -319,8 +319,8 @@ T trilu(const T& x, Index k = 0, bool upper = true, const Formats& f = Formats::
   return ops_detail::call(op, {x}, Attributes().set("k", k).set("upper", Index{upper}), f);
 }
 
-// The mean of -log softmax(logits[N, C])[target] over the rows whose target of targets[N], I64 or
-// I32, is not `ignore`; 0 if there are none. A scalar.
+// The mean of -log softmax(logits[..., C])[target] over the rows whose target of targets[...], I64
+// or I32, is not `ignore`; 0 if there are none. A scalar.
 template <Operand T>
 T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index ignore = -100,
                 const Formats& f = Formats::dense()) {

@@ -87,7 +87,7 @@ TEST_CASE("what reductions and losses cannot take is refused with what it is") {
   CHECK(error_of([&] { sum(x, {2}); }) == "sum: [2, 3] has no axis 2");
   CHECK(error_of([&] { mean(x, {1, -1}); }) == "mean: axis -1 is named twice in [1, -1]");
   CHECK(error_of([&] { cross_entropy(x, targets({0})); }) ==
-        "cross-entropy: logits are [2, 3] but targets [1]; they have to be [N, C] and [N]");
+        "cross-entropy: logits are [2, 3] but targets [1]; they have to be [..., C] and [...]");
   CHECK(error_of([&] {
           cross_entropy(x, targets({0, 3}));
         }) == "cross-entropy: targets[1] is 3, which is none of 3 classes");
