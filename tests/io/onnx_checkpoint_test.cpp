@@ -98,7 +98,8 @@ TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
       model_of(
           {w("onnx::MatMul_7"), w("fc.weight"), w("mix"), w("table"), w("shift"),
            pb::tensor("bias", 1, {4}, pb::bytes(9, four)),
-           pb::tensor("kernel", 1, {1, 1, 2, 2}, pb::bytes(9, four)), w("foreign")},
+           pb::tensor("kernel", 1, {1, 1, 2, 2}, pb::bytes(9, four)), w("foreign"), w("turned"),
+           w("turned.out")},
           {pb::node("MatMul", "/encoder/layer.0/query/MatMul", {"x", "onnx::MatMul_7"}, {"a"}),
            pb::node("Gemm", "/fc/Gemm", {"a", "fc.weight", "bias"}, {"b"},
                     pb::integer_attribute("transB", 1)),
@@ -108,6 +109,10 @@ TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
            pb::node("MatMul", "", {"h", "foreign"}, {"k"}, pb::bytes(7, "com.example")),
            pb::node("Constant", "", {}, {"k1"}, pb::tensor_attribute("value", w("x"))),
            pb::node("Constant", "", {}, {"k2"}, pb::tensor_attribute("value", w("x"))),
+           pb::node("Transpose", "", {"turned"}, {"turned.t"}),
+           pb::node("MatMul", "", {"h", "turned.t"}, {"o"}),
+           pb::node("Transpose", "", {"turned.out"}, {"turned.out.t"}),
+           pb::node("Gemm", "", {"h", "turned.out.t"}, {"p"}, pb::integer_attribute("transB", 1)),
            pb::node("MatMul", "", {"k", "k1"}, {"l"}), pb::node("Add", "", {"l", "k2"}, {"m"})}));
   const Checkpoint c = Checkpoint::open(path);
   struct Known {
@@ -125,6 +130,8 @@ TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
            {"bias", TensorUse::other, false, ""},
            {"kernel", TensorUse::weight, false, ""},
            {"foreign", TensorUse::other, false, ""},
+           {"turned", TensorUse::weight, false, ""},
+           {"turned.out", TensorUse::weight, true, ""},
            {"k1", TensorUse::weight, true, ""}}) {
     CAPTURE(k.name);
     const CheckpointTensor* t = c.find(k.name);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
@@ -66,6 +67,12 @@ bool takes_in_by_out(const OnnxNode& n) {
   return !transposed || transposed->integer == 0;
 }
 
+// Of a matrix: what Transpose does unless `perm` says otherwise.
+bool swaps_axes(const OnnxNode& n) {
+  const OnnxAttribute* perm = n.find("perm");
+  return !perm || perm->integers.empty() || perm->integers.front() == 1;
+}
+
 // "encoder.0.query.weight" of "/encoder/0/query/MatMul"; "" where there is nothing but the operator.
 std::string module_of(std::string_view node) {
   while (node.starts_with('/')) node.remove_prefix(1);
@@ -121,6 +128,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
     if (value && value->tensors.size() == 1) add(value->tensors.front(), n.outputs.front(), false);
   }
 
+  std::unordered_set<std::string_view> turned;  // values that are a matrix of these, transposed
   for (const OnnxNode& n : graph.nodes) {
     const auto input = [&](std::size_t i) -> OnnxWeight* {
       const auto at = i < n.inputs.size() ? by_name.find(n.inputs[i]) : by_name.end();
@@ -128,11 +136,17 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
     };
     if (n.op_type == "Gather" && is_onnx_own(n)) {
       if (OnnxWeight* w = input(0)) w->use = TensorUse::table;
+    } else if (n.op_type == "Transpose" && is_onnx_own(n) && n.outputs.size() == 1) {
+      const OnnxWeight* w = input(0);
+      if (!w || w->tensor->dims.size() != 2 || !swaps_axes(n)) continue;
+      by_name.emplace(n.outputs[0], static_cast<std::size_t>(w - found.tensors.data()));
+      if (!turned.contains(n.inputs[0])) turned.insert(n.outputs[0]);
     } else if (multiplies(n)) {
       OnnxWeight* w = input(1);
       if (!w || w->tensor->dims.size() < 2) continue;
       if (w->use == TensorUse::other) w->use = TensorUse::weight;
-      w->in_by_out |= w->tensor->dims.size() == 2 && takes_in_by_out(n);
+      w->in_by_out |=
+          w->tensor->dims.size() == 2 && takes_in_by_out(n) != turned.contains(n.inputs[1]);
       if (w->module.empty() && !w->name.ends_with("weight")) w->module = module_of(n.name);
       listed[static_cast<std::size_t>(w - found.tensors.data())] = true;
     }

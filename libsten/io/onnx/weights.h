@@ -32,9 +32,10 @@ std::string name_in_checkpoint(std::string_view name);
 // The initializers of `graph`, and those constants (Constant nodes with a `value`) that are weights,
 // by the names of their values; a name's leading slashes are left out, since no name in a checkpoint
 // is an absolute path. A weight is what a MatMul, Gemm, Conv or ConvTranspose of ONNX has as input 1,
-// with a rank of 2 or more; a table is input 0 of a Gather. Initializers within subgraphs stay unnamed. Tensors of STRING, INT4,
-// UINT4 and COMPLEX128, which have no dtype here, and sparse ones are left out, which a note says.
-// Error (input), with `file_name` in front, for data types that do not exist.
+// with a rank of 2 or more, or a matrix that a Transpose turns for it; a table is input 0 of a
+// Gather. Initializers within subgraphs stay unnamed. Tensors of STRING, INT4, UINT4 and COMPLEX128,
+// which have no dtype here, and sparse ones are left out, which a note says. Error (input), with
+// `file_name` in front, for data types that do not exist.
 OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name);
 
 // Of a TensorProto.DataType. Error (input) for a number that is none, and for a type without a dtype
