@@ -1,6 +1,7 @@
 // Batches of examples, the same for the same seed. Each can be made without those before it.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "libsten/data/examples.h"
@@ -15,6 +16,36 @@ struct BatchOptions {
   float scale = 1, shift = 0;
 };
 
+// The rows of batches, by number.
+class RowBatches {
+ public:
+  // `rows` in any order. Error (usage) where there are none, or the size is not positive.
+  RowBatches(std::vector<Index> rows, Index size, std::uint64_t seed, bool shuffle);
+
+  const std::vector<Index>& all() const { return rows_; }
+  Index rows() const { return std::ssize(rows_); }
+  Index per_epoch() const { return ceil_div(rows(), size_); }
+  // See Batches::at().
+  std::vector<Index> at(Index epoch, Index i);
+  std::vector<Index> at(Index step) { return at(step / per_epoch(), step % per_epoch()); }
+
+ private:
+  const std::vector<Index>& order(Index epoch);
+
+  std::vector<Index> rows_;
+  Index size_;
+  std::uint64_t seed_;
+  bool shuffle_;
+  Index ordered_epoch_ = -1;
+  std::vector<Index> order_;  // of rows_ in that epoch
+};
+
+// Those rows of x, the first axis, in an array of that shape but for its first extent: numbers as
+// scale * x + shift in F32, and anything in its own dtype.
+Dense numbers_of(const Dense& x, std::span<const Index> rows, Shape shape, float scale,
+                 float shift);
+Dense rows_of(const Dense& x, std::span<const Index> rows, Shape shape);
+
 // Shares the examples' memory. An epoch has every row once; its last batch has what is left.
 class Batches {
  public:
@@ -24,23 +55,19 @@ class Batches {
   // All rows.
   explicit Batches(Examples examples, const BatchOptions& options = {});
 
-  Index rows() const { return std::ssize(rows_); }
-  Index per_epoch() const { return ceil_div(rows(), options_.size); }
+  Index rows() const { return rows_.rows(); }
+  Index per_epoch() const { return rows_.per_epoch(); }
 
   // features [B, ...] in F32 and labels [B] in I64; B is size, or less at the end of the epoch.
   // 0 <= i < per_epoch(). Not for several threads at once: the order of an epoch is kept.
   Examples at(Index epoch, Index i);
   // Counting on over the epochs: at(step / per_epoch(), step % per_epoch()).
-  Examples at(Index step);
+  Examples at(Index step) { return at(step / per_epoch(), step % per_epoch()); }
 
  private:
-  const std::vector<Index>& order(Index epoch);
-
   Examples examples_;
-  std::vector<Index> rows_;
-  BatchOptions options_;
-  Index ordered_epoch_ = -1;
-  std::vector<Index> order_;  // of rows_ in that epoch
+  RowBatches rows_;
+  float scale_, shift_;
 };
 
 }  // namespace sten

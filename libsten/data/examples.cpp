@@ -12,7 +12,6 @@
 #include "libsten/ops/numbers.h"
 
 namespace sten {
-namespace {
 
 void check_features(const Dense& x, const std::string& name) {
   const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
@@ -30,8 +29,7 @@ void check_features(const Dense& x, const std::string& name) {
   if (!known) fail("{}: elements are {}, which features cannot be", name, name_of(x.dtype()));
 }
 
-// As I64.
-Dense classes_of(const Dense& labels, const std::string& name) {
+Dense labels_of(const Dense& labels, const std::string& name, std::optional<Index> ignored) {
   Dense y{labels.extents, Values::uninitialized(DType::I64, labels.size())};
   const auto out = y.values.mutate<std::int64_t>();
   const bool known = with_number(labels.dtype(), [&]<class U>(U, auto number) {
@@ -40,6 +38,10 @@ Dense classes_of(const Dense& labels, const std::string& name) {
     } else {
       const auto v = labels.values.as<U>();
       for (std::size_t i = 0; i < v.size(); ++i) {
+        if (ignored && std::cmp_equal(v[i], *ignored)) {
+          out[i] = *ignored;
+          continue;
+        }
         if (!std::in_range<std::int64_t>(v[i]) || std::cmp_less(v[i], 0))
           fail("{}: label {} is {}, which is no class: classes count from 0", name, i, v[i]);
         out[i] = static_cast<std::int64_t>(v[i]);
@@ -49,8 +51,6 @@ Dense classes_of(const Dense& labels, const std::string& name) {
   if (!known) fail("{}: elements are {}; labels are integers", name, name_of(labels.dtype()));
   return y;
 }
-
-}  // namespace
 
 Index Examples::classes() const {
   const auto y = labels.values.as<std::int64_t>();
@@ -69,7 +69,7 @@ Examples make_examples(Dense features, const Dense& labels, const std::string& f
     fail("{}: has {} rows, but {} has {} labels", x, features.extents[0], y, labels.extents[0]);
   if (features.size() == 0) fail("{}: is {}, with nothing in it", x, to_string(features.extents));
   check_features(features, x);
-  return {std::move(features), classes_of(labels, y)};
+  return {std::move(features), labels_of(labels, y)};
 }
 
 std::vector<Index> shuffled(Index n, std::uint64_t seed) {

@@ -1,6 +1,7 @@
 // Rows to learn from, and which of them to train on.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct Examples {
 // does not fit a float32, or if a label is negative.
 Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,
                        const std::string& labels_name);
+
+// Error with the name where a feature does not fit a float32, or x has none.
+void check_features(const Dense& x, const std::string& name);
+// As I64: classes from 0 up, and `ignored` where it is given. Error with the name for anything else.
+Dense labels_of(const Dense& x, const std::string& name, std::optional<Index> ignored = {});
 
 // The numbers 0 to n - 1, shuffled: sorted by random_bits(seed, number), so that any language can
 // repeat it.
