@@ -35,7 +35,40 @@ bool is_private(const std::string& name) {
   return name == ".git" || name == ".cache" || name == output_record_name;
 }
 
+// Which tensors have bytes that others have, too.
+std::vector<bool> sharing_bytes(const Checkpoint& in) {
+  const auto& tensors = in.tensors();
+  std::vector<bool> shares(tensors.size());
+  std::size_t last = tensors.size();  // the one that reaches farthest so far
+  for (const std::size_t i : in.data_order()) {
+    const CheckpointTensor& t = tensors[i];
+    if (t.bytes() == 0) continue;
+    const auto end = [&](std::size_t k) { return tensors[k].entries.front().end; };
+    const bool follows = last < tensors.size() && tensors[last].shard == t.shard;
+    if (follows && t.entries.front().begin < end(last)) shares[i] = shares[last] = true;
+    if (!follows || end(i) > end(last)) last = i;
+  }
+  return shares;
+}
+
+std::string why_fixed_in(const Checkpoint& in, std::size_t i, const std::vector<bool>& shares) {
+  if (in.shards()[in.tensors()[i].shard].is_temporary)
+    return "its elements are stored as numbers of varying width, which cannot be changed in place";
+  if (shares[i])
+    return "its external data are those of another tensor, too, and cannot be changed in place";
+  return "";
+}
+
 }  // namespace
+
+std::string CheckpointOutput::why_fixed(const Checkpoint& in,
+                                        const std::vector<std::size_t>& changed) {
+  const std::vector<bool> shares = sharing_bytes(in);
+  for (const std::size_t i : changed)
+    if (const std::string why = why_fixed_in(in, i, shares); !why.empty())
+      return fmt::format("{}: {}", quote(in.tensors()[i].name), why);
+  return "";
+}
 
 CheckpointOutput::CheckpointOutput(const std::string& path, bool force, bool directory,
                                    bool keeps_graph)
@@ -157,18 +190,7 @@ void CheckpointOutput::begin_model() {
       if (!input.is_temporary) refuse_same_file(path, input.file);
     external_.push_back(std::make_unique<OutputFile>(path, force_));
   }
-  const auto& tensors = in_->tensors();
-  shares_bytes_.resize(tensors.size());
-  std::size_t last = tensors.size();  // the one that reaches farthest so far
-  for (const std::size_t i : in_->data_order()) {
-    const CheckpointTensor& t = tensors[i];
-    if (t.bytes() == 0) continue;
-    const auto end = [&](std::size_t k) { return tensors[k].entries.front().end; };
-    const bool follows = last < tensors.size() && tensors[last].shard == t.shard;
-    if (follows && t.entries.front().begin < end(last))
-      shares_bytes_[i] = shares_bytes_[last] = true;
-    if (!follows || end(i) > end(last)) last = i;
-  }
+  shares_bytes_ = sharing_bytes(*in_);
 }
 
 void CheckpointOutput::copy_to(std::size_t shard, std::uint64_t end) {
@@ -181,16 +203,8 @@ void CheckpointOutput::copy_to(std::size_t shard, std::uint64_t end) {
 void CheckpointOutput::overwrite(std::size_t i, const Tensor& t) {
   const CheckpointTensor& info = in_->tensors()[i];
   const SafetensorsEntry& e = info.entries.front();
-  if (in_->shards()[info.shard].is_temporary)
-    fail(
-        "{}: {}: its elements are stored as numbers of varying width, which cannot be changed in "
-        "place; write a .safetensors file",
-        in_->name(), quote(info.name));
-  if (shares_bytes_[i])
-    fail(
-        "{}: {}: its external data are those of another tensor, too, and cannot be changed in "
-        "place; write a .safetensors file",
-        in_->name(), quote(info.name));
+  if (const std::string why = why_fixed_in(*in_, i, shares_bytes_); !why.empty())
+    fail("{}: {}: {}; write a .safetensors file", in_->name(), quote(info.name), why);
   if (e.begin == e.end) return;
   copy_to(info.shard, e.begin);
   const Stored stored = t.save();

@@ -32,6 +32,9 @@ class CheckpointOutput {
   static void check_contents(const std::string& path, const Checkpoint& input,
                              const std::vector<TensorInfo>& contents);
 
+  // Why an ONNX model cannot have other elements in those tensors, by number; "" where it can.
+  static std::string why_fixed(const Checkpoint& in, const std::vector<std::size_t>& changed);
+
   // `contents`, checked, has what each tensor of `in` will be; `annotate` makes a shard's new
   // metadata of its old. Both stay valid until finish(). `left` names what stays behind of the
   // input's directory, as other_weights() does.

@@ -33,13 +33,20 @@ std::string shape_misfit(const Shape& got, const Shape& wanted) {
   return fmt::format("is {}, not {}", to_string(got), to_string(wanted));
 }
 
-// What the file has for w: a matrix [in, out] of an ONNX model is turned.
-Shape shape_in(const Checkpoint& file, const Weight& w) {
-  return file.is_onnx() && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
+bool is_turned(const Checkpoint& file) {
+  return std::ranges::none_of(file.shards(), [](const Shard& s) {
+    return std::ranges::any_of(s.metadata,
+                               [](const auto& m) { return m.first == orientation_key; });
+  });
 }
-Tensor load_weight(const Checkpoint& file, const Weight& w, const CheckpointTensor& t) {
+// What the file has for w: a matrix [in, out] of an ONNX model is turned.
+Shape shape_in(bool turned, const Weight& w) {
+  return turned && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
+}
+Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w,
+                   const CheckpointTensor& t) {
   Tensor x = file.load(t);
-  return file.is_onnx() && w.in_by_out ? apply("transpose", {x}) : x;
+  return turned && w.in_by_out ? apply("transpose", {x.to_dense()}) : x;
 }
 
 bool is_same(const Tensor& a, const Tensor& b) {
@@ -62,18 +69,19 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   Misfits misfits;
   std::set<std::string_view> known;
   NamedValues<Tensor> all;
+  const bool turned = is_turned(file);
   for (const Weight& w : g.weights()) {
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
     if (entries.empty()) misfits.add(w.name, "is missing");
     for (const CheckpointTensor* t : entries) {
-      if (const Shape wanted = shape_in(file, w); t->shape != wanted) {
+      if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
       } else if (t->dtype != DType::F32) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
-      } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, w, *t));
-                 !is_new && !is_same(at->second, load_weight(file, w, *t))) {
+      } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, turned, w, *t));
+                 !is_new && !is_same(at->second, load_weight(file, turned, w, *t))) {
         misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
       }
     }
@@ -86,6 +94,11 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
   }
   if (misfits.any()) fail("{}: {}", file.name(), misfits.text());
   return all;
+}
+
+Metadata orientation_of(const Graph& g) {
+  const bool any = std::ranges::any_of(g.weights(), &Weight::in_by_out);
+  return any ? Metadata{{orientation_key, "out_by_in"}} : Metadata();
 }
 
 Graph load_sparsity(const Graph& g, const Checkpoint& file) {
@@ -116,12 +129,56 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
-  std::erase_if(metadata, [](const auto& m) { return m.first == formats_key; });
+  std::erase_if(metadata,
+                [](const auto& m) { return m.first == formats_key || m.first == orientation_key; });
   if (!sparsity.empty()) metadata.emplace_back(formats_key, sparsity.to_json());
+  std::ranges::copy(orientation_of(g), std::back_inserter(metadata));
   OutputFile out(path, force);
   CheckpointWriter writer(out, std::move(metadata), contents);
   for (const TensorInfo& t : contents) writer.add(t.name, weights.find(t.name)->second);
   writer.finish();
+  out.commit();
+}
+
+namespace {
+
+// The weight that each tensor of the file is; nullptr for other tensors.
+std::vector<const Weight*> weights_in(const Graph& g, const Checkpoint& file) {
+  std::vector<const Weight*> all(file.tensors().size());
+  for (const Weight& w : g.weights())
+    for (const CheckpointTensor* t : weight_entries(w, file))
+      all[static_cast<std::size_t>(t - file.tensors().data())] = &w;
+  return all;
+}
+
+}  // namespace
+
+std::string why_not_onnx(const Graph& g, const Checkpoint& model) {
+  const std::vector<const Weight*> weights = weights_in(g, model);
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i]) changed.push_back(i);
+  if (std::string why = CheckpointOutput::why_fixed(model, changed); !why.empty()) return why;
+  for (const Shard& s : model.shards())
+    if (s.file_name.find('/') != std::string::npos)
+      return fmt::format("its external data {} lie in a folder", quote(s.file_name));
+  return "";
+}
+
+void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpoint& model,
+               const std::string& path, bool force) {
+  const std::vector<const Weight*> of = weights_in(g, model);
+  CheckpointOutput out(path, force, false);
+  out.begin(model, {model.tensors().begin(), model.tensors().end()}, {});
+  for (const std::size_t i : model.data_order()) {
+    if (!of[i]) {
+      out.copy(i);
+      continue;
+    }
+    const Tensor& x = weights.find(of[i]->name)->second;
+    out.add(i, of[i]->in_by_out ? apply("transpose", {x}) : x);
+  }
+  out.finish();
   out.commit();
 }
 

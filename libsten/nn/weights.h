@@ -10,15 +10,21 @@ namespace sten {
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
 // The graph's weights by their names, each in its layout in the file; dense ones borrow from the
-// file, but for those that an ONNX file has as [in, out] and the graph as [out, in]. The file may have a weight under one of its aliases; entries under several names have to be
-// the same. Error (input) that lists everything that does not fit: weights that are missing, of
-// another shape or not F32, and tensors that the graph does not have and no glob of `unused`
-// matches.
+// file. Those that an ONNX file has as [in, out] and the graph as [out, in] are turned, and dense;
+// what was made of such a file has them so, too, unless save_weights() wrote it. The file may have
+// a weight under one of its aliases; entries under several names have to be the same. Error (input)
+// that lists everything that does not fit: weights that are missing, of another shape or not F32,
+// and tensors that the graph does not have and no glob of `unused` matches.
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused = {});
 
 // The formats of a graph, as SparsityBuilder::to_json() has them, in the metadata of its weights.
 inline constexpr const char* formats_key = "sten.sparsity";
+
+// In the metadata of files that have the matrices of an ONNX model as its graph has them, [out, in].
+inline constexpr const char* orientation_key = "sten.orientation";
+// That metadata, for a graph that has such matrices.
+Metadata orientation_of(const Graph& g);
 
 // g with the formats that it had when the file was saved; g itself if the file has no formats.
 // Error (input) if they do not fit the graph.
@@ -27,8 +33,15 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file);
 // Writes all of the graph's weights under their own names, in the graph's order, and the graph's
 // formats if it has any, to one safetensors file, which appears whole or not at all. Error (usage)
 // that lists weights that are missing or of another shape; Error (usage) if the file exists and
-// `force` is false.
+// `force` is false. The metadata say so where matrices are turned against the graph's ONNX file.
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
                   bool force = false, Metadata metadata = {{"format", "pt"}});
+
+// Why the graph's weights cannot take the place of those in `model`, its ONNX file; "" where they can.
+std::string why_not_onnx(const Graph& g, const Checkpoint& model);
+// Writes `model`, byte for byte but for the graph's weights, which are all dense: the model and its
+// external data, beside it. All appear, or none. Error (usage) if one exists and `force` is false.
+void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpoint& model,
+               const std::string& path, bool force = false);
 
 }  // namespace sten

@@ -31,11 +31,12 @@ TensorInfo info_of(const std::string& name, const Tensor& t) {
 }
 
 void write_tensors(const OutputDirectory& to, const std::string& file,
-                   const std::vector<std::pair<std::string, Tensor>>& tensors) {
+                   const std::vector<std::pair<std::string, Tensor>>& tensors,
+                   const Metadata& metadata = {}) {
   const auto out = to.new_file(file);
   std::vector<TensorInfo> contents;
   for (const auto& [name, t] : tensors) contents.push_back(info_of(name, t));
-  CheckpointWriter writer(*out, {}, contents);
+  CheckpointWriter writer(*out, metadata, contents);
   for (const auto& [name, t] : tensors) writer.add(name, t);
   writer.finish();
   out->commit();
@@ -127,7 +128,8 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
     tensors.emplace_back(std::string(score_prefix) + name, s);
   write_tensors(to, tensors_file, tensors);
   if (record.best_step && *record.best_step != state.step)
-    write_tensors(to, best_file, {record.best_weights.begin(), record.best_weights.end()});
+    write_tensors(to, best_file, {record.best_weights.begin(), record.best_weights.end()},
+                  orientation_of(g));
   write_json(to, state, record);
 }
 
