@@ -7,6 +7,10 @@ const char* data_of(const ModelRecipe& m) {
   return m.kind == "bert" ? "masked-text" : "csv or arrays";
 }
 
+void check_given(const JsonReader& at, const char* key, const std::string& v) {
+  if (at.has(key) && v.empty()) at[key].fail("is empty");
+}
+
 // Sums of decimal fractions.
 constexpr double rounding = 1e-9;
 
@@ -17,6 +21,7 @@ JsonReader place(const JsonReader& at, std::string_view key) { return at.has(key
 void check(const JsonReader& at, const ModelRecipe& m) {
   if (m.kind == "mlp" && m.sizes.size() < 2)
     at["sizes"].fail("has no layer: give the input's size and that of each layer's output");
+  check_given(at, "output", m.output);
 }
 
 void check(const JsonReader& at, const DataRecipe& d) {
@@ -28,7 +33,13 @@ void check(const JsonReader& at, const DataRecipe& d) {
     place(at, "random")
         .fail(fmt::format("masked and random are {} and {}, more than all", d.masked, d.random));
   if (d.scale == 0) at["scale"].fail("0 makes all features the same");
-  if (d.kind == "csv" && d.label.empty()) at["label"].fail("is empty");
+  check_given(at, "label", d.label);
+  check_given(at, "input", d.input);
+  if (!d.input.empty() && d.kind == "arrays" && d.features.empty())
+    at["input"].fail("is for features, and there are none");
+  if (d.inputs.contains(d.input))
+    at["inputs"][d.input].fail("is the input that features are for, too; see input");
+  if (d.kind == "arrays" && d.inputs.empty()) (void)at["features"];  // refused where it is missing
 }
 
 void check(const JsonReader& at, const OptimizerRecipe& o) {
@@ -46,9 +57,13 @@ void check(const JsonReader& at, const RateRecipe& r) {
 
 void check(const JsonReader& at, const Recipe& r) {
   const bool text = r.data.kind == "masked-text";
-  if (text != (r.model.kind == "bert"))
+  const bool onnx = r.model.kind == "onnx";
+  if (!onnx && text != (r.model.kind == "bert"))
     at["data"]["kind"].fail(fmt::format("{} is for another model: {} learns from {}", r.data.kind,
                                         r.model.kind, data_of(r.model)));
+  for (const char* key : {"input", "inputs"})
+    if (!onnx && at["data"].has(key))
+      at["data"][key].fail("is for the inputs of an onnx model, and this is " + r.model.kind);
   if ((r.steps > 0) == (r.epochs > 0))
     place(at, r.steps ? "epochs" : "")
         .fail(r.steps ? "contradicts steps; leave one out" : "needs steps, or epochs");

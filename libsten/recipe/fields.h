@@ -32,10 +32,12 @@ inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low
 
 template <class V>
 void fields_of(V& v, ModelRecipe& m) {
-  v.kind(m.kind, {"mlp", "bert"}, true);
+  v.kind(m.kind, {"mlp", "bert", "onnx"}, true);
   v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
   v("activation", m.activation, {.kinds = {"mlp"}, .choices = {"relu", "gelu", "tanh", "sigmoid"}});
   v("config", m.config, {.kinds = {"bert"}, .required = true, .path = true});
+  v("file", m.file, {.kinds = {"onnx"}, .required = true, .path = true});
+  v("output", m.output, {.kinds = {"onnx"}});
   v("weights", m.weights, {.path = true});
 }
 
@@ -45,8 +47,10 @@ void fields_of(V& v, DataRecipe& d) {
   v.kind(d.kind, {"csv", "arrays", "masked-text"}, true);
   v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
   v("label", d.label, {.kinds = {"csv"}});
-  v("features", d.features, {.kinds = {"arrays"}, .required = true, .path = true});
+  v("features", d.features, {.kinds = {"arrays"}, .path = true});
+  v("inputs", d.inputs, {.kinds = {"arrays"}, .path = true});
   v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
+  v("input", d.input, {.kinds = table});
   v("text", d.text, {.kinds = text, .required = true, .path = true});
   v("vocabulary", d.vocabulary, {.kinds = text, .required = true, .path = true});
   v("train", d.train, {.low = 0, .high = 1, .above = true});

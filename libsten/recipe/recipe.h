@@ -2,6 +2,7 @@
 // schema is recipes/schema.json; paths are relative to the recipe's file, and absolute in here.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,18 +15,26 @@
 namespace sten {
 
 struct ModelRecipe {
-  std::string kind;                 // mlp | bert
+  std::string kind;                 // mlp | bert | onnx
   std::vector<Index> sizes;         // mlp: of the input, of each layer's output
   std::string activation = "relu";  // mlp
   std::string config;               // bert: a HuggingFace config.json
-  std::string weights;  // a checkpoint to begin with; empty: initial weights by the seed
+  std::string file;                 // onnx: the model
+  std::string output;               // onnx: the logits; empty: the first output
+  // A checkpoint to begin with; empty: the model's own of an ONNX model, else initial weights by the
+  // seed.
+  std::string weights;
 };
 
 struct DataRecipe {
-  std::string kind;                      // csv | arrays | masked-text
-  std::string file;                      // csv
-  std::string label = "last";            // csv: first | last | a column's name
-  std::string features, labels;          // arrays: .npy or idx
+  std::string kind;              // csv | arrays | masked-text
+  std::string file;              // csv
+  std::string label = "last";    // csv: first | last | a column's name
+  std::string features, labels;  // arrays: .npy or idx
+  // Of ONNX models. arrays: files by the inputs of the model that they are for; csv and arrays: the
+  // input that features are for, empty where there is one alone.
+  std::map<std::string, std::string> inputs;
+  std::string input;
   std::string text, vocabulary;          // masked-text: UTF-8, and HuggingFace's vocab.json
   double train = 0.8, validation = 0.1;  // shares of rows or characters; the rest is the test split
   std::uint64_t split_seed = 0;          // csv and arrays: which rows are in which split

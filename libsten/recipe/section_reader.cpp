@@ -127,4 +127,11 @@ void SectionReader::get(const JsonReader& at, std::pair<Index, double>& v, const
   get(both[1], v.second, rule);
 }
 
+void SectionReader::get(const JsonReader& at, std::map<std::string, std::string>& v,
+                        const Rule& rule) const {
+  v.clear();
+  for (const auto& [key, value] : at.members()) get(value, v[key], rule);
+  if (v.empty()) at.fail("is empty");
+}
+
 }  // namespace sten::recipe_detail

@@ -59,6 +59,7 @@ class SectionReader {
   void get(const JsonReader& at, bool& v, const Rule& rule) const;
   void get(const JsonReader& at, Spec& v, const Rule& rule) const;
   void get(const JsonReader& at, std::pair<Index, double>& v, const Rule& rule) const;
+  void get(const JsonReader& at, std::map<std::string, std::string>& v, const Rule& rule) const;
   template <class T>
   void get(const JsonReader& at, std::vector<T>& v, const Rule& rule) const {
     v.clear();

@@ -7,6 +7,7 @@
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/nn/weights.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
 #include "libsten/run/train_report.h"
@@ -30,7 +31,7 @@ class Training {
                  {"vocab.json", bytes_of(recipe().data.vocabulary)}};
     }
     products_.emplace(products_of(recipe()));
-    directory_.emplace(o.out, task_->recipe(), mode_of(o));
+    directory_.emplace(o.out, task_->recipe(), mode_of(o), task_->onnx_data());
   }
 
   TrainOutcome run() {
@@ -182,8 +183,23 @@ class Training {
             {"this process multiplies dense matrices by " + dense_library().name}};
   }
 
+  // The model that was given, with these weights, where they are dense.
+  void write_onnx(TrainedModel& m) {
+    if (!task_->onnx()) return;
+    std::string why = "an ONNX model has no place for layouts";
+    const auto is_dense = [](const auto& w) { return w.second.template is<Dense>(); };
+    if (std::ranges::all_of(m.weights, is_dense))
+      why = why_not_onnx(task_->graph(), *task_->onnx());
+    if (why.empty())
+      m.notes.push_back(
+          "wrote " + printable(directory_->write_onnx(task_->graph(), m.weights, *task_->onnx())));
+    else
+      m.notes.push_back("wrote no model.onnx: " + why);
+  }
+
   void write(TrainedModel& m) {
     m.path = directory_->write_model(task_->graph(), m.weights, metadata());
+    write_onnx(m);
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();
     directory_->write("curve.svg", train_curve(recipe().name, m.metrics));

@@ -66,7 +66,8 @@ class Preview {
     task_.check_first_weights();
     products_of(recipe());
     try_sparsity(stages_, task_.graph(), true);
-    RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh);
+    RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh,
+                        task_.onnx_data());
   }
 
   Report report() {

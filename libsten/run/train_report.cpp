@@ -78,6 +78,7 @@ Report train_report(const TrainedModel& m) {
   add_measured(r, "validation", m.record.validation_before, m.validation);
   if (recipe.evaluation.test) add_measured(r, "test", m.record.test_before, m.test);
   r.notes.push_back("wrote " + printable(m.path));
+  r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());
   return r;
 }
 

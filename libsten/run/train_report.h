@@ -14,7 +14,8 @@ struct TrainedModel {
   Measured validation, test;  // of these weights
   Index step = 0;             // after which they came
   std::vector<MetricsLine> metrics{};
-  std::string path{};  // of the file
+  std::string path{};                // of the file
+  std::vector<std::string> notes{};  // of what else was written, and what was not
 };
 
 Report train_report(const TrainedModel& m);

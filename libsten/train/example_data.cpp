@@ -5,55 +5,38 @@
 #include "libsten/data/batches.h"
 #include "libsten/data/csv.h"
 #include "libsten/train/data.h"
+#include "libsten/train/example_columns.h"
 
 namespace sten {
 namespace {
 
-// Rows [begin, end) of a dense tensor.
-template <class U>
-Dense rows_of(const Dense& x, Index begin, Index end, Shape shape) {
-  shape[0] = end - begin;
-  const Index width = x.extents[0] ? x.size() / x.extents[0] : 0;
-  Dense some{std::move(shape), Values::uninitialized(x.dtype(), (end - begin) * width)};
-  std::ranges::copy(x.values.as<U>().subspan(begin * width, (end - begin) * width),
-                    some.values.mutate<U>().begin());
-  return some;
-}
-
-BatchPart part_of(const Examples& batch, Index begin, Index end, Index width) {
-  const Dense x = rows_of<float>(batch.features, begin, end, {0, width});
-  const Dense y = rows_of<std::int64_t>(batch.labels, begin, end, {0});
-  return {{{"x", x}, {"labels", y}}, end - begin};
-}
-
 class ExampleData final : public TaskData {
  public:
-  ExampleData(const Recipe& r, const Examples& all, Index width)
-      : width_(width),
-        accumulate_(r.accumulate),
-        content_(
-            hash_bytes(hash_bytes(0, all.features.values.bytes()), all.labels.values.bytes())) {
-    const Split split = split_rows(all.count(), r.data.train, r.data.validation, r.data.split_seed);
-    BatchOptions o{r.batch, r.seed, true, static_cast<float>(r.data.scale),
-                   static_cast<float>(r.data.shift)};
-    if (split.train.empty())
-      fail_usage("the train split of {} rows is empty; see data.train", all.count());
-    train_.emplace(all, split.train, o);
-    o.shuffle = false;
-    o.size = r.evaluation.batch;
+  ExampleData(const Recipe& r, ExampleColumns columns)
+      : columns_(std::move(columns)), accumulate_(r.accumulate) {
+    for (const ExampleColumn& c : columns_.inputs)
+      content_ = hash_bytes(content_, c.values.values.bytes());
+    content_ = hash_bytes(content_, columns_.labels.values.bytes());
+    const Index n = columns_.labels.extents.front();
+    const Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
+    if (split.train.empty()) fail_usage("the train split of {} rows is empty; see data.train", n);
+    train_.emplace(split.train, r.batch, r.seed, true);
     const std::vector<Index>* rows[] = {&split.train, &split.validation, &split.test};
     for (std::size_t s = 0; s < 3; ++s)
-      if (!rows[s]->empty()) measured_[s].emplace(all, *rows[s], o);
+      if (!rows[s]->empty()) measured_[s].emplace(*rows[s], r.evaluation.batch, r.seed, false);
   }
 
   Index steps_per_epoch() const override { return train_->per_epoch(); }
 
   std::vector<BatchPart> batch(Index step) const override {
-    const Examples all = train_->at(step);
+    const std::vector<Index> all = train_->at(step);
+    const Index n = std::ssize(all);
     std::vector<BatchPart> parts;
     for (Index k = 0; k < accumulate_; ++k) {
-      const Index begin = all.count() * k / accumulate_, end = all.count() * (k + 1) / accumulate_;
-      if (begin < end) parts.push_back(part_of(all, begin, end, width_));
+      const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
+      if (begin == end) continue;
+      BatchPart part = columns_.part(std::span(all).subspan(begin, end - begin));
+      if (part.predictions > 0) parts.push_back(std::move(part));
     }
     return parts;
   }
@@ -63,16 +46,16 @@ class ExampleData final : public TaskData {
     return rows ? rows->per_epoch() : 0;
   }
   BatchPart part(DataSplit s, Index i) const override {
-    const Examples all = measured_[static_cast<std::size_t>(s)]->at(0, i);
-    return part_of(all, 0, all.count(), width_);
+    return columns_.part(measured_[static_cast<std::size_t>(s)]->at(0, i));
   }
   std::uint64_t content() const override { return content_; }
 
  private:
-  Index width_, accumulate_;
-  std::uint64_t content_;
+  ExampleColumns columns_;
+  Index accumulate_;
+  std::uint64_t content_ = 0;
   // They remember the order of an epoch.
-  mutable std::optional<Batches> train_, measured_[3];
+  mutable std::optional<RowBatches> train_, measured_[3];
 };
 
 CsvOptions csv_options(const Recipe& r) {
@@ -97,7 +80,18 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
   if (all.classes() > r.model.sizes.back())
     fail("{}: there are labels up to {}, and the model tells {} classes apart; see model.sizes",
          labels, all.classes() - 1, r.model.sizes.back());
-  return std::make_shared<ExampleData>(r, all, width);
+  ExampleColumns columns{{}, "labels", all.labels};
+  columns.inputs.push_back({"x", all.features, {0, width}, ExampleScale::of(r.data)});
+  return std::make_shared<ExampleData>(r, std::move(columns));
+}
+
+std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m) {
+  if (r.data.kind != "csv") {
+    ExampleColumns columns = imported_columns(r.data, m, read_array(r.data.labels));
+    return std::make_shared<ExampleData>(r, std::move(columns));
+  }
+  const Examples all = read_csv(r.data.file, csv_options(r));
+  return std::make_shared<ExampleData>(r, imported_columns(r.data, m, all.labels, &all.features));
 }
 
 }  // namespace sten

@@ -17,12 +17,13 @@ Shape result_of(const Node& n, const std::vector<Shape>& in) {
     if (!y.empty()) y.back() = in[1][0];
     return y;
   }
-  if (op == "embedding") {
+  if (op == "embedding" ||
+      (op == "gather" && !in[0].empty() && n.attributes.integer("axis", 0) == 0)) {
     Shape y = in[1];
     y.insert(y.end(), in[0].begin() + 1, in[0].end());
     return y;
   }
-  if (op == "reshape") {
+  if (op == "reshape" && n.attributes.has("shape")) {
     Shape y = n.attributes.list("shape", {});
     Index known = 1, *open = nullptr;
     for (Index& e : y) {
@@ -32,7 +33,7 @@ Shape result_of(const Node& n, const std::vector<Shape>& in) {
         known *= e;
     }
     if (open) *open = size_of(in[0]) / std::max<Index>(known, 1);
-    return y;
+    return size_of(y) == size_of(in[0]) ? y : in[0];
   }
   return *std::ranges::max_element(in, {}, [](const Shape& s) { return size_of(s); });
 }
@@ -55,6 +56,7 @@ ValueBytes values_of(const Graph& g, const BatchPart& part) {
   Shapes shapes;
   for (const auto& [name, x] : part.inputs) shapes[name] = x.shape();
   for (const Weight& w : g.weights()) shapes[w.name] = w.shape;
+  for (const Constant& c : g.constants()) shapes[c.name] = c.value.extents;
   const auto last = last_uses(g);
   ValueBytes v;
   Index live = 0;

@@ -74,10 +74,11 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode)
-    : path_(path) {
+RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode,
+                           std::vector<std::string> data)
+    : path_(path), data_(std::move(data)) {
   if (path.empty()) fail_usage("--out is missing: the directory that keeps the run");
-  check(path, recipe, mode);
+  check(path, recipe, mode, data_);
   lock_ = locked_directory(path);
   begin(recipe, mode);
   std::error_code error;
@@ -90,14 +91,15 @@ RunDirectory::RunDirectory(const std::string& path, const Recipe& recipe, RunMod
   if (!metrics_) fail("{}: {}", printable(this->path(metrics_file)), errno_text(errno));
 }
 
-void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode) {
+void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode mode,
+                         const std::vector<std::string>& data) {
   const std::string text = to_json(recipe);  // or what of it cannot be written
   if (!path.empty()) check_directory(path);
   if (!fs::exists(path)) {
     if (!path.empty()) check_output_name(path, Written::directory);
     return;
   }
-  const RunFiles files(path);
+  const RunFiles files(path, data);
   const std::string recipe_path = fs::path(path) / recipe_file;
   if (files.has_run() && mode == RunMode::fresh)
     fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
@@ -116,8 +118,8 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
 }
 
 void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
-  check(path_, recipe, mode);
-  files_.emplace(path_);
+  check(path_, recipe, mode, data_);
+  files_.emplace(path_, data_);
   if (mode == RunMode::resume && files_->has_run()) {
     if (fs::exists(path(recipe_file))) return;
     // Nothing is lost where a run was interrupted before it had its first checkpoint.
@@ -225,6 +227,16 @@ std::string RunDirectory::write_model(const Graph& g, const NamedValues<Tensor>&
   save_weights(g, weights, path(name), true, std::move(metadata));
   files_->settle(name);
   return path(name);
+}
+
+std::string RunDirectory::write_onnx(const Graph& g, const NamedValues<Tensor>& weights,
+                                     const Checkpoint& model) {
+  std::vector<std::string> names = data_;
+  names.emplace_back(RunFiles::onnx_file);
+  for (const std::string& name : names) files_->claim(name);
+  save_onnx(g, weights, model, path(RunFiles::onnx_file), true);
+  for (const std::string& name : names) files_->settle(name);
+  return path(RunFiles::onnx_file);
 }
 
 }  // namespace sten

@@ -6,8 +6,8 @@
 //   checkpoints/step-000200/    after so many steps, whole or absent; see checkpoint.h
 //
 // and when all is done: model.safetensors (model.sten.safetensors with compressed tensors),
-// summary.json, curve.svg, and for a BERT config.json and vocab.json, so that it is a HuggingFace
-// directory.
+// summary.json, curve.svg, for a BERT config.json and vocab.json, so that it is a HuggingFace
+// directory, and for an ONNX model whose weights are dense model.onnx with its external data.
 #pragma once
 #include <optional>
 
@@ -33,12 +33,14 @@ class RunDirectory {
   // that is there, or begins; Error (usage) that names the first difference where it is another
   // recipe's. replace: what a run wrote there, by its record, goes first; files of others stay.
   // Error (usage) where another process is at work in it, where files of others are in places that
-  // the run writes to, and where one of those places is what the recipe reads.
-  RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode);
+  // the run writes to, and where one of those places is what the recipe reads. `data`: see RunFiles.
+  RunDirectory(const std::string& path, const Recipe& recipe, RunMode mode,
+               std::vector<std::string> data = {});
 
   // Error as from the constructor, from what is there already; makes and changes nothing. Without
   // a path it looks at the recipe alone.
-  static void check(const std::string& path, const Recipe& recipe, RunMode mode);
+  static void check(const std::string& path, const Recipe& recipe, RunMode mode,
+                    const std::vector<std::string>& data = {});
 
   // Of the last checkpoint; none before the first.
   std::optional<TrainCheckpoint> last_checkpoint(const Graph& g) const;
@@ -56,6 +58,9 @@ class RunDirectory {
   // The final model, each weight in its layout; the path.
   std::string write_model(const Graph& g, const NamedValues<Tensor>& weights,
                           std::vector<std::pair<std::string, std::string>> metadata);
+  // The recipe's ONNX model with these weights, all dense, and its external data; the path.
+  std::string write_onnx(const Graph& g, const NamedValues<Tensor>& weights,
+                         const Checkpoint& model);
   std::string path(const std::string& name) const;
 
  private:
@@ -66,6 +71,7 @@ class RunDirectory {
   void remove_checkpoints(Index keep);
 
   std::string path_;
+  std::vector<std::string> data_;
   Fd lock_;
   std::optional<RunFiles> files_;
   Fd metrics_;

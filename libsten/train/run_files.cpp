@@ -30,25 +30,26 @@ bool is_there(const fs::path& path) {
 // The files at the top that a run of any recipe may write.
 const std::vector<std::string>& places() {
   static const std::vector<std::string> all = {
-      "recipe.json", "metrics.jsonl", "summary.json",      "curve.svg",
-      "config.json", "vocab.json",    "model.safetensors", "model.sten.safetensors"};
+      "recipe.json",      "metrics.jsonl", "summary.json",      "curve.svg",
+      "config.json",      "vocab.json",    "model.safetensors", "model.sten.safetensors",
+      RunFiles::onnx_file};
   return all;
 }
 
 bool is_written_by(const std::string& name, const Recipe& r) {
+  if (name == RunFiles::onnx_file) return r.model.kind == "onnx";
   return r.model.kind == "bert" || (name != "config.json" && name != "vocab.json");
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
-  std::vector<std::pair<std::string, std::string>> all = {{"model.weights", r.model.weights},
-                                                          {"model.config", r.model.config},
-                                                          {"data.file", r.data.file},
-                                                          {"data.features", r.data.features},
-                                                          {"data.labels", r.data.labels},
-                                                          {"data.text", r.data.text},
-                                                          {"data.vocabulary", r.data.vocabulary}};
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"model.weights", r.model.weights}, {"model.config", r.model.config},
+      {"model.file", r.model.file},       {"data.file", r.data.file},
+      {"data.features", r.data.features}, {"data.labels", r.data.labels},
+      {"data.text", r.data.text},         {"data.vocabulary", r.data.vocabulary}};
+  for (const auto& [input, file] : r.data.inputs) all.emplace_back("data.inputs." + input, file);
   std::erase_if(all, [](const auto& input) { return input.second.empty(); });
   return all;
 }
@@ -67,13 +68,19 @@ bool RunFiles::keeps(const std::string& name) {
          name == checkpoints_folder;
 }
 
-RunFiles::RunFiles(std::string directory) : directory_(std::move(directory)) {
+RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
+    : directory_(std::move(directory)), places_(places()), data_(std::move(data)) {
+  for (const std::string& name : data_) {
+    if (keeps(name))
+      fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
+    places_.push_back(name);
+  }
   if (!is_there(path(record_file))) return;
   const auto record = read_record(path(record_file));
   const JsonReader in(record, printable(path(record_file)), Fault::input);
   if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
   for (const auto& [name, facts] : in["files"].members()) {
-    if (std::ranges::count(places(), name) == 0) facts.fail("is no file of a run");
+    if (std::ranges::count(places_, name) == 0) facts.fail("is no file of a run");
     files_[name] = facts.json();
   }
   for (const JsonReader& step : in["checkpoints"].elements())
@@ -137,7 +144,7 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
 
 void RunFiles::check_places(const Recipe& recipe, bool anew) const {
   std::vector<std::string> foreign;
-  for (const std::string& name : places())
+  for (const std::string& name : places_)
     if (is_there(path(name)) && !is_ours(name) &&
         (is_written_by(name, recipe) || files_.contains(name)))
       foreign.push_back(name);
@@ -170,11 +177,14 @@ void RunFiles::check_places(const Recipe& recipe, bool anew) const {
 
 void RunFiles::check_inputs(const Recipe& recipe) const {
   std::vector<fs::path> written;
-  for (const std::string& name : places())
+  for (const std::string& name : places_)
     if (is_written_by(name, recipe) || files_.contains(name))
       written.push_back(resolved(path(name)));
   written.push_back(resolved(path(checkpoints_folder)));
-  for (const auto& [key, input] : inputs_of(recipe)) {
+  auto inputs = inputs_of(recipe);
+  for (const std::string& name : data_)
+    inputs.emplace_back("model.file", fs::path(recipe.model.file).parent_path() / name);
+  for (const auto& [key, input] : inputs) {
     fs::path read = resolved(input);
     // An index stands for the directory it is in.
     std::error_code none;

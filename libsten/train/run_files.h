@@ -20,12 +20,14 @@ class RunFiles {
  public:
   static constexpr const char* record_file = "run.json";
   static constexpr const char* checkpoints_folder = "checkpoints";
+  static constexpr const char* onnx_file = "model.onnx";
   // Whether a run keeps something under that name at the top of its directory.
   static bool keeps(const std::string& name);
 
-  // With what is recorded in the directory. Error where there is a run.json that is no record of a
-  // run, or was changed.
-  explicit RunFiles(std::string directory);
+  // With what is recorded in the directory. `data` are names of the external data of an ONNX model,
+  // which the run reads and writes. Error where there is a run.json that is no record of a run, or
+  // was changed.
+  explicit RunFiles(std::string directory, std::vector<std::string> data = {});
   bool has_run() const { return has_run_; }
 
   // Before a run goes on or begins anew (`anew`) there: Error (usage) with the names of all files
@@ -60,6 +62,8 @@ class RunFiles {
   void write() const;
 
   std::string directory_;
+  std::vector<std::string> places_;  // the files at the top that the run may write
+  std::vector<std::string> data_;
   bool has_run_ = false;
   nlohmann::ordered_json files_ = nlohmann::ordered_json::object();  // facts, or null until settled
   std::set<Index> checkpoints_;

@@ -11,6 +11,7 @@
 #include "libsten/nn/mlp.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/data.h"
+#include "libsten/train/example_columns.h"
 
 namespace sten {
 namespace {
@@ -31,6 +32,11 @@ double parameters_of(const ModelRecipe& m) {
     all += (static_cast<double>(m.sizes[i - 1]) + 1) * static_cast<double>(m.sizes[i]);
   return all;
 }
+double parameters_of(const Graph& g) {
+  double all = 0;
+  for (const Weight& w : g.weights()) all += static_cast<double>(size_of(w.shape));
+  return all;
+}
 // Before anything of that size is taken.
 void check_size(double parameters, const OptimizerRecipe& o, const std::string& what) {
   const int kept = 2 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // and gradients
@@ -43,15 +49,16 @@ struct Sums {
   Index hits = 0;
 };
 
-// Row by row in double: -log softmax(logits)[label].
+// Row by row in double: -log softmax(logits)[label], of labels that count.
 Sums sums_of(const Dense& logits, const Dense& labels) {
-  const Index n = logits.extents[0], classes = logits.extents[1];
+  const Index n = labels.size(), classes = logits.extents.back();
   const float* x = logits.values.as<float>().data();
   const std::int64_t* y = labels.values.as<std::int64_t>().data();
   std::vector<double> losses(n);
   std::vector<std::uint8_t> hits(n);
   parallel_for(n, 16, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
+      if (y[r] == ignored_label) continue;
       const float* row = x + r * classes;
       const float* most = std::max_element(row, row + classes);
       double sum = 0;
@@ -94,8 +101,13 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     check_size(config.parameters(), recipe.optimizer, printable(recipe.model.config));
     graph_ = bert(config, {.selected = true, .loss = true});
     data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
+  } else if (recipe.model.kind == "onnx") {
+    imported_ = read_imported(recipe.model);
+    graph_ = imported_->graph;
+    check_size(parameters_of(*graph_), recipe.optimizer, imported_->file.name());
+    data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
-    fail_usage("there is no model {}; there are mlp and bert", quote(recipe.model.kind));
+    fail_usage("there is no model {}; there are mlp, bert and onnx", quote(recipe.model.kind));
   }
   recipe_ =
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
@@ -103,20 +115,32 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
 
 // Borrowed from the file.
 NamedValues<Tensor> Task::given_weights() const {
-  const Checkpoint file = Checkpoint::open(recipe_.model.weights);
   const bool is_bert = recipe_.model.kind == "bert";
-  return load_weights(*graph_, file, is_bert ? bert_unused() : std::vector<std::string>());
+  const std::vector<std::string> unused = is_bert     ? bert_unused()
+                                          : imported_ ? imported_->not_weights
+                                                      : std::vector<std::string>();
+  if (recipe_.model.weights.empty()) return load_weights(*graph_, imported_->file, unused);
+  return load_weights(*graph_, Checkpoint::open(recipe_.model.weights), unused);
 }
 
 void Task::check_first_weights() const {
-  if (!recipe_.model.weights.empty()) given_weights();
+  if (imported_ || !recipe_.model.weights.empty()) given_weights();
 }
 
 NamedValues<Tensor> Task::first_weights() const {
-  if (recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
+  if (!imported_ && recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
   NamedValues<Tensor> weights = given_weights();
   for (auto& [name, w] : weights) w = w.to_dense();
   return weights;
+}
+
+std::vector<std::string> Task::onnx_data() const {
+  std::vector<std::string> names;
+  // A folder of data is neither made nor removed; see why_not_onnx().
+  if (imported_ && why_not_onnx(*graph_, imported_->file).empty())
+    for (const Shard& s : imported_->file.shards())
+      if (!s.file_name.empty()) names.push_back(s.file_name);
+  return names;
 }
 
 std::vector<BatchPart> Task::batch(Index step) const { return data_->batch(step); }
@@ -126,12 +150,12 @@ std::string Task::content() const { return fmt::format("{:016x}", data_->content
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
   Measured m;
   Sums sums;
-  const std::string& logits = graph_->outputs().front();
+  const std::string &logits = graph_->outputs().front(), &labels = graph_->inputs().back();
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
     const Tensor y = graph_->run<Tensor>(weights, part.inputs).at(logits);
-    const Sums more = sums_of(y.as<Dense>(), part.inputs.at("labels").as<Dense>());
+    const Sums more = sums_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>());
     sums.loss += more.loss;
     sums.hits += more.hits;
     m.count += part.predictions;

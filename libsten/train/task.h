@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "libsten/graph/graph.h"
-#include "libsten/recipe/recipe.h"
+#include "libsten/train/imported.h"
 
 namespace sten {
 
@@ -44,9 +44,14 @@ class Task {
 
   // With the number of steps in it, whatever it was given as (in_steps).
   const Recipe& recipe() const { return recipe_; }
-  // Its outputs are logits [N, classes] and "loss", a scalar; logits of a BERT are those of the
-  // characters to be predicted.
+  // Its outputs are logits [..., classes] and the loss, a scalar; its last input are the labels
+  // [...], -100 where they do not count. Logits of a BERT are those of the characters to be
+  // predicted.
   const Graph& graph() const { return *graph_; }
+  // The file of an ONNX model; nullptr for other kinds.
+  const Checkpoint* onnx() const { return imported_ ? &imported_->file : nullptr; }
+  // The names of its external data.
+  std::vector<std::string> onnx_data() const;
   // Of the optimizer, in all.
   Index steps() const { return recipe_.steps; }
   Index steps_per_epoch() const { return data_->steps_per_epoch(); }
@@ -70,6 +75,7 @@ class Task {
 
   Recipe recipe_;
   std::optional<Graph> graph_;
+  std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;
 };
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <functional>
+
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
@@ -19,10 +22,91 @@ BatchPart part_of(const MaskedBatch& b) {
   return {std::move(in), b.wanted.size()};
 }
 
+using MakePart = std::function<BatchPart(const MaskedBatch&)>;
+
+// An input of an ONNX model.
+struct TextInput {
+  enum Kind : std::uint8_t { ids, ones, zeros, positions };
+  std::string name;
+  Kind kind = ids;
+  DType dtype = DType::I64;
+  bool has_batch = true;  // [B, T], else [1, T]
+  bool has_rows = true;   // else [T]
+
+  template <class T>
+  Dense value_as(const Dense& given) const {
+    Shape shape = given.extents;
+    if (!has_batch) shape[0] = 1;
+    const Index n = size_of(shape), length = shape[1];
+    if (!has_rows) shape.erase(shape.begin());
+    Dense x{std::move(shape), Values::uninitialized(dtype, n)};
+    const auto from = given.values.as<std::int64_t>();
+    const auto to = x.values.mutate<T>();
+    for (Index i = 0; i < n; ++i)
+      to[i] = static_cast<T>(kind == ids         ? from[i]
+                             : kind == positions ? i % length
+                                                 : Index{kind == ones});
+    return x;
+  }
+  Dense value(const Dense& given) const {
+    switch (dtype) {
+      case DType::F32:
+        return value_as<float>(given);
+      case DType::I32:
+        return value_as<std::int32_t>(given);
+      case DType::BOOL:
+        return value_as<std::uint8_t>(given);
+      default:
+        return value_as<std::int64_t>(given);
+    }
+  }
+};
+
+TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
+  static const std::map<std::string_view, TextInput::Kind> kinds = {
+      {"input_ids", TextInput::ids},
+      {"attention_mask", TextInput::ones},
+      {"token_type_ids", TextInput::zeros},
+      {"position_ids", TextInput::positions}};
+  const auto known = kinds.find(p.name);
+  if (known == kinds.end())
+    fail_usage(
+        "{}: has an input {}, and masked-text gives input_ids, attention_mask, token_type_ids and "
+        "position_ids alone",
+        file, quote(p.name));
+  TextInput in{p.name, known->second, p.dtype.value_or(DType::I64)};
+  const bool is_integer = in.dtype == DType::I64 || in.dtype == DType::I32;
+  const bool is_mask = in.kind == TextInput::ones;
+  if (!is_integer && !(is_mask && (in.dtype == DType::F32 || in.dtype == DType::BOOL)))
+    fail("{}: its input {} is {}", file, quote(p.name), name_of(in.dtype));
+  if (!p.shape) return in;
+  const auto& shape = *p.shape;
+  in.has_rows = shape.size() == 2;
+  // Positions, and types that are 0 everywhere, may be one row for all windows.
+  const bool may_be_one = in.kind == TextInput::positions || in.kind == TextInput::zeros;
+  if (!in.has_rows && !(shape.size() == 1 && in.kind == TextInput::positions))
+    fail("{}: its input {} has {} axes, not sequences and tokens", file, quote(p.name),
+         shape.size());
+  in.has_batch = in.has_rows && !(may_be_one && shape[0].size == 1);
+  if (in.has_batch) check_open_batch(p, file);
+  if (shape.back().size && *shape.back().size != window)
+    fail("{}: its input {} takes {} tokens and no other number; see data.window", file,
+         quote(p.name), *shape.back().size);
+  return in;
+}
+
+// How many ids the model has, where its graph or its file says.
+std::optional<Index> vocabulary_of(const ImportedModel& m) {
+  for (const Node& n : m.graph.nodes())
+    if (n.op.text() == "embedding" && n.inputs[1] == "input_ids")
+      if (const Weight* table = m.graph.find_weight(n.inputs[0])) return table->shape[0];
+  return m.classes();
+}
+
 class TextData final : public TaskData {
  public:
-  TextData(const Recipe& r, const Array<TokenId>& text, const Vocabulary& vocabulary)
-      : accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
+  TextData(const Recipe& r, const Array<TokenId>& text, const Vocabulary& vocabulary, MakePart make)
+      : make_(std::move(make)), accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
     MaskedTextOptions o{r.data.window,    r.batch / r.accumulate, r.seed,       true,
                         r.data.predicted, r.data.masked,          r.data.random};
     const Index n = static_cast<Index>(text.size());
@@ -45,7 +129,7 @@ class TextData final : public TaskData {
     std::vector<BatchPart> parts;
     for (Index k = 0; k < accumulate_; ++k) {
       const MaskedBatch b = train_->at(step * accumulate_ + k);
-      if (b.wanted.size() > 0) parts.push_back(part_of(b));
+      if (b.wanted.size() > 0) parts.push_back(make_(b));
     }
     return parts;
   }
@@ -55,11 +139,12 @@ class TextData final : public TaskData {
     return text ? text->per_epoch() : 0;
   }
   BatchPart part(DataSplit s, Index i) const override {
-    return part_of(measured_[static_cast<std::size_t>(s)]->at(i));
+    return make_(measured_[static_cast<std::size_t>(s)]->at(i));
   }
   std::uint64_t content() const override { return content_; }
 
  private:
+  MakePart make_;
   Index accumulate_;
   std::uint64_t content_;
   std::optional<MaskedText> train_, measured_[3];
@@ -75,7 +160,26 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Inde
   if (r.data.window > positions)
     fail_usage("data.window is {}, and the model's max_position_embeddings {}", r.data.window,
                positions);
-  return std::make_shared<TextData>(r, read_text(r.data.text, ids), ids);
+  return std::make_shared<TextData>(r, read_text(r.data.text, ids), ids, part_of);
+}
+
+std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m) {
+  std::vector<TextInput> inputs;
+  for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.file.name()));
+  if (std::ranges::find(inputs, TextInput::ids, &TextInput::kind) == inputs.end())
+    fail_usage("{}: has no input input_ids, and learns from no text", m.file.name());
+  const Vocabulary ids = Vocabulary::read(r.data.vocabulary);
+  if (const auto n = vocabulary_of(m); n && ids.size() > *n)
+    fail("{}: has ids up to {}, and {} has {}", printable(r.data.vocabulary), ids.size() - 1,
+         m.file.name(), *n);
+  return std::make_shared<TextData>(
+      r, read_text(r.data.text, ids), ids,
+      [inputs, labels = m.graph.inputs().back()](const MaskedBatch& b) {
+        BatchPart part{{}, b.wanted.size()};
+        for (const TextInput& i : inputs) part.inputs.emplace(i.name, i.value(b.ids));
+        part.inputs.emplace(labels, Dense{b.ids.extents, b.targets.values});
+        return part;
+      });
 }
 
 }  // namespace sten

@@ -132,7 +132,8 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
     of.push_back(&weights.emplace(p.name, std::move(v)).first->second);
   }
   for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
-  const Var y = task_->graph().run<Var>(weights, inputs).at("loss");
+  const Graph& g = task_->graph();
+  const Var y = g.run<Var>(weights, inputs).at(g.outputs().back());
   loss = number_of(y.value());
   if (!std::isfinite(loss)) return {};
   Dense seed = Dense::zeros(DType::F32, {});

@@ -161,7 +161,7 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(R"({"schema": 1})") == "has no 'model'");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
   CHECK(error(with(""), {"model.kind=mpl"}) ==
-        "--set: /model/kind: 'mpl' is not one of mlp, bert, did you mean 'mlp'?");
+        "--set: /model/kind: 'mpl' is not one of mlp, bert, onnx, did you mean 'mlp'?");
   CHECK(error(with(""), {"model.config=c.json"}) ==
         "--set: /model/config: is for the kind bert, and this is mlp, which has kind, sizes, "
         "activation, weights");
@@ -178,6 +178,29 @@ TEST_CASE("errors of a recipe name the file and the place") {
         "--set: /data/validation: train and validation are 0.9 and 0.2, more than all");
   CHECK(error(with(""), {"data.train=0"}) == "--set: /data/train: 0 is not within (0, 1]");
   CHECK(error(with(""), {"data.file="}) == "--set: /data/file: is empty");
+}
+
+TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
+  const std::string model = R"(model={"kind":"onnx","file":"/m/m.onnx","output":"logits"})";
+  const std::string data =
+      R"(data={"kind":"arrays","labels":"/y.npy","inputs":{"ids":"/i.npy","mask":"/m.npy"}})";
+  const Recipe r = parse(with(""), {model, data});
+  CHECK(r.model.file == "/m/m.onnx");
+  CHECK(r.model.output == "logits");
+  CHECK(r.data.inputs == std::map<std::string, std::string>{{"ids", "/i.npy"}, {"mask", "/m.npy"}});
+  CHECK(to_json(parse_recipe(to_json(r), "/r/digits.json")) == to_json(r));
+  CHECK(parse(with(""), {model, "data.input=x"}).data.input == "x");
+  CHECK(error(with(""), {model, R"(data={"kind":"masked-text","text":"t","vocabulary":"v"})"})
+            .empty());
+  CHECK(error(with(""), {data}) ==
+        "--set: /data/inputs: is for the inputs of an onnx model, and this is mlp");
+  CHECK(error(with(""), {"data.input=x"}) ==
+        "--set: /data/input: is for the inputs of an onnx model, and this is mlp");
+  CHECK(error(with(""), {model, data, "data.inputs=null"}) == "--set: /data: has no 'features'");
+  CHECK(error(with(""), {model, data, "data.input=ids"}) ==
+        "--set: /data/input: is for features, and there are none");
+  CHECK(error(with(""), {model, data, "data.features=x.npy", "data.input=ids"}) ==
+        "--set: /data/inputs/ids: is the input that features are for, too; see input");
 }
 
 TEST_CASE("training that has no meaning is refused") {

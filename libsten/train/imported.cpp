@@ -1,0 +1,82 @@
+#include "libsten/train/imported.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+namespace {
+
+const OnnxPort& output_of(const OnnxImport& model, const std::string& name,
+                          const std::string& file) {
+  if (model.outputs.empty()) fail("{}: has no output", file);
+  if (name.empty()) return model.outputs.front();
+  std::vector<std::string> names;
+  for (const OnnxPort& o : model.outputs) {
+    if (o.name == name) return o;
+    names.push_back(o.name);
+  }
+  fail_usage("model.output: {} is no output of {}{}", quote(name), file, suggestion(name, names));
+}
+
+// Takes away what the output does not depend on, but for weights, which are saved in any case.
+void keep_for(const std::string& output, GraphParts& g) {
+  std::set<std::string, std::less<>> needed{output};
+  std::vector<Node> nodes;
+  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+    if (needed.contains(n->name)) {
+      needed.insert(n->inputs.begin(), n->inputs.end());
+      nodes.push_back(std::move(*n));
+    }
+  std::ranges::reverse(nodes);
+  g.nodes = std::move(nodes);
+  std::erase_if(g.inputs, [&](const std::string& x) { return !needed.contains(x); });
+  std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
+}
+
+// The name, longer where the graph has it already.
+std::string new_name(std::string name, const Graph& g) {
+  const auto is_constant = [&](const Constant& c) { return c.name == name; };
+  while (g.find_node(name) || g.find_weight(name) || std::ranges::count(g.inputs(), name) ||
+         std::ranges::any_of(g.constants(), is_constant))
+    name += '_';
+  return name;
+}
+
+}  // namespace
+
+std::optional<Index> ImportedModel::classes() const {
+  if (!logits.shape || logits.shape->empty()) return std::nullopt;
+  return logits.shape->back().size;
+}
+
+std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m) {
+  Checkpoint file = Checkpoint::open(m.file);
+  OnnxImport model = import_onnx(file);
+  const OnnxPort logits = output_of(model, m.output, file.name());
+  if (logits.dtype && *logits.dtype != DType::F32)
+    fail("{}: its output {} is {}, and logits are F32; see model.output", file.name(),
+         quote(logits.name), name_of(*logits.dtype));
+  const std::string loss = new_name("loss", model.graph), labels = new_name("labels", model.graph);
+  GraphParts g = model.graph.parts();
+  keep_for(logits.name, g);
+  std::erase_if(model.inputs,
+                [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
+  g.inputs.push_back(labels);
+  g.nodes.push_back({loss, "cross-entropy", {logits.name, labels}});
+  g.outputs = {logits.name, loss};
+  return std::make_shared<const ImportedModel>(
+      ImportedModel{std::move(file), std::move(model.not_weights), Graph(std::move(g)),
+                    std::move(model.inputs), logits});
+}
+
+void check_open_batch(const OnnxPort& input, const std::string& file) {
+  if (input.shape && !input.shape->empty() && input.shape->front().size)
+    fail(
+        "{}: its input {} takes a batch of {} and no other; export it with an open first axis "
+        "(dynamic_axes, or dynamic_shapes)",
+        file, quote(input.name), *input.shape->front().size);
+}
+
+}  // namespace sten

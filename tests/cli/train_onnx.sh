@@ -1,0 +1,68 @@
+# A recipe with an ONNX model: what is trained, and what of it is left in which file.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+
+cp "$STEN_SOURCE/tests/train/bert.onnx" bert.onnx
+printf '{"[PAD]": 0, "[MASK]": 1, "a": 2, "b": 3, "c": 4}' >vocab.json
+for i in 1 2 3 4 5 6 7 8 9 10; do printf 'abcabcaabbccabacab%sa' "${i:+b}"; done >text.txt
+cat >recipe.json <<'EOF'
+{
+  "schema": 1,
+  "model": {"kind": "onnx", "file": "bert.onnx"},
+  "data": {"kind": "masked-text", "text": "text.txt", "vocabulary": "vocab.json", "window": 8, "train": 0.6, "validation": 0.2},
+  "optimizer": {"rate": 0.01},
+  "products": "own",
+  "steps": 8,
+  "batch": 4,
+  "sparsity": [{"target": "bert.encoder.*.weight", "sparsifier": "magnitude:sparsity=0.5"}],
+  "checkpoints": {"every": 4},
+  "evaluation": {"every": 2, "keep_best": true}
+}
+EOF
+expect_exit 0 sten-train recipe.json --dry-run
+expect_out 'bert.encoder.layer.0.attention.self.query.weight'
+expect_out '8 steps of 4 windows'
+expect_exit 0 sten-train recipe.json --out run --threads 1
+expect_out 'wrote run/model.safetensors'
+expect_out 'wrote run/model.onnx'
+[ "$(ls run | tr '\n' ' ')" = 'checkpoints curve.svg metrics.jsonl model.onnx model.safetensors recipe.json run.json summary.json ' ] ||
+  fail "in the directory is $(ls run)"
+
+# The graph is as it was; both files have the same weights.
+[ "$(wc -c <run/model.onnx)" = "$(wc -c <bert.onnx)" ] || fail 'model.onnx has another length'
+cmp -s run/model.onnx bert.onnx && fail 'model.onnx has the old weights'
+sparse='--include bert.encoder.*.weight --min-sparsity 0.45'
+set -f
+for file in run/model.onnx run/model.safetensors; do
+  expect_exit 0 sten-energy $file $sparse
+done
+set +f
+expect_exit 0 sten-prune run/model.onnx -o pruned.onnx --sparsity 0.9
+expect_exit 0 sten-prune run/model.safetensors -o pruned.safetensors --sparsity 0.9
+
+# Each of them is there to go on from, and gives the same run.
+for file in model.onnx model.safetensors; do
+  expect_exit 0 sten-train recipe.json --out "from-${file#model.}" --threads 1 -q --set model.weights=run/$file
+done
+cmp from-onnx/model.onnx from-safetensors/model.onnx || fail 'the files have different weights'
+
+# Interrupted and resumed, it is the same run.
+cp run/model.onnx wanted.onnx
+rm -r run/checkpoints/step-000008
+expect_exit 0 sten-train recipe.json --out run --threads 1 --resume
+cmp run/model.onnx wanted.onnx || fail 'to resume a run gives another model'
+expect_exit 0 sten-train recipe.json --out run --threads 1 --force
+cmp run/model.onnx wanted.onnx || fail 'the same run again gives another model'
+
+# With compressed weights there is no ONNX model to put them in.
+expect_exit 0 sten-train recipe.json --out csr --threads 1 --set sparsity.0.save=csr
+expect_out 'wrote csr/model.sten.safetensors'
+expect_out 'wrote no model.onnx: an ONNX model has no place for layouts'
+[ ! -e csr/model.onnx ] || fail 'there is a model.onnx'
+expect_exit 0 sten-train recipe.json --out dense --threads 1 --set model.weights=csr/model.sten.safetensors
+
+# What is read is not written over.
+mkdir own && cp bert.onnx own/model.onnx
+expect_exit 2 sten-train recipe.json --out own --force --set model.file=own/model.onnx
+expect_err 'own/model.onnx'
+cmp own/model.onnx bert.onnx || fail 'the model was written over'

@@ -1,0 +1,257 @@
+// Training an ONNX model: as the same model by a config of its own, with data by the names of its
+// inputs, and what is saved.
+#include "libsten/train/imported.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "libsten/graph/sparsity_builder.h"
+#include "libsten/nn/weights.h"
+#include "tests/support/npy_files.h"
+#include "tests/support/onnx_bytes.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// make_bert_onnx.py writes it: the BERT of small_bert() with other weights.
+const std::string exported = STEN_SOURCE_DIR "/tests/train/bert.onnx";
+
+Recipe of_file(Recipe r, const std::string& file) {
+  r.model = {};
+  r.model.kind = "onnx";
+  r.model.file = file;
+  return r;
+}
+
+void check_alike(const Recipe& a, const Recipe& b, double within) {
+  const auto x = trainer_of(a), y = trainer_of(b);
+  while (!x->is_done()) {
+    const TrainStep s = x->step(), t = y->step();
+    CAPTURE(s.step);
+    CHECK(std::abs(s.loss - t.loss) < within);
+    CHECK(s.predictions == t.predictions);
+    CHECK(x->sparsity() == doctest::Approx(y->sparsity()));
+  }
+  const Measured m = x->task().measure(x->weights(), DataSplit::validation);
+  const Measured n = y->task().measure(y->weights(), DataSplit::validation);
+  CHECK(std::abs(m.loss - n.loss) < within);
+  CHECK(m.count == n.count);
+}
+
+std::string raw_of(const Dense& x) {
+  const auto v = x.values.as<float>();
+  std::string bytes(v.size_bytes(), '\0');
+  std::memcpy(bytes.data(), v.data(), bytes.size());
+  return bytes;
+}
+
+// An input or an output of F32 or I64: extents below 0 are open.
+std::string port(int field, std::string_view name, std::initializer_list<std::int64_t> shape,
+                 int type = 1) {
+  std::string dims;
+  for (const std::int64_t e : shape)
+    dims += onnx::bytes(1, e < 0 ? onnx::bytes(2, "batch") : onnx::number(1, e));
+  const std::string tensor = onnx::number(1, type) + onnx::bytes(2, dims);
+  return onnx::bytes(field, onnx::bytes(1, name) + onnx::bytes(2, onnx::bytes(1, tensor)));
+}
+
+// small_mlp() with these weights in ONNX, where matrices are [in, out].
+std::string mlp_file(const NamedValues<Tensor>& w, std::int64_t batch = -1) {
+  std::vector<std::string> nodes, tensors;
+  std::string x = "x";
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i), weight = "layers." + n + ".weight",
+                      bias = "layers." + n + ".bias", y = i == 2 ? "y" : "hidden" + n;
+    const Dense turned = apply("transpose", {w.at(weight)}).as<Dense>();
+    const Dense b = w.at(bias).as<Dense>();
+    tensors.push_back(onnx::tensor(weight, 1, {turned.extents[0], turned.extents[1]},
+                                   onnx::bytes(9, raw_of(turned))));
+    tensors.push_back(onnx::tensor(bias, 1, {b.extents[0]}, onnx::bytes(9, raw_of(b))));
+    nodes.push_back(onnx::node("MatMul", "product" + n, {x, weight}, {"product" + n}));
+    nodes.push_back(onnx::node("Add", "sum" + n, {"product" + n, bias}, {i == 2 ? y : "sum" + n}));
+    if (i < 2) nodes.push_back(onnx::node("Relu", y, {"sum" + n}, {y}));
+    x = y;
+  }
+  return onnx::model(onnx::graph(nodes, tensors) + port(11, "x", {batch, 16}) +
+                     port(12, "y", {batch, 4}));
+}
+
+struct Perceptron {
+  TempDir dir;
+  Recipe own = small_mlp(dir), imported;
+  Graph graph = trainer_of(own)->task().graph();
+  NamedValues<Tensor> first = initial_weights(graph, 3);
+
+  Perceptron() {
+    own.model.weights = dir / "first.safetensors";
+    save_weights(graph, first, own.model.weights);
+    imported = of_file(own, dir.write("mlp.onnx", mlp_file(first)));
+  }
+};
+
+std::string refused(const Recipe& r) {
+  return error_of([&] { const Task task(r); });
+}
+
+// An array of int64, as .npy.
+std::string integers_file(const std::string& shape, const std::vector<std::int64_t>& v) {
+  std::string data(v.size() * sizeof(std::int64_t), '\0');
+  std::memcpy(data.data(), v.data(), data.size());
+  return npy(dict("'<i8'", "False", shape), data);
+}
+
+}  // namespace
+
+TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its config") {
+  const TempDir dir;
+  Recipe r = small_bert(dir);
+  r.model.weights = exported;
+  r.steps = 12;
+  r.optimizer.rate = 0.002;  // AdamW makes noise of gradients that are 0 as large as others
+  check_alike(r, of_file(r, exported), 1e-5);
+  r.accumulate = 2;
+  r.clip = 0.5;
+  r.sparsity = {sparse("bert.encoder.*.weight", "magnitude:sparsity=0.5")};
+  r.sparsity[0].refresh = 3;
+  check_alike(r, of_file(r, exported), 1e-5);
+}
+
+TEST_CASE("a perceptron in ONNX has the losses of the same perceptron by its sizes") {
+  Perceptron p;
+  check_alike(p.own, p.imported, 1e-6);
+  p.own.sparsity = p.imported.sparsity = {sparse("layers.[01].weight", "per-block:n=2,m=4")};
+  check_alike(p.own, p.imported, 1e-6);
+}
+
+TEST_CASE("trained weights take their places in the ONNX model, and in files [out, in]") {
+  const Perceptron p;
+  const auto trainer = trainer_of(p.imported);
+  while (!trainer->is_done()) trainer->step();
+  const NamedValues<Tensor> trained = trainer->weights();
+  const Graph& g = trainer->task().graph();
+  const Checkpoint& model = *trainer->task().onnx();
+  CHECK(why_not_onnx(g, model).empty());
+  save_onnx(g, trained, model, p.dir / "trained.onnx");
+  CHECK(p.dir.read("trained.onnx") == mlp_file(trained));
+  save_weights(g, trained, p.dir / "trained.safetensors");
+  const auto same = [&](const std::string& file) {
+    CAPTURE(file);
+    const NamedValues<Tensor> back = load_weights(g, Checkpoint::open(file));
+    for (const auto& w : trained)
+      CHECK(same_bits(back.at(w.first).to_dense(), w.second.to_dense()));
+  };
+  same(p.dir / "trained.onnx");
+  same(p.dir / "trained.safetensors");
+  // What other programs made of the file has its matrices as it has them; one of them is square.
+  GraphParts turned = g.parts();
+  NamedValues<Tensor> values = trained;
+  for (Weight& w : turned.weights) {
+    w.in_by_out = false;
+    if (w.shape.size() != 2) continue;
+    std::ranges::reverse(w.shape);
+    values.at(w.name) = apply("transpose", {values.at(w.name)});
+  }
+  turned.nodes.clear();
+  turned.outputs.clear();
+  save_weights(Graph(turned), values, p.dir / "converted.safetensors");
+  same(p.dir / "converted.safetensors");
+}
+
+TEST_CASE("arrays go to the inputs that they are named for, and labels may be a text's") {
+  const TempDir dir;
+  Recipe r = of_file(small_bert(dir), exported);
+  std::vector<std::int64_t> ids, labels, ones(24 * 6, 1), zeros(24 * 6, 0);
+  Dice dice(5);
+  for (int i = 0; i < 24 * 6; ++i) {
+    ids.push_back(dice.below(11));
+    labels.push_back(i % 3 ? -100 : ids.back());
+  }
+  const std::string shape = "(24, 6)";
+  r.data.kind = "arrays";
+  r.data.labels = dir.write("labels.npy", integers_file(shape, labels));
+  r.data.inputs = {{"input_ids", dir.write("ids.npy", integers_file(shape, ids))},
+                   {"attention_mask", dir.write("mask.npy", integers_file(shape, ones))},
+                   {"token_type_ids", dir.write("types.npy", integers_file(shape, zeros))}};
+  const auto trainer = trainer_of(r);
+  // 8 rows of 6, of which a third counts.
+  const TrainStep first = trainer->step();
+  CHECK(first.predictions == 16);
+  CHECK(std::abs(first.loss - std::log(11)) < 1);
+  while (!trainer->is_done()) trainer->step();
+  CHECK(trainer->task().measure(trainer->weights(), DataSplit::train).loss < first.loss);
+
+  const auto with = [&](const char* input, const std::string& file) {
+    Recipe other = r;
+    if (file.empty())
+      other.data.inputs.erase(input);
+    else
+      other.data.inputs[input] = file;
+    return refused(other);
+  };
+  CHECK(has(with("token_type_ids", ""),
+            "has an input 'token_type_ids', and nothing is given for it; see data.inputs"));
+  CHECK(has(with("token_types", r.data.labels), "data.inputs: 'token_types' is no input of"));
+  CHECK(has(with("input_ids", dir.write("few.npy", integers_file("(12, 12)", ids))),
+            "few.npy: is [12, 12], and there are labels for 24 rows"));
+  CHECK(has(with("input_ids", dir.write("flat.npy", integers_file("(24, 6, 1)", ids))),
+            "flat.npy: is [24, 6, 1], and the model's input 'input_ids' takes [batch, tokens]"));
+  Recipe other = r;
+  labels[3] = 11;
+  other.data.labels = dir.write("more.npy", integers_file(shape, labels));
+  CHECK(has(refused(other),
+            "more.npy: there are labels up to 11, and the model's output 'logits' "
+            "tells 11 classes apart"));
+  other = r;
+  other.data.labels =
+      dir.write("one.npy", integers_file("(24,)", {zeros.begin(), zeros.begin() + 24}));
+  CHECK(has(refused(other),
+            "one.npy: is [24], and the model's output 'logits' is [batch, tokens, 11]"));
+}
+
+TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
+  Perceptron p;
+  Recipe r = p.imported;
+  r.model.output = "logits";
+  CHECK(has(refused(r), "model.output: 'logits' is no output of"));
+  r = p.imported;
+  r.data.input = "z";
+  CHECK(has(refused(r), "data.input: 'z' is no input of"));
+  r = p.imported;
+  r.model.file = p.dir.write("fixed.onnx", mlp_file(p.first, 4));
+  CHECK(has(refused(r),
+            "fixed.onnx: its input 'x' takes a batch of 4 and no other; export it with "
+            "an open first axis"));
+  Recipe text = of_file(small_bert(p.dir), p.imported.model.file);
+  CHECK(has(refused(text), "has an input 'x', and masked-text gives input_ids"));
+  text = of_file(text, exported);
+  text.data.vocabulary = p.dir.write("large.json", R"({"[PAD]": 0, "[MASK]": 1, "a": 40})");
+  CHECK(has(refused(text), "large.json: has ids up to 40, and"));
+}
+
+TEST_CASE("SparsityBuilder names weights and intermediates of an ONNX model") {
+  const Perceptron p;
+  const Checkpoint file = Checkpoint::open(p.imported.model.file);
+  const OnnxImport model = import_onnx(file);
+  SparsityBuilder sb;
+  sb.set_weight("layers.*.weight", registry().sparsifier(Spec::parse("magnitude:sparsity=0.5")),
+                Spec("csr"))
+      .set_interm("hidden0", OutFormat::fused(registry().sparsifier(Spec("relu")), Spec("csr")));
+  const Graph g = sb.sparse_graph(model.graph);
+  const NamedValues<Tensor> w = sparse_weights(g, load_weights(g, file, model.not_weights));
+  for (const Weight& one : g.weights())
+    CHECK(w.at(one.name).layout_name() == Name(one.shape.size() == 2 ? "csr" : "dense"));
+  CHECK(w.at("layers.1.weight").stored().count() == 32 * 32 / 2);
+  Dice dice(8);
+  const NamedValues<Tensor> x{{"x", normals(dice, {5, 16})}};
+  NamedValues<Tensor> dense = w;
+  for (auto& one : dense) one.second = one.second.to_dense();
+  const Tensor got = g.run<Tensor>(w, x).at("y"),
+               wanted = model.graph.run<Tensor>(dense, x).at("y");
+  const std::vector<float> a = floats(got.to_dense()), b = floats(wanted.to_dense());
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-5));
+}
