@@ -35,7 +35,9 @@ int main(int argc, char** argv) {
            "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
            "and indices written; dispatch: what choosing an operator's implementation and "
            "taping it cost, beside the bare product of a linear layer; step: a BERT's training "
-           "step, dense, masked and sparse; model: a BERT's forward pass, and its operators")
+           "step, dense, masked and sparse; model: a BERT's or an ONNX model's forward pass, and "
+           "its "
+           "operators")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
@@ -51,19 +53,27 @@ int main(int argc, char** argv) {
     list("--config", o->configs, "FILE",
          "Of step and model: a BERT by its HuggingFace config.json; repeatable")
         ->group(of_models);
+    app.add_option("--model", o->model,
+                   "Of model: an ONNX model instead of a BERT, with numbers that fit its inputs")
+        ->type_name("FILE")
+        ->group(of_models);
     app.add_option("--weights", o->weights,
                    "Of model: the BERT's weights, a checkpoint, measured in the layouts that it is "
                    "stored in; a config.json beside it is --config (default: random ones)")
         ->type_name("FILE")
         ->group(of_models);
-    app.add_option("--batch", o->batch,
-                   "Of step and model: sequences (default 8, of a hidden size below 512: 32)")
+    app.add_option(
+           "--batch", o->batch,
+           "Of step and model: sequences (default 8, of a hidden size below 512: 32); of an "
+           "ONNX model the open extents called batch, or the first ones (default 8)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(of_models);
-    app.add_option("--window", o->window,
-                   "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
-                   "or as many as the model has positions)")
+    app.add_option(
+           "--window", o->window,
+           "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
+           "or as many as the model has positions); of an ONNX model the other open extents "
+           "(default 128)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(of_models);

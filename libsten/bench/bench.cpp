@@ -39,6 +39,9 @@ void check(const BenchOptions& o) {
   if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
   if (o.bench != "step" && o.refresh) fail_usage("--refresh belongs to step");
   if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
+  if (o.bench != "model" && !o.model.empty()) fail_usage("--model belongs to model");
+  if (!o.model.empty() && !(o.configs.empty() && o.shapes.empty() && o.weights.empty()))
+    fail_usage("--model takes the place of --shape, --config and --weights");
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
@@ -70,7 +73,7 @@ BenchOptions with_defaults(BenchOptions o) {
       o.layouts = {stored_layout};
   }
   if (is_of_bert(o)) {
-    if (o.shapes.empty() && o.configs.empty())
+    if (o.shapes.empty() && o.configs.empty() && o.model.empty())
       o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
                                     : std::vector<std::string>{"2x768x30522", "4x160x70"};
     if (o.layouts.empty() && o.bench == "step") o.layouts = {"nmg:n=1,m=4,g=4"};
@@ -89,12 +92,18 @@ BenchOptions with_defaults(BenchOptions o) {
   return o;
 }
 
-std::vector<BenchRow> measure(const BenchOptions& o, DensePeak& best) {
+// What reports say of the machine and of what was measured.
+struct Measurement {
+  DensePeak best;
+  std::vector<std::string> notes;
+};
+
+std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
   if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
   if (o.bench == "dispatch") return bench_dispatch(o);
   if (o.bench == "step") return bench_step(o);
-  if (o.bench == "model") return bench_model(o);
-  return o.bench == "gemm" ? bench_gemm(o, best) : bench_convert(o);
+  if (o.bench == "model") return bench_model(o, m.notes);
+  return o.bench == "gemm" ? bench_gemm(o, m.best) : bench_convert(o);
 }
 
 // What ratios are to.
@@ -115,8 +124,8 @@ std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   if (o.bench == "gemm") o.forms = {row.form};
   o.inputs = {row.input};
   o.threads = {row.threads};
-  DensePeak best;
-  for (BenchRow& again : measure(o, best))
+  Measurement unused;
+  for (BenchRow& again : measure(o, unused))
     if (again.layout == row.layout && again.form == row.form && again.library.empty() &&
         again.shape == row.shape)
       return std::move(again);
@@ -167,8 +176,9 @@ Outcome run_bench(const BenchOptions& given) {
   std::optional<Baseline> baseline;
   if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
 
-  DensePeak best;
-  std::vector<BenchRow> rows = measure(o, best);
+  Measurement measured;
+  std::vector<BenchRow> rows = measure(o, measured);
+  DensePeak& best = measured.best;
   if (o.bench != "gemm" && !is_there)
     best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
   Outcome outcome{bench_report(rows), std::nullopt};
@@ -182,7 +192,11 @@ Outcome run_bench(const BenchOptions& given) {
                                    {"dense/gflops", best.gflops}});
   r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
-  if (is_of_bert(o)) r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+  if (!o.model.empty())
+    r.notes.push_back("shape: --batch and --window");
+  else if (is_of_bert(o))
+    r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+  std::ranges::copy(measured.notes, std::back_inserter(r.notes));
   if (std::ranges::count(o.layouts, stored_layout)) {
     std::string text;
     for (const auto& [layout, n] : stored_layouts(Checkpoint::open(o.weights))) {

@@ -15,6 +15,7 @@ struct BenchOptions {
   std::vector<int> threads;            // empty: 1
   std::vector<std::string> configs;    // of step and model: config.json of BERTs; with weights
                                        // the one beside them
+  std::string model;                   // of model: an ONNX model instead of a BERT; empty: none
   std::string weights;                 // of model: a checkpoint; empty: random ones
   std::optional<Index> batch, window;  // of step and model: sequences, and tokens of each
   std::optional<int> refresh;          // of step: every so many steps a mask is new; 100

@@ -70,6 +70,8 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
   return all;
 }
 
+}  // namespace
+
 std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
   std::vector<BenchLayout> all;
   for (const std::string& text : o.layouts) {
@@ -86,8 +88,6 @@ std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
   }
   return all;
 }
-
-}  // namespace
 
 Dense BenchBert::ids(std::uint64_t seed) const {
   Dense x = Dense::zeros(DType::I64, {batch, window});

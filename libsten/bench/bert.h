@@ -31,8 +31,11 @@ std::map<std::string, Index> stored_layouts(const Checkpoint& weights);
 // What a checkpoint has besides the encoder, as globs: heads and the pooler.
 std::vector<std::string> outside_encoder();
 
-// Rows of every model and number of threads; `layouts` are those of the options but dense,
-// which is measured in any case. Error (usage or input).
+// The layouts of the options but dense, which is measured in any case. Error (usage).
+std::vector<BenchLayout> sparse_layouts(const BenchOptions& options);
+
+// Rows of every model and number of threads; `layouts` are sparse_layouts(). Error (usage or
+// input).
 using MeasureBert = std::function<std::vector<BenchRow>(
     const BenchBert&, const std::vector<BenchLayout>& layouts, int threads, const BenchOptions&)>;
 std::vector<BenchRow> bench_each_bert(const BenchOptions& options, const MeasureBert& measure);

@@ -5,7 +5,9 @@
 
 #include "libsten/base/kept_memory.h"
 #include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
 #include "libsten/bench/bert.h"
+#include "libsten/bench/imported.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -63,14 +65,12 @@ class Model {
   int threads_;
 };
 
-std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
-                              int threads, const BenchOptions& o) {
+std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLayout>& layouts,
+                              int threads, const BenchOptions& o,
+                              std::vector<std::string>* notes = nullptr) {
   set_threads(threads);
-  const Graph g = encoder(model.config);
-  NamedValues<Tensor> stored =
-      o.weights.empty() ? initial_weights(g, o.seed)
-                        : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
-  for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
+  const Graph& g = model.graph;
+  const NamedValues<Tensor>& stored = model.values;
   NamedValues<Tensor> values = stored;
   for (auto& [name, x] : values) x = x.to_dense();
   std::vector<Model> models;
@@ -81,9 +81,19 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
       continue;
     }
     NamedValues<Tensor> sparse = values;
-    for (const std::string& name : encoder_weights(g))
-      sparse.find(name)->second =
-          layout.convert(layout.prepare(values.find(name)->second.as<Dense>()));
+    std::size_t dense = 0;
+    std::string why;
+    for (const std::string& name : model.sparse) try {
+        sparse.find(name)->second =
+            layout.convert(layout.prepare(values.find(name)->second.as<Dense>()));
+      } catch (const Error& e) {
+        if (!notes) throw;
+        if (dense++ == 0) why = fmt::format("{}: {}", quote(name), e.what());
+      }
+    if (dense == model.sparse.size() && !model.sparse.empty()) fail_usage("{}", why);
+    if (dense > 0)
+      notes->push_back(fmt::format("{}: {} of {} weights stay dense: {}", layout.name, dense,
+                                   model.sparse.size(), why));
     models.emplace_back(g, std::move(sparse), threads);
   }
   std::vector<std::function<void()>> ways;
@@ -96,7 +106,7 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
       BenchRow& row = rows.emplace_back();
       row.bench = "model";
       row.form = form;
-      row.shape = model.shape();
+      row.shape = model.shape;
       row.layout = i == 0 ? "dense" : layouts[i - 1].name;
       row.threads = threads;
       row.seconds = median(taken);
@@ -119,8 +129,27 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
   return rows;
 }
 
+std::vector<BenchRow> measure_bert(const BenchBert& model, const std::vector<BenchLayout>& layouts,
+                                   int threads, const BenchOptions& o) {
+  const Graph g = encoder(model.config);
+  NamedValues<Tensor> stored =
+      o.weights.empty() ? initial_weights(g, o.seed)
+                        : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
+  for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
+  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads, o);
+}
+
 }  // namespace
 
-std::vector<BenchRow> bench_model(const BenchOptions& o) { return bench_each_bert(o, measure); }
+std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string>& notes) {
+  if (o.model.empty()) return bench_each_bert(o, measure_bert);
+  const BenchGraph model = imported_graph(o, notes);
+  const std::vector<BenchLayout> layouts = sparse_layouts(o);
+  std::vector<BenchRow> rows;
+  for (const int threads : o.threads)
+    for (BenchRow& row : measure(model, layouts, threads, o, &notes))
+      rows.push_back(std::move(row));
+  return rows;
+}
 
 }  // namespace sten

@@ -1,13 +1,22 @@
-// Times of a BERT's forward pass.
+// Times of a model's forward pass: a BERT's, or that of an ONNX model.
 #pragma once
 #include "libsten/bench/bench.h"
+#include "libsten/graph/graph.h"
 
 namespace sten {
 
-// Rows for each model and number of threads: dense, and with the encoder's weights in each layout,
-// or all weights as the file has them (stored_layout):
-// "forward", all of it, and one for each operator. The masked-language-model head is left out.
-// Ratios are those to the dense model, of an operator to what it takes there.
-std::vector<BenchRow> bench_model(const BenchOptions& options);
+struct BenchGraph {
+  Graph graph;
+  NamedValues<Tensor> values;       // weights as they are stored, inputs and constants
+  std::vector<std::string> sparse;  // weights that layouts are for
+  Shape shape;                      // how reports name it
+};
+
+// Rows for each model and number of threads: dense, and with the weights of linear layers in each
+// layout, or all weights as the file has them (stored_layout):
+// "forward", all of it, and one for each operator. Of a BERT it is the encoder; the
+// masked-language-model head is left out. Ratios are those to the dense model, of an operator to
+// what it takes there. What there is to say of the model goes to `notes`.
+std::vector<BenchRow> bench_model(const BenchOptions& options, std::vector<std::string>& notes);
 
 }  // namespace sten

@@ -47,3 +47,18 @@ expect_exit 0 sten-bench model --weights "$model" $small --json
 grep -q stored out && fail 'a dense file has nothing stored'
 expect_exit 0 sten-bench model --weights "$model" $small --layouts stored
 expect_out 'which is dense'
+
+# An ONNX model, whose inputs are filled by what the file says of them.
+bert=$STEN_SOURCE/tests/train/bert.onnx
+expect_exit 0 sten-bench model --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1 --json
+[ "$(grep -c '"form": "forward"' out)" = 2 ] || fail 'there are not 2 forward passes'
+[ "$(grep -c '"form": "linear"' out)" = 2 ] || fail 'linear is not there for each layout'
+expect_exit 0 sten-bench model --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1
+expect_out 'inputs: input_ids I64 [2, 6] below 11, attention_mask I64 [2, 6] ones, token_type_ids I64 [2, 6] below 2'
+expect_out 'shape: --batch and --window'
+expect_exit 2 sten-bench model --model "$bert" --shape 1x32x40
+expect_err '--model takes the place of --shape, --config and --weights'
+expect_exit 2 sten-bench step --model "$bert"
+expect_err '--model belongs to model'
+expect_exit 1 sten-bench model --model "$MODEL"
+expect_one_line_err

@@ -1,0 +1,150 @@
+#include "libsten/bench/imported.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "libsten/base/memory_left.h"
+#include "libsten/base/random.h"
+#include "libsten/base/text.h"
+#include "libsten/nn/weights.h"
+#include "libsten/onnx/import.h"
+
+namespace sten {
+namespace {
+
+constexpr Index usual_batch = 8, usual_tokens = 128;
+
+// `word` is in lower case.
+bool has_word(std::string text, const char* word) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text.find(word) != std::string::npos;
+}
+
+bool is_batch(const OnnxPort::Extent& e) { return has_word(e.symbol, "batch"); }
+
+// The open extents of all inputs are batches and tokens.
+Shape filled(const OnnxPort& p, bool any_batch, Index batch, Index window) {
+  Shape shape;
+  for (std::size_t d = 0; d < p.shape->size(); ++d) {
+    const OnnxPort::Extent& e = (*p.shape)[d];
+    const bool of_batch = any_batch ? is_batch(e) : d == 0;
+    shape.push_back(e.size.value_or(of_batch ? batch : window));
+  }
+  return shape;
+}
+
+// How many rows there are of what the input looks up: the fewest, where these are several.
+std::optional<Index> rows_by(const std::string& input, const Graph& g) {
+  const auto shape_of = [&](const std::string& name) -> std::optional<Shape> {
+    if (const Weight* w = g.find_weight(name)) return w->shape;
+    for (const Constant& c : g.constants())
+      if (c.name == name) return c.value.extents;
+    return std::nullopt;
+  };
+  std::set<std::string, std::less<>> same{input};  // the input, in other shapes and types
+  std::optional<Index> rows;
+  for (const Node& n : g.nodes()) {
+    const std::string_view op = n.op.text();
+    if (op == "cast" || op == "reshape" || op == "unsqueeze" || op == "squeeze" || op == "expand")
+      if (same.contains(n.inputs[0])) same.insert(n.name);
+    if ((op != "embedding" && op != "gather") || !same.contains(n.inputs[1])) continue;
+    const auto table = shape_of(n.inputs[0]);
+    if (!table || table->empty()) continue;
+    Index axis = op == "gather" ? n.attributes.integer("axis", 0) : 0;
+    if (axis < 0) axis += std::ssize(*table);
+    if (axis < 0 || axis >= std::ssize(*table)) continue;
+    rows = std::min(rows.value_or((*table)[axis]), (*table)[axis]);
+  }
+  return rows;
+}
+
+template <class T>
+Dense made(DType dtype, Shape shape, auto&& number) {
+  const Index n = checked_size(shape);
+  Dense x{std::move(shape), Values::uninitialized(dtype, n)};
+  T* to = x.values.mutate<T>().data();
+  for (Index i = 0; i < n; ++i) to[i] = static_cast<T>(number(static_cast<std::uint64_t>(i)));
+  return x;
+}
+
+// By Box and Muller.
+double normal(std::uint64_t seed, std::uint64_t i) {
+  const double r = std::sqrt(-2 * std::log(1 - random_uniform(seed, 2 * i)));
+  return r * std::cos(2 * std::numbers::pi * random_uniform(seed, 2 * i + 1));
+}
+
+Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::uint64_t seed,
+                  std::string& what) {
+  const DType dtype = p.dtype.value_or(DType::F32);
+  const std::uint64_t own = seed_for(seed, p.name);
+  const bool is_float = dtype == DType::F32 && !has_word(p.name, "mask");
+  const auto rows = rows_by(p.name, g);
+  what = is_float ? "normal" : rows ? fmt::format("below {}", *rows) : "ones";
+  const auto number = [&](std::uint64_t i) {
+    if (is_float) return normal(own, i);
+    return rows ? std::floor(random_uniform(own, i) * static_cast<double>(*rows)) : 1.0;
+  };
+  switch (dtype) {
+    case DType::F32:
+      return made<float>(dtype, shape, number);
+    case DType::I64:
+      return made<std::int64_t>(dtype, shape, number);
+    case DType::I32:
+      return made<std::int32_t>(dtype, shape, number);
+    case DType::BOOL:
+      return made<std::uint8_t>(dtype, shape, [](std::uint64_t) { return 1; });
+    default:
+      fail("the input {} is {}, which is not measured", quote(p.name), name_of(dtype));
+  }
+}
+
+// Matrices of linear nodes, of nothing else.
+std::vector<std::string> linear_weights(const Graph& g) {
+  std::set<std::string, std::less<>> others;
+  for (const Node& n : g.nodes())
+    for (std::size_t i = 0; i < n.inputs.size(); ++i)
+      if (n.op.text() != "linear" || i != 1) others.insert(n.inputs[i]);
+  std::vector<std::string> all;
+  for (const Node& n : g.nodes()) {
+    if (n.op.text() != "linear") continue;
+    const Weight* w = g.find_weight(n.inputs[1]);
+    if (w && w->shape.size() == 2 && !others.contains(w->name) && !std::ranges::count(all, w->name))
+      all.push_back(w->name);
+  }
+  return all;
+}
+
+}  // namespace
+
+BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes) {
+  const Checkpoint file = Checkpoint::open(o.model);
+  OnnxImport model = import_onnx(file);
+  const Index batch = o.batch.value_or(usual_batch), window = o.window.value_or(usual_tokens);
+  double parameters = 0;
+  for (const Weight& w : model.graph.weights())
+    parameters += static_cast<double>(checked_size(w.shape));
+  check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", file.name(), parameters));
+  NamedValues<Tensor> values = load_weights(model.graph, file, model.not_weights);
+  const bool any_batch = std::ranges::any_of(model.inputs, [](const OnnxPort& p) {
+    return p.shape && std::ranges::any_of(*p.shape, is_batch);
+  });
+  std::string text;
+  for (const OnnxPort& p : model.inputs) {
+    if (!p.shape) fail("{}: says no shape of its input {}", file.name(), quote(p.name));
+    std::string what;
+    Dense x = input_value(p, filled(p, any_batch, batch, window), model.graph, o.seed, what);
+    text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", printable(p.name),
+                        name_of(x.dtype()), to_string(x.extents), what);
+    values.emplace(p.name, std::move(x));
+  }
+  for (const Constant& c : model.graph.constants()) values.emplace(c.name, c.value);
+  std::vector<std::string> sparse = linear_weights(model.graph);
+  if (sparse.empty()) fail("{}: has no linear layer, whose weights could be sparse", file.name());
+  notes.push_back("inputs: " + text);
+  return {std::move(model.graph), std::move(values), std::move(sparse), {batch, window}};
+}
+
+}  // namespace sten
