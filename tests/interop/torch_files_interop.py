@@ -1,10 +1,13 @@
 """What PyTorch saves is read byte for byte as PyTorch reads it, by every program that takes a checkpoint."""
 
 import importlib.util
+import os
 import random
+import re
+import subprocess
 import unittest
 
-from _programs import Case, report, run
+from _programs import BIN, SOURCE, Case, report, run
 
 HAVE = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 if HAVE:
@@ -98,6 +101,74 @@ class TorchFiles(Case):
             self.assertTrue(torch.equal(a[name], b[name]))
         one, two = (report("energy", self.path(n), "--against", self.folder / "model.bin") for n in "ab")
         self.assertEqual(one["total"], two["total"])
+
+
+@unittest.skipUnless(HAVE and importlib.util.find_spec("transformers"), "transformers is not installed")
+class Transformers(Case):
+    """What transformers saved before it had safetensors. Version 5 cannot any more; the library that did it for
+    version 4 still can."""
+
+    def save(self, model, folder, size):
+        import transformers
+
+        if int(transformers.__version__.split(".")[0]) < 5:
+            model.save_pretrained(folder, safe_serialization=False, max_shard_size=size)
+            return
+        from huggingface_hub import save_torch_state_dict
+
+        model.config.save_pretrained(folder)
+        save_torch_state_dict(model.state_dict(), folder, max_shard_size=size, safe_serialization=False)
+
+    def gpt2(self):
+        import transformers
+
+        torch.manual_seed(1)
+        config = transformers.GPT2Config(
+            vocab_size=60, n_embd=40, n_layer=2, n_head=4, n_positions=16, bos_token_id=0, eos_token_id=0
+        )
+        return transformers.GPT2LMHeadModel(config)
+
+    def test_shards_in_any_dtype_with_tied_weights(self):
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            for size, parts in (("1GB", 1), ("50KB", 3 if dtype == torch.float32 else 2)):
+                model, out = self.folder / f"{dtype}-{size}", self.folder / f"{dtype}-{size}.out"
+                self.save(self.gpt2().to(dtype), model, size)
+                files = sorted(model.glob("pytorch_model*.bin"))
+                self.assertGreaterEqual(len(files), parts)
+                self.assertEqual((model / "pytorch_model.bin.index.json").exists(), parts > 1)
+                wanted = {}
+                for file in files:
+                    wanted.update(torch.load(file, weights_only=True))
+                run("convert", model, "-o", out, "--to", "dense", "-q")
+                got = {}
+                for file in sorted(out.glob("*.safetensors")):
+                    got.update(load_file(file))
+                self.assertEqual(sorted(got), sorted(wanted))
+                for name, tensor in wanted.items():
+                    self.assertEqual(got[name].shape, tensor.shape, name)
+                    self.assertEqual(got[name].dtype, dtype, name)
+                    self.assertEqual(bits(got[name]), bits(tensor), name)
+
+    def test_gpt2_as_the_documents_show_it(self):
+        import transformers
+
+        self.save(self.gpt2(), self.folder, "1GB")
+        page = (SOURCE / "docs/models.md").read_text()
+        lines = next(b for b in re.findall(r"^```\n(.*?)^```", page, re.M | re.S) if "pytorch_model.bin" in b)
+        self.assertEqual(lines.count("\n"), 3)
+        path = f"{BIN}:{os.environ['PATH']}"
+        subprocess.run(["sh", "-e", "-c", lines], cwd=self.folder, env={**os.environ, "PATH": path},
+                       check=True, capture_output=True)  # fmt: skip
+        dense = load_file(self.path("dense"))
+        for name, tensor in load_file(self.path("pruned")).items():
+            self.assertEqual(bits(dense[name]), bits(tensor), name)
+        kept = dense["transformer.h.0.attn.c_attn.weight"] != 0
+        self.assertEqual(int(kept.sum()), 40 * 120 // 10)
+        self.assertTrue((kept.reshape(40, 12, 10).sum(2) == 1).all())  # of ten along an output's row
+        self.path("dense").rename(self.folder / "model.safetensors")
+        (self.folder / "pytorch_model.bin").unlink()
+        again = transformers.GPT2LMHeadModel.from_pretrained(self.folder)
+        self.assertTrue(torch.equal(again.transformer.h[0].attn.c_attn.weight != 0, kept))
 
 
 if __name__ == "__main__":
