@@ -81,6 +81,9 @@ DraftRef Draft::add_number(float x) { return add_constant(Dense::of({}, {x})); }
 DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name) {
   DraftStep step{std::move(name), op, std::move(in), std::move(attributes)};
   DraftValue v = infer(*this, step);
+  // The same again: only its shape was made sure of.
+  const bool keeps_order = op == Name("reshape") || op == Name("expand");
+  if (keeps_order && v.shape && v.shape == values_[step.in[0]].shape) return step.in[0];
   if (!v.constant) v.constant = constant_of(v);
   const auto is_constant = [&](DraftRef r) { return values_[r].constant.has_value(); };
   Shape shape;

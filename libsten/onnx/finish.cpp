@@ -1,5 +1,6 @@
 // The draft of an import as a graph.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "libsten/base/text.h"
@@ -63,7 +64,8 @@ class Finish {
 
   void take(DraftRef v, const std::string& wanted) {
     std::string name = wanted;
-    for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}.{}", wanted, i);
+    for (int& i = next_[wanted]; !taken_.insert(name).second;)
+      name = fmt::format("{}.{}", wanted, i = std::max(i + 1, 2));
     names_[v] = std::move(name);
   }
 
@@ -85,6 +87,7 @@ class Finish {
   std::vector<bool> is_needed_;
   std::vector<std::size_t> order_;
   std::set<std::string, std::less<>> taken_;
+  std::map<std::string, int> next_;  // number for a name that is taken
   GraphParts parts_;
 };
 

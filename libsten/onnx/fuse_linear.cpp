@@ -20,6 +20,38 @@ const DraftStep* turned(const Draft& draft, DraftRef v) {
   return s && s->attributes.list("axes", {1, 0}) == Attributes::List{1, 0} ? s : nullptr;
 }
 
+// x[..., K], or x[..., heads, D], as rows [N, K], times w, and the rows as [..., M] again.
+void join_rows(Draft& draft, DraftRef out, const std::vector<Index>& uses) {
+  const DraftStep* last = draft.step_of(out, "reshape");
+  const DraftStep* linear = last ? draft.step_of(last->in[0], "linear") : nullptr;
+  const DraftStep* first = linear ? draft.step_of(linear->in[0], "reshape") : nullptr;
+  if (!first) return;
+  const auto &x = draft[first->in[0]].shape, &rows = draft[linear->in[0]].shape,
+             &m = draft[linear->out].shape, &y = draft[out].shape;
+  if (!x || !rows || !m || !y || rows->size() != 2 || x->size() < y->size()) return;
+  if (y->empty() || y->back() != m->back()) return;
+  const auto lead = static_cast<std::ptrdiff_t>(y->size()) - 1;
+  const ExtentList rest(x->begin() + lead, x->end());
+  if (!std::equal(x->begin(), x->begin() + lead, y->begin())) return;
+  if (draft.extents.product(rest) != rows->back() || !rows->back().is_known()) return;
+  std::vector<DraftRef> in = linear->in;
+  if (rest.size() == 1) {
+    in[0] = first->in[0];
+  } else {
+    if (uses[in[0]] != 1) return;
+    Attributes::List to(y->size(), 0);
+    to.back() = rows->back().number;
+    ExtentList joined(x->begin(), x->begin() + lead);
+    joined.push_back(rows->back());
+    draft.change(in[0]).in.resize(1);
+    draft.change(in[0]).attributes = Attributes().set("shape", to).set("copy-zeros", 1);
+    draft[in[0]].shape = std::move(joined);
+  }
+  draft.change(out).op = "linear";
+  draft.change(out).attributes = {};
+  draft.change(out).in = std::move(in);
+}
+
 }  // namespace
 
 Index fuse_linear(Draft& draft) {
@@ -56,6 +88,8 @@ Index fuse_linear(Draft& draft) {
       }
     }
   }
+  for (std::size_t i = 0; i < draft.steps().size(); ++i)
+    join_rows(draft, draft.steps()[i].out, uses);
   return count_needed(draft, "linear");
 }
 

@@ -353,6 +353,23 @@ void range(Inference& i) {
   i.out.shape = ExtentList{n};
 }
 
+void gather_tuples(Inference& i) {
+  i.out.dtype = i.in(0).dtype;
+  if (!i.has_shapes() || i.shape(1).empty() || !i.shape(1).back().is_known()) return;
+  const ExtentList &x = i.shape(0), &ids = i.shape(1);
+  const Index used = i.step.attributes.integer("batch-dims", 0) + ids.back().number;
+  if (used < 0 || used > std::ssize(x)) fail("{} axes of {}", used, x.size());
+  ExtentList out(ids.begin(), ids.end() - 1);
+  out.insert(out.end(), x.begin() + used, x.end());
+  i.out.shape = std::move(out);
+}
+
+void places_found(Inference& i) {
+  i.out.dtype = DType::I64;
+  if (!i.in(0).shape) return;
+  i.out.shape = ExtentList{known(std::ssize(i.shape(0))), i.draft.extents.fresh()};
+}
+
 void filled(Inference& i) {
   i.out.dtype = i.inputs() > 1 ? i.in(1).dtype : DType::F32;
   if (i.in(0).elements) i.out.shape = *i.in(0).elements;
@@ -427,7 +444,8 @@ const std::map<std::string_view, Infer>& rules() {
                            "shrink",
                            "hardmax",
                            "scatter-elements",
-                           "scatter-nd"})
+                           "scatter-nd",
+                           "reverse-sequence"})
       m[op] = same;
     for (const char* op :
          {"add", "sub", "mul", "div", "min", "max", "pow", "mod", "bit-shift", "p-relu"})
@@ -455,6 +473,8 @@ const std::map<std::string_view, Infer>& rules() {
     m["pad"] = pad;
     m["gather"] = m["embedding"] = gather;
     m["gather-elements"] = like_indices;
+    m["gather-nd"] = gather_tuples;
+    m["non-zero"] = places_found;
     m["arg-max"] = m["arg-min"] = place;
     m["top-k"] = top;
     m["top-k-indices"] = top_places;

@@ -130,8 +130,8 @@ void bit_shift(OnnxCall& c) {
 void is_infinite(OnnxCall& c) {
   c.set(0, c.add("is-inf", {c.in(0)},
                  Attributes()
-                     .set("negative", c.integer("detect_negative", 1))
-                     .set("positive", c.integer("detect_positive", 1))));
+                     .set("detect-negative", c.integer("detect_negative", 1))
+                     .set("detect-positive", c.integer("detect_positive", 1))));
 }
 
 // A constant of one element, as a number.
@@ -158,7 +158,9 @@ void clip(OnnxCall& c) {
     if (bound) a.set(name, *bound);
   }
   c.ignore("consumed_inputs");
-  if (is_number) return c.set(0, c.add("clip", {c.in(0)}, std::move(a)));
+  const auto& dtype = c.value(0).dtype;
+  const bool is_float = !dtype || dtype == DType::F32 || dtype == DType::F64;
+  if (is_number && is_float) return c.set(0, c.add("clip", {c.in(0)}, std::move(a)));
   DraftRef x = c.in(0);
   if (c.has(1)) x = c.add("max", {x, c.in(1)});
   if (c.has(2)) x = c.add("min", {x, c.in(2)});

@@ -58,7 +58,8 @@ void eye_like(OnnxCall& c) {
   Attributes a;
   a.set("k", c.integer("k", 0));
   if (c.has_attribute("dtype"))
-    a.set("to", std::string(name_of(onnx_dtype(static_cast<std::int32_t>(c.integer("dtype", 0))))));
+    a.set("dtype",
+          std::string(name_of(onnx_dtype(static_cast<std::int32_t>(c.integer("dtype", 0))))));
   c.set(0, c.add("eye-like", {c.in(0)}, std::move(a)));
 }
 void one_hot(OnnxCall& c) {

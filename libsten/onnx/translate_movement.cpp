@@ -216,6 +216,18 @@ void scatter_nd(OnnxCall& c) {
                  Attributes().set("reduction", c.word("reduction", "none"))));
 }
 
+void compress(OnnxCall& c) {
+  Attributes a;
+  if (c.has_attribute("axis")) a.set("axis", c.integer("axis", 0));
+  c.set(0, c.add("compress", {c.in(0), c.in(1)}, std::move(a)));
+}
+void reverse_sequence(OnnxCall& c) {
+  c.set(0, c.add("reverse-sequence", {c.in(0), c.in(1)},
+                 Attributes()
+                     .set("batch-axis", c.integer("batch_axis", 1))
+                     .set("time-axis", c.integer("time_axis", 0))));
+}
+
 void trilu(OnnxCall& c) {
   Lists l{{c.in(0)}, {}};
   l.attributes.set("upper", c.integer("upper", 1));
@@ -287,6 +299,8 @@ void add_movement_translators(OnnxTranslators& all) {
                               {"ScatterElements", scatter_elements},
                               {"Scatter", scatter_elements},
                               {"ScatterND", scatter_nd},
+                              {"Compress", compress},
+                              {"ReverseSequence", reverse_sequence},
                               {"Trilu", trilu},
                               {"DepthToSpace", depth_to_space},
                               {"SpaceToDepth", space_to_depth}};

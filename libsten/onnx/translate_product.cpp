@@ -1,4 +1,5 @@
 // Products of matrices, and normalisation.
+#include <algorithm>
 #include <numeric>
 
 #include "libsten/base/error.h"
@@ -43,6 +44,42 @@ void gemm(OnnxCall& c) {
   y = scaled(y, alpha);
   if (c.has(2) && beta != 0) y = c.add("add", {y, scaled(c.in(2), beta)});
   c.set(0, y);
+}
+
+// A convolution whose windows lie side by side, as that of a vision transformer's patches, is a
+// product of each with the weight. Others come with an operator of their own.
+void convolution(OnnxCall& c) {
+  const std::vector<Index> kernel = c.integers("kernel_shape"), steps = c.integers("strides"),
+                           pads = c.integers("pads"), spread = c.integers("dilations");
+  const auto all = [](const std::vector<Index>& list, Index n) {
+    return std::ranges::all_of(list, [=](Index i) { return i == n; });
+  };
+  const std::string padding = c.word("auto_pad", "NOTSET");
+  Shape x, w;
+  const bool is_image = c.value(0).shape && c.shape(0).size() == 4 && c.value(1).shape &&
+                        all_known(c.shape(1), w) && w.size() == 4;
+  const bool are_patches = is_image && steps == std::vector<Index>{w[2], w[3]} && all(pads, 0) &&
+                           all(spread, 1) && c.integer("group", 1) == 1 &&
+                           (padding == "NOTSET" || padding == "VALID") &&
+                           (kernel.empty() || kernel == steps) &&
+                           all_known({c.shape(0).begin() + 1, c.shape(0).end()}, x) &&
+                           x[0] == w[1] && x[1] % w[2] == 0 && x[2] % w[3] == 0;
+  if (!are_patches)
+    fail(
+        "sten has no convolutions yet but those of patches: strides as large as the kernel, no "
+        "padding, groups or dilations, and an image of known extents");
+  const Index rows = x[1] / w[2], cols = x[2] / w[3];
+  const auto reshaped = [&](DraftRef v, const std::vector<Index>& shape) {
+    return c.add("reshape", {v},
+                 Attributes().set("shape", Attributes::Value(shape)).set("copy-zeros", 1));
+  };
+  DraftRef y = reshaped(c.in(0), {0, x[0], rows, w[2], cols, w[3]});
+  y = c.add("transpose", {y}, axes({0, 2, 4, 1, 3, 5}));
+  y = reshaped(y, {0, rows * cols, w[1] * w[2] * w[3]});
+  y = c.add("linear", {y, reshaped(c.in(1), {w[0], -1})});
+  if (c.has(2)) y = c.add("add", {y, c.in(2)});
+  y = c.add("transpose", {y}, axes({0, 2, 1}));
+  c.set(0, reshaped(y, {0, w[0], rows, cols}));
 }
 
 void einsum(OnnxCall& c) {
@@ -90,8 +127,11 @@ void layer_norm(OnnxCall& c) {
 }  // namespace
 
 void add_product_translators(OnnxTranslators& all) {
-  const OnnxTranslators these{
-      {"MatMul", matmul}, {"Gemm", gemm}, {"Einsum", einsum}, {"LayerNormalization", layer_norm}};
+  const OnnxTranslators these{{"MatMul", matmul},
+                              {"Gemm", gemm},
+                              {"Conv", convolution},
+                              {"Einsum", einsum},
+                              {"LayerNormalization", layer_norm}};
   all.insert(these.begin(), these.end());
 }
 

@@ -35,7 +35,7 @@ namespace pb = sten::testing::onnx;
 
 // Cases that passed when this was written, by kind: a smaller number is an error.
 const std::map<std::string, int> passed_before = {
-    {"node", 0}, {"pytorch-converted", 0}, {"pytorch-operator", 0}, {"simple", 0}};
+    {"node", 710}, {"pytorch-converted", 30}, {"pytorch-operator", 26}, {"simple", 7}};
 
 // A case is what one test_data_set checks of a model.
 struct Counts {
@@ -95,8 +95,14 @@ double tolerance(DType t) {
   }
 }
 
+// The windows of ONNX 1.12 were computed with fewer digits of pi than the graphs they were taken
+// apart to have. ONNX Runtime differs from them by 7e-5, too, and from sten by less than 1e-7.
+bool is_inexact(const std::string& model) {
+  return model.find("window") != std::string::npos && model.ends_with("_expanded");
+}
+
 // Why `got` is not `wanted`; "" if it is.
-std::string difference(const Dense& got, const Dense& wanted) {
+std::string difference(const Dense& got, const Dense& wanted, double least) {
   if (got.dtype() != wanted.dtype())
     return fmt::format("is {}, not {}", name_of(got.dtype()), name_of(wanted.dtype()));
   if (got.extents != wanted.extents)
@@ -107,7 +113,7 @@ std::string difference(const Dense& got, const Dense& wanted) {
     return same ? "" : "has other elements";
   }
   const std::vector<double> x = numbers(got), y = numbers(wanted);
-  const double most = tolerance(got.dtype());
+  const double most = std::max(least, tolerance(got.dtype()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
     if (!(std::abs(x[i] - y[i]) <= most + most * std::abs(y[i])))
@@ -173,6 +179,7 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
     if (port != ports.end())
       inputs.insert_or_assign(t.name, as_saved(t.value.to_dense(), port->dtype));
   }
+  const std::string graph_name(graph.name);
   const NamedValues<Tensor> outputs = l.model.graph.run<Tensor>(l.weights, inputs);
   const std::vector<fs::path> wanted = files(data, "output");
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -181,7 +188,8 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
     if (got == outputs.end()) return fmt::format("output {} is missing", name);
     const SavedTensor t = read_tensor(dir, wanted[i]);
     const Dense is = got->second.to_dense();
-    const std::string why = difference(is, as_saved(t.value.to_dense(), is.dtype()));
+    const std::string why =
+        difference(is, as_saved(t.value.to_dense(), is.dtype()), is_inexact(graph_name) ? 1e-4 : 0);
     if (!why.empty()) return fmt::format("output {} {}", name, why);
   }
   return "";

@@ -69,6 +69,32 @@ inline std::string integer_attribute(std::string_view name, std::int64_t v) {
 inline std::string tensor_attribute(std::string_view name, const std::string& t) {
   return bytes(5, bytes(1, name) + bytes(5, t) + number(20, 4));
 }
+inline std::string integers_attribute(std::string_view name,
+                                      std::initializer_list<std::int64_t> all) {
+  std::string list;
+  for (const std::int64_t v : all) list += number(8, v);
+  return bytes(5, bytes(1, name) + list + number(20, 7));
+}
+// A ValueInfoProto: extents that are numbers, and symbols.
+inline std::string value(std::string_view name, int type, const std::vector<std::string>& extents) {
+  std::string shape;
+  for (const std::string& e : extents) {
+    const bool is_number = !e.empty() && e.find_first_not_of("0123456789") == std::string::npos;
+    shape += bytes(1, is_number ? number(1, std::stoll(e)) : bytes(2, e));
+  }
+  return bytes(1, name) + bytes(2, bytes(1, number(1, type) + bytes(2, shape)));
+}
+// Of a graph.
+inline std::string inputs(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& v : values) out += bytes(11, v);
+  return out;
+}
+inline std::string outputs(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& v : values) out += bytes(12, v);
+  return out;
+}
 inline std::string graph(const std::vector<std::string>& nodes,
                          const std::vector<std::string>& initializers) {
   std::string out;

@@ -1,0 +1,156 @@
+#include <cmath>
+
+#include "libsten/onnx/fuse.h"
+
+namespace sten {
+namespace {
+
+// Axes as they lie after those of `last` lie as `first` says.
+Attributes::List joined(const Attributes::List& first, const Attributes::List& last) {
+  Attributes::List all;
+  for (const Index d : last) all.push_back(first[static_cast<std::size_t>(d)]);
+  return all;
+}
+
+const Attributes::List tokens_inside{0, 2, 1, 3}, channels_inside{0, 2, 3, 1};
+
+// Heads of x[B, T, heads * D], with their axes in another order, times a number.
+struct Heads {
+  DraftRef x = 0;
+  Index heads = 0, width = 0;
+  double by = 1;
+};
+std::optional<Heads> heads_of(const Draft& draft, DraftRef v, const Attributes::List& axes) {
+  Heads h;
+  Attributes::List order{0, 1, 2, 3};
+  for (;;) {
+    const Scaled s = unscaled(draft, v);
+    h.by *= s.by;
+    v = s.x;
+    const DraftStep* t = draft.step_of(v, "transpose");
+    if (!t || t->attributes.list("axes", {}).size() != 4) break;
+    order = joined(t->attributes.list("axes", {}), order);
+    v = t->in[0];
+  }
+  const DraftStep* parted = draft.step_of(v, "reshape");
+  if (!parted || order != axes) return {};
+  h.x = parted->in[0];
+  const auto &x = draft[h.x].shape, &y = draft[v].shape;
+  if (!x || !y || x->size() != 3 || y->size() != 4) return {};
+  if ((*x)[0] != (*y)[0] || (*x)[1] != (*y)[1] || !(*y)[2].is_known() || !(*y)[3].is_known())
+    return {};
+  h.heads = (*y)[2].number;
+  h.width = (*y)[3].number;
+  if (h.heads < 1 || h.width < 1 || !(*x)[2].is(h.heads * h.width)) return {};
+  return h;
+}
+
+// [B, H, S, D] with its last axes exchanged by way of [B * H, S, D], as a transpose.
+void join_batches(Draft& draft, DraftRef out) {
+  const DraftStep* last = draft.step_of(out, "reshape");
+  const DraftStep* turned = last ? draft.step_of(last->in[0], "transpose") : nullptr;
+  const DraftStep* first = turned ? draft.step_of(turned->in[0], "reshape") : nullptr;
+  if (!first || turned->attributes.list("axes", {}) != Attributes::List{0, 2, 1}) return;
+  const auto &x = draft[first->in[0]].shape, &rows = draft[first->out].shape, &y = draft[out].shape;
+  if (!x || !rows || !y || x->size() != 4 || y->size() != 4) return;
+  const ExtentList &a = *x, &r = *rows, &b = *y;
+  if (r[1] != a[2] || r[2] != a[3] || b != ExtentList{a[0], a[1], a[3], a[2]}) return;
+  const DraftRef from = first->in[0];
+  DraftStep& step = draft.change(out);
+  step.op = "transpose";
+  step.in = {from};
+  step.attributes = Attributes().set("axes", Attributes::List{0, 1, 3, 2});
+}
+
+// Whether no element of v is infinite: there is nothing to add, or one of two numbers.
+bool is_finite(const Draft& draft, const std::optional<DraftRef>& v) {
+  if (!v) return true;
+  const DraftStep* choice = draft.step_of(*v, "where");
+  const auto is_number = [&](DraftRef r) {
+    const auto x = number_in(draft, r);
+    return x && std::isfinite(*x);
+  };
+  return choice && is_number(choice->in[1]) && is_number(choice->in[2]);
+}
+
+// s of s, with 0 for what is no number.
+std::optional<DraftRef> without_nan(const Draft& draft, DraftRef v) {
+  const DraftStep* choice = draft.step_of(v, "where");
+  const DraftStep* which = choice ? draft.step_of(choice->in[0], "is-nan") : nullptr;
+  if (!which || number_in(draft, choice->in[1]) != 0.0 || which->in[0] != choice->in[2]) return {};
+  return choice->in[2];
+}
+
+struct Attention {
+  DraftRef q, k, v;
+  std::optional<DraftRef> bias;
+  Index heads, width;
+  double scale;
+};
+
+// [bias +] scale * q k^T.
+std::optional<Attention> scores(const Draft& draft, DraftRef from) {
+  const auto plain = [&](DraftRef r) -> std::optional<Attention> {
+    const Scaled s = unscaled(draft, r);
+    const DraftStep* product = draft.step_of(s.x, "matmul");
+    if (!product) return {};
+    const auto q = heads_of(draft, product->in[0], tokens_inside);
+    const auto k = heads_of(draft, product->in[1], channels_inside);
+    if (!q || !k || q->heads != k->heads || q->width != k->width) return {};
+    return Attention{q->x, k->x, 0, {}, q->heads, q->width, s.by * q->by * k->by};
+  };
+  if (auto found = plain(from)) return found;
+  const DraftStep* add = draft.step_of(from, "add");
+  if (!add) return {};
+  for (const std::size_t i : {0, 1}) {
+    auto found = plain(add->in[i]);
+    const auto& bias = draft[add->in[1 - i]].shape;
+    if (!found || !bias || bias->size() > 4) continue;
+    found->bias = add->in[1 - i];
+    return found;
+  }
+  return {};
+}
+
+// The heads that are joined again, as [B, T, heads * D].
+std::optional<Attention> attention(const Draft& draft, const DraftStep& last) {
+  const DraftStep* turned = draft.step_of(last.in[0], "transpose");
+  if (!turned || turned->attributes.list("axes", {}) != tokens_inside) return {};
+  const DraftStep* product = draft.step_of(turned->in[0], "matmul");
+  if (!product) return {};
+  const auto numbers = without_nan(draft, product->in[0]);
+  const DraftStep* soft = draft.step_of(numbers.value_or(product->in[0]), "softmax");
+  if (!soft) return {};
+  const Index axis = soft->attributes.integer("axis", -1);
+  auto found = axis == -1 || axis == 3 ? scores(draft, soft->in[0]) : std::nullopt;
+  const auto v = found ? heads_of(draft, product->in[1], tokens_inside) : std::nullopt;
+  // Softmax of finite numbers is one; else a row that sees nothing would have to become 0.
+  if (found && numbers && !is_finite(draft, found->bias)) return {};
+  if (!v || v->by != 1 || v->heads != found->heads || v->width != found->width) return {};
+  found->v = v->x;
+  const auto &q = draft[found->q].shape, &k = draft[found->k].shape, &y = draft[last.out].shape;
+  if (!y || *y != *q || *k != *draft[found->v].shape || (*k)[0] != (*q)[0]) return {};
+  return found;
+}
+
+}  // namespace
+
+Index fuse_attention(Draft& draft) {
+  for (std::size_t i = 0; i < draft.steps().size(); ++i) join_batches(draft, draft.steps()[i].out);
+  for (std::size_t i = 0; i < draft.steps().size(); ++i) {
+    const DraftStep& last = draft.steps()[i];
+    if (last.op.text() != "reshape") continue;
+    const auto found = attention(draft, last);
+    if (!found) continue;
+    DraftStep& step = draft.change(last.out);
+    step.op = "attention";
+    step.in = {found->q, found->k, found->v};
+    if (found->bias) step.in.push_back(*found->bias);
+    step.attributes = Attributes().set("heads", found->heads);
+    const double usual = 1 / std::sqrt(static_cast<double>(found->width));
+    if (!is_about(found->scale, usual)) step.attributes.set("scale", found->scale);
+  }
+  return count_needed(draft, "attention");
+}
+
+}  // namespace sten
