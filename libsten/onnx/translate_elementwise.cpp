@@ -42,7 +42,6 @@ constexpr Same same_operators[] = {
     {"Neg", "neg"},
     {"Not", "not"},
     {"Or", "or", 2},
-    {"PRelu", "p-relu", 2},
     {"Pow", "pow", 2},
     {"Reciprocal", "reciprocal"},
     {"Relu", "relu"},
@@ -117,6 +116,17 @@ void gelu(OnnxCall& c) {
   const std::string how = c.word("approximate", "none");
   if (how != "none" && how != "tanh") fail("its attribute approximate is {}", quote(how));
   c.set(0, c.add(how == "tanh" ? "gelu-tanh" : "gelu", {c.in(0)}));
+}
+
+// Before opset 7 a slope of one axis has an element for each channel.
+void p_relu(OnnxCall& c) {
+  DraftRef slope = c.in(1);
+  std::vector<Index> after;
+  if (c.opset < 7 && c.shape(1).size() == 1 && !c.shape(1)[0].is(1))
+    for (std::size_t d = 2; d < c.shape(0).size(); ++d) after.push_back(static_cast<Index>(d) - 1);
+  if (!after.empty())
+    slope = c.add("unsqueeze", {slope}, Attributes().set("axes", Attributes::Value(after)));
+  c.set(0, c.add("p-relu", {c.in(0), slope}));
 }
 
 void mod(OnnxCall& c) {
@@ -219,6 +229,7 @@ void add_elementwise_translators(OnnxTranslators& all) {
                                {"Shrink", shrink},
                                {"Gelu", gelu},
                                {"Mod", mod},
+                               {"PRelu", p_relu},
                                {"BitShift", bit_shift},
                                {"IsInf", is_infinite},
                                {"Clip", clip},
