@@ -131,7 +131,8 @@ bool names_what_is_missing(const std::string& message) {
                                          "cannot be read",
                                          "is no tensor: sten has no",
                                          "it is dropout of training",
-                                         "is known only when it runs"};
+                                         "is known only when it runs",
+                                         "sten has no convolutions yet"};
   return std::any_of(std::begin(refusals), std::end(refusals),
                      [&](const char* r) { return message.find(r) != std::string::npos; });
 }
