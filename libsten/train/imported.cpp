@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "libsten/base/log.h"
 #include "libsten/base/text.h"
 
 namespace sten {
@@ -35,6 +36,34 @@ void keep_for(const std::string& output, GraphParts& g) {
   std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
 }
 
+// Whether a [n, m] is b [m, n], turned; both F32.
+bool is_turned_copy(const Dense& a, const Dense& b) {
+  const auto x = a.values.as<std::uint32_t>(), y = b.values.as<std::uint32_t>();
+  const Index n = a.extents[0], m = a.extents[1];
+  for (Index i = 0; i < n; ++i)
+    for (Index k = 0; k < m; ++k)
+      if (x[i * m + k] != y[k * n + i]) return false;
+  return true;
+}
+
+// Exporters that fold constants make of a matrix that is shared a copy that is not.
+void warn_of_copies(const Graph& g, const Checkpoint& file) {
+  const auto load = [&](const CheckpointTensor& t) { return file.load(t).to_dense(); };
+  for (const Weight& w : g.weights()) {
+    const CheckpointTensor* turned = w.in_by_out ? file.find(w.name) : nullptr;
+    if (!turned) continue;
+    for (const Weight& v : g.weights()) {
+      const CheckpointTensor* t = v.in_by_out || v.shape != w.shape ? nullptr : file.find(v.name);
+      if (t && t->dtype == DType::F32 && turned->dtype == DType::F32 &&
+          is_turned_copy(load(*turned), load(*t)))
+        warn(
+            "{}: {} is a copy of {}, and the two are trained apart; an export without folded "
+            "constants (do_constant_folding=False) shares them",
+            file.name(), quote(w.name), quote(v.name));
+    }
+  }
+}
+
 // The name, longer where the graph has it already.
 std::string new_name(std::string name, const Graph& g) {
   const auto is_constant = [&](const Constant& c) { return c.name == name; };
@@ -58,6 +87,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m) {
   if (logits.dtype && *logits.dtype != DType::F32)
     fail("{}: its output {} is {}, and logits are F32; see model.output", file.name(),
          quote(logits.name), name_of(*logits.dtype));
+  warn_of_copies(model.graph, file);
   const std::string loss = new_name("loss", model.graph), labels = new_name("labels", model.graph);
   GraphParts g = model.graph.parts();
   keep_for(logits.name, g);

@@ -66,3 +66,40 @@ mkdir own && cp bert.onnx own/model.onnx
 expect_exit 2 sten-train recipe.json --out own --force --set model.file=own/model.onnx
 expect_err 'own/model.onnx'
 cmp own/model.onnx bert.onnx || fail 'the model was written over'
+
+# External data come to lie beside the model, and are the run's files: a matrix [in, out] as bytes 4 to 28 of one.
+. "$STEN_SOURCE/tests/cli/_onnx.sh"
+mkdir data
+port() { # port FIELD NAME COLUMNS: [batch, COLUMNS] of FLOAT
+  message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(text 2 batch)")$(message 1 "$(number 1 "$3")")")")")"
+}
+model "$(node MatMul product x w y)$(tensor w 2 3 "$(external w.bin 4)")$(port 11 x 2)$(port 12 y 3)" >data/m.onnx
+bytes_of "deadbeef$(floats 1 2 3 3 2 1)" >data/w.bin
+for i in 1 2 3 4; do printf '1,0,0\n0,1,1\n1,1,2\n'; done >data/rows.csv
+cat >data/recipe.json <<'EOF'
+{
+  "schema": 1,
+  "model": {"kind": "onnx", "file": "m.onnx", "output": "y"},
+  "data": {"kind": "csv", "file": "rows.csv", "train": 0.5, "validation": 0.25},
+  "products": "own",
+  "steps": 3,
+  "batch": 4
+}
+EOF
+expect_exit 0 sten-train data/recipe.json --out run2 --threads 1
+expect_out 'wrote run2/model.onnx'
+cmp run2/model.onnx data/m.onnx || fail 'a model whose weights are all external has changed'
+[ "$(wc -c <run2/w.bin)" = 28 ] || fail "w.bin has $(wc -c <run2/w.bin) bytes"
+[ "$(head -c 4 run2/w.bin)" = "$(head -c 4 data/w.bin)" ] || fail 'bytes of no tensor have changed'
+cmp -s run2/w.bin data/w.bin && fail 'w.bin has the old weights'
+cp run2/w.bin wanted.bin
+expect_exit 0 sten-train data/recipe.json --out run2 --threads 1 --resume
+expect_exit 0 sten-train data/recipe.json --out run2 --threads 1 --force
+cmp run2/w.bin wanted.bin || fail 'the same run again gives other external data'
+echo mine >run2/w.bin
+expect_exit 2 sten-train data/recipe.json --out run2 --threads 1 --force
+expect_err "'w.bin', which no run left there so"
+expect_exit 2 sten-train data/recipe.json --out data --threads 1 --force
+expect_err "data: "
+cmp -s data/w.bin wanted.bin && fail 'external data that are read were written over'
+true

@@ -11,6 +11,7 @@
 #include "libsten/nn/weights.h"
 #include "tests/support/npy_files.h"
 #include "tests/support/onnx_bytes.h"
+#include "tests/support/warnings.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;
@@ -231,6 +232,31 @@ TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
   text = of_file(text, exported);
   text.data.vocabulary = p.dir.write("large.json", R"({"[PAD]": 0, "[MASK]": 1, "a": 40})");
   CHECK(has(refused(text), "large.json: has ids up to 40, and"));
+}
+
+TEST_CASE("a matrix that the exporter copied and turned is trained apart, with a warning") {
+  const TempDir dir;
+  const std::string first = onnx::bytes(9, onnx::raw<float>({1, 2, 3, 4, 5, 6}));
+  const auto file = [&](const std::string& second) {
+    return onnx::model(onnx::graph({onnx::node("MatMul", "a", {"x", "copy"}, {"a"}),
+                                    onnx::node("Gemm", "b", {"x", "shared"}, {"b"},
+                                               onnx::integer_attribute("transB", 1)),
+                                    onnx::node("Add", "y", {"a", "b"}, {"y"})},
+                                   {onnx::tensor("copy", 1, {2, 3}, first),
+                                    onnx::tensor("shared", 1, {3, 2}, onnx::bytes(9, second))}) +
+                       port(11, "x", {-1, 2}) + port(12, "y", {-1, 3}));
+  };
+  ModelRecipe m;
+  m.kind = "onnx";
+  const Warnings warned;
+  m.file = dir.write("other.onnx", file(onnx::raw<float>({1, 4, 2, 5, 3, 7})));
+  read_imported(m);
+  CHECK(warned.all.empty());
+  m.file = dir.write("copy.onnx", file(onnx::raw<float>({1, 4, 2, 5, 3, 6})));
+  read_imported(m);
+  REQUIRE(warned.all.size() == 1);
+  CHECK(
+      has(warned.all[0], "copy.onnx: 'copy' is a copy of 'shared', and the two are trained apart"));
 }
 
 TEST_CASE("SparsityBuilder names weights and intermediates of an ONNX model") {
