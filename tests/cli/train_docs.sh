@@ -12,6 +12,6 @@ done <"$T/commands"
 for file in recipe.json metrics.jsonl model.safetensors summary.json curve.svg; do
   [ -s "digits/$file" ] || fail "the first run has no $file"
 done
-# The page's own recipe.
-sed -n '/^```json$/,/^```$/{//!p}' "$STEN_SOURCE/docs/training.md" | sed 's|"data/|"recipes/data/|' >recipe.json
+# The page's own recipe, the first one.
+sed -n '/^```json$/,/^```$/p' "$STEN_SOURCE/docs/training.md" | sed '1d;/^```$/,$d' | sed 's|"data/|"recipes/data/|' >recipe.json
 expect_exit 0 sten-train recipe.json --dry-run
