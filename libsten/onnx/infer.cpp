@@ -1,6 +1,7 @@
 // Element types and shapes of steps, with extents that are known when a model runs at the latest.
 // What is not said here stays unknown, which costs a fusion at most.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "libsten/base/error.h"
@@ -197,9 +198,10 @@ Extent part(Draft& draft, Extent extent, Extent begin, Extent end, Index step) {
   if (extent.is_known() && begin.is_known() && end.is_known()) {
     const Index n = extent.number, low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
     const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
-    const Index from = place(begin.number), to = place(end.number);
+    // A start before the first element is the first one, in either direction.
+    const Index from = std::max<Index>(place(begin.number), 0), to = place(end.number);
     const Index span = step > 0 ? to - from : from - to;
-    return known(span <= 0 ? 0 : ceil_div(span, step > 0 ? step : -step));
+    return known(span <= 0 || n == 0 ? 0 : ceil_div(span, step > 0 ? step : -step));
   }
   constexpr Index far = Index{1} << 30;
   const bool to_end = end == extent || (end.is_known() && end.number >= far);
@@ -221,10 +223,11 @@ void slice(Inference& i) {
   };
   std::optional<ExtentList> begins = given(1, "begins"), ends = given(2, "ends");
   auto axes = i.list(3, "axes"), steps = i.list(4, "steps");
-  if (i.step.attributes.has("axis")) {
-    axes = {i.step.attributes.integer("axis", 0)};
-    begins = {known(i.step.attributes.integer("begin", 0))};
-    ends = {known(i.step.attributes.integer("end", 0))};
+  const Attributes& one = i.step.attributes;
+  if (one.has("axis") || one.has("begin") || one.has("end")) {
+    axes = {one.integer("axis", 0)};
+    begins = {known(one.integer("begin", 0))};
+    ends = {known(one.integer("end", std::numeric_limits<Index>::max()))};
   }
   if (!axes) return;
   const std::size_t n = begins ? begins->size() : ends ? ends->size() : axes->size();

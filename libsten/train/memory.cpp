@@ -1,85 +1,94 @@
 #include "libsten/train/memory.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/onnx/draft.h"
 
 namespace sten {
 namespace {
 
-using Shapes = std::map<std::string, Shape, std::less<>>;
+// What is known of a graph's values with inputs of those shapes: the draft of a model has the rules.
+class GraphValues {
+ public:
+  GraphValues(const Graph& g, const NamedValues<Tensor>& inputs) {
+    for (const auto& [name, x] : inputs)
+      refs_[name] = draft_.add_input(name, x.dtype(), known(x.shape()));
+    for (const Weight& w : g.weights()) refs_[w.name] = draft_.add_weight(w.name, w.shape);
+    for (const Constant& c : g.constants()) refs_[c.name] = draft_.add_constant(c.value, c.name);
+    for (const Node& n : g.nodes()) add(n);
+  }
+  Index bytes(std::string_view name) const {
+    const DraftValue& v = draft_[refs_.find(name)->second];
+    return width_of(v.dtype.value_or(DType::F32)) * size_of(*shape_of(v));
+  }
 
-// Of a node's value. What is not known here has the shape of its largest input.
-Shape result_of(const Node& n, const std::vector<Shape>& in) {
-  const std::string_view op = n.op.text();
-  if (op == "linear") {
-    Shape y = in[0];
-    if (!y.empty()) y.back() = in[1][0];
-    return y;
+ private:
+  static std::optional<Shape> shape_of(const DraftValue& v) {
+    Shape s;
+    return v.shape && all_known(*v.shape, s) ? std::optional(s) : std::nullopt;
   }
-  if (op == "embedding" ||
-      (op == "gather" && !in[0].empty() && n.attributes.integer("axis", 0) == 0)) {
-    Shape y = in[1];
-    y.insert(y.end(), in[0].begin() + 1, in[0].end());
-    return y;
-  }
-  if (op == "reshape" && n.attributes.has("shape")) {
-    Shape y = n.attributes.list("shape", {});
-    Index known = 1, *open = nullptr;
-    for (Index& e : y) {
-      if (e < 0)
-        open = &e;
-      else
-        known *= e;
+  void add(const Node& n) {
+    std::vector<DraftRef> in;
+    for (const std::string& name : n.inputs) in.push_back(refs_.at(name));
+    DraftRef& to = refs_[n.name];
+    try {
+      to = draft_.add(n.op, in, n.attributes, n.name);
+    } catch (const Error&) {  // what runs the graph says what does not fit
+      to = draft_.add_input(n.name, {}, {});
     }
-    if (open) *open = size_of(in[0]) / std::max<Index>(known, 1);
-    return size_of(y) == size_of(in[0]) ? y : in[0];
+    if (shape_of(draft_[to])) return;
+    // What is not known here has the shape of its largest input.
+    const auto size = [&](DraftRef r) { return size_of(*shape_of(draft_[r])); };
+    draft_[to].shape =
+        in.empty() ? known(Shape{}) : draft_[*std::ranges::max_element(in, {}, size)].shape;
   }
-  return *std::ranges::max_element(in, {}, [](const Shape& s) { return size_of(s); });
-}
 
-// Bytes of the values of a part.
-struct ValueBytes {
-  Index all = 0, largest = 0;
-  Index passing = 0;  // at most at a time, where each is let go after its last use
+  Draft draft_;
+  std::map<std::string, DraftRef, std::less<>> refs_;
 };
 
-// The last node that needs a value.
-std::map<std::string, std::size_t, std::less<>> last_uses(const Graph& g) {
-  std::map<std::string, std::size_t, std::less<>> last;
-  for (std::size_t i = 0; i < g.nodes().size(); ++i)
-    for (const std::string& name : g.nodes()[i].inputs) last[name] = i;
-  return last;
-}
-
-ValueBytes values_of(const Graph& g, const BatchPart& part) {
-  Shapes shapes;
-  for (const auto& [name, x] : part.inputs) shapes[name] = x.shape();
-  for (const Weight& w : g.weights()) shapes[w.name] = w.shape;
-  for (const Constant& c : g.constants()) shapes[c.name] = c.value.extents;
-  const auto last = last_uses(g);
-  ValueBytes v;
-  Index live = 0;
-  for (std::size_t i = 0; i < g.nodes().size(); ++i) {
-    const Node& n = g.nodes()[i];
-    std::vector<Shape> in;
-    for (const std::string& name : n.inputs) in.push_back(shapes.at(name));
-    const Shape y = result_of(n, in);
-    shapes[n.name] = y;
-    const Index bytes = 4 * size_of(y);
-    v.largest = std::max(v.largest, bytes);
-    // Views of others take nothing.
-    if (n.op.text() == "reshape") continue;
-    v.all += bytes;
-    live += bytes;
-    v.passing = std::max(v.passing, live);
-    for (std::size_t k = 0; k < in.size(); ++k)
-      if (g.find_node(n.inputs[k]) && last.at(n.inputs[k]) == i) live -= 4 * size_of(in[k]);
-  }
-  return v;
+// Nodes whose values are those of another, in another shape at most.
+bool is_view(const Node& n) {
+  constexpr std::string_view all[]{"reshape", "squeeze", "unsqueeze", "flatten", "identity"};
+  return std::ranges::count(all, n.op.text()) > 0;
 }
 
 }  // namespace
+
+ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
+  const GraphValues values(g, inputs);
+  const std::vector<Node>& nodes = g.nodes();
+  // What a name is a view of, and the last node that needs that.
+  std::map<std::string_view, std::string_view> roots;
+  std::map<std::string_view, std::size_t> last;
+  const auto root_of = [&](std::string_view name) {
+    const auto at = roots.find(name);
+    return at == roots.end() ? name : at->second;
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::string& name : nodes[i].inputs) last[root_of(name)] = i;
+    if (is_view(nodes[i])) roots[nodes[i].name] = root_of(nodes[i].inputs[0]);
+  }
+  ValueBytes v;
+  Index live = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Index bytes = values.bytes(nodes[i].name);
+    v.largest = std::max(v.largest, bytes);
+    if (!is_view(nodes[i])) {
+      v.all += bytes;
+      live += bytes;
+    }
+    v.passing = std::max(v.passing, live);
+    std::set<std::string_view> used;
+    for (const std::string& name : nodes[i].inputs) used.insert(root_of(name));
+    for (const std::string_view root : used)
+      if (g.find_node(root) && last.at(root) == i) live -= values.bytes(root);
+  }
+  return v;
+}
 
 TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages) {
   TrainMemory m;
@@ -94,7 +103,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   }
   const auto parts = task.batch(0);
   if (parts.empty()) return m;
-  const ValueBytes v = values_of(task.graph(), parts.front());
+  const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);
   // Gradients of values are there for two operators at a time.
   m.values = v.all + 2 * v.largest;
   const Recipe& r = task.recipe();

@@ -5,6 +5,15 @@
 
 namespace sten {
 
+// Of the values that a graph computes, in bytes.
+struct ValueBytes {
+  Index all = 0, largest = 0;
+  Index passing = 0;  // at most at a time, where each is let go after its last use
+};
+// From the dtypes and shapes of the inputs, and what is known of the rest before it runs. A value of
+// which nothing is known is taken to be as large as the largest input of its node.
+ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs);
+
 // In bytes.
 struct TrainMemory {
   Index weights = 0, gradients = 0, optimizer = 0;
