@@ -92,7 +92,12 @@ struct GeluTanh {
   static constexpr T twice = 2 * std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
   static constexpr Index at_once = 512;
 
-  static T within(T x) { return std::clamp(x, -limit, limit); }
+  // Values, not references as by std::clamp: of these compilers make vectors. NaN stays.
+  static T from_limit(T x) { return x < -limit ? -limit : x; }
+  static T within(T x) {
+    const T v = from_limit(x);
+    return v > limit ? limit : v;
+  }
   // The quotients.
   static void shares(const T* x, Index n, T* to) {
     for (Index i = 0; i < n; ++i) {
@@ -119,7 +124,7 @@ template <class T>
 struct GeluTanhForward {
   void run(const T* x, Index n, T* y) const {
     using G = GeluTanh<T>;
-    G::each(x, n, [=](Index i, T share) { y[i] = std::max(x[i], -G::limit) * share; });
+    G::each(x, n, [=](Index i, T share) { y[i] = G::from_limit(x[i]) * share; });
   }
 };
 template <class T>
