@@ -12,6 +12,9 @@ done <"$T/commands"
 for file in recipe.json metrics.jsonl model.safetensors summary.json curve.svg; do
   [ -s "digits/$file" ] || fail "the first run has no $file"
 done
-# The page's own recipe, the first one.
-sed -n '/^```json$/,/^```$/p' "$STEN_SOURCE/docs/training.md" | sed '1d;/^```$/,$d' | sed 's|"data/|"recipes/data/|' >recipe.json
-expect_exit 0 sten-train recipe.json --dry-run
+# The page's own recipes; the second one is for a model that anyone may bring.
+sed -n '/^```json$/,/^```$/p' "$STEN_SOURCE/docs/training.md" | sed 's|"data/|"recipes/data/|' |
+  awk '/^```json$/ { n++; next } !/^```$/ { print >("recipe" n ".json") }'
+expect_exit 0 sten-train recipe1.json --dry-run
+expect_exit 1 sten-train recipe2.json --dry-run
+expect_err 'model.onnx: No such file or directory'
