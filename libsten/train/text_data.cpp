@@ -97,9 +97,12 @@ TextInput text_input(const OnnxPort& p, Index window, const std::string& file) {
 
 // How many ids the model has, where its graph or its file says.
 std::optional<Index> vocabulary_of(const ImportedModel& m) {
-  for (const Node& n : m.graph.nodes())
-    if (n.op.text() == "embedding" && n.inputs[1] == "input_ids")
+  for (const Node& n : m.graph.nodes()) {
+    const bool looks_up = n.op.text() == "embedding" ||
+                          (n.op.text() == "gather" && n.attributes.integer("axis", 0) == 0);
+    if (looks_up && n.inputs[1] == "input_ids")
       if (const Weight* table = m.graph.find_weight(n.inputs[0])) return table->shape[0];
+  }
   return m.classes();
 }
 
