@@ -76,3 +76,30 @@ graph_bytes=$(($(wc -c <nodes) + ${#graph} / 2))
 rm nodes
 expect_exit 0 sten-prune large.onnx -o large.safetensors --sparsity 0.5
 held 104 expect_out 'pruned 1 of 1 tensors'
+
+# Graphs that are run: what does not fit together, or is not there, is known before anything is computed.
+port() { message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 4)")")")")"; }
+step() { message 1 "$(text 1 "$2")$(text 2 "$3")$(text 4 "$1")"; } # step OPERATOR INPUT OUTPUT
+graph() { # graph TEXT NODES
+  model "$2$(port 11 x)$(port 12 y)" >$BAD
+  local command
+  for command in "sten-bench model --model $BAD" "sten-train recipe.json --out run"; do
+    expect_exit 1 $command
+    expect_one_line_err
+    expect_err "$1"
+    [ ! -s "$T/out" ] || fail "'$command' printed something"
+    [ ! -e run ] || fail "'$command' wrote something"
+  done
+}
+printf '{"[PAD]": 0, "[MASK]": 1, "a": 2, "b": 3}' >vocab.json
+repeat 100 'ab ' >text.txt
+cat >recipe.json <<RECIPE
+{"schema": 1, "model": {"kind": "onnx", "file": "$BAD"}, "steps": 1, "optimizer": {"rate": 0.01},
+  "data": {"kind": "masked-text", "text": "text.txt", "vocabulary": "vocab.json", "window": 8}}
+RECIPE
+graph "node 'a' takes 'b', which is made after it" "$(step Relu b a)$(step Relu a b)$(step Relu b y)"
+graph "node 'a' takes 'z', which is no input and which no node makes" "$(step Relu z a)$(step Relu a y)"
+graph "its output 'y' is made by no node" "$(step Relu x a)"
+graph 'sten does not have its operators If, Loop, Scan' "$(step If x a)$(step Loop a b)$(step Scan b y)"
+graph 'sten does not have its operator a\x1b[2J' "$(step $'a\e[2J' x y)"
+graph "node 'y' (Add): it has no input 1" "$(step Add x y)"
