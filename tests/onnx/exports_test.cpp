@@ -104,11 +104,11 @@ TEST_CASE("exports: what exporters take apart is put together") {
       {"gpt2", {{"attention", 2}, {"gelu-tanh", 2}, {"layer-norm", 5}, {"linear", 9}}},
       {"vit", {{"attention", 2}, {"gelu", 2}, {"layer-norm", 5}, {"linear", 14}}},
       {"wav2vec2", {{"attention", 2}, {"gelu", 2}, {"layer-norm", 5}, {"linear", 12}}}};
-  for (const auto& [model, counts] : wanted)
+  for (const auto& entry : wanted)
     for (const std::string exporter : {"opset14", "opset17", "dynamo18"}) {
-      CAPTURE(model);
+      CAPTURE(entry.first);
       CAPTURE(exporter);
-      CHECK(Export(model, exporter).imported.fused == counts);
+      CHECK(Export(entry.first, exporter).imported.fused == entry.second);
     }
 }
 
@@ -121,10 +121,10 @@ TEST_CASE("exports: gradients are slopes of the loss") {
     for (const auto& [name, w] : e.weights) vars.emplace(name, tape.parameter(w));
     tape.backward(loss_of(e, vars));
     double square = 0;
-    for (const auto& [name, v] : vars) {
-      CAPTURE(name);
-      REQUIRE(v.grad().has_value());
-      for (const float g : floats(v.grad()->to_dense())) square += double{g} * g;
+    for (const auto& entry : vars) {
+      CAPTURE(entry.first);
+      REQUIRE(entry.second.grad().has_value());
+      for (const float g : floats(entry.second.grad()->to_dense())) square += double{g} * g;
     }
     const double norm = std::sqrt(square), step = 1e-2;
     REQUIRE(norm > 0);
