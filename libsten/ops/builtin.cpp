@@ -26,6 +26,7 @@ void add_builtin_operators(Operators& all) {
   add_scatters(all);
   add_choices(all);
   add_reverses(all);
+  add_uniques(all);
   add_reductions(all);
   add_orders(all);
   add_scans(all);

@@ -26,6 +26,7 @@ void add_gather_elements(Operators& all);  // and gather-nd
 void add_scatters(Operators& all);         // scatter-elements, scatter-nd
 void add_choices(Operators& all);          // non-zero, compress, one-hot, eye-like
 void add_reverses(Operators& all);         // reverse-sequence
+void add_uniques(Operators& all);          // unique, unique-indices, -inverse, -counts
 void add_integer_pairs(Operators& all);    // mod, bit-shift
 void add_einsum(Operators& all);
 void add_nll_loss(Operators& all);

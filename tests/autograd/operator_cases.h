@@ -360,7 +360,11 @@ inline bool has_no_gradient(const std::string& op) {
                                          "one-hot",
                                          "eye-like",
                                          "hardmax",
-                                         "non-zero"};
+                                         "non-zero",
+                                         "unique",
+                                         "unique-indices",
+                                         "unique-inverse",
+                                         "unique-counts"};
   return all.contains(op);
 }
 

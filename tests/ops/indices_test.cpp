@@ -133,6 +133,29 @@ TEST_CASE("non-zero and compress choose by truth") {
         }) == "compress: the condition has 3 elements, more than axis 1 of [3, 2]");
 }
 
+TEST_CASE("unique says what there is, where it is first, and how often") {
+  const Tensor x = f32({2, 4}, {2, 1, NAN, 1, 3, 1, NAN, 2});
+  const auto all = [&](const Attributes& by) {
+    std::vector<Tensor> out;
+    for (const char* op : {"unique", "unique-indices", "unique-inverse", "unique-counts"})
+      out.push_back(apply(op, {x}, by));
+    return out;
+  };
+  const std::vector<Tensor> sorted = all({});
+  CHECK(is(sorted[0], {4}, {1, 2, 3, NAN}));
+  CHECK(is(sorted[1], numbers({1, 0, 4, 2})));
+  CHECK(is(sorted[2], numbers({1, 0, 3, 0, 2, 0, 3, 1})));
+  CHECK(is(sorted[3], numbers({3, 2, 1, 2})));
+  const std::vector<Tensor> as_met = all(Attributes().set("sorted", Index{0}));
+  CHECK(is(as_met[0], {4}, {2, 1, NAN, 3}));
+  CHECK(is(as_met[1], numbers({0, 1, 2, 4})));
+  CHECK(is(as_met[2], numbers({0, 1, 2, 1, 3, 1, 2, 0})));
+  CHECK(is(as_met[3], numbers({2, 3, 2, 1})));
+  const Tensor columns = numbers({2, 3}, {1, 0, 1, 2, 9, 2}, DType::U8);
+  CHECK(is(apply("unique", {columns}, Attributes().set("axis", -1)),
+           numbers({2, 2}, {0, 1, 9, 2}, DType::U8)));
+}
+
 TEST_CASE("reverse-sequence turns the first elements of each sequence") {
   const Tensor x = rising({4, 2}), lengths = numbers({3, 1});
   CHECK(is(apply("reverse-sequence", {x, lengths}), {4, 2}, {4, 1, 2, 3, 0, 5, 6, 7}));
