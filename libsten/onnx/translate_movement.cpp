@@ -221,6 +221,14 @@ void compress(OnnxCall& c) {
   if (c.has_attribute("axis")) a.set("axis", c.integer("axis", 0));
   c.set(0, c.add("compress", {c.in(0), c.in(1)}, std::move(a)));
 }
+void unique(OnnxCall& c) {
+  Attributes a;
+  a.set("sorted", c.integer("sorted", 1));
+  if (c.has_attribute("axis")) a.set("axis", c.integer("axis", 0));
+  constexpr const char* parts[] = {"unique", "unique-indices", "unique-inverse", "unique-counts"};
+  for (std::size_t i = 0; i < std::size(parts); ++i)
+    if (c.wants(i)) c.set(i, c.add(parts[i], {c.in(0)}, a));
+}
 void reverse_sequence(OnnxCall& c) {
   c.set(0, c.add("reverse-sequence", {c.in(0), c.in(1)},
                  Attributes()
@@ -302,6 +310,7 @@ void add_movement_translators(OnnxTranslators& all) {
                               {"Compress", compress},
                               {"ReverseSequence", reverse_sequence},
                               {"Trilu", trilu},
+                              {"Unique", unique},
                               {"DepthToSpace", depth_to_space},
                               {"SpaceToDepth", space_to_depth}};
   all.insert(these.begin(), these.end());

@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import unittest
+import warnings
 
 import numpy as np
 from _programs import SOURCE, Case, report, run
@@ -33,9 +34,12 @@ def optional(name):
         raise unittest.SkipTest(str(error)) from None
 
 
+README = (SOURCE / "README.md").read_text()
+
+
 def example(number):
     """The README's Python, block by block."""
-    return re.findall(r"^```python\n(.*?)^```", (SOURCE / "README.md").read_text(), re.M | re.S)[number]
+    return re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)[number]
 
 
 def pruned(x, sparsity):
@@ -107,6 +111,25 @@ class HuggingFace(Case):
                 transformers.AutoModelForMaskedLM.from_pretrained("pruned")
             self.same_model(self.follow(1)[0], self.expected(0.75))
             shutil.rmtree("pruned")
+
+    def test_exported(self):
+        os.symlink(SOURCE / "recipes", "recipes")
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.follow(2)
+        with open("finetune.json", "w") as recipe:
+            recipe.write(re.search(r"^```json\n(.*?)^```", README, re.M | re.S).group(1))
+        commands = re.search(r"^sten-prune model.onnx.*?(?=^```)", README, re.M | re.S).group().splitlines()
+        self.assertEqual(len(commands), 3)
+        for command in commands:
+            program, *arguments = command.split()
+            said = run(program.removeprefix("sten-"), *arguments).decode()
+            if program == "sten-train":
+                before, after = re.search(r"test: .* accuracy (\S+) % \((\S+) %\)", said).group(2, 1)
+                self.assertLess(float(before), 70)
+                self.assertGreater(float(after), 93)
+        self.assertEqual(os.path.getsize("tuned/model.onnx"), os.path.getsize("model.onnx"))
 
     def test_structures(self):
         for structure, to in (("2:4", "nm"), ("1:4:4", "nmg")):
