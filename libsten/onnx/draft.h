@@ -1,5 +1,6 @@
 // A graph in the making: operators of sten, and what is known of their values before they run.
 #pragma once
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,7 +68,7 @@ class Draft {
  private:
   DraftRef add_value(DraftValue v);
 
-  std::vector<DraftValue> values_;
+  std::deque<DraftValue> values_;  // references to them stay valid as more are added
   std::vector<DraftStep> steps_;
   std::vector<Output> outputs_;
 };

@@ -18,7 +18,10 @@ struct Inference {
   DraftValue out;
 
   std::size_t inputs() const { return step.in.size(); }
-  const DraftValue& in(std::size_t i) const { return draft[step.in[i]]; }
+  const DraftValue& in(std::size_t i) const {
+    if (i >= inputs()) fail("it has no input {}", i);
+    return draft[step.in[i]];
+  }
   bool has_shapes() const {
     return std::ranges::all_of(step.in, [&](DraftRef r) { return draft[r].shape.has_value(); });
   }
@@ -192,6 +195,10 @@ void concat(Inference& i) {
   i.out.shape = std::move(out);
 }
 
+Index magnitude(Index step) {
+  return step > 0 ? step : -std::max(step, -std::numeric_limits<Index>::max());
+}
+
 // The indices of an axis from `begin` to before `end` by `step`; as numpy has them.
 Extent part(Draft& draft, Extent extent, Extent begin, Extent end, Index step) {
   Extents& e = draft.extents;
@@ -201,7 +208,7 @@ Extent part(Draft& draft, Extent extent, Extent begin, Extent end, Index step) {
     // A start before the first element is the first one, in either direction.
     const Index from = std::max<Index>(place(begin.number), 0), to = place(end.number);
     const Index span = step > 0 ? to - from : from - to;
-    return known(span <= 0 || n == 0 ? 0 : ceil_div(span, step > 0 ? step : -step));
+    return known(span <= 0 || n == 0 ? 0 : ceil_div(span, magnitude(step)));
   }
   constexpr Index far = Index{1} << 30;
   const bool to_end = end == extent || (end.is_known() && end.number >= far);
@@ -270,7 +277,8 @@ void pad(Inference& i) {
     for (Extent& e : out) e = i.draft.extents.fresh();
   } else {
     for (std::size_t d = 0; d < n; ++d)
-      out[d] = i.draft.extents.sum(out[d], known((*pads)[d] + (*pads)[n + d]));
+      for (const std::size_t side : {d, n + d})
+        out[d] = i.draft.extents.sum(out[d], known((*pads)[side]));
   }
   i.out.shape = std::move(out);
 }
@@ -347,8 +355,9 @@ void range(Inference& i) {
   if (first && limit && step && first->is_known() && limit->is_known() && step->is_known() &&
       step->number != 0) {
     const Index by = step->number;
-    const Index span = by > 0 ? limit->number - first->number : first->number - limit->number;
-    n = known(span <= 0 ? 0 : ceil_div(span, by > 0 ? by : -by));
+    const Extent span = by > 0 ? i.draft.extents.difference(*limit, *first)
+                               : i.draft.extents.difference(*first, *limit);
+    n = known(span.number <= 0 ? 0 : ceil_div(span.number, magnitude(by)));
   } else if (first && limit && step && step->is(1)) {
     if (const Extent e = i.draft.extents.difference(*limit, *first); i.draft.extents.is_natural(e))
       n = e;

@@ -4,6 +4,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/safetensors.h"
 #include "libsten/onnx/translate.h"
 
 namespace sten {
@@ -109,6 +110,7 @@ void layer_norm(OnnxCall& c) {
       return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
   }
   if (axis >= 0) fail("the rank of its input 0 is not known");
+  if (axis < -static_cast<Index>(max_rank)) fail("its axis is {}", axis);
   std::vector<Index> all(static_cast<std::size_t>(-axis));
   std::iota(all.begin(), all.end(), axis);
   const Attributes over = axes(all).set("keep", 1);
