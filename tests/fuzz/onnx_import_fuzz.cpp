@@ -1,0 +1,156 @@
+// Graphs of ONNX operators with whatever inputs and attributes, as an importer may meet them.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "libsten/io/checkpoint.h"
+#include "libsten/onnx/import.h"
+#include "libsten/onnx/translate.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/support/onnx_bytes.h"
+
+namespace {
+
+using namespace sten;
+namespace pb = sten::testing::onnx;
+
+constexpr std::int64_t numbers[] = {0,
+                                    1,
+                                    2,
+                                    3,
+                                    4,
+                                    5,
+                                    7,
+                                    -1,
+                                    -2,
+                                    -3,
+                                    12,
+                                    16,
+                                    100,
+                                    1 << 20,
+                                    -(1 << 20),
+                                    INT32_MAX,
+                                    INT64_MAX,
+                                    INT64_MIN,
+                                    std::int64_t{1} << 32,
+                                    std::int64_t{1} << 62};
+constexpr float floats[] = {0, 1, -1, 0.5F, 1e-5F, 2, 1e30F};
+constexpr const char* names[] = {"axis",         "axes",        "to",
+                                 "perm",         "keepdims",    "value",
+                                 "value_int",    "alpha",       "beta",
+                                 "transA",       "transB",      "start",
+                                 "end",          "starts",      "ends",
+                                 "split",        "shape",       "allowzero",
+                                 "epsilon",      "mode",        "min",
+                                 "max",          "pads",        "batch_dims",
+                                 "upper",        "k",           "largest",
+                                 "sorted",       "exclusive",   "reverse",
+                                 "blocksize",    "equation",    "direction",
+                                 "fmod",         "dtype",       "reduction",
+                                 "ignore_index", "approximate", "noop_with_empty_axes",
+                                 "num_outputs",  "stash_type"};
+constexpr const char* words[] = {"",    "constant", "edge",      "tanh",    "LEFT",     "mean",
+                                 "sum", "none",     "ij,jk->ik", "bij,bjk", "...ii->i", "DCR"};
+
+std::string tensor_of(fuzz::Bytes& in, std::string_view name) {
+  const int rank = static_cast<int>(in.below(4));
+  std::string dims, elements;
+  std::int64_t size = 1;
+  for (int d = 0; d < rank; ++d) {
+    const std::int64_t extent = in.below(4);
+    dims += pb::number(1, extent);
+    size *= extent;
+  }
+  const bool is_float = in.below(2) == 0;
+  for (std::int64_t i = 0; i < size; ++i)
+    elements += is_float ? pb::raw<float>({in.one_of(floats)})
+                         : pb::varint(static_cast<std::uint64_t>(in.one_of(numbers)));
+  return dims + pb::number(2, is_float ? 1 : 7) + pb::bytes(8, name) +
+         pb::bytes(is_float ? 4 : 7, elements);
+}
+
+std::string attribute_of(fuzz::Bytes& in) {
+  const std::string name = pb::bytes(1, in.one_of(names));
+  switch (in.below(5)) {
+    case 0:
+      return pb::bytes(5, name + pb::number(3, in.one_of(numbers)) + pb::number(20, 2));
+    case 1:
+      return pb::bytes(
+          5, name + pb::tag(2, 5) + pb::raw<float>({in.one_of(floats)}) + pb::number(20, 1));
+    case 2:
+      return pb::bytes(5, name + pb::bytes(4, in.one_of(words)) + pb::number(20, 3));
+    case 3:
+      return pb::bytes(5, name + pb::bytes(5, tensor_of(in, "")) + pb::number(20, 4));
+    default: {
+      std::string all;
+      for (std::int64_t n = in.below(5); n > 0; --n) all += pb::number(8, in.one_of(numbers));
+      return pb::bytes(5, name + all + pb::number(20, 7));
+    }
+  }
+}
+
+std::string port(fuzz::Bytes& in, int field, std::string_view name) {
+  std::string dims;
+  for (std::int64_t n = in.below(4); n > 0; --n) {
+    const std::int64_t extent = in.below(8);
+    dims += pb::bytes(1, extent == 7  ? ""
+                         : extent > 4 ? pb::bytes(2, extent == 5 ? "N" : "M")
+                                      : pb::number(1, extent));
+  }
+  constexpr int types[] = {1, 7, 9, 6, 11, 10, 0, 1};
+  const std::string shape = in.below(8) == 0 ? "" : pb::bytes(2, dims);
+  return pb::bytes(field, pb::bytes(1, name) +
+                              pb::bytes(2, pb::bytes(1, pb::number(1, in.one_of(types)) + shape)));
+}
+
+const std::vector<std::string>& operators() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> v;
+    for (const auto& [name, translate] : onnx_translators()) v.emplace_back(name);
+    return v;
+  }();
+  return all;
+}
+
+std::string model_of(fuzz::Bytes& in) {
+  std::vector<std::string> values{"x", "i", "w", "k"}, initializers, nodes;
+  std::string ports = port(in, 11, "x") + port(in, 11, "i");
+  initializers.push_back(tensor_of(in, "w"));
+  initializers.push_back(tensor_of(in, "k"));
+  while (!in.empty() && nodes.size() < 40) {
+    std::string n;
+    for (std::int64_t k = in.below(5); k > 0; --k) {
+      const std::size_t which = in.byte();
+      n += pb::bytes(1, which == 255 ? "" : values[values.size() - 1 - which % values.size()]);
+    }
+    const std::int64_t outputs = 1 + in.below(8) / 6;
+    for (std::int64_t k = 0; k < outputs; ++k) {
+      values.push_back("v" + std::to_string(values.size()));
+      n += pb::bytes(2, values.back());
+    }
+    n += pb::bytes(4, in.one_of(operators()));
+    for (std::int64_t k = in.below(4); k > 0; --k) n += attribute_of(in);
+    nodes.push_back(n);
+  }
+  ports += pb::bytes(12, pb::bytes(1, values.back()));
+  const std::string graph = pb::graph(nodes, initializers) + ports;
+  constexpr int opsets[] = {7, 11, 13, 17, 18, 21};
+  return pb::number(1, 8) + pb::bytes(7, graph) + pb::bytes(8, pb::number(2, in.one_of(opsets)));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Bytes in(data, size);
+  const std::string model = model_of(in);
+  const int fd = memfd_create("model", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, model.data(), model.size()) != static_cast<ssize_t>(model.size()))
+    fuzz::broken("no file in memory");
+  fuzz::accepted([&] {
+    const Checkpoint file = Checkpoint::of(MappedFile::adopt_fd(fd, "input"));
+    (void)import_onnx(file);
+  });
+  return 0;
+}
