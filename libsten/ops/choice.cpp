@@ -22,11 +22,13 @@ Tensor non_zero(const Call& call) {
   const Index rank = std::ssize(x.extents), count = x.size() - std::ranges::count(is, 0);
   Dense y{{rank, count}, Values::uninitialized(DType::I64, rank * count)};
   std::int64_t* to = y.values.mutate<std::int64_t>().data();
+  Index column = 0;
   for (Index i = 0; i < x.size(); ++i) {
     if (!is[i]) continue;
     Index rest = i;
-    for (Index d = rank; d-- > 0; rest /= x.extents[d]) to[d * count] = rest % x.extents[d];
-    ++to;
+    for (Index d = rank; d-- > 0; rest /= x.extents[d])
+      to[d * count + column] = rest % x.extents[d];
+    ++column;
   }
   return y;
 }

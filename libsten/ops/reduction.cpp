@@ -39,7 +39,8 @@ std::int64_t fold_integers(Fold fold, const T* x, Index n) {
     case Fold::l1:
       return number(l1);
     case Fold::l2:
-      return static_cast<std::int64_t>(std::sqrt(norm));
+      return norm < 0x1p126 ? static_cast<std::int64_t>(std::sqrt(norm))
+                            : std::numeric_limits<std::int64_t>::max();
     case Fold::sum_square:
       return number(squares);
     default:
