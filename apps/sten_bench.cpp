@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
            "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
            "and indices written; dispatch: what choosing an operator's implementation and "
            "taping it cost, beside the bare product of a linear layer; step: a BERT's training "
-           "step, dense, masked and sparse; model: a BERT's or an ONNX model's forward pass, and its "
+           "step, dense, masked and sparse; model: a BERT's or an ONNX model's forward pass, and "
+           "its "
            "operators")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
