@@ -36,8 +36,7 @@ int main(int argc, char** argv) {
            "and indices written; dispatch: what choosing an operator's implementation and "
            "taping it cost, beside the bare product of a linear layer; step: a BERT's training "
            "step, dense, masked and sparse; model: a BERT's or an ONNX model's forward pass, and "
-           "its "
-           "operators")
+           "its operators")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
