@@ -40,6 +40,17 @@ struct Integers {
 
 Elements first(const Integers& i) { return i.of(0); }
 
+// A cast from a float would have to cut its digits, which is left to the operator.
+Elements cast(const Integers& i) {
+  if (i.result.dtype != DType::BOOL) return i.of(0);
+  ExtentList out;
+  for (const Extent& e : i.of(0)) {
+    if (!e.is_known()) return {};
+    out.push_back(known(e.number != 0));
+  }
+  return out;
+}
+
 Elements shape(const Integers& i) {
   if (!i.in(0).shape || !i.result.shape) return {};
   const ExtentList& all = *i.in(0).shape;
@@ -170,7 +181,7 @@ Elements choose(const Integers& i) {
 
 using Rule = Elements (*)(const Integers&);
 const std::map<std::string_view, Rule> element_rules{
-    {"identity", first},  {"cast", first},         {"squeeze", first},
+    {"identity", first},  {"cast", cast},          {"squeeze", first},
     {"unsqueeze", first}, {"reshape", first},      {"flatten", first},
     {"gather", gather},   {"slice", slice},        {"concat", concat},
     {"expand", repeat},   {"range", range},        {"constant-of-shape", fill},
@@ -189,7 +200,6 @@ std::optional<ExtentList> infer_elements(Draft& draft, const DraftStep& step,
   if (step.op.text() == "shape") return shape(i);
   if (step.op.text() == "size") return size(i);
   const auto rule = element_rules.find(step.op.text());
-  // A cast from a float would have to cut its digits.
   if (rule == element_rules.end()) return {};
   for (const DraftRef r : step.in)
     if (!draft[r].elements) return {};

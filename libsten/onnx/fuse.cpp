@@ -35,7 +35,7 @@ Index count_needed(const Draft& draft, std::string_view op) {
 
 std::optional<double> number_in(const Draft& draft, DraftRef v) {
   const auto& x = draft[v].constant;
-  if (!x || x->size() != 1) return {};
+  if (!x || x->size() != 1 || x->extents.size() > 1) return {};  // more axes would be the result's
   if (x->dtype() == DType::F32) return x->values.as<float>()[0];
   if (x->dtype() == DType::F64) return x->values.as<double>()[0];
   return {};

@@ -58,7 +58,7 @@ Index fuse_linear(Draft& draft) {
   const std::vector<Index> uses = uses_of(draft);
   std::vector<Index> products(draft.size());
   for (const DraftStep& s : draft.steps())
-    if (s.op.text() == "matmul") ++products[s.in[1]];
+    if (s.op.text() == "matmul" && uses[s.out] > 0) ++products[s.in[1]];
   for (std::size_t i = 0; i < draft.steps().size(); ++i) {
     const DraftRef out = draft.steps()[i].out;
     if (draft.step_of(out, "matmul")) {

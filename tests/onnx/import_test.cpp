@@ -103,6 +103,17 @@ TEST_CASE("import: a weight that is used in another way, too, stays as it is") {
   CHECK(floats(m.run(Dense::of({2, 2}, {1, 0, 0, 1}))) == std::vector<float>{2, 4, 6, 8});
 }
 
+TEST_CASE("import: nor is it turned for a product that nobody needs") {
+  const Imported m(pb::graph({pb::node("MatMul", "a", {"x", "w"}, {"unused"}),
+                              pb::node("MatMul", "b", {"x", "w"}, {"xw"}),
+                              pb::node("Add", "c", {"xw", "w"}, {"y"})},
+                             {floats_of("w", {2, 2}, {1, 2, 3, 4})}) +
+                   pb::inputs({pb::value("x", F32, {"2", "2"})}) +
+                   pb::outputs({pb::value("y", F32, {})}));
+  CHECK_FALSE(m.model.graph.find_weight("w")->in_by_out);
+  CHECK(floats(m.run(Dense::of({2, 2}, {1, 0, 0, 1}))) == std::vector<float>{2, 4, 6, 8});
+}
+
 TEST_CASE("import: shape arithmetic becomes an attribute, for any batch and length") {
   // [batch, length, 6] as [batch, length, 2, 3].
   const Imported m(pb::graph({pb::node("Shape", "", {"x"}, {"shape"}),
