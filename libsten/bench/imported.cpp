@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "libsten/base/memory_left.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
+#include "libsten/bench/input.h"
 #include "libsten/nn/weights.h"
 #include "libsten/onnx/import.h"
 
@@ -70,12 +70,6 @@ Dense made(DType dtype, Shape shape, auto&& number) {
   return x;
 }
 
-// By Box and Muller.
-double normal(std::uint64_t seed, std::uint64_t i) {
-  const double r = std::sqrt(-2 * std::log(1 - random_uniform(seed, 2 * i)));
-  return r * std::cos(2 * std::numbers::pi * random_uniform(seed, 2 * i + 1));
-}
-
 Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::uint64_t seed,
                   std::string& what) {
   const DType dtype = p.dtype.value_or(DType::F32);
@@ -83,8 +77,8 @@ Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::ui
   const bool is_float = dtype == DType::F32 && !has_word(p.name, "mask");
   const auto rows = rows_by(p.name, g);
   what = is_float ? "normal" : rows ? fmt::format("below {}", *rows) : "ones";
+  if (is_float) return bench_input("normal", shape, own);
   const auto number = [&](std::uint64_t i) {
-    if (is_float) return normal(own, i);
     return rows ? std::floor(random_uniform(own, i) * static_cast<double>(*rows)) : 1.0;
   };
   switch (dtype) {

@@ -12,8 +12,6 @@
 namespace sten {
 namespace {
 
-bool is_onnx_own(const OnnxNode& n) { return n.domain.empty() || n.domain == "ai.onnx"; }
-
 // Whether a matrix, or a tensor of more axes, only says which elements are seen: 0 and 1, or numbers
 // that softmax makes 0.
 bool is_mask(const Dense& x) {
@@ -70,9 +68,9 @@ class Importer {
   void check_operators() const {
     std::map<std::string, Index> missing;
     for (const OnnxNode& n : model_.graph.nodes) {
-      if (is_onnx_own(n) && onnx_translators().contains(n.op_type)) continue;
-      ++missing[is_onnx_own(n) ? printable(n.op_type)
-                               : printable(n.domain) + ":" + printable(n.op_type)];
+      if (n.is_own() && onnx_translators().contains(n.op_type)) continue;
+      ++missing[n.is_own() ? printable(n.op_type)
+                           : printable(n.domain) + ":" + printable(n.op_type)];
     }
     if (missing.empty()) return;
     std::vector<std::string> all;

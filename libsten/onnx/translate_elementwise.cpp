@@ -2,6 +2,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/onnx/weights.h"
+#include "libsten/onnx/fuse.h"
 #include "libsten/onnx/translate.h"
 
 namespace sten {
@@ -144,15 +145,6 @@ void is_infinite(OnnxCall& c) {
                      .set("detect-positive", c.integer("detect_positive", 1))));
 }
 
-// A constant of one element, as a number.
-std::optional<double> number_of(const OnnxCall& c, std::size_t i) {
-  const auto& x = c.value(i).constant;
-  if (!x || x->size() != 1) return {};
-  if (x->dtype() == DType::F32) return x->values.as<float>()[0];
-  if (x->dtype() == DType::F64) return x->values.as<double>()[0];
-  return {};
-}
-
 // Its bounds are attributes before opset 11, and inputs since.
 void clip(OnnxCall& c) {
   Attributes a;
@@ -162,7 +154,7 @@ void clip(OnnxCall& c) {
     std::optional<double> bound;
     if (c.has_attribute(name)) bound = c.number(name, 0);
     if (c.has(at)) {
-      bound = number_of(c, at);
+      bound = number_in(c.draft, c.in(at));
       is_number &= bound.has_value();
     }
     if (bound) a.set(name, *bound);

@@ -114,7 +114,6 @@ class HuggingFace(Case):
 
     def test_exported(self):
         os.symlink(SOURCE / "recipes", "recipes")
-        torch.manual_seed(0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.follow(2)

@@ -86,6 +86,8 @@ struct OnnxNode {
   std::vector<OnnxAttribute> attributes;
 
   const OnnxAttribute* find(std::string_view attribute) const;
+  // Whether its operator is ONNX's, of no other domain.
+  bool is_own() const { return domain.empty() || domain == "ai.onnx"; }
 };
 
 struct OnnxDimension {

@@ -52,11 +52,9 @@ const OnnxType* onnx_type(std::int32_t number) {
   return known ? &onnx_types[number] : nullptr;
 }
 
-bool is_onnx_own(const OnnxNode& n) { return n.domain.empty() || n.domain == "ai.onnx"; }
-
 bool multiplies(const OnnxNode& n) {
-  return is_onnx_own(n) && (n.op_type == "MatMul" || n.op_type == "Gemm" || n.op_type == "Conv" ||
-                            n.op_type == "ConvTranspose");
+  return n.is_own() && (n.op_type == "MatMul" || n.op_type == "Gemm" || n.op_type == "Conv" ||
+                        n.op_type == "ConvTranspose");
 }
 
 // MatMul has [in, out] always, Gemm unless transB says otherwise.
@@ -123,7 +121,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
   };
   for (const OnnxTensor& t : graph.initializers) add(t, t.name, true);
   for (const OnnxNode& n : graph.nodes) {
-    if (n.op_type != "Constant" || !is_onnx_own(n) || n.outputs.size() != 1) continue;
+    if (n.op_type != "Constant" || !n.is_own() || n.outputs.size() != 1) continue;
     const OnnxAttribute* value = n.find("value");
     if (value && value->tensors.size() == 1) add(value->tensors.front(), n.outputs.front(), false);
   }
@@ -134,9 +132,9 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
       const auto at = i < n.inputs.size() ? by_name.find(n.inputs[i]) : by_name.end();
       return at == by_name.end() ? nullptr : &found.tensors[at->second];
     };
-    if (n.op_type == "Gather" && is_onnx_own(n)) {
+    if (n.op_type == "Gather" && n.is_own()) {
       if (OnnxWeight* w = input(0)) w->use = TensorUse::table;
-    } else if (n.op_type == "Transpose" && is_onnx_own(n) && n.outputs.size() == 1) {
+    } else if (n.op_type == "Transpose" && n.is_own() && n.outputs.size() == 1) {
       const OnnxWeight* w = input(0);
       if (!w || w->tensor->dims.size() != 2 || !swaps_axes(n)) continue;
       by_name.emplace(n.outputs[0], static_cast<std::size_t>(w - found.tensors.data()));
