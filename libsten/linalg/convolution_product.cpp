@@ -1,0 +1,188 @@
+#include "libsten/linalg/convolution_product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "libsten/linalg/dense_gemm.h"
+
+namespace sten {
+namespace {
+
+// Places of a tile, whose patches stay in the second cache and still fill a product.
+Index tile_places(const Convolution& c) {
+  constexpr Index elements = Index{1} << 16;
+  return std::clamp<Index>(elements / (c.taps() * c.group_in()), 32, 1024);
+}
+
+// w as [out, taps, in / groups], in the order of patches.
+std::vector<float> by_taps(const Convolution& c, const float* w) {
+  const Index in = c.group_in(), taps = c.taps();
+  std::vector<float> turned(c.out * in * taps);
+  parallel_for(c.out, 64, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k)
+      for (Index t = 0; t < taps; ++t)
+        for (Index i = 0; i < in; ++i) turned[(k * taps + t) * in + i] = w[(k * in + i) * taps + t];
+  });
+  return turned;
+}
+
+// f(pixel, patch's tap) for the taps of a place that lie inside of the image.
+template <class F>
+void each_tap(const Convolution& c, Index place, F f) {
+  const Index o2 = place % c.result[2], o1 = place / c.result[2] % c.result[1],
+              o0 = place / c.result[2] / c.result[1];
+  Index tap = 0;
+  for (Index t0 = 0; t0 < c.kernel[0]; ++t0) {
+    const Index i0 = o0 * c.stride[0] - c.before[0] + t0 * c.dilation[0];
+    for (Index t1 = 0; t1 < c.kernel[1]; ++t1) {
+      const Index i1 = o1 * c.stride[1] - c.before[1] + t1 * c.dilation[1];
+      for (Index t2 = 0; t2 < c.kernel[2]; ++t2, ++tap) {
+        const Index i2 = o2 * c.stride[2] - c.before[2] + t2 * c.dilation[2];
+        const bool is_inside =
+            i0 >= 0 && i0 < c.size[0] && i1 >= 0 && i1 < c.size[1] && i2 >= 0 && i2 < c.size[2];
+        f(is_inside ? (i0 * c.size[1] + i1) * c.size[2] + i2 : -1, tap);
+      }
+    }
+  }
+}
+
+void scatter_patch(const Convolution& c, const float* patch, Index place, Index group,
+                   float* image) {
+  const Index in = c.group_in();
+  each_tap(c, place, [&](Index pixel, Index tap) {
+    if (pixel < 0) return;
+    float* to = image + pixel * c.in + group * in;
+    for (Index i = 0; i < in; ++i) to[i] += patch[tap * in + i];
+  });
+}
+
+// Whether x is its own patches.
+bool is_pointwise(const Convolution& c) {
+  const Convolution::Axes ones{1, 1, 1}, zeros{};
+  return c.kernel == ones && c.stride == ones && c.before == zeros && c.result == c.size &&
+         c.groups == 1;
+}
+
+// A strided block of rows, [rows, width], closed up.
+void copy_rows(const float* from, Index stride, Index rows, Index width, float* to) {
+  for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, width, to + r * width);
+}
+
+}  // namespace
+
+void gather_patch(const Convolution& c, const float* image, Index place, Index group,
+                  float* patch) {
+  const Index in = c.group_in();
+  each_tap(c, place, [&](Index pixel, Index tap) {
+    if (pixel < 0)
+      std::fill_n(patch + tap * in, in, 0.0f);
+    else
+      std::copy_n(image + pixel * c.in + group * in, in, patch + tap * in);
+  });
+}
+
+Index weight_pieces(const Convolution& c) {
+  constexpr Index worth = 1024, most = 16;  // places of a piece
+  return std::clamp<Index>(c.batch * c.places() / worth, 1, std::min(most, c.batch));
+}
+
+void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,
+                         float* y) {
+  const Index all = c.batch * c.places(), in = c.group_in(), out = c.group_out();
+  const Index length = c.taps() * in;
+  const auto add_bias = [&](Index begin, Index end) {
+    for (Index p = begin; p < end && b; ++p)
+      for (Index k = 0; k < c.out; ++k) y[p * c.out + k] += b[k];
+  };
+  if (is_pointwise(c)) {
+    dense_linear(all, c.out, c.in, x, w, y);
+    if (b) parallel_for(all, 256, add_bias);
+    return;
+  }
+  const std::vector<float> weights = by_taps(c, w);
+  const Index at_once = tile_places(c);
+  parallel_for(ceil_div(all, at_once), 1, [&](Index first, Index last) {
+    std::vector<float> patches(at_once * length), made(at_once * out);
+    for (Index tile = first; tile < last; ++tile) {
+      const Index begin = tile * at_once, count = std::min(at_once, all - begin);
+      for (Index g = 0; g < c.groups; ++g) {
+        for (Index p = 0; p < count; ++p)
+          gather_patch(c, x + (begin + p) / c.places() * c.pixels() * c.in,
+                       (begin + p) % c.places(), g, patches.data() + p * length);
+        const float* of_group = weights.data() + g * out * length;
+        if (c.groups == 1) {
+          dense_linear(count, out, length, patches.data(), of_group, y + begin * c.out, 1);
+          continue;
+        }
+        dense_linear(count, out, length, patches.data(), of_group, made.data(), 1);
+        for (Index p = 0; p < count; ++p)
+          std::copy_n(made.data() + p * out, out, y + (begin + p) * c.out + g * out);
+      }
+      add_bias(begin, begin + count);
+    }
+  });
+}
+
+void convolve_data_by_product(const Convolution& c, const float* dy, const float* w, float* dx) {
+  const Index in = c.group_in(), out = c.group_out(), length = c.taps() * in;
+  if (is_pointwise(c)) return dense_gemm(c.batch * c.places(), c.in, c.out, dy, w, dx);
+  const std::vector<float> weights = by_taps(c, w);
+  const Index at_once = tile_places(c);
+  // An image is one thread's: patches overlap.
+  parallel_for(c.batch, 1, [&](Index first, Index last) {
+    std::vector<float> patches(at_once * length), from(at_once * out);
+    for (Index n = first; n < last; ++n) {
+      float* image = dx + n * c.pixels() * c.in;
+      std::fill_n(image, c.pixels() * c.in, 0.0f);
+      for (Index begin = 0; begin < c.places(); begin += at_once) {
+        const Index count = std::min(at_once, c.places() - begin);
+        for (Index g = 0; g < c.groups; ++g) {
+          copy_rows(dy + (n * c.places() + begin) * c.out + g * out, c.out, count, out,
+                    from.data());
+          dense_gemm(count, length, out, from.data(), weights.data() + g * out * length,
+                     patches.data(), 1);
+          for (Index p = 0; p < count; ++p)
+            scatter_patch(c, patches.data() + p * length, begin + p, g, image);
+        }
+      }
+    }
+  });
+}
+
+void convolve_weights_by_product(const Convolution& c, const float* x, const float* dy, float* dw) {
+  const Index in = c.group_in(), out = c.group_out(), taps = c.taps(), length = taps * in;
+  const Index all = c.batch * c.places(), size = c.out * length;
+  if (all == 0) return std::fill_n(dw, size, 0.0f), void();
+  const Index pieces = weight_pieces(c), at_once = tile_places(c);
+  const Index images = ceil_div(c.batch, pieces);
+  std::vector<float> sums(pieces * size);
+  parallel_for(pieces, 1, [&](Index first, Index last) {
+    std::vector<float> patches(at_once * length), from(at_once * out), made(out * length);
+    for (Index piece = first; piece < last; ++piece) {
+      const Index stop = std::min(c.batch, (piece + 1) * images) * c.places();
+      for (Index begin = piece * images * c.places(); begin < stop; begin += at_once) {
+        const Index count = std::min(at_once, stop - begin);
+        for (Index g = 0; g < c.groups; ++g) {
+          for (Index p = 0; p < count; ++p)
+            gather_patch(c, x + (begin + p) / c.places() * c.pixels() * c.in,
+                         (begin + p) % c.places(), g, patches.data() + p * length);
+          copy_rows(dy + begin * c.out + g * out, c.out, count, out, from.data());
+          dense_transposed_gemm(out, length, count, from.data(), patches.data(), made.data(), 1);
+          float* sum = sums.data() + piece * size + g * out * length;
+          for (Index i = 0; i < out * length; ++i) sum[i] += made[i];
+        }
+      }
+    }
+  });
+  parallel_for(c.out, 64, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k)
+      for (Index t = 0; t < taps; ++t)
+        for (Index i = 0; i < in; ++i) {
+          float sum = 0;
+          for (Index p = 0; p < pieces; ++p) sum += sums[p * size + k * length + t * in + i];
+          dw[(k * in + i) * taps + t] = sum;
+        }
+  });
+}
+
+}  // namespace sten

@@ -1,0 +1,296 @@
+#include "libsten/linalg/onednn_convolution.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include "libsten/linalg/onednn_library.h"
+
+namespace sten {
+namespace {
+
+using Index = Convolution::Index;
+
+// The library's functions that are used here; all of them are there, or none is.
+struct Api {
+#define STEN_ENTRY(name) \
+  decltype(&dnnl_##name) name = onednn::function<decltype(&dnnl_##name)>("dnnl_" #name)
+  STEN_ENTRY(engine_create);
+  STEN_ENTRY(stream_create);
+  STEN_ENTRY(stream_wait);
+  STEN_ENTRY(memory_desc_init_by_tag);
+  STEN_ENTRY(memory_desc_get_size);
+  STEN_ENTRY(memory_desc_equal);
+  STEN_ENTRY(dilated_convolution_forward_desc_init);
+  STEN_ENTRY(dilated_convolution_backward_data_desc_init);
+  STEN_ENTRY(dilated_convolution_backward_weights_desc_init);
+  STEN_ENTRY(primitive_attr_create);
+  STEN_ENTRY(primitive_attr_destroy);
+  STEN_ENTRY(primitive_attr_set_scratchpad_mode);
+  STEN_ENTRY(primitive_desc_create);
+  STEN_ENTRY(primitive_desc_destroy);
+  STEN_ENTRY(primitive_desc_query_md);
+  STEN_ENTRY(reorder_primitive_desc_create);
+  STEN_ENTRY(primitive_create);
+  STEN_ENTRY(primitive_destroy);
+  STEN_ENTRY(primitive_execute);
+  STEN_ENTRY(memory_create);
+  STEN_ENTRY(memory_destroy);
+#undef STEN_ENTRY
+  dnnl_engine_t engine = nullptr;
+  dnnl_stream_t stream = nullptr;
+
+  Api() {
+    const void* all[] = {reinterpret_cast<void*>(engine_create),
+                         reinterpret_cast<void*>(stream_create),
+                         reinterpret_cast<void*>(stream_wait),
+                         reinterpret_cast<void*>(memory_desc_init_by_tag),
+                         reinterpret_cast<void*>(memory_desc_get_size),
+                         reinterpret_cast<void*>(memory_desc_equal),
+                         reinterpret_cast<void*>(dilated_convolution_forward_desc_init),
+                         reinterpret_cast<void*>(dilated_convolution_backward_data_desc_init),
+                         reinterpret_cast<void*>(dilated_convolution_backward_weights_desc_init),
+                         reinterpret_cast<void*>(primitive_attr_create),
+                         reinterpret_cast<void*>(primitive_attr_destroy),
+                         reinterpret_cast<void*>(primitive_attr_set_scratchpad_mode),
+                         reinterpret_cast<void*>(primitive_desc_create),
+                         reinterpret_cast<void*>(primitive_desc_destroy),
+                         reinterpret_cast<void*>(primitive_desc_query_md),
+                         reinterpret_cast<void*>(reorder_primitive_desc_create),
+                         reinterpret_cast<void*>(primitive_create),
+                         reinterpret_cast<void*>(primitive_destroy),
+                         reinterpret_cast<void*>(primitive_execute),
+                         reinterpret_cast<void*>(memory_create),
+                         reinterpret_cast<void*>(memory_destroy)};
+    if (std::ranges::any_of(all, [](const void* f) { return !f; })) return;
+    if (engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = nullptr;
+    // On the CPU a stream is in order and without state.
+    if (engine && stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+      engine = nullptr;
+  }
+};
+
+const Api& api() {
+  static const Api loaded;
+  return loaded;
+}
+
+// A handle of the library, let go by its own function.
+template <class H, dnnl_status_t (*Api::*destroy)(H)>
+class Handle {
+ public:
+  Handle() = default;
+  ~Handle() {
+    if (h_) (api().*destroy)(h_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  H get() const { return h_; }
+  H* to() { return &h_; }
+
+ private:
+  H h_ = nullptr;
+};
+using Primitive = Handle<dnnl_primitive_t, &Api::primitive_destroy>;
+using Description = Handle<dnnl_primitive_desc_t, &Api::primitive_desc_destroy>;
+using AttributesOf = Handle<dnnl_primitive_attr_t, &Api::primitive_attr_destroy>;
+using Memory = Handle<dnnl_memory_t, &Api::memory_destroy>;
+
+struct Argument {
+  int what;
+  const dnnl_memory_desc_t* description;
+  const void* data;
+};
+
+// Whether it ran: it does not where there is no memory.
+void execute(const Primitive& p, std::initializer_list<Argument> list) {
+  const onednn::SignalsHeld held;
+  constexpr std::size_t most = 6;
+  Memory memories[most];
+  dnnl_exec_arg_t args[most];
+  int count = 0;
+  for (const Argument& a : list) {
+    Memory& m = memories[count];
+    if (api().memory_create(m.to(), a.description, api().engine, const_cast<void*>(a.data)) !=
+        dnnl_success)
+      throw std::bad_alloc();
+    args[count++] = {a.what, m.get()};
+  }
+  if (api().primitive_execute(p.get(), api().stream, count, args) != dnnl_success ||
+      api().stream_wait(api().stream) != dnnl_success)
+    throw std::bad_alloc();
+}
+
+Index floats_of(const dnnl_memory_desc_t& d) {
+  return static_cast<Index>((api().memory_desc_get_size(&d) + sizeof(float) - 1) / sizeof(float));
+}
+
+// What oneDNN has for it.
+class Convolved final : public OnednnConvolution {
+ public:
+  Convolved(ConvolutionPart part, const Convolution& c, bool has_bias, int threads)
+      : threads_(threads) {
+    if (!api().engine) return;
+    const onednn::SignalsHeld held;
+    const onednn::TeamOf team(threads);
+    // Two spatial axes unless the first of three is used.
+    const bool is_volume = c.size[0] > 1 || c.kernel[0] > 1 || c.result[0] > 1;
+    const int axes = is_volume ? 3 : 2, first = 3 - axes;
+    dnnl_dims_t x{c.batch, c.in}, y{c.batch, c.out}, stride, spread, before, after;
+    dnnl_dims_t w{c.groups, c.group_out(), c.group_in()};
+    const int grouped = c.groups > 1 ? 1 : 0;
+    if (!grouped) w[0] = c.out, w[1] = c.in;
+    for (int d = 0; d < axes; ++d) {
+      const auto from = static_cast<std::size_t>(first + d);
+      x[2 + d] = c.size[from];
+      y[2 + d] = c.result[from];
+      w[2 + grouped + d] = c.kernel[from];
+      stride[d] = c.stride[from];
+      spread[d] = c.dilation[from] - 1;
+      before[d] = c.before[from];
+      after[d] = (c.result[from] - 1) * c.stride[from] + (c.kernel[from] - 1) * c.dilation[from] +
+                 1 - c.size[from] - c.before[from];
+    }
+    const auto describe = [](dnnl_memory_desc_t& d, int rank, const dnnl_dims_t& dims,
+                             dnnl_format_tag_t tag) {
+      return api().memory_desc_init_by_tag(&d, rank, dims, dnnl_f32, tag) == dnnl_success;
+    };
+    const dnnl_format_tag_t rows = is_volume ? dnnl_ndhwc : dnnl_nhwc;
+    const dnnl_format_tag_t plain =
+        is_volume ? (grouped ? dnnl_goidhw : dnnl_oidhw) : (grouped ? dnnl_goihw : dnnl_oihw);
+    dnnl_memory_desc_t any{};
+    const dnnl_dims_t channels{c.out};
+    if (!describe(x_, 2 + axes, x, rows) || !describe(y_, 2 + axes, y, rows) ||
+        !describe(plain_, 2 + axes + grouped, w, plain) ||
+        !describe(any, 2 + axes + grouped, w, dnnl_format_tag_any) ||
+        !describe(b_, 1, channels, dnnl_x))
+      return;
+    AttributesOf attributes;
+    if (api().primitive_attr_create(attributes.to()) != dnnl_success ||
+        api().primitive_attr_set_scratchpad_mode(attributes.get(), dnnl_scratchpad_mode_user) !=
+            dnnl_success)
+      return;
+    dnnl_convolution_desc_t what;
+    Description forward, own;
+    if (api().dilated_convolution_forward_desc_init(
+            &what,
+            part == ConvolutionPart::forward ? dnnl_forward_inference : dnnl_forward_training,
+            dnnl_convolution_direct, &x_, &any, has_bias ? &b_ : nullptr, &y_, stride, spread,
+            before, after) != dnnl_success ||
+        api().primitive_desc_create(forward.to(), &what, attributes.get(), api().engine, nullptr) !=
+            dnnl_success)
+      return;
+    if (part != ConvolutionPart::forward) {
+      const dnnl_status_t described =
+          part == ConvolutionPart::data
+              ? api().dilated_convolution_backward_data_desc_init(
+                    &what, dnnl_convolution_direct, &x_, &any, &y_, stride, spread, before, after)
+              : api().dilated_convolution_backward_weights_desc_init(&what, dnnl_convolution_direct,
+                                                                     &x_, &any, nullptr, &y_,
+                                                                     stride, spread, before, after);
+      if (described != dnnl_success ||
+          api().primitive_desc_create(own.to(), &what, attributes.get(), api().engine,
+                                      forward.get()) != dnnl_success)
+        return;
+    }
+    const dnnl_primitive_desc_t chosen =
+        part == ConvolutionPart::forward ? forward.get() : own.get();
+    const dnnl_memory_desc_t* packed = api().primitive_desc_query_md(
+        chosen,
+        part == ConvolutionPart::weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t* scratch =
+        api().primitive_desc_query_md(chosen, dnnl_query_scratchpad_md, 0);
+    if (!packed || !scratch) return;
+    packed_ = *packed;
+    scratch_ = *scratch;
+    const bool packs_out = part == ConvolutionPart::weights;
+    Description reorder;
+    is_ready_ = api().primitive_create(run_.to(), chosen) == dnnl_success &&
+                api().reorder_primitive_desc_create(reorder.to(), packs_out ? &packed_ : &plain_,
+                                                    api().engine, packs_out ? &plain_ : &packed_,
+                                                    api().engine, nullptr) == dnnl_success &&
+                api().primitive_create(reorder_.to(), reorder.get()) == dnnl_success;
+  }
+  bool is_ready() const { return is_ready_; }
+
+  Index packed_size() const override { return floats_of(packed_); }
+  Index scratch_size() const override { return floats_of(scratch_); }
+  bool packs_as(const OnednnConvolution& other) const override {
+    return api().memory_desc_equal(&packed_, &static_cast<const Convolved&>(other).packed_) != 0;
+  }
+  void pack(const float* w, float* packed) const override {
+    const onednn::TeamOf team(threads_);
+    execute(reorder_, {{DNNL_ARG_FROM, &plain_, w}, {DNNL_ARG_TO, &packed_, packed}});
+  }
+  void unpack(const float* packed, float* w) const override {
+    const onednn::TeamOf team(threads_);
+    execute(reorder_, {{DNNL_ARG_FROM, &packed_, packed}, {DNNL_ARG_TO, &plain_, w}});
+  }
+  void forward(const float* x, const float* packed, const float* b, float* y,
+               float* scratch) const override {
+    const onednn::TeamOf team(threads_);
+    if (b)
+      execute(run_, {{DNNL_ARG_SRC, &x_, x},
+                     {DNNL_ARG_WEIGHTS, &packed_, packed},
+                     {DNNL_ARG_BIAS, &b_, b},
+                     {DNNL_ARG_DST, &y_, y},
+                     {DNNL_ARG_SCRATCHPAD, &scratch_, scratch}});
+    else
+      execute(run_, {{DNNL_ARG_SRC, &x_, x},
+                     {DNNL_ARG_WEIGHTS, &packed_, packed},
+                     {DNNL_ARG_DST, &y_, y},
+                     {DNNL_ARG_SCRATCHPAD, &scratch_, scratch}});
+  }
+  void data(const float* dy, const float* packed, float* dx, float* scratch) const override {
+    const onednn::TeamOf team(threads_);
+    execute(run_, {{DNNL_ARG_DIFF_DST, &y_, dy},
+                   {DNNL_ARG_WEIGHTS, &packed_, packed},
+                   {DNNL_ARG_DIFF_SRC, &x_, dx},
+                   {DNNL_ARG_SCRATCHPAD, &scratch_, scratch}});
+  }
+  void weights(const float* x, const float* dy, float* packed, float* scratch) const override {
+    const onednn::TeamOf team(threads_);
+    execute(run_, {{DNNL_ARG_SRC, &x_, x},
+                   {DNNL_ARG_DIFF_DST, &y_, dy},
+                   {DNNL_ARG_DIFF_WEIGHTS, &packed_, packed},
+                   {DNNL_ARG_SCRATCHPAD, &scratch_, scratch}});
+  }
+
+ private:
+  int threads_;
+  bool is_ready_ = false;
+  dnnl_memory_desc_t x_{}, y_{}, b_{}, plain_{}, packed_{}, scratch_{};
+  Primitive run_, reorder_;
+};
+
+struct Kept {
+  ConvolutionPart part;
+  Convolution c;
+  bool has_bias;
+  int threads;
+  std::shared_ptr<const OnednnConvolution> made;  // nullptr: there is none
+};
+
+}  // namespace
+
+std::shared_ptr<const OnednnConvolution> OnednnConvolution::find(ConvolutionPart part,
+                                                                 const Convolution& c,
+                                                                 bool has_bias, int threads) {
+  constexpr std::size_t most = 512;
+  static std::mutex lock;
+  static std::list<Kept> kept;  // the last one first
+  const std::lock_guard hold(lock);
+  const auto at = std::ranges::find_if(kept, [&](const Kept& k) {
+    return k.part == part && k.has_bias == has_bias && k.threads == threads && k.c == c;
+  });
+  if (at != kept.end()) {
+    kept.splice(kept.begin(), kept, at);
+    return at->made;
+  }
+  const auto made = std::make_shared<const Convolved>(part, c, has_bias, threads);
+  kept.push_front({part, c, has_bias, threads, made->is_ready() ? made : nullptr});
+  if (kept.size() > most) kept.pop_back();
+  return kept.front().made;
+}
+
+}  // namespace sten
