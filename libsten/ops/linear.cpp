@@ -1,5 +1,5 @@
 // y[..., M] = x[..., K] * w[M, K]^T + b[M], w in any layout that has products.
-#include "kernels/rows.h"
+#include "libsten/ops/bias.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/gemm.h"
 #include "libsten/ops/output.h"
@@ -40,14 +40,6 @@ struct Linear {
   }
 };
 
-template <class T>
-void add_bias(Index tokens, Index out, const T* b, T* y) {
-  parallel_for(tokens, std::max<Index>(1, mask_grain / (out + 1)), [&](Index begin, Index end) {
-    for (Index t = begin; t < end; ++t)
-      for (Index j = 0; j < out; ++j) y[t * out + j] += b[j];
-  });
-}
-
 Outputs linear(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
@@ -69,30 +61,6 @@ Outputs linear(const Call& call) {
         refuse_double(w);
     })};
   });
-}
-
-void add_rows(const float* x, Index rows, Index n, double* sums) {
-  kernels::rows().add_rows(x, n, rows, n, sums);
-}
-void add_rows(const double* x, Index rows, Index n, double* sums) {
-  for (Index r = 0; r < rows; ++r)
-    for (Index i = 0; i < n; ++i) sums[i] += x[r * n + i];
-}
-
-// db[j] = sum over tokens of dy, in double, in pieces of tokens that do not depend on threads().
-template <class T>
-Tensor bias_gradient(const OutFormat& format, Index tokens, Index out, const T* dy) {
-  constexpr Index most = 16;
-  const Index piece = std::max<Index>(1, ceil_div(tokens, most)), pieces = ceil_div(tokens, piece);
-  std::vector<double> sums(std::max<Index>(1, pieces) * out);
-  parallel_for(pieces, 1, [&](Index begin, Index end) {
-    for (Index p = begin; p < end; ++p)
-      add_rows(dy + p * piece * out, std::min(piece, tokens - p * piece), out,
-               sums.data() + p * out);
-  });
-  for (Index p = 1; p < pieces; ++p)
-    for (Index j = 0; j < out; ++j) sums[j] += sums[p * out + j];
-  return write_each<T>(format, {out}, [&](Index j) { return static_cast<T>(sums[j]); });
 }
 
 Outputs linear_grad(const Call& call) {

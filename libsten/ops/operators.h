@@ -60,6 +60,31 @@ T matmul(const T& a, const std::type_identity_t<T>& b, const Formats& f = Format
   return ops_detail::call(op, {a, b}, {}, f);
 }
 
+// Of channels-last activations x[N, S..., C] with w[O, C / groups, K...], which may be masked:
+// [N, S'..., O], + b[O]. Attributes, a number for each of 1 to 3 spatial axes: strides, dilations
+// (1s), pads (before the axes, then after; 0s); and groups (1). S' = (S + pads - (K - 1) *
+// dilation - 1) / stride + 1, rounded down.
+template <Operand T>
+T conv(const T& x, const std::type_identity_t<T>& w, const Attributes& a = {},
+       const Formats& f = Formats::dense()) {
+  static const Name op("conv");
+  return ops_detail::call(op, {x, w}, a, f);
+}
+template <Operand T>
+T conv(const T& x, const std::type_identity_t<T>& w, const std::type_identity_t<T>& b,
+       const Attributes& a, const Formats& f = Formats::dense()) {
+  static const Name op("conv");
+  return ops_detail::call(op, {x, w, b}, a, f);
+}
+// The transposed one, with w[C, O / groups, K...] and the attribute output-padding (0s) as well: S' =
+// (S - 1) * stride - pads + (K - 1) * dilation + 1 + output-padding.
+template <Operand T>
+T conv_transpose(const T& x, const std::type_identity_t<T>& w, const Attributes& a = {},
+                 const Formats& f = Formats::dense()) {
+  static const Name op("conv-transpose");
+  return ops_detail::call(op, {x, w}, a, f);
+}
+
 // Elementwise, repeated as numpy does. A Tensor beside a Var is a constant.
 template <Operand T>
 T add(const T& a, const std::type_identity_t<T>& b, const Formats& f = Formats::dense()) {
