@@ -10,6 +10,7 @@
 #include "kernels/simd/peak.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/target.h"
+#include "kernels/simd/winograd.h"
 
 namespace sten::kernels {
 
@@ -45,5 +46,8 @@ const PeakTable* peak_avx512() { return nullptr; }
 
 const RowsTable* rows_avx2() { return nullptr; }
 const RowsTable* rows_avx512() { return nullptr; }
+
+const WinogradTable* winograd_avx2() { return nullptr; }
+const WinogradTable* winograd_avx512() { return nullptr; }
 
 }  // namespace sten::kernels

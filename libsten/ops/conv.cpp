@@ -108,12 +108,14 @@ Tensor write_whole(const OutFormat& format, const Shape& shape, F&& fill) {
 }
 
 // F64 is for checking: by the formula.
-void convolve_any(const Convolution& c, const float* x, const float* w, const float* b, float* y) {
-  convolve(c, x, w, b, y);
+void convolve_any(const Convolution& c, const float* x, const Tensor& w, const float* b, float* y) {
+  w.derived()
+      .get<KeptWeights>([] { return KeptWeights(); })
+      ->convolve(c, x, values_of<float>(w), b, y);
 }
-void convolve_any(const Convolution& c, const double* x, const double* w, const double* b,
+void convolve_any(const Convolution& c, const double* x, const Tensor& w, const double* b,
                   double* y) {
-  kernels::convolve_reference(c, x, w, b, y);
+  kernels::convolve_reference(c, x, values_of<double>(w), b, y);
 }
 void data_any(const Convolution& c, const float* dy, const float* w, float* dx) {
   convolve_data(c, dy, w, dx);
@@ -138,11 +140,11 @@ Outputs forward(const Call& call) {
   const char* op = transposed ? "conv-transpose" : "conv";
   const Given g(op, transposed, call, 0);
   return with_real(op, call.in[0].dtype(), [&]<class T>(T) -> Outputs {
-    const T *x = values_of<T>(call.in[0]), *w = values_of<T>(call.in[1]);
+    const T* x = values_of<T>(call.in[0]);
     const T* b = bias_of<T>(call, 2);
     return {write_whole<T>(call.out(), g.result, [&](T* to) {
-      if (!transposed) return convolve_any(g.c, x, w, b, to);
-      data_any(g.c, x, w, to);
+      if (!transposed) return convolve_any(g.c, x, call.in[1], b, to);
+      data_any(g.c, x, values_of<T>(call.in[1]), to);
       if (b) add_bias(size_of(g.result) / g.c.in, g.c.in, b, to);
     })};
   });
@@ -162,7 +164,7 @@ Outputs backward(const Call& call) {
     if (call.wants(0))
       grads[0] = write_whole<T>(call.out(0), x.shape(), [&](T* to) {
         if (transposed)
-          convolve_any(g.c, from, weight, nullptr, to);
+          convolve_any(g.c, from, w, static_cast<const T*>(nullptr), to);
         else
           data_any(g.c, from, weight, to);
       });

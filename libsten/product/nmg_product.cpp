@@ -6,7 +6,7 @@
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/panel_shares.h"
-#include "libsten/product/scratch.h"
+#include "libsten/base/scratch.h"
 
 namespace sten {
 namespace {

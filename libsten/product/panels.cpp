@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "libsten/product/scratch.h"
+#include "libsten/base/scratch.h"
 #include "libsten/product/tiles.h"
 
 namespace sten {

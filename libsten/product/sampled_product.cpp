@@ -10,7 +10,7 @@
 #include "libsten/dispatch/route.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/packed_strips.h"
-#include "libsten/product/scratch.h"
+#include "libsten/base/scratch.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {

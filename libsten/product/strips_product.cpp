@@ -2,7 +2,7 @@
 
 #include "libsten/product/packed_strips.h"
 #include "libsten/product/panel_shares.h"
-#include "libsten/product/scratch.h"
+#include "libsten/base/scratch.h"
 
 namespace sten {
 namespace {

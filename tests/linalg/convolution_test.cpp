@@ -8,6 +8,7 @@
 
 #include "kernels/reference/convolution.h"
 #include "libsten/linalg/convolution_product.h"
+#include "libsten/linalg/winograd.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -89,17 +90,21 @@ Results results_of(const Problem& p, Forward forward, Other data, Other weights)
 }
 
 // Rounding grows with the number of products in a sum.
-void check_close(const std::vector<float>& got, const Wide& wanted, Index terms) {
+void check_close(const std::vector<float>& got, const Wide& wanted, Index terms, double error) {
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     REQUIRE(!std::isnan(got[i]));
     worst = std::fmax(worst, std::abs(got[i] - wanted[i]));
   }
-  CHECK(worst <= 2e-7 * static_cast<double>(terms + 4));
+  CHECK(worst <= error * 2e-7 * static_cast<double>(terms + 4));
 }
 
-void check_by(Forward forward, Other data, Other weights) {
+// `error`: how much larger than that of the formula in float32.
+void check_by(
+    Forward forward, Other data, Other weights, double error = 1,
+    bool (*takes)(const Convolution&) = [](const Convolution&) { return true; }) {
   for (const Convolution& c : cases()) {
+    if (!takes(c)) continue;
     CAPTURE(c.in);
     CAPTURE(c.out);
     CAPTURE(c.size[1]);
@@ -116,9 +121,9 @@ void check_by(Forward forward, Other data, Other weights) {
       const Threads team(threads);
       const Results r = results_of(p, forward, data, weights);
       if (!first) {
-        check_close(r.y, y, c.group_in() * c.taps());
-        check_close(r.dx, dx, c.group_out() * c.taps());
-        check_close(r.dw, dw, c.batch * c.places());
+        check_close(r.y, y, c.group_in() * c.taps(), error);
+        check_close(r.dx, dx, c.group_out() * c.taps(), error);
+        check_close(r.dw, dw, c.batch * c.places(), error);
         first = r;
       }
       CHECK(r.y == first->y);
@@ -136,6 +141,31 @@ TEST_CASE("convolutions and their gradients are those of the formula, on any num
 
 TEST_CASE("convolutions as products are those of the formula") {
   check_by(convolve_by_product, convolve_data_by_product, convolve_weights_by_product);
+}
+
+TEST_CASE("convolutions by minimal filtering are those of the formula") {
+  check_by(convolve_by_winograd, convolve_data_by_winograd, convolve_weights_by_winograd, 4,
+           has_winograd);
+}
+
+TEST_CASE("kept weights give the bits of weights that are not kept") {
+  for (const Convolution& c : cases()) {
+    const Problem p(c);
+    std::vector<float> once(p.dy.size()), again(p.dy.size());
+    convolve(c, p.x.data(), p.w.data(), p.b.data(), once.data());
+    const KeptWeights kept;
+    for (const int threads : {1, 1, 1, 2, 1}) {
+      const Threads team(threads);
+      kept.convolve(c, p.x.data(), p.w.data(), p.b.data(), again.data());
+      CHECK(again == once);
+    }
+    // Another batch with the same weights.
+    Convolution half = c;
+    half.batch = 1;
+    kept.convolve(half, p.x.data(), p.w.data(), nullptr, again.data());
+    convolve(half, p.x.data(), p.w.data(), nullptr, once.data());
+    CHECK(again == once);
+  }
 }
 
 TEST_CASE("the reference convolution is right by hand") {

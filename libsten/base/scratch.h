@@ -1,4 +1,4 @@
-// Memory that products work in.
+// Memory that kernels work in.
 #pragma once
 #include <memory>
 #include <new>

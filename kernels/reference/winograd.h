@@ -1,0 +1,8 @@
+#pragma once
+#include "kernels/winograd.h"
+
+namespace sten::kernels {
+
+const WinogradTable* winograd_reference();
+
+}  // namespace sten::kernels

@@ -1,0 +1,183 @@
+#include "libsten/linalg/winograd.h"
+
+#include <algorithm>
+
+#include "kernels/winograd.h"
+#include "libsten/base/scratch.h"
+#include "libsten/linalg/dense_gemm.h"
+
+namespace sten {
+namespace {
+
+using kernels::TilePart;
+
+constexpr Index tile = kernels::winograd_tile, window = kernels::winograd_window,
+                planes = kernels::winograd_planes;
+
+// Tiles at once: their numbers stay in the caches, and their products are large enough. Weights'
+// gradients are summed over them, so that it takes more to be worth a sum.
+constexpr Index tiles_at_once = 128, tiles_of_sum = 512;
+
+// Where the tiles of a convolution lie.
+struct Tiles {
+  const Convolution& c;
+  Index rows, cols, all;
+
+  explicit Tiles(const Convolution& of)
+      : c(of),
+        rows(ceil_div(c.result[1], tile)),
+        cols(ceil_div(c.result[2], tile)),
+        all(c.batch * rows * cols) {}
+
+  struct Place {
+    Index image, row, col;  // of the first place of y
+  };
+  Place at(Index t) const { return {t / (rows * cols), t / cols % rows * tile, t % cols * tile}; }
+  // What of the window lies in x, and of the tile in y.
+  TilePart in_x(const Place& p) const {
+    const Index row = p.row - c.before[1], col = p.col - c.before[2];
+    return {std::clamp<Index>(-row, 0, window), std::clamp<Index>(c.size[1] - row, 0, window),
+            std::clamp<Index>(-col, 0, window), std::clamp<Index>(c.size[2] - col, 0, window)};
+  }
+  TilePart in_y(const Place& p) const {
+    return {0, std::min(tile, c.result[1] - p.row), 0, std::min(tile, c.result[2] - p.col)};
+  }
+  const float* x_at(const float* x, const Place& p) const {
+    return x +
+           ((p.image * c.size[1] + p.row - c.before[1]) * c.size[2] + p.col - c.before[2]) * c.in;
+  }
+  template <class T>
+  T* y_at(T* y, const Place& p) const {
+    return y + ((p.image * c.result[1] + p.row) * c.result[2] + p.col) * c.out;
+  }
+};
+
+// One for each thread and use.
+enum class Use { filter, in, out, sums };
+float* scratch(Use use, Index size) {
+  thread_local Scratch all[4];
+  return all[static_cast<std::size_t>(use)].of(size);
+}
+
+// u [planes, in, out] of w [out, in, 3, 3]; turned: [planes, out, in], the taps in the opposite order,
+// as the gradient of x takes them.
+void transform_filter(const Convolution& c, const float* w, bool turned, float* u) {
+  const Index rows = turned ? c.out : c.in, cols = turned ? c.in : c.out, taps = 9;
+  parallel_for(rows, 8, [&](Index begin, Index end) {
+    float* taps_of = scratch(Use::in, taps * cols);
+    for (Index r = begin; r < end; ++r) {
+      for (Index col = 0; col < cols; ++col) {
+        const float* from = w + (turned ? r * c.in + col : col * c.in + r) * taps;
+        for (Index t = 0; t < taps; ++t) taps_of[t * cols + col] = from[turned ? 8 - t : t];
+      }
+      kernels::winograd().filter(taps_of, cols, cols, u + r * cols, rows * cols);
+    }
+  });
+}
+
+// y of x and u [planes, in, out].
+void filter_tiles(const Convolution& c, const float* x, const float* u, const float* b, float* y) {
+  const Tiles tiles(c);
+  parallel_for(ceil_div(tiles.all, tiles_at_once), 1, [&](Index first, Index last) {
+    float* v = scratch(Use::in, planes * tiles_at_once * c.in);
+    float* m = scratch(Use::out, planes * tiles_at_once * c.out);
+    for (Index begin = first * tiles_at_once; begin < std::min(tiles.all, last * tiles_at_once);
+         begin += tiles_at_once) {
+      const Index count = std::min(tiles_at_once, tiles.all - begin);
+      for (Index t = 0; t < count; ++t) {
+        const Tiles::Place p = tiles.at(begin + t);
+        kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p),
+                                  v + t * c.in, count * c.in);
+      }
+      for (Index e = 0; e < planes; ++e)
+        dense_gemm(count, c.out, c.in, v + e * count * c.in, u + e * c.in * c.out,
+                   m + e * count * c.out, 1);
+      for (Index t = 0; t < count; ++t) {
+        const Tiles::Place p = tiles.at(begin + t);
+        kernels::winograd().output(m + t * c.out, count * c.out, c.out, b, tiles.in_y(p),
+                                   tiles.y_at(y, p), c.result[2] * c.out);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+bool has_winograd(const Convolution& c) {
+  const Convolution::Axes ones{1, 1, 1};
+  return c.kernel == Convolution::Axes{1, 3, 3} && c.stride == ones && c.dilation == ones &&
+         c.groups == 1 && c.size[0] == 1 && c.result[0] == 1;
+}
+
+Index winograd_tiles(const Convolution& c) { return Tiles(c).all; }
+
+Index winograd_filter_size(const Convolution& c) { return planes * c.in * c.out; }
+
+void winograd_filter(const Convolution& c, const float* w, float* filter) {
+  transform_filter(c, w, false, filter);
+}
+
+void convolve_by_winograd_filter(const Convolution& c, const float* x, const float* filter,
+                                 const float* b, float* y) {
+  filter_tiles(c, x, filter, b, y);
+}
+
+void convolve_by_winograd(const Convolution& c, const float* x, const float* w, const float* b,
+                          float* y) {
+  float* u = scratch(Use::filter, winograd_filter_size(c));
+  transform_filter(c, w, false, u);
+  filter_tiles(c, x, u, b, y);
+}
+
+// A convolution of dy with the weights turned around.
+void convolve_data_by_winograd(const Convolution& c, const float* dy, const float* w, float* dx) {
+  float* u = scratch(Use::filter, winograd_filter_size(c));
+  transform_filter(c, w, true, u);
+  Convolution back = c;
+  std::swap(back.in, back.out);
+  std::swap(back.size, back.result);
+  for (const std::size_t axis : {1, 2}) back.before[axis] = 2 - c.before[axis];
+  filter_tiles(back, dy, u, nullptr, dx);
+}
+
+void convolve_weights_by_winograd(const Convolution& c, const float* x, const float* dy,
+                                  float* dw) {
+  const Tiles tiles(c);
+  const Index size = c.in * c.out, at_once = std::clamp<Index>(tiles.all, 1, tiles_of_sum);
+  float* sums = scratch(Use::sums, planes * size);
+  float* v = scratch(Use::in, planes * at_once * c.in);
+  float* z = scratch(Use::out, planes * at_once * c.out);
+  std::fill_n(sums, tiles.all == 0 ? planes * size : 0, 0.0f);
+  for (Index begin = 0; begin < tiles.all; begin += at_once) {
+    const Index count = std::min(at_once, tiles.all - begin);
+    parallel_for(count, 8, [&](Index first, Index last) {
+      for (Index t = first; t < last; ++t) {
+        const Tiles::Place p = tiles.at(begin + t);
+        kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p),
+                                  v + t * c.in, count * c.in);
+        kernels::winograd().output_gradient(tiles.y_at(dy, p), c.result[2] * c.out, c.out,
+                                            tiles.in_y(p), z + t * c.out, count * c.out);
+      }
+    });
+    parallel_for(planes, 1, [&](Index first, Index last) {
+      float* more = begin == 0 ? nullptr : scratch(Use::filter, size);
+      for (Index e = first; e < last; ++e) {
+        float* sum = sums + e * size;
+        dense_transposed_gemm(c.in, c.out, count, v + e * count * c.in, z + e * count * c.out,
+                              more ? more : sum, 1);
+        for (Index i = 0; more && i < size; ++i) sum[i] += more[i];
+      }
+    });
+  }
+  parallel_for(c.in, 8, [&](Index first, Index last) {
+    constexpr Index taps = 9;
+    float* taps_of = scratch(Use::filter, taps * c.out);
+    for (Index i = first; i < last; ++i) {
+      kernels::winograd().filter_gradient(sums + i * c.out, size, c.out, taps_of, c.out);
+      for (Index k = 0; k < c.out; ++k)
+        for (Index t = 0; t < taps; ++t) dw[(k * c.in + i) * taps + t] = taps_of[t * c.out + k];
+    }
+  });
+}
+
+}  // namespace sten
