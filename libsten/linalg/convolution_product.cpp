@@ -46,6 +46,17 @@ void each_tap(const Convolution& c, Index place, F f) {
   }
 }
 
+void gather_patch(const Convolution& c, const float* image, Index place, Index group,
+                  float* patch) {
+  const Index in = c.group_in();
+  each_tap(c, place, [&](Index pixel, Index tap) {
+    if (pixel < 0)
+      std::fill_n(patch + tap * in, in, 0.0f);
+    else
+      std::copy_n(image + pixel * c.in + group * in, in, patch + tap * in);
+  });
+}
+
 void scatter_patch(const Convolution& c, const float* patch, Index place, Index group,
                    float* image) {
   const Index in = c.group_in();
@@ -56,13 +67,6 @@ void scatter_patch(const Convolution& c, const float* patch, Index place, Index 
   });
 }
 
-// Whether x is its own patches.
-bool is_pointwise(const Convolution& c) {
-  const Convolution::Axes ones{1, 1, 1}, zeros{};
-  return c.kernel == ones && c.stride == ones && c.before == zeros && c.result == c.size &&
-         c.groups == 1;
-}
-
 // A strided block of rows, [rows, width], closed up.
 void copy_rows(const float* from, Index stride, Index rows, Index width, float* to) {
   for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, width, to + r * width);
@@ -70,14 +74,25 @@ void copy_rows(const float* from, Index stride, Index rows, Index width, float* 
 
 }  // namespace
 
-void gather_patch(const Convolution& c, const float* image, Index place, Index group,
-                  float* patch) {
-  const Index in = c.group_in();
+bool is_pointwise(const Convolution& c) {
+  const Convolution::Axes ones{1, 1, 1}, zeros{};
+  return c.kernel == ones && c.stride == ones && c.before == zeros && c.result == c.size &&
+         c.groups == 1;
+}
+
+void gather_patch_by_channel(const Convolution& c, const float* image, Index place, float* patch) {
+  const Index taps = c.taps();
   each_tap(c, place, [&](Index pixel, Index tap) {
-    if (pixel < 0)
-      std::fill_n(patch + tap * in, in, 0.0f);
-    else
-      std::copy_n(image + pixel * c.in + group * in, in, patch + tap * in);
+    for (Index i = 0; i < c.in; ++i)
+      patch[i * taps + tap] = pixel < 0 ? 0 : image[pixel * c.in + i];
+  });
+}
+
+void add_patch_by_channel(const Convolution& c, const float* patch, Index place, float* image) {
+  const Index taps = c.taps();
+  each_tap(c, place, [&](Index pixel, Index tap) {
+    if (pixel < 0) return;
+    for (Index i = 0; i < c.in; ++i) image[pixel * c.in + i] += patch[i * taps + tap];
   });
 }
 

@@ -13,11 +13,17 @@ void convolve_by_product(const Convolution& c, const float* x, const float* w, c
 void convolve_data_by_product(const Convolution& c, const float* dy, const float* w, float* dx);
 void convolve_weights_by_product(const Convolution& c, const float* x, const float* dy, float* dw);
 
-// The patch of the place o of one image's y, [taps, in / groups], of group g.
-void gather_patch(const Convolution& c, const float* image, kernels::Convolution::Index place,
-                  kernels::Convolution::Index group, float* patch);
+// Whether x is its own patches: of 1x1 and stride 1, without padding or groups.
+bool is_pointwise(const Convolution& c);
+
+// The patch of a place of one image's y as a row of w's matrix has it, [in, taps]; no groups.
+void gather_patch_by_channel(const Convolution& c, const float* image, Convolution::Index place,
+                             float* patch);
+// Adds it to the pixels that it came from.
+void add_patch_by_channel(const Convolution& c, const float* patch, Convolution::Index place,
+                          float* image);
 
 // In how many pieces of its places a gradient of the weights is summed: as many as are worth one.
-kernels::Convolution::Index weight_pieces(const Convolution& c);
+Convolution::Index weight_pieces(const Convolution& c);
 
 }  // namespace sten

@@ -38,6 +38,7 @@ void add_makers(Operators& all);  // range, constant-of-shape, shape, size
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_convolutions(Operators& all);  // conv, conv-transpose
+void add_sparse_convolutions(Operators& all);
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);

@@ -82,6 +82,48 @@ TEST_CASE("linear in every layout is that of dense, and so are its gradients at 
   for (const std::string& text : log) CHECK_MESSAGE(has(text, ": exact"), text);
 }
 
+TEST_CASE("conv in every layout is that of dense, and so are its gradients at its positions") {
+  Dice dice(6);
+  struct Case {
+    Shape x, w;
+    Attributes attributes;
+  };
+  const Attributes plain;
+  const auto lists = [](std::vector<Index> strides, std::vector<Index> pads) {
+    return Attributes()
+        .set("strides", Attributes::Value(strides))
+        .set("pads", Attributes::Value(pads));
+  };
+  const std::vector<Case> cases{{{2, 3, 4, 12}, {10, 12, 1, 1}, plain},
+                                {{2, 6, 5, 12}, {10, 12, 1, 1}, lists({2, 2}, {0, 0, 0, 0})},
+                                {{3, 6, 5, 3}, {10, 3, 3, 3}, lists({1, 1}, {1, 1, 1, 1})},
+                                {{2, 9, 4}, {7, 4, 3}, lists({2}, {1, 0})}};
+  std::vector<std::string> log;
+  Operators::log_plans(&log);
+  for (const std::string& spec : specs())
+    for (const Case& c : cases)
+      for (const bool has_bias : {false, true}) {
+        CAPTURE(spec);
+        CAPTURE(to_string(c.w));
+        const auto f = [&](const std::vector<Var>& v) {
+          return has_bias ? conv(v[0], v[1], v[2], c.attributes) : conv(v[0], v[1], c.attributes);
+        };
+        const Tensor w = weight(dice, c.w, spec);
+        std::vector<Tensor> in{normals(dice, c.x), w};
+        if (has_bias) in.emplace_back(normals(dice, {c.w[0]}));
+        const Result got = taped(f, in);
+        in[1] = w.to_dense();
+        const Result wanted = taped(f, in);
+        check_near(got.y, wanted.y.to_dense(), 40);
+        check_near(got.grads[0], wanted.grads[0].to_dense(), 40);
+        CHECK(got.grads[1].spec() == w.spec());
+        check_near(got.grads[1], masked_by(wanted.grads[1].to_dense(), w.stored()), 40);
+        if (has_bias) check_near(got.grads[2], wanted.grads[2].to_dense(), 40);
+      }
+  Operators::log_plans(nullptr);
+  for (const std::string& text : log) CHECK_MESSAGE(has(text, ": exact"), text);
+}
+
 TEST_CASE("matmul with a sparse factor on either side is that of dense, with its gradients") {
   Dice dice(2);
   const auto f = [](const std::vector<Var>& v) { return matmul(v[0], v[1]); };

@@ -1,0 +1,60 @@
+#include "libsten/layout/as_matrix.h"
+
+#include "libsten/layout/bcsr.h"
+#include "libsten/layout/bitmask.h"
+#include "libsten/layout/compressed.h"
+#include "libsten/layout/coo.h"
+#include "libsten/layout/ell.h"
+#include "libsten/layout/masked.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg.h"
+
+namespace sten {
+namespace {
+
+template <class... L>
+Tensor with_extents(const Tensor& t, const Shape& shape) {
+  std::optional<Tensor> made;
+  const auto take = [&]<class One>(std::type_identity<One>) {
+    if (made || !t.is<One>()) return;
+    One other = t.as<One>();
+    other.extents = shape;
+    made = Tensor(std::move(other));
+  };
+  (take(std::type_identity<L>()), ...);
+  if (!made) fail_unsupported("{} of {} is not seen as a matrix", t.layout(), to_string(t.shape()));
+  return *std::move(made);
+}
+
+Tensor reshaped(const Tensor& t, const Shape& shape) {
+  if (t.spec().has("dims"))
+    fail_unsupported("{} with dims is not seen as another matrix", t.layout());
+  return with_extents<Dense, Masked, Csr, Csc, Coo, Ell, Bitmask, Bcsr, Nm, Nmg>(t, shape);
+}
+
+struct Matrix {
+  Tensor value;
+};
+// Of the positions alone.
+struct Positions {
+  Tensor matrix;
+};
+
+}  // namespace
+
+const Tensor& as_matrix(const Tensor& t) {
+  const Shape shape = t.shape();
+  if (shape.size() == 2) return t;
+  if (shape.size() < 2) fail_unsupported("{} is no matrix", to_string(shape));
+  const auto make = [&] {
+    Index cols = 1;
+    for (std::size_t d = 1; d < shape.size(); ++d) cols *= shape[d];
+    const auto kept = t.of_positions().get<Positions>([&] {
+      return Positions{reshaped(t, {shape[0], cols})};
+    });
+    return Matrix{kept->matrix.with_values(*t.values())};
+  };
+  return t.derived().get<Matrix>(make)->value;
+}
+
+}  // namespace sten

@@ -1,0 +1,36 @@
+// What the convolutions of all layouts share.
+#pragma once
+#include "libsten/linalg/convolution.h"
+#include "libsten/ops/check.h"
+#include "libsten/ops/output.h"
+
+namespace sten {
+
+// Of one call, checked. A transposed convolution takes y to x: it is the gradient of x in a
+// convolution with the same weight, and its own gradients are the other two.
+struct ConvCall {
+  Convolution c;
+  Shape result;  // of the operator
+  bool has_bias;
+
+  // x, w and perhaps a bias are the call's inputs from `first` on. Error (usage) where they, or the
+  // attributes, do not fit each other.
+  ConvCall(std::string_view op, bool transposed, const Call& call, std::size_t first);
+};
+
+// An output that `fill(T* to)` computes as a whole.
+template <class T, class F>
+Tensor write_whole(const OutFormat& format, const Shape& shape, F&& fill) {
+  OutputRows<T> out(format, shape);
+  if (size_of(shape) == 0) return out.take();
+  if (T* to = out.in_place()) {
+    fill(to);
+    return out.take();
+  }
+  std::vector<T> all(size_of(shape));
+  fill(all.data());
+  out.write(0, out.rows(), all.data());
+  return out.take();
+}
+
+}  // namespace sten
