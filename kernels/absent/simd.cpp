@@ -1,4 +1,5 @@
 // Stands in for simd/ where the compiler does not build for x86-64.
+#include "kernels/simd/channels.h"
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/epilogue.h"
@@ -15,6 +16,9 @@
 namespace sten::kernels {
 
 bool cpu_runs(const char* target) { return *target == '\0'; }
+
+const ChannelsTable* channels_avx2() { return nullptr; }
+const ChannelsTable* channels_avx512() { return nullptr; }
 
 const CsrTable* csr_gemm_avx2() { return nullptr; }
 const CsrTable* csr_gemm_avx512() { return nullptr; }

@@ -15,6 +15,7 @@ void add_builtin_operators(Operators& all) {
   add_casts(all);
   add_softmax(all);
   add_layer_norm(all);
+  add_batch_norms(all);
   add_embedding(all);
   add_attention(all);
   add_shapes(all);

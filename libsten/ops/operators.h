@@ -165,6 +165,31 @@ T layer_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_i
   return ops_detail::call(op, {x, gamma, beta}, Attributes().set("eps", eps), f);
 }
 
+// (x - mean) / sqrt(variance + eps) * gamma[C] + beta[C] of each channel, the last axis of x[..., C],
+// with the mean and the (biased) variance over all other axes. By name, relu=1 takes what is above 0
+// of it. The moments are computed once and kept with x: batch_moments(x) is [2, C], mean and variance,
+// a constant to a tape.
+template <Operand T>
+T batch_norm_train(const T& x, const std::type_identity_t<T>& gamma,
+                   const std::type_identity_t<T>& beta, double eps = 1e-5,
+                   const Formats& f = Formats::dense()) {
+  static const Name op("batch-norm-train");
+  return ops_detail::call(op, {x, gamma, beta}, Attributes().set("eps", eps), f);
+}
+template <Operand T>
+T batch_moments(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("batch-moments");
+  return ops_detail::call(op, {x}, {}, f);
+}
+// The same with a mean[C] and a variance[C] that are given.
+template <Operand T>
+T batch_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_identity_t<T>& beta,
+             const std::type_identity_t<T>& mean, const std::type_identity_t<T>& variance,
+             double eps = 1e-5, const Formats& f = Formats::dense()) {
+  static const Name op("batch-norm");
+  return ops_detail::call(op, {x, gamma, beta, mean, variance}, Attributes().set("eps", eps), f);
+}
+
 // Row i of the table[V, D] for each i of ids, I64 or I32: [ids..., D].
 template <Operand T>
 T embedding(const T& table, const std::type_identity_t<T>& ids,

@@ -8,6 +8,7 @@ void add_activations(Operators& all);  // scale, relu, gelu, gelu-tanh, tanh, si
 void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-relu
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
+void add_batch_norms(Operators& all);  // batch-norm, batch-norm-train, batch-moments
 void add_embedding(Operators& all);  // embedding, gather
 void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose

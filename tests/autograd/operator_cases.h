@@ -52,6 +52,15 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"log-softmax", {{{2, 5, 3}}}, Attributes().set("axis", -2)},
       {"layer-norm", {{{2, 3, 9}}, {{9}}, {{9}}}},
       {"layer-norm", {{{5}}, {{5}}, {{5}}}, Attributes().set("eps", 0.5)},
+      // Positive, since gradients that are the inputs have almost none of their own.
+      {"batch-norm-train", {{{2, 3, 5}, 0, true}, {{5}}, {{5}}}},
+      {"batch-norm-train",
+       {{{3, 2, 2, 3}, 0, true}, {{3}}, {{3}}},
+       Attributes().set("eps", 0.5).set("relu", 1)},
+      {"batch-norm", {{{2, 3, 5}}, {{5}}, {{5}}, {{5}}, {{5}, 0, true}}},
+      {"batch-norm",
+       {{{6, 4}}, {{4}}, {{4}}, {{4}}, {{4}, 0, true}},
+       Attributes().set("eps", 0.5).set("relu", 1)},
       {"embedding", {{{4, 3}}, {{2, 5}, 4}}},
       {"embedding", {{{4, 3}}, {{}, 4}}},
       {"attention", {{{2, 3, 4}}, {{2, 3, 4}}, {{2, 3, 4}}}, Attributes().set("heads", 2)},
@@ -251,6 +260,8 @@ inline const std::vector<OperatorCase>& large_cases() {
        {{{3, 50, 60}}, {{3, 70, 60}}, {{3, 70, 40}}, {{5, 1, 70}}},
        Attributes().set("heads", 5)},
       {"linear", {{{7, 40, 60}}, {{300, 60}}, {{300}}}},
+      {"batch-norm-train", {{{7, 90, 37}, 0, true}, {{37}}, {{37}}}, Attributes().set("relu", 1)},
+      {"batch-norm", {{{700, 37}}, {{37}}, {{37}}, {{37}}, {{37}, 0, true}}},
       {"conv",
        {{{3, 20, 21, 16}}, {{24, 16, 3, 3}}, {{24}}},
        Attributes().set("pads", List{1, 1, 1, 1})},
@@ -352,7 +363,8 @@ inline const std::vector<OperatorCase>& large_cases() {
 
 // Operators whose outputs are integers, or steps: they have no gradient, and cases of their own elsewhere.
 inline bool has_no_gradient(const std::string& op) {
-  static const std::set<std::string> all{"equal",
+  static const std::set<std::string> all{"batch-moments",
+                                         "equal",
                                          "less",
                                          "less-or-equal",
                                          "greater",

@@ -1,0 +1,10 @@
+// The tables of kernels/channels.h by ISA; nullptr where the build lacks it.
+#pragma once
+#include "kernels/channels.h"
+
+namespace sten::kernels {
+
+const ChannelsTable* channels_avx2();
+const ChannelsTable* channels_avx512();
+
+}  // namespace sten::kernels

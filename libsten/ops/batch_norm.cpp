@@ -1,0 +1,276 @@
+// Normalisation of each channel, the last axis of x[..., C], over all others (Ioffe and Szegedy 2015).
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/channels.h"
+#include "libsten/ops/check.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+// Of each channel, over the rows; the variance is that of all there is, not of a sample.
+struct Moments {
+  std::vector<double> mean, variance;
+};
+
+// y = a * x + b, or what is above 0 of it: of F32 by kernels, of F64 by the formula.
+template <class T>
+struct Scale {
+  std::vector<T> a, b;
+  bool relu;
+
+  T operator()(T x, Index c) const {
+    const T y = a[c] * x + b[c];
+    return relu && y <= 0 ? T{0} : y;
+  }
+  T gradient(T dy, T x, Index c) const { return relu && !(a[c] * x + b[c] > 0) ? T{0} : dy; }
+  kernels::ChannelScale view() const { return {a.data(), b.data(), relu}; }
+};
+
+// Sums of two kinds for each channel, [2][n], in pieces of rows that do not depend on threads().
+// f(first row, rows, sums, other sums).
+template <class F>
+std::vector<double> sum_rows(Index rows, Index n, F f) {
+  constexpr Index most = 64, least = 256;
+  const Index piece = std::max(least, ceil_div(rows, most)), pieces = ceil_div(rows, piece);
+  std::vector<double> sums(static_cast<std::size_t>(std::max<Index>(1, pieces) * 2 * n));
+  parallel_for(pieces, 1, [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p) {
+      double* to = sums.data() + p * 2 * n;
+      f(p * piece, std::min(piece, rows - p * piece), to, to + n);
+    }
+  });
+  for (Index p = 1; p < pieces; ++p)
+    for (Index c = 0; c < 2 * n; ++c) sums[c] += sums[p * 2 * n + c];
+  return sums;
+}
+
+void add_moments(const float* x, Index rows, Index n, const float* shift, double* sums,
+                 double* squares) {
+  kernels::channels().add_moments(x, rows, n, shift, sums, squares);
+}
+void add_moments(const double* x, Index rows, Index n, const double* shift, double* sums,
+                 double* squares) {
+  for (Index i = 0; i < rows * n; ++i) {
+    const double d = x[i] - shift[i % n];
+    sums[i % n] += d;
+    squares[i % n] += d * d;
+  }
+}
+
+// The first row is taken from all: then channels far from 0 keep their digits, and one that does not
+// vary has the variance 0.
+template <class T>
+Moments moments_of(const T* x, Index rows, Index n) {
+  Moments m{std::vector<double>(n), std::vector<double>(n)};
+  if (rows == 0) return m;
+  const std::vector<double> sums =
+      sum_rows(rows, n, [&](Index first, Index count, double* sum, double* squares) {
+        add_moments(x + first * n, count, n, x, sum, squares);
+      });
+  const auto count = static_cast<double>(rows);
+  for (Index c = 0; c < n; ++c) {
+    const double mean = sums[c] / count;
+    m.mean[c] = x[c] + mean;
+    m.variance[c] = std::max(0.0, sums[n + c] / count - mean * mean);
+  }
+  return m;
+}
+
+// Made at the first use and kept with x, which its gradient and batch-moments see too.
+const Moments& moments_of(std::string_view op, const Tensor& x) {
+  return *x.derived().get<Moments>([&] {
+    const Dense& d = x.as<Dense>();
+    return with_real(op, d.dtype(), [&]<class T>(T) {
+      const Index n = d.extents.back();
+      return moments_of(d.values.as<T>().data(), n == 0 ? 0 : d.size() / n, n);
+    });
+  });
+}
+
+void check_channels(std::string_view op, const Shape& x) {
+  if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
+}
+
+// What forward and gradient get, checked. In inference mean and variance are inputs.
+struct BatchNorm {
+  const Dense& x;
+  Index n, rows;
+  double eps;
+  bool relu;
+  std::vector<const Dense*> given;  // gamma, beta, and in inference mean and variance
+
+  BatchNorm(std::string_view op, bool trains, const Call& call, std::size_t first)
+      : x(call.in[first].as<Dense>()) {
+    call.attributes.check(op, {"eps", "relu"});
+    eps = call.attributes.number("eps", 1e-5);
+    relu = call.attributes.integer("relu", 0) != 0;
+    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
+    check_channels(op, x.extents);
+    n = x.extents.back();
+    rows = n == 0 ? 0 : x.size() / n;
+    constexpr const char* names[] = {"gamma", "beta", "mean", "variance"};
+    for (std::size_t i = 0; i < (trains ? 2 : 4); ++i) {
+      given.push_back(&call.in[first + 1 + i].as<Dense>());
+      check_dtypes(op, "x", x.dtype(), names[i], given[i]->dtype());
+      if (given[i]->extents != Shape{n})
+        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), names[i],
+                   to_string(given[i]->extents));
+    }
+  }
+
+  // gamma * (x - mean) / deviation + beta.
+  template <class T>
+  Scale<T> scale(const Moments& m) const {
+    Scale<T> s{std::vector<T>(n), std::vector<T>(n), relu};
+    const T *gamma = given[0]->values.as<T>().data(), *beta = given[1]->values.as<T>().data();
+    for (Index c = 0; c < n; ++c) {
+      const double a = gamma[c] / std::sqrt(m.variance[c] + eps);
+      s.a[c] = static_cast<T>(a);
+      s.b[c] = static_cast<T>(beta[c] - m.mean[c] * a);
+    }
+    return s;
+  }
+  template <class T>
+  Moments running() const {
+    const auto mean = given[2]->values.as<T>(), variance = given[3]->values.as<T>();
+    return {{mean.begin(), mean.end()}, {variance.begin(), variance.end()}};
+  }
+};
+
+void scale_rows(const Scale<float>& s, const float* x, Index rows, Index n, float* y) {
+  kernels::channels().scale(x, rows, n, s.view(), y);
+}
+void scale_rows(const Scale<double>& s, const double* x, Index rows, Index n, double* y) {
+  for (Index i = 0; i < rows * n; ++i) y[i] = s(x[i], i % n);
+}
+
+void add_gradients(const Scale<float>& s, const float* dy, const float* x, Index rows, Index n,
+                   const float* mean, double* sums, double* products) {
+  kernels::channels().add_gradients(dy, x, rows, n, s.view(), mean, sums, products);
+}
+void add_gradients(const Scale<double>& s, const double* dy, const double* x, Index rows, Index n,
+                   const double* mean, double* sums, double* products) {
+  for (Index i = 0; i < rows * n; ++i) {
+    const double g = s.gradient(dy[i], x[i], i % n);
+    sums[i % n] += g;
+    products[i % n] += g * (x[i] - mean[i % n]);
+  }
+}
+
+// dx = a * g + by * x + more.
+void scale_grad(const Scale<float>& s, const float* dy, const float* x, Index rows, Index n,
+                const float* by, const float* more, float* dx) {
+  kernels::channels().scale_grad(dy, x, rows, n, s.view(), by, more, dx);
+}
+void scale_grad(const Scale<double>& s, const double* dy, const double* x, Index rows, Index n,
+                const double* by, const double* more, double* dx) {
+  for (Index i = 0; i < rows * n; ++i)
+    dx[i] = s.a[i % n] * s.gradient(dy[i], x[i], i % n) + by[i % n] * x[i] + more[i % n];
+}
+
+template <bool trains>
+constexpr const char* op_name = trains ? "batch-norm-train" : "batch-norm";
+template <bool trains>
+constexpr const char* grad_name = trains ? "batch-norm-train.grad" : "batch-norm.grad";
+
+template <bool trains>
+Outputs forward(const Call& call) {
+  const BatchNorm b(op_name<trains>, trains, call, 0);
+  return with_real(op_name<trains>, b.x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* x = b.x.values.as<T>().data();
+    const Scale<T> s =
+        b.scale<T>(trains ? moments_of(op_name<trains>, call.in[0]) : b.running<T>());
+    return {write_elements<T>(call.out(), b.x.extents, std::max<Index>(1, b.n),
+                              [&](Index begin, Index end, T* to) {
+                                scale_rows(s, x + begin, (end - begin) / b.n, b.n, to);
+                              })};
+  });
+}
+
+template <bool trains>
+Outputs backward(const Call& call) {
+  const BatchNorm b(grad_name<trains>, trains, call, 1);
+  const Dense& dy = call.in[0].as<Dense>();
+  check_alike(grad_name<trains>, "the gradient", dy, "x", b.x);
+  return with_real(grad_name<trains>, dy.dtype(), [&]<class T>(T) -> Outputs {
+    Outputs out(call.formats.size());
+    const T *x = b.x.values.as<T>().data(), *from = dy.values.as<T>().data();
+    const Index n = b.n;
+    const Moments m = trains ? moments_of(grad_name<trains>, call.in[1]) : b.running<T>();
+    const Scale<T> s = b.scale<T>(m);
+    std::vector<T> mean(n), by(n), more(n);
+    std::vector<double> sums(2 * n);
+    for (Index c = 0; c < n; ++c) mean[c] = static_cast<T>(m.mean[c]);
+    const bool needs_sums = trains || std::ranges::any_of(call.formats.subspan(1),
+                                                          [](auto* f) { return f != nullptr; });
+    if (needs_sums)
+      sums = sum_rows(b.rows, n, [&](Index first, Index count, double* sum, double* products) {
+        add_gradients(s, from + first * n, x + first * n, count, n, mean.data(), sum, products);
+      });
+    if (call.wants(0)) {
+      // Through the mean and the variance: a * (g - mean(g) - (x - mean) * mean(g * (x - mean)) /
+      // variance).
+      for (Index c = 0; c < n && trains && b.rows > 0; ++c) {
+        const auto rows = static_cast<double>(b.rows);
+        const double slope = -double{s.a[c]} * sums[n + c] / rows / (m.variance[c] + b.eps);
+        by[c] = static_cast<T>(slope);
+        more[c] = static_cast<T>(-double{s.a[c]} * sums[c] / rows - slope * mean[c]);
+      }
+      out[0] = write_elements<T>(call.out(0), b.x.extents, std::max<Index>(1, n),
+                                 [&](Index begin, Index end, T* to) {
+                                   scale_grad(s, from + begin, x + begin, (end - begin) / n, n,
+                                              by.data(), more.data(), to);
+                                 });
+    }
+    if (call.wants(1))
+      out[1] = write_each<T>(call.out(1), {n}, [&](Index c) {
+        return static_cast<T>(sums[n + c] / std::sqrt(m.variance[c] + b.eps));
+      });
+    if (call.wants(2))
+      out[2] = write_each<T>(call.out(2), {n}, [&](Index c) { return static_cast<T>(sums[c]); });
+    if (!trains && call.wants(3))
+      out[3] = write_each<T>(call.out(3), {n},
+                             [&](Index c) { return static_cast<T>(-double{s.a[c]} * sums[c]); });
+    if (!trains && call.wants(4))
+      out[4] = write_each<T>(call.out(4), {n}, [&](Index c) {
+        return static_cast<T>(-0.5 * double{s.a[c]} * sums[n + c] / (m.variance[c] + b.eps));
+      });
+    return out;
+  });
+}
+
+Outputs moments(const Call& call) {
+  call.attributes.check("batch-moments", {});
+  const Dense& x = call.in[0].as<Dense>();
+  check_channels("batch-moments", x.extents);
+  const Index n = x.extents.back();
+  const Moments& m = moments_of("batch-moments", call.in[0]);
+  return with_real("batch-moments", x.dtype(), [&]<class T>(T) -> Outputs {
+    return {write_each<T>(call.out(), {2, n}, [&](Index i) {
+      return static_cast<T>(i < n ? m.mean[i] : m.variance[i - n]);
+    })};
+  });
+}
+
+template <bool trains>
+void add(Operators& all) {
+  all.declare(op_name<trains>, {Keeps::inputs});
+  const std::size_t inputs = trains ? 3 : 5;
+  add_streamed(all, op_name<trains>, std::vector<Name>(inputs, "dense"), 1, forward<trains>);
+  add_streamed(all, grad_name<trains>, std::vector<Name>(inputs + 1, "dense"), inputs,
+               backward<trains>);
+}
+
+}  // namespace
+
+void add_batch_norms(Operators& all) {
+  add<true>(all);
+  add<false>(all);
+  all.declare("batch-moments", {Keeps::nothing});
+  add_streamed(all, "batch-moments", {"dense"}, 1, moments);
+}
+
+}  // namespace sten
