@@ -9,7 +9,7 @@ void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-r
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_batch_norms(Operators& all);  // batch-norm, batch-norm-train, batch-moments
-void add_embedding(Operators& all);  // embedding, gather
+void add_embedding(Operators& all);    // embedding, gather
 void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
 void add_joins(Operators& all);       // concat

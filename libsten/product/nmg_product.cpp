@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "libsten/base/scratch.h"
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/panel_shares.h"
-#include "libsten/base/scratch.h"
 
 namespace sten {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/packed_strips.h"
-#include "libsten/base/scratch.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {

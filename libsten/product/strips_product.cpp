@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "libsten/base/scratch.h"
 #include "libsten/product/packed_strips.h"
 #include "libsten/product/panel_shares.h"
-#include "libsten/base/scratch.h"
 
 namespace sten {
 namespace {
