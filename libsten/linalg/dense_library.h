@@ -18,10 +18,25 @@ enum class Turned { none, a, b };
 using DenseProduct = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
                                         const float* b, float* c, int threads)>;
 
+// The same of some rows of C on one thread. lda: floats from one row of `a`, as it is given, to the
+// next, so that those rows of a turned A may be a block of its columns.
+using DenseRows = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
+                                     Index lda, const float* b, float* c)>;
+
 struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"
   DenseProduct multiply;
+  // For a library whose bits depend on its threads, and on where the rows of a call end: dense_gemm()
+  // and the like take these instead. Empty where bits depend on neither.
+  DenseRows rows = nullptr;
+  // In calls of multiples of so many rows, but for the last one, all have the bits of one call; or
+  // `in_stripes`: they have not, and each call gets as many and no more.
+  Index row_step = 1;
+  bool in_stripes = false;
 };
+
+// The multiple of all libraries' row_step: what computes a product in tiles takes so many rows.
+inline constexpr Index product_rows = 192;
 
 // Held to the ISA of active_isa(). Empty where it was not there at build time or is not now, or
 // where that ISA is none they know. Debian's OpenBLAS does not know newer CPUs and would fall back

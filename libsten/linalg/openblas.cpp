@@ -22,6 +22,18 @@ std::string first_words(const std::string& config) {
   return config.substr(0, space);
 }
 
+// A turned `a` whose rows lie apart is closed up first.
+void own_rows(Turned turned, Index m, Index n, Index k, const float* a, Index lda, const float* b,
+              float* c) {
+  std::vector<float> closed;
+  if (turned == Turned::a && lda != m) {
+    closed.resize(static_cast<std::size_t>(m * k));
+    for (Index p = 0; p < k; ++p) std::copy_n(a + p * lda, m, closed.data() + p * m);
+    a = closed.data();
+  }
+  own_loop().multiply(turned, m, n, k, a, b, c, 1);
+}
+
 }  // namespace
 
 std::optional<DenseLibrary> load_openblas() {
@@ -47,21 +59,33 @@ std::optional<DenseLibrary> load_openblas() {
   const auto core =
       reinterpret_cast<decltype(&openblas_get_corename)>(dlsym(library, "openblas_get_corename"));
   if (!sgemm || !set_threads || !get_threads || !config || !core) return std::nullopt;
-  return DenseLibrary{first_words(config()) + " " + core(),
-                      [=](Turned turned, Index m, Index n, Index k, const float* a, const float* b,
-                          float* c, int threads) {
-                        if (std::max({m, n, k}) > INT_MAX) {  // its numbers have 32 bits
-                          own_loop().multiply(turned, m, n, k, a, b, c, threads);
-                          return;
-                        }
-                        if (get_threads() != threads) set_threads(threads);
-                        const auto rows = static_cast<blasint>(m), cols = static_cast<blasint>(n),
-                                   depth = static_cast<blasint>(k);
-                        sgemm(CblasRowMajor, turned == Turned::a ? CblasTrans : CblasNoTrans,
-                              turned == Turned::b ? CblasTrans : CblasNoTrans, rows, cols, depth, 1,
-                              a, turned == Turned::a ? rows : depth, b,
-                              turned == Turned::b ? depth : cols, 0, c, cols);
-                      }};
+  const auto rows = [sgemm](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
+                            const float* b, float* c) {
+    if (std::max({m, n, k, lda}) > INT_MAX) {  // its numbers have 32 bits
+      own_rows(turned, m, n, k, a, lda, b, c);
+      return;
+    }
+    const auto cols = static_cast<blasint>(n), depth = static_cast<blasint>(k);
+    sgemm(CblasRowMajor, turned == Turned::a ? CblasTrans : CblasNoTrans,
+          turned == Turned::b ? CblasTrans : CblasNoTrans, static_cast<blasint>(m), cols, depth, 1,
+          a, static_cast<blasint>(lda), b, turned == Turned::b ? depth : cols, 0, c, cols);
+  };
+  const auto multiply = [=](Turned turned, Index m, Index n, Index k, const float* a,
+                            const float* b, float* c, int threads) {
+    if (get_threads() != threads) set_threads(threads);
+    rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
+  };
+  DenseLibrary loaded{first_words(config()) + " " + core(), multiply};
+  // Its AVX2 kernels take 24 rows at a time, and the last ones in another order.
+  if (isa == kernels::Isa::avx2) {
+    loaded.rows = [=](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
+                      const float* b, float* c) {
+      if (get_threads() != 1) set_threads(1);
+      rows(turned, m, n, k, a, lda, b, c);
+    };
+    loaded.row_step = 24;
+  }
+  return loaded;
 }
 
 }  // namespace sten

@@ -1,5 +1,6 @@
 // Outputs of products, in the formats that their gradients and activations have.
 #pragma once
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill)
     return out.take();
   }
   const Index in_row = out.cols() / width;  // tokens
-  const Index at_once = std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols()));
+  const Index unit = product_rows / std::gcd(product_rows, in_row);
+  const Index at_once =
+      std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols() / unit) * unit);
   std::vector<T> tile(at_once * out.cols());
   for (Index row = 0; row < out.rows(); row += at_once) {
     const Index count = std::min(at_once, out.rows() - row);

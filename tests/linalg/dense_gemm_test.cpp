@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -165,4 +166,39 @@ TEST_CASE("FMAs are counted by lanes and rounds") {
       CHECK(once >= 2 * 8);
       CHECK(table->run_fmas(10) == 10 * once);
     }
+}
+
+TEST_CASE("a product has the same bits on any number of threads, and in tiles of whole steps") {
+  for (const DenseLibrary& library : dense_libraries()) {
+    // The one that is taken here, and those that were looked into.
+    if (!library.rows && &library != &fastest_dense_library()) continue;
+    CAPTURE(library.name);
+    const UseDenseLibrary use(library);
+    for (const auto& extents : {std::array<Index, 3>{1, 300, 70},
+                                {47, 65, 130},
+                                {193, 130, 64},
+                                {500, 96, 1025},
+                                {771, 24, 300},
+                                {230, 513, 40}})
+      for (const Turned turned : {Turned::none, Turned::a, Turned::b}) {
+        const Index m = extents[0], n = extents[1], k = extents[2];
+        CAPTURE(m);
+        CAPTURE(static_cast<int>(turned));
+        const std::vector<float> a = random_values(1, m * k), b = random_values(2, k * n);
+        const auto product = turned == Turned::none ? dense_gemm
+                             : turned == Turned::a  ? dense_transposed_gemm
+                                                    : dense_linear;
+        std::vector<float> one(m * n), other(m * n);
+        product(m, n, k, a.data(), b.data(), one.data(), 1);
+        for (const int team : {2, 3, 5}) {
+          product(m, n, k, a.data(), b.data(), other.data(), team);
+          CHECK(other == one);
+        }
+        if (turned == Turned::a) continue;
+        for (Index row = 0; row < m; row += product_rows)
+          product(std::min(product_rows, m - row), n, k, a.data() + row * k, b.data(),
+                  other.data() + row * n, 1);
+        CHECK(other == one);
+      }
+  }
 }
