@@ -48,6 +48,18 @@ std::optional<Dense> constant_of(const DraftValue& v) {
 
 }  // namespace
 
+Attributes::List axes_to_last(std::size_t rank) {
+  Attributes::List axes{0};
+  for (std::size_t d = 2; d < rank; ++d) axes.push_back(static_cast<Index>(d));
+  axes.push_back(1);
+  return axes;
+}
+Attributes::List axes_to_first(std::size_t rank) {
+  Attributes::List axes{0, static_cast<Index>(rank) - 1};
+  for (std::size_t d = 1; d + 1 < rank; ++d) axes.push_back(static_cast<Index>(d));
+  return axes;
+}
+
 DraftRef Draft::add_value(DraftValue v) {
   values_.push_back(std::move(v));
   return values_.size() - 1;
@@ -76,6 +88,8 @@ DraftRef Draft::add_integers(const std::vector<Index>& list) {
   return add_constant(std::move(x));
 }
 
+DraftRef Draft::add_leaf(DraftValue v) { return add_value(std::move(v)); }
+
 DraftRef Draft::add_number(float x) { return add_constant(Dense::of({}, {x})); }
 
 DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name) {
@@ -87,7 +101,8 @@ DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, st
   if (!v.constant) v.constant = constant_of(v);
   const auto is_constant = [&](DraftRef r) { return values_[r].constant.has_value(); };
   Shape shape;
-  if (!v.constant && v.shape && all_known(*v.shape, shape) &&
+  // The work of images' windows is not in proportion to what they take and give.
+  if (!v.constant && !is_image_operator(op.text()) && v.shape && all_known(*v.shape, shape) &&
       std::ranges::all_of(step.in, is_constant) && checked_size(shape) <= most_folded) {
     std::vector<Tensor> in_values;
     for (const DraftRef r : step.in) in_values.emplace_back(*values_[r].constant);

@@ -44,6 +44,7 @@ class Draft {
   DraftRef add_constant(Dense value, std::string name = "");
   DraftRef add_integers(const std::vector<Index>& list);  // I64, one axis
   DraftRef add_number(float x);                           // F32, rank 0
+  DraftRef add_leaf(DraftValue v);  // of another draft, where no step makes it
   // A step, or a constant where all that it takes is constant and the result is small.
   DraftRef add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name);
 
@@ -73,11 +74,20 @@ class Draft {
   std::vector<Output> outputs_;
 };
 
-// What can be said of a step's value from what it takes: dtype, shape, elements. See infer.cpp.
+// What can be said of a step's value from what it takes: dtype, shape, elements. See infer.h.
 DraftValue infer(Draft& draft, const DraftStep& step);
 // The integers that a step computes, as far as they are known; nothing where it computes others.
 std::optional<ExtentList> infer_elements(Draft& draft, const DraftStep& step,
                                          const DraftValue& result);
+
+// Whether an operator computes each element of what its inputs are repeated to by itself.
+bool is_elementwise(std::string_view op);
+// Whether it takes images with their channels last.
+bool is_image_operator(std::string_view op);
+
+// The order of axes that makes [N, spatial..., C] of [N, C, spatial...], and its inverse.
+Attributes::List axes_to_last(std::size_t rank);
+Attributes::List axes_to_first(std::size_t rank);
 
 // The extents of what both are repeated to. Error where they cannot be.
 ExtentList broadcast(Draft& draft, const ExtentList& a, const ExtentList& b);

@@ -143,4 +143,8 @@ Extent Extents::expression(std::string_view op, Extent a, Extent b) {
   return symbol(fmt::format("{} {} {}", op, text(a), text(b)), {});
 }
 
+Extent Extents::natural(std::string_view function, Extent of) {
+  return symbol(fmt::format("{} of {}", function, text(of)), {.factors = {}, .is_natural = true});
+}
+
 }  // namespace sten

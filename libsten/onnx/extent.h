@@ -43,6 +43,8 @@ class Extents {
   Extent quotient(const ExtentList& a, const ExtentList& b);
   // Any other function of them.
   Extent expression(std::string_view op, Extent a, Extent b);
+  // And one that is never negative.
+  Extent natural(std::string_view function, Extent of);
   // Whether it cannot be negative: a known number, an extent of an input, or a product of such.
   bool is_natural(Extent e) const;
 

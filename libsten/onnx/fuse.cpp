@@ -73,6 +73,8 @@ std::map<std::string, Index> fuse(Draft& draft) {
   count("gelu-tanh", fuse_gelu_tanh(draft));
   count("linear", fuse_linear(draft));
   count("attention", fuse_attention(draft));
+  keep_channels_last(draft);
+  count("batch-norm-relu", fuse_batch_norm_relu(draft));
   return counts;
 }
 

@@ -40,6 +40,10 @@ Index fuse_layer_norm(Draft& draft);
 // x / 2 * (1 + erf(x / sqrt(2))), and the tanh that is close to it (Hendrycks and Gimpel 2016).
 Index fuse_gelu(Draft& draft);
 Index fuse_gelu_tanh(Draft& draft);
+// Takes away transposes between operators of images, which want their channels last.
+void keep_channels_last(Draft& draft);
+// A batch norm and the relu of its result.
+Index fuse_batch_norm_relu(Draft& draft);
 // softmax(q k^T * scale + bias) v of heads that reshapes and transposes take apart and join.
 Index fuse_attention(Draft& draft);
 

@@ -38,6 +38,9 @@ class Importer {
       if (o.domain.empty() || o.domain == "ai.onnx") opset_ = o.version;
     for (const OnnxNode& n : model_.graph.nodes)
       for (const std::string_view name : n.outputs) made_.insert(name);
+    for (const OnnxNode& n : model_.graph.nodes)
+      if (n.is_own() && n.op_type == "BatchNormalization")
+        for (std::size_t i = 3; i < n.inputs.size(); ++i) statistics_.insert(n.inputs[i]);
   }
 
   OnnxImport run() {
@@ -83,13 +86,13 @@ class Importer {
     for (const OnnxTensor& t : model_.graph.initializers) {
       if (values_.contains(t.name)) fail("it has two initializers {}", quote(t.name));
       if (const CheckpointTensor* c = file_.find(name_in_checkpoint(t.name)))
-        values_[t.name] = add_tensor(*c);
+        values_[t.name] = add_tensor(*c, statistics_.contains(t.name));
       else
         unreadable_.insert(t.name);
     }
   }
-  DraftRef add_tensor(const CheckpointTensor& t) {
-    if (is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
+  DraftRef add_tensor(const CheckpointTensor& t, bool is_statistic) {
+    if (!is_statistic && is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
     Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
@@ -166,7 +169,7 @@ class Importer {
     // A constant that is a weight has its tensor in the checkpoint.
     if (call.node.op_type == "Constant" && !call.node.outputs.empty())
       if (const CheckpointTensor* t = file_.find(name_in_checkpoint(call.node.outputs[0])))
-        return call.set(0, add_tensor(*t));
+        return call.set(0, add_tensor(*t, false));
     onnx_translators().find(call.node.op_type)->second(call);
     call.check_attributes();
   }
@@ -185,6 +188,7 @@ class Importer {
   Draft draft_;
   std::unordered_map<std::string_view, DraftRef> values_;
   std::unordered_set<std::string_view> made_, unreadable_;
+  std::unordered_set<std::string_view> statistics_;  // running means and variances, frozen
   std::vector<const OnnxValue*> free_inputs_;
 };
 

@@ -79,12 +79,28 @@ DraftRef OnnxCall::add(Name op, std::vector<DraftRef> in, Attributes attributes)
   return draft.add(op, std::move(in), std::move(attributes), fmt::format("{}.{}", own, op.text()));
 }
 
-void OnnxCall::set(std::size_t output, DraftRef value) {
-  if (output >= results_.size()) return;
-  results_[output] = value;
+void OnnxCall::give_name(std::size_t output, DraftRef value) {
   const bool is_own = draft[value].step && *draft[value].step >= first_step_;
   if (is_own)
     draft.change(value).name = output == 0 && !node.name.empty() ? node.name : node.outputs[output];
+}
+
+void OnnxCall::set(std::size_t output, DraftRef value) {
+  if (output >= results_.size()) return;
+  results_[output] = value;
+  give_name(output, value);
+}
+
+DraftRef OnnxCall::channels_last(DraftRef x, std::size_t rank) {
+  if (rank < 3) return x;
+  return add("transpose", {x}, Attributes().set("axes", axes_to_last(rank)));
+}
+
+void OnnxCall::set_channels_last(std::size_t output, DraftRef y, std::size_t rank) {
+  if (rank < 3) return set(output, y);
+  if (output >= results_.size()) return;
+  results_[output] = add("transpose", {y}, Attributes().set("axes", axes_to_first(rank)));
+  give_name(output, y);
 }
 
 const OnnxTranslators& onnx_translators() {
@@ -95,6 +111,9 @@ const OnnxTranslators& onnx_translators() {
     add_reduction_translators(m);
     add_product_translators(m);
     add_maker_translators(m);
+    add_image_translators(m);
+    add_pool_translators(m);
+    add_norm_translators(m);
     return m;
   }();
   return all;

@@ -58,8 +58,15 @@ class OnnxCall {
   void set(std::size_t output, DraftRef value);
   const std::vector<std::optional<DraftRef>>& results() const { return results_; }
 
+  // sten has images as [N, spatial..., C], ONNX as [N, C, spatial...]. A value of `rank` axes turned
+  // from one to the other; below 3 axes it is the same.
+  DraftRef channels_last(DraftRef x, std::size_t rank);
+  // An output from a value whose channels are last. Its step has the name, not the transpose.
+  void set_channels_last(std::size_t output, DraftRef y, std::size_t rank);
+
  private:
   const OnnxAttribute* find(std::string_view name);
+  void give_name(std::size_t output, DraftRef value);
 
   std::vector<std::optional<DraftRef>> in_, results_;
   std::vector<std::string_view> read_;
@@ -74,9 +81,25 @@ void add_movement_translators(OnnxTranslators& all);
 void add_reduction_translators(OnnxTranslators& all);
 void add_product_translators(OnnxTranslators& all);
 void add_maker_translators(OnnxTranslators& all);
+void add_image_translators(OnnxTranslators& all);
+void add_pool_translators(OnnxTranslators& all);
+void add_norm_translators(OnnxTranslators& all);
 
 // By ONNX's names.
 const OnnxTranslators& onnx_translators();
+
+// The windows of an operator that moves them over spatial axes, by the usual attributes.
+struct OnnxWindows {
+  std::vector<Index> kernel, strides, dilations, pads;  // pads: before each axis, then after each
+
+  // Error for lists of another length, and for numbers that make no sense.
+  OnnxWindows(OnnxCall& c, std::vector<Index> kernel);
+  // Pads as auto_pad says: of x [N, C, spatial...], where they depend on its extents. Error where
+  // these are open.
+  void pad(OnnxCall& c);
+  Index span(std::size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
+  Attributes attributes() const;  // strides, dilations, pads
+};
 
 // The values of an attribute's tensor.
 Dense onnx_constant(const OnnxTensor& t);

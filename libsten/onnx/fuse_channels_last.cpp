@@ -1,0 +1,260 @@
+// Images keep their channels last between operators that want them there.
+//
+// A transpose is not carried out: its value is that of its input in another order of axes. Operators
+// that can work in any order take their inputs as they lie, and their results lie so, too. The others
+// have the order that the file says; then the elements are moved.
+#include <algorithm>
+#include <set>
+
+#include "libsten/onnx/fuse.h"
+#include "libsten/onnx/reorder.h"
+
+namespace sten {
+namespace {
+
+class Reorder {
+ public:
+  explicit Reorder(const Draft& from) : from_(from), uses_(uses_of(from)), forms_(from.size()) {
+    to_.extents = from.extents;
+    for (const DraftStep& s : from.steps())
+      if (uses_[s.out] > 0 && s.op.text() == "transpose" && turns_images(s))
+        wants_last_.insert(s.in[0]);
+  }
+
+  Draft run() {
+    for (DraftRef v = 0; v < from_.size(); ++v)
+      if (!from_[v].step) forms_[v] = {{to_.add_leaf(from_[v]), {}}};
+    for (const DraftStep& s : from_.steps())
+      if (uses_[s.out] > 0 && !in_order(s)) in_own_order(s);
+    std::set<DraftRef> taken;
+    for (const Draft::Output& o : from_.outputs()) {
+      const DraftRef v = own(o.value);
+      if (moves_.contains(v) && taken.insert(v).second) to_.change(v).name = o.name;
+      to_.add_output(o.name, v);
+    }
+    return std::move(to_);
+  }
+
+ private:
+  // A value of the new draft that has the axes of an old one in this order.
+  struct Form {
+    DraftRef value = 0;
+    AxisOrder order;
+  };
+
+  const std::optional<ExtentList>& shape(DraftRef v) const { return from_[v].shape; }
+  std::size_t rank(DraftRef v) const { return shape(v)->size(); }
+  bool turns_images(const DraftStep& s) const {
+    return shape(s.out) && rank(s.out) > 2 &&
+           s.attributes.list("axes", {}) == axes_to_last(rank(s.out));
+  }
+  const Form& first(DraftRef v) const { return forms_[v].front(); }
+  // Of a value that lies in another order than its own; nothing else.
+  const AxisOrder* moved(DraftRef v) const {
+    return shape(v) && !first(v).order.empty() ? &first(v).order : nullptr;
+  }
+
+  DraftRef own(DraftRef v) { return in(v, {}); }
+  // v with its axes in this order, moved there where it is not yet.
+  DraftRef in(DraftRef v, const AxisOrder& order) {
+    for (const Form& f : forms_[v])
+      if (f.order == order) return f.value;
+    const Form& f = first(v);
+    const AxisOrder is = f.order.empty() ? own_order(rank(v)) : f.order;
+    AxisOrder move = order.empty() ? own_order(rank(v)) : order;
+    for (Index& d : move) d = place_of(is, d);
+    const DraftRef moved = move_axes(f.value, move, name_of(v));
+    set_shape(moved, reordered(*shape(v), order));
+    forms_[v].push_back({moved, order});
+    return moved;
+  }
+  DraftRef move_axes(DraftRef value, const AxisOrder& order, const std::string& name) {
+    const auto& x = to_[value].shape;
+    if (x && keeps_elements(*x, order))
+      if (const auto list = shape_list(*x, reordered(*x, order)))
+        return step("reshape", {value}, shape_attribute(*list), name + ".reshape");
+    return step("transpose", {value}, Attributes().set("axes", order), name + ".transpose");
+  }
+  DraftRef step(Name op, std::vector<DraftRef> in, Attributes a, const std::string& name) {
+    const DraftRef v = to_.add(op, std::move(in), std::move(a), name);
+    if (to_.step_of(v)) moves_.insert(v);
+    return v;
+  }
+  static Attributes shape_attribute(const std::vector<Index>& list) {
+    return Attributes().set("shape", Attributes::Value(list)).set("copy-zeros", 1);
+  }
+  std::string name_of(DraftRef v) const {
+    return from_.step_of(v) ? from_.step_of(v)->name : from_[v].name;
+  }
+  void set_shape(DraftRef v, ExtentList s) {
+    if (to_.step_of(v)) to_[v].shape = std::move(s);
+  }
+
+  // The value of a step in the order.
+  bool put(const DraftStep& s, std::vector<DraftRef> in, Attributes a, AxisOrder order) {
+    const DraftRef v = to_.add(s.op, std::move(in), std::move(a), s.name);
+    order = shortened(std::move(order));
+    if (shape(s.out)) set_shape(v, reordered(*shape(s.out), order));
+    if (to_.step_of(v) && !to_[v].dtype) to_[v].dtype = from_[s.out].dtype;
+    forms_[s.out] = {{v, std::move(order)}};
+    return true;
+  }
+  void in_own_order(const DraftStep& s) {
+    std::vector<DraftRef> in;
+    for (const DraftRef r : s.in) in.push_back(own(r));
+    put(s, std::move(in), s.attributes, {});
+  }
+
+  // False where a step needs its inputs as the file has them.
+  bool in_order(const DraftStep& s) {
+    const std::string_view op = s.op.text();
+    if (s.in.empty() || !shape(s.in[0]) || !shape(s.out)) return false;
+    if (op == "transpose") return transpose(s);
+    if (op == "identity") return forms_[s.out] = forms_[s.in[0]], true;
+    if (is_elementwise(op)) return elementwise(s);
+    if (op == "concat") return concat(s);
+    if (!moved(s.in[0])) return false;
+    const AxisOrder order = *moved(s.in[0]);
+    if (op == "reshape" || op == "flatten" || op == "squeeze" || op == "unsqueeze")
+      return reshape(s, order);
+    if (op == "layer-norm") return layer_norm(s, order);
+    if (op == "shape" || op == "size") return extents(s, order);
+    auto attributes = s.in.size() == 1 ? attributes_in(s, order) : std::nullopt;
+    if (!attributes) return false;
+    AxisOrder result = order_of_result(s, order);
+    return put(s, {first(s.in[0]).value}, std::move(*attributes), std::move(result));
+  }
+
+  bool transpose(const DraftStep& s) {
+    AxisOrder axes = s.attributes.list("axes", own_order(rank(s.out)));
+    const auto n = static_cast<Index>(axes.size());
+    if (!s.attributes.has("axes") && n > 1) std::swap(axes[axes.size() - 2], axes.back());
+    for (Index& d : axes) d = d < 0 ? d + n : d;
+    const AxisOrder back = inverse(axes);
+    for (const Form& f : forms_[s.in[0]]) {
+      AxisOrder order = f.order.empty() ? own_order(axes.size()) : f.order;
+      for (Index& d : order) d = back[static_cast<std::size_t>(d)];
+      forms_[s.out].push_back({f.value, shortened(std::move(order))});
+    }
+    return true;
+  }
+
+  // In the order of an input that has all elements of the result.
+  bool elementwise(const DraftStep& s) {
+    const AxisOrder* order = nullptr;
+    for (const DraftRef r : s.in) {
+      if (!shape(r)) return false;
+      if (!order && shape(r) == shape(s.out)) order = moved(r);
+    }
+    if (!order) return false;
+    const AxisOrder own = *order;
+    std::vector<DraftRef> in;
+    for (const DraftRef r : s.in) in.push_back(operand(r, own));
+    return put(s, std::move(in), s.attributes, own);
+  }
+  // What is repeated to the order's axes.
+  DraftRef operand(DraftRef v, const AxisOrder& order) {
+    const auto is_one = [](Extent e) { return e.is(1); };
+    if (std::ranges::all_of(*shape(v), is_one)) return own(v);
+    const std::size_t missing = order.size() - rank(v);
+    if (missing == 0) return in(v, order);
+    AxisOrder axes;
+    ExtentList to;  // without extents of 1 in front
+    for (const Index d : order) {
+      const Index axis = d - static_cast<Index>(missing);
+      if (axis >= 0) axes.push_back(axis);
+      const Extent e = axis < 0 ? known(1) : (*shape(v))[static_cast<std::size_t>(axis)];
+      if (!to.empty() || !e.is(1)) to.push_back(e);
+    }
+    const DraftRef there =
+        keeps_elements(*shape(v), axes) ? own(v) : in(v, shortened(std::move(axes)));
+    if (to_[there].shape == to) return there;
+    if (const auto list = shape_list(*to_[there].shape, to))
+      return step("reshape", {there}, shape_attribute(*list), name_of(v) + ".reshape");
+    AxisOrder ones;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (order[i] < static_cast<Index>(missing)) ones.push_back(static_cast<Index>(i));
+    return step("unsqueeze", {in(v, shortened(std::move(axes)))}, Attributes().set("axes", ones),
+                name_of(v) + ".unsqueeze");
+  }
+
+  bool concat(const DraftStep& s) {
+    const AxisOrder* order = nullptr;
+    for (const DraftRef r : s.in) {
+      if (!shape(r) || rank(r) != rank(s.out)) return false;
+      if (!order) order = moved(r);
+    }
+    if (!order) return false;
+    const AxisOrder own = *order;
+    std::vector<DraftRef> parts;
+    for (const DraftRef r : s.in) parts.push_back(in(r, own));
+    return put(s, std::move(parts), *attributes_in(s, own), own);
+  }
+  bool reshape(const DraftStep& s, const AxisOrder& order) {
+    const ExtentList &x = *shape(s.in[0]), &y = *shape(s.out);
+    const auto groups = reshape_groups(to_.extents, x, y);
+    if (!groups) return false;
+    AxisOrder from = order;
+    auto after = order_after(*groups, from, x, y);
+    if (!after && wants_last_.contains(s.out)) {
+      // Its elements have to be moved, and go where the next operator wants them.
+      const auto before = order_before(*groups, axes_to_last(y.size()), x, y);
+      if (before) after = order_after(*groups, from = *before, x, y);
+    }
+    if (!after) return false;
+    const auto list = shape_list(reordered(x, from), reordered(y, *after));
+    if (!list) return false;
+    const DraftRef v =
+        to_.add("reshape", {in(s.in[0], shortened(from))}, shape_attribute(*list), s.name);
+    set_shape(v, reordered(y, *after));
+    forms_[s.out] = {{v, shortened(*after)}};
+    return true;
+  }
+
+  // Parameters are those of the last axis.
+  bool layer_norm(const DraftStep& s, const AxisOrder& order) {
+    if (order.back() != std::ssize(order) - 1) return false;
+    std::vector<DraftRef> in{first(s.in[0]).value};
+    for (std::size_t i = 1; i < s.in.size(); ++i) in.push_back(own(s.in[i]));
+    return put(s, std::move(in), s.attributes, order);
+  }
+
+  // Extents, each at the place of its axis.
+  bool extents(const DraftStep& s, const AxisOrder& order) {
+    const DraftRef x = first(s.in[0]).value;
+    if (s.op.text() == "size") return put(s, {x}, s.attributes, {});
+    const Index n = std::ssize(order);
+    const auto at = [&](const char* name, Index fallback) {
+      const Index p = s.attributes.integer(name, fallback);
+      return std::clamp<Index>(p < 0 ? p + n : p, 0, n);
+    };
+    AxisOrder places;
+    for (Index d = at("begin", 0); d < at("end", n); ++d) places.push_back(place_of(order, d));
+    const DraftRef all = to_.add("shape", {x}, {}, s.name + ".shape");
+    const DraftRef v = to_.add("gather", {all, to_.add_integers(places)}, {}, s.name);
+    forms_[s.out] = {{v, {}}};
+    return true;
+  }
+
+  const Draft& from_;
+  std::vector<Index> uses_;
+  std::vector<std::vector<Form>> forms_;  // of each old value; the first is the one it was made in
+  std::set<DraftRef> wants_last_;         // what a transpose to the last axis takes
+  std::set<DraftRef> moves_;  // new steps that move elements, and are none of the file's
+  Draft to_;
+};
+
+}  // namespace
+
+void keep_channels_last(Draft& draft) {
+  const std::vector<Index> uses = uses_of(draft);
+  const bool has_images = std::ranges::any_of(draft.steps(), [&](const DraftStep& s) {
+    return uses[s.out] > 0 && is_image_operator(s.op.text());
+  });
+  if (!has_images) return;
+  Draft moved = Reorder(draft).run();
+  if (count_needed(moved, "transpose") <= count_needed(draft, "transpose"))
+    draft = std::move(moved);
+}
+
+}  // namespace sten

@@ -1,0 +1,60 @@
+// What rules of shapes are written with. A rule says of a step's value what follows from what the
+// step takes: dtype and shape. What it does not say stays unknown, which costs a fusion at most.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/onnx/draft.h"
+
+namespace sten {
+
+// A step and what it takes.
+struct Inference {
+  Draft& draft;
+  const DraftStep& step;
+  DraftValue out;
+
+  std::size_t inputs() const { return step.in.size(); }
+  const DraftValue& in(std::size_t i) const {
+    if (i >= inputs()) fail("it has no input {}", i);
+    return draft[step.in[i]];
+  }
+  bool has_shapes() const {
+    return std::ranges::all_of(step.in, [&](DraftRef r) { return draft[r].shape.has_value(); });
+  }
+  const ExtentList& shape(std::size_t i) const { return *in(i).shape; }
+  // Attribute `name`, or the known integers of input i; nothing where the input is not known.
+  std::optional<std::vector<Index>> list(std::size_t i, std::string_view name) const {
+    if (i >= inputs()) return step.attributes.list(name, {});
+    if (!in(i).elements) return {};
+    Shape known;
+    if (!all_known(*in(i).elements, known)) return {};
+    return known;
+  }
+  // Where an axis is among `rank`. Error.
+  std::size_t axis(Index a, std::size_t rank) const {
+    const Index n = static_cast<Index>(rank), d = a < 0 ? a + n : a;
+    if (d < 0 || d >= n) fail("axis {} of {} axes", a, rank);
+    return static_cast<std::size_t>(d);
+  }
+  std::size_t axis(std::size_t rank, const char* name, Index fallback) const {
+    return axis(step.attributes.integer(name, fallback), rank);
+  }
+};
+
+using InferRule = void (*)(Inference&);
+using InferRules = std::map<std::string_view, InferRule>;  // by operator
+
+void add_movement_rules(InferRules& all);
+void add_reduction_rules(InferRules& all);
+void add_image_rules(InferRules& all);
+
+// What is as input 0 is.
+void infer_same(Inference& i);
+// |step|, which is a number.
+Index magnitude(Index step);
+
+}  // namespace sten

@@ -1,0 +1,176 @@
+// Normalisation.
+#include <numeric>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/safetensors.h"
+#include "libsten/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+Attributes over_axes(std::vector<Index> axes) {
+  return Attributes().set("axes", Attributes::Value(std::move(axes))).set("keep", 1);
+}
+
+// Over the axes from `axis` on.
+void layer_norm(OnnxCall& c) {
+  const double eps = c.number("epsilon", 1e-5);
+  c.ignore("stash_type");
+  Index axis = c.integer("axis", -1);
+  const auto& gamma = c.value(1).shape;
+  const auto& x = c.value(0).shape;
+  if (x && axis >= 0) axis -= std::ssize(*x);
+  const bool is_plain = axis == -1 && gamma && gamma->size() == 1 && !gamma->front().is(1) &&
+                        gamma->front().is_known();
+  if (is_plain && !c.wants(1) && !c.wants(2)) {
+    DraftRef beta = 0;
+    if (c.has(2))
+      beta = c.in(2);
+    else
+      beta = c.draft.add_constant(Dense::zeros(c.dtype(0), {gamma->front().number}));
+    const auto& shape = c.draft[beta].shape;
+    if (shape && *shape == *gamma)
+      return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
+  }
+  if (axis >= 0) fail("the rank of its input 0 is not known");
+  if (axis < -static_cast<Index>(max_rank)) fail("its axis is {}", axis);
+  std::vector<Index> all(static_cast<std::size_t>(-axis));
+  std::iota(all.begin(), all.end(), axis);
+  const Attributes over = over_axes(all);
+  const DraftRef mean = c.add("mean", {c.in(0)}, over);
+  const DraftRef centered = c.add("sub", {c.in(0), mean});
+  const DraftRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over);
+  const DraftRef deviation =
+      c.add("sqrt", {c.add("add", {variance, c.draft.add_number(static_cast<float>(eps))})});
+  DraftRef y = c.add("mul", {c.add("div", {centered, deviation}), c.in(1)});
+  if (c.has(2)) y = c.add("add", {y, c.in(2)});
+  c.set(0, y);
+  c.set(1, mean);
+  if (c.wants(2)) c.set(2, c.add("reciprocal", {deviation}));
+}
+
+// (x - mean) / sqrt(variance + eps) over the axes.
+DraftRef normalised_over(OnnxCall& c, DraftRef x, const std::vector<Index>& axes, double eps) {
+  const DraftRef centered = c.add("sub", {x, c.add("mean", {x}, over_axes(axes))});
+  const DraftRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over_axes(axes));
+  const DraftRef sum = c.add("add", {variance, c.draft.add_number(static_cast<float>(eps))});
+  return c.add("div", {centered, c.add("sqrt", {sum})});
+}
+DraftRef scaled_and_moved(OnnxCall& c, DraftRef x, DraftRef gamma, DraftRef beta) {
+  return c.add("add", {c.add("mul", {x, gamma}), beta});
+}
+
+// The new value of a running statistic: momentum * before + (1 - momentum) * row k of the moments.
+DraftRef running(OnnxCall& c, std::size_t input, DraftRef moments, Index k, double momentum) {
+  const DraftRef row = c.add(
+      "squeeze",
+      {c.add("slice", {moments}, Attributes().set("axis", 0).set("begin", k).set("end", k + 1))},
+      Attributes().set("axes", Attributes::List{0}));
+  const auto times = [&](DraftRef x, double by) {
+    return c.add("scale", {x}, Attributes().set("by", by));
+  };
+  return c.add("add", {times(c.in(input), momentum), times(row, 1 - momentum)});
+}
+
+// By the moments of the batch in training, which is what further outputs, or since opset 14 an
+// attribute, ask for; else by the running ones.
+void batch_norm(OnnxCall& c) {
+  const std::size_t rank = c.shape(0).size();
+  if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
+  if (!c.integer("spatial", 1)) fail("it has a mean for each element, not for each channel");
+  for (const char* name : {"consumed_inputs", "is_test"}) c.ignore(name);
+  const double momentum = c.number("momentum", 0.9);
+  const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
+  const bool trains = c.integer("training_mode", 0) != 0 || (c.opset < 14 && c.wants(1));
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  if (!trains) {
+    const DraftRef y = c.add("batch-norm", {x, c.in(1), c.in(2), c.in(3), c.in(4)}, eps);
+    return c.set_channels_last(0, y, rank);
+  }
+  const DraftRef moments = c.add("batch-moments", {x});
+  c.set_channels_last(0, c.add("batch-norm-train", {x, c.in(1), c.in(2), moments}, eps), rank);
+  for (const std::size_t i : {1, 2})
+    if (c.wants(i)) c.set(i, running(c, i + 2, moments, static_cast<Index>(i) - 1, momentum));
+}
+
+// Each image and channel over the spatial axes.
+void instance_norm(OnnxCall& c) {
+  const std::size_t rank = c.shape(0).size();
+  if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
+  c.ignore("consumed_inputs");
+  std::vector<Index> axes(rank - 2);
+  std::iota(axes.begin(), axes.end(), 1);
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  const DraftRef y = normalised_over(c, x, axes, c.number("epsilon", 1e-5));
+  c.set_channels_last(0, scaled_and_moved(c, y, c.in(1), c.in(2)), rank);
+}
+
+// Each image and group of channels. Before opset 21 groups have the parameters, since then channels.
+void group_norm(OnnxCall& c) {
+  const ExtentList& shape = c.shape(0);
+  const std::size_t rank = shape.size();
+  if (rank < 2 || !shape[1].is_known()) fail("its channels are known only when it runs");
+  const Index groups = c.integer("num_groups", 0), channels = shape[1].number;
+  c.ignore("stash_type");
+  if (groups < 1 || channels % groups != 0)
+    fail("its {} groups do not divide {} channels", groups, channels);
+  Attributes::List parted(rank + 1, 0), joined(rank, 0);
+  parted[rank - 1] = groups;
+  parted[rank] = channels / groups;
+  joined[rank - 1] = channels;
+  const auto reshaped = [&](DraftRef v, const Attributes::List& to) {
+    return c.add("reshape", {v}, Attributes().set("shape", to).set("copy-zeros", 1));
+  };
+  std::vector<Index> axes(rank - 1);
+  std::iota(axes.begin(), axes.end(), 1);
+  axes.back() = static_cast<Index>(rank);
+  DraftRef y = normalised_over(c, reshaped(c.channels_last(c.in(0), rank), parted), axes,
+                               c.number("epsilon", 1e-5));
+  if (c.opset < 21) {
+    const Attributes last = Attributes().set("axes", Attributes::List{1});
+    y = scaled_and_moved(c, y, c.add("unsqueeze", {c.in(1)}, last),
+                         c.add("unsqueeze", {c.in(2)}, last));
+  }
+  y = reshaped(y, joined);
+  if (c.opset >= 21) y = scaled_and_moved(c, y, c.in(1), c.in(2));
+  c.set_channels_last(0, y, rank);
+}
+
+// x / (bias + alpha * the mean of x^2 over `size` channels, 0 beyond them)^beta. The channels are the
+// spatial axis of that mean.
+void local_response_norm(OnnxCall& c) {
+  const std::size_t rank = c.shape(0).size();
+  if (rank < 3 || !c.shape(0)[1].is_known()) fail("its channels are known only when it runs");
+  const Index size = c.integer("size", 0), channels = c.shape(0)[1].number;
+  if (size < 1) fail("its attribute size is {}", size);
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  const DraftRef rows = c.add("reshape", {c.add("mul", {x, x})},
+                              Attributes().set("shape", Attributes::List{-1, channels, 1}));
+  const DraftRef means = c.add("average-pool", {rows},
+                               Attributes()
+                                   .set("kernel", Attributes::List{size})
+                                   .set("pads", Attributes::List{(size - 1) / 2, size / 2})
+                                   .set("count-pads", 1));
+  const DraftRef scaled = c.add("scale", {c.add("reshape", {means, c.add("shape", {x})})},
+                                Attributes().set("by", c.number("alpha", 1e-4)));
+  const auto number = [&](const char* name, double fallback) {
+    return c.draft.add_number(static_cast<float>(c.number(name, fallback)));
+  };
+  const DraftRef below =
+      c.add("pow", {c.add("add", {scaled, number("bias", 1)}), number("beta", 0.75)});
+  c.set_channels_last(0, c.add("div", {x, below}), rank);
+}
+
+}  // namespace
+
+void add_norm_translators(OnnxTranslators& all) {
+  const OnnxTranslators these{{"LayerNormalization", layer_norm},
+                              {"BatchNormalization", batch_norm},
+                              {"InstanceNormalization", instance_norm},
+                              {"GroupNormalization", group_norm},
+                              {"LRN", local_response_norm}};
+  all.insert(these.begin(), these.end());
+}
+
+}  // namespace sten

@@ -1,0 +1,101 @@
+// Pooling over windows, and over whole images.
+#include <cmath>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+struct Pool {
+  std::size_t rank;
+  OnnxWindows windows;
+  Attributes attributes;
+
+  explicit Pool(OnnxCall& c) : rank(0), windows(c, c.integers("kernel_shape")) {
+    rank = windows.kernel.size() + 2;
+    windows.pad(c);
+    attributes = windows.attributes();
+    attributes.set("kernel", Attributes::Value(windows.kernel));
+    if (c.integer("ceil_mode", 0)) attributes.set("ceil", 1);
+  }
+};
+
+// Of small integers, too, which floats are exact for.
+void max_pool(OnnxCall& c) {
+  const Pool p(c);
+  c.ignore("storage_order");  // of the indices, which are not computed
+  const auto dtype = c.value(0).dtype;
+  const bool is_small = dtype == DType::U8 || dtype == DType::I8;
+  const auto cast = [&](DraftRef x, DType to) {
+    return c.add("cast", {x}, Attributes().set("to", std::string(name_of(to))));
+  };
+  DraftRef x = is_small ? cast(c.in(0), DType::F32) : c.in(0);
+  DraftRef y = c.add("max-pool", {c.channels_last(x, p.rank)}, p.attributes);
+  c.set_channels_last(0, is_small ? cast(y, *dtype) : y, p.rank);
+}
+
+void average_pool(OnnxCall& c) {
+  Pool p(c);
+  p.attributes.set("count-pads", c.integer("count_include_pad", 0));
+  c.set_channels_last(0, c.add("average-pool", {c.channels_last(c.in(0), p.rank)}, p.attributes),
+                      p.rank);
+}
+
+// (sum of |x|^p)^(1 / p), from the sum on.
+DraftRef rooted(OnnxCall& c, DraftRef sum, double p) {
+  if (p == 1) return sum;
+  if (p == 2) return c.add("sqrt", {sum});
+  return c.add("pow", {sum, c.draft.add_number(static_cast<float>(1 / p))});
+}
+DraftRef powers(OnnxCall& c, double p) {
+  if (p == 1) return c.add("abs", {c.in(0)});
+  if (p == 2) return c.add("mul", {c.in(0), c.in(0)});
+  return c.add("pow", {c.add("abs", {c.in(0)}), c.draft.add_number(static_cast<float>(p))});
+}
+// Before opset 2 it was a float.
+double power(OnnxCall& c) {
+  const double p = c.opset < 2 ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
+  if (!(p > 0)) fail("its attribute p is {}", p);
+  return p;
+}
+
+// The mean over a window, with what pads it, times the window's size is the sum.
+void lp_pool(OnnxCall& c) {
+  Pool p(c);
+  const double by = power(c);
+  if (p.attributes.integer("ceil", 0)) fail("sten does not know its attribute ceil_mode");
+  double size = 1;
+  for (const Index k : p.windows.kernel) size *= static_cast<double>(k);
+  p.attributes.set("count-pads", 1);
+  const DraftRef mean =
+      c.add("average-pool", {c.channels_last(powers(c, by), p.rank)}, p.attributes);
+  const DraftRef sum = c.add("scale", {mean}, Attributes().set("by", size));
+  c.set_channels_last(0, rooted(c, sum, by), p.rank);
+}
+
+// Over all spatial axes.
+Attributes spatial(OnnxCall& c) {
+  Attributes::List axes;
+  for (std::size_t d = 2; d < c.shape(0).size(); ++d) axes.push_back(static_cast<Index>(d));
+  if (axes.empty()) fail("its input has {} axes, none of them spatial", c.shape(0).size());
+  return Attributes().set("axes", axes).set("keep", 1);
+}
+void global_average(OnnxCall& c) { c.set(0, c.add("mean", {c.in(0)}, spatial(c))); }
+void global_max(OnnxCall& c) { c.set(0, c.add("reduce-max", {c.in(0)}, spatial(c))); }
+void global_lp(OnnxCall& c) {
+  const double p = power(c);
+  c.set(0, rooted(c, c.add("sum", {powers(c, p)}, spatial(c)), p));
+}
+
+}  // namespace
+
+void add_pool_translators(OnnxTranslators& all) {
+  const OnnxTranslators these{{"MaxPool", max_pool},         {"AveragePool", average_pool},
+                              {"LpPool", lp_pool},           {"GlobalAveragePool", global_average},
+                              {"GlobalMaxPool", global_max}, {"GlobalLpPool", global_lp}};
+  all.insert(these.begin(), these.end());
+}
+
+}  // namespace sten
