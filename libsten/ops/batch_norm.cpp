@@ -177,7 +177,7 @@ template <bool trains>
 constexpr const char* grad_name = trains ? "batch-norm-train.grad" : "batch-norm.grad";
 
 template <bool trains>
-Outputs forward(const Call& call) {
+Outputs normalise(const Call& call) {
   const BatchNorm b(op_name<trains>, trains, call, 0);
   return with_real(op_name<trains>, b.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* x = b.x.values.as<T>().data();
@@ -191,7 +191,7 @@ Outputs forward(const Call& call) {
 }
 
 template <bool trains>
-Outputs backward(const Call& call) {
+Outputs normalise_grad(const Call& call) {
   const BatchNorm b(grad_name<trains>, trains, call, 1);
   const Dense& dy = call.in[0].as<Dense>();
   check_alike(grad_name<trains>, "the gradient", dy, "x", b.x);
@@ -256,19 +256,19 @@ Outputs moments(const Call& call) {
 }
 
 template <bool trains>
-void add(Operators& all) {
+void add_batch_norm(Operators& all) {
   all.declare(op_name<trains>, {Keeps::inputs});
   const std::size_t inputs = trains ? 3 : 5;
-  add_streamed(all, op_name<trains>, std::vector<Name>(inputs, "dense"), 1, forward<trains>);
+  add_streamed(all, op_name<trains>, std::vector<Name>(inputs, "dense"), 1, normalise<trains>);
   add_streamed(all, grad_name<trains>, std::vector<Name>(inputs + 1, "dense"), inputs,
-               backward<trains>);
+               normalise_grad<trains>);
 }
 
 }  // namespace
 
 void add_batch_norms(Operators& all) {
-  add<true>(all);
-  add<false>(all);
+  add_batch_norm<true>(all);
+  add_batch_norm<false>(all);
   all.declare("batch-moments", {Keeps::nothing});
   add_streamed(all, "batch-moments", {"dense"}, 1, moments);
 }

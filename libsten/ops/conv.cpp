@@ -41,7 +41,7 @@ const T* bias_of(const Call& call, std::size_t i) {
 }
 
 template <bool transposed>
-Outputs forward(const Call& call) {
+Outputs convolution(const Call& call) {
   const char* op = transposed ? "conv-transpose" : "conv";
   const ConvCall g(op, transposed, call, 0);
   return with_real(op, call.in[0].dtype(), [&]<class T>(T) -> Outputs {
@@ -56,7 +56,7 @@ Outputs forward(const Call& call) {
 }
 
 template <bool transposed>
-Outputs backward(const Call& call) {
+Outputs convolution_grad(const Call& call) {
   const char* op = transposed ? "conv-transpose.grad" : "conv.grad";
   const ConvCall g(op, transposed, call, 1);
   const Dense& dy = call.in[0].as<Dense>();
@@ -93,24 +93,24 @@ Outputs backward(const Call& call) {
 }
 
 template <bool transposed>
-void add(Operators& all, const char* op) {
+void add_convolution(Operators& all, const char* op) {
   const std::string grad = std::string(op) + ".grad";
   all.declare(op, {Keeps::inputs});
   for (const bool has_bias : {false, true})
     for (const char* layout : {"dense", "masked"}) {
       std::vector<Name> in{"dense", layout};
       if (has_bias) in.emplace_back("dense");
-      add_streamed(all, op, in, 1, forward<transposed>);
+      add_streamed(all, op, in, 1, convolution<transposed>);
       in.insert(in.begin(), "dense");
-      add_product_grad(all, grad, in, 1, backward<transposed>);
+      add_product_grad(all, grad, in, 1, convolution_grad<transposed>);
     }
 }
 
 }  // namespace
 
 void add_convolutions(Operators& all) {
-  add<false>(all, "conv");
-  add<true>(all, "conv-transpose");
+  add_convolution<false>(all, "conv");
+  add_convolution<true>(all, "conv-transpose");
 }
 
 }  // namespace sten

@@ -61,7 +61,7 @@ class Patches {
   std::vector<float> memory_;
 };
 
-Outputs forward(const Call& call) {
+Outputs sparse_convolution(const Call& call) {
   const ConvCall g("conv", false, call, 0);
   check_groups(g.c);
   const Tensor& w = as_matrix(call.in[1]);
@@ -96,7 +96,7 @@ Tensor weights_gradient(const Convolution& c, const Tensor& w, const float* dy, 
   return w.with_values(sum ? *std::move(sum) : Values(DType::F32, w.values()->size()));
 }
 
-Outputs backward(const Call& call) {
+Outputs sparse_convolution_grad(const Call& call) {
   const ConvCall g("conv.grad", false, call, 1);
   const Convolution& c = g.c;
   check_groups(c);
@@ -138,9 +138,9 @@ void add_sparse_convolutions(Operators& all) {
     for (const bool has_bias : {false, true}) {
       std::vector<Name> in{"dense", layout};
       if (has_bias) in.emplace_back("dense");
-      add_streamed(all, "conv", in, 1, forward);
+      add_streamed(all, "conv", in, 1, sparse_convolution);
       in.insert(in.begin(), "dense");
-      add_product_grad(all, "conv.grad", in, 1, backward);
+      add_product_grad(all, "conv.grad", in, 1, sparse_convolution_grad);
     }
   }
 }
