@@ -130,7 +130,7 @@ class Reorder {
     const auto n = static_cast<Index>(axes.size());
     if (!s.attributes.has("axes") && n > 1) std::swap(axes[axes.size() - 2], axes.back());
     for (Index& d : axes) d = d < 0 ? d + n : d;
-    const AxisOrder back = inverse(axes);
+    const AxisOrder back = inverse_order(axes);
     for (const Form& f : forms_[s.in[0]]) {
       AxisOrder order = f.order.empty() ? own_order(axes.size()) : f.order;
       for (Index& d : order) d = back[static_cast<std::size_t>(d)];

@@ -72,7 +72,7 @@ AxisOrder shortened(AxisOrder order) {
   return order;
 }
 
-AxisOrder inverse(const AxisOrder& order) {
+AxisOrder inverse_order(const AxisOrder& order) {
   AxisOrder out(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     out[static_cast<std::size_t>(order[i])] = static_cast<Index>(i);

@@ -11,7 +11,7 @@ using AxisOrder = Attributes::List;
 AxisOrder own_order(std::size_t rank);
 // {} where nothing moves.
 AxisOrder shortened(AxisOrder order);
-AxisOrder inverse(const AxisOrder& order);
+AxisOrder inverse_order(const AxisOrder& order);
 // The place of an axis in the order.
 Index place_of(const AxisOrder& order, Index axis);
 ExtentList reordered(const ExtentList& x, const AxisOrder& order);
