@@ -13,6 +13,7 @@ sten_script_test(check.dense_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/ch
 sten_script_test(check.layers LABELS once COMMAND sh ${checks}/layers.sh)
 sten_script_test(check.layers.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/layers_test.sh)
+sten_script_test(check.image_libraries COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/image_libraries.sh)
 # In sanitized builds there is data before functions, which reads like such instructions.
 sten_script_test(check.no_stray_avx LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/no_stray_avx_test.sh ${CMAKE_BINARY_DIR})

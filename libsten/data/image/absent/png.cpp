@@ -1,0 +1,11 @@
+// Stands in where libpng was not there at build time.
+#include "libsten/base/error.h"
+#include "libsten/data/image/codecs.h"
+
+namespace sten::image_detail {
+
+Dense decode_png(std::span<const std::byte>, const std::string& name, const ImageLimits&) {
+  fail("{}: is a PNG image, and this program was built without libpng", name);
+}
+
+}  // namespace sten::image_detail

@@ -1,0 +1,152 @@
+#include "libsten/data/image/folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "libsten/base/error.h"
+#include "libsten/base/memory_left.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/data/image/image.h"
+#include "libsten/data/image/resize.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImagePath {
+  std::string path;
+  Index label;
+};
+
+std::string lower_extension(const fs::path& path) {
+  std::string e = path.extension();
+  for (char& c : e)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return e;
+}
+
+bool is_image(const fs::path& path) {
+  const std::string e = lower_extension(path);
+  constexpr std::array read{".png", ".jpg", ".jpeg"};
+  if (std::ranges::count(read, e)) return true;
+  constexpr std::array other{".bmp", ".gif", ".pgm", ".ppm", ".tif", ".tiff", ".webp"};
+  if (std::ranges::count(other, e))
+    fail("{}: is an image of a format that is not read; PNG and JPEG are",
+         printable(path.string()));
+  return false;
+}
+
+// f(entry) for what is in a folder, by its bytes.
+template <class F>
+void each_in(const std::string& folder, F&& f) {
+  std::error_code error;
+  std::vector<fs::directory_entry> all;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (!at->path().filename().string().starts_with('.')) all.push_back(*at);
+  if (error) fail("{}: {}", printable(folder), error.message());
+  std::ranges::sort(all, {}, [](const auto& e) { return e.path().filename().string(); });
+  for (const fs::directory_entry& e : all) f(e);
+}
+
+bool is_folder(const fs::directory_entry& e) {
+  std::error_code none;
+  return e.is_directory(none);
+}
+
+constexpr int most_depth = 16;
+
+// Folders in a class, but for links to some, which may go in a circle.
+void add_images(const std::string& folder, Index label, int depth, std::vector<ImagePath>& to) {
+  if (depth > most_depth)
+    fail("{}: lies more than {} folders deep in its class", printable(folder), most_depth);
+  each_in(folder, [&](const fs::directory_entry& e) {
+    std::error_code none;
+    if (is_folder(e)) {
+      if (!e.is_symlink(none)) add_images(e.path(), label, depth + 1, to);
+    } else if (is_image(e.path())) {
+      to.push_back({e.path(), label});
+    }
+  });
+}
+
+// The first one by number, whichever was found first.
+class FirstError {
+ public:
+  void add(Index i) {
+    const std::lock_guard hold(lock_);
+    if (error_ && at_ <= i) return;
+    at_ = i;
+    error_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex lock_;
+  Index at_ = 0;
+  std::exception_ptr error_;
+};
+
+Examples read_images(const std::vector<ImagePath>& paths, const ImageFolderOptions& o) {
+  const Index n = std::ssize(paths), bytes = o.size * o.size * o.channels;
+  check_memory(static_cast<double>(n) * static_cast<double>(bytes),
+               fmt::format("{} images of {} x {} pixels", n, o.size, o.size));
+  Examples all{{{n, o.size, o.size, o.channels}, Values::uninitialized(DType::U8, n * bytes)},
+               {{n}, Values::uninitialized(DType::I64, n)}};
+  std::uint8_t* pixels = all.features.values.mutate<std::uint8_t>().data();
+  std::int64_t* labels = all.labels.values.mutate<std::int64_t>().data();
+  FirstError first;
+  parallel_for(n, 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) try {
+        const Dense image = centre_of(with_channels(read_image(paths[i].path), o.channels),
+                                      o.resize ? o.resize : o.size, o.size);
+        std::memcpy(pixels + i * bytes, image.values.bytes().data(), bytes);
+        labels[i] = paths[i].label;
+      } catch (...) {
+        first.add(i);
+      }
+  });
+  first.rethrow();
+  return all;
+}
+
+}  // namespace
+
+FolderImages read_image_folder(const std::string& folder, const ImageFolderOptions& options,
+                               const std::vector<std::string>* classes) {
+  const Index shorter = options.resize ? options.resize : options.size;
+  if (options.size < 1 || shorter < options.size || shorter > most_image_side)
+    fail_usage("images of {0} x {0} pixels cannot be cut out of images whose shorter side is {1}",
+               options.size, shorter);
+  if (options.channels != 1 && options.channels != 3)
+    fail_usage("images have 1 channel or 3, not {}", options.channels);
+  std::vector<ImagePath> paths;
+  std::map<std::string, Index> labels;
+  if (classes)
+    for (const std::string& name : *classes) labels.emplace(name, std::ssize(labels));
+  each_in(folder, [&](const fs::directory_entry& e) {
+    if (!is_folder(e)) return;
+    const std::string name = e.path().filename(), path = e.path();
+    if (classes && !labels.contains(name))
+      fail("{}: is no class of the images to train on", printable(path));
+    const Index label = labels.emplace(name, std::ssize(labels)).first->second;
+    const auto before = paths.size();
+    add_images(path, label, 0, paths);
+    if (paths.size() == before) fail("{}: has no PNG or JPEG image", printable(path));
+  });
+  if (paths.empty())
+    fail("{}: has no folder of images; each folder in it is a class", printable(folder));
+  FolderImages all{read_images(paths, options), std::vector<std::string>(labels.size())};
+  for (const auto& [name, label] : labels) all.classes[static_cast<std::size_t>(label)] = name;
+  return all;
+}
+
+}  // namespace sten

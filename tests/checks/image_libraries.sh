@@ -1,0 +1,19 @@
+#!/bin/sh
+# sten_tests reads the image formats whose packages (scripts/setup.sh) are installed. A build that misses
+# one would otherwise pass all tests without it.
+set -eu
+read=$("$STEN_BIN/sten_tests" --no-intro --test-case='every image library reads' | sed -n 's/^read://p')
+status=77 # none is to be there
+for pair in libpng-dev:PNG libjpeg62-turbo-dev:JPEG; do
+  case $(dpkg-query -W -f '${db:Status-Status}' "${pair%:*}" 2>/dev/null || true) in
+    installed) ;;
+    *) continue ;;
+  esac
+  [ $status != 77 ] || status=0
+  case "$read " in
+    *" ${pair#*:} "*) ;;
+    *) echo "${pair%:*} is installed, but these alone were read:$read" >&2 && status=1 ;;
+  esac
+done
+echo "read:$read"
+exit $status

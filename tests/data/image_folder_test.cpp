@@ -1,0 +1,105 @@
+#include "libsten/data/image/folder.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "tests/support/bad_input.h"
+#include "tests/support/image_files.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// All of one grey, 4 x 4.
+std::string grey_png(char value) { return PngFile{4, 4, 8, 0, std::string(16, value)}.bytes(); }
+
+class PictureFolder {
+ public:
+  void add(const std::string& path, const std::string& bytes) const {
+    std::filesystem::create_directories(std::filesystem::path(dir / path).parent_path());
+    dir.write(path, bytes);
+  }
+  TempDir dir;
+};
+
+std::vector<int> labels_in(const Examples& e) {
+  const auto y = e.labels.values.as<std::int64_t>();
+  return {y.begin(), y.end()};
+}
+// The first byte of each.
+std::vector<int> firsts_in(const Examples& e) {
+  std::vector<int> all;
+  const Index n = e.features.size() / e.count();
+  for (Index i = 0; i < e.count(); ++i) all.push_back(e.features.values.as<std::uint8_t>()[i * n]);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("folders are classes in the order of their names, images in that of theirs") {
+  if (!reads_png()) return;
+  const PictureFolder f;
+  f.add("dog/2.png", grey_png(5));
+  f.add("dog/10.PNG", grey_png(4));
+  f.add("Cat/a.jpg", grey_png(1));  // of another kind than its name says
+  f.add("ant/more/z.png", grey_png(3));
+  f.add("ant/b.png", grey_png(2));
+  f.add("ant/notes.txt", "not an image");
+  f.add("ant/.hidden.png", "not an image");
+  f.add(".git/x.png", "not an image");
+  f.add("readme.md", "not an image");
+  for (const int team : {1, 3}) {
+    const Threads several(team);
+    const FolderImages all = read_image_folder(f.dir.path(), {.size = 2});
+    CHECK(all.classes == std::vector<std::string>{"Cat", "ant", "dog"});
+    CHECK(all.examples.features.extents == Shape{5, 2, 2, 3});
+    CHECK(labels_in(all.examples) == std::vector<int>{0, 1, 1, 2, 2});
+    CHECK(firsts_in(all.examples) == std::vector<int>{1, 2, 3, 4, 5});
+  }
+  CHECK(read_image_folder(f.dir.path(), {.size = 4, .channels = 1}).examples.features.extents ==
+        Shape{5, 4, 4, 1});
+  const std::vector<std::string> classes{"dog", "ant", "Cat", "owl"};
+  CHECK(labels_in(read_image_folder(f.dir.path(), {.size = 2}, &classes).examples) ==
+        std::vector<int>{2, 1, 1, 0, 0});
+}
+
+TEST_CASE("folders without classes or images, and files that are damaged, are refused by name") {
+  if (!reads_png()) return;
+  const PictureFolder f;
+  const auto error = [&](const std::vector<std::string>* classes = nullptr) {
+    return error_of([&] { read_image_folder(f.dir.path(), {.size = 2}, classes); });
+  };
+  CHECK(error() == f.dir.path() + ": has no folder of images; each folder in it is a class");
+  f.add("a/1.png", grey_png(1));
+  f.add("b/notes.txt", "");
+  CHECK(held(114, error() == f.dir / "b" + ": has no PNG or JPEG image"));
+  f.add("b/x.gif", "GIF89a");
+  CHECK(error() ==
+        f.dir / "b/x.gif" + ": is an image of a format that is not read; PNG and JPEG are");
+  std::filesystem::remove(f.dir / "b/x.gif");
+  f.add("b/3.png", "x");
+  f.add("b/2.png", grey_png(1).substr(0, 60));
+  const std::vector<std::string> classes{"a"};
+  CHECK(error(&classes) == f.dir / "b" + ": is no class of the images to train on");
+  // The first one, however many look at once.
+  for (const int team : {1, 3}) {
+    const Threads several(team);
+    CHECK(held(114, error() == f.dir / "b/2.png" + ": is a damaged PNG image: it is cut off"));
+  }
+  CHECK(has(error_of([&] { read_image_folder(f.dir / "none", {.size = 2}); }),
+            "none: No such file or directory"));
+  CHECK(error_of([&] { read_image_folder(f.dir.path(), {.size = 9, .resize = 8}); }) ==
+        "images of 9 x 9 pixels cannot be cut out of images whose shorter side is 8");
+}
+
+TEST_CASE("a link to a folder above is not followed for ever") {
+  if (!reads_png()) return;
+  const PictureFolder f;
+  f.add("a/1.png", grey_png(1));
+  std::filesystem::create_directory_symlink(f.dir.path(), f.dir / "a/loop");
+  CHECK(read_image_folder(f.dir.path(), {.size = 2}).examples.count() == 1);
+}
