@@ -146,6 +146,46 @@ void add_gelu_tanh(Operators& all) {
   });
 }
 
+// x * sigmoid(x) (Elfwing et al. 2017).
+template <class T>
+struct Silu {
+  static constexpr Index at_once = 512;
+
+  // f(i, sigmoid(x[i]))
+  template <class F>
+  static void each(const T* x, Index n, F f) {
+    T share[at_once];
+    for (Index i = 0; i < n; i += at_once) {
+      const Index count = std::min(at_once, n - i);
+      if constexpr (std::same_as<T, float>)
+        kernels::functions().sigmoid(x + i, count, share);
+      else
+        for (Index k = 0; k < count; ++k) share[k] = 1 / (1 + std::exp(-x[i + k]));
+      for (Index k = 0; k < count; ++k) f(i + k, share[k]);
+    }
+  }
+};
+template <class T>
+struct SiluForward {
+  void run(const T* x, Index n, T* y) const {
+    Silu<T>::each(x, n, [=](Index i, T share) { y[i] = x[i] * share; });
+  }
+};
+template <class T>
+struct SiluGrad {
+  void run(const T* dy, const T* x, Index n, T* dx) const {
+    Silu<T>::each(x, n,
+                  [=](Index i, T share) { dx[i] = dy[i] * share * (1 + x[i] * (1 - share)); });
+  }
+};
+
+void add_silu(Operators& all) {
+  add_unary(all, "silu", Keeps::inputs, true, []<class T>(T, const Call& call) {
+    call.attributes.check("silu", {});
+    return std::pair(SiluForward<T>{}, SiluGrad<T>{});
+  });
+}
+
 void add_dropout(Operators& all) {
   add_unary(all, "dropout", Keeps::nothing, false, []<class T>(T, const Call& call) {
     call.attributes.check("dropout", {"p", "seed"});
@@ -170,6 +210,7 @@ void add_activations(Operators& all) {
   add_gelu_tanh(all);
   add_tanh(all);
   add_sigmoid(all);
+  add_silu(all);
   add_dropout(all);
 }
 

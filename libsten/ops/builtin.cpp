@@ -38,6 +38,7 @@ void add_builtin_operators(Operators& all) {
   add_linear(all);
   add_convolutions(all);
   add_sparse_convolutions(all);
+  add_pools(all);
   add_matmul(all);
   add_einsum(all);
   add_sparse_matmul(all);

@@ -152,6 +152,12 @@ constexpr UnaryRow unary_rows[] = {
         [](auto dy, auto x, auto p) { return x >= p.a && x <= p.b ? dy : decltype(x){0}; },
         {"min", -infinity}, {"max", infinity}),
     row(
+        "relu6", Keeps::inputs, true,
+        [](auto x, auto) { return x <= 0  ? decltype(x){0}
+                                  : x > 6 ? decltype(x){6}
+                                          : x; },
+        [](auto dy, auto x, auto) { return x <= 0 || x >= 6 ? decltype(x){0} : dy; }),
+    row(
         "sin", Keeps::inputs, true, [](auto x, auto) { return std::sin(x); },
         [](auto dy, auto x, auto) { return dy * std::cos(x); }),
     row(

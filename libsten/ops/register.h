@@ -4,7 +4,7 @@ namespace sten {
 
 class Operators;
 
-void add_activations(Operators& all);  // scale, relu, gelu, gelu-tanh, tanh, sigmoid, dropout
+void add_activations(Operators& all);  // scale, relu, gelu, gelu-tanh, tanh, sigmoid, silu, dropout
 void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-relu
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
@@ -40,6 +40,7 @@ void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_convolutions(Operators& all);  // conv, conv-transpose
 void add_sparse_convolutions(Operators& all);
+void add_pools(Operators& all);  // max-pool, average-pool and the adaptive ones
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);

@@ -34,6 +34,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"gelu-tanh", {{{3, 5}}}},
       {"tanh", {{{3, 5}}}},
       {"sigmoid", {{{3, 5}}}},
+      {"silu", {{{3, 5}}}},
       {"dropout", {{{4, 5}}}, Attributes().set("p", 0.3).set("seed", 7)},
       {"add", {{{3, 4}}, {{3, 4}}}},
       {"add", {{{2, 3, 4}}, {{4}}}},
@@ -82,6 +83,35 @@ inline const std::vector<OperatorCase>& operator_cases() {
        {{{1, 3, 2, 2}}, {{2, 3, 2, 3}}, {{3}}},
        Attributes().set("strides", List{2, 1}).set("output-padding", List{1, 0})},
       {"conv-transpose", {{{2, 3, 4}}, {{4, 1, 3}}}, Attributes().set("groups", 2)},
+      {"max-pool",
+       {{{2, 4, 5, 3}}},
+       Attributes()
+           .set("kernel", List{3, 2})
+           .set("strides", List{1, 2})
+           .set("pads", List{1, 0, 1, 1})},
+      {"max-pool",
+       {{{1, 7, 2}}},
+       Attributes()
+           .set("kernel", List{2})
+           .set("dilations", List{2})
+           .set("strides", List{3})
+           .set("ceil", 1)},
+      {"average-pool",
+       {{{2, 4, 5, 3}}},
+       Attributes()
+           .set("kernel", List{3, 2})
+           .set("strides", List{1, 2})
+           .set("pads", List{1, 0, 1, 1})},
+      {"average-pool",
+       {{{1, 3, 4, 5, 2}}},
+       Attributes()
+           .set("kernel", List{2, 2, 3})
+           .set("strides", List{2, 1, 2})
+           .set("pads", List{1, 0, 1, 0, 1, 1})
+           .set("count-pads", 1)
+           .set("ceil", 1)},
+      {"adaptive-average-pool", {{{2, 5, 4, 3}}}, Attributes().set("size", List{3, 7})},
+      {"adaptive-max-pool", {{{2, 5, 4, 3}}}, Attributes().set("size", List{3, 2})},
       {"matmul", {{{3, 4}}, {{4, 2}}}},
       {"matmul", {{{2, 1, 2, 3}}, {{3, 3, 2}}}},
       {"reshape", {{{2, 6}}}, Attributes().set("shape", List{3, -1})},
@@ -122,6 +152,7 @@ inline const std::vector<OperatorCase>& operator_cases() {
       {"erf", {{{3, 5}}}},
       {"softplus", {{{3, 5}}}},
       {"hard-swish", {{{3, 5}}}},
+      {"relu6", {{.shape = {3, 5}, .by = 5}}},
       {"elu", {{{3, 5}}}},
       {"leaky-relu", {{{3, 5}}}},
       {"hard-sigmoid", {{{3, 5}}}},
@@ -243,6 +274,7 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"gelu-tanh", {{{130, 300}}}},
       {"tanh", {{{130, 300}}}},
       {"sigmoid", {{{130, 300}}}},
+      {"silu", {{{130, 300}}}},
       {"dropout", {{{130, 300}}}},
       {"add", {{{40, 3, 300}}, {{300}}}},
       {"sub", {{{130, 300}}, {{130, 1}}}},
@@ -269,6 +301,17 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"conv-transpose",
        {{{3, 15, 14, 16}}, {{16, 12, 3, 3}}, {{12}}},
        Attributes().set("strides", List{2, 2})},
+      {"max-pool",
+       {{{3, 40, 41, 16}}},
+       Attributes()
+           .set("kernel", List{3, 3})
+           .set("strides", List{2, 2})
+           .set("pads", List{1, 1, 1, 1})},
+      {"average-pool",
+       {{{3, 40, 41, 16}}},
+       Attributes().set("kernel", List{3, 3}).set("pads", List{1, 1, 1, 1})},
+      {"adaptive-average-pool", {{{3, 40, 41, 16}}}, Attributes().set("size", List{7, 6})},
+      {"adaptive-max-pool", {{{3, 40, 41, 16}}}, Attributes().set("size", List{7, 6})},
       {"matmul", {{{70, 90}}, {{90, 300}}}},
       {"matmul", {{{4, 1, 70, 30}}, {{3, 30, 70}}}},
       {"reshape", {{{130, 300}}}, Attributes().set("shape", List{300, 130})},
@@ -293,6 +336,7 @@ inline const std::vector<OperatorCase>& large_cases() {
       {"erf", {{{130, 300}}}},
       {"softplus", {{{130, 300}}}},
       {"hard-swish", {{{130, 300}}}},
+      {"relu6", {{.shape = {130, 300}, .by = 5}}},
       {"elu", {{{130, 300}}}},
       {"leaky-relu", {{{130, 300}}}},
       {"hard-sigmoid", {{{130, 300}}}},

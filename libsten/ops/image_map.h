@@ -1,0 +1,70 @@
+// What maps images of x [N, spatial..., C] to images with other spatial extents, and its gradients.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "libsten/ops/output.h"
+
+namespace sten {
+
+// The spatial axes are the last ones of three; those before have the extent 1.
+struct ImageMap {
+  Index batch = 0, channels = 0;
+  std::array<Index, 3> size{1, 1, 1}, result{1, 1, 1};
+  std::size_t axes = 0;
+
+  // Error (usage) unless x has 1 to 3 spatial axes, none of them empty. `result` is left to the caller.
+  ImageMap(std::string_view op, const Shape& x);
+  // Of the result. Error (usage) where its size overflows.
+  Shape shape() const;
+  std::size_t first() const { return 3 - axes; }  // the first spatial axis, of three
+  Index image() const { return size[0] * size[1] * size[2] * channels; }
+  Index places() const { return result[0] * result[1] * result[2]; }
+  // Of one step along the first spatial axis: the least that a thread has of a gradient.
+  Index slab() const { return image() / size[first()]; }
+  std::array<Index, 3> place(Index p) const {
+    return {p / (result[1] * result[2]), p / result[2] % result[1], p % result[2]};
+  }
+};
+
+// f(o, image, T* to) for each place o of the result, whose channels it writes. `image` is where
+// o's image begins in x.
+template <class T, class F>
+Tensor write_places(const OutFormat& format, const ImageMap& m, F f) {
+  return write_elements<T>(format, m.shape(), std::max<Index>(1, m.channels),
+                           [&](Index begin, Index end, T* to) {
+                             for (Index p = begin / m.channels; p < end / m.channels; ++p) {
+                               f(m.place(p % m.places()), p / m.places() * m.image(), to);
+                               to += m.channels;
+                             }
+                           });
+}
+
+// The gradient of x, all 0 before: f(o, image, row, from, until, T* to) adds what place o of the
+// result, whose channels begin at `row` there, gives to the elements [from, until) of its image; `to`
+// is the image's first one. Only those places are asked whose `reach(o)`, the first and the last
+// step along the first spatial axis, may be in there; each element gets its summands in their order,
+// so that its bits do not depend on threads().
+template <class T, class Reach, class F>
+Tensor gather_places(const OutFormat& format, const Shape& x, const ImageMap& m, Reach reach, F f) {
+  const std::size_t d = m.first();
+  const Index slab = m.slab(), image = m.image(), per_step = m.places() / m.result[d];
+  return write_elements<T>(format, x, std::max<Index>(1, slab), [&](Index begin, Index end, T* to) {
+    std::fill(to, to + (end - begin), T{0});
+    for (Index i = begin / image; i * image < end; ++i) {
+      const Index from = std::max(begin, i * image) - i * image;
+      const Index until = std::min(end, (i + 1) * image) - i * image;
+      for (Index step = 0; step < m.result[d]; ++step) {
+        const auto [low, high] = reach(step);
+        if (high < from / slab || low >= ceil_div(until, slab)) continue;
+        for (Index p = step * per_step; p < (step + 1) * per_step; ++p)
+          f(m.place(p), i * image, (i * m.places() + p) * m.channels, from, until,
+            to + (i * image - begin));
+      }
+    }
+  });
+}
+
+}  // namespace sten

@@ -1,0 +1,161 @@
+// Pooling: the largest or the mean of each window, channel by channel.
+#include <limits>
+#include <type_traits>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/register.h"
+#include "libsten/ops/windows.h"
+
+namespace sten {
+namespace {
+
+template <bool is_adaptive, bool is_max>
+constexpr const char* pool_name =
+    is_adaptive ? is_max ? "adaptive-max-pool" : "adaptive-average-pool"
+    : is_max    ? "max-pool"
+                : "average-pool";
+
+template <bool is_adaptive, bool is_max>
+Windows pool_windows(std::string_view op, const Shape& x, const Attributes& a) {
+  if (is_adaptive) return Windows::adaptive(op, x, a);
+  return is_max ? Windows::sliding(op, x, a, {}) : Windows::sliding(op, x, a, {"count-pads"});
+}
+
+// A window without anything of x has -infinity. NaN wins, of two the last one.
+template <class T>
+void pool_largest(const T* image, const std::vector<Index>& taps, Index channels, T* to) {
+  std::fill(to, to + channels, -std::numeric_limits<T>::infinity());
+  for (const Index tap : taps) {
+    const T* x = image + tap;
+    for (Index c = 0; c < channels; ++c) to[c] = x[c] > to[c] || x[c] != x[c] ? x[c] : to[c];
+  }
+}
+
+// Which tap of each channel that is, of equals the first one: an integer as wide as T, so that both are
+// compared at once.
+template <class T>
+struct LargestTaps {
+  using Number = std::conditional_t<std::same_as<T, float>, std::int32_t, std::int64_t>;
+  std::vector<T> best;
+  std::vector<Number> at;
+
+  explicit LargestTaps(Index channels) : best(channels), at(channels) {}
+  void find(const T* image, const std::vector<Index>& taps) {
+    std::ranges::fill(best, -std::numeric_limits<T>::infinity());
+    std::ranges::fill(at, Number{0});
+    T* b = best.data();
+    Number* a = at.data();
+    for (std::size_t t = 0; t < taps.size(); ++t) {
+      const T* x = image + taps[t];
+      for (Index c = 0; c < std::ssize(best); ++c) {
+        const bool wins = x[c] > b[c] || x[c] != x[c];
+        b[c] = wins ? x[c] : b[c];
+        a[c] = wins ? static_cast<Number>(t) : a[c];
+      }
+    }
+  }
+};
+
+// In double, since the mean of a whole image is the sum of many.
+template <class T>
+void pool_mean(const T* image, const std::vector<Index>& taps, Index counted,
+               std::vector<double>& sums, T* to) {
+  std::ranges::fill(sums, 0.0);
+  double* s = sums.data();
+  const Index channels = std::ssize(sums);
+  for (const Index tap : taps)
+    for (Index c = 0; c < channels; ++c) s[c] += image[tap + c];
+  const auto by = static_cast<double>(counted);
+  for (Index c = 0; c < channels; ++c) to[c] = taps.empty() ? T{0} : static_cast<T>(s[c] / by);
+}
+
+template <bool is_adaptive, bool is_max>
+Outputs run_pool(const Call& call) {
+  constexpr const char* op = pool_name<is_adaptive, is_max>;
+  const Dense& x = call.in[0].as<Dense>();
+  const Windows w = pool_windows<is_adaptive, is_max>(op, x.extents, call.attributes);
+  const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
+  return with_real(op, x.dtype(), [&]<class T>(T) -> Outputs {
+    const T* in = x.values.as<T>().data();
+    return {write_places<T>(call.out(), w, [&](const std::array<Index, 3>& o, Index image, T* to) {
+      thread_local std::vector<Index> taps;
+      thread_local std::vector<double> sums;
+      const Index counted = w.taps(o, count_pads, taps);
+      if (is_max) return pool_largest(in + image, taps, w.channels, to);
+      sums.resize(static_cast<std::size_t>(w.channels));
+      pool_mean(in + image, taps, counted, sums, to);
+    })};
+  });
+}
+
+template <bool is_adaptive>
+Outputs max_pool_grad(const Call& call) {
+  static const std::string op = std::string(pool_name<is_adaptive, true>) + ".grad";
+  if (!call.wants(0)) return {std::nullopt};
+  const Dense &dy = call.in[0].as<Dense>(), &x = call.in[1].as<Dense>();
+  const Windows w = pool_windows<is_adaptive, true>(op, x.extents, call.attributes);
+  check_gradient(op, dy, w.shape());
+  check_dtypes(op, "x", x.dtype(), "the gradient", dy.dtype());
+  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+    const T *in = x.values.as<T>().data(), *from = dy.values.as<T>().data();
+    return {gather_places<T>(
+        call.out(), x.extents, w, [&](Index o) { return w.reach(o); },
+        [&](const std::array<Index, 3>& o, Index image, Index row, Index begin, Index end, T* to) {
+          thread_local std::vector<Index> taps;
+          thread_local LargestTaps<T> largest(0);
+          if (std::ssize(largest.at) != w.channels) largest = LargestTaps<T>(w.channels);
+          w.taps(o, false, taps);
+          if (taps.empty()) return;
+          largest.find(in + image, taps);
+          for (Index c = 0; c < w.channels; ++c) {
+            const Index tap = taps[largest.at[c]];
+            if (tap >= begin && tap < end) to[tap + c] += from[row + c];
+          }
+        })};
+  });
+}
+
+template <bool is_adaptive>
+Outputs average_pool_grad(const Call& call) {
+  static const std::string op = std::string(pool_name<is_adaptive, false>) + ".grad";
+  if (!call.wants(0)) return {std::nullopt};
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& x = input_shape(op, call, 0);
+  const Windows w = pool_windows<is_adaptive, false>(op, x, call.attributes);
+  check_gradient(op, dy, w.shape());
+  const bool count_pads = call.attributes.integer("count-pads", 0) != 0;
+  return with_real(op, dy.dtype(), [&]<class T>(T) -> Outputs {
+    const T* from = dy.values.as<T>().data();
+    return {gather_places<T>(
+        call.out(), x, w, [&](Index o) { return w.reach(o); },
+        [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
+          thread_local std::vector<Index> taps;
+          const auto by = static_cast<T>(w.taps(o, count_pads, taps));
+          for (const Index tap : taps) {
+            if (tap < begin || tap >= end) continue;
+            for (Index c = 0; c < w.channels; ++c) to[tap + c] += from[row + c] / by;
+          }
+        })};
+  });
+}
+
+template <bool is_adaptive>
+void add_pools_of(Operators& all) {
+  const Name largest(pool_name<is_adaptive, true>), mean(pool_name<is_adaptive, false>);
+  const auto grad = [](Name op) { return Name(std::string(op.text()) + ".grad"); };
+  all.declare(largest, {Keeps::inputs});
+  add_streamed(all, largest, {"dense"}, 1, run_pool<is_adaptive, true>);
+  add_streamed(all, grad(largest), {"dense", "dense"}, 1, max_pool_grad<is_adaptive>);
+  all.declare(mean, {Keeps::nothing});
+  add_streamed(all, mean, {"dense"}, 1, run_pool<is_adaptive, false>);
+  add_streamed(all, grad(mean), {"dense"}, 1, average_pool_grad<is_adaptive>);
+}
+
+}  // namespace
+
+void add_pools(Operators& all) {
+  add_pools_of<false>(all);
+  add_pools_of<true>(all);
+}
+
+}  // namespace sten
