@@ -16,6 +16,8 @@ void add_builtin_operators(Operators& all) {
   add_softmax(all);
   add_layer_norm(all);
   add_batch_norms(all);
+  add_group_norms(all);
+  add_lrn(all);
   add_embedding(all);
   add_attention(all);
   add_shapes(all);
@@ -39,6 +41,7 @@ void add_builtin_operators(Operators& all) {
   add_convolutions(all);
   add_sparse_convolutions(all);
   add_pools(all);
+  add_resize(all);
   add_matmul(all);
   add_einsum(all);
   add_sparse_matmul(all);

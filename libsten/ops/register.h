@@ -9,7 +9,9 @@ void add_binary(Operators& all);       // add, sub, mul, div, pow, min, max, p-r
 void add_softmax(Operators& all);      // softmax, log-softmax
 void add_layer_norm(Operators& all);
 void add_batch_norms(Operators& all);  // batch-norm, batch-norm-train, batch-moments
-void add_embedding(Operators& all);    // embedding, gather
+void add_group_norms(Operators& all);  // group-norm, instance-norm
+void add_lrn(Operators& all);
+void add_embedding(Operators& all);  // embedding, gather
 void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
 void add_joins(Operators& all);       // concat
@@ -41,6 +43,7 @@ void add_linear(Operators& all);
 void add_convolutions(Operators& all);  // conv, conv-transpose
 void add_sparse_convolutions(Operators& all);
 void add_pools(Operators& all);  // max-pool, average-pool and the adaptive ones
+void add_resize(Operators& all);
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
