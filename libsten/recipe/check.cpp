@@ -4,7 +4,7 @@ namespace sten::recipe_detail {
 namespace {
 
 const char* data_of(const ModelRecipe& m) {
-  return m.kind == "bert" ? "masked-text" : "csv or arrays";
+  return m.kind == "bert" ? "masked-text" : "csv, arrays or images";
 }
 
 void check_given(const JsonReader& at, const char* key, const std::string& v) {
@@ -25,6 +25,13 @@ void check(const JsonReader& at, const ModelRecipe& m) {
 }
 
 void check(const JsonReader& at, const DataRecipe& d) {
+  if (d.kind == "cifar" && d.classes != 10 && d.classes != 20 && d.classes != 100)
+    at["classes"].fail("is none of 10, 20 and 100");
+  if (d.kind == "images" && d.channels == 2) at["channels"].fail("is neither 1 nor 3");
+  if (d.kind == "images" && d.resize > 0 && d.resize < d.size)
+    at["resize"].fail("is less than the size that is cut out");
+  if (d.kind == "shapes" && (d.size < 8 || d.size > 256))
+    at["size"].fail("shapes are drawn in 8 to 256 pixels");
   if (d.train + d.validation > 1 + rounding)
     place(at, "validation")
         .fail(fmt::format("train and validation are {} and {}, more than all", d.train,

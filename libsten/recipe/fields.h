@@ -44,20 +44,36 @@ void fields_of(V& v, ModelRecipe& m) {
 template <class V>
 void fields_of(V& v, DataRecipe& d) {
   const Words table{"csv", "arrays"}, text{"masked-text"};
-  v.kind(d.kind, {"csv", "arrays", "masked-text"}, true);
+  const Words rows{"csv", "arrays", "cifar", "images", "shapes"};
+  const Words pictures{"arrays", "cifar", "images", "shapes"};
+  v.kind(d.kind, {"csv", "arrays", "cifar", "images", "shapes", "masked-text"}, true);
   v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
   v("label", d.label, {.kinds = {"csv"}});
   v("features", d.features, {.kinds = {"arrays"}, .path = true});
   v("inputs", d.inputs, {.kinds = {"arrays"}, .path = true});
   v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
-  v("input", d.input, {.kinds = table});
+  v("input", d.input, {.kinds = rows});
+  v("folder", d.folder, {.kinds = {"cifar", "images"}, .required = true, .path = true});
+  v("test_folder", d.test_folder, {.kinds = {"images"}, .path = true});
+  v("classes", d.classes, {.kinds = {"cifar"}, .low = 10, .high = 100});
+  v("count", d.count, count_from(1, {"shapes"}));
+  v("size", d.size, {.kinds = {"images", "shapes"}, .required = true, .low = 1, .high = 8192});
+  v("resize", d.resize, {.kinds = {"images"}, .or_zero_absent = true, .low = 1, .high = 8192});
+  v("channels", d.channels, {.kinds = {"images"}, .low = 1, .high = 3});
+  v("noise", d.noise, {.kinds = {"shapes"}, .low = 0, .high = 255});
   v("text", d.text, {.kinds = text, .required = true, .path = true});
   v("vocabulary", d.vocabulary, {.kinds = text, .required = true, .path = true});
+  if constexpr (V::reads)
+    if (d.kind == "cifar" || !d.test_folder.empty()) d.train = 1, d.validation = 0;
   v("train", d.train, {.low = 0, .high = 1, .above = true});
   v("validation", d.validation, fraction());
-  v("split_seed", d.split_seed, {.kinds = table});
+  v("split_seed", d.split_seed, {.kinds = rows});
   v("scale", d.scale, {.kinds = table});
   v("shift", d.shift, {.kinds = table});
+  v("mean", d.mean, {.kinds = pictures});
+  v("std", d.std, {.kinds = pictures, .low = 0, .above = true});
+  v("crop_padding", d.crop_padding, {.kinds = pictures, .low = 0, .high = 4096});
+  v("mirror", d.mirror, {.kinds = pictures});
   v("window", d.window, count_from(1, text));
   v("predicted", d.predicted, {.kinds = text, .low = 0, .high = 1, .above = true});
   v("masked", d.masked, fraction(text));

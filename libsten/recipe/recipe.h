@@ -27,7 +27,7 @@ struct ModelRecipe {
 };
 
 struct DataRecipe {
-  std::string kind;              // csv | arrays | masked-text
+  std::string kind;              // csv | arrays | cifar | images | shapes | masked-text
   std::string file;              // csv
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
@@ -35,11 +35,25 @@ struct DataRecipe {
   // input that features are for, empty where there is one alone.
   std::map<std::string, std::string> inputs;
   std::string input;
-  std::string text, vocabulary;          // masked-text: UTF-8, and HuggingFace's vocab.json
-  double train = 0.8, validation = 0.1;  // shares of rows or characters; the rest is the test split
-  std::uint64_t split_seed = 0;          // csv and arrays: which rows are in which split
-  double scale = 1, shift = 0;           // csv and arrays: features become scale * x + shift
-  Index window = 128;                    // masked-text: characters
+  std::string folder;            // cifar: the .bin files; images: a folder for each class
+  std::string test_folder;       // images: the test split; empty: a share of `folder`
+  Index classes = 10;            // cifar: 10, 20 or 100
+  Index count = 2000;            // shapes
+  Index size = 0;                // images and shapes: pixels a side
+  Index resize = 0;              // images: the shorter side before `size` is cut out; 0: size
+  Index channels = 3;            // images: 1 or 3
+  Index noise = 48;              // shapes: see ShapesOptions
+  std::string text, vocabulary;  // masked-text: UTF-8, and HuggingFace's vocab.json
+  // Shares of rows or characters; the rest is the test split. Where there are files to test on, what
+  // is left is not used, and all rows are trained on if nothing is said.
+  double train = 0.8, validation = 0.1;
+  std::uint64_t split_seed = 0;   // which rows are in which split
+  double scale = 1, shift = 0;    // csv and arrays: features become scale * x + shift
+  std::vector<double> mean, std;  // of images [N, H, W, C], by channel: (x - mean) / std of that,
+                                  // or of bytes as 0 to 1; empty: 0 and 1
+  Index crop_padding = 0;         // of images, in training: see Augmentation
+  bool mirror = false;
+  Index window = 128;                                   // masked-text: characters
   double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
 };
 

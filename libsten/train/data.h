@@ -5,9 +5,12 @@
 
 namespace sten {
 
-// csv and arrays for a perceptron of these sizes: inputs "x" and "labels".
+// Any rows for a perceptron of the recipe's sizes: inputs "x" [B, features] and "labels".
 std::shared_ptr<TaskData> read_example_data(const Recipe& r);
-// csv and arrays by the inputs of an ONNX model, each in the dtype and shape that the model takes.
+// Images for a model that takes so many channels and tells so many classes apart: inputs "x"
+// [B, H, W, channels] and "labels". Arrays are [N, H, W, C], or [N, H, W] of one channel.
+std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index classes);
+// Rows by the inputs of an ONNX model, each in the dtype and shape that the model takes.
 std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m);
 
 // masked-text for a BERT: the inputs of bert(), with `selected` and `loss`. `vocabulary` and

@@ -142,36 +142,83 @@ void check_labels(const Dense& labels, const std::string& file, const ImportedMo
 
 }  // namespace
 
-BatchPart ExampleColumns::part(std::span<const Index> rows) const {
+bool are_images(const DataRecipe& d) {
+  return d.kind == "cifar" || d.kind == "images" || d.kind == "shapes" || !d.mean.empty() ||
+         !d.std.empty() || d.crop_padding > 0 || d.mirror;
+}
+
+ImageInput ImageInput::of(const Recipe& r, Index channels) {
+  const DataRecipe& d = r.data;
+  const bool bytes = d.kind != "arrays";
+  return {channel_scale(channels, bytes ? 1.0 / 255 : d.scale, bytes ? 0 : d.shift, d.mean, d.std),
+          {d.crop_padding, d.mirror, r.seed}};
+}
+
+namespace {
+
+Dense input_of(const ExampleColumn& c, std::span<const Index> rows, std::optional<Index> epoch) {
+  if (c.image) {
+    std::vector<ImageView> views;
+    if (epoch && c.image->is_augmented())
+      for (const Index r : rows)
+        views.push_back(view_of(c.image->augmentation,
+                                static_cast<std::uint64_t>(*epoch * c.values.extents[0] + r)));
+    Dense x = images_of(c.values, rows, c.image->scale, views, c.image->channels_first);
+    Shape shape = c.shape;
+    shape[0] = std::ssize(rows);
+    x.extents = shape;
+    return x;
+  }
+  return c.scale ? numbers_of(c.values, rows, c.shape, c.scale->scale, c.scale->shift)
+                 : rows_of(c.values, rows, c.shape);
+}
+
+// Images for the input of a model that takes them with channels first, as ONNX has them.
+ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& r,
+                         const ImportedModel& m) {
+  check_open_batch(to, m.file.name());
+  const Shape& s = a.x.extents;
+  if (s.size() != 4 || (to.dtype && *to.dtype != DType::F32))
+    fail("{}: is {}, which are no images for the model's input {}", a.file, to_string(s),
+         quote(to.name));
+  const Shape first{s[0], s[3], s[1], s[2]};
+  const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
+  if (to.shape && !std::ranges::equal(*to.shape, first, fits))
+    fail("{}: has images {}, channels first, and the model's input {} takes {}", a.file,
+         to_string(first), quote(to.name), text_of(*to.shape));
+  ExampleColumn c{to.name, a.x, first, std::nullopt, ImageInput::of(r, s[3])};
+  c.image->channels_first = true;
+  return c;
+}
+
+}  // namespace
+
+BatchPart ExampleColumns::part(std::span<const Index> rows, std::optional<Index> epoch) const {
   BatchPart p;
-  for (const ExampleColumn& c : inputs)
-    p.inputs.emplace(c.input,
-                     c.scale ? numbers_of(c.values, rows, c.shape, c.scale->scale, c.scale->shift)
-                             : rows_of(c.values, rows, c.shape));
+  for (const ExampleColumn& c : inputs) p.inputs.emplace(c.input, input_of(c, rows, epoch));
   Dense y = rows_of(labels, rows, labels.extents);
   p.predictions = y.size() - std::ranges::count(y.values.as<std::int64_t>(), ignored_label);
   p.inputs.emplace(labels_input, std::move(y));
   return p;
 }
 
-ExampleColumns imported_columns(const DataRecipe& d, const ImportedModel& m, const Dense& labels,
-                                const Dense* features) {
-  const std::string labels_file = printable(features ? d.file : d.labels);
-  ExampleColumns all{{}, m.graph.inputs().back(), labels_of(labels, labels_file, ignored_label)};
-  check_labels(all.labels, labels_file, m);
+ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const Dense& labels,
+                                const std::string& labels_name, const Dense* features,
+                                const std::string& features_name) {
+  const DataRecipe& d = r.data;
+  ExampleColumns all{{}, m.graph.inputs().back(), labels_of(labels, labels_name, ignored_label)};
+  check_labels(all.labels, labels_name, m);
   const Index rows = all.labels.extents[0];
-  const auto add = [&](const OnnxPort& to, const NamedArray& a, ExampleScale scale) {
-    all.inputs.push_back(column_for(to, a, scale, m, rows));
-  };
-  if (features)
-    add(input_of_features(d, m), {*features, labels_file}, ExampleScale::of(d));
-  else if (!d.features.empty())
-    add(input_of_features(d, m), {read_array(d.features), printable(d.features)},
-        ExampleScale::of(d));
+  if (features) {
+    const OnnxPort& to = input_of_features(d, m);
+    const NamedArray a{*features, features_name};
+    all.inputs.push_back(are_images(d) ? images_for(to, a, r, m)
+                                       : column_for(to, a, ExampleScale::of(d), m, rows));
+  }
   for (const auto& [input, file] : d.inputs) {
     const OnnxPort* to = find_port(m, input);
     if (!to) fail_no_input("data.inputs", input, m);
-    add(*to, {read_array(file), printable(file)}, {});
+    all.inputs.push_back(column_for(*to, {read_array(file), printable(file)}, {}, m, rows));
   }
   for (const OnnxPort& p : m.inputs)
     if (std::ranges::find(all.inputs, p.name, &ExampleColumn::input) == all.inputs.end())

@@ -1,25 +1,35 @@
+#include <numeric>
+
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
-#include "libsten/data/csv.h"
 #include "libsten/train/data.h"
 #include "libsten/train/example_columns.h"
+#include "libsten/train/prefetch.h"
 
 namespace sten {
 namespace {
 
 class ExampleData final : public TaskData {
  public:
-  ExampleData(const Recipe& r, ExampleColumns columns)
-      : columns_(std::move(columns)), accumulate_(r.accumulate) {
-    for (const ExampleColumn& c : columns_.inputs)
-      content_ = hash_bytes(content_, c.values.values.bytes());
-    content_ = hash_bytes(content_, columns_.labels.values.bytes());
+  // `test` where there are rows of their own for it.
+  ExampleData(const Recipe& r, ExampleColumns columns, std::optional<ExampleColumns> test = {})
+      : columns_(std::move(columns)), test_(std::move(test)), accumulate_(r.accumulate) {
+    for (const ExampleColumns* all : {&columns_, test_ ? &*test_ : nullptr}) {
+      if (!all) continue;
+      for (const ExampleColumn& c : all->inputs)
+        content_ = hash_bytes(content_, c.values.values.bytes());
+      content_ = hash_bytes(content_, all->labels.values.bytes());
+    }
     const Index n = columns_.labels.extents.front();
-    const Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
+    Split split = split_rows(n, r.data.train, r.data.validation, r.data.split_seed);
     if (split.train.empty()) fail_usage("the train split of {} rows is empty; see data.train", n);
+    if (test_) {
+      split.test.resize(test_->labels.extents.front());
+      std::iota(split.test.begin(), split.test.end(), Index{0});
+    }
     train_.emplace(split.train, r.batch, r.seed, true);
     const std::vector<Index>* rows[] = {&split.train, &split.validation, &split.test};
     for (std::size_t s = 0; s < 3; ++s)
@@ -30,12 +40,12 @@ class ExampleData final : public TaskData {
 
   std::vector<BatchPart> batch(Index step) const override {
     const std::vector<Index> all = train_->at(step);
-    const Index n = std::ssize(all);
+    const Index n = std::ssize(all), epoch = step / train_->per_epoch();
     std::vector<BatchPart> parts;
     for (Index k = 0; k < accumulate_; ++k) {
       const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
       if (begin == end) continue;
-      BatchPart part = columns_.part(std::span(all).subspan(begin, end - begin));
+      BatchPart part = columns_.part(std::span(all).subspan(begin, end - begin), epoch);
       if (part.predictions > 0) parts.push_back(std::move(part));
     }
     return parts;
@@ -46,52 +56,89 @@ class ExampleData final : public TaskData {
     return rows ? rows->per_epoch() : 0;
   }
   BatchPart part(DataSplit s, Index i) const override {
-    return columns_.part(measured_[static_cast<std::size_t>(s)]->at(0, i));
+    const ExampleColumns& from = s == DataSplit::test && test_ ? *test_ : columns_;
+    return from.part(measured_[static_cast<std::size_t>(s)]->at(0, i));
   }
   std::uint64_t content() const override { return content_; }
 
  private:
   ExampleColumns columns_;
+  std::optional<ExampleColumns> test_;
   Index accumulate_;
   std::uint64_t content_ = 0;
   // They remember the order of an epoch.
   mutable std::optional<RowBatches> train_, measured_[3];
 };
 
-CsvOptions csv_options(const Recipe& r) {
-  CsvOptions o;
-  if (r.data.label == "first") o.label = "1";
-  if (r.data.label != "first" && r.data.label != "last") o.label = r.data.label;
-  return o;
+// Columns of a model with an input "x"; `column(examples)` makes that.
+template <class F>
+std::shared_ptr<TaskData> data_of(const Recipe& r, const RecipeExamples& read, F&& column) {
+  const auto columns = [&](const Examples& e) {
+    return ExampleColumns{{column(e)}, "labels", e.labels};
+  };
+  std::optional<ExampleColumns> test;
+  if (read.test) test = columns(*read.test);
+  return std::make_shared<ExampleData>(r, columns(read.all), std::move(test));
+}
+
+void check_classes(const RecipeExamples& read, Index classes, const char* key) {
+  for (const Examples* e : {&read.all, read.test ? &*read.test : nullptr})
+    if (e && e->classes() > classes)
+      fail("{}: there are labels up to {}, and the model tells {} classes apart; see {}",
+           read.labels_name, e->classes() - 1, classes, key);
 }
 
 }  // namespace
 
 std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
-  const bool is_csv = r.data.kind == "csv";
-  const Examples all =
-      is_csv ? read_csv(r.data.file, csv_options(r)) : read_arrays(r.data.features, r.data.labels);
-  const std::string features = printable(is_csv ? r.data.file : r.data.features);
-  const std::string labels = printable(is_csv ? r.data.file : r.data.labels);
-  const Index width = all.features.size() / all.count();
+  const RecipeExamples read = read_examples(r.data);
+  const Dense& all = read.all.features;
+  const Index width = all.size() / read.all.count();
   if (width != r.model.sizes.front())
-    fail("{}: a row has {} features, and the model takes {}; see model.sizes", features, width,
-         r.model.sizes.front());
-  if (all.classes() > r.model.sizes.back())
-    fail("{}: there are labels up to {}, and the model tells {} classes apart; see model.sizes",
-         labels, all.classes() - 1, r.model.sizes.back());
-  ExampleColumns columns{{}, "labels", all.labels};
-  columns.inputs.push_back({"x", all.features, {0, width}, ExampleScale::of(r.data)});
-  return std::make_shared<ExampleData>(r, std::move(columns));
+    fail("{}: a row has {} features, and the model takes {}; see model.sizes", read.features_name,
+         width, r.model.sizes.front());
+  check_classes(read, r.model.sizes.back(), "model.sizes");
+  if (are_images(r.data) && all.extents.size() != 4)
+    fail("{}: is {}, and images are [N, H, W, C]", read.features_name, to_string(all.extents));
+  return data_of(r, read, [&](const Examples& e) {
+    ExampleColumn c{"x", e.features, {0, width}, ExampleScale::of(r.data)};
+    if (are_images(r.data)) c.image = ImageInput::of(r, all.extents[3]);
+    return c;
+  });
+}
+
+std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index classes) {
+  RecipeExamples read = read_examples(r.data);
+  const std::string shape = to_string(read.all.features.extents);
+  for (Examples* e : {&read.all, read.test ? &*read.test : nullptr})
+    if (e && e->features.extents.size() == 3) e->features.extents.push_back(1);
+  const Dense& all = read.all.features;
+  if (all.extents.size() != 4 || all.extents[3] != channels)
+    fail("{}: is {}, and the model takes images [N, H, W, {}]; see model.channels",
+         read.features_name, shape, channels);
+  check_classes(read, classes, "model.classes");
+  const ImageInput image = ImageInput::of(r, channels);
+  return prefetched(data_of(r, read, [&](const Examples& e) {
+    return ExampleColumn{"x", e.features, e.features.extents, std::nullopt, image};
+  }));
 }
 
 std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m) {
-  if (r.data.kind != "csv") {
-    ExampleColumns columns = imported_columns(r.data, m, read_array(r.data.labels));
-    return std::make_shared<ExampleData>(r, std::move(columns));
+  const std::string labels = printable(r.data.labels);
+  if (r.data.kind == "arrays") {
+    std::optional<Dense> features;
+    if (!r.data.features.empty()) features = read_array(r.data.features);
+    return std::make_shared<ExampleData>(
+        r, imported_columns(r, m, read_array(r.data.labels), labels,
+                            features ? &*features : nullptr, printable(r.data.features)));
   }
-  const Examples all = read_csv(r.data.file, csv_options(r));
-  return std::make_shared<ExampleData>(r, imported_columns(r.data, m, all.labels, &all.features));
+  const RecipeExamples read = read_examples(r.data);
+  const auto columns = [&](const Examples& e) {
+    return imported_columns(r, m, e.labels, read.labels_name, &e.features, read.features_name);
+  };
+  std::optional<ExampleColumns> test;
+  if (read.test) test = columns(*read.test);
+  return std::make_shared<ExampleData>(r, columns(read.all), std::move(test));
 }
 
 }  // namespace sten

@@ -89,7 +89,7 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
   if (recipe.model.kind == "mlp") {
-    if (is_text) fail_usage("an mlp is trained on csv or arrays, not on masked-text");
+    if (is_text) fail_usage("an mlp is trained on csv, arrays or images, not on masked-text");
     check_size(parameters_of(recipe.model), recipe.optimizer, "model.sizes");
     graph_ = classifier(recipe.model);
     data_ = read_example_data(recipe);

@@ -1,0 +1,90 @@
+#include "libsten/data/image/augment.h"
+
+#include <algorithm>
+
+#include "libsten/base/error.h"
+#include "libsten/base/random.h"
+#include "libsten/data/numbers.h"
+
+namespace sten {
+
+ChannelScale channel_scale(Index channels, double scale, double shift,
+                           const std::vector<double>& mean, const std::vector<double>& std) {
+  for (const auto* list : {&mean, &std})
+    if (!list->empty() && std::ssize(*list) != channels)
+      fail_usage("there are {} numbers for {} channels in {}", list->size(), channels,
+                 list == &mean ? "mean" : "std");
+  ChannelScale all;
+  for (Index c = 0; c < channels; ++c) {
+    const double middle = mean.empty() ? 0 : mean[c], deviation = std.empty() ? 1 : std[c];
+    if (!(deviation > 0)) fail_usage("a standard deviation is {}", deviation);
+    all.scale.push_back(static_cast<float>(scale / deviation));
+    all.shift.push_back(static_cast<float>((shift - middle) / deviation));
+  }
+  return all;
+}
+
+ImageView view_of(const Augmentation& a, std::uint64_t number) {
+  const std::uint64_t bits = random_bits(seed_for(a.seed, "augment"), number);
+  const auto places = static_cast<std::uint64_t>(2 * a.crop_padding + 1);
+  const auto place = [&](std::uint64_t v) {
+    return static_cast<Index>(v % places) - a.crop_padding;
+  };
+  return {place(bits >> 32), place(bits >> 8 & 0xffffff), a.mirror && (bits & 1) != 0};
+}
+
+namespace {
+
+struct ImageShape {
+  Index height, width, channels;
+  Index size() const { return height * width * channels; }
+};
+
+// One image, channels last or first.
+template <class U, class Number>
+void write_image(const U* from, const ImageShape& s, const ImageView& view, const ChannelScale& by,
+                 bool channels_first, Number number, float* to) {
+  const Index pixel = channels_first ? 1 : s.channels;
+  const Index channel = channels_first ? s.height * s.width : 1;
+  for (Index h = 0; h < s.height; ++h) {
+    const Index row = h + view.top;
+    const bool is_padding = row < 0 || row >= s.height;
+    for (Index w = 0; w < s.width; ++w, to += pixel) {
+      const Index column = (view.mirrored ? s.width - 1 - w : w) + view.left;
+      if (is_padding || column < 0 || column >= s.width) {
+        for (Index c = 0; c < s.channels; ++c) to[c * channel] = by.shift[c];
+        continue;
+      }
+      const U* x = from + (row * s.width + column) * s.channels;
+      for (Index c = 0; c < s.channels; ++c)
+        to[c * channel] = static_cast<float>(number(x[c])) * by.scale[c] + by.shift[c];
+    }
+  }
+}
+
+}  // namespace
+
+Dense images_of(const Dense& images, std::span<const Index> rows, const ChannelScale& by,
+                std::span<const ImageView> views, bool channels_first) {
+  if (images.extents.size() != 4)
+    fail_usage("images are [N, H, W, C], and these are {}", to_string(images.extents));
+  const ImageShape s{images.extents[1], images.extents[2], images.extents[3]};
+  const Index n = std::ssize(rows);
+  if (std::ssize(by.scale) != s.channels || (!views.empty() && std::ssize(views) != n))
+    fail_usage("images of {} channels, scales for {}; {} images, {} views", s.channels,
+               by.scale.size(), n, views.size());
+  Dense y{channels_first ? Shape{n, s.channels, s.height, s.width}
+                         : Shape{n, s.height, s.width, s.channels},
+          Values::uninitialized(DType::F32, n * s.size())};
+  float* to = y.values.mutate<float>().data();
+  const bool known = with_number(images.dtype(), [&]<class U>(U, auto number) {
+    const U* from = images.values.as<U>().data();
+    for (Index i = 0; i < n; ++i)
+      write_image(from + rows[i] * s.size(), s, views.empty() ? ImageView{} : views[i], by,
+                  channels_first, number, to + i * s.size());
+  });
+  if (!known) fail_usage("images are {}", name_of(images.dtype()));
+  return y;
+}
+
+}  // namespace sten

@@ -1,0 +1,49 @@
+#include "libsten/train/recipe_examples.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/data/arrays.h"
+#include "libsten/data/csv.h"
+#include "libsten/data/image/cifar.h"
+#include "libsten/data/image/folder.h"
+#include "libsten/data/image/shapes.h"
+
+namespace sten {
+namespace {
+
+CsvOptions csv_options(const DataRecipe& d) {
+  CsvOptions o;
+  if (d.label == "first") o.label = "1";
+  if (d.label != "first" && d.label != "last") o.label = d.label;
+  return o;
+}
+
+RecipeExamples read_folders(const DataRecipe& d) {
+  const ImageFolderOptions options{d.size, d.resize, d.channels};
+  FolderImages all = read_image_folder(d.folder, options);
+  RecipeExamples read{std::move(all.examples), std::nullopt, printable(d.folder),
+                      printable(d.folder)};
+  if (!d.test_folder.empty())
+    read.test = read_image_folder(d.test_folder, options, &all.classes).examples;
+  return read;
+}
+
+}  // namespace
+
+RecipeExamples read_examples(const DataRecipe& d) {
+  if (d.kind == "csv")
+    return {read_csv(d.file, csv_options(d)), std::nullopt, printable(d.file), printable(d.file)};
+  if (d.kind == "arrays")
+    return {read_arrays(d.features, d.labels), std::nullopt, printable(d.features),
+            printable(d.labels)};
+  if (d.kind == "images") return read_folders(d);
+  if (d.kind == "shapes")
+    return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",
+            "shapes"};
+  if (d.kind != "cifar") fail_usage("there are no examples in data of the kind {}", quote(d.kind));
+  const CifarFiles files = cifar_files(d.folder, d.classes);
+  return {read_cifar(files.train, d.classes), read_cifar(files.test, d.classes),
+          printable(d.folder), printable(d.folder)};
+}
+
+}  // namespace sten

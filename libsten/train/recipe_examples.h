@@ -1,0 +1,17 @@
+// The examples that a recipe's data are, whatever files they come from.
+#pragma once
+#include "libsten/data/examples.h"
+#include "libsten/recipe/recipe.h"
+
+namespace sten {
+
+struct RecipeExamples {
+  Examples all;
+  std::optional<Examples> test;            // where there are files of their own for it
+  std::string features_name, labels_name;  // what they were read from, printable
+};
+
+// Of any kind but masked-text. Error with the file where it is damaged.
+RecipeExamples read_examples(const DataRecipe& d);
+
+}  // namespace sten
