@@ -186,19 +186,50 @@ void add_silu(Operators& all) {
   });
 }
 
-void add_dropout(Operators& all) {
-  add_unary(all, "dropout", Keeps::nothing, false, []<class T>(T, const Call& call) {
+// Which elements fall: number i of the stream of random numbers that the seed has, and `draw`, an
+// optional second input, if it is there.
+struct Dropout {
+  double p;
+  std::uint64_t seed;
+
+  explicit Dropout(const Call& call, std::size_t first) {
     call.attributes.check("dropout", {"p", "seed"});
-    const double p = call.attributes.number("p", 0.5);
+    p = call.attributes.number("p", 0.5);
     if (!(p >= 0 && p <= 1)) fail_usage("dropout: p is {}, which is no probability", p);
-    const auto seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
-    // All are dropped where p is 1.
-    const T by = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
-    const auto f = [p, seed, by](T x, Index i) {
-      return random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? x * by : T{0};
-    };
-    return std::pair(f, [f](T dy, T, Index i) { return f(dy, i); });
-  });
+    seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
+    if (call.in.size() <= first) return;
+    const Dense& draw = call.in[first].as<Dense>();
+    if (draw.dtype() != DType::I64 || draw.size() != 1)
+      fail_usage("dropout: 'draw' is {} {}, not one I64", name_of(draw.dtype()),
+                 to_string(draw.extents));
+    seed = random_bits(seed, static_cast<std::uint64_t>(draw.values.as<std::int64_t>()[0]));
+  }
+
+  Outputs apply(const Call& call) const {
+    const Dense& x = call.in[0].as<Dense>();
+    if (!call.wants(0)) return {std::nullopt};
+    return with_real("dropout", x.dtype(), [&]<class T>(T) -> Outputs {
+      const T* from = x.values.as<T>().data();
+      // All are dropped where p is 1.
+      const T by = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
+      return {write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
+        for (Index i = begin; i < end; ++i)
+          to[i - begin] =
+              random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? from[i] * by : T{0};
+      })};
+    });
+  }
+};
+
+void add_dropout(Operators& all) {
+  all.declare("dropout", {Keeps::others});
+  const auto run = [](const Call& call) { return Dropout(call, 1).apply(call); };
+  for (const std::size_t inputs : {1, 2}) {
+    const std::vector<Name> in(inputs, Name("dense"));
+    add_streamed(all, "dropout", in, 1, run);
+    // Of the gradient the same elements fall.
+    add_streamed(all, "dropout.grad", in, inputs, run);
+  }
 }
 
 }  // namespace

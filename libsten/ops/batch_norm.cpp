@@ -243,14 +243,22 @@ Outputs normalise_grad(const Call& call) {
 }
 
 Outputs moments(const Call& call) {
-  call.attributes.check("batch-moments", {});
+  call.attributes.check("batch-moments", {"sample"});
   const Dense& x = call.in[0].as<Dense>();
   check_channels("batch-moments", x.extents);
   const Index n = x.extents.back();
   const Moments& m = moments_of("batch-moments", call.in[0]);
+  double factor = 1;
+  if (call.attributes.integer("sample", 0) != 0) {
+    const Index rows = n == 0 ? 0 : x.size() / n;
+    if (rows < 2)
+      fail_usage("batch-moments: x is {}, and one value of a channel has no variance as a sample",
+                 to_string(x.extents));
+    factor = static_cast<double>(rows) / static_cast<double>(rows - 1);
+  }
   return with_real("batch-moments", x.dtype(), [&]<class T>(T) -> Outputs {
     return {write_each<T>(call.out(), {2, n}, [&](Index i) {
-      return static_cast<T>(i < n ? m.mean[i] : m.variance[i - n]);
+      return static_cast<T>(i < n ? m.mean[i] : m.variance[i - n] * factor);
     })};
   });
 }

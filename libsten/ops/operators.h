@@ -143,6 +143,13 @@ T dropout(const T& x, double p, Index seed, const Formats& f = Formats::dense())
   static const Name op("dropout");
   return ops_detail::call(op, {x}, Attributes().set("p", p).set("seed", seed), f);
 }
+// With a stream for each value of `draw`, an I64, so that every step can drop others.
+template <Operand T>
+T dropout(const T& x, const std::type_identity_t<T>& draw, double p, Index seed,
+          const Formats& f = Formats::dense()) {
+  static const Name op("dropout");
+  return ops_detail::call(op, {x, draw}, Attributes().set("p", p).set("seed", seed), f);
+}
 
 // exp(x) divided by its sum along the axis.
 template <Operand T>
@@ -168,7 +175,7 @@ T layer_norm(const T& x, const std::type_identity_t<T>& gamma, const std::type_i
 // (x - mean) / sqrt(variance + eps) * gamma[C] + beta[C] of each channel, the last axis of x[..., C],
 // with the mean and the (biased) variance over all other axes. By name, relu=1 takes what is above 0
 // of it. The moments are computed once and kept with x: batch_moments(x) is [2, C], mean and variance,
-// a constant to a tape.
+// a constant to a tape; sample=1 gives the (unbiased) variance as of a sample.
 template <Operand T>
 T batch_norm_train(const T& x, const std::type_identity_t<T>& gamma,
                    const std::type_identity_t<T>& beta, double eps = 1e-5,
