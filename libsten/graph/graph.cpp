@@ -113,6 +113,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       fail_usage("the graph has the output {} twice", quote(name));
     is_kept[number_of(name)] = true;
   }
+  check_statistics();
   // From the last node to the first; a value that nobody takes goes when it comes.
   last_uses_.resize(parts_.nodes.size());
   const std::size_t before = numbers_.size() - parts_.nodes.size();
@@ -123,6 +124,27 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       if (is_kept[value]) continue;
       is_kept[value] = true;
       last_uses_[i].push_back(value);
+    }
+  }
+}
+
+void Graph::check_statistics() const {
+  std::set<std::string_view> taken;
+  for (const RunningStatistics& s : parts_.statistics) {
+    const Node* moments = find_node(s.moments);
+    if (!moments || moments->op.text() != "batch-moments")
+      fail_usage("statistics of {}, which is no node with moments of a batch", quote(s.moments));
+    if (!(s.momentum >= 0 && s.momentum <= 1))
+      fail_usage("statistics of {}: the momentum {} is not within [0, 1]", quote(s.moments),
+                 s.momentum);
+    for (const std::string& name : {s.mean, s.variance}) {
+      const Weight* w = find_weight(name);
+      if (!w || w->shape.size() != 1)
+        fail_usage("statistics of {}: {} is no weight with one axis", quote(s.moments),
+                   quote(name));
+      if (!taken.insert(w->name).second)
+        fail_usage("statistics of {}: {} follows something else, too", quote(s.moments),
+                   quote(name));
     }
   }
 }

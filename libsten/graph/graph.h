@@ -54,12 +54,21 @@ struct Node {
   Formats formats{};
 };
 
+// Two weights that are not trained, but follow a batch-moments node as training goes on: each step
+// they become (1 - momentum) times themselves and momentum times what the node has.
+struct RunningStatistics {
+  std::string moments;         // the node
+  std::string mean, variance;  // the weights
+  double momentum = 0.1;
+};
+
 struct GraphParts {
   std::vector<std::string> inputs;
   std::vector<Weight> weights;
   std::vector<Node> nodes;  // in the order in which they run
   std::vector<std::string> outputs;
   std::vector<Constant> constants{};
+  std::vector<RunningStatistics> statistics{};
 };
 
 template <class T>
@@ -69,7 +78,7 @@ class Graph {
  public:
   // Error (usage): a name that is empty or used twice; an unknown operator; an input of a node, or
   // an output, that names nothing; an input that is a later node; a weight whose shape or initial
-  // value is invalid.
+  // value is invalid; statistics that are none of its weights, of none of its nodes, or not alone.
   explicit Graph(GraphParts parts);
 
   const std::vector<std::string>& inputs() const { return parts_.inputs; }
@@ -77,6 +86,7 @@ class Graph {
   const std::vector<Node>& nodes() const { return parts_.nodes; }
   const std::vector<Constant>& constants() const { return parts_.constants; }
   const std::vector<std::string>& outputs() const { return parts_.outputs; }
+  const std::vector<RunningStatistics>& statistics() const { return parts_.statistics; }
   // For a changed copy.
   const GraphParts& parts() const { return parts_; }
   // nullptr where there is none.
@@ -92,6 +102,7 @@ class Graph {
  private:
   // A value by number: inputs first, then weights, constants and nodes.
   std::size_t number_of(std::string_view name) const;
+  void check_statistics() const;
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
                                       const NamedValues<T>& inputs) const;

@@ -108,6 +108,13 @@ Node read_node(const JsonReader& in) {
   return n;
 }
 
+RunningStatistics read_statistics(const JsonReader& in) {
+  in.check_keys({"moments", "mean", "variance", "momentum"});
+  RunningStatistics s{in["moments"].text(), in["mean"].text(), in["variance"].text()};
+  if (in.has("momentum")) s.momentum = in["momentum"].number();
+  return s;
+}
+
 }  // namespace
 
 std::string to_json(const Graph& g) {
@@ -137,6 +144,11 @@ std::string to_json(const Graph& g) {
     j["nodes"].push_back(std::move(one));
   }
   j["outputs"] = g.outputs();
+  for (const RunningStatistics& s : g.statistics())
+    j["statistics"].push_back({{"moments", s.moments},
+                               {"mean", s.mean},
+                               {"variance", s.variance},
+                               {"momentum", s.momentum}});
   try {
     return j.dump(1);
   } catch (const Json::type_error&) {
@@ -147,7 +159,7 @@ std::string to_json(const Graph& g) {
 Graph parse_graph(std::string_view json) {
   const Json document = parse_json(json, "graph");
   const JsonReader in(document, "graph");
-  in.check_keys({"inputs", "weights", "constants", "nodes", "outputs"});
+  in.check_keys({"inputs", "weights", "constants", "nodes", "outputs", "statistics"});
   GraphParts parts;
   parts.inputs = in["inputs"].texts();
   for (const JsonReader& w : in["weights"].elements()) parts.weights.push_back(read_weight(w));
@@ -156,6 +168,9 @@ Graph parse_graph(std::string_view json) {
       parts.constants.push_back(read_constant(c));
   for (const JsonReader& n : in["nodes"].elements()) parts.nodes.push_back(read_node(n));
   parts.outputs = in["outputs"].texts();
+  if (in.has("statistics"))
+    for (const JsonReader& s : in["statistics"].elements())
+      parts.statistics.push_back(read_statistics(s));
   return in.read([&] { return Graph(std::move(parts)); });
 }
 
