@@ -5,10 +5,13 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/memory_left.h"
+#include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
+#include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/mlp.h"
+#include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/data.h"
 #include "libsten/train/example_columns.h"
@@ -16,9 +19,17 @@
 namespace sten {
 namespace {
 
-// A perceptron with its loss.
+Graph classes_of(const ModelRecipe& m) {
+  if (m.kind == "resnet")
+    return resnet({m.depth, m.classes, m.channels, m.width, m.stem == "cifar"});
+  if (m.kind == "wide-resnet")
+    return wide_resnet({m.depth, m.width, m.classes, m.channels, m.dropout});
+  return mlp(m.sizes, m.activation);
+}
+
+// A perceptron, or a model of images, with its loss.
 Graph classifier(const ModelRecipe& m) {
-  GraphParts g = mlp(m.sizes, m.activation).parts();
+  GraphParts g = classes_of(m).parts();
   g.inputs.emplace_back("labels");
   g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
   g.outputs.emplace_back("loss");
@@ -88,11 +99,17 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
   if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
-  if (recipe.model.kind == "mlp") {
-    if (is_text) fail_usage("an mlp is trained on csv, arrays or images, not on masked-text");
-    check_size(parameters_of(recipe.model), recipe.optimizer, "model.sizes");
+  if (recipe.model.kind == "mlp" || is_for_images(recipe.model)) {
+    if (is_text)
+      fail_usage("the model {} is trained on rows or images, not on masked-text",
+                 recipe.model.kind);
+    if (recipe.model.kind == "mlp")
+      check_size(parameters_of(recipe.model), recipe.optimizer, "model.sizes");
     graph_ = classifier(recipe.model);
-    data_ = read_example_data(recipe);
+    check_size(parameters_of(*graph_), recipe.optimizer, "model");
+    data_ = recipe.model.kind == "mlp"
+                ? read_example_data(recipe)
+                : read_image_data(recipe, recipe.model.channels, recipe.model.classes);
   } else if (recipe.model.kind == "bert") {
     if (!is_text) fail_usage("a bert is trained on masked-text, not on {}", recipe.data.kind);
     const MappedFile file = open_data(recipe.model.config);
@@ -107,8 +124,10 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     check_size(parameters_of(*graph_), recipe.optimizer, imported_->file.name());
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
-    fail_usage("there is no model {}; there are mlp, bert and onnx", quote(recipe.model.kind));
+    fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert and onnx",
+               quote(recipe.model.kind));
   }
+  evaluation_ = inference_graph(*graph_);
   recipe_ =
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
 }
@@ -143,7 +162,18 @@ std::vector<std::string> Task::onnx_data() const {
   return names;
 }
 
-std::vector<BatchPart> Task::batch(Index step) const { return data_->batch(step); }
+std::vector<BatchPart> Task::batch(Index step) const {
+  std::vector<BatchPart> parts = data_->batch(step);
+  if (is_for_images(recipe_.model) && std::ranges::count(graph_->inputs(), draw_input))
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const Index part = step * recipe_.accumulate + static_cast<Index>(k);
+      Dense draw = Dense::zeros(DType::I64, {});
+      draw.values.mutate<std::int64_t>()[0] = static_cast<std::int64_t>(
+          random_bits(seed_for(recipe_.seed, draw_input), static_cast<std::uint64_t>(part)));
+      parts[k].inputs.emplace(draw_input, std::move(draw));
+    }
+  return parts;
+}
 
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
 
@@ -154,7 +184,7 @@ Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
-    const Tensor y = graph_->run<Tensor>(weights, part.inputs).at(logits);
+    const Tensor y = evaluation_->run<Tensor>(weights, part.inputs).at(logits);
     const Sums more = sums_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>());
     sums.loss += more.loss;
     sums.hits += more.hits;

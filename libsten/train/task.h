@@ -48,6 +48,8 @@ class Task {
   // [...], -100 where they do not count. Logits of a BERT are those of the characters to be
   // predicted.
   const Graph& graph() const { return *graph_; }
+  // The same when training is over: what is measured.
+  const Graph& evaluation_graph() const { return *evaluation_; }
   // The file of an ONNX model; nullptr for other kinds.
   const Checkpoint* onnx() const { return imported_ ? &imported_->file : nullptr; }
   // The names of its external data.
@@ -74,7 +76,7 @@ class Task {
   NamedValues<Tensor> given_weights() const;
 
   Recipe recipe_;
-  std::optional<Graph> graph_;
+  std::optional<Graph> graph_, evaluation_;
   std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;
 };

@@ -34,6 +34,7 @@ Tensor in_own_memory(const Tensor& t) {
 
 Trainer::Trainer(std::shared_ptr<const Task> task)
     : task_(std::move(task)),
+      graph_(with_moments(task_->graph())),
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
   std::unordered_map<std::string_view, const WeightStages*> of_weight;
@@ -121,7 +122,8 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
 
 // When it returns nothing holds the weights' values but the state, so that the optimizer changes
 // them in place.
-Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, double& loss) const {
+Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, double& loss,
+                                         StatisticsOfStep& statistics) const {
   Tape tape;
   NamedValues<Var> weights, inputs;
   std::vector<const Var*> of;
@@ -132,8 +134,9 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
     of.push_back(&weights.emplace(p.name, std::move(v)).first->second);
   }
   for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
-  const Graph& g = task_->graph();
-  const Var y = g.run<Var>(weights, inputs).at(g.outputs().back());
+  const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
+  statistics.add(outputs);
+  const Var y = outputs.at(task_->graph().outputs().back());
   loss = number_of(y.value());
   if (!std::isfinite(loss)) return {};
   Dense seed = Dense::zeros(DType::F32, {});
@@ -194,11 +197,12 @@ TrainStep Trainer::step() {
   const std::vector<BatchPart> parts = task_->batch(state_.step);
   for (const BatchPart& part : parts) result.predictions += part.predictions;
   Gradients sum;
+  StatisticsOfStep statistics(task_->graph());
   for (const BatchPart& part : parts) {
     const double share =
         static_cast<double>(part.predictions) / static_cast<double>(result.predictions);
     double loss = 0;
-    Gradients more = gradients_of(part, share, loss);
+    Gradients more = gradients_of(part, share, loss, statistics);
     if (!std::isfinite(loss))
       fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
            state_.step, loss);
@@ -227,6 +231,7 @@ TrainStep Trainer::step() {
   if (!sum.empty()) {
     collect_scores(sum);
     update(sum, result.rate, scale);
+    statistics.apply(state_.parameters);
   }
   ++state_.step;
   return result;

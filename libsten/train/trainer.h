@@ -7,6 +7,7 @@
 
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
+#include "libsten/train/running_statistics.h"
 #include "libsten/train/task.h"
 #include "libsten/train/weight_stages.h"
 
@@ -65,13 +66,15 @@ class Trainer {
   void check_state(const TrainState& state) const;
   void begin_stages();
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
-  Gradients gradients_of(const BatchPart& part, double share, double& loss) const;
+  Gradients gradients_of(const BatchPart& part, double share, double& loss,
+                         StatisticsOfStep& statistics) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale);
   void select(std::size_t i, const Spec& by);
   void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
+  Graph graph_;  // the task's, with moments
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // by parameter
   std::variant<Sgd, AdamW> optimizer_;

@@ -1,0 +1,37 @@
+#include "libsten/nn/resnet.h"
+
+namespace sten {
+namespace {
+
+// Norms come first. Where the channels change, the shortcut begins after the first of them.
+ImageValue wide_block(ImageGraph& g, const std::string& name, const ImageValue& x, Index outputs,
+                      Index stride, double dropout) {
+  const ImageValue normed = g.batch_norm(name + ".bn1", x, true);
+  ImageValue y = g.conv(name + ".conv1", normed, outputs, 3, stride);
+  y = g.batch_norm(name + ".bn2", y, true);
+  if (dropout > 0) y = g.dropout(name + ".dropout", y, dropout);
+  y = g.conv(name + ".conv2", y, outputs, 3, 1);
+  const ImageValue shortcut =
+      x.channels == outputs ? x : g.conv(name + ".convShortcut", normed, outputs, 1, stride);
+  return g.add(name + ".add", shortcut, y);
+}
+
+}  // namespace
+
+Graph wide_resnet(const WideResNetConfig& c) {
+  if (c.depth < 10 || (c.depth - 4) % 6 != 0)
+    fail_usage("wide-resnet: a depth of {} is not 6n + 4, as 10, 16, 28 and 40 are", c.depth);
+  if (c.classes < 1 || c.channels < 1 || c.width < 1)
+    fail_usage("wide-resnet: {} classes, {} channels and a width of {}: all have to be 1 or more",
+               c.classes, c.channels, c.width);
+  ImageGraph g(c.channels);
+  ImageValue x = g.conv("conv1", g.input(), 16, 3, 1);
+  for (Index s = 0; s < 3; ++s)
+    for (Index b = 0; b < (c.depth - 4) / 6; ++b)
+      x = wide_block(g, fmt::format("block{}.layer.{}", s + 1, b), x, (16 << s) * c.width,
+                     s > 0 && b == 0 ? 2 : 1, c.dropout);
+  x = g.batch_norm("bn1", x, true);
+  return std::move(g).classifier("avgpool", "fc", x, c.classes, true);
+}
+
+}  // namespace sten
