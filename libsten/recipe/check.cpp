@@ -1,5 +1,8 @@
 #include "libsten/recipe/check.h"
 
+#include <algorithm>
+#include <array>
+
 namespace sten::recipe_detail {
 namespace {
 
@@ -21,6 +24,11 @@ JsonReader place(const JsonReader& at, std::string_view key) { return at.has(key
 void check(const JsonReader& at, const ModelRecipe& m) {
   if (m.kind == "mlp" && m.sizes.size() < 2)
     at["sizes"].fail("has no layer: give the input's size and that of each layer's output");
+  if (m.kind == "resnet" &&
+      !std::ranges::count(std::to_array<Index>({18, 34, 50, 101, 152}), m.depth))
+    at["depth"].fail(fmt::format("{} is not one of 18, 34, 50, 101, 152", m.depth));
+  if (m.kind == "wide-resnet" && (m.depth < 10 || (m.depth - 4) % 6 != 0))
+    at["depth"].fail(fmt::format("{} is not 6n + 4, as 10, 16, 28 and 40 are", m.depth));
   check_given(at, "output", m.output);
 }
 
@@ -39,6 +47,7 @@ void check(const JsonReader& at, const DataRecipe& d) {
   if (d.masked + d.random > 1 + rounding)
     place(at, "random")
         .fail(fmt::format("masked and random are {} and {}, more than all", d.masked, d.random));
+  if (at.has("shape") && d.shape.size() != 3) at["shape"].fail("is not [height, width, channels]");
   if (d.scale == 0) at["scale"].fail("0 makes all features the same");
   check_given(at, "label", d.label);
   check_given(at, "input", d.input);
@@ -71,6 +80,8 @@ void check(const JsonReader& at, const Recipe& r) {
   for (const char* key : {"input", "inputs"})
     if (!onnx && at["data"].has(key))
       at["data"][key].fail("is for the inputs of an onnx model, and this is " + r.model.kind);
+  if (!is_for_images(r.model) && at["data"].has("shape"))
+    at["data"]["shape"].fail("is for a model of images, and this is " + r.model.kind);
   if ((r.steps > 0) == (r.epochs > 0))
     place(at, r.steps ? "epochs" : "")
         .fail(r.steps ? "contradicts steps; leave one out" : "needs steps, or epochs");

@@ -32,9 +32,18 @@ inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low
 
 template <class V>
 void fields_of(V& v, ModelRecipe& m) {
-  v.kind(m.kind, {"mlp", "bert", "onnx"}, true);
+  const Words images{"resnet", "wide-resnet"};
+  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "onnx"}, true);
+  if constexpr (V::reads)
+    if (m.kind == "resnet") m.width = 64;
   v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
   v("activation", m.activation, {.kinds = {"mlp"}, .choices = {"relu", "gelu", "tanh", "sigmoid"}});
+  v("depth", m.depth, {.kinds = images, .required = true, .low = 1, .high = 10000});
+  v("width", m.width, {.kinds = images, .low = 1, .high = 1 << 20});
+  v("classes", m.classes, {.kinds = images, .required = true, .low = 1, .high = most});
+  v("channels", m.channels, {.kinds = images, .low = 1, .high = most});
+  v("stem", m.stem, {.kinds = {"resnet"}, .choices = {"imagenet", "cifar"}});
+  v("dropout", m.dropout, {.kinds = {"wide-resnet"}, .low = 0, .high = 1, .below = true});
   v("config", m.config, {.kinds = {"bert"}, .required = true, .path = true});
   v("file", m.file, {.kinds = {"onnx"}, .required = true, .path = true});
   v("output", m.output, {.kinds = {"onnx"}});
@@ -45,7 +54,6 @@ template <class V>
 void fields_of(V& v, DataRecipe& d) {
   const Words table{"csv", "arrays"}, text{"masked-text"};
   const Words rows{"csv", "arrays", "cifar", "images", "shapes"};
-  const Words pictures{"arrays", "cifar", "images", "shapes"};
   v.kind(d.kind, {"csv", "arrays", "cifar", "images", "shapes", "masked-text"}, true);
   v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
   v("label", d.label, {.kinds = {"csv"}});
@@ -53,6 +61,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("inputs", d.inputs, {.kinds = {"arrays"}, .path = true});
   v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
   v("input", d.input, {.kinds = rows});
+  v("shape", d.shape, {.kinds = table, .low = 1, .high = most});
   v("folder", d.folder, {.kinds = {"cifar", "images"}, .required = true, .path = true});
   v("test_folder", d.test_folder, {.kinds = {"images"}, .path = true});
   v("classes", d.classes, {.kinds = {"cifar"}, .low = 10, .high = 100});
@@ -70,10 +79,10 @@ void fields_of(V& v, DataRecipe& d) {
   v("split_seed", d.split_seed, {.kinds = rows});
   v("scale", d.scale, {.kinds = table});
   v("shift", d.shift, {.kinds = table});
-  v("mean", d.mean, {.kinds = pictures});
-  v("std", d.std, {.kinds = pictures, .low = 0, .above = true});
-  v("crop_padding", d.crop_padding, {.kinds = pictures, .low = 0, .high = 4096});
-  v("mirror", d.mirror, {.kinds = pictures});
+  v("mean", d.mean, {.kinds = rows});
+  v("std", d.std, {.kinds = rows, .low = 0, .above = true});
+  v("crop_padding", d.crop_padding, {.kinds = rows, .low = 0, .high = 4096});
+  v("mirror", d.mirror, {.kinds = rows});
   v("window", d.window, count_from(1, text));
   v("predicted", d.predicted, {.kinds = text, .low = 0, .high = 1, .above = true});
   v("masked", d.masked, fraction(text));

@@ -15,22 +15,32 @@
 namespace sten {
 
 struct ModelRecipe {
-  std::string kind;                 // mlp | bert | onnx
+  std::string kind;                 // mlp | resnet | wide-resnet | bert | onnx
   std::vector<Index> sizes;         // mlp: of the input, of each layer's output
   std::string activation = "relu";  // mlp
-  std::string config;               // bert: a HuggingFace config.json
-  std::string file;                 // onnx: the model
-  std::string output;               // onnx: the logits; empty: the first output
+  // resnet, wide-resnet: ResNetConfig and WideResNetConfig.
+  Index depth = 0, classes = 0, channels = 3;
+  Index width = 1;                // of resnet 64 where it is not said
+  std::string stem = "imagenet";  // resnet: imagenet | cifar
+  double dropout = 0;             // wide-resnet
+  std::string config;             // bert: a HuggingFace config.json
+  std::string file;               // onnx: the model
+  std::string output;             // onnx: the logits; empty: the first output
   // A checkpoint to begin with; empty: the model's own of an ONNX model, else initial weights by the
   // seed.
   std::string weights;
 };
+
+inline bool is_for_images(const ModelRecipe& m) {
+  return m.kind == "resnet" || m.kind == "wide-resnet";
+}
 
 struct DataRecipe {
   std::string kind;              // csv | arrays | cifar | images | shapes | masked-text
   std::string file;              // csv
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
+  std::vector<Index> shape;      // csv and arrays: of a row, [height, width, channels]
   // Of ONNX models. arrays: files by the inputs of the model that they are for; csv and arrays: the
   // input that features are for, empty where there is one alone.
   std::map<std::string, std::string> inputs;

@@ -142,14 +142,19 @@ void check_labels(const Dense& labels, const std::string& file, const ImportedMo
 
 }  // namespace
 
+namespace {
+bool have_bytes(const DataRecipe& d) {
+  return d.kind == "cifar" || d.kind == "images" || d.kind == "shapes";
+}
+}  // namespace
+
 bool are_images(const DataRecipe& d) {
-  return d.kind == "cifar" || d.kind == "images" || d.kind == "shapes" || !d.mean.empty() ||
-         !d.std.empty() || d.crop_padding > 0 || d.mirror;
+  return have_bytes(d) || !d.mean.empty() || !d.std.empty() || d.crop_padding > 0 || d.mirror;
 }
 
 ImageInput ImageInput::of(const Recipe& r, Index channels) {
   const DataRecipe& d = r.data;
-  const bool bytes = d.kind != "arrays";
+  const bool bytes = have_bytes(d);
   return {channel_scale(channels, bytes ? 1.0 / 255 : d.scale, bytes ? 0 : d.shift, d.mean, d.std),
           {d.crop_padding, d.mirror, r.seed}};
 }

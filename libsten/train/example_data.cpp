@@ -109,13 +109,20 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
 
 std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index classes) {
   RecipeExamples read = read_examples(r.data);
-  const std::string shape = to_string(read.all.features.extents);
-  for (Examples* e : {&read.all, read.test ? &*read.test : nullptr})
-    if (e && e->features.extents.size() == 3) e->features.extents.push_back(1);
-  const Dense& all = read.all.features;
-  if (all.extents.size() != 4 || all.extents[3] != channels)
-    fail("{}: is {}, and the model takes images [N, H, W, {}]; see model.channels",
-         read.features_name, shape, channels);
+  std::string shape;
+  for (Examples* e : {&read.all, read.test ? &*read.test : nullptr}) {
+    if (!e) continue;
+    Shape& of = e->features.extents;
+    shape = to_string(of);
+    if (!r.data.shape.empty() && size_of(r.data.shape) * of[0] == size_of(of)) {
+      of.resize(1);
+      of.insert(of.end(), r.data.shape.begin(), r.data.shape.end());
+    }
+    if (of.size() == 3) of.push_back(1);
+    if (of.size() != 4 || of[3] != channels)
+      fail("{}: is {}, and the model takes images [N, H, W, {}]; see data.shape, model.channels",
+           read.features_name, shape, channels);
+  }
   check_classes(read, classes, "model.classes");
   const ImageInput image = ImageInput::of(r, channels);
   return prefetched(data_of(r, read, [&](const Examples& e) {
