@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
            "BENCH", o->bench,
            "gemm: a matrix in a layout times a dense one; convert: dense to a layout, values "
            "and indices written; dispatch: what choosing an operator's implementation and "
-           "taping it cost, beside the bare product of a linear layer; step: a BERT's training "
-           "step, dense, masked and sparse; model: a BERT's or an ONNX model's forward pass, and "
+           "taping it cost, beside the bare product of a linear layer; step: a model's training "
+           "step, dense, masked and sparse; model: a model's forward pass, and "
            "its operators")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
          "bert-ffn-out "
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
          "(768x768x4096); for step and model LAYERSxHIDDENxVOCABULARY of a BERT, as 2x768x30522 "
-         "and 4x160x70 (default for step) or bert-base (12x768x30522, default for model); "
+         "and 4x160x70 (default for step) or bert-base (12x768x30522, default for model), or "
+         "wrn-DEPTH-WIDTH and resnet-DEPTH, as wrn-16-8 and resnet-50; "
          "repeatable")
         ->group(groups::common);
     list("--config", o->configs, "FILE",
@@ -63,16 +64,17 @@ int main(int argc, char** argv) {
         ->group(of_models);
     app.add_option(
            "--batch", o->batch,
-           "Of step and model: sequences (default 8, of a hidden size below 512: 32); of an "
-           "ONNX model the open extents called batch, or the first ones (default 8)")
+           "Of step and model: sequences (default 8, of a hidden size below 512: 32), or images "
+           "(default 32, of wrn-10-1 128); of an ONNX model the open extents called batch, or the "
+           "first ones (default 8)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(of_models);
-    app.add_option(
-           "--window", o->window,
-           "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
-           "or as many as the model has positions); of an ONNX model the other open extents "
-           "(default 128)")
+    app.add_option("--window", o->window,
+                   "Of step and model: tokens of a sequence (default 128 for step, 512 for model, "
+                   "or as many as the model has positions), or pixels a side of images (default "
+                   "32); of an ONNX model the other open extents "
+                   "(default 128)")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 20))
         ->group(of_models);

@@ -40,6 +40,7 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
       if (r.at("ratio").is_null() || !word(r, "library").empty()) continue;
       Row row{.bench = r.at("bench").get<std::string>(),
               .form = word(r, "form"),
+              .model = r.contains("model") ? word(r, "model") : "",
               .input = word(r, "input"),
               .layout = r.at("layout").get<std::string>(),
               .isa = r.at("isa").get<std::string>(),
@@ -67,7 +68,7 @@ std::optional<Baseline::Slowdown> Baseline::slowdown(const BenchRow& row, double
   if (!row.ratio || !row.library.empty()) return std::nullopt;
   for (const Row& r : rows_) {
     if (r.bench != row.bench || r.form != row.form || r.layout != row.layout ||
-        r.shape != row.shape || r.threads != row.threads ||
+        r.model != row.model || r.shape != row.shape || r.threads != row.threads ||
         r.isa != kernels::name_of(kernels::active_isa()) ||
         (!r.input.empty() && r.input != row.input))
       continue;

@@ -32,7 +32,7 @@ class Baseline {
 
  private:
   struct Row {
-    std::string bench, form, input, layout, isa;
+    std::string bench, form, model, input, layout, isa;
     Shape shape;
     int threads = 0;
     Spread ratio;

@@ -120,6 +120,7 @@ std::string baseline_of(const BenchOptions& o) {
 // One row of an earlier measurement, for itself.
 std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   if (!is_of_bert(o)) o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
+  if (!row.model.empty()) o.shapes = {row.model};
   o.layouts = {row.layout};
   if (o.bench == "gemm") o.forms = {row.form};
   o.inputs = {row.input};
@@ -127,7 +128,7 @@ std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   Measurement unused;
   for (BenchRow& again : measure(o, unused))
     if (again.layout == row.layout && again.form == row.form && again.library.empty() &&
-        again.shape == row.shape)
+        again.shape == row.shape && again.model == row.model)
       return std::move(again);
   return std::nullopt;
 }

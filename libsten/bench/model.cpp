@@ -7,7 +7,9 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/bench/bert.h"
+#include "libsten/bench/image_model.h"
 #include "libsten/bench/imported.h"
+#include "libsten/graph/inference.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -106,6 +108,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
       BenchRow& row = rows.emplace_back();
       row.bench = "model";
       row.form = form;
+      row.model = model.name;
       row.shape = model.shape;
       row.layout = i == 0 ? "dense" : layouts[i - 1].name;
       row.threads = threads;
@@ -136,13 +139,33 @@ std::vector<BenchRow> measure_bert(const BenchBert& model, const std::vector<Ben
       o.weights.empty() ? initial_weights(g, o.seed)
                         : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
   for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
-  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads, o);
+  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads,
+                 o);
+}
+
+std::vector<BenchRow> measure_images(const BenchImages& model,
+                                     const std::vector<BenchLayout>& layouts, int threads,
+                                     const BenchOptions& o, std::vector<std::string>& notes) {
+  const Graph g = inference_graph(model.graph);
+  NamedValues<Tensor> values = initial_weights(g, o.seed);
+  values.emplace("x", model.images(o.seed));
+  return measure({g, std::move(values), convolution_weights(g), model.shape, model.name}, layouts,
+                 threads, o, &notes);
 }
 
 }  // namespace
 
 std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string>& notes) {
-  if (o.model.empty()) return bench_each_bert(o, measure_bert);
+  if (o.model.empty()) {
+    BenchOptions berts = o;
+    const std::vector<BenchImages> images = take_images(berts);
+    std::vector<BenchRow> rows = bench_each_bert(berts, measure_bert);
+    for (const BenchImages& model : images)
+      for (const int threads : o.threads)
+        for (BenchRow& row : measure_images(model, sparse_layouts(o), threads, o, notes))
+          rows.push_back(std::move(row));
+    return rows;
+  }
   const BenchGraph model = imported_graph(o, notes);
   const std::vector<BenchLayout> layouts = sparse_layouts(o);
   std::vector<BenchRow> rows;

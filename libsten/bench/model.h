@@ -9,7 +9,8 @@ struct BenchGraph {
   Graph graph;
   NamedValues<Tensor> values;       // weights as they are stored, inputs and constants
   std::vector<std::string> sparse;  // weights that layouts are for
-  Shape shape;                      // how reports name it
+  Shape shape;                      // how reports name it, with
+  std::string name{};               // of rows; empty: a BERT, or that of a file
 };
 
 // Rows for each model and number of threads: dense, and with the weights of linear layers in each

@@ -12,29 +12,23 @@ Report bench_report(const std::vector<BenchRow>& rows) {
   r.program = "sten-bench";
   r.item = "results";
   r.whole_rows = true;
-  r.columns = {{"bench", "bench", Unit::text},
-               {"form", "form", Unit::text},
-               {"shape", "shape", Unit::shape},
-               {"layout", "layout", Unit::text},
-               {"library", "library", Unit::text},
-               {"input", "input", Unit::text},
-               {"isa", "isa", Unit::text},
-               {"threads", "threads", Unit::count},
-               {"ms", "ms", Unit::measured},
-               {"gflops", "GFLOP/s", Unit::measured},
-               {"input_gb_per_s", "GB/s", Unit::measured},
-               {"pack_ms", "pack ms", Unit::measured},
-               {"pack_products", "in products", Unit::measured},
-               {"ratio", "ratio", Unit::measured},
-               {"ratio_low", "low", Unit::measured},
-               {"ratio_high", "high", Unit::measured},
-               {"repeats", "repeats", Unit::count}};
+  r.columns = {
+      {"bench", "bench", Unit::text},         {"form", "form", Unit::text},
+      {"model", "model", Unit::text},         {"shape", "shape", Unit::shape},
+      {"layout", "layout", Unit::text},       {"library", "library", Unit::text},
+      {"input", "input", Unit::text},         {"isa", "isa", Unit::text},
+      {"threads", "threads", Unit::count},    {"ms", "ms", Unit::measured},
+      {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
+      {"pack_ms", "pack ms", Unit::measured}, {"pack_products", "in products", Unit::measured},
+      {"ratio", "ratio", Unit::measured},     {"ratio_low", "low", Unit::measured},
+      {"ratio_high", "high", Unit::measured}, {"repeats", "repeats", Unit::count}};
   r.spare = {"repeats", "isa",        "pack_products",  "pack_ms", "library",
              "bench",   "ratio_high", "input_gb_per_s", "form",    "ratio_low"};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;
     if (!b.form.empty()) r.at(row, "form") = b.form;
+    if (!b.model.empty()) r.at(row, "model") = b.model;
     r.at(row, "shape") = b.shape;
     r.at(row, "layout") = b.layout;
     if (!b.library.empty()) r.at(row, "library") = b.library;
@@ -59,7 +53,7 @@ Report bench_report(const std::vector<BenchRow>& rows) {
 
 std::string describe(const BenchRow& row) {
   std::string text = row.bench;
-  for (const std::string& part : {row.form, row.layout, row.library, row.input})
+  for (const std::string& part : {row.form, row.model, row.layout, row.library, row.input})
     if (!part.empty()) text += " " + part;
   if (!row.device.empty())
     return fmt::format("{} {}, {}", text, fmt::join(row.shape, "x"), row.device);

@@ -11,6 +11,7 @@ struct BenchRow {
   std::string bench;
   std::string form;   // of a product; empty: none
   std::string input;  // distribution of the numbers; empty: does not matter
+  std::string model;  // a convolutional one, "wrn-16-8"; empty: another, or none
   Shape shape;
   std::string layout;
   std::string library;  // somebody else's; empty: our own

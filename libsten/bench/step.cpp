@@ -3,43 +3,75 @@
 #include "libsten/base/kept_memory.h"
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
+#include "libsten/bench/image_model.h"
 #include "libsten/optim/adamw.h"
+#include "libsten/optim/sgd.h"
 
 namespace sten {
 namespace {
 
 constexpr double masked_share = 0.15;  // of the tokens
 
-struct Batch {
+// What is trained.
+struct Subject {
+  std::string model;  // of rows; empty: a BERT
+  Shape shape;
+  Graph graph;
   NamedValues<Tensor> inputs;
-
-  Batch(const BenchBert& model, std::uint64_t seed) : inputs(bert_inputs(model.ids(seed))) {
-    std::vector<std::int64_t> places, labels;
-    for (Index i = 0; i < model.batch * model.window; ++i) {
-      if (random_uniform(seed + 1, i) >= masked_share) continue;
-      places.push_back(i);
-      labels.push_back(static_cast<std::int64_t>(random_uniform(seed + 2, i) *
-                                                 static_cast<double>(model.config.vocab_size)));
-    }
-    for (const auto& [name, values] : {std::pair("selected", &places), {"labels", &labels}}) {
-      Dense x = Dense::zeros(DType::I64, {std::ssize(*values)});
-      std::ranges::copy(*values, x.values.mutate<std::int64_t>().begin());
-      inputs.emplace(name, std::move(x));
-    }
-  }
+  std::vector<std::string> sparse;  // weights that layouts are for
+  bool uses_sgd = false;            // with Nesterov's momentum, else AdamW
 };
+
+// As many numbers below `count`, the same for the same seed.
+std::int64_t drawn_below(Index count, std::uint64_t seed, Index i) {
+  return static_cast<std::int64_t>(random_uniform(seed, i) * static_cast<double>(count));
+}
+Dense list_of(const std::vector<std::int64_t>& values) {
+  Dense x = Dense::zeros(DType::I64, {std::ssize(values)});
+  std::ranges::copy(values, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+Subject subject_of(const BenchBert& model, std::uint64_t seed) {
+  Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
+  NamedValues<Tensor> inputs = bert_inputs(model.ids(seed));
+  std::vector<std::int64_t> places, labels;
+  for (Index i = 0; i < model.batch * model.window; ++i) {
+    if (random_uniform(seed + 1, i) >= masked_share) continue;
+    places.push_back(i);
+    labels.push_back(drawn_below(model.config.vocab_size, seed + 2, i));
+  }
+  inputs.emplace("selected", list_of(places));
+  inputs.emplace("labels", list_of(labels));
+  std::vector<std::string> sparse = encoder_weights(g);
+  return {"", model.shape(), std::move(g), std::move(inputs), std::move(sparse)};
+}
+
+Subject subject_of(const BenchImages& model, std::uint64_t seed) {
+  GraphParts g = model.graph.parts();
+  g.inputs.emplace_back("labels");
+  g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
+  g.outputs = {"loss"};
+  std::vector<std::int64_t> labels;
+  for (Index i = 0; i < model.batch; ++i) labels.push_back(drawn_below(model.classes, seed + 2, i));
+  return {model.name,
+          model.shape,
+          Graph(std::move(g)),
+          {{"x", model.images(seed)}, {"labels", list_of(labels)}},
+          convolution_weights(model.graph),
+          true};
+}
 
 // A model in training; with a layout its encoder's weights are masked, or in the layout.
 class Training {
  public:
-  Training(const Graph& g, const Batch& batch, std::uint64_t seed, const BenchLayout* layout,
-           bool is_masked)
-      : graph_(g), batch_(batch), is_masked_(is_masked) {
-    for (auto& [name, value] : initial_weights(g, seed)) parameters_.emplace(name, value);
+  Training(const Subject& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked)
+      : subject_(s), is_masked_(is_masked) {
+    for (auto& [name, value] : initial_weights(s.graph, seed)) parameters_.emplace(name, value);
     if (!layout) return;
     const Spec& by = layout->sparsifier ? *layout->sparsifier : *layout->pruned;
     selected_by_ = registry().sparsifier(by);
-    for (const std::string& name : encoder_weights(g)) {
+    for (const std::string& name : s.sparse) {
       Parameter& p = parameters_.at(name);
       const Dense x = p.value.to_dense();
       p.value =
@@ -58,14 +90,21 @@ class Training {
       weights.emplace(
           name, is_dense ? tape.parameter(p.value, OutFormat::dense()) : tape.parameter(p.value));
     }
-    for (const auto& [name, x] : batch_.inputs) inputs.emplace(name, x);
-    tape.backward(graph_.run(weights, inputs).at("loss"));
+    for (const auto& [name, x] : subject_.inputs) inputs.emplace(name, x);
+    tape.backward(subject_.graph.run(weights, inputs).at("loss"));
     std::map<std::string, Tensor> gradients;
-    for (const auto& [name, w] : weights) gradients.emplace(name, *w.grad());
+    for (const auto& [name, w] : weights)
+      if (w.grad()) gradients.emplace(name, *w.grad());
     weights.clear();
     for (auto& [name, p] : parameters_) {
-      const bool anew = refresh && is_sparse(name);
-      optimizer_.step(p, gradients.at(name), anew ? Update::resparsify(*selected_by_) : Update());
+      const auto gradient = gradients.find(name);
+      if (gradient == gradients.end()) continue;  // running statistics
+      const Update update =
+          refresh && is_sparse(name) ? Update::resparsify(*selected_by_) : Update();
+      if (subject_.uses_sgd)
+        sgd_.step(p, gradient->second, update);
+      else
+        adamw_.step(p, gradient->second, update);
     }
   }
 
@@ -74,24 +113,22 @@ class Training {
     return std::ranges::find(sparse_, name) != sparse_.end();
   }
 
-  const Graph& graph_;
-  const Batch& batch_;
+  const Subject& subject_;
   bool is_masked_;
   std::map<std::string, Parameter> parameters_;
   std::vector<std::string> sparse_;
   std::optional<Sparsifier> selected_by_;
-  AdamW optimizer_;
+  AdamW adamw_;
+  Sgd sgd_{{.rate = 1e-3, .momentum = 0.9, .nesterov = true, .weight_decay = 5e-4}};
 };
 
-std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
+std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o) {
   set_threads(threads);
   keep_more_memory();
-  const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
-  const Batch batch(model, o.seed);
   std::vector<std::unique_ptr<Training>> all;
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
-    return *all.emplace_back(std::make_unique<Training>(g, batch, o.seed, layout, is_masked));
+    return *all.emplace_back(std::make_unique<Training>(subject, o.seed, layout, is_masked));
   };
   std::vector<std::function<void()>> ways;
   ways.push_back([&dense = training(nullptr, false)] { dense.step(); });
@@ -111,7 +148,8 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
     BenchRow& row = rows.emplace_back();
     row.bench = "step";
     row.form = form;
-    row.shape = model.shape();
+    row.model = subject.model;
+    row.shape = subject.shape;
     row.layout = layout;
     row.threads = threads;
     row.seconds = median(seconds[way]);
@@ -134,6 +172,19 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
 
 }  // namespace
 
-std::vector<BenchRow> bench_step(const BenchOptions& o) { return bench_each_bert(o, measure); }
+std::vector<BenchRow> bench_step(const BenchOptions& options) {
+  BenchOptions o = options;
+  const std::vector<BenchImages> images = take_images(o);
+  std::vector<BenchRow> rows =
+      bench_each_bert(o, [](const BenchBert& model, const std::vector<BenchLayout>& layouts,
+                            int threads, const BenchOptions& of) {
+        return measure(subject_of(model, of.seed), layouts, threads, of);
+      });
+  for (const BenchImages& model : images)
+    for (const int threads : o.threads)
+      for (BenchRow& row : measure(subject_of(model, o.seed), sparse_layouts(o), threads, o))
+        rows.push_back(std::move(row));
+  return rows;
+}
 
 }  // namespace sten

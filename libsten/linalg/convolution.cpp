@@ -51,27 +51,85 @@ bool takes_winograd(const Convolution& c) {
          winograd_tiles(c) >= tiles && !winograd_is_off();
 }
 
+// y of x, or dx of dy, by oneDNN. Where there are images enough each thread takes some of them:
+// OpenMP's threads, which the library's own team is of, go on turning for a while when they are done,
+// on the cores that the next loop needs.
+class ByLibrary {
+ public:
+  ByLibrary(ConvolutionPart part, const Convolution& c, bool has_bias) : c_(c), images_(c.batch) {
+    const Index team = threads(), pieces_of_thread = 4;
+    if (team > 1 && c.batch >= 2 * team) images_ = ceil_div(c.batch, pieces_of_thread * team);
+    const bool is_whole = images_ == c.batch;
+    Convolution piece = c, last = c;
+    piece.batch = images_;
+    last.batch = c.batch - (pieces() - 1) * images_;
+    const auto find = [&](const Convolution& of) {
+      return OnednnConvolution::find(part, of, has_bias, is_whole ? threads() : 1);
+    };
+    library_ = find(piece);
+    of_last_ = library_ ? find(last) : nullptr;
+    if (!of_last_ || !of_last_->packs_as(*library_)) library_ = nullptr;
+  }
+
+  // Whether the library has it; nothing else may be called where it does not.
+  explicit operator bool() const { return library_ != nullptr; }
+  // The same where weights are packed in the same order.
+  const OnednnConvolution& library() const { return *library_; }
+
+  void forward(const float* x, const float* packed, const float* b, float* y) const {
+    each([&](const OnednnConvolution& of, Index image, float* scratch) {
+      of.forward(x + image * c_.pixels() * c_.in, packed, b, y + image * c_.places() * c_.out,
+                 scratch);
+    });
+  }
+  void data(const float* dy, const float* packed, float* dx) const {
+    each([&](const OnednnConvolution& of, Index image, float* scratch) {
+      of.data(dy + image * c_.places() * c_.out, packed, dx + image * c_.pixels() * c_.in, scratch);
+    });
+  }
+
+ private:
+  Index pieces() const { return ceil_div(c_.batch, images_); }
+  // f(of a piece, its first image, memory).
+  template <class F>
+  void each(F&& f) const {
+    const Index size = std::max(library_->scratch_size(), of_last_->scratch_size());
+    const auto run = [&](Index begin, Index end) {
+      const Floats scratch(size);
+      for (Index p = begin; p < end; ++p)
+        f(p + 1 < pieces() ? *library_ : *of_last_, p * images_, scratch);
+    };
+    if (pieces() == 1)
+      run(0, 1);
+    else
+      parallel_for(pieces(), 1, run);
+  }
+
+  Convolution c_;
+  Index images_;  // of a piece
+  std::shared_ptr<const OnednnConvolution> library_, of_last_;
+};
+
 }  // namespace
 
 void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y) {
   if (c.batch == 0) return;
   if (takes_winograd(c)) return convolve_by_winograd(c, x, w, b, y);
-  const auto library =
-      OnednnConvolution::find(ConvolutionPart::forward, c, b != nullptr, threads());
-  if (!library) return convolve_by_product(c, x, w, b, y);
-  const Floats packed(library->packed_size()), scratch(library->scratch_size());
-  library->pack(w, packed);
-  library->forward(x, packed, b, y, scratch);
+  const ByLibrary by(ConvolutionPart::forward, c, b != nullptr);
+  if (!by) return convolve_by_product(c, x, w, b, y);
+  const Floats packed(by.library().packed_size());
+  by.library().pack(w, packed);
+  by.forward(x, packed, b, y);
 }
 
 void convolve_data(const Convolution& c, const float* dy, const float* w, float* dx) {
   if (c.batch == 0) return;
   if (takes_winograd(c)) return convolve_data_by_winograd(c, dy, w, dx);
-  const auto library = OnednnConvolution::find(ConvolutionPart::data, c, false, threads());
-  if (!library) return convolve_data_by_product(c, dy, w, dx);
-  const Floats packed(library->packed_size()), scratch(library->scratch_size());
-  library->pack(w, packed);
-  library->data(dy, packed, dx, scratch);
+  const ByLibrary by(ConvolutionPart::data, c, false);
+  if (!by) return convolve_data_by_product(c, dy, w, dx);
+  const Floats packed(by.library().packed_size());
+  by.library().pack(w, packed);
+  by.data(dy, packed, dx);
 }
 
 void convolve_weights(const Convolution& c, const float* x, const float* dy, float* dw) {
@@ -111,7 +169,7 @@ struct KeptWeights::State {
     Convolution c;
     bool has_bias;
     int threads;
-    std::shared_ptr<const OnednnConvolution> library;  // nullptr: by minimal filtering
+    std::shared_ptr<const ByLibrary> library;  // nullptr: by minimal filtering
     std::shared_ptr<const Floats> weights;
   };
   std::mutex lock;
@@ -142,10 +200,11 @@ std::shared_ptr<const KeptWeights::State::Kept> KeptWeights::State::find(const C
     winograd_filter(c, w, *weights);
     made.weights = std::move(weights);
   } else {
-    made.library = OnednnConvolution::find(ConvolutionPart::forward, c, has_bias, team);
-    if (!made.library) return nullptr;
-    auto weights = std::make_shared<const Floats>(made.library->packed_size());
-    made.library->pack(w, *weights);
+    const auto by = std::make_shared<const ByLibrary>(ConvolutionPart::forward, c, has_bias);
+    if (!*by) return nullptr;
+    auto weights = std::make_shared<const Floats>(by->library().packed_size());
+    by->library().pack(w, *weights);
+    made.library = by;
     made.weights = std::move(weights);
   }
   constexpr std::size_t most = 4;
@@ -164,8 +223,7 @@ void KeptWeights::convolve(const Convolution& c, const float* x, const float* w,
   const auto kept = state_->find(c, w, b != nullptr);
   if (!kept) return sten::convolve(c, x, w, b, y);
   if (!kept->library) return convolve_by_winograd_filter(c, x, *kept->weights, b, y);
-  const Floats scratch(kept->library->scratch_size());
-  kept->library->forward(x, *kept->weights, b, y, scratch);
+  kept->library->forward(x, *kept->weights, b, y);
 }
 
 }  // namespace sten

@@ -97,8 +97,11 @@ void add_patch_by_channel(const Convolution& c, const float* patch, Index place,
 }
 
 Index weight_pieces(const Convolution& c) {
-  constexpr Index worth = 1024, most = 16;  // places of a piece
-  return std::clamp<Index>(c.batch * c.places() / worth, 1, std::min(most, c.batch));
+  constexpr Index worth = 128, most = 16;   // places of a piece
+  constexpr Index floats = Index{1} << 23;  // of all sums together, but two may be larger
+  const Index size = std::max<Index>(1, c.out * c.group_in() * c.taps());
+  const Index fit = std::clamp<Index>(floats / size, 2, most);
+  return std::clamp<Index>(c.batch * c.places() / worth, 1, std::min(fit, c.batch));
 }
 
 void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,

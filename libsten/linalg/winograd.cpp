@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/winograd.h"
+#include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
 #include "libsten/linalg/dense_gemm.h"
 
@@ -75,28 +76,66 @@ void transform_filter(const Convolution& c, const float* w, bool turned, float* 
   });
 }
 
-// y of x and u [planes, in, out].
+// A tile's window of x to v [planes, count, in], and its results in m [planes, count, out] to y.
+void window_of(const Tiles& tiles, const float* x, Index t, float* v, Index count) {
+  const Convolution& c = tiles.c;
+  const Tiles::Place p = tiles.at(t);
+  kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p), v,
+                            count * c.in);
+}
+void results_of(const Tiles& tiles, const float* m, Index count, const float* b, Index t,
+                float* y) {
+  const Convolution& c = tiles.c;
+  const Tiles::Place p = tiles.at(t);
+  kernels::winograd().output(m, count * c.out, c.out, b, tiles.in_y(p), tiles.y_at(y, p),
+                             c.result[2] * c.out);
+}
+
+// y of x and u [planes, in, out], tiles_at_once by tiles_at_once.
 void filter_tiles(const Convolution& c, const float* x, const float* u, const float* b, float* y) {
   const Tiles tiles(c);
-  parallel_for(ceil_div(tiles.all, tiles_at_once), 1, [&](Index first, Index last) {
-    float* v = scratch(Use::in, planes * tiles_at_once * c.in);
-    float* m = scratch(Use::out, planes * tiles_at_once * c.out);
-    for (Index begin = first * tiles_at_once; begin < std::min(tiles.all, last * tiles_at_once);
-         begin += tiles_at_once) {
-      const Index count = std::min(tiles_at_once, tiles.all - begin);
-      for (Index t = 0; t < count; ++t) {
-        const Tiles::Place p = tiles.at(begin + t);
-        kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p),
-                                  v + t * c.in, count * c.in);
+  const Index groups = ceil_div(tiles.all, tiles_at_once);
+  const auto count_of = [&](Index group) {
+    return std::min(tiles_at_once, tiles.all - group * tiles_at_once);
+  };
+  const auto multiply = [&](Index count, Index plane, const float* v, float* m) {
+    dense_gemm(count, c.out, c.in, v + plane * count * c.in, u + plane * c.in * c.out,
+               m + plane * count * c.out, 1);
+  };
+  const Index team = threads();
+  if (team == 1 || groups >= 2 * team) {
+    parallel_for(groups, 1, [&](Index first, Index last) {
+      float* v = scratch(Use::in, planes * tiles_at_once * c.in);
+      float* m = scratch(Use::out, planes * tiles_at_once * c.out);
+      for (Index g = first; g < last; ++g) {
+        const Index begin = g * tiles_at_once, count = count_of(g);
+        for (Index t = 0; t < count; ++t) window_of(tiles, x, begin + t, v + t * c.in, count);
+        for (Index e = 0; e < planes; ++e) multiply(count, e, v, m);
+        for (Index t = 0; t < count; ++t) results_of(tiles, m + t * c.out, count, b, begin + t, y);
       }
-      for (Index e = 0; e < planes; ++e)
-        dense_gemm(count, c.out, c.in, v + e * count * c.in, u + e * c.in * c.out,
-                   m + e * count * c.out, 1);
-      for (Index t = 0; t < count; ++t) {
-        const Tiles::Place p = tiles.at(begin + t);
-        kernels::winograd().output(m + t * c.out, count * c.out, c.out, b, tiles.in_y(p),
-                                   tiles.y_at(y, p), c.result[2] * c.out);
-      }
+    });
+    return;
+  }
+  // Too few groups for the threads: all of them at once, the same products shared out by planes.
+  float* v = scratch(Use::in, planes * tiles.all * c.in);
+  float* m = scratch(Use::out, planes * tiles.all * c.out);
+  const auto begin_of = [](Index group) { return planes * group * tiles_at_once; };
+  parallel_for(tiles.all, 8, [&](Index first, Index last) {
+    for (Index t = first; t < last; ++t) {
+      const Index g = t / tiles_at_once, in_group = t % tiles_at_once;
+      window_of(tiles, x, t, v + (begin_of(g) + in_group) * c.in, count_of(g));
+    }
+  });
+  parallel_for(groups * planes, 1, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      const Index g = i / planes;
+      multiply(count_of(g), i % planes, v + begin_of(g) * c.in, m + begin_of(g) * c.out);
+    }
+  });
+  parallel_for(tiles.all, 8, [&](Index first, Index last) {
+    for (Index t = first; t < last; ++t) {
+      const Index g = t / tiles_at_once, in_group = t % tiles_at_once;
+      results_of(tiles, m + (begin_of(g) + in_group) * c.out, count_of(g), b, t, y);
     }
   });
 }
