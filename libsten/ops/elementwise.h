@@ -131,6 +131,18 @@ T hard_swish(const T& x, const Formats& f = Formats::dense()) {
   static const Name op("hard-swish");
   return ops_detail::call(op, {x}, {}, f);
 }
+// x within 0 and 6; its gradient is 0 at either end.
+template <Operand T>
+T relu6(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("relu6");
+  return ops_detail::call(op, {x}, {}, f);
+}
+// x * sigmoid(x).
+template <Operand T>
+T silu(const T& x, const Formats& f = Formats::dense()) {
+  static const Name op("silu");
+  return ops_detail::call(op, {x}, {}, f);
+}
 // max(x, low), and of that min(, high); NaN stays. For bounds that are tensors take min() and max().
 template <Operand T>
 T clip(const T& x, double low = -std::numeric_limits<double>::infinity(),

@@ -1,11 +1,14 @@
 // Images of other extents, of the elements nearest to each place or of those around it: as ONNX's
 // Resize with `nearest` and `linear`.
+#include "libsten/ops/resize.h"
+
 #include <cmath>
 #include <map>
 
 #include "libsten/base/text.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/image_map.h"
+#include "libsten/ops/numbers.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
@@ -16,6 +19,7 @@ enum class Coordinates {
   half_pixel,
   pytorch_half_pixel,
   half_pixel_symmetric,
+  tf_half_pixel,  // TensorFlow's, for the nearest: ONNX had it in opset 11
   asymmetric,
   align_corners
 };
@@ -30,29 +34,45 @@ E word_among(std::string_view op, const Attributes& a, const char* name,
   return at->second;
 }
 
-// One number for all axes, or a word of as many as there are, with commas between them.
-std::vector<double> scales_of(std::string_view op, const Attributes& a, std::size_t axes) {
-  for (const auto& [name, value] : a.all()) {
-    if (name != "scales") continue;
-    const auto* word = std::get_if<std::string>(&value);
-    if (!word) return std::vector<double>(axes, a.number("scales", 1));
-    std::vector<double> all;
-    for (const char* at = word->c_str(); *at != 0; at += *at == ',') {
-      char* end = nullptr;
-      all.push_back(std::strtod(at, &end));
-      if (end == at || (*end != 0 && *end != ',')) fail_usage("{}: scales is {}", op, quote(*word));
-      at = end;
-    }
-    if (all.size() != axes) fail_usage("{}: scales is {}, not {} numbers", op, quote(*word), axes);
-    return all;
-  }
-  return {};
+// The numbers that input `to` has for all axes of x, those of the spatial ones. Images and channels
+// stay as many as they are.
+template <class T>
+std::vector<T> spatial_numbers(std::string_view op, const Dense& to, const Shape& x,
+                               const std::vector<T>& all, bool are_scales) {
+  const auto keeps = [&](std::size_t d) {
+    return all[d] == static_cast<T>(are_scales ? Index{1} : x[d]);
+  };
+  if (to.extents.size() != 1 || all.size() != x.size() || !keeps(0) || !keeps(x.size() - 1))
+    fail_usage("{}: x is {}, and cannot be resized by {} {}", op, to_string(x),
+               to_string(to.extents), are_scales ? "scales" : "sizes");
+  return {all.begin() + 1, all.end() - 1};
 }
+
+// What is asked for: `size` of the result or `scales`, as attributes or in the input `to`.
+struct ResizeTo {
+  std::vector<Index> size;
+  std::vector<double> scales;
+
+  ResizeTo(std::string_view op, const Shape& x, const Attributes& a, const Tensor* to)
+      : size(a.list("size", {})), scales(resize_scales(op, a, x.size() < 2 ? 0 : x.size() - 2)) {
+    if (!to) return;
+    if (!size.empty() || !scales.empty() || x.size() < 2)
+      fail_usage("{}: there are sizes or scales, and a further input with them", op);
+    const Dense& t = to->as<Dense>();
+    if (t.dtype() == DType::F32) {
+      const auto v = t.values.as<float>();
+      scales = spatial_numbers<double>(op, t, x, {v.begin(), v.end()}, true);
+    } else {
+      size = spatial_numbers<Index>(op, t, x, integers_of(op, "the size", t), false);
+    }
+  }
+};
 
 class Resize : public ImageMap {
  public:
-  // `size` of the result or `scales`; where both are given, the scales say where its elements are.
-  Resize(std::string_view op, const Shape& x, const Attributes& a) : ImageMap(op, x) {
+  // Where sizes and scales are both given, the scales say where the result's elements are.
+  Resize(std::string_view op, const Shape& x, const Attributes& a, const Tensor* given)
+      : ImageMap(op, x) {
     a.check(op, {"size", "scales", "mode", "coordinates", "nearest"});
     is_linear_ = word_among<bool>(op, a, "mode", {{"nearest", false}, {"linear", true}}, "nearest");
     using enum Coordinates;
@@ -60,6 +80,7 @@ class Resize : public ImageMap {
                                            {{"half-pixel", half_pixel},
                                             {"pytorch-half-pixel", pytorch_half_pixel},
                                             {"half-pixel-symmetric", half_pixel_symmetric},
+                                            {"tf-half-pixel", tf_half_pixel},
                                             {"asymmetric", asymmetric},
                                             {"align-corners", align_corners}},
                                            "half-pixel");
@@ -69,24 +90,23 @@ class Resize : public ImageMap {
                                     {"floor", Nearest::floor},
                                     {"ceil", Nearest::ceil}},
                                    "round-prefer-floor");
-    const std::vector<double> scales = scales_of(op, a, axes);
-    const Attributes::List sizes = a.list("size", {});
-    if (sizes.empty() ? scales.empty() : sizes.size() != axes)
-      fail_usage("{}: size is {}, and x {}", op, to_string(sizes), to_string(x));
+    const ResizeTo to(op, x, a, given);
+    if (to.size.empty() ? to.scales.empty() : to.size.size() != axes)
+      fail_usage("{}: size is {}, and x {}", op, to_string(to.size), to_string(x));
     for (std::size_t i = 0; i < axes; ++i) {
-      constexpr Index most = Index{1} << 31;
+      constexpr double most = 0x1p31;
       const std::size_t d = first() + i;
       const auto n = static_cast<double>(size[d]);
+      const double scale = to.scales.empty() ? 1 : to.scales[i];
       const double wanted =
-          sizes.empty() ? std::floor(n * scales[i]) : static_cast<double>(sizes[i]);
-      if (!(wanted >= 1 && wanted <= static_cast<double>(most)) ||
-          (!scales.empty() && !(scales[i] > 0)))
+          to.size.empty() ? std::floor(n * scale) : static_cast<double>(to.size[i]);
+      if (!(wanted >= 1 && wanted <= most && scale > 0))
         fail_usage("{}: the extent {} of x would become {}", op, size[d], wanted);
       result[d] = static_cast<Index>(wanted);
       // The same quotient, without an error of rounding where the sizes are given.
-      step_[d] = scales.empty() ? n : 1;
-      per_[d] = scales.empty() ? wanted : scales[i];
-      resized_[d] = scales.empty() ? wanted : scales[i] * n;
+      step_[d] = to.scales.empty() ? n : 1;
+      per_[d] = to.scales.empty() ? wanted : scale;
+      resized_[d] = to.scales.empty() ? wanted : scale * n;
     }
   }
 
@@ -145,6 +165,8 @@ class Resize : public ImageMap {
         return resized_[d] > 1 ? half : 0;
       case Coordinates::half_pixel_symmetric:
         return n / 2 * (1 - static_cast<double>(result[d]) / resized_[d]) + half;
+      case Coordinates::tf_half_pixel:
+        return half + 0.5;
       case Coordinates::asymmetric:
         return o * step_[d] / per_[d];
       case Coordinates::align_corners:
@@ -174,7 +196,7 @@ class Resize : public ImageMap {
 
 Outputs resize(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
-  const Resize r("resize", x.extents, call.attributes);
+  const Resize r("resize", x.extents, call.attributes, call.in.size() > 1 ? &call.in[1] : nullptr);
   return with_real("resize", x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = x.values.as<T>().data();
     return {write_places<T>(call.out(), r, [&](const std::array<Index, 3>& o, Index image, T* to) {
@@ -197,14 +219,15 @@ Outputs resize(const Call& call) {
 }
 
 Outputs resize_grad(const Call& call) {
-  if (!call.wants(0)) return {std::nullopt};
+  Outputs out(call.formats.size());
+  if (!call.wants(0)) return out;
   const Dense& dy = call.in[0].as<Dense>();
   const Shape& x = input_shape("resize.grad", call, 0);
-  const Resize r("resize.grad", x, call.attributes);
+  const Resize r("resize.grad", x, call.attributes, call.in.size() > 1 ? &call.in[1] : nullptr);
   check_gradient("resize.grad", dy, r.shape());
   return with_real("resize.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = dy.values.as<T>().data();
-    return {gather_places<T>(
+    out[0] = gather_places<T>(
         call.out(), x, r, [&](Index o) { return r.reach(o); },
         [&](const std::array<Index, 3>& o, Index, Index row, Index begin, Index end, T* to) {
           std::array<Resize::Tap, 8> taps;
@@ -214,16 +237,37 @@ Outputs resize_grad(const Call& call) {
             const auto share = static_cast<T>(taps[i].share);
             for (Index c = 0; c < r.channels; ++c) to[taps[i].at + c] += share * from[row + c];
           }
-        })};
+        });
+    return out;
   });
 }
 
 }  // namespace
 
+std::vector<double> resize_scales(std::string_view op, const Attributes& a, std::size_t axes) {
+  for (const auto& [name, value] : a.all()) {
+    if (name != "scales") continue;
+    const auto* word = std::get_if<std::string>(&value);
+    if (!word) return std::vector<double>(axes, a.number("scales", 1));
+    std::vector<double> all;
+    for (const char* at = word->c_str(); *at != 0; at += *at == ',') {
+      char* end = nullptr;
+      all.push_back(std::strtod(at, &end));
+      if (end == at || (*end != 0 && *end != ',')) fail_usage("{}: scales is {}", op, quote(*word));
+      at = end;
+    }
+    if (all.size() != axes) fail_usage("{}: scales is {}, not {} numbers", op, quote(*word), axes);
+    return all;
+  }
+  return {};
+}
+
 void add_resize(Operators& all) {
-  all.declare("resize", {Keeps::nothing});
-  add_streamed(all, "resize", {"dense"}, 1, resize);
-  add_streamed(all, "resize.grad", {"dense"}, 1, resize_grad);
+  all.declare("resize", {Keeps::others});
+  for (const std::size_t inputs : {1, 2}) {
+    add_streamed(all, "resize", std::vector<Name>(inputs, "dense"), 1, resize);
+    add_streamed(all, "resize.grad", std::vector<Name>(inputs, "dense"), inputs, resize_grad);
+  }
 }
 
 }  // namespace sten

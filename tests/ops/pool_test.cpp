@@ -1,0 +1,144 @@
+// What pools and other operators on images do at edges; that they are PyTorch's is tested in
+// tests/autograd/pytorch_images_test.cpp.
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "libsten/ops/images.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using Numbers = std::vector<float>;
+using List = Attributes::List;
+
+Numbers numbers_in(const Tensor& x) {
+  const Dense d = x.to_dense();
+  const auto v = d.values.as<float>();
+  return {v.begin(), v.end()};
+}
+Tensor line(const Numbers& v) {
+  Dense x = Dense::zeros(DType::F32, {1, std::ssize(v), 1});
+  std::ranges::copy(v, x.values.mutate<float>().begin());
+  return x;
+}
+// The gradient of x, that of the result being 1, 2, 3, ...
+Numbers numbered_grad(const Tensor& x, Name op, const Attributes& a) {
+  Tape tape;
+  const Var p = tape.parameter(x);
+  const Var y = apply(op, {p}, a);
+  Dense dy = Dense::zeros(DType::F32, y.shape());
+  for (Index i = 0; i < dy.size(); ++i) dy.values.mutate<float>()[i] = static_cast<float>(i + 1);
+  tape.backward(y, dy);
+  return numbers_in(*p.grad());
+}
+Attributes window(Index kernel, Index stride) {
+  return Attributes().set("kernel", List{kernel}).set("strides", List{stride});
+}
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("of equals the first one is the largest, and NaN is larger than all") {
+  CHECK(numbered_grad(line({1, 1, 1, 1}), "max-pool", window(2, 1)) == Numbers{1, 2, 3, 0});
+  CHECK(numbered_grad(line({-infinity, -infinity}), "max-pool", window(2, 1)) == Numbers{1, 0});
+  const Numbers y = numbers_in(max_pool(line({infinity, nan, 3, 4}), window(2, 1)));
+  CHECK(y[0] != y[0]);
+  CHECK(y[1] != y[1]);
+  CHECK(y[2] == 4);
+  CHECK(numbered_grad(line({infinity, nan, 3, 4}), "max-pool", window(2, 1)) ==
+        Numbers{0, 3, 0, 3});
+  CHECK(numbered_grad(line({2, 5, 5, 1}), "adaptive-max-pool", Attributes().set("size", List{1})) ==
+        Numbers{0, 1, 0, 0});
+}
+
+TEST_CASE("with ceil a last window begins in x or in the padding before it") {
+  const Tensor x = line({1, 2, 3, 4, 5});
+  CHECK(numbers_in(max_pool(x, window(2, 2))) == Numbers{2, 4});
+  CHECK(numbers_in(max_pool(x, window(2, 2).set("ceil", 1))) == Numbers{2, 4, 5});
+  // A third window would begin behind x, in the padding.
+  const Attributes padded = window(2, 3).set("pads", List{1, 1}).set("ceil", 1);
+  CHECK(numbers_in(max_pool(x, padded)) == Numbers{1, 4});
+  // Of the padding 1 counts, and nothing beyond it.
+  const Attributes mean = window(3, 3).set("pads", List{0, 1}).set("ceil", 1);
+  CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), mean)) == Numbers{3, 6});
+  CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), Attributes(mean).set("count-pads", 1))) ==
+        Numbers{3, 3});
+}
+
+TEST_CASE(
+    "a window in the padding alone has -infinity, its mean is 0, and nobody gets its gradient") {
+  const Attributes a = window(1, 1).set("pads", List{1, 0});
+  CHECK(numbers_in(max_pool(line({5, 6}), a)) == Numbers{-infinity, 5, 6});
+  CHECK(numbers_in(average_pool(line({5, 6}), a)) == Numbers{0, 5, 6});
+  CHECK(numbered_grad(line({5, 6}), "max-pool", a) == Numbers{2, 3});
+  CHECK(numbered_grad(line({5, 6}), "average-pool", a) == Numbers{2, 3});
+}
+
+TEST_CASE(
+    "adaptive windows overlap where the sizes do not divide each other, and repeat elements") {
+  const Tensor x = line({1, 2, 3, 4, 6});
+  CHECK(numbers_in(adaptive_average_pool(x, {2})) == Numbers{2, 13.0f / 3});
+  CHECK(numbers_in(adaptive_max_pool(line({1, 2}), {4})) == Numbers{1, 1, 2, 2});
+  CHECK(numbered_grad(line({1, 2}), "adaptive-average-pool", Attributes().set("size", List{4})) ==
+        Numbers{3, 7});
+}
+
+TEST_CASE("pools of no images are empty, and so are their gradients") {
+  Tape tape;
+  const Var x = tape.parameter(Dense::zeros(DType::F32, {0, 4, 4, 3}));
+  const Var y = max_pool(x, Attributes().set("kernel", List{2, 2}));
+  CHECK(y.shape() == Shape{0, 3, 3, 3});
+  tape.backward(y, Tensor(Dense::zeros(DType::F32, y.shape())));
+  CHECK(x.grad()->shape() == x.shape());
+}
+
+TEST_CASE("a pool says what does not fit") {
+  const Tensor x = Dense::zeros(DType::F32, {1, 4, 4, 2});
+  const auto error = [&](const Attributes& a) { return error_of([&] { max_pool(x, a); }); };
+  CHECK(error({}) == "max-pool: kernel is [0, 0], and has to be 2 numbers from 1 on");
+  CHECK(error(Attributes().set("kernel", List{2})) ==
+        "max-pool: kernel is [2], and has to be 2 numbers from 1 on");
+  CHECK(error(Attributes().set("kernel", List{5, 1})) ==
+        "max-pool: x is [1, 4, 4, 2], the kernel [5, 1], padding [0, 0, 0, 0]: the window does not "
+        "fit axis 1");
+  CHECK(has(error(Attributes().set("kernel", List{1, 1}).set("count-pads", 1)), "count-pads"));
+  CHECK(has(error_of([&] { adaptive_max_pool(x, {0, 1}); }), "size is [0, 1]"));
+  CHECK(has(error_of([&] { adaptive_max_pool(line({1}), {Index{1} << 40}); }), "size is"));
+  CHECK(error_of([&] {
+          max_pool(Tensor(Dense::zeros(DType::F32, {4, 4})), window(1, 1));
+        }) == "max-pool: x is [4, 4], not [N, spatial..., C] with 1 to 3 spatial axes");
+}
+
+TEST_CASE("resize takes sizes or scales, and places elements as its attributes say") {
+  const Tensor x = line({1, 2, 3, 4});
+  const auto to = [&](const Attributes& a) { return numbers_in(resize(x, a)); };
+  CHECK(to(Attributes().set("size", List{2})) == Numbers{1, 3});
+  CHECK(to(Attributes().set("size", List{2}).set("nearest", "ceil")) == Numbers{2, 4});
+  CHECK(
+      to(Attributes().set("scales", 2).set("coordinates", "asymmetric").set("nearest", "floor")) ==
+      Numbers{1, 1, 2, 2, 3, 3, 4, 4});
+  CHECK(to(Attributes().set("scales", 0.5).set("mode", "linear")) == Numbers{1.5, 3.5});
+  CHECK(to(Attributes()
+               .set("size", List{7})
+               .set("mode", "linear")
+               .set("coordinates", "align-corners")) == Numbers{1, 1.5, 2, 2.5, 3, 3.5, 4});
+  const auto error = [&](const Attributes& a) { return error_of([&] { resize(x, a); }); };
+  CHECK(error({}) == "resize: size is [], and x [1, 4, 1]");
+  CHECK(error(Attributes().set("scales", "2,2")) == "resize: scales is '2,2', not 1 numbers");
+  CHECK(error(Attributes().set("scales", "two")) == "resize: scales is 'two'");
+  CHECK(error(Attributes().set("scales", 0.1)) == "resize: the extent 4 of x would become 0");
+  CHECK(error(Attributes().set("scales", nan)) == "resize: the extent 4 of x would become nan");
+  CHECK(error(Attributes().set("scales", 1).set("mode", "cubic")) == "resize: mode is 'cubic'");
+}
+
+TEST_CASE("groups of channels that do not vary are normalised to beta, however far from 0") {
+  const Tensor x = Tensor(Dense::of({2, 1, 2}, {1e6f, 1e6f, -3e7f, -3e7f}));
+  const Tensor gamma = Tensor(Dense::of({2}, {1, 2})), beta = Tensor(Dense::of({2}, {0, 0}));
+  CHECK(numbers_in(group_norm(x, gamma, beta, 1)) == Numbers{0, 0, 0, 0});
+  CHECK(has(error_of([&] { group_norm(x, gamma, beta, 3); }), "there cannot be 3 groups"));
+}
