@@ -8,11 +8,27 @@
 #include <string>
 
 #include "libsten/base/error.h"
+#include "libsten/dispatch/attributes.h"
 #include "libsten/io/checkpoint.h"
 
 namespace sten::testing {
 
 using Json = nlohmann::json;
+
+// An operator's attributes.
+inline Attributes attributes_of(const Json& json) {
+  Attributes a;
+  for (const auto& [key, value] : json.items())
+    if (value.is_array())
+      a.set(key, value.get<std::vector<Index>>());
+    else if (value.is_number_integer())
+      a.set(key, value.get<Index>());
+    else if (value.is_string())
+      a.set(key, value.get<std::string>());
+    else
+      a.set(key, value.get<double>());
+  return a;
+}
 
 // One of the files beside this one.
 class PyTorch {

@@ -10,20 +10,6 @@ using namespace sten::testing;
 
 namespace {
 
-Attributes attributes_of(const Json& json) {
-  Attributes a;
-  for (const auto& [key, value] : json.items())
-    if (value.is_array())
-      a.set(key, value.get<std::vector<Index>>());
-    else if (value.is_number_integer())
-      a.set(key, value.get<Index>());
-    else if (value.is_string())
-      a.set(key, value.get<std::string>());
-    else
-      a.set(key, value.get<double>());
-  return a;
-}
-
 // Floating tensors as doubles.
 Tensor widened(const Tensor& t) {
   const Dense x = t.to_dense();
