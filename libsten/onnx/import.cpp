@@ -40,7 +40,10 @@ class Importer {
       for (const std::string_view name : n.outputs) made_.insert(name);
     for (const OnnxNode& n : model_.graph.nodes)
       if (n.is_own() && n.op_type == "BatchNormalization")
-        for (std::size_t i = 3; i < n.inputs.size(); ++i) statistics_.insert(n.inputs[i]);
+        for (std::size_t i = 3; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
+    for (const OnnxNode& n : model_.graph.nodes)  // scales
+      if (n.is_own() && (n.op_type == "Resize" || n.op_type == "Upsample"))
+        for (std::size_t i = 1; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
   }
 
   OnnxImport run() {
@@ -86,13 +89,13 @@ class Importer {
     for (const OnnxTensor& t : model_.graph.initializers) {
       if (values_.contains(t.name)) fail("it has two initializers {}", quote(t.name));
       if (const CheckpointTensor* c = file_.find(name_in_checkpoint(t.name)))
-        values_[t.name] = add_tensor(*c, statistics_.contains(t.name));
+        values_[t.name] = add_tensor(*c, no_weights_.contains(t.name));
       else
         unreadable_.insert(t.name);
     }
   }
-  DraftRef add_tensor(const CheckpointTensor& t, bool is_statistic) {
-    if (!is_statistic && is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
+  DraftRef add_tensor(const CheckpointTensor& t, bool is_no_weight) {
+    if (!is_no_weight && is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
     Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
@@ -169,7 +172,7 @@ class Importer {
     // A constant that is a weight has its tensor in the checkpoint.
     if (call.node.op_type == "Constant" && !call.node.outputs.empty())
       if (const CheckpointTensor* t = file_.find(name_in_checkpoint(call.node.outputs[0])))
-        return call.set(0, add_tensor(*t, false));
+        return call.set(0, add_tensor(*t, no_weights_.contains(call.node.outputs[0])));
     onnx_translators().find(call.node.op_type)->second(call);
     call.check_attributes();
   }
@@ -188,7 +191,7 @@ class Importer {
   Draft draft_;
   std::unordered_map<std::string_view, DraftRef> values_;
   std::unordered_set<std::string_view> made_, unreadable_;
-  std::unordered_set<std::string_view> statistics_;  // running means and variances, frozen
+  std::unordered_set<std::string_view> no_weights_;  // running means and variances, frozen; scales
   std::vector<const OnnxValue*> free_inputs_;
 };
 

@@ -1,5 +1,8 @@
 // Shapes of what works on images, [N, spatial..., C], where windows move over the spatial axes.
+#include <cmath>
+
 #include "libsten/onnx/infer.h"
+#include "libsten/ops/resize.h"
 
 namespace sten {
 namespace {
@@ -143,6 +146,32 @@ void pool_to_size(Inference& i) {
   i.out.shape = std::move(out);
 }
 
+// By its attributes, or by an input that is known when the model runs.
+void resize(Inference& i) {
+  i.out.dtype = i.in(0).dtype;
+  if (!i.in(0).shape || i.shape(0).size() < 3) return;
+  const std::size_t axes = i.shape(0).size() - 2;
+  const Attributes::List size = i.step.attributes.list("size", {});
+  const std::vector<double> scales = resize_scales("resize", i.step.attributes, axes);
+  if (!size.empty() && size.size() != axes) fail("its {} sizes are not {}", size.size(), axes);
+  ExtentList out = i.shape(0);
+  for (std::size_t d = 0; d < axes; ++d) {
+    Extent& n = out[d + 1];
+    if (!size.empty()) {
+      n = known(size[d]);
+    } else if (scales.empty()) {
+      n = i.draft.extents.fresh();
+    } else if (!n.is_known()) {
+      if (scales[d] != 1) n = i.draft.extents.natural(fmt::format("resized by {}", scales[d]), n);
+    } else {
+      const double to = std::floor(static_cast<double>(n.number) * scales[d]);
+      if (!(to >= 1 && to <= 0x1p31)) fail("its extent {} would become {}", n.number, to);
+      n = known(static_cast<Index>(to));
+    }
+  }
+  i.out.shape = std::move(out);
+}
+
 // Of x[..., C] with parameters [C].
 void normalise(Inference& i) {
   infer_same(i);
@@ -167,6 +196,10 @@ const InferRules image_rules{{"conv", conv},
                              {"average-pool", pool},
                              {"adaptive-average-pool", pool_to_size},
                              {"adaptive-max-pool", pool_to_size},
+                             {"resize", resize},
+                             {"lrn", infer_same},
+                             {"group-norm", normalise},
+                             {"instance-norm", normalise},
                              {"batch-norm", normalise},
                              {"batch-norm-train", normalise},
                              {"batch-moments", moments}};

@@ -114,6 +114,7 @@ const OnnxTranslators& onnx_translators() {
     add_image_translators(m);
     add_pool_translators(m);
     add_norm_translators(m);
+    add_resize_translators(m);
     return m;
   }();
   return all;

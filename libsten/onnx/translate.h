@@ -84,6 +84,7 @@ void add_maker_translators(OnnxTranslators& all);
 void add_image_translators(OnnxTranslators& all);
 void add_pool_translators(OnnxTranslators& all);
 void add_norm_translators(OnnxTranslators& all);
+void add_resize_translators(OnnxTranslators& all);
 
 // By ONNX's names.
 const OnnxTranslators& onnx_translators();

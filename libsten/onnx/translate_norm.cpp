@@ -50,17 +50,6 @@ void layer_norm(OnnxCall& c) {
   if (c.wants(2)) c.set(2, c.add("reciprocal", {deviation}));
 }
 
-// (x - mean) / sqrt(variance + eps) over the axes.
-DraftRef normalised_over(OnnxCall& c, DraftRef x, const std::vector<Index>& axes, double eps) {
-  const DraftRef centered = c.add("sub", {x, c.add("mean", {x}, over_axes(axes))});
-  const DraftRef variance = c.add("mean", {c.add("mul", {centered, centered})}, over_axes(axes));
-  const DraftRef sum = c.add("add", {variance, c.draft.add_number(static_cast<float>(eps))});
-  return c.add("div", {centered, c.add("sqrt", {sum})});
-}
-DraftRef scaled_and_moved(OnnxCall& c, DraftRef x, DraftRef gamma, DraftRef beta) {
-  return c.add("add", {c.add("mul", {x, gamma}), beta});
-}
-
 // The new value of a running statistic: momentum * before + (1 - momentum) * row k of the moments.
 DraftRef running(OnnxCall& c, std::size_t input, DraftRef moments, Index k, double momentum) {
   const DraftRef row = c.add(
@@ -89,24 +78,22 @@ void batch_norm(OnnxCall& c) {
     return c.set_channels_last(0, y, rank);
   }
   const DraftRef moments = c.add("batch-moments", {x});
-  c.set_channels_last(0, c.add("batch-norm-train", {x, c.in(1), c.in(2), moments}, eps), rank);
+  c.set_channels_last(0, c.add("batch-norm-train", {x, c.in(1), c.in(2)}, eps), rank);
   for (const std::size_t i : {1, 2})
     if (c.wants(i)) c.set(i, running(c, i + 2, moments, static_cast<Index>(i) - 1, momentum));
 }
 
-// Each image and channel over the spatial axes.
+// Of each image and channel.
 void instance_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
   c.ignore("consumed_inputs");
-  std::vector<Index> axes(rank - 2);
-  std::iota(axes.begin(), axes.end(), 1);
   const DraftRef x = c.channels_last(c.in(0), rank);
-  const DraftRef y = normalised_over(c, x, axes, c.number("epsilon", 1e-5));
-  c.set_channels_last(0, scaled_and_moved(c, y, c.in(1), c.in(2)), rank);
+  const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
+  c.set_channels_last(0, c.add("instance-norm", {x, c.in(1), c.in(2)}, eps), rank);
 }
 
-// Each image and group of channels. Before opset 21 groups have the parameters, since then channels.
+// Of each image and group of channels. Before opset 21 groups have the parameters, since then channels.
 void group_norm(OnnxCall& c) {
   const ExtentList& shape = c.shape(0);
   const std::size_t rank = shape.size();
@@ -115,51 +102,30 @@ void group_norm(OnnxCall& c) {
   c.ignore("stash_type");
   if (groups < 1 || channels % groups != 0)
     fail("its {} groups do not divide {} channels", groups, channels);
-  Attributes::List parted(rank + 1, 0), joined(rank, 0);
-  parted[rank - 1] = groups;
-  parted[rank] = channels / groups;
-  joined[rank - 1] = channels;
-  const auto reshaped = [&](DraftRef v, const Attributes::List& to) {
-    return c.add("reshape", {v}, Attributes().set("shape", to).set("copy-zeros", 1));
+  const auto of_channels = [&](DraftRef v) {
+    if (c.opset >= 21) return v;
+    const Attributes::List parted{groups, channels / groups};
+    const DraftRef one = c.add("unsqueeze", {v}, Attributes().set("axes", Attributes::List{1}));
+    return c.add("reshape", {c.add("expand", {one}, Attributes().set("shape", parted))},
+                 Attributes().set("shape", Attributes::List{channels}));
   };
-  std::vector<Index> axes(rank - 1);
-  std::iota(axes.begin(), axes.end(), 1);
-  axes.back() = static_cast<Index>(rank);
-  DraftRef y = normalised_over(c, reshaped(c.channels_last(c.in(0), rank), parted), axes,
-                               c.number("epsilon", 1e-5));
-  if (c.opset < 21) {
-    const Attributes last = Attributes().set("axes", Attributes::List{1});
-    y = scaled_and_moved(c, y, c.add("unsqueeze", {c.in(1)}, last),
-                         c.add("unsqueeze", {c.in(2)}, last));
-  }
-  y = reshaped(y, joined);
-  if (c.opset >= 21) y = scaled_and_moved(c, y, c.in(1), c.in(2));
-  c.set_channels_last(0, y, rank);
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  const Attributes a = Attributes().set("groups", groups).set("eps", c.number("epsilon", 1e-5));
+  c.set_channels_last(0, c.add("group-norm", {x, of_channels(c.in(1)), of_channels(c.in(2))}, a),
+                      rank);
 }
 
-// x / (bias + alpha * the mean of x^2 over `size` channels, 0 beyond them)^beta. The channels are the
-// spatial axis of that mean.
 void local_response_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
-  if (rank < 3 || !c.shape(0)[1].is_known()) fail("its channels are known only when it runs");
-  const Index size = c.integer("size", 0), channels = c.shape(0)[1].number;
+  if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
+  const Index size = c.integer("size", 0);
   if (size < 1) fail("its attribute size is {}", size);
-  const DraftRef x = c.channels_last(c.in(0), rank);
-  const DraftRef rows = c.add("reshape", {c.add("mul", {x, x})},
-                              Attributes().set("shape", Attributes::List{-1, channels, 1}));
-  const DraftRef means = c.add("average-pool", {rows},
-                               Attributes()
-                                   .set("kernel", Attributes::List{size})
-                                   .set("pads", Attributes::List{(size - 1) / 2, size / 2})
-                                   .set("count-pads", 1));
-  const DraftRef scaled = c.add("scale", {c.add("reshape", {means, c.add("shape", {x})})},
-                                Attributes().set("by", c.number("alpha", 1e-4)));
-  const auto number = [&](const char* name, double fallback) {
-    return c.draft.add_number(static_cast<float>(c.number(name, fallback)));
-  };
-  const DraftRef below =
-      c.add("pow", {c.add("add", {scaled, number("bias", 1)}), number("beta", 0.75)});
-  c.set_channels_last(0, c.add("div", {x, below}), rank);
+  const Attributes a = Attributes()
+                           .set("size", size)
+                           .set("alpha", c.number("alpha", 1e-4))
+                           .set("beta", c.number("beta", 0.75))
+                           .set("bias", c.number("bias", 1));
+  c.set_channels_last(0, c.add("lrn", {c.channels_last(c.in(0), rank)}, a), rank);
 }
 
 }  // namespace

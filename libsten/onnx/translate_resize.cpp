@@ -1,0 +1,141 @@
+// Resizing of images.
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/onnx/translate.h"
+
+namespace sten {
+namespace {
+
+// Of input i: a number for each axis of x, or for those that the attribute axes names; the others get
+// `own`, by axis. Nothing where they are known only when the model runs.
+template <class T, class Own>
+std::optional<std::vector<T>> for_all_axes(OnnxCall& c, const std::optional<std::vector<T>>& given,
+                                           std::size_t rank, Own own) {
+  if (!given) return {};
+  std::vector<Index> axes = c.integers("axes");
+  if (axes.empty())
+    for (std::size_t d = 0; d < rank; ++d) axes.push_back(static_cast<Index>(d));
+  if (axes.size() != given->size())
+    fail("{} numbers for {} of {} axes", given->size(), axes.size(), rank);
+  std::vector<T> all;
+  for (std::size_t d = 0; d < rank; ++d) all.push_back(own(d));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Index d = axes[i] < 0 ? axes[i] + static_cast<Index>(rank) : axes[i];
+    if (d < 0 || d >= static_cast<Index>(rank)) fail("axis {} of {} axes", axes[i], rank);
+    all[static_cast<std::size_t>(d)] = (*given)[i];
+  }
+  return all;
+}
+
+std::optional<std::vector<double>> constant_numbers(OnnxCall& c, std::size_t i) {
+  const auto& given = c.value(i).constant;
+  if (!given || given->dtype() != DType::F32) return {};
+  const auto v = given->values.as<float>();
+  return std::vector<double>(v.begin(), v.end());
+}
+
+// x resized by what input `i` says when the model runs. The operator sees to it that images and channels
+// stay.
+DraftRef resize_at_run(OnnxCall& c, DraftRef x, std::size_t i, std::size_t rank,
+                       const Attributes& a) {
+  if (!c.integers("axes").empty()) fail("what it is resized to is known only when it runs");
+  const DraftRef order = c.draft.add_integers(axes_to_last(rank));
+  return c.add("resize", {x, c.add("gather", {c.in(i), order})}, a);
+}
+void resize_by(OnnxCall& c, std::optional<std::vector<double>> given, std::size_t i,
+               const Attributes& a) {
+  const std::size_t rank = c.shape(0).size();
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  const auto scales = for_all_axes(c, given, rank, [](std::size_t) { return 1.0; });
+  if (!scales) return c.set_channels_last(0, resize_at_run(c, x, i, rank, a), rank);
+  if ((*scales)[0] != 1 || (*scales)[1] != 1)
+    fail("its scales {}, {} are not 1 for images and channels", (*scales)[0], (*scales)[1]);
+  Attributes by = a;
+  by.set("scales", fmt::format("{}", fmt::join(scales->begin() + 2, scales->end(), ",")));
+  c.set_channels_last(0, c.add("resize", {x}, by), rank);
+}
+void resize_to(OnnxCall& c, const Attributes& a) {
+  const ExtentList own = c.shape(0);
+  const std::size_t rank = own.size();
+  const DraftRef x = c.channels_last(c.in(0), rank);
+  const auto sizes =
+      for_all_axes(c, c.value(3).elements, rank, [&](std::size_t d) { return own[d]; });
+  Shape to;
+  const bool is_known = sizes && (*sizes)[0] == own[0] && (*sizes)[1] == own[1] &&
+                        all_known({sizes->begin() + 2, sizes->end()}, to);
+  if (!is_known) return c.set_channels_last(0, resize_at_run(c, x, 3, rank, a), rank);
+  Attributes by = a;
+  by.set("size", Attributes::Value(to));
+  c.set_channels_last(0, c.add("resize", {x}, by), rank);
+}
+
+std::string with_hyphens(std::string word) {
+  std::ranges::replace(word, '_', '-');
+  return word;
+}
+
+void check_images(OnnxCall& c) {
+  const std::size_t rank = c.shape(0).size();
+  if (rank < 3 || rank > 5)
+    fail("its input has {} axes: sten resizes images of 1 to 3 spatial axes", rank);
+}
+// "linear" in each number of axes.
+Attributes resize_mode(OnnxCall& c) {
+  const std::string mode = c.word("mode", "nearest");
+  const bool is_linear = mode == "linear" || mode == "bilinear";
+  if (!is_linear && mode != "nearest")
+    fail("sten does not know its attribute mode of {}", quote(mode));
+  return Attributes().set("mode", is_linear ? "linear" : "nearest");
+}
+
+void resize(OnnxCall& c) {
+  check_images(c);
+  Attributes a = resize_mode(c);
+  if (c.opset < 11) {
+    a.set("coordinates", "asymmetric").set("nearest", "floor");
+    return resize_by(c, constant_numbers(c, 1), 1, a);
+  }
+  std::string where = c.word("coordinate_transformation_mode", "half_pixel");
+  if (where == "tf_half_pixel_for_nn") where = "tf_half_pixel";
+  if (where == "tf_crop_and_resize")
+    fail("sten does not know its attribute coordinate_transformation_mode of {}", quote(where));
+  a.set("coordinates", with_hyphens(where));
+  a.set("nearest", with_hyphens(c.word("nearest_mode", "round_prefer_floor")));
+  for (const char* name : {"cubic_coeff_a", "extrapolation_value"}) c.ignore(name);
+  const bool is_linear = a.word("mode", "") == "linear";
+  if (is_linear && c.integer("exclude_outside", 0))
+    fail("sten does not know its attribute exclude_outside");
+  if (is_linear && c.integer("antialias", 0)) fail("sten does not know its attribute antialias");
+  for (const char* name : {"exclude_outside", "antialias"}) c.ignore(name);
+  const std::string policy = c.word("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch") fail("sten does not know its attribute keep_aspect_ratio_policy");
+  c.ignore("axes");
+  // Some files have an empty list of scales beside the sizes.
+  if (c.has(3)) return resize_to(c, a);
+  if (!c.has(2)) fail("it has neither scales nor sizes");
+  resize_by(c, constant_numbers(c, 2), 2, a);
+}
+
+void upsample(OnnxCall& c) {
+  check_images(c);
+  Attributes a = resize_mode(c);
+  a.set("coordinates", "asymmetric").set("nearest", "floor");
+  if (c.opset >= 9) return resize_by(c, constant_numbers(c, 1), 1, a);
+  const OnnxAttribute* scales = c.node.find("scales");
+  c.ignore("scales");
+  if (!scales) fail("it has no scales");
+  resize_by(c, std::vector<double>(scales->numbers.begin(), scales->numbers.end()), 0, a);
+}
+
+}  // namespace
+
+void add_resize_translators(OnnxTranslators& all) {
+  const OnnxTranslators these{{"Resize", resize}, {"Upsample", upsample}};
+  all.insert(these.begin(), these.end());
+}
+
+}  // namespace sten
