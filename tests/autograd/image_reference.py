@@ -46,11 +46,6 @@ def drawn(seed, shape, low=-1.0, high=1.0, quantum=0.0):
 # ---------------------------------------------------------------------------------- operators
 
 
-def image(f):
-    """f of activations whose channels are second, for those whose channels are last."""
-    return lambda x, *more, **a: f(x.movedim(-1, 1), *more, **a).movedim(1, -1)
-
-
 def padded(x, pads, value=0.0):
     axes = len(pads) // 2
     return F.pad(x, [p for d in reversed(range(axes)) for p in (pads[d], pads[axes + d])], value=value)
@@ -117,23 +112,39 @@ def resize(x, mode="nearest", coordinates="", nearest="", size=None, scales=None
 
 
 OPERATORS = {
-    "conv": image(conv),
-    "conv-transpose": image(conv_transpose),
-    "max-pool": image(max_pool),
-    "average-pool": image(average_pool),
-    "adaptive-max-pool": image(adaptive("max")),
-    "adaptive-average-pool": image(adaptive("avg")),
-    "batch-norm-train": image(batch_norm_train),
-    "batch-norm": image(batch_norm),
-    "instance-norm": image(lambda x, g, b, eps: F.instance_norm(x, None, None, g, b, True, 0.1, eps)),
-    "group-norm": image(lambda x, g, b, groups, eps: F.group_norm(x, groups, g, b, eps)),
-    "lrn": image(lambda x, size, alpha, beta, bias: F.local_response_norm(x, size, alpha, beta, bias)),
-    "resize": image(resize),
+    "conv": conv,
+    "conv-transpose": conv_transpose,
+    "max-pool": max_pool,
+    "average-pool": average_pool,
+    "adaptive-max-pool": adaptive("max"),
+    "adaptive-average-pool": adaptive("avg"),
+    "batch-norm-train": batch_norm_train,
+    "batch-norm": batch_norm,
+    "instance-norm": lambda x, g, b, eps: F.instance_norm(x, None, None, g, b, True, 0.1, eps),
+    "group-norm": lambda x, g, b, groups, eps: F.group_norm(x, groups, g, b, eps),
+    "lrn": lambda x, size, alpha, beta, bias: F.local_response_norm(x, size, alpha, beta, bias),
+    "resize": resize,
     "relu6": F.relu6,
     "silu": F.silu,
     "hard-swish": F.hardswish,
     "hard-sigmoid": lambda x, alpha, beta: F.hardsigmoid(x),  # alpha is 1 / 6
 }
+
+
+
+def channels_second(x):
+    """PyTorch 2.5.1 has wrong gradients of F.instance_norm for one image that is not contiguous."""
+    return x.movedim(-1, 1).contiguous()
+
+
+def computed(op, inputs, dy_seed, attributes):
+    """The output and the gradients of all inputs, channels last."""
+    x = [channels_second(inputs[0]), *inputs[1:]]
+    x = [t.detach().requires_grad_() for t in x]
+    y = OPERATORS[op](*x, **{k.replace("-", "_"): v for k, v in attributes.items()})
+    dy = channels_second(drawn(dy_seed, y.movedim(1, -1).shape))
+    dx, *more = torch.autograd.grad(y, x, dy)
+    return y.detach().movedim(1, -1), dx.movedim(1, -1), *more
 
 
 # -------------------------------------------------------------------------------------- cases
@@ -310,11 +321,9 @@ def main():
         x = []
         for k, shape in enumerate(shapes):
             low = 0.25 if k in how.get("positive", []) else -most
-            x.append(drawn(seed + k, shape, low, most, how.get("quantum", 0.0)).requires_grad_())
-        y = OPERATORS[op](*x, **{k.replace("-", "_"): v for k, v in attributes.items()})
-        dy = drawn(seed + 100, y.shape)
-        gradients = torch.autograd.grad(y, x, dy)
-        values += [t.detach().flatten().float() for t in (y, *gradients)]
+            x.append(drawn(seed + k, shape, low, most, how.get("quantum", 0.0)))
+        y, *gradients = computed(op, x, seed + 100, attributes)
+        values += [t.flatten().float() for t in (y, *gradients)]
         listed.append({"op": op, "inputs": shapes, "out": list(y.shape), "seed": seed})
         listed[-1] |= {"attributes": attributes} | how
     all = torch.cat(values)

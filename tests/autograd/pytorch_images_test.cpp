@@ -114,8 +114,10 @@ TEST_CASE("operators on images are the same bits at any number of threads") {
       const Threads with(n);
       const std::vector<Tensor> got = computed(c, DType::F32);
       if (one.empty()) one = got;
-      for (std::size_t i = 0; i < got.size(); ++i)
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CAPTURE(i);
         CHECK(same_bits(got[i].to_dense(), one[i].to_dense()));
+      }
     }
   }
 }
