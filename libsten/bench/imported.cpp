@@ -95,17 +95,26 @@ Dense input_value(const OnnxPort& p, const Shape& shape, const Graph& g, std::ui
   }
 }
 
-// Matrices of linear nodes, of nothing else.
-std::vector<std::string> linear_weights(const Graph& g) {
+bool is_matrix(const Weight& w) {
+  const auto is_one = [](Index n) { return n == 1; };
+  return w.shape.size() >= 2 && std::all_of(w.shape.begin() + 2, w.shape.end(), is_one);
+}
+
+// Matrices of linear nodes, and of convolutions of one pixel that are in no groups; of nothing else.
+std::vector<std::string> matrix_weights(const Graph& g) {
+  const auto takes_matrix = [](const Node& n) {
+    return n.op.text() == "linear" || ((n.op.text() == "conv" || n.op.text() == "conv-relu") &&
+                                       n.attributes.integer("groups", 1) == 1);
+  };
   std::set<std::string, std::less<>> others;
   for (const Node& n : g.nodes())
     for (std::size_t i = 0; i < n.inputs.size(); ++i)
-      if (n.op.text() != "linear" || i != 1) others.insert(n.inputs[i]);
+      if (!takes_matrix(n) || i != 1) others.insert(n.inputs[i]);
   std::vector<std::string> all;
   for (const Node& n : g.nodes()) {
-    if (n.op.text() != "linear") continue;
+    if (!takes_matrix(n)) continue;
     const Weight* w = g.find_weight(n.inputs[1]);
-    if (w && w->shape.size() == 2 && !others.contains(w->name) && !std::ranges::count(all, w->name))
+    if (w && is_matrix(*w) && !others.contains(w->name) && !std::ranges::count(all, w->name))
       all.push_back(w->name);
   }
   return all;
@@ -115,7 +124,7 @@ std::vector<std::string> linear_weights(const Graph& g) {
 
 BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes) {
   const Checkpoint file = Checkpoint::open(o.model);
-  OnnxImport model = import_onnx(file);
+  OnnxImport model = import_onnx(file, {.for_inference = true});
   const Index batch = o.batch.value_or(usual_batch), window = o.window.value_or(usual_tokens);
   double parameters = 0;
   for (const Weight& w : model.graph.weights())
@@ -135,8 +144,10 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
     values.emplace(p.name, std::move(x));
   }
   for (const Constant& c : model.graph.constants()) values.emplace(c.name, c.value);
-  std::vector<std::string> sparse = linear_weights(model.graph);
-  if (sparse.empty()) fail("{}: has no linear layer, whose weights could be sparse", file.name());
+  std::vector<std::string> sparse = matrix_weights(model.graph);
+  if (sparse.empty())
+    fail("{}: has no linear layer and no convolution of one pixel, whose weights could be sparse",
+         file.name());
   notes.push_back("inputs: " + text);
   return {std::move(model.graph), std::move(values), std::move(sparse), {batch, window}};
 }

@@ -139,8 +139,7 @@ std::vector<BenchRow> measure_bert(const BenchBert& model, const std::vector<Ben
       o.weights.empty() ? initial_weights(g, o.seed)
                         : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
   for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
-  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads,
-                 o);
+  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads, o);
 }
 
 std::vector<BenchRow> measure_images(const BenchImages& model,

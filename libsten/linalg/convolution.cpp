@@ -76,10 +76,16 @@ class ByLibrary {
   // The same where weights are packed in the same order.
   const OnednnConvolution& library() const { return *library_; }
 
-  void forward(const float* x, const float* packed, const float* b, float* y) const {
+  void forward(const float* x, const float* packed, const float* b, float* y,
+               const ConvolutionEnd& end) const {
     each([&](const OnednnConvolution& of, Index image, float* scratch) {
       of.forward(x + image * c_.pixels() * c_.in, packed, b, y + image * c_.places() * c_.out,
                  scratch);
+      const Index images = std::min(images_, c_.batch - image), least = 256;
+      // On this thread, where pieces are shared out.
+      parallel_for(images * c_.places(), least, [&](Index first, Index last) {
+        end.apply(image * c_.places() + first, last - first, c_.out, y);
+      });
     });
   }
   void data(const float* dy, const float* packed, float* dx) const {
@@ -112,14 +118,15 @@ class ByLibrary {
 
 }  // namespace
 
-void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y) {
+void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,
+              const ConvolutionEnd& end) {
   if (c.batch == 0) return;
-  if (takes_winograd(c)) return convolve_by_winograd(c, x, w, b, y);
+  if (takes_winograd(c)) return convolve_by_winograd(c, x, w, b, y, end);
   const ByLibrary by(ConvolutionPart::forward, c, b != nullptr);
-  if (!by) return convolve_by_product(c, x, w, b, y);
+  if (!by) return convolve_by_product(c, x, w, b, y, end);
   const Floats packed(by.library().packed_size());
   by.library().pack(w, packed);
-  by.forward(x, packed, b, y);
+  by.forward(x, packed, b, y, end);
 }
 
 void convolve_data(const Convolution& c, const float* dy, const float* w, float* dx) {
@@ -218,12 +225,12 @@ KeptWeights::KeptWeights(KeptWeights&&) noexcept = default;
 KeptWeights::~KeptWeights() = default;
 
 void KeptWeights::convolve(const Convolution& c, const float* x, const float* w, const float* b,
-                           float* y) const {
+                           float* y, const ConvolutionEnd& end) const {
   if (c.batch == 0) return;
   const auto kept = state_->find(c, w, b != nullptr);
-  if (!kept) return sten::convolve(c, x, w, b, y);
-  if (!kept->library) return convolve_by_winograd_filter(c, x, *kept->weights, b, y);
-  kept->library->forward(x, *kept->weights, b, y);
+  if (!kept) return sten::convolve(c, x, w, b, y, end);
+  if (!kept->library) return convolve_by_winograd_filter(c, x, *kept->weights, b, y, end);
+  kept->library->forward(x, *kept->weights, b, y, end);
 }
 
 }  // namespace sten

@@ -8,13 +8,15 @@
 #include <memory>
 
 #include "kernels/convolution.h"
+#include "libsten/linalg/convolution_end.h"
 
 namespace sten {
 
 using kernels::Convolution;
 
-// y = x * w + b, as kernels/convolution.h says; b [out] may be nullptr.
-void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y);
+// y = x * w + b, as kernels/convolution.h says, and its end; b [out] may be nullptr.
+void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,
+              const ConvolutionEnd& end = {});
 // The gradient of x.
 void convolve_data(const Convolution& c, const float* dy, const float* w, float* dx);
 // The gradient of w.
@@ -30,8 +32,8 @@ class KeptWeights {
   ~KeptWeights();
 
   // `w` is the same in all calls.
-  void convolve(const Convolution& c, const float* x, const float* w, const float* b,
-                float* y) const;
+  void convolve(const Convolution& c, const float* x, const float* w, const float* b, float* y,
+                const ConvolutionEnd& end = {}) const;
 
  private:
   struct State;

@@ -105,16 +105,17 @@ Index weight_pieces(const Convolution& c) {
 }
 
 void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,
-                         float* y) {
+                         float* y, const ConvolutionEnd& end) {
   const Index all = c.batch * c.places(), in = c.group_in(), out = c.group_out();
   const Index length = c.taps() * in;
-  const auto add_bias = [&](Index begin, Index end) {
-    for (Index p = begin; p < end && b; ++p)
+  const auto finish = [&](Index first, Index last) {
+    for (Index p = first; p < last && b; ++p)
       for (Index k = 0; k < c.out; ++k) y[p * c.out + k] += b[k];
+    end.apply(first, last - first, c.out, y);
   };
   if (is_pointwise(c)) {
     dense_linear(all, c.out, c.in, x, w, y);
-    if (b) parallel_for(all, 256, add_bias);
+    if (b || end.relu || end.residual) parallel_for(all, 256, finish);
     return;
   }
   const std::vector<float> weights = by_taps(c, w);
@@ -136,7 +137,7 @@ void convolve_by_product(const Convolution& c, const float* x, const float* w, c
         for (Index p = 0; p < count; ++p)
           std::copy_n(made.data() + p * out, out, y + (begin + p) * c.out + g * out);
       }
-      add_bias(begin, begin + count);
+      finish(begin, begin + count);
     }
   });
 }

@@ -2,6 +2,7 @@
 // extents, and with any library that multiplies matrices.
 #pragma once
 #include "kernels/convolution.h"
+#include "libsten/linalg/convolution_end.h"
 
 namespace sten {
 
@@ -9,7 +10,7 @@ using kernels::Convolution;
 
 // As those of convolution.h.
 void convolve_by_product(const Convolution& c, const float* x, const float* w, const float* b,
-                         float* y);
+                         float* y, const ConvolutionEnd& end);
 void convolve_data_by_product(const Convolution& c, const float* dy, const float* w, float* dx);
 void convolve_weights_by_product(const Convolution& c, const float* x, const float* dy, float* dw);
 

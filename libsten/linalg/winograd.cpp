@@ -83,16 +83,21 @@ void window_of(const Tiles& tiles, const float* x, Index t, float* v, Index coun
   kernels::winograd().input(tiles.x_at(x, p), c.size[2] * c.in, c.in, tiles.in_x(p), v,
                             count * c.in);
 }
-void results_of(const Tiles& tiles, const float* m, Index count, const float* b, Index t,
-                float* y) {
+void results_of(const Tiles& tiles, const float* m, Index count, const float* b, Index t, float* y,
+                const ConvolutionEnd& end) {
   const Convolution& c = tiles.c;
   const Tiles::Place p = tiles.at(t);
-  kernels::winograd().output(m, count * c.out, c.out, b, tiles.in_y(p), tiles.y_at(y, p),
+  const TilePart part = tiles.in_y(p);
+  kernels::winograd().output(m, count * c.out, c.out, b, part, tiles.y_at(y, p),
                              c.result[2] * c.out);
+  for (Index row = part.row0; row < part.row1; ++row)
+    end.apply((p.image * c.result[1] + p.row + row) * c.result[2] + p.col + part.col0,
+              part.col1 - part.col0, c.out, y);
 }
 
 // y of x and u [planes, in, out], tiles_at_once by tiles_at_once.
-void filter_tiles(const Convolution& c, const float* x, const float* u, const float* b, float* y) {
+void filter_tiles(const Convolution& c, const float* x, const float* u, const float* b, float* y,
+                  const ConvolutionEnd& end) {
   const Tiles tiles(c);
   const Index groups = ceil_div(tiles.all, tiles_at_once);
   const auto count_of = [&](Index group) {
@@ -111,7 +116,8 @@ void filter_tiles(const Convolution& c, const float* x, const float* u, const fl
         const Index begin = g * tiles_at_once, count = count_of(g);
         for (Index t = 0; t < count; ++t) window_of(tiles, x, begin + t, v + t * c.in, count);
         for (Index e = 0; e < planes; ++e) multiply(count, e, v, m);
-        for (Index t = 0; t < count; ++t) results_of(tiles, m + t * c.out, count, b, begin + t, y);
+        for (Index t = 0; t < count; ++t)
+          results_of(tiles, m + t * c.out, count, b, begin + t, y, end);
       }
     });
     return;
@@ -135,7 +141,7 @@ void filter_tiles(const Convolution& c, const float* x, const float* u, const fl
   parallel_for(tiles.all, 8, [&](Index first, Index last) {
     for (Index t = first; t < last; ++t) {
       const Index g = t / tiles_at_once, in_group = t % tiles_at_once;
-      results_of(tiles, m + (begin_of(g) + in_group) * c.out, count_of(g), b, t, y);
+      results_of(tiles, m + (begin_of(g) + in_group) * c.out, count_of(g), b, t, y, end);
     }
   });
 }
@@ -157,15 +163,15 @@ void winograd_filter(const Convolution& c, const float* w, float* filter) {
 }
 
 void convolve_by_winograd_filter(const Convolution& c, const float* x, const float* filter,
-                                 const float* b, float* y) {
-  filter_tiles(c, x, filter, b, y);
+                                 const float* b, float* y, const ConvolutionEnd& end) {
+  filter_tiles(c, x, filter, b, y, end);
 }
 
 void convolve_by_winograd(const Convolution& c, const float* x, const float* w, const float* b,
-                          float* y) {
+                          float* y, const ConvolutionEnd& end) {
   float* u = scratch(Use::filter, winograd_filter_size(c));
   transform_filter(c, w, false, u);
-  filter_tiles(c, x, u, b, y);
+  filter_tiles(c, x, u, b, y, end);
 }
 
 // A convolution of dy with the weights turned around.
@@ -176,7 +182,7 @@ void convolve_data_by_winograd(const Convolution& c, const float* dy, const floa
   std::swap(back.in, back.out);
   std::swap(back.size, back.result);
   for (const std::size_t axis : {1, 2}) back.before[axis] = 2 - c.before[axis];
-  filter_tiles(back, dy, u, nullptr, dx);
+  filter_tiles(back, dy, u, nullptr, dx, {});
 }
 
 void convolve_weights_by_winograd(const Convolution& c, const float* x, const float* dy,

@@ -2,6 +2,7 @@
 // of the products, and transforms of what goes in and comes out.
 #pragma once
 #include "kernels/convolution.h"
+#include "libsten/linalg/convolution_end.h"
 
 namespace sten {
 
@@ -14,7 +15,7 @@ Convolution::Index winograd_tiles(const Convolution& c);
 
 // As those of convolution.h.
 void convolve_by_winograd(const Convolution& c, const float* x, const float* w, const float* b,
-                          float* y);
+                          float* y, const ConvolutionEnd& end);
 void convolve_data_by_winograd(const Convolution& c, const float* dy, const float* w, float* dx);
 void convolve_weights_by_winograd(const Convolution& c, const float* x, const float* dy, float* dw);
 
@@ -22,6 +23,6 @@ void convolve_weights_by_winograd(const Convolution& c, const float* x, const fl
 Convolution::Index winograd_filter_size(const Convolution& c);
 void winograd_filter(const Convolution& c, const float* w, float* filter);
 void convolve_by_winograd_filter(const Convolution& c, const float* x, const float* filter,
-                                 const float* b, float* y);
+                                 const float* b, float* y, const ConvolutionEnd& end);
 
 }  // namespace sten

@@ -93,7 +93,7 @@ Attributes::List axes_to_first(std::size_t rank);
 ExtentList broadcast(Draft& draft, const ExtentList& a, const ExtentList& b);
 
 // Puts together what exporters take apart; see fuse.cpp. Counts by name.
-std::map<std::string, Index> fuse(Draft& draft);
+std::map<std::string, Index> fuse(Draft& draft, bool for_inference);
 
 // What the outputs need, as a graph; the inputs are all of them.
 Graph finish(const Draft& draft);

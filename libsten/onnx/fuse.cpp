@@ -63,7 +63,7 @@ std::optional<DraftRef> square_root(const Draft& draft, DraftRef v) {
   return {};
 }
 
-std::map<std::string, Index> fuse(Draft& draft) {
+std::map<std::string, Index> fuse(Draft& draft, bool for_inference) {
   std::map<std::string, Index> counts;
   const auto count = [&](const char* name, Index n) {
     if (n > 0) counts[name] = n;
@@ -75,6 +75,7 @@ std::map<std::string, Index> fuse(Draft& draft) {
   count("attention", fuse_attention(draft));
   keep_channels_last(draft);
   count("batch-norm-relu", fuse_batch_norm_relu(draft));
+  if (for_inference) count("conv-relu", fuse_conv_relu(draft));
   return counts;
 }
 

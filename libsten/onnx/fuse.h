@@ -44,6 +44,9 @@ Index fuse_gelu_tanh(Draft& draft);
 void keep_channels_last(Draft& draft);
 // A batch norm and the relu of its result.
 Index fuse_batch_norm_relu(Draft& draft);
+// relu of a convolution, or of one and another value of its shape that is added, which has no
+// gradient.
+Index fuse_conv_relu(Draft& draft);
 // softmax(q k^T * scale + bias) v of heads that reshapes and transposes take apart and join.
 Index fuse_attention(Draft& draft);
 

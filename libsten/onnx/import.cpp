@@ -46,7 +46,7 @@ class Importer {
         for (std::size_t i = 1; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
   }
 
-  OnnxImport run() {
+  OnnxImport run(const OnnxImportOptions& options) {
     check_operators();
     add_initializers();
     add_inputs();
@@ -60,7 +60,7 @@ class Importer {
       draft_.add_output(std::string(v.name), at->second);
       if (!outputs.back().dtype) outputs.back().dtype = draft_[at->second].dtype;
     }
-    auto fused = fuse(draft_);
+    auto fused = fuse(draft_, options.for_inference);
     Graph graph = finish(draft_);
     std::vector<std::string> not_weights;
     for (const CheckpointTensor& t : file_.tensors())
@@ -197,10 +197,10 @@ class Importer {
 
 }  // namespace
 
-OnnxImport import_onnx(const Checkpoint& file) {
+OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {
   if (!file.is_onnx()) fail("{}: is no ONNX model", file.name());
   try {
-    return Importer(file).run();
+    return Importer(file).run(options);
   } catch (const Unsupported&) {
     throw;
   } catch (const Error& e) {

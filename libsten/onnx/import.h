@@ -38,8 +38,13 @@ struct OnnxImport {
   std::map<std::string, Index> fused;  // "layer-norm": how many of them were put together
 };
 
+struct OnnxImportOptions {
+  // Puts together what has no gradient, too: convolutions with the additions and relus after them.
+  bool for_inference = false;
+};
+
 // Error (input) where the file is no ONNX model or does not fit together; Error (input) that lists
 // all operators that sten does not have.
-OnnxImport import_onnx(const Checkpoint& file);
+OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options = {});
 
 }  // namespace sten

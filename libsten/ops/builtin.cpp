@@ -40,6 +40,7 @@ void add_builtin_operators(Operators& all) {
   add_linear(all);
   add_convolutions(all);
   add_sparse_convolutions(all);
+  add_conv_relu(all);
   add_pools(all);
   add_resize(all);
   add_matmul(all);

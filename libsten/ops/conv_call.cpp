@@ -5,12 +5,15 @@
 namespace sten {
 
 ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::size_t first)
-    : has_bias(call.in.size() > first + 2) {
+    : has_residual(op == "conv-relu" && call.attributes.integer("residual", 0) != 0) {
+  has_bias = call.in.size() - (has_residual ? 1 : 0) > first + 2;
   const Tensor &x = call.in[first], &w = call.in[first + 1];
   const Shape from = x.shape(), weight = w.shape();
   const auto& a = call.attributes;
   if (transposed)
     a.check(op, {"strides", "dilations", "pads", "groups", "output-padding"});
+  else if (op == "conv-relu")
+    a.check(op, {"strides", "dilations", "pads", "groups", "residual"});
   else
     a.check(op, {"strides", "dilations", "pads", "groups"});
   const std::size_t axes = from.size() < 2 ? 0 : from.size() - 2;
@@ -72,6 +75,15 @@ ConvCall::ConvCall(std::string_view op, bool transposed, const Call& call, std::
   }
   result.push_back(transposed ? c.in : c.out);
   checked_size(result);
+  if (op == "conv-relu" &&
+      call.in.size() != first + 2 + (has_bias ? 1 : 0) + (has_residual ? 1 : 0))
+    fail_usage("{}: {} inputs, and residual is {}", op, call.in.size(), has_residual ? 1 : 0);
+  if (has_residual) {
+    if (call.in.back().shape() != result)
+      fail_usage("{}: the residual is {}, and the result {}", op, to_string(call.in.back().shape()),
+                 to_string(result));
+    check_dtypes(op, "x", x.dtype(), "the residual", call.in.back().dtype());
+  }
 }
 
 }  // namespace sten

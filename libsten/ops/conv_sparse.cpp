@@ -63,19 +63,9 @@ class Patches {
 
 Outputs sparse_convolution(const Call& call) {
   const ConvCall g("conv", false, call, 0);
-  check_groups(g.c);
-  const Tensor& w = as_matrix(call.in[1]);
-  check_factor(w);
-  const float* x = values_of<float>(call.in[0]);
   const float* b = g.has_bias ? values_of<float>(call.in[2]) : nullptr;
-  const Index length = g.c.in * g.c.taps(), all = g.c.batch * g.c.places();
   return {write_whole<float>(call.out(), g.result, [&](float* to) {
-    const auto product = [&](Index begin, Index count, const float* patches) {
-      sparse_product(w, {Form::tokens, length, count, patches},
-                     {Form::tokens, g.c.out, count, to + begin * g.c.out}, {.bias = b});
-    };
-    if (is_pointwise(g.c)) return product(0, all, x);
-    Patches(g.c).each(x, product);
+    convolve_sparse(g.c, values_of<float>(call.in[0]), call.in[1], to, {.bias = b});
   })};
 }
 
@@ -131,6 +121,22 @@ Outputs sparse_convolution_grad(const Call& call) {
 }
 
 }  // namespace
+
+void convolve_sparse(const Convolution& c, const float* x, const Tensor& given, float* y,
+                     const Epilogue& epilogue) {
+  check_groups(c);
+  const Tensor& w = as_matrix(given);
+  check_factor(w);
+  const Index length = c.in * c.taps(), all = c.batch * c.places();
+  const auto product = [&](Index begin, Index count, const float* patches) {
+    Epilogue part = epilogue;
+    if (part.residual) part.residual += begin * c.out;
+    sparse_product(w, {Form::tokens, length, count, patches},
+                   {Form::tokens, c.out, count, y + begin * c.out}, part);
+  };
+  if (is_pointwise(c)) return product(0, all, x);
+  Patches(c).each(x, product);
+}
 
 void add_sparse_convolutions(Operators& all) {
   for (const Name layout : sparse_product_layouts()) {

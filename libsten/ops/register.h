@@ -42,6 +42,7 @@ void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
 void add_convolutions(Operators& all);  // conv, conv-transpose
 void add_sparse_convolutions(Operators& all);
+void add_conv_relu(Operators& all);
 void add_pools(Operators& all);  // max-pool, average-pool and the adaptive ones
 void add_resize(Operators& all);
 void add_matmul(Operators& all);

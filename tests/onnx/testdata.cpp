@@ -1,8 +1,9 @@
 // Runs the models of ONNX's own backend tests, as Debian's libonnx-testdata has them.
 //
-//   sten_onnx_testdata [DIR] [-v] [--tolerance T]     DIR: /usr/share/libonnx-testdata/data
+//   sten_onnx_testdata [DIR] [-v] [--tolerance T] [--train]     DIR: /usr/share/libonnx-testdata/data
 //
-// T, relative and absolute, is for models whose rounding adds up.
+// T, relative and absolute, is for models whose rounding adds up. --train imports models as they are
+// trained, not for inference.
 // Each model.onnx is imported and run on the inputs of each test_data_set_*, and has to give its
 // outputs: integers and booleans exactly, floats within a tolerance. A model whose operators or
 // element types sten does not have is refused by name when it is imported. Ends with 1 where a case
@@ -192,8 +193,8 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
     if (got == outputs.end()) return fmt::format("output {} is missing", name);
     const SavedTensor t = read_tensor(dir, wanted[i]);
     const Dense is = got->second.to_dense();
-    const std::string why =
-        difference(is, as_saved(t.value.to_dense(), is.dtype()), is_inexact(graph_name) ? 1e-4 : least);
+    const std::string why = difference(is, as_saved(t.value.to_dense(), is.dtype()),
+                                       is_inexact(graph_name) ? 1e-4 : least);
     if (!why.empty()) return fmt::format("output {} {}", name, why);
   }
   return "";
@@ -203,12 +204,14 @@ std::string run_case(const Loaded& l, const OnnxGraph& graph, const TempDir& dir
 
 int main(int argc, char** argv) {
   fs::path root = "/usr/share/libonnx-testdata/data";
-  bool verbose = false;
+  bool verbose = false, for_inference = true;
   double tolerance = 0;
   const fs::path debian = root;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "-v")
       verbose = true;
+    else if (std::string_view(argv[i]) == "--train")
+      for_inference = false;
     else if (std::string_view(argv[i]) == "--tolerance" && i + 1 < argc)
       tolerance = std::stod(argv[++i]);
     else
@@ -236,7 +239,7 @@ int main(int argc, char** argv) {
       std::optional<Loaded> loaded;
       try {
         Checkpoint file = Checkpoint::open(path);
-        OnnxImport imported = import_onnx(file);
+        OnnxImport imported = import_onnx(file, {.for_inference = for_inference});
         auto weights = load_weights(imported.graph, file, imported.not_weights);
         loaded.emplace(Loaded{std::move(file), std::move(imported), std::move(weights)});
       } catch (const std::exception& e) {
