@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <string_view>
 
+#include "kernels/isa.h"
 #include "libsten/linalg/onednn_library.h"
 
 namespace sten {
@@ -29,6 +31,7 @@ struct Api {
   STEN_ENTRY(primitive_attr_set_scratchpad_mode);
   STEN_ENTRY(primitive_desc_create);
   STEN_ENTRY(primitive_desc_destroy);
+  STEN_ENTRY(primitive_desc_query);
   STEN_ENTRY(primitive_desc_query_md);
   STEN_ENTRY(reorder_primitive_desc_create);
   STEN_ENTRY(primitive_create);
@@ -55,6 +58,7 @@ struct Api {
                          reinterpret_cast<void*>(primitive_attr_set_scratchpad_mode),
                          reinterpret_cast<void*>(primitive_desc_create),
                          reinterpret_cast<void*>(primitive_desc_destroy),
+                         reinterpret_cast<void*>(primitive_desc_query),
                          reinterpret_cast<void*>(primitive_desc_query_md),
                          reinterpret_cast<void*>(reorder_primitive_desc_create),
                          reinterpret_cast<void*>(primitive_create),
@@ -125,12 +129,35 @@ Index floats_of(const dnnl_memory_desc_t& d) {
   return static_cast<Index>((api().memory_desc_get_size(&d) + sizeof(float) - 1) / sizeof(float));
 }
 
+// oneDNN 2.6 with AVX-512 adds the taps of a dilated window in an order that depends on the number of threads.
+bool is_in_any_order(ConvolutionPart part, const Convolution& c) {
+  bool is_dilated = false;
+  for (std::size_t d = 0; d < c.kernel.size(); ++d)
+    is_dilated = is_dilated || (c.kernel[d] > 1 && c.dilation[d] > 1);
+  return part == ConvolutionPart::forward && is_dilated;
+}
+
+// Its products with AVX2 sum the last rows in another order, and are cut by the number of threads; those of
+// dense_gemm() are not.
+bool is_product_in_any_order(ConvolutionPart part, dnnl_primitive_desc_t chosen) {
+  if (part == ConvolutionPart::weights || kernels::active_isa() != kernels::Isa::avx2) return false;
+  const char* name = nullptr;
+  return api().primitive_desc_query(chosen, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
+         std::string_view(name).find("gemm") != std::string_view::npos;
+}
+
+// With AVX2, of strided 1x1 convolutions of less than 8 channels it writes beyond the memory that it asks for.
+bool is_beyond_memory(const Convolution& c) {
+  return kernels::active_isa() == kernels::Isa::avx2 && c.taps() == 1 && c.group_in() < 8 &&
+         c.stride != Convolution::Axes{1, 1, 1};
+}
+
 // What oneDNN has for it.
 class Convolved final : public OnednnConvolution {
  public:
   Convolved(ConvolutionPart part, const Convolution& c, bool has_bias, int threads)
       : threads_(threads) {
-    if (!api().engine) return;
+    if (!api().engine || is_in_any_order(part, c) || is_beyond_memory(c)) return;
     const onednn::SignalsHeld held;
     const onednn::TeamOf team(threads);
     // Two spatial axes unless the first of three is used.
@@ -195,6 +222,7 @@ class Convolved final : public OnednnConvolution {
     }
     const dnnl_primitive_desc_t chosen =
         part == ConvolutionPart::forward ? forward.get() : own.get();
+    if (is_product_in_any_order(part, chosen)) return;
     const dnnl_memory_desc_t* packed = api().primitive_desc_query_md(
         chosen,
         part == ConvolutionPart::weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
