@@ -24,8 +24,6 @@ import sys
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.optimize import linear_sum_assignment
-from transformers import BertConfig, BertForMaskedLM
 
 HERE = pathlib.Path(__file__).resolve().parent
 IGNORED = -100
@@ -174,6 +172,8 @@ class Perceptron(torch.nn.Module):
 
 
 def shipped_bert(recipe):
+    from transformers import BertConfig, BertForMaskedLM
+
     config = BertConfig.from_json_file(HERE / recipe["model"]["config"])
     config._attn_implementation = "eager"
     return BertForMaskedLM(config).double().eval()
@@ -217,6 +217,8 @@ def largest(w, sparsity):
 
 def best_nmg(w, n, m, g):
     """One pattern of n of m rows for each column of a chunk, each pattern g times, so that most stays."""
+    from scipy.optimize import linear_sum_assignment
+
     patterns = list(itertools.combinations(range(m), n))
     strips = len(patterns) * g
     mask = np.zeros(w.shape, dtype=bool)
@@ -315,8 +317,11 @@ def factor_of(rate, steps):
     return factor
 
 
+MODELS = {"mlp": Perceptron, "bert": Bert}
+
+
 def run_of(recipe):
-    model = {"mlp": Perceptron, "bert": Bert}[recipe["model"]["kind"]](recipe)
+    model = MODELS[recipe["model"]["kind"]](recipe)
     weights = list(model.parameters())
     step, rates = optimizer(recipe, weights), None
     rates = torch.optim.lr_scheduler.LambdaLR(step, factor_of(recipe["rate"], recipe["steps"]))
@@ -351,6 +356,8 @@ def run_of(recipe):
     run = {"recipe": recipe, "losses": losses}
     if sparse:
         run["kept"] = sum(int(s.mask.sum()) for s in sparse)
+    if hasattr(model, "evaluated"):
+        run["evaluated"] = model.evaluated()
     return run
 
 

@@ -1,0 +1,75 @@
+// Training runs of convolutional models, step by step, beside PyTorch's: what image_reference.py wrote.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libsten/train/trainer.h"
+
+using namespace sten;
+
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string images_reference = STEN_SOURCE_DIR "/tests/train/pytorch_images.json";
+
+// Weights that become sparse are in `layout` while training, if one is given.
+void check_images(const std::string& name, const std::string& layout = {}) {
+  CAPTURE(name);
+  CAPTURE(layout);
+  const char* other = std::getenv("STEN_IMAGES_REFERENCE");  // one of wider models
+  const std::string file = other ? other : images_reference;
+  std::ifstream in(file);
+  const Json all = Json::parse(in);
+  const auto run = std::ranges::find_if(
+      all.at("runs"), [&](const Json& r) { return r.at("recipe").at("name") == name; });
+  if (other && run == all.at("runs").end()) return;
+  REQUIRE(run != all.at("runs").end());
+  Recipe recipe = parse_recipe(run->at("recipe").dump(), images_reference);
+  if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
+  const auto losses = run->at("losses").get<std::vector<double>>();
+  REQUIRE(losses.size() == 50);
+  Trainer trainer(std::make_shared<const Task>(recipe));
+  double furthest = 0;
+  for (const double wanted : losses) {
+    const double got = trainer.step().loss;
+    furthest = std::max(furthest, std::abs(got - wanted) / wanted);
+  }
+  if (other) MESSAGE(name << ": " << furthest);
+  CHECK(furthest < 1e-4);
+  CHECK(losses.back() < losses.front());
+  // By the running statistics.
+  const double wanted = run->at("evaluated").get<double>();
+  const double got = trainer.task().measure(trainer.weights(), DataSplit::validation).loss;
+  if (other) MESSAGE(name << ", evaluated: " << std::abs(got - wanted) / wanted);
+  CHECK(std::abs(got - wanted) / wanted < 1e-3);
+  if (recipe.sparsity.empty()) return;
+  Index kept = 0;
+  for (const WeightStages& p : trainer.stages())
+    kept += trainer.weights().at(p.weight).stored().count();
+  CHECK(kept == run->at("kept").get<Index>());
+}
+
+}  // namespace
+
+TEST_CASE(
+    "fifty steps of a wide ResNet have PyTorch's losses, dense, with a mask and with new ones") {
+  check_images("wrn.dense");
+  for (const char* layout : {"masked", "csr"}) {
+    check_images("wrn.fixed", layout);
+    check_images("wrn.refresh", layout);
+  }
+}
+
+TEST_CASE(
+    "fifty steps of a ResNet have torchvision's losses, dense, with a mask and with new ones") {
+  check_images("resnet.dense");
+  check_images("resnet.fixed");
+  check_images("resnet.refresh");
+}
+
+TEST_CASE("so have those of one with bottlenecks, a max-pool and strides") {
+  check_images("resnet50.dense");
+}
