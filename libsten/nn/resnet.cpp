@@ -62,4 +62,9 @@ Graph resnet(const ResNetConfig& c) {
   return std::move(g).classifier("avgpool", "fc", x, c.classes, false);
 }
 
+const std::vector<std::string>& image_model_unused() {
+  static const std::vector<std::string> globs{"*.num_batches_tracked"};
+  return globs;
+}
+
 }  // namespace sten

@@ -31,4 +31,8 @@ struct WideResNetConfig {
 // and "draw" where there is dropout.
 Graph wide_resnet(const WideResNetConfig& config);
 
+// What files of PyTorch have beside these weights: how many batches a norm has seen. A file without
+// is as good to PyTorch.
+const std::vector<std::string>& image_model_unused();
+
 }  // namespace sten

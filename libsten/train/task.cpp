@@ -134,10 +134,10 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
 
 // Borrowed from the file.
 NamedValues<Tensor> Task::given_weights() const {
-  const bool is_bert = recipe_.model.kind == "bert";
-  const std::vector<std::string> unused = is_bert     ? bert_unused()
-                                          : imported_ ? imported_->not_weights
-                                                      : std::vector<std::string>();
+  std::vector<std::string> unused;
+  if (recipe_.model.kind == "bert") unused = bert_unused();
+  if (is_for_images(recipe_.model)) unused = image_model_unused();
+  if (imported_) unused = imported_->not_weights;
   if (recipe_.model.weights.empty()) return load_weights(*graph_, imported_->file, unused);
   return load_weights(*graph_, Checkpoint::open(recipe_.model.weights), unused);
 }

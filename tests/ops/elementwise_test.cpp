@@ -62,6 +62,16 @@ TEST_CASE("dropout drops the elements whose random numbers are below p and scale
     CHECK(y[i] == (random_uniform(11, i) >= 0.25 ? 4.0f : 0.0f));
   CHECK(equal(dropout(x, 0, 1), x));
   CHECK(floats(dropout(x, 1, 1).to_dense()) == std::vector<float>(20, 0));
+  // With a draw it is another mask, and the same for the same.
+  const auto draw = [](std::int64_t n) {
+    Dense d = Dense::zeros(DType::I64, {});
+    d.values.mutate<std::int64_t>()[0] = n;
+    return Tensor(std::move(d));
+  };
+  CHECK(equal(dropout(x, draw(4), 0.5, 1), dropout(x, draw(4), 0.5, 1)));
+  CHECK(!equal(dropout(x, draw(4), 0.5, 1), dropout(x, draw(5), 0.5, 1)));
+  CHECK(!equal(dropout(x, draw(4), 0.5, 1), dropout(x, draw(4), 0.5, 2)));
+  CHECK(error_of([&] { dropout(x, x, 0.5, 1); }) == "dropout: 'draw' is F32 [4, 5], not one I64");
   CHECK(error_of([&] { dropout(x, 1.5, 0); }) == "dropout: p is 1.5, which is no probability");
 }
 

@@ -77,6 +77,19 @@ TEST_CASE("a BERT goes on from files bit for bit") {
   check_goes_on(dir, r, 3);
 }
 
+TEST_CASE(
+    "a model of images goes on from files bit for bit, with its statistics and its dropouts") {
+  const TempDir dir;
+  for (const char* by : {"", "magnitude:sparsity=0.5", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
+    CAPTURE(by);
+    Recipe r = small_wide_resnet(dir);
+    if (*by) r.sparsity = {sparse("block*.weight", by)};
+    if (*by) r.sparsity[0].refresh = 3;
+    r.accumulate = 2;
+    check_goes_on(dir, r, 5);
+  }
+}
+
 TEST_CASE("a checkpoint keeps what the run knows, and the best weights where they are others") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

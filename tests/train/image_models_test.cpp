@@ -39,7 +39,7 @@ void check_images(const std::string& name, const std::string& layout = {}) {
   }
   if (other) MESSAGE(name << ": " << furthest);
   CHECK(furthest < 1e-4);
-  CHECK(losses.back() < losses.front());
+  if (recipe.optimizer.rate > 1e-6) CHECK(losses.back() < losses.front());
   // By the running statistics.
   const double wanted = run->at("evaluated").get<double>();
   const double got = trainer.task().measure(trainer.weights(), DataSplit::validation).loss;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "libsten/train/trainer.h"
+#include "tests/support/npy_files.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
@@ -61,6 +62,38 @@ inline Recipe small_bert(const TempDir& dir) {
   r.optimizer.rate = 0.01;
   r.steps = 6;
   r.batch = 8;
+  return r;
+}
+
+// A wide ResNet of 10 layers with dropout, on 48 images of 8x8 that are light in one of 4 corners, in 8
+// steps.
+inline Recipe small_wide_resnet(const TempDir& dir) {
+  Dice dice(3);
+  std::string x, y;
+  for (Index i = 0; i < 48; ++i) {
+    y += static_cast<char>(i % 4);
+    for (Index p = 0; p < 64; ++p) {
+      const Index corner = p / 32 * 2 + p % 8 / 4;
+      x += static_cast<char>(dice.below(100) + (corner == i % 4 ? 100 : 0));
+    }
+  }
+  Recipe r;
+  r.name = "small-wide-resnet";
+  r.model.kind = "wide-resnet";
+  r.model.depth = 10;
+  r.model.classes = 4;
+  r.model.channels = 1;
+  r.model.dropout = 0.2;
+  r.data.kind = "arrays";
+  r.data.features = dir.write("images.npy", of_shape("(48, 8, 8, 1)", x));
+  r.data.labels = dir.write("labels.npy", of_shape("(48,)", y));
+  r.data.scale = 1.0 / 64;
+  r.data.shift = -1.5;
+  r.data.train = 0.75;
+  r.data.validation = 0.25;
+  r.optimizer.rate = 0.01;
+  r.steps = 8;
+  r.batch = 16;
   return r;
 }
 

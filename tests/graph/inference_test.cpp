@@ -1,0 +1,82 @@
+#include "libsten/graph/inference.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/graph/graph_json.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// A batch norm with statistics between two dropouts.
+GraphParts normed() {
+  GraphParts g;
+  g.inputs = {"x", "draw"};
+  for (const char* name : {"gamma", "variance"}) g.weights.push_back({name, {3}, Spec("ones")});
+  for (const char* name : {"beta", "mean"}) g.weights.push_back({name, {3}, Spec("zeros")});
+  const auto half = Attributes().set("p", 0.5);
+  g.nodes = {
+      {"before", "dropout", {"x", "draw"}, half},
+      {"moments", "batch-moments", {"before"}, Attributes().set("sample", Index{1})},
+      {"norm", "batch-norm-train", {"before", "gamma", "beta"}, Attributes().set("relu", Index{1})},
+      {"after", "dropout", {"norm", "draw"}, half}};
+  g.outputs = {"after"};
+  g.statistics = {{"moments", "mean", "variance", 0.25}};
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("a graph for inference has no dropouts, and takes running statistics") {
+  const Graph g = inference_graph(Graph(normed()));
+  CHECK(g.inputs() == std::vector<std::string>{"x"});
+  CHECK(g.weights().size() == 4);
+  CHECK(g.statistics().empty());
+  REQUIRE(g.nodes().size() == 2);
+  CHECK((g.nodes()[0].op == Name("batch-norm")));
+  CHECK(g.nodes()[0].inputs == std::vector<std::string>{"x", "gamma", "beta", "mean", "variance"});
+  // An output keeps its name.
+  CHECK((g.nodes()[1].op == Name("identity")));
+  Dice dice(1);
+  const Tensor x = normals(dice, {5, 3}), gamma = normals(dice, {3}), beta = normals(dice, {3}),
+               mean = normals(dice, {3}), variance = mul(mean, mean);
+  const Tensor y =
+      g.run<Tensor>({{"gamma", gamma}, {"beta", beta}, {"mean", mean}, {"variance", variance}},
+                    {{"x", x}})
+          .at("after");
+  CHECK(same_bits(y.to_dense(), relu(batch_norm(x, gamma, beta, mean, variance)).to_dense()));
+}
+
+TEST_CASE("a batch norm without statistics stays as it is") {
+  GraphParts parts = normed();
+  parts.statistics.clear();
+  const Graph g = inference_graph(Graph(std::move(parts)));
+  CHECK((g.find_node("norm")->op == Name("batch-norm-train")));
+}
+
+TEST_CASE("statistics come back from text") {
+  const Graph g = parse_graph(to_json(Graph(normed())));
+  REQUIRE(g.statistics().size() == 1);
+  CHECK(g.statistics()[0].moments == "moments");
+  CHECK(g.statistics()[0].mean == "mean");
+  CHECK(g.statistics()[0].variance == "variance");
+  CHECK(g.statistics()[0].momentum == 0.25);
+  CHECK(to_json(g) == to_json(Graph(normed())));
+}
+
+TEST_CASE("statistics of what is not there are refused") {
+  const auto error = [](const auto& change) {
+    GraphParts parts = normed();
+    change(parts.statistics[0]);
+    return error_of([&] { Graph g(std::move(parts)); });
+  };
+  CHECK(error([](auto& s) { s.moments = "norm"; }) ==
+        "statistics of 'norm', which is no node with moments of a batch");
+  CHECK(error([](auto& s) { s.mean = "x"; }) ==
+        "statistics of 'moments': 'x' is no weight with one axis");
+  CHECK(error([](auto& s) { s.variance = "mean"; }) ==
+        "statistics of 'moments': 'mean' follows something else, too");
+  CHECK(has(error([](auto& s) { s.momentum = 2; }), "is not within [0, 1]"));
+}

@@ -1,0 +1,105 @@
+#include "libsten/nn/resnet.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "libsten/graph/inference.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Without running statistics, as PyTorch counts parameters.
+Index parameters_of(const Graph& g) {
+  std::set<std::string> running;
+  for (const RunningStatistics& s : g.statistics()) {
+    running.insert(s.mean);
+    running.insert(s.variance);
+  }
+  Index all = 0;
+  for (const Weight& w : g.weights())
+    if (!running.contains(w.name)) all += size_of(w.shape);
+  return all;
+}
+
+NamedValues<Tensor> inputs_of(const Graph& g, const Tensor& x) {
+  NamedValues<Tensor> in{{"x", x}};
+  if (g.inputs().size() > 1) in.emplace(draw_input, Dense::zeros(DType::I64, {}));
+  return in;
+}
+
+}  // namespace
+
+TEST_CASE("weights of ResNets have the names and the shapes of torchvision's") {
+  std::ifstream in(STEN_SOURCE_DIR "/tests/nn/torchvision.json");
+  const auto all = nlohmann::ordered_json::parse(in);
+  for (const Index depth : {18, 50}) {
+    CAPTURE(depth);
+    const Graph g = resnet({.depth = depth});
+    const auto& wanted = all.at(fmt::format("resnet{}", depth));
+    REQUIRE(g.weights().size() == wanted.size());
+    for (const auto& [name, shape] : wanted.items()) {
+      const Weight* w = g.find_weight(name);
+      CAPTURE(name);
+      REQUIRE(w);
+      CHECK(w->shape == shape.get<Shape>());
+    }
+  }
+}
+
+TEST_CASE("models of images have as many parameters as their authors say") {
+  CHECK(parameters_of(resnet({.depth = 18})) == 11689512);
+  CHECK(parameters_of(resnet({.depth = 34})) == 21797672);
+  CHECK(parameters_of(resnet({.depth = 50})) == 25557032);
+  CHECK(parameters_of(resnet({.depth = 101})) == 44549160);
+  CHECK(parameters_of(resnet({.depth = 152})) == 60192808);
+  CHECK(parameters_of(wide_resnet({.depth = 28, .width = 10})) == 36479194);
+  CHECK(parameters_of(wide_resnet({.depth = 10, .width = 1})) == 77850);
+}
+
+TEST_CASE("models of images begin as PyTorch's") {
+  const Graph g = resnet({.depth = 18, .width = 8});
+  CHECK(g.find_weight("layer2.0.conv1.weight")->init.number("std") ==
+        doctest::Approx(std::sqrt(2.0 / (16 * 9))));
+  CHECK(g.find_weight("bn1.weight")->init.is("ones"));
+  CHECK(g.find_weight("bn1.running_var")->init.is("ones"));
+  CHECK(g.find_weight("bn1.running_mean")->init.is("zeros"));
+  CHECK(g.find_weight("fc.bias")->init.number("bound") == doctest::Approx(0.125));
+  CHECK(wide_resnet({.depth = 10}).find_weight("fc.bias")->init.is("zeros"));
+}
+
+TEST_CASE("models of images take any that are large enough, in training and in inference") {
+  Dice dice(1);
+  const Tensor x = normals(dice, {2, 17, 20, 1});
+  const Graph all[] = {
+      resnet({.depth = 18, .classes = 5, .channels = 1, .width = 4, .small_images = true}),
+      resnet({.depth = 50, .classes = 5, .channels = 1, .width = 4}),
+      wide_resnet({.depth = 16, .width = 1, .classes = 5, .channels = 1, .dropout = 0.3})};
+  for (const Graph& g : all) {
+    const NamedValues<Tensor> w = initial_weights(g, 1);
+    const std::string& logits = g.outputs().front();
+    CHECK(logits == "fc");
+    CHECK(g.run<Tensor>(w, inputs_of(g, x)).at(logits).shape() == Shape{2, 5});
+    const Graph after = inference_graph(g);
+    CHECK(after.inputs() == std::vector<std::string>{"x"});
+    for (const Node& n : after.nodes()) {
+      CHECK(n.op.text() != "batch-norm-train");
+      CHECK(n.op.text() != "batch-moments");
+      CHECK(n.op.text() != "dropout");
+    }
+    CHECK(after.run<Tensor>(w, {{"x", x}}).at(logits).shape() == Shape{2, 5});
+  }
+}
+
+TEST_CASE("models of images that there are not are refused") {
+  CHECK(error_of([] { resnet({.depth = 20}); }) ==
+        "resnet: there is none of depth 20; there are 18, 34, 50, 101 and 152");
+  CHECK(error_of([] { wide_resnet({.depth = 18}); }) ==
+        "wide-resnet: a depth of 18 is not 6n + 4, as 10, 16, 28 and 40 are");
+  CHECK(has(error_of([] { resnet({.classes = 0}); }), "all have to be 1 or more"));
+}
