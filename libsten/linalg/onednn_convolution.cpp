@@ -31,6 +31,10 @@ struct Api {
   STEN_ENTRY(primitive_attr_set_scratchpad_mode);
   STEN_ENTRY(primitive_desc_create);
   STEN_ENTRY(primitive_desc_destroy);
+  STEN_ENTRY(primitive_desc_iterator_create);
+  STEN_ENTRY(primitive_desc_iterator_next);
+  STEN_ENTRY(primitive_desc_iterator_fetch);
+  STEN_ENTRY(primitive_desc_iterator_destroy);
   STEN_ENTRY(primitive_desc_query);
   STEN_ENTRY(primitive_desc_query_md);
   STEN_ENTRY(reorder_primitive_desc_create);
@@ -58,6 +62,10 @@ struct Api {
                          reinterpret_cast<void*>(primitive_attr_set_scratchpad_mode),
                          reinterpret_cast<void*>(primitive_desc_create),
                          reinterpret_cast<void*>(primitive_desc_destroy),
+                         reinterpret_cast<void*>(primitive_desc_iterator_create),
+                         reinterpret_cast<void*>(primitive_desc_iterator_next),
+                         reinterpret_cast<void*>(primitive_desc_iterator_fetch),
+                         reinterpret_cast<void*>(primitive_desc_iterator_destroy),
                          reinterpret_cast<void*>(primitive_desc_query),
                          reinterpret_cast<void*>(primitive_desc_query_md),
                          reinterpret_cast<void*>(reorder_primitive_desc_create),
@@ -98,6 +106,7 @@ class Handle {
 using Primitive = Handle<dnnl_primitive_t, &Api::primitive_destroy>;
 using Description = Handle<dnnl_primitive_desc_t, &Api::primitive_desc_destroy>;
 using AttributesOf = Handle<dnnl_primitive_attr_t, &Api::primitive_attr_destroy>;
+using Iterator = Handle<dnnl_primitive_desc_iterator_t, &Api::primitive_desc_iterator_destroy>;
 using Memory = Handle<dnnl_memory_t, &Api::memory_destroy>;
 
 struct Argument {
@@ -129,21 +138,38 @@ Index floats_of(const dnnl_memory_desc_t& d) {
   return static_cast<Index>((api().memory_desc_get_size(&d) + sizeof(float) - 1) / sizeof(float));
 }
 
-// oneDNN 2.6 with AVX-512 adds the taps of a dilated window in an order that depends on the number of threads.
-bool is_in_any_order(ConvolutionPart part, const Convolution& c) {
-  bool is_dilated = false;
+// Whether an implementation adds up in an order that depends on the number of threads: oneDNN 2.6's
+// brgconv cuts large and dilated kernels by it, and its products are cut by it; those of dense_gemm()
+// are not. The reference, after all others, is slower than products.
+bool is_left_out(const Convolution& c, const_dnnl_primitive_desc_t made) {
+  const char* text = nullptr;
+  if (api().primitive_desc_query(made, dnnl_query_impl_info_str, 0, &text) != dnnl_success)
+    return true;
+  const std::string_view name(text);
+  const auto has = [&](const char* part) { return name.find(part) != std::string_view::npos; };
+  bool is_large = false;
   for (std::size_t d = 0; d < c.kernel.size(); ++d)
-    is_dilated = is_dilated || (c.kernel[d] > 1 && c.dilation[d] > 1);
-  return part == ConvolutionPart::forward && is_dilated;
+    is_large = is_large || c.kernel[d] > 5 || (c.kernel[d] > 1 && c.dilation[d] > 1);
+  return has("gemm") || has("ref") || (is_large && has("brg"));
 }
 
-// Its products with AVX2 sum the last rows in another order, and are cut by the number of threads; those of
-// dense_gemm() are not.
-bool is_product_in_any_order(ConvolutionPart part, dnnl_primitive_desc_t chosen) {
-  if (part == ConvolutionPart::weights || kernels::active_isa() != kernels::Isa::avx2) return false;
-  const char* name = nullptr;
-  return api().primitive_desc_query(chosen, dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
-         std::string_view(name).find("gemm") != std::string_view::npos;
+// The first of oneDNN's implementations that is not; for gradients of weights, which are of one thread
+// each, the first one. False where there is none.
+bool choose(ConvolutionPart part, const Convolution& c, const dnnl_convolution_desc_t& what,
+            const AttributesOf& attributes, const Description* hint, Description& to) {
+  Iterator all;
+  dnnl_status_t status = api().primitive_desc_iterator_create(
+      all.to(), &what, attributes.get(), api().engine, hint ? hint->get() : nullptr);
+  for (; status == dnnl_success; status = api().primitive_desc_iterator_next(all.get())) {
+    const dnnl_primitive_desc_t made = api().primitive_desc_iterator_fetch(all.get());
+    if (!made) return false;
+    if (part == ConvolutionPart::weights || !is_left_out(c, made)) {
+      *to.to() = made;
+      return true;
+    }
+    api().primitive_desc_destroy(made);
+  }
+  return false;
 }
 
 // With AVX2, of strided 1x1 convolutions of less than 8 channels it writes beyond the memory that it asks for.
@@ -157,7 +183,7 @@ class Convolved final : public OnednnConvolution {
  public:
   Convolved(ConvolutionPart part, const Convolution& c, bool has_bias, int threads)
       : threads_(threads) {
-    if (!api().engine || is_in_any_order(part, c) || is_beyond_memory(c)) return;
+    if (!api().engine || is_beyond_memory(c)) return;
     const onednn::SignalsHeld held;
     const onednn::TeamOf team(threads);
     // Two spatial axes unless the first of three is used.
@@ -203,10 +229,14 @@ class Convolved final : public OnednnConvolution {
             &what,
             part == ConvolutionPart::forward ? dnnl_forward_inference : dnnl_forward_training,
             dnnl_convolution_direct, &x_, &any, has_bias ? &b_ : nullptr, &y_, stride, spread,
-            before, after) != dnnl_success ||
-        api().primitive_desc_create(forward.to(), &what, attributes.get(), api().engine, nullptr) !=
-            dnnl_success)
+            before, after) != dnnl_success)
       return;
+    if (part == ConvolutionPart::forward) {
+      if (!choose(part, c, what, attributes, nullptr, forward)) return;
+    } else if (api().primitive_desc_create(forward.to(), &what, attributes.get(), api().engine,
+                                           nullptr) != dnnl_success) {
+      return;
+    }
     if (part != ConvolutionPart::forward) {
       const dnnl_status_t described =
           part == ConvolutionPart::data
@@ -215,14 +245,10 @@ class Convolved final : public OnednnConvolution {
               : api().dilated_convolution_backward_weights_desc_init(&what, dnnl_convolution_direct,
                                                                      &x_, &any, nullptr, &y_,
                                                                      stride, spread, before, after);
-      if (described != dnnl_success ||
-          api().primitive_desc_create(own.to(), &what, attributes.get(), api().engine,
-                                      forward.get()) != dnnl_success)
-        return;
+      if (described != dnnl_success || !choose(part, c, what, attributes, &forward, own)) return;
     }
     const dnnl_primitive_desc_t chosen =
         part == ConvolutionPart::forward ? forward.get() : own.get();
-    if (is_product_in_any_order(part, chosen)) return;
     const dnnl_memory_desc_t* packed = api().primitive_desc_query_md(
         chosen,
         part == ConvolutionPart::weights ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
