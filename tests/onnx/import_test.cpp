@@ -174,28 +174,40 @@ TEST_CASE("import: each output of a node has its name, and so has what is not co
   CHECK(floats(y.at("whole").to_dense()) == std::vector<float>{1, 2, 3, 4});
 }
 
-TEST_CASE("import: a convolution of patches is a product, others are refused") {
+TEST_CASE("import: a convolution takes images whose channels are second") {
   const auto model = [](std::initializer_list<std::int64_t> strides) {
-    return pb::graph({pb::node("Conv", "patches", {"x", "w"}, {"y"},
+    return pb::graph({pb::node("Conv", "windows", {"x", "w"}, {"y"},
                                pb::integers_attribute("strides", strides))},
-                     {floats_of("w", {1, 1, 2, 2}, {1, 2, 3, 4})}) +
-           pb::inputs({pb::value("x", F32, {"n", "1", "2", "4"})}) +
+                     {floats_of("w", {1, 2, 1, 2}, {1, 2, 3, 4})}) +
+           pb::inputs({pb::value("x", F32, {"n", "2", "1", "4"})}) +
            pb::outputs({pb::value("y", F32, {})});
   };
-  const Imported m(model({2, 2}));
-  const Dense y = m.run(Dense::of({1, 1, 2, 4}, {1, 0, 1, 1, 0, 0, 1, 1}));
+  const Tensor x = Dense::of({1, 2, 1, 4}, {1, 0, 1, 1, 0, 0, 1, 1});
+  const Dense y = Imported(model({1, 2})).run(x);
   CHECK(y.extents == Shape{1, 1, 1, 2});
   CHECK(floats(y) == std::vector<float>{1, 10});
-  CHECK(
-      error_with(model({1, 1})).starts_with("node 'patches' (Conv): sten has no convolutions yet"));
+  CHECK(floats(Imported(model({1, 1})).run(x)) == std::vector<float>{1, 6, 10});
+  CHECK(error_with(model({1})) ==
+        "node 'windows' (Conv): its attribute strides is [1], not 2 numbers");
+}
+
+TEST_CASE("import: the scales that images are resized by are no weights") {
+  const Imported m(pb::graph({pb::node("Resize", "larger", {"x", "", "scales"}, {"y"})},
+                             {floats_of("scales", {4}, {1, 1, 1, 2})}) +
+                   pb::inputs({pb::value("x", F32, {"n", "1", "1", "w"})}) +
+                   pb::outputs({pb::value("y", F32, {})}));
+  CHECK(m.model.graph.weights().empty());
+  const Dense y = m.run(Dense::of({1, 1, 1, 3}, {1, 2, 3}));
+  CHECK(y.extents == Shape{1, 1, 1, 6});
+  CHECK(floats(y) == std::vector<float>{1, 1, 2, 2, 3, 3});
 }
 
 TEST_CASE("import: all missing operators are named at once") {
   CHECK(error_with(pb::graph(
-            {pb::node("If", "", {"x"}, {"a"}), pb::node("MaxPool", "", {"a"}, {"b"}),
-             pb::node("Relu", "", {"b"}, {"c"}), pb::node("MaxPool", "", {"c"}, {"d"}),
+            {pb::node("If", "", {"x"}, {"a"}), pb::node("MaxUnpool", "", {"a"}, {"b"}),
+             pb::node("Relu", "", {"b"}, {"c"}), pb::node("MaxUnpool", "", {"c"}, {"d"}),
              pb::node("Relu", "", {"d"}, {"e"}, pb::bytes(7, "com.example"))},
-            {})) == "sten does not have its operators If, MaxPool (2 times), com.example:Relu");
+            {})) == "sten does not have its operators If, MaxUnpool (2 times), com.example:Relu");
   CHECK(error_with(pb::graph({pb::node("Loop", "", {"x"}, {"a"})}, {})) ==
         "sten does not have its operator Loop");
 }
