@@ -429,6 +429,7 @@ inline const std::vector<OperatorCase>& large_cases() {
 // Operators whose outputs are integers, or steps: they have no gradient, and cases of their own elsewhere.
 inline bool has_no_gradient(const std::string& op) {
   static const std::set<std::string> all{"batch-moments",
+                                         "conv-relu",
                                          "equal",
                                          "less",
                                          "less-or-equal",

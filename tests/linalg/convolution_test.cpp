@@ -80,7 +80,8 @@ struct Problem {
 struct Results {
   std::vector<float> y, dx, dw;
 };
-using Forward = void (*)(const Convolution&, const float*, const float*, const float*, float*);
+using Forward = void (*)(const Convolution&, const float*, const float*, const float*, float*,
+                         const ConvolutionEnd&);
 using Other = void (*)(const Convolution&, const float*, const float*, float*);
 
 Results results_of(const Problem& p, Forward forward, Other data, Other weights) {
@@ -88,7 +89,7 @@ Results results_of(const Problem& p, Forward forward, Other data, Other weights)
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Results r{std::vector<float>(p.dy.size(), nan), std::vector<float>(p.x.size(), nan),
             std::vector<float>(p.w.size(), nan)};
-  forward(p.c, p.x.data(), p.w.data(), p.b.data(), r.y.data());
+  forward(p.c, p.x.data(), p.w.data(), p.b.data(), r.y.data(), {});
   data(p.c, p.dy.data(), p.w.data(), r.dx.data());
   weights(p.c, p.x.data(), p.dy.data(), r.dw.data());
   return r;
