@@ -5,7 +5,8 @@ cd "$(dirname "$0")/../../recipes"
 bad=0
 for method in one-shot iterative layer-wise from-scratch nmg; do
   row="| $method |"
-  for model in digits-mlp shakespeare-bert; do
+  for model in digits-mlp shakespeare-bert cifar-wrn-10-1; do
+    [ -e "$model-$method.json" ] || { row="$row |" && continue; }
     lines=$(diff "$model-dense.json" "$model-$method.json" | grep -c '^>')
     row="$row $lines |"
   done
