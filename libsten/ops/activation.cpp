@@ -207,17 +207,19 @@ struct Dropout {
 
   Outputs apply(const Call& call) const {
     const Dense& x = call.in[0].as<Dense>();
-    if (!call.wants(0)) return {std::nullopt};
-    return with_real("dropout", x.dtype(), [&]<class T>(T) -> Outputs {
+    Outputs out(call.formats.size());
+    if (!call.wants(0)) return out;
+    out[0] = with_real("dropout", x.dtype(), [&]<class T>(T) {
       const T* from = x.values.as<T>().data();
       // All are dropped where p is 1.
       const T by = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
-      return {write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
+      return write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
         for (Index i = begin; i < end; ++i)
           to[i - begin] =
               random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? from[i] * by : T{0};
-      })};
+      });
     });
+    return out;
   }
 };
 
