@@ -38,8 +38,10 @@ void check_images(const std::string& name, const std::string& layout = {}) {
     furthest = std::max(furthest, std::abs(got - wanted) / wanted);
   }
   if (other) MESSAGE(name << ": " << furthest);
-  CHECK(furthest < 1e-4);
-  if (recipe.optimizer.rate > 1e-6) CHECK(losses.back() < losses.front());
+  // Of the forward pass alone: norms of few values have few digits.
+  const bool is_still = recipe.optimizer.rate < 1e-6;
+  CHECK(furthest < (is_still ? 5e-4 : 1e-4));
+  if (!is_still) CHECK(losses.back() < losses.front());
   // By the running statistics.
   const double wanted = run->at("evaluated").get<double>();
   const double got = trainer.task().measure(trainer.weights(), DataSplit::validation).loss;
