@@ -36,7 +36,7 @@ struct Matrix {
   Tensor value;
 };
 // Of the positions alone.
-struct Positions {
+struct MatrixPositions {
   Tensor matrix;
 };
 
@@ -49,8 +49,8 @@ const Tensor& as_matrix(const Tensor& t) {
   const auto make = [&] {
     Index cols = 1;
     for (std::size_t d = 1; d < shape.size(); ++d) cols *= shape[d];
-    const auto kept = t.of_positions().get<Positions>([&] {
-      return Positions{reshaped(t, {shape[0], cols})};
+    const auto kept = t.of_positions().get<MatrixPositions>([&] {
+      return MatrixPositions{reshaped(t, {shape[0], cols})};
     });
     return Matrix{kept->matrix.with_values(*t.values())};
   };
