@@ -22,8 +22,16 @@ struct ImageMap {
   std::size_t first() const { return 3 - axes; }  // the first spatial axis, of three
   Index image() const { return size[0] * size[1] * size[2] * channels; }
   Index places() const { return result[0] * result[1] * result[2]; }
-  // Of one step along the first spatial axis: the least that a thread has of a gradient.
+  // Of one step along the first spatial axis.
   Index slab() const { return image() / size[first()]; }
+  // How many of these a thread computes a gradient of at least: a divisor of their number, so that there
+  // are still 64 such pieces of all images. What overlaps two of them is looked at twice.
+  Index slabs_at_once() const {
+    const Index n = size[first()];
+    Index k = std::clamp<Index>(batch * n / 64, 1, n);
+    while (n % k != 0) --k;
+    return k;
+  }
   std::array<Index, 3> place(Index p) const {
     return {p / (result[1] * result[2]), p / result[2] % result[1], p % result[2]};
   }
@@ -51,20 +59,21 @@ template <class T, class Reach, class F>
 Tensor gather_places(const OutFormat& format, const Shape& x, const ImageMap& m, Reach reach, F f) {
   const std::size_t d = m.first();
   const Index slab = m.slab(), image = m.image(), per_step = m.places() / m.result[d];
-  return write_elements<T>(format, x, std::max<Index>(1, slab), [&](Index begin, Index end, T* to) {
-    std::fill(to, to + (end - begin), T{0});
-    for (Index i = begin / image; i * image < end; ++i) {
-      const Index from = std::max(begin, i * image) - i * image;
-      const Index until = std::min(end, (i + 1) * image) - i * image;
-      for (Index step = 0; step < m.result[d]; ++step) {
-        const auto [low, high] = reach(step);
-        if (high < from / slab || low >= ceil_div(until, slab)) continue;
-        for (Index p = step * per_step; p < (step + 1) * per_step; ++p)
-          f(m.place(p), i * image, (i * m.places() + p) * m.channels, from, until,
-            to + (i * image - begin));
-      }
-    }
-  });
+  return write_elements<T>(format, x, std::max<Index>(1, slab * m.slabs_at_once()),
+                           [&](Index begin, Index end, T* to) {
+                             std::fill(to, to + (end - begin), T{0});
+                             for (Index i = begin / image; i * image < end; ++i) {
+                               const Index from = std::max(begin, i * image) - i * image;
+                               const Index until = std::min(end, (i + 1) * image) - i * image;
+                               for (Index step = 0; step < m.result[d]; ++step) {
+                                 const auto [low, high] = reach(step);
+                                 if (high < from / slab || low >= ceil_div(until, slab)) continue;
+                                 for (Index p = step * per_step; p < (step + 1) * per_step; ++p)
+                                   f(m.place(p), i * image, (i * m.places() + p) * m.channels, from,
+                                     until, to + (i * image - begin));
+                               }
+                             }
+                           });
 }
 
 }  // namespace sten
