@@ -131,17 +131,19 @@ constexpr UnaryRow unary_rows[] = {
           return y < 0 ? decltype(x){0} : y > 1 ? decltype(x){1} : y;
         },
         [](auto dy, auto x, auto p) {
-          const auto y = p.a * x + p.b;
-          return y > 0 && y < 1 ? dy * p.a : decltype(x){0};
+          const auto y = p.a * x + p.b, d = dy * p.a;
+          return y > 0 ? y < 1 ? d : decltype(x){0} : decltype(x){0};
         },
         {"alpha", 0.2}, {"beta", 0.5}),
     row(
         "hard-swish", Keeps::inputs, true,
         [](auto x, auto) {
-          return x <= -3 ? decltype(x){0} : x >= 3 ? x : x * (x / 6 + 1 / decltype(x){2});
+          const auto between = x * (x / 6 + 1 / decltype(x){2});
+          return x <= -3 ? decltype(x){0} : x >= 3 ? x : between;
         },
         [](auto dy, auto x, auto) {
-          return x <= -3 ? decltype(x){0} : x >= 3 ? dy : dy * (x / 3 + 1 / decltype(x){2});
+          const auto between = dy * (x / 3 + 1 / decltype(x){2});
+          return x <= -3 ? decltype(x){0} : x >= 3 ? dy : between;
         }),
     row(
         "clip", Keeps::inputs, false,
