@@ -147,7 +147,7 @@ void pool_to_size(Inference& i) {
 }
 
 // By its attributes, or by an input that is known when the model runs.
-void resize(Inference& i) {
+void resized(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.in(0).shape || i.shape(0).size() < 3) return;
   const std::size_t axes = i.shape(0).size() - 2;
@@ -196,7 +196,7 @@ const InferRules image_rules{{"conv", conv},
                              {"average-pool", pool},
                              {"adaptive-average-pool", pool_to_size},
                              {"adaptive-max-pool", pool_to_size},
-                             {"resize", resize},
+                             {"resize", resized},
                              {"lrn", infer_same},
                              {"group-norm", normalise},
                              {"instance-norm", normalise},

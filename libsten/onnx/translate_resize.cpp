@@ -92,7 +92,7 @@ Attributes resize_mode(OnnxCall& c) {
   return Attributes().set("mode", is_linear ? "linear" : "nearest");
 }
 
-void resize(OnnxCall& c) {
+void resize_images(OnnxCall& c) {
   check_images(c);
   Attributes a = resize_mode(c);
   if (c.opset < 11) {
@@ -134,7 +134,7 @@ void upsample(OnnxCall& c) {
 }  // namespace
 
 void add_resize_translators(OnnxTranslators& all) {
-  const OnnxTranslators these{{"Resize", resize}, {"Upsample", upsample}};
+  const OnnxTranslators these{{"Resize", resize_images}, {"Upsample", upsample}};
   all.insert(these.begin(), these.end());
 }
 

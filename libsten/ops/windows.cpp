@@ -5,13 +5,13 @@
 namespace sten {
 namespace {
 
-constexpr Index most = Index{1} << 31;  // so that products of two are numbers
+constexpr Index longest_window = Index{1} << 31;  // so that products of two are numbers
 
 Attributes::List window_numbers(std::string_view op, const Attributes& a, const char* name,
                                 std::size_t count, Index fallback, Index least) {
   const Attributes::List all = a.list(name, Attributes::List(count, fallback));
   if (all.size() != count ||
-      std::ranges::any_of(all, [=](Index i) { return i < least || i > most; }))
+      std::ranges::any_of(all, [=](Index i) { return i < least || i > longest_window; }))
     fail_usage("{}: {} is {}, and has to be {} numbers from {} on", op, name, to_string(all), count,
                least);
   return all;
