@@ -27,7 +27,8 @@ struct DenseLibrary {
   std::string name;  // "oneDNN 2.6.3", "OpenBLAS 0.3.21 SkylakeX", "own loop"
   DenseProduct multiply;
   // For a library whose bits depend on its threads, and on where the rows of a call end: dense_gemm()
-  // and the like take these instead. Empty where bits depend on neither.
+  // and the like take these instead. Empty where bits do not depend on threads; the last few rows of
+  // a call may still have other bits than in a larger one, as those of oneDNN with AVX-512 have.
   DenseRows rows = nullptr;
   // In calls of multiples of so many rows, but for the last one, all have the bits of one call; or
   // `in_stripes`: they have not, and each call gets as many and no more.

@@ -161,7 +161,8 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(R"({"schema": 1})") == "has no 'model'");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
   CHECK(error(with(""), {"model.kind=mpl"}) ==
-        "--set: /model/kind: 'mpl' is not one of mlp, bert, onnx, did you mean 'mlp'?");
+        "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, onnx, did you "
+        "mean 'mlp'?");
   CHECK(error(with(""), {"model.config=c.json"}) ==
         "--set: /model/config: is for the kind bert, and this is mlp, which has kind, sizes, "
         "activation, weights");
