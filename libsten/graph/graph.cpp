@@ -158,6 +158,12 @@ const Weight* Graph::find_weight(std::string_view name) const {
   return i < parts_.weights.size() ? &parts_.weights[i] : nullptr;
 }
 
+bool Graph::is_statistic(std::string_view weight) const {
+  return std::ranges::any_of(parts_.statistics, [&](const RunningStatistics& s) {
+    return s.mean == weight || s.variance == weight;
+  });
+}
+
 const Node* Graph::find_node(std::string_view name) const {
   const auto at = numbers_.find(name);
   const std::size_t before = numbers_.size() - parts_.nodes.size();

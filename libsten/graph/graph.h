@@ -92,6 +92,8 @@ class Graph {
   // nullptr where there is none.
   const Weight* find_weight(std::string_view name) const;
   const Node* find_node(std::string_view name) const;
+  // Whether a weight is a running statistic, which is not trained.
+  bool is_statistic(std::string_view weight) const;
 
   // The outputs, each by its name. Weights and inputs are given by theirs: Error (usage) that lists
   // those that are missing and those that are not the graph's. A value is released as soon as no

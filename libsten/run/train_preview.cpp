@@ -156,7 +156,8 @@ class Preview {
 
   void add_parameters() {
     Index all = 0;
-    for (const Weight& w : task_.graph().weights()) all += size_of(w.shape);
+    for (const Weight& w : task_.graph().weights())
+      if (!task_.graph().is_statistic(w.name)) all += size_of(w.shape);
     r_.facts.emplace_back("parameters/all", all);
     r_.facts.emplace_back("parameters/sparse", elements_);
     if (kept_) r_.facts.emplace_back("parameters/kept", all - elements_ + *kept_);

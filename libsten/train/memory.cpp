@@ -92,10 +92,12 @@ ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
 
 TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& stages) {
   TrainMemory m;
-  for (const Weight& w : task.graph().weights()) m.weights += 4 * size_of(w.shape);
-  m.gradients = m.weights;
+  for (const Weight& w : task.graph().weights()) {
+    m.weights += 4 * size_of(w.shape);
+    if (!task.graph().is_statistic(w.name)) m.gradients += 4 * size_of(w.shape);
+  }
   const OptimizerRecipe& o = task.recipe().optimizer;
-  m.optimizer = o.kind == "adamw" ? 2 * m.weights : o.momentum > 0 ? m.weights : 0;
+  m.optimizer = o.kind == "adamw" ? 2 * m.gradients : o.momentum > 0 ? m.gradients : 0;
   for (const WeightStages& p : stages) {
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);
     m.sparsity += ceil_div(n, 8);

@@ -55,6 +55,8 @@ void Trainer::check_state(const TrainState& state) const {
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
       fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
     check_remembered(p, task_->recipe().optimizer);
+    if (!p.state.empty() && task_->graph().is_statistic(p.name))
+      fail("a state of {} is of an optimizer, and it is a running statistic", quote(p.name));
     const Sparse& s = sparse_[i];
     if (s.stages && s.stages->current(state.step - 1) &&
         p.value.layout_name() != Name(s.stages->layout.name()))

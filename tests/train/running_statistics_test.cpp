@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "libsten/io/atomic_file.h"
+#include "libsten/io/checkpoint_writer.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;
@@ -54,6 +56,44 @@ TEST_CASE("running statistics move by a tenth, with each part of a batch, and no
   // No optimizer remembers anything of them.
   CHECK(parameter(*t, "bn1.running_var").state.empty());
   CHECK(!parameter(*t, "bn1.weight").state.empty());
+}
+
+TEST_CASE("files of PyTorch are taken with their counts of batches") {
+  const TempDir dir;
+  Recipe r = small_wide_resnet(dir);
+  const Task task(r);
+  r.seed = 9;
+  NamedValues<Tensor> weights = Task(r).first_weights();
+  const std::string extra = "bn1.num_batches_tracked";
+  weights.emplace(extra, Dense::zeros(DType::I64, {}));
+  std::vector<TensorInfo> contents;
+  for (const auto& [name, w] : weights) contents.push_back({name, w.dtype(), w.shape(), w.spec()});
+  OutputFile out(dir / "torch.safetensors", false);
+  CheckpointWriter writer(out, {}, contents);
+  for (const auto& [name, w] : weights) writer.add(name, w);
+  writer.finish();
+  out.commit();
+  r.seed = 0;
+  r.model.weights = dir / "torch.safetensors";
+  const NamedValues<Tensor> first = Task(r).first_weights();
+  CHECK(!first.contains(extra));
+  CHECK(same_bits(first.at("conv1.weight").to_dense(), weights.at("conv1.weight").to_dense()));
+  CHECK(!same_bits(first.at("conv1.weight").to_dense(),
+                   task.first_weights().at("conv1.weight").to_dense()));
+}
+
+TEST_CASE("an optimizer's state of a running statistic is refused") {
+  const TempDir dir;
+  const Recipe r = small_wide_resnet(dir);
+  const auto t = trainer_of(r);
+  t->step();
+  TrainState state = t->state();
+  const auto at = [&](const char* name) -> Parameter& {
+    return *std::ranges::find(state.parameters, name, &Parameter::name);
+  };
+  at("bn1.running_mean").state = at("bn1.bias").state;
+  CHECK(error_of([&] { trainer_of(r)->restore(state); }) ==
+        "a state of 'bn1.running_mean' is of an optimizer, and it is a running statistic");
 }
 
 TEST_CASE("every part of every step has a draw of its own, the same each time") {
