@@ -37,11 +37,12 @@ TEST_CASE("weights of ResNets have the names and the shapes of torchvision's") {
     const Graph g = resnet({.depth = depth});
     const auto& wanted = all.at(fmt::format("resnet{}", depth));
     REQUIRE(g.weights().size() == wanted.size());
-    for (const auto& [name, shape] : wanted.items()) {
+    for (const auto& item : wanted.items()) {
+      const std::string& name = item.key();
       const Weight* w = g.find_weight(name);
       CAPTURE(name);
       REQUIRE(w);
-      CHECK(w->shape == shape.get<Shape>());
+      CHECK(w->shape == item.value().get<Shape>());
     }
   }
 }
