@@ -15,7 +15,7 @@ namespace {
 
 using Size = std::int64_t;
 
-std::vector<float> values(std::uint64_t seed, Size n) {
+std::vector<float> tile_values(std::uint64_t seed, Size n) {
   std::vector<float> x(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<float>(2 * random_uniform(seed, i) - 1);
@@ -24,21 +24,21 @@ std::vector<float> values(std::uint64_t seed, Size n) {
 
 constexpr float untouched = 77;
 
-struct Results {
+struct TileResults {
   std::vector<float> v, y, z, u, dw;
 };
 
 // What a table makes of the same numbers; tiles have their neighbours' pixels around them.
-Results results_of(const WinogradTable& table, Size channels, const TilePart& in,
-                   const TilePart& out) {
+TileResults tile_results_of(const WinogradTable& table, Size channels, const TilePart& in,
+                            const TilePart& out) {
   const Size row = 11 * channels, plane = channels + 3;
   const auto fresh = [](Size n) {
     return std::vector<float>(static_cast<std::size_t>(n), untouched);
   };
-  Results r{fresh(36 * plane), fresh(6 * row), fresh(36 * plane), fresh(36 * plane),
-            fresh(9 * plane)};
-  const std::vector<float> x = values(1, 6 * row), m = values(2, 36 * plane),
-                           bias = values(3, channels), w = values(4, 9 * plane);
+  TileResults r{fresh(36 * plane), fresh(6 * row), fresh(36 * plane), fresh(36 * plane),
+                fresh(9 * plane)};
+  const std::vector<float> x = tile_values(1, 6 * row), m = tile_values(2, 36 * plane),
+                           bias = tile_values(3, channels), w = tile_values(4, 9 * plane);
   table.input(x.data(), row, channels, in, r.v.data(), plane);
   table.output(m.data(), plane, channels, channels % 2 ? bias.data() : nullptr, out, r.y.data(),
                row);
@@ -69,8 +69,8 @@ TEST_CASE("transforms of minimal filtering are those of the matrices, under ever
       for (const auto& [in, out] :
            {std::pair(whole_in, whole_out), std::pair(TilePart{1, 6, 0, 4}, TilePart{0, 4, 0, 3}),
             std::pair(TilePart{0, 3, 2, 6}, TilePart{0, 1, 0, 2})}) {
-        const Results a = results_of(*table, channels, in, out);
-        const Results b = results_of(reference, channels, in, out);
+        const TileResults a = tile_results_of(*table, channels, in, out);
+        const TileResults b = tile_results_of(reference, channels, in, out);
         check_close(a.v, b.v);
         check_close(a.y, b.y);
         check_close(a.z, b.z);
@@ -83,7 +83,7 @@ TEST_CASE("transforms of minimal filtering are those of the matrices, under ever
 
 TEST_CASE("a tile by minimal filtering is the convolution of its window") {
   const WinogradTable& table = *winograd_for(Isa::reference);
-  const std::vector<float> x = values(5, 36), w = values(6, 9);
+  const std::vector<float> x = tile_values(5, 36), w = tile_values(6, 9);
   std::vector<float> v(36), u(36), m(36), y(16);
   table.input(x.data(), 6, 1, {0, 6, 0, 6}, v.data(), 1);
   table.filter(w.data(), 1, 1, u.data(), 1);
