@@ -36,7 +36,7 @@ struct DenseLibrary {
   bool in_stripes = false;
 };
 
-// The multiple of all libraries' row_step: what computes a product in tiles takes so many rows.
+// The multiple of all libraries' row_step.
 inline constexpr Index product_rows = 192;
 
 // Held to the ISA of active_isa(). Empty where it was not there at build time or is not now, or

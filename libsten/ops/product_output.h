@@ -26,7 +26,7 @@ Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill)
     return out.take();
   }
   const Index in_row = out.cols() / width;  // tokens
-  const Index unit = product_rows / std::gcd(product_rows, in_row);
+  const Index step = dense_library().row_step, unit = step / std::gcd(step, in_row);
   const Index at_once =
       std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols() / unit) * unit);
   std::vector<T> tile(at_once * out.cols());
