@@ -12,6 +12,8 @@ namespace sten {
 
 // In the place of a layout: those in which the file of --weights stores its tensors.
 inline constexpr const char* stored_layout = "stored";
+// The one that is fastest for each weight, see in_fastest_layouts().
+inline constexpr const char* fastest_layout = "auto";
 
 struct BenchBert {
   BertConfig config;

@@ -9,6 +9,7 @@
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
 #include "libsten/bench/imported.h"
+#include "libsten/graph/fastest_layouts.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/weights.h"
 
@@ -80,6 +81,20 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
   for (const BenchLayout& layout : layouts) {
     if (layout.name == stored_layout) {
       models.emplace_back(g, stored, threads);
+      continue;
+    }
+    if (layout.name == fastest_layout) {
+      NamedValues<Tensor> fastest = values;
+      std::map<std::string, Index> counts;
+      for (auto& [name, w] : in_fastest_layouts(g, values, model.sparse)) {
+        ++counts[w.spec().str()];
+        fastest.find(name)->second = std::move(w);
+      }
+      std::string text;
+      for (const auto& [chosen, count] : counts)
+        text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, chosen);
+      if (notes) notes->push_back(fmt::format("auto: weights {}", text));
+      models.emplace_back(g, std::move(fastest), threads);
       continue;
     }
     NamedValues<Tensor> sparse = values;

@@ -14,9 +14,9 @@ Report bench_report(const std::vector<BenchRow>& rows) {
   r.whole_rows = true;
   r.columns = {
       {"bench", "bench", Unit::text},         {"form", "form", Unit::text},
-      {"model", "model", Unit::text},         {"shape", "shape", Unit::shape},
-      {"layout", "layout", Unit::text},       {"library", "library", Unit::text},
-      {"input", "input", Unit::text},         {"isa", "isa", Unit::text},
+      {"shape", "shape", Unit::shape},        {"layout", "layout", Unit::text},
+      {"library", "library", Unit::text},     {"input", "input", Unit::text},
+      {"model", "model", Unit::text},         {"isa", "isa", Unit::text},
       {"threads", "threads", Unit::count},    {"ms", "ms", Unit::measured},
       {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
       {"pack_ms", "pack ms", Unit::measured}, {"pack_products", "in products", Unit::measured},

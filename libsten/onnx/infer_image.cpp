@@ -135,6 +135,11 @@ void pool(Inference& i) {
   i.out.shape = std::move(out);
 }
 
+void pool_indices(Inference& i) {
+  pool(i);
+  i.out.dtype = DType::I64;
+}
+
 // To the attribute's size.
 void pool_to_size(Inference& i) {
   i.out.dtype = i.in(0).dtype;
@@ -193,6 +198,7 @@ void moments(Inference& i) {
 const InferRules image_rules{{"conv", conv},
                              {"conv-transpose", conv_transpose},
                              {"max-pool", pool},
+                             {"max-pool-indices", pool_indices},
                              {"average-pool", pool},
                              {"adaptive-average-pool", pool_to_size},
                              {"adaptive-max-pool", pool_to_size},

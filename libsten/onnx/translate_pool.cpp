@@ -25,15 +25,20 @@ struct Pool {
 // Of small integers, too, which floats are exact for.
 void max_pool(OnnxCall& c) {
   const Pool p(c);
-  c.ignore("storage_order");  // of the indices, which are not computed
+  const Index by_columns = c.integer("storage_order", 0);
   const auto dtype = c.value(0).dtype;
   const bool is_small = dtype == DType::U8 || dtype == DType::I8;
   const auto cast = [&](DraftRef x, DType to) {
     return c.add("cast", {x}, Attributes().set("to", std::string(name_of(to))));
   };
   DraftRef x = is_small ? cast(c.in(0), DType::F32) : c.in(0);
-  DraftRef y = c.add("max-pool", {c.channels_last(x, p.rank)}, p.attributes);
+  const DraftRef images = c.channels_last(x, p.rank);
+  const DraftRef y = c.add("max-pool", {images}, p.attributes);
   c.set_channels_last(0, is_small ? cast(y, *dtype) : y, p.rank);
+  if (c.results().size() < 2) return;
+  Attributes indices = p.attributes;
+  if (by_columns) indices.set("column-major", 1);
+  c.set_channels_last(1, c.add("max-pool-indices", {images}, std::move(indices)), p.rank);
 }
 
 void average_pool(OnnxCall& c) {

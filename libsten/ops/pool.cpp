@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "libsten/ops/check.h"
+#include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/windows.h"
 
@@ -115,6 +116,45 @@ Outputs max_pool_grad(const Call& call) {
   });
 }
 
+// Where the largest ones are in x with its channels first, [N, C, spatial...], counted row by row, or
+// with column-major=1 along the first spatial axis.
+Tensor max_pool_indices(const Call& call) {
+  constexpr const char* op = "max-pool-indices";
+  const Dense& x = call.in[0].as<Dense>();
+  const Windows w = Windows::sliding(op, x.extents, call.attributes, {"column-major"});
+  const bool by_columns = call.attributes.integer("column-major", 0) != 0;
+  const Index pixels = w.image() / w.channels;
+  const auto number = [&](Index pixel) {
+    if (!by_columns) return pixel;
+    Index at = 0, step = 1, rest = pixels;
+    for (const Index n : w.size) {
+      rest /= n;
+      at += pixel / rest * step;
+      pixel %= rest;
+      step *= n;
+    }
+    return at;
+  };
+  Dense y{w.shape(), Values::uninitialized(DType::I64, size_of(w.shape()))};
+  std::int64_t* to = y.values.mutate<std::int64_t>().data();
+  with_real(op, x.dtype(), [&]<class T>(T) {
+    const T* in = x.values.as<T>().data();
+    std::vector<Index> taps;
+    LargestTaps<T> largest(w.channels);
+    for (Index p = 0; p < w.batch * w.places(); ++p) {
+      const Index image = p / w.places();
+      w.taps(w.place(p % w.places()), false, taps);
+      if (!taps.empty()) largest.find(in + image * w.image(), taps);
+      for (Index c = 0; c < w.channels; ++c) {
+        const Index pixel = taps.empty() ? 0 : taps[largest.at[c]] / w.channels;
+        *to++ = (image * w.channels + c) * pixels + number(pixel);
+      }
+    }
+    return Outputs();
+  });
+  return y;
+}
+
 template <bool is_adaptive>
 Outputs average_pool_grad(const Call& call) {
   static const std::string op = std::string(pool_name<is_adaptive, false>) + ".grad";
@@ -156,6 +196,7 @@ void add_pools_of(Operators& all) {
 void add_pools(Operators& all) {
   add_pools_of<false>(all);
   add_pools_of<true>(all);
+  add_plain(all, "max-pool-indices", Keeps::nothing, max_pool_indices);
 }
 
 }  // namespace sten

@@ -430,6 +430,7 @@ inline const std::vector<OperatorCase>& large_cases() {
 inline bool has_no_gradient(const std::string& op) {
   static const std::set<std::string> all{"batch-moments",
                                          "conv-relu",
+                                         "max-pool-indices",
                                          "equal",
                                          "less",
                                          "less-or-equal",

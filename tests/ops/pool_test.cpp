@@ -143,3 +143,25 @@ TEST_CASE("groups of channels that do not vary are normalised to beta") {
   CHECK(numbers_in(group_norm(x, gamma, beta, 1)) == Numbers{0, 3, 0, 3});
   CHECK(has(error_of([&] { group_norm(x, gamma, beta, 3); }), "there cannot be 3 groups"));
 }
+
+TEST_CASE(
+    "indices of max-pool count elements with channels first, row by row or column by column") {
+  // Two images of 2 x 4 pixels and 2 channels; the second channel is the first one from the back.
+  Dense x = Dense::zeros(DType::F32, {2, 2, 4, 2});
+  const auto v = x.values.mutate<float>();
+  for (Index p = 0; p < 16; ++p) {
+    v[2 * p] = static_cast<float>(p % 8);
+    v[2 * p + 1] = static_cast<float>(-(p % 8));
+  }
+  Attributes a = Attributes().set("kernel", List{2, 2}).set("strides", List{2, 2});
+  const auto indices = [&] {
+    const Dense y = apply("max-pool-indices", {x}, a).to_dense();
+    CHECK(y.extents == Shape{2, 1, 2, 2});
+    const auto at = y.values.as<std::int64_t>();
+    return std::vector<Index>(at.begin(), at.end());
+  };
+  // [image, column, channel]: the last pixel of each window, and the first.
+  CHECK(indices() == std::vector<Index>{5, 8, 7, 10, 21, 24, 23, 26});
+  a.set("column-major", 1);
+  CHECK(indices() == std::vector<Index>{3, 8, 7, 12, 19, 24, 23, 28});
+}
