@@ -193,10 +193,15 @@ Outcome run_bench(const BenchOptions& given) {
                                    {"dense/gflops", best.gflops}});
   r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
-  if (!o.model.empty())
+  if (!o.model.empty()) {
     r.notes.push_back("shape: --batch and --window");
-  else if (is_of_bert(o))
-    r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+  } else if (is_of_bert(o)) {
+    const auto is_of_images = [](const BenchRow& row) { return !row.model.empty(); };
+    if (!std::ranges::all_of(rows, is_of_images))
+      r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
+    if (std::ranges::any_of(rows, is_of_images))
+      r.notes.push_back("shape of a model by name: depth, width, images and pixels a side");
+  }
   std::ranges::copy(measured.notes, std::back_inserter(r.notes));
   if (std::ranges::count(o.layouts, stored_layout)) {
     std::string text;
