@@ -31,3 +31,22 @@ cell='[0-9.]*, [0-9.]* %'
 row "75 % | $cell | $cell | $cell | $cell"
 row "1:4:4 | $cell | $cell | $cell | $cell"
 row "1:4, 1:4:4 | - | $cell"
+
+mkdir "$T/cifar"
+python3 - "$T/cifar" <<'END'
+import pathlib, random, sys
+
+random.seed(1)
+for name, count in (("data_batch_1.bin", 40), ("test_batch.bin", 10)):
+    records = (bytes([i % 10]) + random.randbytes(3072) for i in range(count))
+    (pathlib.Path(sys.argv[1]) / name).write_bytes(b"".join(records))
+END
+export FORMATS='50 2:4:4' METHODS='one-shot iterative layer-wise' SEEDS='0 1' STEPS=2 MORE=20
+export SET='--set batch=2 --set logging.every=5'
+expect_exit 0 bash "$tables/cifar_wrn.sh" "$T/cifar" "$T/wrn" 2
+[ ! -s "$T/err" ] || fail 'something failed'
+expect_out 'after 2 steps'
+cell='[0-9.]* ± [0-9.]* %'
+row "50 % | $cell | $cell | $cell"
+row "2:4:4 | $cell | $cell | $cell"
+[ "$(grep -o '<polyline' "$T/wrn/curves.svg" | wc -l)" = 8 ] || fail 'there are no eight curves'
