@@ -22,7 +22,7 @@ bool is_worth_it(const Tensor& w) {
   if (w.dtype() != DType::F32 || w.shape().size() < 2) return false;
   const Dense d = w.to_dense();
   const auto v = d.values.as<float>();
-  return 2 * std::ranges::count(v, 0.0f) > std::ssize(v);
+  return 2 * std::ranges::count(v, 0.0f) >= std::ssize(v);
 }
 
 Choice choice_of(const Tensor& w) {

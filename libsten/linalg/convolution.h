@@ -1,5 +1,5 @@
 // Convolutions of dense channels-last activations and their gradients, float32, on threads()
-// threads. The same bits on any number of threads, and in any process of this machine.
+// threads. The same bits on any number of threads, as long as dense products come from the same library.
 //
 // Which way is taken depends on the extents alone: by minimal filtering (winograd.h) where that was
 // measured to be faster, unless STEN_WINOGRAD is 0; else by oneDNN; else, or where that is not there,

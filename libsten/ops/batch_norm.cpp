@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/channels.h"
+#include "libsten/ops/channel_moments.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
@@ -47,19 +47,6 @@ std::vector<double> sum_rows(Index rows, Index n, F f) {
   return sums;
 }
 
-void add_moments(const float* x, Index rows, Index n, const float* shift, double* sums,
-                 double* squares) {
-  kernels::channels().add_moments(x, rows, n, shift, sums, squares);
-}
-void add_moments(const double* x, Index rows, Index n, const double* shift, double* sums,
-                 double* squares) {
-  for (Index i = 0; i < rows * n; ++i) {
-    const double d = x[i] - shift[i % n];
-    sums[i % n] += d;
-    squares[i % n] += d * d;
-  }
-}
-
 // The first row is taken from all: then channels far from 0 keep their digits, and one that does not
 // vary has the variance 0.
 template <class T>
@@ -68,7 +55,7 @@ Moments moments_of(const T* x, Index rows, Index n) {
   if (rows == 0) return m;
   const std::vector<double> sums =
       sum_rows(rows, n, [&](Index first, Index count, double* sum, double* squares) {
-        add_moments(x + first * n, count, n, x, sum, squares);
+        add_channel_moments(x + first * n, count, n, x, sum, squares);
       });
   const auto count = static_cast<double>(rows);
   for (Index c = 0; c < n; ++c) {

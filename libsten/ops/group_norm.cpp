@@ -2,7 +2,7 @@
 // or each channel alone (Ulyanov et al. 2016).
 #include <cmath>
 
-#include "kernels/channels.h"
+#include "libsten/ops/channel_moments.h"
 #include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
@@ -48,18 +48,6 @@ struct GroupNorm {
 };
 
 // Of F32 by the kernels of batch normalisation, of F64 by the formulas.
-void add_group_moments(const float* x, Index rows, Index n, const float* shift, double* sums,
-                       double* squares) {
-  kernels::channels().add_moments(x, rows, n, shift, sums, squares);
-}
-void add_group_moments(const double* x, Index rows, Index n, const double* shift, double* sums,
-                       double* squares) {
-  for (Index i = 0; i < rows * n; ++i) {
-    const double d = x[i] - shift[i % n];
-    sums[i % n] += d;
-    squares[i % n] += d * d;
-  }
-}
 void add_group_products(const float* dy, const float* x, Index rows, Index n, const float* mean,
                         double* sums, double* products) {
   const std::vector<float> one(n, 1.0f);
@@ -130,7 +118,7 @@ GroupMoments group_moments(const GroupNorm& g) {
       shift[i] = x[i / n * g.rows * n + g.group(i % n) * g.width];
   const std::vector<double> sums =
       sum_images(g, [&](Index image, Index row, Index rows, double* sum, double* squares) {
-        add_group_moments(x + row * n, rows, n, shift.data() + image * n, sum, squares);
+        add_channel_moments(x + row * n, rows, n, shift.data() + image * n, sum, squares);
       });
   GroupMoments m{std::vector<double>(g.images * n), std::vector<double>(g.images * n)};
   for (Index i = 0; i < g.images && g.rows > 0; ++i)

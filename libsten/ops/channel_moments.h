@@ -1,0 +1,22 @@
+// Sums by channel that batch norms and group norms share: of F32 by the kernels, of F64 by the formula.
+#pragma once
+#include "kernels/channels.h"
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+// sums[c] += x[row][c] - shift[c], squares[c] += its square, over the rows of x [rows, n].
+inline void add_channel_moments(const float* x, Index rows, Index n, const float* shift,
+                                double* sums, double* squares) {
+  kernels::channels().add_moments(x, rows, n, shift, sums, squares);
+}
+inline void add_channel_moments(const double* x, Index rows, Index n, const double* shift,
+                                double* sums, double* squares) {
+  for (Index i = 0; i < rows * n; ++i) {
+    const double d = x[i] - shift[i % n];
+    sums[i % n] += d;
+    squares[i % n] += d * d;
+  }
+}
+
+}  // namespace sten
