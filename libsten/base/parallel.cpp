@@ -17,36 +17,57 @@ namespace {
 
 thread_local bool inside_loop = false;
 
+// The pieces of a loop, in a share for each thread: what a thread wrote in one loop it reads in the
+// next, out of its own cache. Who is done with its share helps the others.
 struct Loop {
-  Loop(const std::function<void(Index, Index)>& body, Index end, Index step)
-      : f(body), n(end), grain(step) {}
+  Loop(const std::function<void(Index, Index)>& body, Index end, Index step, int team)
+      : f(body),
+        n(end),
+        grain(step),
+        pieces(ceil_div(end, step)),
+        shares(std::min({Index{team}, pieces, most_shares})) {
+    for (Index s = 0; s < shares; ++s) next[s].piece = end_of(s - 1);
+  }
+
+  static constexpr Index most_shares = 64;
+  struct alignas(64) Next {
+    std::atomic<Index> piece{0};
+  };
 
   const std::function<void(Index, Index)>& f;
-  const Index n, grain;
-  std::atomic<Index> next{0};
+  const Index n, grain, pieces, shares;
+  Next next[most_shares];
   std::mutex lock;
   std::exception_ptr error;
+  std::atomic<bool> has_failed{false};
 
-  void run() {
+  Index end_of(Index share) const { return pieces * (share + 1) / shares; }
+  // As thread `who` of the team.
+  void run(Index who) {
     inside_loop = true;
-    for (Index begin; (begin = next.fetch_add(grain)) < n;) {
-      try {
-        f(begin, std::min(begin + grain, n));
-      } catch (...) {
-        const std::lock_guard hold(lock);
-        if (!error) error = std::current_exception();
-        next = n;
+    for (Index k = 0; k < shares; ++k) {
+      const Index share = (who + k) % shares, end = end_of(share);
+      for (Index p; !has_failed && (p = next[share].piece.fetch_add(1)) < end;) {
+        try {
+          f(p * grain, std::min((p + 1) * grain, n));
+        } catch (...) {
+          const std::lock_guard hold(lock);
+          if (!error) error = std::current_exception();
+          has_failed = true;
+        }
       }
     }
     inside_loop = false;
   }
 };
 
-// About 30 us: less than it takes to wake a thread, and more than from one loop of an operator to the
-// next.
+std::atomic<int> lent_cores{0};
+
+// 100 to 250 us, as long as a processor takes over a pause: more than it takes to wake a thread, and
+// than from one loop to the next where no operator computes alone.
 template <class F>
 void wait_a_little(F&& until) {
-  constexpr int turns = 1000;
+  constexpr int turns = 8000;
   for (int i = 0; i < turns && !until(); ++i) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -62,7 +83,7 @@ class Pool {
   explicit Pool(int workers) : spins_(workers < available_threads()) {
     workers_.reserve(workers);
     try {
-      for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+      for (int i = 1; i <= workers; ++i) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
     }
   }
@@ -82,7 +103,7 @@ class Pool {
       ++generation_;
     }
     wake_.notify_all();
-    loop.run();
+    loop.run(0);
     if (spins_) wait_a_little([this] { return at_work_ == 0; });
     std::unique_lock hold(lock_);
     loop_ = nullptr;
@@ -90,12 +111,12 @@ class Pool {
   }
 
  private:
-  void work() {
+  void work(int who) {
     std::uint64_t seen = 0;
     for (std::unique_lock hold(lock_);;) {
       if (spins_ && generation_ == seen && !stop_) {
         hold.unlock();
-        wait_a_little([&] { return generation_ != seen || stop_; });
+        wait_a_little([&] { return generation_ != seen || stop_ || lent_cores > 0; });
         hold.lock();
       }
       wake_.wait(hold, [&] { return stop_ || (loop_ && generation_ != seen); });
@@ -104,7 +125,7 @@ class Pool {
       Loop* loop = loop_;
       ++at_work_;
       hold.unlock();
-      loop->run();
+      loop->run(who);
       hold.lock();
       if (--at_work_ == 0) done_.notify_one();
     }
@@ -145,10 +166,16 @@ int threads() {
   return wanted_threads;
 }
 
+LentCores::LentCores(int threads) : lends_(threads > 1) {
+  if (lends_) ++lent_cores;
+}
+LentCores::~LentCores() {
+  if (lends_) --lent_cores;
+}
+
 void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f) {
   grain = std::max<Index>(1, grain);
   const int team = threads();
-  Loop loop(f, n, grain);
   if (inside_loop || team == 1 || n <= grain) {
     for (Index begin = 0; begin < n; begin += grain) f(begin, std::min(begin + grain, n));
     return;
@@ -159,6 +186,7 @@ void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>&
     if (!pool) pool = std::make_shared<Pool>(team - 1);
     mine = pool;
   }
+  Loop loop(f, n, grain, team);
   mine->run(loop);
   if (loop.error) std::rethrow_exception(loop.error);
 }

@@ -18,4 +18,17 @@ int threads();
 // on the calling thread alone.
 void parallel_for(Index n, Index grain, const std::function<void(Index, Index)>& f);
 
+// While it lives, threads that wait for the next loop sleep, and a library that has `threads` of its
+// own finds the processors free.
+class LentCores {
+ public:
+  explicit LentCores(int threads);
+  ~LentCores();
+  LentCores(const LentCores&) = delete;
+  LentCores& operator=(const LentCores&) = delete;
+
+ private:
+  bool lends_;
+};
+
 }  // namespace sten

@@ -39,7 +39,7 @@ void* library() {
   return loaded;
 }
 
-TeamOf::TeamOf(int threads) {
+TeamOf::TeamOf(int threads) : lent_(threads) {
   if (!omp_get() || !omp_set()) return;
   before_ = omp_get()();
   omp_set()(threads);

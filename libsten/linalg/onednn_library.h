@@ -4,6 +4,8 @@
 #include <dnnl.h>
 #include <signal.h>
 
+#include "libsten/base/parallel.h"
+
 namespace sten::onednn {
 
 // The library, held to the ISA of active_isa(); nullptr where it is not there, or where that ISA is
@@ -25,6 +27,7 @@ class TeamOf {
   TeamOf& operator=(const TeamOf&) = delete;
 
  private:
+  LentCores lent_;
   int before_ = 0;
 };
 

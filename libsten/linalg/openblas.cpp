@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "kernels/isa.h"
+#include "libsten/base/parallel.h"
 #include "libsten/linalg/dense_library.h"
 
 namespace sten {
@@ -72,6 +73,7 @@ std::optional<DenseLibrary> load_openblas() {
   };
   const auto multiply = [=](Turned turned, Index m, Index n, Index k, const float* a,
                             const float* b, float* c, int threads) {
+    const LentCores lent(threads);
     if (get_threads() != threads) set_threads(threads);
     rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
   };

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -124,4 +125,29 @@ TEST_CASE("loops of several threads, and a change of their number, do not distur
   a.join();
   b.join();
   CHECK(total == 10000);
+}
+
+TEST_CASE("a thread that is done with its share of a loop takes what is left of another's") {
+  const Threads scope(2);
+  constexpr Index n = 16;
+  std::atomic<Index> others = 0;
+  bool was_helped = false;
+  parallel_for(n, 1, [&](Index begin, Index) {
+    if (begin != 0) {
+      ++others;
+      return;
+    }
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (others < n - 1 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    was_helped = others == n - 1;
+  });
+  CHECK(was_helped);
+}
+
+TEST_CASE("loops run while the cores are lent to a library") {
+  const Threads scope(3);
+  const LentCores lent(2);
+  std::atomic<Index> sum = 0;
+  parallel_for(100, 1, [&](Index begin, Index) { sum += begin; });
+  CHECK(sum == 4950);
 }
