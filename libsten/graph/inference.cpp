@@ -60,4 +60,19 @@ Graph inference_graph(const Graph& g) {
   return Graph(std::move(parts));
 }
 
+void keep_outputs(GraphParts& g, std::vector<std::string> outputs) {
+  g.outputs = std::move(outputs);
+  Names needed(g.outputs.begin(), g.outputs.end());
+  std::vector<Node> nodes;
+  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
+    if (needed.contains(n->name)) {
+      needed.insert(n->inputs.begin(), n->inputs.end());
+      nodes.push_back(std::move(*n));
+    }
+  std::ranges::reverse(nodes);
+  g.nodes = std::move(nodes);
+  std::erase_if(g.inputs, [&](const std::string& x) { return !needed.contains(x); });
+  std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
+}
+
 }  // namespace sten

@@ -1,4 +1,4 @@
-// A graph for training as it is when training is over.
+// What of a graph is left when training is over, or some of its outputs are wanted alone.
 #pragma once
 #include "libsten/graph/graph.h"
 
@@ -8,5 +8,9 @@ namespace sten {
 // of their batch's moments. Weights and outputs are those of g; inputs that nothing takes any more,
 // such as the draws of dropouts, are gone.
 Graph inference_graph(const Graph& g);
+
+// Takes away the nodes, inputs and constants that these outputs, the only ones from now on, do not
+// depend on. Weights stay, since they are saved in any case.
+void keep_outputs(GraphParts& g, std::vector<std::string> outputs);
 
 }  // namespace sten

@@ -4,6 +4,7 @@
 
 #include "libsten/data/image/augment.h"
 #include "libsten/train/imported.h"
+#include "libsten/train/predictions.h"
 #include "libsten/train/recipe_examples.h"
 #include "libsten/train/task.h"
 
@@ -46,8 +47,6 @@ struct ExampleColumns {
   // `epoch`: those of training in it, augmented; row i of N is number epoch * N + i.
   BatchPart part(std::span<const Index> rows, std::optional<Index> epoch = {}) const;
 };
-
-inline constexpr Index ignored_label = -100;  // as cross-entropy has it
 
 // Those inputs of the model that the recipe has files for, and `features`, which are given for
 // one more where there are any. Error with the file, and the input, where something does not fit.

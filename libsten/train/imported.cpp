@@ -1,10 +1,10 @@
 #include "libsten/train/imported.h"
 
 #include <algorithm>
-#include <set>
 
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/graph/inference.h"
 
 namespace sten {
 namespace {
@@ -19,21 +19,6 @@ const OnnxPort& output_of(const OnnxImport& model, const std::string& name,
     names.push_back(o.name);
   }
   fail_usage("model.output: {} is no output of {}{}", quote(name), file, suggestion(name, names));
-}
-
-// Takes away what the output does not depend on, but for weights, which are saved in any case.
-void keep_for(const std::string& output, GraphParts& g) {
-  std::set<std::string, std::less<>> needed{output};
-  std::vector<Node> nodes;
-  for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n)
-    if (needed.contains(n->name)) {
-      needed.insert(n->inputs.begin(), n->inputs.end());
-      nodes.push_back(std::move(*n));
-    }
-  std::ranges::reverse(nodes);
-  g.nodes = std::move(nodes);
-  std::erase_if(g.inputs, [&](const std::string& x) { return !needed.contains(x); });
-  std::erase_if(g.constants, [&](const Constant& c) { return !needed.contains(c.name); });
 }
 
 // Whether a [n, m] is b [m, n], turned; both F32.
@@ -80,8 +65,8 @@ std::optional<Index> ImportedModel::classes() const {
   return logits.shape->back().size;
 }
 
-std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m) {
-  Checkpoint file = Checkpoint::open(m.file);
+std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, const Checkpoint* opened) {
+  Checkpoint file = opened ? *opened : Checkpoint::open(m.file);
   OnnxImport model = import_onnx(file);
   const OnnxPort logits = output_of(model, m.output, file.name());
   if (logits.dtype && *logits.dtype != DType::F32)
@@ -90,7 +75,7 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m) {
   warn_of_copies(model.graph, file);
   const std::string loss = new_name("loss", model.graph), labels = new_name("labels", model.graph);
   GraphParts g = model.graph.parts();
-  keep_for(logits.name, g);
+  keep_outputs(g, {logits.name});
   std::erase_if(model.inputs,
                 [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
   g.inputs.push_back(labels);

@@ -19,8 +19,10 @@ struct ImportedModel {
   std::optional<Index> classes() const;
 };
 
-// Error (input) as from import_onnx(), Error (usage) where the file has no such output.
-std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m);
+// Of the recipe's file, or of `opened`. Error (input) as from import_onnx(), Error (usage) where the
+// file has no such output.
+std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m,
+                                                   const Checkpoint* opened = nullptr);
 
 // Error where the file says that an input takes a batch of one size alone.
 void check_open_batch(const OnnxPort& input, const std::string& file);

@@ -10,26 +10,17 @@
 #include "libsten/data/file.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
-#include "libsten/nn/mlp.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/data.h"
-#include "libsten/train/example_columns.h"
+#include "libsten/train/recipe_model.h"
 
 namespace sten {
 namespace {
 
-Graph classes_of(const ModelRecipe& m) {
-  if (m.kind == "resnet")
-    return resnet({m.depth, m.classes, m.channels, m.width, m.stem == "cifar"});
-  if (m.kind == "wide-resnet")
-    return wide_resnet({m.depth, m.width, m.classes, m.channels, m.dropout});
-  return mlp(m.sizes, m.activation);
-}
-
 // A perceptron, or a model of images, with its loss.
 Graph classifier(const ModelRecipe& m) {
-  GraphParts g = classes_of(m).parts();
+  GraphParts g = recipe_model(m).parts();
   g.inputs.emplace_back("labels");
   g.nodes.push_back({"loss", "cross-entropy", {g.outputs.front(), "labels"}});
   g.outputs.emplace_back("loss");
@@ -48,51 +39,23 @@ double parameters_of(const Graph& g) {
   for (const Weight& w : g.weights()) all += static_cast<double>(size_of(w.shape));
   return all;
 }
-// Before anything of that size is taken.
-void check_size(double parameters, const OptimizerRecipe& o, const std::string& what) {
-  const int kept = 2 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // and gradients
-  check_memory(4 * parameters * kept,
-               fmt::format("{}: {:.3g} parameters in training", what, parameters));
-}
-
-struct Sums {
-  double loss = 0;
-  Index hits = 0;
-};
-
-// Row by row in double: -log softmax(logits)[label], of labels that count.
-Sums sums_of(const Dense& logits, const Dense& labels) {
-  const Index n = labels.size(), classes = logits.extents.back();
-  const float* x = logits.values.as<float>().data();
-  const std::int64_t* y = labels.values.as<std::int64_t>().data();
-  std::vector<double> losses(n);
-  std::vector<std::uint8_t> hits(n);
-  parallel_for(n, 16, [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      if (y[r] == ignored_label) continue;
-      const float* row = x + r * classes;
-      const float* most = std::max_element(row, row + classes);
-      double sum = 0;
-      for (Index c = 0; c < classes; ++c) sum += std::exp(double{row[c]} - *most);
-      losses[r] = std::log(sum) + *most - row[y[r]];
-      hits[r] = most - row == y[r];
-    }
-  });
-  Sums s;
-  for (Index r = 0; r < n; ++r) {
-    s.loss += losses[r];
-    s.hits += hits[r];
-  }
-  return s;
-}
-
 }  // namespace
 
 std::string_view name_of(DataSplit s) {
   return s == DataSplit::train ? "train" : s == DataSplit::validation ? "validation" : "test";
 }
 
-Task::Task(const Recipe& recipe) : recipe_(recipe) {
+// Before anything of that size is taken.
+void Task::check_size(double parameters, const std::string& what) const {
+  const OptimizerRecipe& o = recipe_.optimizer;
+  int kept = 1;
+  if (!only_measures_) kept += 1 + (o.kind == "adamw" ? 2 : o.momentum > 0 ? 1 : 0);  // gradients
+  check_memory(4 * parameters * kept, fmt::format("{}: {:.3g} parameters{}", what, parameters,
+                                                  only_measures_ ? "" : " in training"));
+}
+
+Task::Task(const Recipe& recipe, const TaskUse& use)
+    : recipe_(recipe), only_measures_(use.only_measures), weights_(use.weights) {
   const bool is_text = recipe.data.kind == "masked-text";
   if (recipe.loss != "cross-entropy")
     fail_usage("there is no loss {}; there is cross-entropy", quote(recipe.loss));
@@ -103,10 +66,9 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     if (is_text)
       fail_usage("the model {} is trained on rows or images, not on masked-text",
                  recipe.model.kind);
-    if (recipe.model.kind == "mlp")
-      check_size(parameters_of(recipe.model), recipe.optimizer, "model.sizes");
+    if (recipe.model.kind == "mlp") check_size(parameters_of(recipe.model), "model.sizes");
     graph_ = classifier(recipe.model);
-    check_size(parameters_of(*graph_), recipe.optimizer, "model");
+    check_size(parameters_of(*graph_), "model");
     data_ = recipe.model.kind == "mlp"
                 ? read_example_data(recipe)
                 : read_image_data(recipe, recipe.model.channels, recipe.model.classes);
@@ -115,13 +77,14 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
     const MappedFile file = open_data(recipe.model.config);
     const BertConfig config =
         BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
-    check_size(config.parameters(), recipe.optimizer, printable(recipe.model.config));
+    check_size(config.parameters(), printable(recipe.model.config));
     graph_ = bert(config, {.selected = true, .loss = true});
     data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
   } else if (recipe.model.kind == "onnx") {
-    imported_ = read_imported(recipe.model);
+    imported_ =
+        read_imported(recipe.model, weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
     graph_ = imported_->graph;
-    check_size(parameters_of(*graph_), recipe.optimizer, imported_->file.name());
+    check_size(parameters_of(*graph_), imported_->file.name());
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
     fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert and onnx",
@@ -132,23 +95,23 @@ Task::Task(const Recipe& recipe) : recipe_(recipe) {
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
 }
 
-// Borrowed from the file.
-NamedValues<Tensor> Task::given_weights() const {
+NamedValues<Tensor> Task::stored_weights() const {
   std::vector<std::string> unused;
   if (recipe_.model.kind == "bert") unused = bert_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
+  if (weights_) return load_weights(*graph_, *weights_, unused);
   if (recipe_.model.weights.empty()) return load_weights(*graph_, imported_->file, unused);
   return load_weights(*graph_, Checkpoint::open(recipe_.model.weights), unused);
 }
 
 void Task::check_first_weights() const {
-  if (imported_ || !recipe_.model.weights.empty()) given_weights();
+  if (imported_ || !recipe_.model.weights.empty()) stored_weights();
 }
 
 NamedValues<Tensor> Task::first_weights() const {
   if (!imported_ && recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
-  NamedValues<Tensor> weights = given_weights();
+  NamedValues<Tensor> weights = stored_weights();
   for (auto& [name, w] : weights) w = w.to_dense();
   return weights;
 }
@@ -178,22 +141,15 @@ std::vector<BatchPart> Task::batch(Index step) const {
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
 
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
-  Measured m;
-  Sums sums;
+  PredictionSums sums;
   const std::string &logits = graph_->outputs().front(), &labels = graph_->inputs().back();
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
     const Tensor y = evaluation_->run<Tensor>(weights, part.inputs).at(logits);
-    const Sums more = sums_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>());
-    sums.loss += more.loss;
-    sums.hits += more.hits;
-    m.count += part.predictions;
+    sums += predictions_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>());
   }
-  if (m.count == 0) return m;
-  m.loss = sums.loss / static_cast<double>(m.count);
-  m.accuracy = static_cast<double>(sums.hits) / static_cast<double>(m.count);
-  return m;
+  return sums.measured();
 }
 
 }  // namespace sten

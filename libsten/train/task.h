@@ -4,14 +4,9 @@
 
 #include "libsten/graph/graph.h"
 #include "libsten/train/imported.h"
+#include "libsten/train/predictions.h"
 
 namespace sten {
-
-// The loss is a mean over predictions: over rows, or over the characters to be predicted.
-struct Measured {
-  double loss = 0, accuracy = 0;
-  Index count = 0;  // predictions
-};
 
 // What a batch is computed in.
 struct BatchPart {
@@ -35,12 +30,19 @@ class TaskData {
   virtual std::uint64_t content() const = 0;
 };
 
+struct TaskUse {
+  // Nothing is trained, so that less memory will do.
+  bool only_measures = false;
+  // In place of the file of model.weights, or of model.file where it is an ONNX model.
+  std::shared_ptr<const Checkpoint> weights{};
+};
+
 class Task {
  public:
   // Reads the data and the model's config. Error with the file where something in it does not fit,
   // and where training takes more memory than the machine has; Error (usage) where the recipe's
   // parts do not fit each other.
-  explicit Task(const Recipe& recipe);
+  explicit Task(const Recipe& recipe, const TaskUse& use = {});
 
   // With the number of steps in it, whatever it was given as (in_steps).
   const Recipe& recipe() const { return recipe_; }
@@ -59,6 +61,8 @@ class Task {
   Index steps_per_epoch() const { return data_->steps_per_epoch(); }
   // Of the recipe's checkpoint, or initial weights by its seed; dense.
   NamedValues<Tensor> first_weights() const;
+  // Those of the checkpoint, which there has to be, as they are stored; dense ones borrow from it.
+  NamedValues<Tensor> stored_weights() const;
   // Error as from first_weights(), whose values are not made.
   void check_first_weights() const;
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
@@ -68,14 +72,18 @@ class Task {
   std::string content() const;
   // Whether there is anything to measure on.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
+  // What measure() computes one after the other: inputs of the evaluation graph.
+  const TaskData& data() const { return *data_; }
   // On all of a split, always the same rows and masks; a count of 0 where it is empty. The mean is
   // computed in double.
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
 
  private:
-  NamedValues<Tensor> given_weights() const;
+  void check_size(double parameters, const std::string& what) const;
 
   Recipe recipe_;
+  bool only_measures_;
+  std::shared_ptr<const Checkpoint> weights_;
   std::optional<Graph> graph_, evaluation_;
   std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;

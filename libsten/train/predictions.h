@@ -1,0 +1,29 @@
+// How well logits predict labels.
+#pragma once
+#include "libsten/tensor/dense.h"
+
+namespace sten {
+
+inline constexpr Index ignored_label = -100;  // as cross-entropy has it
+
+// The loss is a mean over predictions: over rows, or over the characters to be predicted.
+struct Measured {
+  double loss = 0, accuracy = 0;
+  Index count = 0;  // predictions
+};
+
+// Over predictions, in double: -log softmax(logits)[label], and how many labels have the largest
+// logit, the first of equal ones.
+struct PredictionSums {
+  double loss = 0;
+  Index hits = 0, count = 0;
+
+  PredictionSums& operator+=(const PredictionSums& more);
+  Measured measured() const;
+};
+
+// logits [..., classes], F32; labels [...], I64, of which those that are ignored_label do not count.
+// The same at any thread count.
+PredictionSums predictions_of(const Dense& logits, const Dense& labels);
+
+}  // namespace sten

@@ -1,0 +1,16 @@
+#include "libsten/train/recipe_model.h"
+
+#include "libsten/nn/mlp.h"
+#include "libsten/nn/resnet.h"
+
+namespace sten {
+
+Graph recipe_model(const ModelRecipe& m) {
+  if (m.kind == "resnet")
+    return resnet({m.depth, m.classes, m.channels, m.width, m.stem == "cifar"});
+  if (m.kind == "wide-resnet")
+    return wide_resnet({m.depth, m.width, m.classes, m.channels, m.dropout});
+  return mlp(m.sizes, m.activation);
+}
+
+}  // namespace sten
