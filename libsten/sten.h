@@ -67,6 +67,7 @@
 #include "libsten/product/sparse_product.h"
 
 // Models.
+#include "libsten/graph/executor.h"
 #include "libsten/graph/graph.h"
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/nn/bert.h"

@@ -15,7 +15,7 @@ struct BenchGraph {
 
 // Rows for each model and number of threads: dense, and with the weights of linear layers in each
 // layout, or all weights as the file has them (stored_layout):
-// "forward", all of it, and one for each operator. Of a BERT it is the encoder; the
+// "forward", all of it by an Executor, and one for each operator run by itself. Of a BERT it is the encoder; the
 // masked-language-model head is left out. Ratios are those to the dense model, of an operator to
 // what it takes there. What there is to say of the model goes to `notes`.
 std::vector<BenchRow> bench_model(const BenchOptions& options, std::vector<std::string>& notes);

@@ -69,6 +69,16 @@ void compare(const char* what, const std::vector<std::string>& wanted, const Nam
           fmt::format("\n  there is no {} {}{}", what, quote(name), suggestion(name, wanted));
 }
 
+std::vector<std::string> names_of(const std::vector<Weight>& weights) {
+  std::vector<std::string> names;
+  for (const Weight& w : weights) names.push_back(w.name);
+  return names;
+}
+
+void check_given(const std::string& problem) {
+  if (!problem.empty()) fail_usage("the graph is not given what it takes:{}", problem);
+}
+
 }  // namespace
 
 Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
@@ -170,15 +180,25 @@ const Node* Graph::find_node(std::string_view name) const {
   return at == numbers_.end() || at->second < before ? nullptr : &parts_.nodes[at->second - before];
 }
 
+void Graph::check_weights(const NamedValues<Tensor>& weights) const {
+  std::string problem;
+  compare("weight", names_of(parts_.weights), weights, problem);
+  check_given(problem);
+}
+
+void Graph::check_inputs(const NamedValues<Tensor>& inputs) const {
+  std::string problem;
+  compare("input", parts_.inputs, inputs, problem);
+  check_given(problem);
+}
+
 template <Operand T>
 std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
                                            const NamedValues<T>& inputs) const {
-  std::vector<std::string> names;
-  for (const Weight& w : parts_.weights) names.push_back(w.name);
   std::string problem;
-  compare("weight", names, weights, problem);
+  compare("weight", names_of(parts_.weights), weights, problem);
   compare("input", parts_.inputs, inputs, problem);
-  if (!problem.empty()) fail_usage("the graph is not given what it takes:{}", problem);
+  check_given(problem);
   std::vector<std::optional<T>> values(numbers_.size());
   for (const auto* given : {&inputs, &weights})
     for (const auto& [name, value] : *given) values[number_of(name)] = value;

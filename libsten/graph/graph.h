@@ -100,6 +100,9 @@ class Graph {
   // node needs it. The message of what an operator throws begins with the node's name.
   template <Operand T>
   NamedValues<T> run(const NamedValues<T>& weights, const NamedValues<T>& inputs) const;
+  // What run() checks first, for whoever runs the nodes: Error (usage) as there.
+  void check_weights(const NamedValues<Tensor>& weights) const;
+  void check_inputs(const NamedValues<Tensor>& inputs) const;
 
  private:
   // A value by number: inputs first, then weights, constants and nodes.

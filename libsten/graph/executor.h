@@ -1,0 +1,61 @@
+// Runs a graph for inference, again and again: what it does is planned once for the shapes of the
+// inputs, and can be printed.
+//
+//   Executor run(g, weights);
+//   const Tensor y = run.run({{"x", x}}).at("y");
+//   for (const ExecutionStep& step : run.plan().steps) ...
+#pragma once
+#include <memory>
+
+#include "libsten/graph/graph.h"
+
+namespace sten {
+
+// One step of a plan, and what it took in the last run.
+struct ExecutionStep {
+  std::vector<std::string> nodes;  // that it computes, in the order in which they run
+  std::string runs;                // "linear + gelu": the operators that it stands for
+  std::string layout;              // of its weight, or how activations lie; empty: dense
+  std::string why;                 // one line
+  double seconds = 0;              // computed on one thread, else passed
+  double flops = 0;                // of products, those with stored values alone
+  double bytes = 0;                // of what it reads and writes
+};
+
+struct ExecutionPlan {
+  std::vector<ExecutionStep> steps;
+  double seconds = 0;      // of the last run, all of it
+  Index weight_bytes = 0;  // of weights and constants, without what products make of them
+  Index live_bytes = 0;    // of values: the most that are needed at one time
+  Index peak_bytes = 0;    // of values: the most that were held at one time
+};
+
+struct ExecutorOptions {
+  // Without it each operator runs by itself, and the result has the bits of Graph::run().
+  bool fuse = true;
+};
+
+class Executor {
+ public:
+  // Error (usage) as of Graph::run(). Of an inference_graph() more can be fused.
+  Executor(Graph graph, NamedValues<Tensor> weights, const ExecutorOptions& options = {});
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+  ~Executor();
+
+  // The outputs, each by its name, as Graph::run() gives them but for rounding; bits depend neither
+  // on the number of threads nor on the run. The values are the caller's to keep; the map is what
+  // the next run fills again, and the memory of outputs that nobody else holds is used again then.
+  // One run at a time. The message of what an operator throws begins with the node's name.
+  const NamedValues<Tensor>& run(const NamedValues<Tensor>& inputs);
+
+  // Of the last run; before the first one there are no bytes and no seconds.
+  const ExecutionPlan& plan() const;
+  const Graph& graph() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sten
