@@ -8,6 +8,7 @@
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_lanes.h"
+#include "kernels/simd/panels.h"
 #include "kernels/simd/peak.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/target.h"
@@ -48,6 +49,8 @@ const NmgLanesTable* nmg_lanes_avx512() { return nullptr; }
 const PeakTable* peak_avx2() { return nullptr; }
 const PeakTable* peak_avx512() { return nullptr; }
 
+const PanelsTable* panels_avx2() { return nullptr; }
+const PanelsTable* panels_avx512() { return nullptr; }
 const RowsTable* rows_avx2() { return nullptr; }
 const RowsTable* rows_avx512() { return nullptr; }
 

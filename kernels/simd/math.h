@@ -73,6 +73,15 @@ struct Math {
     return V::scaled(V::add(V::set(1), e.p), e.k);
   }
 
+  // 2^x for x up to 127, to 1 ulp: 0 below the normal numbers' powers.
+  STEN_INLINE static Vec exp2(Vec x) {
+    const Vec bounded = V::max(V::set(-150), x), k = V::nearest(bounded), r = V::sub(bounded, k);
+    // (2^r - 1) / r to 5e-9 for |r| <= 1/2, by Chebyshev interpolation.
+    static constexpr float c[] = {0.0001545316294f, 0.001339086336f, 0.009618082557f,
+                                  0.05550357114f,   0.2402265076f,   0.693147188f};
+    return V::scaled(V::fma(polynomial(c, r), r, V::set(1)), k);
+  }
+
   // t / (t + 2) with t = e^2|x| - 1, which has all its digits around 0.
   STEN_INLINE static Vec tanh(Vec x) {
     const Vec a = V::abs(x);

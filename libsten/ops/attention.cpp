@@ -12,6 +12,7 @@
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/softmax_row.h"
+#include "libsten/product/attention_product.h"
 
 namespace sten {
 namespace {
@@ -220,11 +221,32 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
   });
 }
 
+// Whether queries fill enough of a panel; scores with a bias are made all at once.
+bool is_for_panels(const Given& g) { return !g.bias && 2 * g.tokens >= panel_width; }
+
+// Nothing of the size of tokens x keys is made.
+void attend_in_panels(const Given& g, float* y) {
+  std::vector<std::uint8_t> seen(g.seen.size());
+  std::ranges::transform(g.seen, seen.begin(), [](Index s) { return s != 0; });
+  const auto rows = [](const Dense& x) -> Activations {
+    return {Form::tokens, x.extents[2], x.extents[0] * x.extents[1], x.values.as<float>().data()};
+  };
+  attention_product({g.batch, g.tokens, g.keys, g.heads, g.width, g.v_width,
+                     static_cast<float>(g.scale), seen.empty() ? nullptr : seen.data()},
+                    rows(g.q), rows(g.k), rows(g.v),
+                    {Form::tokens, g.heads * g.v_width, g.batch * g.tokens, y});
+}
+
 Outputs forward(const Call& call) {
   const Given g("attention", call, 0);
   return with_real("attention", g.q.dtype(), [&]<class T>(T) -> Outputs {
     OutputRows<T> out(call.out(), g.result());
     if (size_of(g.result()) == 0) return {out.take()};
+    if constexpr (std::same_as<T, float>)
+      if (out.in_place() && is_for_panels(g)) {
+        attend_in_panels(g, out.in_place());
+        return {out.take()};
+      }
     write_heads<T, 1>(
         {&out}, {g.v_width}, g, [&](Workspace<T>& w, Index b, Index h, std::array<T*, 1> to) {
           const T *q = head_of(g.q, g, b, h, w.q), *k = head_of(g.k, g, b, h, w.k);

@@ -1,0 +1,45 @@
+// What models compute of panels: panel_width tokens side by side (kernels/csr.h), float32. Every
+// token is summed up by itself, in an order that is the ISA's. Panels are aligned as vectors are.
+#pragma once
+#include <cstdint>
+
+#include "kernels/csr.h"
+#include "kernels/isa.h"
+
+namespace sten::kernels {
+
+// One head's softmax(scale * q . k) v for a panel of queries.
+struct Attention {
+  std::int64_t width, v_width;  // features of queries and keys, and of values
+  std::int64_t keys;
+  float scale;
+  const float* q;  // [width, panel_width]
+  // Feature f of key j is at [j / panel_width * step + f * panel_width + j % panel_width]. Panels
+  // are whole; what is beyond the last key means nothing.
+  const float *k, *v;
+  std::int64_t k_step, v_step;
+  const std::uint8_t* seen;  // [keys], 0 for a key that is hidden; nullptr: none is
+  float* y;                  // [v_width, panel_width]
+  float* scores;             // [panel_width, panel_width], to work in
+};
+
+struct PanelsTable {
+  // Keys are taken a panel at a time; a later greatest score scales what was summed up before
+  // (Milakov and Gimelshein 2018). At least one key is seen.
+  void (*attend)(const Attention& a);
+  // y = gamma[r] z[r] + beta[r] for the n > 0 features of each token, z having the mean 0 and the
+  // deviation 1, eps being added to the variance. y may be x.
+  void (*normalize)(const float* x, std::int64_t n, float eps, const float* gamma,
+                    const float* beta, float* y);
+  // C[rows, panel_width] = A * B, or with `more` C += A * B. A [rows, depth] has a row stride of
+  // lda, B is [depth, panel_width].
+  void (*multiply)(const float* a, std::int64_t lda, std::int64_t rows, std::int64_t depth,
+                   const float* b, bool more, float* c);
+};
+
+// The table of active_isa().
+const PanelsTable& panels();
+// nullptr unless has_isa(isa).
+const PanelsTable* panels_for(Isa isa);
+
+}  // namespace sten::kernels

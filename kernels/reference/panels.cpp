@@ -1,0 +1,71 @@
+#include "kernels/reference/panels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sten::kernels {
+namespace {
+
+using Size = std::int64_t;
+
+// Of a key's panels: its first feature.
+const float* column(const float* panels, Size step, Size key) {
+  return panels + key / panel_width * step + key % panel_width;
+}
+
+// The score of a key with query t; none where it is hidden.
+double score(const Attention& a, Size key, Size t) {
+  if (a.seen && !a.seen[key]) return -std::numeric_limits<double>::infinity();
+  const float* k = column(a.k, a.k_step, key);
+  double sum = 0;
+  for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * panel_width + t]} * k[f * panel_width];
+  return a.scale * sum;
+}
+
+void attend(const Attention& a) {
+  for (Size t = 0; t < panel_width; ++t) {
+    double most = -std::numeric_limits<double>::infinity(), all = 0;
+    for (Size key = 0; key < a.keys; ++key) most = std::max(most, score(a, key, t));
+    for (Size key = 0; key < a.keys; ++key) all += std::exp(score(a, key, t) - most);
+    for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] = 0;
+    for (Size key = 0; key < a.keys; ++key) {
+      if (a.seen && !a.seen[key]) continue;
+      const auto weight = static_cast<float>(std::exp(score(a, key, t) - most) / all);
+      const float* v = column(a.v, a.v_step, key);
+      for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] += weight * v[f * panel_width];
+    }
+  }
+}
+
+void normalize(const float* x, Size n, float eps, const float* gamma, const float* beta, float* y) {
+  for (Size t = 0; t < panel_width; ++t) {
+    double mean = 0, square = 0;
+    for (Size r = 0; r < n; ++r) mean += x[r * panel_width + t] / static_cast<double>(n);
+    for (Size r = 0; r < n; ++r) square += std::pow(x[r * panel_width + t] - mean, 2);
+    const double by = 1 / std::sqrt(square / static_cast<double>(n) + eps);
+    for (Size r = 0; r < n; ++r) {
+      const double z = (x[r * panel_width + t] - mean) * by;
+      y[r * panel_width + t] = static_cast<float>(z * gamma[r] + beta[r]);
+    }
+  }
+}
+
+void multiply(const float* a, Size lda, Size rows, Size depth, const float* b, bool more,
+              float* c) {
+  for (Size r = 0; r < rows; ++r)
+    for (Size t = 0; t < panel_width; ++t) {
+      float sum = more ? c[r * panel_width + t] : 0;
+      for (Size k = 0; k < depth; ++k) sum += a[r * lda + k] * b[k * panel_width + t];
+      c[r * panel_width + t] = sum;
+    }
+}
+
+}  // namespace
+
+const PanelsTable* panels_reference() {
+  static constexpr PanelsTable table{attend, normalize, multiply};
+  return &table;
+}
+
+}  // namespace sten::kernels

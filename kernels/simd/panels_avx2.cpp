@@ -1,0 +1,23 @@
+#define STEN_TARGET STEN_AVX2
+#include "kernels/simd/floats8.h"
+#include "kernels/simd/panels.h"
+#include "kernels/simd/panels_loops.h"
+
+namespace sten::kernels::avx2 {
+namespace {
+
+struct Lanes : simd::Floats8 {
+  static constexpr int part = 2, most_rows = 4, value_rows = 4;
+};
+
+}  // namespace
+}  // namespace sten::kernels::avx2
+
+namespace sten::kernels {
+
+const PanelsTable* panels_avx2() {
+  static constexpr PanelsTable table = simd::Panels<avx2::Lanes>::table();
+  return &table;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,223 @@
+// The loops of kernels/panels.h. Compiled once per ISA, for the target that the includer's
+// STEN_TARGET names.
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "kernels/panels.h"
+#include "kernels/simd/math.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+// L: see math.h; and L::part vectors of each of up to L::most_rows rows are summed up at a time.
+// The columns of L::part vectors are a part.
+template <class L>
+struct Panels : Math<L> {
+  using Base = Math<L>;
+  using typename Base::Vec, typename Base::Size;
+  static constexpr Size part = L::part, step = part * L::lanes;
+  static constexpr Size vectors = panel_width / L::lanes;
+
+  // A factor of a product: element (r, k) is at[r * rows + k * columns].
+  struct Factor {
+    const float* at;
+    Size rows, columns;
+  };
+
+  template <std::size_t rows>
+  struct Sums {
+    Vec of[rows][part];
+
+    template <class F>
+    STEN_INLINE void set(F&& f) {
+      each<rows>([&](auto i)
+                     STEN_INLINE { each<part>([&](auto j) STEN_INLINE { of[i][j] = f(i, j); }); });
+    }
+    // b [depth, panel_width], from the part's first column on.
+    STEN_INLINE void add(Factor a, const float* b, Size depth) {
+      for (Size k = 0; k < depth; ++k, b += panel_width) {
+        Vec in[part];
+        each<part>([&](auto j) STEN_INLINE { in[j] = L::load(b + j * L::lanes); });
+        const float* from = a.at + k * a.columns;
+        each<rows>([&](auto i) STEN_INLINE {
+          const Vec value = L::one(from + i * a.rows);
+          each<part>([&](auto j) STEN_INLINE { of[i][j] = L::fma(value, in[j], of[i][j]); });
+        });
+      }
+    }
+    template <class F>
+    STEN_INLINE void store(float* c, F&& f) const {
+      each<rows>([&](auto i) STEN_INLINE {
+        each<part>([&](auto j)
+                       STEN_INLINE { L::store(c + i * panel_width + j * L::lanes, f(of[i][j])); });
+      });
+    }
+  };
+
+  // C += A * B for some rows, C having been begin(j, C) before, j being the part's vector.
+  template <std::size_t rows, class F>
+  STEN_INLINE static void add_rows(Factor a, const float* b, Size depth, float* c, F&& begin) {
+    for (Size at = 0; at < panel_width; at += step) {
+      Sums<rows> sums;
+      sums.set([&](auto i, auto j) STEN_INLINE {
+        return begin(at / L::lanes + j, c + i * panel_width + at + j * L::lanes);
+      });
+      sums.add(a, b + at, depth);
+      sums.store(c + at, [](auto v) STEN_INLINE { return v; });
+    }
+  }
+  // The same for any number of rows.
+  template <std::size_t most, class F>
+  STEN_INLINE static void add_all(Factor a, Size rows, const float* b, Size depth, float* c,
+                                  F&& begin) {
+    Size r = 0;
+    for (; r + Size{most} <= rows; r += most)
+      add_rows<most>({a.at + r * a.rows, a.rows, a.columns}, b, depth, c + r * panel_width, begin);
+    if constexpr (most > 1)
+      add_all<most / 2>({a.at + r * a.rows, a.rows, a.columns}, rows - r, b, depth,
+                        c + r * panel_width, begin);
+  }
+
+  static void multiply(const float* a, Size lda, Size rows, Size depth, const float* b, bool more,
+                       float* c) {
+    const Factor factor{a, lda, 1};
+    if (more)
+      add_all<L::most_rows>(factor, rows, b, depth, c,
+                            [](auto, const float* p) STEN_INLINE { return L::load(p); });
+    else
+      add_all<L::most_rows>(factor, rows, b, depth, c,
+                            [](auto, const float*) STEN_INLINE { return L::zero(); });
+  }
+
+  // scores [count, panel_width] of the keys of a panel, by log2(e).
+  STEN_INLINE static void score(const Attention& a, Size first, Size count) {
+    const Vec by = L::set(a.scale * 1.44269504f);
+    const float* k = a.k + first / panel_width * a.k_step;
+    // Four at a time, as many as a panel has in any case.
+    for (Size j = 0; j < count; j += 4)
+      for (Size at = 0; at < panel_width; at += step) {
+        Sums<4> sums;
+        sums.set([](auto, auto) STEN_INLINE { return L::zero(); });
+        sums.add({k + j, 1, panel_width}, a.q + at, a.width);
+        sums.store(a.scores + j * panel_width + at,
+                   [&](auto v) STEN_INLINE { return L::mul(v, by); });
+      }
+    if (!a.seen) return;
+    const Vec hidden = L::set(-std::numeric_limits<float>::infinity());
+    for (Size j = 0; j < count; ++j)
+      if (!a.seen[first + j])
+        each<vectors>([&](auto i) STEN_INLINE {
+          L::store(a.scores + j * panel_width + i * L::lanes, hidden);
+        });
+  }
+
+  // Of each query: the greatest score until now, the sum of e^(score - greatest), and what the
+  // last panel of keys has made of what was summed up before it.
+  struct Queries {
+    alignas(64) float most[panel_width], all[panel_width], factor[panel_width];
+  };
+
+  // Scores become weights.
+  STEN_INLINE static void weigh(float* scores, Size count, Queries& queries) {
+    for (Size at = 0; at < panel_width; at += step) {
+      Vec most[part], all[part];
+      each<part>([&](auto j) STEN_INLINE { most[j] = L::load(queries.most + at + j * L::lanes); });
+      float* row = scores + at;
+      for (Size k = 0; k < count; ++k, row += panel_width)
+        each<part>([&](auto j)
+                       STEN_INLINE { most[j] = L::max(L::load(row + j * L::lanes), most[j]); });
+      each<part>([&](auto j) STEN_INLINE {
+        const Size i = at + j * L::lanes;
+        const Vec factor = Base::exp2(L::sub(L::load(queries.most + i), most[j]));
+        all[j] = L::mul(factor, L::load(queries.all + i));
+        L::store(queries.factor + i, factor);
+        L::store(queries.most + i, most[j]);
+      });
+      row = scores + at;
+      for (Size k = 0; k < count; ++k, row += panel_width)
+        each<part>([&](auto j) STEN_INLINE {
+          const Vec e = Base::exp2(L::sub(L::load(row + j * L::lanes), most[j]));
+          L::store(row + j * L::lanes, e);
+          all[j] = L::add(all[j], e);
+        });
+      each<part>([&](auto j) STEN_INLINE { L::store(queries.all + at + j * L::lanes, all[j]); });
+    }
+  }
+
+  static void attend(const Attention& a) {
+    Queries queries;
+    // Not -inf: of -inf it is no number.
+    std::fill_n(queries.most, panel_width, std::numeric_limits<float>::lowest());
+    std::fill_n(queries.all, panel_width, 0.0f);
+    for (Size first = 0; first < a.keys; first += panel_width) {
+      const Size count = std::min<Size>(panel_width, a.keys - first);
+      score(a, first, count);
+      weigh(a.scores, count, queries);
+      const Factor v{a.v + first / panel_width * a.v_step, panel_width, 1};
+      if (first == 0)
+        add_all<L::value_rows>(v, a.v_width, a.scores, count, a.y,
+                               [](auto, const float*) STEN_INLINE { return L::zero(); });
+      else
+        add_all<L::value_rows>(v, a.v_width, a.scores, count, a.y,
+                               [&](auto j, const float* p) STEN_INLINE {
+                                 return L::mul(L::load(queries.factor + j * L::lanes), L::load(p));
+                               });
+    }
+    each<vectors>([&](auto j) STEN_INLINE {
+      const Vec by = L::div(L::set(1), L::load(queries.all + j * L::lanes));
+      float* y = a.y + j * L::lanes;
+      for (Size r = 0; r < a.v_width; ++r, y += panel_width) L::store(y, L::mul(by, L::load(y)));
+    });
+  }
+
+  // What is taken from each feature first is the token's first one: sums of what lies far from 0
+  // keep their digits.
+  static void normalize(const float* x, Size n, float eps, const float* gamma, const float* beta,
+                        float* y) {
+    const Vec count = L::set(static_cast<float>(n));
+    for (Size at = 0; at < panel_width; at += step) {
+      Vec first[part], mean[part], by[part];
+      each<part>([&](auto j) STEN_INLINE { first[j] = L::load(x + at + j * L::lanes); });
+      sum(x + at, n, mean, [&](auto j, Vec v) STEN_INLINE { return L::sub(v, first[j]); });
+      each<part>([&](auto j) STEN_INLINE { mean[j] = L::div(mean[j], count); });
+      sum(x + at, n, by, [&](auto j, Vec v) STEN_INLINE {
+        const Vec d = L::sub(L::sub(v, first[j]), mean[j]);
+        return L::mul(d, d);
+      });
+      each<part>([&](auto j) STEN_INLINE {
+        by[j] = L::div(L::set(1), L::sqrt(L::add(L::div(by[j], count), L::set(eps))));
+      });
+      for (Size r = 0; r < n; ++r) {
+        const Vec scale = L::one(gamma + r), shift = L::one(beta + r);
+        const float* from = x + r * panel_width + at;
+        float* to = y + r * panel_width + at;
+        each<part>([&](auto j) STEN_INLINE {
+          const Vec d = L::sub(L::sub(L::load(from + j * L::lanes), first[j]), mean[j]);
+          L::store(to + j * L::lanes, L::fma(L::mul(d, by[j]), scale, shift));
+        });
+      }
+    }
+  }
+  // Of the rows of a part f(j, vector j of a row), in two sums, neither waiting for the other.
+  template <class F>
+  STEN_INLINE static void sum(const float* x, Size n, Vec (&to)[part], F&& f) {
+    Vec other[part];
+    each<part>([&](auto j) STEN_INLINE { to[j] = other[j] = L::zero(); });
+    Size r = 0;
+    for (; r + 2 <= n; r += 2, x += 2 * panel_width)
+      each<part>([&](auto j) STEN_INLINE {
+        to[j] = L::add(to[j], f(j, L::load(x + j * L::lanes)));
+        other[j] = L::add(other[j], f(j, L::load(x + panel_width + j * L::lanes)));
+      });
+    each<part>([&](auto j) STEN_INLINE {
+      if (r < n) to[j] = L::add(to[j], f(j, L::load(x + j * L::lanes)));
+      to[j] = L::add(to[j], other[j]);
+    });
+  }
+
+  static constexpr PanelsTable table() { return {attend, normalize, multiply}; }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END

@@ -1,0 +1,150 @@
+#include "libsten/product/attention_product.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "kernels/panels.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
+#include "libsten/product/tiles.h"
+
+namespace sten {
+namespace {
+
+// f(place of the tokens in panels, their number in [first, first + count), how many) for the tokens
+// that are in one panel each.
+template <class F>
+void each_run(Index first, Index count, F&& f) {
+  for (Index t = 0; t < count;) {
+    const Index lane = (first + t) % panel_width, n = std::min(count - t, panel_width - lane);
+    f(first + t - lane, lane, t, n);
+    t += n;
+  }
+}
+
+// Some features of some tokens, of whichever sequence: tile [features, panel_width]. What is beyond
+// the last of the tokens is 0.
+void read_part(const Activations& x, Index feature, Index features, Index token, Index tokens,
+               float* tile) {
+  if (tokens < panel_width) std::fill_n(tile, features * panel_width, 0.0f);
+  if (x.form == Form::tokens)
+    return transpose_tiles(x.tile(feature, token), x.features, tokens, features, tile, panel_width);
+  if (x.form == Form::features) {
+    for (Index f = 0; f < features; ++f)
+      std::copy_n(x.tile(feature + f, token), tokens, tile + f * panel_width);
+    return;
+  }
+  each_run(token, tokens, [&](Index panel, Index lane, Index at, Index n) {
+    const float* from = x.tile(feature, panel) + lane;
+    for (Index f = 0; f < features; ++f)
+      std::copy_n(from + f * panel_width, n, tile + f * panel_width + at);
+  });
+}
+
+void write_part(const float* tile, Index feature, Index features, Index token, Index tokens,
+                const ActivationsOut& y) {
+  if (y.form == Form::tokens)
+    return transpose_tiles(tile, panel_width, features, tokens, y.tile(feature, token), y.features);
+  if (y.form == Form::features) {
+    for (Index f = 0; f < features; ++f)
+      std::copy_n(tile + f * panel_width, tokens, y.tile(feature + f, token));
+    return;
+  }
+  each_run(token, tokens, [&](Index panel, Index lane, Index at, Index n) {
+    float* to = y.tile(feature, panel) + lane;
+    for (Index f = 0; f < features; ++f)
+      std::copy_n(tile + f * panel_width + at, n, to + f * panel_width);
+  });
+}
+
+struct Memory {
+  Scratch q, k, v, y, scores;
+};
+
+// Some panels of queries of one head and sequence.
+struct Task {
+  const AttentionExtents& a;
+  const Activations &q, &k, &v;
+  const ActivationsOut& y;
+  Index sequence, head;
+  Memory& memory;
+
+  // Keys up to the last that is seen.
+  Index keys() const {
+    Index n = a.keys;
+    if (a.seen)
+      while (n > 0 && !a.seen[sequence * a.keys + n - 1]) --n;
+    return n;
+  }
+  template <class F>
+  static bool in_place(const ActivationsOf<F>& x, Index of_sequence) {
+    return x.form == Form::panels && is_aligned(x.at) && of_sequence % panel_width == 0;
+  }
+  // All of a head's keys or values in panels, and how far apart they are.
+  const float* head_of(const Activations& x, Index width, Index n, Scratch& scratch,
+                       Index& step) const {
+    const Index first = sequence * a.keys;
+    if (in_place(x, a.keys)) {
+      step = x.features * panel_width;
+      return x.tile(head * width, first);
+    }
+    step = width * panel_width;
+    float* to = scratch.of(std::max<Index>(1, panels_of(n) * step));
+    for (Index t = 0; t < n; t += panel_width)
+      read_part(x, head * width, width, first + t, std::min(panel_width, n - t),
+                to + t / panel_width * step);
+    return to;
+  }
+
+  // Panels [begin, end) of the sequence's queries.
+  void run(Index begin, Index end) const {
+    kernels::Attention part{};
+    part.width = a.width;
+    part.v_width = a.v_width;
+    part.keys = keys();
+    part.scale = a.scale;
+    part.seen = a.seen ? a.seen + sequence * a.keys : nullptr;
+    part.k = head_of(k, a.width, part.keys, memory.k, part.k_step);
+    part.v = head_of(v, a.v_width, part.keys, memory.v, part.v_step);
+    part.scores = memory.scores.of(panel_width * panel_width);
+    for (Index p = begin; p < end; ++p) {
+      const Index at = p * panel_width, token = sequence * a.tokens + at;
+      const Index tokens = std::min(panel_width, a.tokens - at);
+      if (in_place(q, a.tokens)) {
+        part.q = q.tile(head * a.width, token);
+      } else {
+        float* copy = memory.q.of(std::max<Index>(1, a.width * panel_width));
+        read_part(q, head * a.width, a.width, token, tokens, copy);
+        part.q = copy;
+      }
+      const bool is_there = in_place(y, a.tokens);
+      part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * panel_width);
+      if (part.keys > 0)
+        kernels::panels().attend(part);
+      else
+        std::fill_n(part.y, a.v_width * panel_width, 0.0f);
+      if (!is_there) write_part(part.y, head * a.v_width, a.v_width, token, tokens, y);
+    }
+  }
+};
+
+}  // namespace
+
+void attention_product(const AttentionExtents& a, const Activations& q, const Activations& k,
+                       const Activations& v, const ActivationsOut& y) {
+  const Index panels = panels_of(a.tokens), heads = a.batch * a.heads;
+  if (heads * panels * a.v_width == 0) return;
+  // Keys are copied once for all queries, unless there are too few heads for all threads.
+  const Index parts = heads >= 4 * threads() ? 1 : panels;
+  const auto some = [&](Index begin, Index end) {
+    thread_local Memory memory;
+    for (Index i = begin; i < end; ++i) {
+      const Index h = i / parts, part = i % parts;
+      Task{a, q, k, v, y, h / a.heads, h % a.heads, memory}.run(part * panels / parts,
+                                                                (part + 1) * panels / parts);
+    }
+  };
+  parallel_for(heads * parts, 1, std::cref(some));
+}
+
+}  // namespace sten

@@ -1,0 +1,133 @@
+#include "kernels/panels.h"
+
+#include <cmath>
+
+#include "tests/kernels/fenced.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr Index width = kernels::panel_width;
+
+Array<float> numbers(std::size_t n, std::uint64_t seed) {
+  Dice dice(seed);
+  Array<float> all(n);
+  for (std::size_t i = 0; i < n; ++i) all.mutate()[i] = static_cast<float>(dice.normal());
+  return all;
+}
+
+void check_close(const Array<float>& got, const Array<float>& wanted, float tolerance) {
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!(std::abs(got[i] - wanted[i]) <= tolerance * (1 + std::abs(wanted[i]))))
+      FAIL_CHECK("element " << i << " is " << got[i] << ", not " << wanted[i]);
+}
+
+// f(table) for each table of this machine but the reference.
+template <class F>
+void each_table(F&& f) {
+  for (const kernels::Isa isa : kernels::all_isas) {
+    const kernels::PanelsTable* table = kernels::panels_for(isa);
+    if (!table || isa == kernels::Isa::reference) continue;
+    const std::string name = kernels::name_of(isa);
+    CAPTURE(name);
+    f(*table);
+  }
+}
+const kernels::PanelsTable& reference() { return *kernels::panels_for(kernels::Isa::reference); }
+
+struct Head {
+  Index keys, features, v_features;
+  float by = 1;
+  std::vector<std::uint8_t> seen{};
+  Index panels = (keys + width - 1) / width;
+  Index k_step = (features + 3) * width, v_step = (v_features + 1) * width;
+  Array<float> q = numbers(features * width, 1), k = numbers(panels * k_step, 2);
+  Array<float> v = numbers(panels * v_step, 3);
+
+  Array<float> run(const kernels::PanelsTable& table) const {
+    Array<float> y(v_features * width), scores(width * width);
+    table.attend({features, v_features, keys, by, q.data(), k.data(), v.data(), k_step, v_step,
+                  seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate()});
+    return y;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("attention of a panel of queries is that of the formula, for any number of keys") {
+  each_table([](const kernels::PanelsTable& table) {
+    for (const Index keys : {1, 3, 63, 64, 65, 130})
+      for (const Index features : {1, 5, 16})
+        for (const float by : {0.3f, -0.3f, 40.0f}) {
+          CAPTURE(keys);
+          CAPTURE(features);
+          const Head head{keys, features, features + 2, by};
+          // Scores of up to 40 * 16 have an error of 1e-4 of a weight's exponent.
+          check_close(head.run(table), head.run(reference()), by > 1 ? 1e-3f : 2e-6f);
+        }
+  });
+}
+
+TEST_CASE("keys that are hidden are not looked at, even if there is no number in them") {
+  each_table([](const kernels::PanelsTable& table) {
+    // The first panel is hidden altogether.
+    Head head{140, 8, 8};
+    head.seen.assign(140, 1);
+    std::fill_n(head.seen.begin(), 70, 0);
+    head.seen[100] = 0;
+    const Array<float> wanted = head.run(reference());
+    head.k.mutate()[3] = NAN;
+    head.k.mutate()[head.k_step + 100 - width] = INFINITY;
+    check_close(head.run(table), wanted, 2e-6f);
+  });
+}
+
+TEST_CASE("a query gets the same bits wherever it is in a panel") {
+  each_table([](const kernels::PanelsTable& table) {
+    Head head{70, 8, 8};
+    for (Index f = 0; f < 8; ++f)
+      for (Index t = 0; t < width; ++t) head.q.mutate()[f * width + t] = head.q[f * width];
+    const Array<float> y = head.run(table);
+    for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == y[i / width * width]);
+  });
+}
+
+TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
+  each_table([](const kernels::PanelsTable& table) {
+    for (const Index n : {1, 2, 7, 64, 129})
+      for (const float shift : {0.0f, 1e4f}) {
+        CAPTURE(n);
+        Array<float> x = numbers(n * width, 4);
+        for (std::size_t i = 0; i < x.size(); ++i) x.mutate()[i] += shift;
+        const Array<float> gamma = numbers(n, 5), beta = numbers(n, 6);
+        Array<float> got(n * width), wanted(n * width);
+        table.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), got.mutate());
+        reference().normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), wanted.mutate());
+        check_close(got, wanted, 4e-6f);
+        float* in_place = x.mutate();
+        table.normalize(in_place, n, 1e-5f, gamma.data(), beta.data(), in_place);
+        for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(x[i] == got[i]);
+      }
+  });
+}
+
+TEST_CASE("a dense matrix is multiplied with a panel, and added to one") {
+  each_table([](const kernels::PanelsTable& table) {
+    for (const Index rows : {0, 1, 5, 6, 7, 23})
+      for (const Index depth : {0, 1, 2, 65}) {
+        CAPTURE(rows);
+        CAPTURE(depth);
+        const Index stride = depth + 3;
+        const Array<float> a = numbers(rows * stride, 7), b = numbers(depth * width, 8);
+        Array<float> got = numbers(rows * width, 9), wanted = numbers(rows * width, 9);
+        for (const bool more : {true, false}) {
+          table.multiply(a.data(), stride, rows, depth, b.data(), more, got.mutate());
+          reference().multiply(a.data(), stride, rows, depth, b.data(), more, wanted.mutate());
+          check_close(got, wanted, 1e-6f * static_cast<float>(depth + 1));
+        }
+      }
+  });
+}
