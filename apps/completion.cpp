@@ -87,7 +87,9 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
     return "kind=files endings=('*.json')";
   if (name == "--rules") return "kind=files endings=('*')";
   if (name == "--plot") return "kind=files endings=('*.svg')";
-  if (type == "FILE" || type == "OUT") return "kind=files";
+  if (name == "--data") return "kind=files endings=('*.json' '*.csv' '*.txt')";
+  if (name == "--config") return "kind=files endings=('*.json')";
+  if (type.ends_with("FILE") || type == "OUT" || type == "MODEL") return "kind=files";
   return type == "DIR" ? "kind=directories" : "kind=none";
 }
 

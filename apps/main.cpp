@@ -255,9 +255,10 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     set_log_sink([&](const std::string& text) {
       if (!common.quiet) print_line(program.name, "warning: " + text);
     });
-    const CLI::Option* o = app.get_option_no_throw("--output");
-    const std::string output = o && o->count() ? o->as<std::string>() : "";
-    const bool stdout_taken = output == "-" || descriptor_named(output) == STDOUT_FILENO;
+    const std::vector<std::string> outputs = output_files(app);
+    const bool stdout_taken = std::any_of(outputs.begin(), outputs.end(), [](const auto& path) {
+      return path == "-" || descriptor_named(path) == STDOUT_FILENO;
+    });
     if (common.quiet && common.verbose) fail_usage("--quiet and --verbose exclude each other");
     check_paths(app, common.json);
     watch_outputs(program.name, output_files(app));

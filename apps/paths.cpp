@@ -9,11 +9,20 @@
 namespace sten::app {
 namespace {
 
+// Of an option whose type is this, what stands behind the first '='.
+constexpr const char* named_file = "[NAME=]FILE";
+
+std::string path_of(const CLI::Option& o, const std::string& value) {
+  return o.get_type_name() == named_file ? value.substr(value.find('=') + 1) : value;
+}
+
 void add(std::vector<NamedPath>& to, const CLI::App& app, const char* name, const char* shown,
          bool container = false, bool (*keeps)(const std::string&) = nullptr) {
   const CLI::Option* o = app.get_option_no_throw(name);
-  if (!o) return;
-  for (const std::string& path : o->results()) to.push_back({shown, path, container, keeps});
+  // sten-bench has an --input that is no file.
+  if (!o || (o->check_lname("input") && o->get_type_name() != named_file)) return;
+  for (const std::string& value : o->results())
+    to.push_back({shown, path_of(*o, value), container, keeps});
 }
 
 // What a recipe reads.
@@ -52,9 +61,9 @@ std::vector<std::string> output_files(const CLI::App& app) {
 
 void check_paths(const CLI::App& app, bool prints_json) {
   std::vector<NamedPath> inputs, outputs;
-  for (const char* name : {"IN", "RECIPE"}) add(inputs, app, name, "");
-  for (const char* name :
-       {"--mask", "--scores", "--against", "--rules", "--recipe", "--config", "--weights"})
+  for (const char* name : {"IN", "RECIPE", "MODEL"}) add(inputs, app, name, "");
+  for (const char* name : {"--mask", "--scores", "--against", "--rules", "--recipe", "--config",
+                           "--weights", "--input", "--data", "--labels"})
     add(inputs, app, name, name);
   add_read(inputs, app);
   if (prints_json) outputs.push_back({"--json", "-"});

@@ -56,7 +56,7 @@ file(GLOB scripts CONFIGURE_DEPENDS cli/[^_]*.sh)
 foreach(script IN LISTS scripts)
   get_filename_component(name ${script} NAME_WE)
   set(labels cli)
-  if(name MATCHES "^(finetune|finetune_torch|manual|tables|train_docs)$")  # that what documents show is true
+  if(name MATCHES "^(finetune|finetune_torch|manual|run_docs|tables|train_docs)$")  # that what documents show is true
     list(APPEND labels once)
   endif()
   sten_script_test(cli.${name} LABELS ${labels} COMMAND bash ${script})

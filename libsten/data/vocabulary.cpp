@@ -94,6 +94,12 @@ TokenId Vocabulary::need_special(std::string_view token) const {
   return *id;
 }
 
+std::string_view Vocabulary::entry(TokenId id) const {
+  for (const auto& [token, its] : ids_)
+    if (its == id) return token;
+  return "";
+}
+
 Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text_name) const {
   constexpr TokenId none = -1;
   std::array<TokenId, 128> ascii;

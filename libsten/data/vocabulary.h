@@ -33,6 +33,9 @@ class Vocabulary {
   // Those of the single characters, ascending.
   const std::vector<TokenId>& characters() const { return characters_; }
 
+  // The entry of an id, "" where there is none.
+  std::string_view entry(TokenId id) const;
+
   // An id for each character (code point) of UTF-8; [UNK] for characters without one. Error with
   // line and byte if the text is not UTF-8, or if there is no [UNK] for such a character.
   Array<TokenId> encode(std::string_view text, const std::string& text_name) const;

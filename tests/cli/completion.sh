@@ -23,7 +23,7 @@ expect() { # expect PROPOSALS PROGRAM WORD...
   [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
 }
 
-for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
+for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
   bash -n "$scripts/$program" || fail "$program's completion is no bash"
   if command -v shellcheck >/dev/null; then
     shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"
@@ -50,6 +50,7 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   expect 'model.safetensors|models|state|two words.safetensors|w.npy' $program ''
   expect 'model.safetensors|models' $program --quiet mod
   [ $program = sten-energy ] && continue
+  [ $program = sten-run ] && continue
   for layout in dense masked bitmask csr nm nmg; do
     complete_line $program --to '' | tr '|' '\n' | grep -qx $layout || fail "$program: no --to $layout"
   done
@@ -70,6 +71,8 @@ expect 'models|report.json|state' sten-train ''
 expect 'models|state' sten-train r.json --out ''
 expect 'sparsity.0.target=' sten-train r.json --set sparsity.0.t
 expect 'epochs=|evaluation.batch=|evaluation.every=|evaluation.keep_best=|evaluation.test=' sten-train r.json --set e
+expect 'all|test|train|validation' sten-run models --split ''
+expect 'models|report.json|state' sten-run models --data ''
 expect 'convert' sten-bench con
 expect 'convert|gemm' sten-bench ''
 expect 'chain|gemm|linear|sampled|transposed' sten-bench gemm --form ''

@@ -10,7 +10,7 @@ plain() {
 
 cp "$MODEL" "$T/model.safetensors"
 sten-prune "$MODEL" -o "$T/pruned.safetensors" --sparsity 0.9 -q >"$T/out"
-for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
+for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-run; do
   page=$pages/$program.1
   plain "$page" >"$T/plain"
   $program --help >"$T/out"
@@ -48,6 +48,11 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train; do
   [ $program = sten-prune ] && rm "$T/$program/pruned.safetensors"
   cp "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" "$T/$program/recipe.json"
   ln -s "$STEN_SOURCE/recipes/data" "$T/$program/data"
+  if [ $program = sten-run ]; then
+    ln -s "$STEN_SOURCE/recipes/models/shakespeare-bert" "$T/$program/bert"
+    sten-train "$T/$program/recipe.json" --out "$T/$program/run" -q
+    sten-prune "$T/$program/run/model.safetensors" -o "$T/$program/pruned.safetensors" --sparsity 0.5 -q -f
+  fi
   sed -n '/^\.EX$/,/^\.EE$/{//!p}' "$T/plain" >"$T/examples"
   [ "$(wc -l <"$T/examples")" -ge 3 ] || fail "$page has few examples"
   while read -r example; do

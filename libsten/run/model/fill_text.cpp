@@ -1,0 +1,118 @@
+#include "libsten/run/model/fill_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/text.h"
+#include "libsten/data/vocabulary.h"
+#include "libsten/graph/executor.h"
+#include "libsten/run/model/given_inputs.h"
+
+namespace sten {
+namespace {
+
+constexpr std::string_view blank = "[MASK]";
+
+struct MaskedTextIds {
+  Dense ids;                  // [1, T]
+  std::vector<Index> blanks;  // places of T
+};
+
+MaskedTextIds masked_ids(std::string_view text, const Vocabulary& vocabulary) {
+  std::vector<std::int64_t> ids;
+  std::vector<Index> blanks;
+  const TokenId mask = vocabulary.need_special(blank);
+  while (true) {
+    const std::size_t at = std::min(text.find(blank), text.size());
+    for (const TokenId id : vocabulary.encode(text.substr(0, at), "--fill")) ids.push_back(id);
+    if (at == text.size()) break;
+    blanks.push_back(std::ssize(ids));
+    ids.push_back(mask);
+    text.remove_prefix(at + blank.size());
+  }
+  if (blanks.empty()) fail_usage("--fill: the text has no [MASK]");
+  Dense x{{1, std::ssize(ids)}, Values::uninitialized(DType::I64, std::ssize(ids))};
+  std::ranges::copy(ids, x.values.mutate<std::int64_t>().begin());
+  return {std::move(x), std::move(blanks)};
+}
+
+struct Guess {
+  TokenId id;
+  double probability;
+};
+
+// The likeliest two single characters, and how likely they are among all ids.
+std::vector<Guess> guesses(const float* logits, Index classes, const Vocabulary& vocabulary) {
+  const float most = *std::max_element(logits, logits + classes);
+  double sum = 0;
+  for (Index c = 0; c < classes; ++c) sum += std::exp(double{logits[c]} - most);
+  std::vector<Guess> all;
+  for (const TokenId id : vocabulary.characters())
+    if (id < classes) all.push_back({id, std::exp(double{logits[id]} - most) / sum});
+  const auto last = all.begin() + std::min<std::ptrdiff_t>(2, std::ssize(all));
+  std::partial_sort(all.begin(), last, all.end(),
+                    [](const Guess& a, const Guess& b) { return a.probability > b.probability; });
+  all.erase(last, all.end());
+  return all;
+}
+
+NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
+  GivenInputs in;
+  const auto at = std::ranges::find(m.inputs, "input_ids", &ModelInput::name);
+  if (at == m.inputs.end()) fail_usage("--fill: {} has no input input_ids", m.name);
+  in.values.emplace(at->name, exactly_as(at->dtype.value_or(DType::I64), ids, "--fill"));
+  fill_text_inputs(m, in);
+  return std::move(in.values);
+}
+
+}  // namespace
+
+Outcome fill_text(const RunOptions& o) {
+  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty())
+    fail_usage("--fill excludes --input, --data, --against and -o");
+  ModelSource source = find_model(o.model);
+  if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
+  if (source.what.vocabulary.empty())
+    fail_usage("--fill: there is no vocab.json beside {}", source.name);
+  const Vocabulary vocabulary = Vocabulary::read(source.what.vocabulary);
+  const MaskedTextIds text = masked_ids(o.fill, vocabulary);
+  const RunnableModel model = read_model(source, false);
+  Executor executor(model.graph, model.weights);
+  const Tensor y = executor.run(inputs_for(model, text.ids)).at(model.graph.outputs().front());
+  const Dense logits = y.to_dense();
+  const Index tokens = text.ids.size();
+  if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
+    fail("{}: its output {} is {}, and no logits for {} characters", model.name,
+         quote(model.graph.outputs().front()), to_string(logits.extents), tokens);
+  const Index classes = logits.extents[2];
+
+  Outcome outcome;
+  Report& r = outcome.report;
+  r.program = "sten-run";
+  r.item = "blanks";
+  r.columns = {{"place", "place", Unit::count},
+               {"character", "character", Unit::text},
+               {"probability", "probability", Unit::fraction},
+               {"second", "second", Unit::text},
+               {"second_probability", "probability", Unit::fraction}};
+  std::string filled = o.fill;
+  for (const Index place : text.blanks) {
+    const auto best =
+        guesses(logits.values.as<float>().data() + place * classes, classes, vocabulary);
+    if (best.empty()) fail("{}: has no characters", printable(source.what.vocabulary));
+    auto& row = r.rows.emplace_back();
+    r.at(row, "place") = place;
+    r.at(row, "character") = std::string(vocabulary.entry(best[0].id));
+    r.at(row, "probability") = best[0].probability;
+    if (best.size() > 1) {
+      r.at(row, "second") = std::string(vocabulary.entry(best[1].id));
+      r.at(row, "second_probability") = best[1].probability;
+    }
+    filled.replace(filled.find(blank), blank.size(), vocabulary.entry(best[0].id));
+  }
+  r.facts = {{"model", source.name}, {"text", filled}};
+  r.notes = {printable(filled)};
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,256 @@
+#include "libsten/run/model/given_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <type_traits>
+#include <utility>
+
+#include "libsten/base/text.h"
+#include "libsten/data/numbers.h"
+#include "libsten/ops/numbers.h"
+
+namespace sten {
+namespace {
+
+std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
+  std::string text;
+  for (const OnnxPort::Extent& e : shape)
+    text += (text.empty() ? "" : ", ") + (e.size             ? std::to_string(*e.size)
+                                          : e.symbol.empty() ? "?"
+                                                             : printable(e.symbol));
+  return "[" + text + "]";
+}
+
+std::vector<std::string> names_of(const std::vector<ModelInput>& inputs) {
+  std::vector<std::string> all;
+  for (const ModelInput& p : inputs) all.push_back(p.name);
+  return all;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
+  return text;
+}
+
+const ModelInput& input_called(const std::string& name, const RunnableModel& m) {
+  const auto at = std::ranges::find(m.inputs, name, &ModelInput::name);
+  if (at != m.inputs.end()) return *at;
+  fail_usage("--input: {} is no input of {}, which takes {}{}", quote(name), m.name,
+             listed(names_of(m.inputs)), suggestion(name, names_of(m.inputs)));
+}
+
+template <class To, class From>
+bool holds(From v) {
+  if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+    return std::in_range<To>(v);
+  } else if constexpr (std::is_integral_v<To>) {
+    return false;
+  } else if constexpr (std::is_integral_v<From>) {
+    const auto there = static_cast<To>(v);
+    // 2^63 and 2^64 are numbers of the wider type alone.
+    return std::abs(static_cast<double>(there)) < 0x1p62 && static_cast<From>(there) == v;
+  } else {
+    return std::isnan(v) || static_cast<From>(static_cast<To>(v)) == v;
+  }
+}
+
+[[noreturn]] void fail_dtype(const std::string& what, DType given, DType wanted) {
+  fail("{}: elements are {}, and the model takes {}", what, name_of(given), name_of(wanted));
+}
+
+template <class To>
+Dense converted(DType dtype, const Dense& x, const std::string& what) {
+  Dense y{x.extents, Values::uninitialized(dtype, x.size())};
+  const auto out = y.values.mutate<To>();
+  const bool known = with_number(x.dtype(), [&]<class U>(U, auto number) {
+    const auto v = x.values.as<U>();
+    if constexpr (std::is_integral_v<To> && !std::is_integral_v<decltype(number(U{}))>)
+      fail_dtype(what, x.dtype(), dtype);
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      const auto n = number(v[i]);
+      if (!holds<To>(n))
+        fail("{}: element {} is {}, which {} does not hold, and the model takes {}", what,
+             place_text(static_cast<Index>(i), x.extents), n, name_of(dtype), name_of(dtype));
+      out[i] = static_cast<To>(n);
+    }
+  });
+  if (!known) fail_dtype(what, x.dtype(), dtype);
+  return y;
+}
+
+// A name for each extent that the file leaves open, and who had it first.
+using Extents = std::map<std::string, std::pair<Index, std::string>>;
+
+void check_shape(const ModelInput& to, const Dense& x, const std::string& what, Extents& symbols) {
+  if (!to.shape) return;
+  const auto& wanted = *to.shape;
+  bool fits = wanted.size() == x.extents.size();
+  for (std::size_t d = 0; fits && d < wanted.size(); ++d)
+    fits = !wanted[d].size || *wanted[d].size == x.extents[d];
+  if (!fits)
+    fail("{}: is {}, and the model's input {} takes {}", what, to_string(x.extents), quote(to.name),
+         shape_text(wanted));
+  for (std::size_t d = 0; d < wanted.size(); ++d) {
+    if (wanted[d].size || wanted[d].symbol.empty()) continue;
+    const auto [at, is_new] = symbols.try_emplace(wanted[d].symbol, x.extents[d], to.name);
+    if (!is_new && at->second.first != x.extents[d])
+      fail("{}: is {}, whose {} is {}, and that of {} is {}", what, to_string(x.extents),
+           printable(wanted[d].symbol), x.extents[d], quote(at->second.second), at->second.first);
+  }
+}
+
+Dense filled_with(const Shape& shape, DType dtype, auto&& value) {
+  Dense y{shape, Values::uninitialized(dtype, size_of(shape))};
+  const auto put = [&]<class To>(To) {
+    const auto out = y.values.mutate<To>();
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<To>(value(static_cast<Index>(i)));
+  };
+  if (dtype == DType::F32)
+    put(float{});
+  else if (dtype == DType::I32)
+    put(std::int32_t{});
+  else if (dtype == DType::BOOL)
+    put(std::uint8_t{});
+  else
+    put(std::int64_t{});
+  return y;
+}
+
+// Inputs whose first extent is the batch, and how large that is.
+void find_batch(const RunnableModel& m, GivenInputs& in) {
+  std::string symbol;
+  bool is_first = true;
+  for (const ModelInput& p : m.inputs) {
+    const Shape& shape = in.values.at(p.name).shape();
+    if (shape.empty()) continue;
+    if (p.shape && !p.shape->empty() && p.shape->front().size) continue;
+    const std::string own = p.shape && !p.shape->empty() ? p.shape->front().symbol : "";
+    if (is_first) {
+      symbol = own;
+      in.rows = shape.front();
+      is_first = false;
+    }
+    if (own == symbol && shape.front() == in.rows) in.batched.push_back(p.name);
+  }
+}
+
+}  // namespace
+
+void fill_text_inputs(const RunnableModel& m, GivenInputs& in) {
+  const auto ids = in.values.find("input_ids");
+  if (ids == in.values.end() || ids->second.shape().size() != 2) return;
+  const Index rows = ids->second.shape()[0], tokens = ids->second.shape()[1];
+  for (const ModelInput& p : m.inputs) {
+    if (in.values.contains(p.name)) continue;
+    const DType dtype = p.dtype.value_or(DType::I64);
+    const bool is_row = p.shape && p.shape->size() == 1;
+    const bool is_one = p.shape && p.shape->size() == 2 && p.shape->front().size == 1;
+    const Shape shape = is_row ? Shape{tokens} : Shape{is_one ? 1 : rows, tokens};
+    const char* what = nullptr;
+    if (p.name == "position_ids") {
+      in.values.emplace(p.name, filled_with(shape, dtype, [&](Index i) { return i % tokens; }));
+      what = "0, 1, 2 and so on";
+    } else if (p.name == "token_type_ids") {
+      in.values.emplace(p.name, filled_with(shape, dtype, [](Index) { return 0; }));
+      what = "0";
+    } else if (p.name == "attention_mask") {
+      in.values.emplace(p.name, filled_with(shape, dtype, [](Index) { return 1; }));
+      what = "1";
+    }
+    if (what) in.filled.push_back(fmt::format("{} was not given: {}", p.name, what));
+  }
+}
+
+Dense read_values(const std::string& file) {
+  const Checkpoint c = Checkpoint::open(file);
+  if (!c.is_array()) fail("{}: is no .npy file", c.name());
+  return c.load(c.tensors().front()).to_dense();
+}
+
+Dense rows_of(const Dense& x, Index begin, Index end) {
+  Shape shape = x.extents;
+  const auto row =
+      static_cast<std::size_t>(x.size() / std::max<Index>(1, shape.front()) * x.values.width());
+  shape.front() = end - begin;
+  Dense y{shape, Values::uninitialized(x.dtype(), size_of(shape))};
+  std::memcpy(y.values.mutate_bytes(), x.values.bytes().data() + begin * row, (end - begin) * row);
+  return y;
+}
+
+Dense exactly_as(DType dtype, const Dense& x, const std::string& what) {
+  if (x.dtype() == dtype) return x;
+  switch (dtype) {
+    case DType::F32:
+      return converted<float>(dtype, x, what);
+    case DType::I64:
+      return converted<std::int64_t>(dtype, x, what);
+    case DType::I32:
+      return converted<std::int32_t>(dtype, x, what);
+    case DType::U8:
+      return converted<std::uint8_t>(dtype, x, what);
+    case DType::BOOL: {
+      Dense y = converted<std::uint8_t>(DType::U8, x, what);
+      for (const std::uint8_t v : y.values.as<std::uint8_t>())
+        if (v > 1) fail("{}: has the element {}, and the model takes 0 and 1", what, v);
+      return Dense{y.extents, Values(DType::BOOL, y.values.bytes())};
+    }
+    default:
+      fail_dtype(what, x.dtype(), dtype);
+  }
+}
+
+GivenInputs read_inputs(const std::vector<std::string>& given, const RunnableModel& m) {
+  GivenInputs in;
+  Extents symbols;
+  const auto take = [&](const ModelInput& to, const Dense& x, const std::string& file) {
+    if (in.values.contains(to.name)) fail_usage("--input: {} is given twice", quote(to.name));
+    check_shape(to, x, file, symbols);
+    in.values.emplace(to.name, to.dtype ? exactly_as(*to.dtype, x, file) : x);
+  };
+  for (const std::string& text : given) {
+    const std::size_t split = text.find('=');
+    if (split != text.npos) {
+      const std::string file = text.substr(split + 1);
+      take(input_called(text.substr(0, split), m), read_values(file), printable(file));
+      continue;
+    }
+    const Checkpoint c = Checkpoint::open(text);
+    if (!c.is_array()) {
+      for (const CheckpointTensor& t : c.tensors())
+        take(input_called(t.name, m), c.load(t).to_dense(), c.name() + ": " + quote(t.name));
+    } else if (m.inputs.size() == 1 || given.size() == 1) {
+      const bool is_text = std::ranges::count(names_of(m.inputs), "input_ids") > 0;
+      if (m.inputs.size() > 1 && !is_text)
+        fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(text), m.name,
+                   listed(names_of(m.inputs)), printable(text));
+      take(is_text ? input_called("input_ids", m) : m.inputs.front(),
+           c.load(c.tensors().front()).to_dense(), c.name());
+    } else {
+      fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(text), m.name,
+                 listed(names_of(m.inputs)), printable(text));
+    }
+  }
+  fill_text_inputs(m, in);
+  std::vector<std::string> missing;
+  for (const ModelInput& p : m.inputs)
+    if (!in.values.contains(p.name)) missing.push_back(p.name);
+  if (!missing.empty())
+    fail_usage("--input: {} takes {}, too; of {} there is nothing", m.name, listed(missing),
+               missing.size() == 1 ? "it" : "them");
+  find_batch(m, in);
+  return in;
+}
+
+NamedValues<Tensor> GivenInputs::part(Index begin, Index end) const {
+  NamedValues<Tensor> all = values;
+  if (begin == 0 && end == rows) return all;
+  for (const std::string& name : batched)
+    all.at(name) = rows_of(all.at(name).to_dense(), begin, end);
+  return all;
+}
+
+}  // namespace sten

@@ -1,0 +1,35 @@
+// Inputs of a model that are given as files.
+#pragma once
+#include "libsten/run/model/model_source.h"
+
+namespace sten {
+
+struct GivenInputs {
+  NamedValues<Tensor> values;       // in the dtypes that the model takes
+  Index rows = 1;                   // the extent that all inputs with a batch share
+  std::vector<std::string> filled;  // lines that say what was not given, and is as usual
+
+  // Those of rows [begin, end) of the batch.
+  NamedValues<Tensor> part(Index begin, Index end) const;
+  std::vector<std::string> batched;  // inputs with a row for each of the batch
+};
+
+// Of values NAME=FILE; FILE alone for a model of one input or of text, and for a safetensors file
+// whose tensors have the inputs' names. Error (usage) for names that are no inputs, and inputs that
+// are missing; Error (input) with the file for shapes and dtypes that do not fit, and numbers that the dtype does not hold.
+GivenInputs read_inputs(const std::vector<std::string>& given, const RunnableModel& model);
+
+// What models of text take beside input_ids and is nearly always the same: positions 0, 1, 2, ...,
+// token types of 0 and a mask of 1, where they are not there.
+void fill_text_inputs(const RunnableModel& model, GivenInputs& inputs);
+
+// The array of a .npy file, or of "-".
+Dense read_values(const std::string& file);
+
+// Rows [begin, end) along the first axis.
+Dense rows_of(const Dense& x, Index begin, Index end);
+
+// As another dtype. Error with `what` in front where a number has to change.
+Dense exactly_as(DType dtype, const Dense& x, const std::string& what);
+
+}  // namespace sten

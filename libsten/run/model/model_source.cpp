@@ -1,0 +1,194 @@
+#include "libsten/run/model/model_source.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/json.h"
+#include "libsten/base/memory_left.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/graph/graph_json.h"
+#include "libsten/graph/inference.h"
+#include "libsten/nn/bert.h"
+#include "libsten/nn/resnet.h"
+#include "libsten/nn/weights.h"
+#include "libsten/train/recipe_model.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* of_graph = "graph";
+
+// The file of a directory, or "".
+std::string file_in(const std::string& directory, const char* name) {
+  const fs::path path = fs::path(directory) / name;
+  return fs::is_regular_file(path) ? path.string() : "";
+}
+
+void describe_directory(const std::string& directory, ModelSource& source) {
+  ModelDescription& what = source.what;
+  what.vocabulary = file_in(directory, "vocab.json");
+  if (const std::string recipe = file_in(directory, "recipe.json"); !recipe.empty()) {
+    source.recipe = read_recipe(recipe);
+    what.model = source.recipe->model;
+  }
+  const std::string config = file_in(directory, "config.json");
+  // Beside a recipe, too: what the recipe names may be gone.
+  if (!config.empty() && (!what.is_known() || what.model.kind == "bert")) {
+    what.model = {};
+    what.model.kind = "bert";
+    what.model.config = config;
+  }
+  if (what.is_known()) return;
+  what.graph = file_in(directory, "graph.json");
+  if (!what.graph.empty()) what.model.kind = of_graph;
+}
+
+OnnxPort port(std::string name, DType dtype, std::vector<std::string> axes) {
+  OnnxPort p{std::move(name), dtype, std::vector<OnnxPort::Extent>()};
+  for (std::string& axis : axes) p.shape->push_back({std::nullopt, std::move(axis)});
+  return p;
+}
+
+std::vector<ModelInput> bert_ports(bool has_mask) {
+  std::vector<ModelInput> all = {port("input_ids", DType::I64, {"batch", "tokens"}),
+                                 port("position_ids", DType::I64, {"tokens"}),
+                                 port("token_type_ids", DType::I64, {"batch", "tokens"})};
+  if (has_mask) all.push_back(port("attention_mask", DType::I64, {"batch", "tokens"}));
+  return all;
+}
+
+std::vector<ModelInput> ports_of(const Graph& g) {
+  std::vector<ModelInput> all;
+  for (const std::string& name : g.inputs()) all.push_back({name, std::nullopt, std::nullopt});
+  return all;
+}
+
+// Rows of features, or images.
+ModelInput recipe_port(const ModelRecipe& m) {
+  ModelInput x = port("x", DType::F32, {"batch"});
+  if (is_for_images(m)) {
+    x.shape->push_back({std::nullopt, "height"});
+    x.shape->push_back({std::nullopt, "width"});
+    x.shape->push_back({m.channels, ""});
+  } else {
+    x.shape->push_back({m.sizes.front(), ""});
+  }
+  return x;
+}
+
+void check_memory_of(const Graph& g, const std::string& name) {
+  double parameters = 0;
+  for (const Weight& w : g.weights()) parameters += static_cast<double>(size_of(w.shape));
+  check_memory(4 * parameters, fmt::format("{}: {:.3g} parameters", name, parameters));
+}
+
+// The logits are the first output.
+Graph without_loss(const Graph& g) {
+  GraphParts parts = g.parts();
+  keep_outputs(parts, {g.outputs().front()});
+  return Graph(std::move(parts));
+}
+
+// A data section of one's own does not say what its model is.
+[[noreturn]] void fail_unknown(const ModelSource& source) {
+  fail_usage(
+      "{}: holds weights, and does not say what computes with them; --config names a config.json, "
+      "a recipe or a graph that does",
+      source.name);
+}
+
+}  // namespace
+
+ModelSource find_model(const std::string& path) {
+  ModelSource source;
+  auto file = std::make_shared<Checkpoint>(Checkpoint::open(path));
+  source.name = file->name();
+  source.weights = file;
+  if (file->is_array()) fail_usage("{}: is an array, not a model", source.name);
+  std::error_code error;
+  if (fs::is_directory(path, error)) describe_directory(path, source);
+  if (file->is_onnx() && !source.what.is_known()) {
+    source.what.model.kind = "onnx";
+    source.what.model.file = path;
+  }
+  return source;
+}
+
+ModelDescription describe_model(const std::string& file) {
+  const MappedFile bytes = open_data(file);
+  const std::string name = printable(file);
+  const auto json = parse_json(text_of(bytes.bytes()), name, Fault::input);
+  ModelDescription what;
+  if (json.contains("nodes")) {
+    what.model.kind = of_graph;
+    what.graph = file;
+  } else if (json.contains("model")) {
+    what.model = read_recipe(file).model;
+  } else if (json.contains("hidden_size") || json.contains("model_type")) {
+    what.model.kind = "bert";
+    what.model.config = file;
+    what.vocabulary = file_in(fs::path(file).parent_path().string(), "vocab.json");
+  } else {
+    fail("{}: is no recipe, no graph and no config.json of a model", name);
+  }
+  return what;
+}
+
+RunnableModel read_model(const ModelSource& source, bool has_mask) {
+  const ModelRecipe& m = source.what.model;
+  const Checkpoint& file = *source.weights;
+  if (!source.what.is_known()) fail_unknown(source);
+  const auto with = [&](Graph g, std::vector<ModelInput> inputs,
+                        const std::vector<std::string>& unused) {
+    check_memory_of(g, source.name);
+    NamedValues<Tensor> weights = load_weights(g, file, unused);
+    return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};
+  };
+  if (m.kind == "onnx") {
+    const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
+    OnnxImport imported = import_onnx(model, {.for_inference = true});
+    return with(std::move(imported.graph), std::move(imported.inputs), imported.not_weights);
+  }
+  if (m.kind == "bert") {
+    const MappedFile config = open_data(m.config);
+    return with(
+        bert(BertConfig::parse(text_of(config.bytes()), printable(m.config)), {.mask = has_mask}),
+        bert_ports(has_mask), bert_unused());
+  }
+  if (m.kind == of_graph) {
+    const MappedFile text = open_data(source.what.graph);
+    try {
+      const Graph g = inference_graph(parse_graph(text_of(text.bytes())));
+      return with(g, ports_of(g), {});
+    } catch (const Error& e) {
+      throw Error(Fault::input, fmt::format("{}: {}", printable(source.what.graph), e.what()));
+    }
+  }
+  return with(inference_graph(recipe_model(m)), {recipe_port(m)},
+              is_for_images(m) ? image_model_unused() : std::vector<std::string>());
+}
+
+Task task_of(const ModelSource& source, Recipe data) {
+  if (!source.what.is_known()) fail_unknown(source);
+  if (source.what.model.kind == of_graph)
+    fail_usage("{}: is a graph, whose inputs a recipe's data do not name; --input does",
+               source.name);
+  ModelRecipe model = source.what.model;
+  model.weights = source.name;  // messages alone: the task gets them
+  if (data.model.kind == "onnx" && model.kind == "onnx" && model.output.empty())
+    model.output = data.model.output;
+  data.model = std::move(model);
+  data.sparsity.clear();
+  return Task(data, {.only_measures = true, .weights = source.weights});
+}
+
+RunnableModel read_model(const ModelSource& source, const Task& task) {
+  Graph g = without_loss(task.evaluation_graph());
+  std::vector<ModelInput> inputs = ports_of(g);
+  return {source.name, std::move(g), task.stored_weights(), std::move(inputs)};
+}
+
+}  // namespace sten

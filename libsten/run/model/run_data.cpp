@@ -1,0 +1,145 @@
+#include "libsten/run/model/run_data.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/data/examples.h"
+#include "libsten/run/model/given_inputs.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index usual_window = 128;
+
+constexpr std::pair<const char*, DataSplit> splits[] = {
+    {"test", DataSplit::test}, {"validation", DataSplit::validation}, {"train", DataSplit::train}};
+
+// Somebody's own file or folder in place of that which the recipe has.
+void take_own(const std::string& path, const ModelSource& source, DataRecipe& d) {
+  std::error_code error;
+  const std::string absolute = fs::absolute(path).string();
+  const bool is_folder = fs::is_directory(path, error);
+  if (is_folder && d.kind != "cifar") {
+    d.kind = "images";
+    if (d.size == 0)
+      fail_usage("--data {}: is a folder of images, and does not say of which size; a recipe does",
+                 printable(path));
+  } else if (!is_folder && path.ends_with(".csv")) {
+    d.kind = "csv";
+  } else if (!is_folder) {
+    d.kind = "masked-text";
+    if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
+    if (d.vocabulary.empty())
+      fail_usage("--data {}: is read as a text, and there is no vocab.json beside the model",
+                 printable(path));
+    if (!source.recipe) d.window = usual_window;
+  }
+  (is_folder ? d.folder : d.kind == "csv" ? d.file : d.text) = absolute;
+  if (is_folder) d.test_folder.clear();
+}
+
+class TaskBatches final : public RunData {
+ public:
+  TaskBatches(const ModelSource& source, const Recipe& recipe, const RunOptions& o)
+      : task_(task_of(source, recipe)) {
+    std::vector<std::string> there;
+    for (const auto& [name, s] : splits)
+      if (task_.has(s)) there.emplace_back(name);
+    // All that somebody's own file has; of a recipe what was held back.
+    const bool is_own = !o.data.empty() && !o.data.ends_with(".json");
+    split_ = !o.split.empty() ? o.split : is_own ? "all" : there.empty() ? "test" : there.front();
+    for (const auto& [name, s] : splits)
+      if (split_ == "all" || split_ == name)
+        for (Index i = 0; i < task_.data().parts(s); ++i) parts_.emplace_back(s, i);
+    if (parts_.empty())
+      fail_usage("the {} split of the data is empty{}", split_,
+                 there.empty() ? "" : "; there is " + there.front());
+  }
+
+  Index batches() const override { return std::ssize(parts_); }
+  RunBatch batch(Index i) const override {
+    BatchPart part = task_.data().part(parts_[i].first, parts_[i].second);
+    const std::string& labels = task_.graph().inputs().back();
+    RunBatch b{std::move(part.inputs), std::nullopt, part.predictions};
+    b.labels = b.inputs.at(labels).as<Dense>();
+    b.inputs.erase(labels);
+    return b;
+  }
+  RunnableModel model(const ModelSource& source) const override {
+    return read_model(source, task_);
+  }
+  std::string split() const override { return split_; }
+
+ private:
+  Task task_;
+  std::string split_;
+  std::vector<std::pair<DataSplit, Index>> parts_;
+};
+
+class InputBatches final : public RunData {
+ public:
+  InputBatches(const ModelSource& source, const RunOptions& o)
+      : has_mask_(std::ranges::any_of(
+            o.inputs, [](const std::string& i) { return i.starts_with("attention_mask="); })),
+        weights_(source.weights),
+        model_(read_model(source, has_mask_)),
+        given_(read_inputs(o.inputs, model_)),
+        step_(o.batch > 0 ? o.batch : std::max<Index>(1, given_.rows)) {
+    if (step_ < given_.rows && given_.batched.empty())
+      fail_usage("--batch: no input of {} has a row for each of a batch", model_.name);
+    if (o.labels.empty()) return;
+    const std::string name = printable(o.labels);
+    labels_ = labels_of(read_values(o.labels), name, ignored_label);
+    if (labels_->extents.empty() || labels_->extents.front() != given_.rows)
+      fail("{}: is {}, and there are {} rows of inputs", name, to_string(labels_->extents),
+           given_.rows);
+  }
+
+  Index batches() const override { return std::max<Index>(1, ceil_div(given_.rows, step_)); }
+  RunBatch batch(Index i) const override {
+    const Index begin = i * step_, end = std::min(begin + step_, given_.rows);
+    RunBatch b{given_.part(begin, end), std::nullopt, end - begin};
+    if (labels_) b.labels = rows_of(*labels_, begin, end);
+    return b;
+  }
+  RunnableModel model(const ModelSource& source) const override {
+    return source.weights == weights_ ? model_ : read_model(source, has_mask_);
+  }
+  std::vector<std::string> notes() const override { return given_.filled; }
+
+ private:
+  bool has_mask_;
+  std::shared_ptr<const Checkpoint> weights_;
+  RunnableModel model_;
+  GivenInputs given_;
+  Index step_;
+  std::optional<Dense> labels_;
+};
+
+}  // namespace
+
+Recipe data_recipe(const ModelSource& source, const RunOptions& o) {
+  Recipe r = source.recipe.value_or(Recipe());
+  if (o.data.ends_with(".json"))
+    r = read_recipe(o.data);
+  else if (!o.data.empty())
+    take_own(o.data, source, r.data);
+  if (r.steps == 0 && r.epochs == 0) r.steps = 1;  // which nobody takes
+  if (o.batch > 0) r.evaluation.batch = o.batch;
+  return r;
+}
+
+std::unique_ptr<RunData> data_of_recipe(const ModelSource& source, const Recipe& recipe,
+                                        const RunOptions& o) {
+  return std::make_unique<TaskBatches>(source, recipe, o);
+}
+
+std::unique_ptr<RunData> data_of_inputs(const ModelSource& source, const RunOptions& o) {
+  return std::make_unique<InputBatches>(source, o);
+}
+
+}  // namespace sten

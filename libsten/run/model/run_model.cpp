@@ -1,0 +1,267 @@
+#include "libsten/run/model/run_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/base/text.h"
+#include "libsten/graph/executor.h"
+#include "libsten/linalg/dense_gemm.h"
+#include "libsten/run/model/comparison.h"
+#include "libsten/run/model/fill_text.h"
+#include "libsten/run/model/latency.h"
+#include "libsten/run/model/model_layouts.h"
+#include "libsten/run/model/named_outputs.h"
+#include "libsten/run/model/plan_report.h"
+#include "libsten/run/model/run_data.h"
+#include "libsten/train/predictions.h"
+
+namespace sten {
+namespace {
+
+void check_options(const RunOptions& o) {
+  check_fraction("--min-accuracy", o.min_accuracy);
+  check_fraction("--min-agreement", o.min_agreement);
+  if (!o.inputs.empty() && !o.data.empty())
+    fail_usage("--input and --data exclude each other: a model runs on one of them");
+  if (!o.labels.empty() && o.inputs.empty())
+    fail_usage("--labels are for the rows of --input; data have labels of their own");
+  if (!o.split.empty() && !o.inputs.empty()) fail_usage("--split is for --data, not for --input");
+  if (o.against.empty() && (o.max_difference || o.min_agreement))
+    fail_usage("{} needs --against: the model to compare with",
+               o.max_difference ? "--max-difference" : "--min-agreement");
+  if (!o.inputs.empty() && o.labels.empty() && (o.min_accuracy || o.max_loss))
+    fail_usage("{} needs --labels, or --data, which have some",
+               o.min_accuracy ? "--min-accuracy" : "--max-loss");
+}
+
+// Of weights alone it is what `config` says, or what another source is.
+void complete(ModelSource& source, const RunOptions& o, const Recipe* data,
+              const ModelDescription* other) {
+  if (!o.config.empty() && !source.what.is_known()) {
+    source.what = describe_model(o.config);
+  } else if (!source.what.is_known() && data && !data->model.kind.empty()) {
+    source.what.model = data->model;
+    source.what.vocabulary = data->data.vocabulary;
+  } else if (!source.what.is_known() && other) {
+    source.what = *other;
+  }
+}
+
+// Labels have to be classes that there are.
+void check_labels(const Dense& logits, const Dense& labels, const std::string& output) {
+  const Shape& of = logits.extents;
+  if (logits.dtype() != DType::F32 || of.empty() ||
+      Shape(of.begin(), of.end() - 1) != labels.extents)
+    fail("the output {} is {} {}, and no logits for labels {}", quote(output),
+         name_of(logits.dtype()), to_string(of), to_string(labels.extents));
+  for (const std::int64_t y : labels.values.as<std::int64_t>())
+    if (y != ignored_label && (y < 0 || y >= of.back()))
+      fail("there is a label {}, and the output {} tells {} classes apart", y, quote(output),
+           of.back());
+}
+
+bool are_logits(const Dense& x) {
+  return x.dtype() == DType::F32 && !x.extents.empty() && x.extents.back() > 1;
+}
+
+class ModelRun {
+ public:
+  explicit ModelRun(const RunOptions& o) : o_(o) {
+    check_options(o);
+    source_ = find_model(o.model);
+    if (!o.against.empty()) other_source_ = find_model(o.against);
+    const bool has_data = o.inputs.empty();
+    // Of pruned weights beside the model that they are from.
+    if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
+    if (has_data && o.data.empty() && !source_.recipe)
+      fail_usage(
+          "there is nothing to run {} on; --input names arrays, or --data a recipe or a file",
+          source_.name);
+    std::optional<Recipe> recipe;
+    if (has_data) recipe = data_recipe(source_, o);
+    const bool is_given = recipe && o.data.ends_with(".json");
+    complete(source_, o, is_given ? &*recipe : nullptr,
+             other_source_ ? &other_source_->what : nullptr);
+    data_ = has_data ? data_of_recipe(source_, *recipe, o) : data_of_inputs(source_, o);
+    model_ = data_->model(source_);
+    files_.emplace(o.outputs, model_->graph.outputs(), model_->name, o.force);
+    for (const std::string& name : model_->graph.outputs())
+      outputs_.emplace_back(name, files_->wants(name));
+    differences_.resize(outputs_.size());
+    if (!other_source_) return;
+    complete(*other_source_, o, is_given ? &*recipe : nullptr, &source_.what);
+    if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o);
+    other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
+    if (other_data_ && other_data_->batches() != data_->batches())
+      fail("{} and {} take the data in different batches", model_->name, other_->name);
+  }
+
+  Outcome run() {
+    const Index n = data_->batches();
+    if (!o_.layouts.empty()) {
+      const RunBatch first = data_->batch(0);
+      layout_lines_ = set_layouts(o_.layouts, first.inputs, *model_);
+    }
+    executor_.emplace(model_->graph, model_->weights);
+    if (other_) other_executor_.emplace(other_->graph, other_->weights);
+    for (Index i = 0; i < n; ++i) run_batch(i);
+    return finish();
+  }
+
+ private:
+  void run_batch(Index i) {
+    const RunBatch batch = data_->batch(i);
+    const NamedValues<Tensor> outputs = executor_->run(batch.inputs);
+    // The first run of a shape makes what is kept for the next ones.
+    if (o_.explain && o_.repeats == 0) executor_->run(batch.inputs);
+    for (int k = 0; k < o_.repeats; ++k)
+      latency_.add(batch.rows, [&] { executor_->run(batch.inputs); });
+    std::optional<NamedValues<Tensor>> others;
+    if (other_)
+      others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const Dense x = outputs.at(outputs_[k].name()).to_dense();
+      outputs_[k].add(x);
+      if (others) compare(k, x, *others);
+      if (k > 0 || !batch.labels) continue;
+      check_labels(x, *batch.labels, outputs_[k].name());
+      sums_ += predictions_of(x, *batch.labels);
+    }
+    rows_ += batch.rows;
+  }
+
+  void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
+    // By name, or the first ones, whatever they are called.
+    const std::vector<std::string>& names = other_->graph.outputs();
+    const bool has_it = std::ranges::count(names, outputs_[k].name()) > 0;
+    if (!has_it && k > 0) return;
+    const std::string& name = has_it ? outputs_[k].name() : names.front();
+    const Dense y = others.at(name).to_dense();
+    if (y.extents != x.extents || y.dtype() != x.dtype())
+      fail("the output {} of {} is {} {}, and {} of {} is {} {}", quote(outputs_[k].name()),
+           model_->name, name_of(x.dtype()), to_string(x.extents), quote(name), other_->name,
+           name_of(y.dtype()), to_string(y.extents));
+    differences_[k].add(x, y);
+    if (k == 0 && are_logits(x)) logits_.add(x, y);
+  }
+
+  Report report() const;
+  // Why a check does not hold; "" where all do.
+  std::string failure() const;
+  Outcome finish();
+
+  const RunOptions& o_;
+  ModelSource source_;
+  std::optional<ModelSource> other_source_;
+  std::unique_ptr<RunData> data_, other_data_;
+  std::optional<RunnableModel> model_, other_;
+  std::optional<Executor> executor_, other_executor_;
+  std::optional<OutputFiles> files_;
+  std::vector<CollectedOutput> outputs_;
+  std::vector<OutputDifference> differences_;
+  LogitsDifference logits_;
+  PredictionSums sums_;
+  Latency latency_;
+  std::vector<std::string> layout_lines_;
+  Index rows_ = 0;
+};
+
+double largest_of(const std::vector<OutputDifference>& all) {
+  double most = 0;
+  for (const OutputDifference& d : all) most = std::max(most, d.largest);
+  return most;
+}
+
+Report ModelRun::report() const {
+  Report r;
+  r.program = "sten-run";
+  r.item = "outputs";
+  r.columns = {{"name", "output", Unit::text},
+               {"dtype", "dtype", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"least", "least", Unit::measured},
+               {"mean", "mean", Unit::measured},
+               {"most", "most", Unit::measured},
+               {"not_finite", "not finite", Unit::count},
+               {"max_difference", "largest difference", Unit::measured},
+               {"mean_difference", "mean difference", Unit::measured}};
+  r.spare = {"least", "most", "mean", "dtype"};
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const CollectedOutput& o = outputs_[k];
+    auto& row = r.rows.emplace_back();
+    r.at(row, "name") = o.name();
+    r.at(row, "dtype") = std::string(name_of(o.dtype()));
+    r.at(row, "shape") = o.shape();
+    r.at(row, "least") = o.least();
+    r.at(row, "mean") = o.mean();
+    r.at(row, "most") = o.most();
+    if (o.not_finite()) r.at(row, "not_finite") = o.not_finite();
+    if (differences_[k].count == 0) continue;
+    r.at(row, "max_difference") = differences_[k].largest;
+    r.at(row, "mean_difference") = differences_[k].mean();
+  }
+  r.facts = {{"model", model_->name}, {"batches", data_->batches()}, {"rows", rows_}};
+  const std::string split = data_->split();
+  if (!split.empty()) r.facts.emplace_back("split", split);
+  for (const std::string& line : data_->notes()) r.notes.push_back(line);
+  if (const Measured m = sums_.measured(); m.count > 0) {
+    r.facts.emplace_back("loss", m.loss);
+    r.facts.emplace_back("accuracy", m.accuracy);
+    r.facts.emplace_back("count", m.count);
+    r.notes.push_back(fmt::format("{}loss {:.4f}, accuracy {:.2f} % of {} predictions",
+                                  split.empty() ? "" : split + ": ", m.loss, 100 * m.accuracy,
+                                  m.count));
+  }
+  if (other_) {
+    r.facts.emplace_back("against/model", other_->name);
+    r.facts.emplace_back("against/max_difference", largest_of(differences_));
+    std::string line = fmt::format("against {}: largest difference {:.3g}", other_->name,
+                                   largest_of(differences_));
+    if (logits_.rows > 0) {
+      r.facts.emplace_back("against/agreement", logits_.agreement());
+      r.facts.emplace_back("against/divergence", logits_.mean_divergence());
+      line += fmt::format(", {:.2f} % of {} rows have the same top class, KL divergence {:.3g}",
+                          100 * logits_.agreement(), logits_.rows, logits_.mean_divergence());
+    }
+    r.notes.push_back(line);
+  }
+  r.notes.insert(r.notes.end(), layout_lines_.begin(), layout_lines_.end());
+  latency_.add_to(r);
+  if (o_.explain) explain(executor_->plan(), r);
+  return r;
+}
+
+std::string ModelRun::failure() const {
+  const Measured m = sums_.measured();
+  if (o_.min_accuracy && !(m.accuracy >= *o_.min_accuracy))
+    return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
+                       *o_.min_accuracy);
+  if (o_.max_loss && !(m.loss <= *o_.max_loss))
+    return fmt::format("the loss is {:.6g}, above --max-loss {:g}", m.loss, *o_.max_loss);
+  if (o_.max_difference && !(largest_of(differences_) <= *o_.max_difference))
+    return fmt::format("the largest difference is {:.6g}, above --max-difference {:g}",
+                       largest_of(differences_), *o_.max_difference);
+  if (o_.min_agreement && !(logits_.agreement() >= *o_.min_agreement))
+    return fmt::format("the same top class have {:.6g} of the rows, below --min-agreement {:g}",
+                       logits_.agreement(), *o_.min_agreement);
+  return "";
+}
+
+Outcome ModelRun::finish() {
+  Outcome outcome{report(), std::nullopt,
+                  {"this process multiplies dense matrices by " + dense_library().name}};
+  if (const std::string why = failure(); !why.empty()) {
+    outcome.failure = Error(Fault::check, why);
+    return outcome;
+  }
+  for (std::string& line : files_->write(outputs_)) outcome.report.notes.push_back(std::move(line));
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_model(const RunOptions& options) {
+  return options.fill.empty() ? ModelRun(options).run() : fill_text(options);
+}
+
+}  // namespace sten

@@ -1,0 +1,81 @@
+# sten-run: what a model makes of data and arrays, in numbers, checks and files.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+value() { sed -nE "s/^ *\"$1\": ([^,]*),?$/\1/p" "$T/out" | head -1; } # value KEY: of the JSON document
+
+# What sten-train left is measured as it was then.
+sten-train "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" --out run -q --threads 1 --set sparsity.0.save=csr
+loss=$(grep -A12 '"test"' run/summary.json | sed -nE 's/^ *"loss": ([^,]*),?$/\1/p')
+expect_exit 0 sten-run run --json
+[ "$(value loss | cut -c1-9)" = "$(echo "$loss" | cut -c1-9)" ] || fail "the loss is not $loss"
+[ "$(value split)" = '"test"' ] || fail 'the test split is not what is measured'
+expect_exit 0 sten-run run --split validation
+expect_out 'validation: loss 0.'
+expect_exit 0 sten-run run --data "$STEN_SOURCE/recipes/data/digits.csv" --json
+[ "$(value count)" = 1797 ] || fail 'not all rows of the file are measured'
+
+# Wherever the directory is, and whatever is in it but the recipe.
+expect_exit 0 sten-run run/model.sten.safetensors --data run/recipe.json --json
+[ "$(value count)" = 360 ] || fail 'weights alone are not measured'
+expect_exit 0 sten-run run/model.sten.safetensors --data "$STEN_SOURCE/recipes/data/digits.csv" --config run/recipe.json
+sten-convert run/model.sten.safetensors -o dense.safetensors --to dense -q
+sten-prune dense.safetensors -o - --sparsity 0.95 -q | sten-run - --data run/recipe.json --json -q >"$T/out"
+[ "$(value model)" = '"standard input"' ] || fail 'a pipe is no model'
+
+# Checks: those that do not hold end with 3, and write no results but the report.
+expect_exit 0 sten-run run --min-accuracy 90% --max-loss 0.5
+expect_exit 3 sten-run run --min-accuracy 0.999 -o y.npy --report why.json
+expect_err 'below --min-accuracy 0.999'
+[ ! -e y.npy ] || fail 'a failed check wrote the output'
+grep -q '"ok": false' why.json || fail 'the report does not say that the check failed'
+expect_exit 3 sten-run run --max-loss 0.001
+
+# Outputs are arrays; the batch, the threads and the layout change nothing that matters.
+expect_exit 0 sten-run run --split all -o y.npy
+expect_out 'wrote y.npy'
+expect_exit 0 sten-run run --split all --batch 100 --threads 1 -o batches.npy
+expect_exit 2 sten-run run --split all -o y.npy
+expect_err 'exists; --force replaces it'
+expect_exit 0 sten-run run --against run --max-difference 0
+expect_exit 0 sten-run run --against run --layouts '*.weight=dense' --max-difference 1e-4 --min-agreement 1
+expect_out 'weights: 3 in dense'
+expect_exit 0 sten-run run --layouts auto --max-loss 0.5
+sten-prune dense.safetensors -o pruned.safetensors --sparsity 0.99 -q
+expect_exit 0 sten-run pruned.safetensors --against run --json
+[ "$(value agreement)" != 1 ] || fail 'a model without its weights says the same'
+expect_exit 3 sten-run pruned.safetensors --against run --min-agreement 0.999
+expect_err 'below --min-agreement'
+
+# How long it takes, and what takes it.
+expect_exit 0 sten-run run --repeats 5 --json
+for key in runs min p50 p90 p99; do [ -n "$(value $key)" ] || fail "there is no latency/$key"; done
+expect_exit 0 sten-run run --explain --json
+[ "$(value layout)" = '"csr"' ] || [ "$(value layout)" = '"dense"' ] || fail 'a step has no layout'
+expect_out '"why": '
+
+# A model of text: its other inputs may be left out, and it fills in blanks.
+bert=$STEN_SOURCE/recipes/models/shakespeare-bert
+header="{'descr': '<i8', 'fortran_order': False, 'shape': (2, 4), }"
+header=$(printf '%-117s' "$header")
+{
+  printf '\223NUMPY\001\000v\000%s\n' "$header"
+  for id in 10 11 12 13 14 15 16 17; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0"; done
+} >ids.npy
+expect_exit 0 sten-run "$bert" --input ids.npy -o logits.npy
+expect_out 'position_ids was not given'
+expect_exit 0 sten-run "$bert" --input input_ids=ids.npy -o one.npy --batch 1
+cmp logits.npy one.npy || fail 'rows depend on the batch that they are in'
+sten-run "$bert" --input - -o - <ids.npy >piped.npy 2>"$T/err" || fail 'arrays do not go through pipes'
+cmp logits.npy piped.npy || fail 'what comes out of the pipe differs'
+expect_exit 0 sten-run "$bert" --input ids.npy -o all.safetensors
+expect_exit 0 sten-energy --list all.safetensors
+expect_out 'cls.predictions.decoder'
+expect_exit 0 sten-run "$bert" --fill 'To be, or n[MASK]t to be'
+expect_out 'To be, or not to be'
+
+# The same model as ONNX takes the same names.
+onnx=$STEN_SOURCE/tests/train/bert.onnx
+printf '\223NUMPY\001\000v\000%s\n' "$header" >few.npy
+for id in 1 2 3 4 5 6 7 8; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0"; done >>few.npy
+expect_exit 0 sten-run "$onnx" --input input_ids=few.npy --repeats 3
+expect_out 'rows a second'

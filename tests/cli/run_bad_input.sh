@@ -1,0 +1,100 @@
+# sten-run: what it cannot run is said in one line, with the file or flag at fault, and nothing is written.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+bert=$STEN_SOURCE/recipes/models/shakespeare-bert
+# array FILE DESCR SHAPE HEX: a .npy file.
+array() {
+  { printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': ($3), }" &&
+    printf '%b' "$(printf '%s' "$4" | sed 's/../\\x&/g')"; } >"$1"
+}
+repeat() { for _ in $(seq "$2"); do printf '%s' "$1"; done; } # repeat HEX TIMES
+one=0000803f nan=0000c07f
+array ids.npy '<i8' '2, 4' "$(repeat 0a00000000000000 8)"
+array far.npy '<i8' '2, 4' "$(repeat 0a01000000000000 8)"
+array negative.npy '<i8' '2, 4' "$(repeat ffffffffffffffff 8)"
+array floats.npy '<f4' '2, 4' "$(repeat $one 8)"
+array line.npy '<i8' '8,' "$(repeat 0a00000000000000 8)"
+array rows3.npy '<i8' '3, 4' "$(repeat 0000000000000000 12)"
+array places5.npy '<i8' '5,' "$(repeat 0000000000000000 5)"
+array wide.npy '<i8' '1, 600' "$(repeat 0a00000000000000 600)"
+array x.npy '<f4' '2, 3' "$(repeat $one 6)"
+array x4.npy '<f4' '2, 4' "$(repeat $one 8)"
+array x64.npy '<f8' '2, 3' "$(repeat 9a9999999999b93f 6)"
+array y.npy '<i8' '2,' "$(repeat 0100000000000000 2)"
+array y3.npy '<i8' '3,' "$(repeat 0100000000000000 3)"
+array y9.npy '<i8' '2,' "$(repeat 0900000000000000 2)"
+array ynan.npy '<f4' '2,' "$(repeat $nan 2)"
+printf '1,0,1,0\n0,1,1,1\n1,1,0,1\n0,0,1,0\n1,0,0,1\n' >rows.csv
+cat >recipe.json <<'EOT'
+{"schema": 1, "model": {"kind": "mlp", "sizes": [3, 4, 2]}, "steps": 4, "batch": 2, "products": "own",
+ "data": {"kind": "csv", "file": "rows.csv", "train": 0.6, "validation": 0.0}}
+EOT
+sten-train recipe.json --out run -q --threads 1
+weights=run/model.safetensors
+
+refused() { # refused CASE CODE TEXT ARGUMENT...
+  local number=$1 code=$2 text=$3
+  shift 3
+  expect_exit "$code" sten-run "$@" -o never.npy
+  expect_one_line_err
+  held "$number" expect_err "$text"
+  [ ! -e never.npy ] || fail "'$*' wrote an output"
+}
+
+refused 115 2 'x.npy: is an array, not a model' x.npy --input x.npy
+refused 115 2 'does not say what computes with them; --config names' $weights --input x.npy
+refused 115 1 'missing: No such file' missing --input x.npy
+printf '{"a": 1}' >foreign.json
+refused 115 1 'foreign.json: is no recipe, no graph and no config.json' $weights --input x.npy --config foreign.json
+printf '{"hidden_size": ' >cut.json
+refused 115 1 'cut.json: ' $weights --input x.npy --config cut.json
+mkdir graph && cp $weights graph/model.safetensors && printf '{"nodes": 3}' >graph/graph.json
+refused 115 1 'graph/graph.json: ' graph --input x.npy
+
+refused 116 1 'does not fit the model' $weights --input ids.npy --config "$bert/config.json"
+sed 's/\[3, 4, 2\]/[3, 5, 2]/' recipe.json >other.json
+refused 116 1 "layers.0.weight is [4, 3], not [5, 3]" $weights --data other.json
+
+refused 117 2 "'idz' is no input of" "$bert" --input idz=ids.npy
+refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
+refused 117 2 'takes input_ids' "$bert" --input position_ids=line.npy
+refused 117 2 "is no input of" run --input layers.0.weight=x.npy
+
+refused 118 1 'line.npy: is [8], and the model' "$bert" --input line.npy
+refused 118 1 "whose batch is 3, and that of 'input_ids' is 2" "$bert" --input input_ids=ids.npy --input token_type_ids=rows3.npy
+refused 118 1 "whose tokens is 5" "$bert" --input input_ids=ids.npy --input position_ids=places5.npy
+refused 118 1 "x4.npy: is [2, 4], and the model's input 'x' takes [batch, 3]" run --input x4.npy
+refused 118 2 'position' "$bert" --input wide.npy
+
+refused 119 1 'floats.npy: elements are F32, and the model takes I64' "$bert" --input floats.npy
+refused 119 1 'x64.npy: element [0, 0] is 0.1, which F32 does not hold' run --input x64.npy
+refused 119 2 'ids[0, 0] is 266, but the table' "$bert" --input far.npy
+refused 119 2 'ids[0, 0] is -1' "$bert" --input negative.npy
+
+refused 120 1 'y3.npy: is [3], and there are 2 rows of inputs' run --input x.npy --labels y3.npy
+refused 120 1 'there is a label 9, and the output' run --input x.npy --labels y9.npy
+refused 120 1 'ynan.npy: ' run --input x.npy --labels ynan.npy
+refused 120 2 '--labels are for the rows of --input' run --labels y.npy
+
+: >empty.csv
+refused 121 1 'empty.csv: ' run --data empty.csv
+refused 121 2 'the validation split of the data is empty; there is test' run --split validation
+refused 121 2 'on masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
+refused 121 2 'there is nothing to run' "$bert"
+refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
+
+expect_exit 2 sten-run run -o nothing=y2.npy
+held 122 expect_err "has no output 'nothing'; there is layers.1"
+expect_exit 2 sten-run run -o y2.txt
+held 122 expect_err 'an output is written to a .npy file'
+expect_exit 2 sten-run run -o run/model.safetensors -f
+held 122 expect_err 'run/model.safetensors'
+
+refused 123 2 '--max-difference needs --against' run --max-difference 1
+refused 123 2 '--min-accuracy needs --labels' run --input x.npy --min-accuracy 1
+refused 123 2 '--min-accuracy' run --min-accuracy 1.5
+sed 's/\[3, 4, 2\]/[3, 4, 5]/' recipe.json >five.json
+sten-train five.json --out five -q --threads 1
+refused 123 1 "is F32 [2, 2], and 'layers.1' of five is F32 [2, 5]" run --against five
+refused 123 2 "'nowhere' matches none" run --layouts 'nowhere=csr'
+refused 123 2 "layers.0.weight" run --layouts 'layers.0.weight=nm:n=1,m=4'

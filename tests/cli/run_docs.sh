@@ -1,0 +1,6 @@
+# The commands of docs/running.md work, one after the other.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_docs.sh"
+
+run_commands docs/running.md 6
+for file in logits.npy pruned.safetensors; do [ -s $file ] || fail "there is no $file"; done

@@ -1,0 +1,126 @@
+// What sten-run measures, on numbers that can be checked by hand.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "libsten/run/model/comparison.h"
+#include "libsten/run/model/given_inputs.h"
+#include "libsten/run/model/latency.h"
+#include "libsten/run/model/named_outputs.h"
+#include "libsten/train/predictions.h"
+
+using namespace sten;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+const float nan_value = std::nanf("");
+
+double fact(const Report& r, std::string_view key) {
+  for (const auto& [name, cell] : r.facts)
+    if (name == key) return std::get<double>(cell);
+  FAIL("there is no fact " << key);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("predictions: the loss is that of softmax, and labels that are ignored do not count") {
+  const Dense logits = Dense::of({3, 2}, {0, 0, std::log(3.0f), 0, 5, 9});
+  Dense labels = Dense::zeros(DType::I64, {3});
+  labels.values.mutate<std::int64_t>()[1] = 0;
+  labels.values.mutate<std::int64_t>()[2] = ignored_label;
+  const Measured m = predictions_of(logits, labels).measured();
+  CHECK(m.count == 2);
+  CHECK(m.accuracy == 1);  // the first of equal ones is class 0
+  CHECK(m.loss == doctest::Approx((std::log(2.0) + std::log(4.0 / 3)) / 2));
+  CHECK(PredictionSums().measured().count == 0);
+}
+
+TEST_CASE(
+    "differences: the largest and the mean; alike are one NaN and another, not a NaN and a "
+    "number") {
+  OutputDifference d;
+  d.add(Dense::of({3}, {1, 2, 3}), Dense::of({3}, {1, 2.5, 1}));
+  CHECK(d.largest == 2);
+  CHECK(d.mean() == doctest::Approx(2.5 / 3));
+  OutputDifference alike;
+  alike.add(Dense::of({2}, {nan_value, infinity}), Dense::of({2}, {nan_value, infinity}));
+  CHECK(alike.largest == 0);
+  for (const float other : {nan_value, infinity, -infinity}) {
+    OutputDifference broken;
+    broken.add(Dense::of({1}, {other}), Dense::of({1}, {1}));
+    CHECK(std::isinf(broken.largest));
+  }
+}
+
+TEST_CASE("logits: rows agree on their top class, and the divergence is from the reference") {
+  LogitsDifference d;
+  d.add(Dense::of({2, 2}, {1, 0, 0, 1}), Dense::of({2, 2}, {3, 0, 1, 0}));
+  CHECK(d.rows == 2);
+  CHECK(d.agreement() == 0.5);
+  // KL(p || q) by hand: p of the reference, q of the logits.
+  const auto p = [](double a) { return 1 / (1 + std::exp(-a)); };
+  const auto kl = [](double p, double q) {
+    return p * std::log(p / q) + (1 - p) * std::log((1 - p) / (1 - q));
+  };
+  CHECK(d.mean_divergence() == doctest::Approx((kl(p(3), p(1)) + kl(p(1), p(-1))) / 2));
+  LogitsDifference same;
+  same.add(Dense::of({1, 3}, {1, 2, 3}), Dense::of({1, 3}, {1, 2, 3}));
+  CHECK(same.agreement() == 1);
+  CHECK(same.mean_divergence() == doctest::Approx(0).epsilon(1e-12));
+}
+
+TEST_CASE("outputs: batches become rows one after the other, with the numbers of all of them") {
+  CollectedOutput o("y", true);
+  o.add(Dense::of({1, 2}, {1, -2}));
+  o.add(Dense::of({2, 2}, {3, infinity, nan_value, 4}));
+  CHECK(o.shape() == Shape{3, 2});
+  CHECK(o.least() == -2);
+  CHECK(o.most() == 4);
+  CHECK(o.mean() == 1.5);
+  CHECK(o.not_finite() == 2);
+  CHECK(o.values().values.as<float>()[2] == 3);
+  CHECK_THROWS_WITH(
+      o.add(Dense::of({1, 3}, {1, 2, 3})),
+      "the output 'y' is [3, 2] and then [1, 3]: it has no rows that go one after the "
+      "other");
+  CollectedOutput scalar("loss", false);
+  scalar.add(Dense::of({}, {1}));
+  CHECK_THROWS(scalar.add(Dense::of({}, {1})));
+}
+
+TEST_CASE("inputs become another dtype where no number changes") {
+  const Dense whole = exactly_as(DType::F32, Dense{{2}, Values(DType::I32, 2)}, "x");
+  CHECK(whole.dtype() == DType::F32);
+  Dense large = Dense::zeros(DType::I64, {1});
+  large.values.mutate<std::int64_t>()[0] = (std::int64_t{1} << 24) + 1;
+  CHECK_THROWS_WITH(
+      exactly_as(DType::F32, large, "x.npy"),
+      "x.npy: element [0] is 16777217, which F32 does not hold, and the model takes F32");
+  large.values.mutate<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
+  CHECK_THROWS(exactly_as(DType::F32, large, "x.npy"));
+  CHECK_THROWS(exactly_as(DType::I32, large, "x.npy"));
+  large.values.mutate<std::int64_t>()[0] = -7;
+  CHECK(exactly_as(DType::I32, large, "x").values.as<std::int32_t>()[0] == -7);
+  CHECK_THROWS_WITH(exactly_as(DType::I64, Dense::of({1}, {1}), "x.npy"),
+                    "x.npy: elements are F32, and the model takes I64");
+  CHECK_THROWS(exactly_as(DType::BOOL, large, "x"));
+}
+
+TEST_CASE("latency: percentiles are times that were measured, and rows a second count all runs") {
+  Latency l;
+  Report none;
+  l.add_to(none);
+  CHECK(none.facts.empty());
+  int runs = 0;
+  for (int i = 0; i < 10; ++i) l.add(3, [&] { ++runs; });
+  Report r;
+  l.add_to(r);
+  CHECK(runs == 10);
+  CHECK(fact(r, "latency/min") <= fact(r, "latency/p50"));
+  CHECK(fact(r, "latency/p50") <= fact(r, "latency/p90"));
+  CHECK(fact(r, "latency/p90") <= fact(r, "latency/p99"));
+  CHECK(fact(r, "throughput") > 0);
+}
