@@ -7,7 +7,7 @@ namespace sten::kernels::avx2 {
 namespace {
 
 struct Lanes : simd::Floats8 {
-  static constexpr int part = 2, most_rows = 4, value_rows = 4;
+  static constexpr int part = 2, most_rows = 6, value_rows = 4;
 };
 
 }  // namespace

@@ -1,43 +1,41 @@
 #include "libsten/graph/executor.h"
 
-#include <ctime>
-#include <set>
+#include <algorithm>
 
-#include "libsten/base/parallel.h"
+#include "libsten/graph/execution/unit.h"
 
 namespace sten {
 namespace {
 
-double now() {
-  timespec t{};
-  clock_gettime(threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+using execution::PlanContext;
+using execution::Slots;
+using execution::Unit;
 
 Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 
-// Of a product with what the weight stores.
-double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
-  const auto elements = static_cast<double>(size_of(out.shape()));
-  if (n.op.text() == "linear" && in[1].values()) {
-    const double rows = std::max<double>(1, static_cast<double>(in[1].shape().front()));
-    return 2 * elements / rows * static_cast<double>(in[1].values()->size());
+PlanContext context_of(const Graph& g) {
+  PlanContext plan{g, {}, {}, 0, 0};
+  std::map<std::string_view, std::size_t> numbers;
+  const auto enter = [&](const std::string& name) { numbers.emplace(name, numbers.size()); };
+  for (const std::string& name : g.inputs()) enter(name);
+  plan.first_weight = numbers.size();
+  for (const Weight& w : g.weights()) enter(w.name);
+  for (const Constant& c : g.constants()) enter(c.name);
+  plan.first_node = numbers.size();
+  plan.uses.resize(numbers.size() + g.nodes().size());
+  for (const Node& n : g.nodes()) {
+    std::vector<std::size_t>& from = plan.arguments.emplace_back();
+    for (const std::string& name : n.inputs) {
+      from.push_back(numbers.find(name)->second);
+      ++plan.uses[from.back()];
+    }
+    enter(n.name);
   }
-  if (n.op.text() != "attention") return 0;
-  const auto keys = static_cast<double>(in[1].shape()[1]);
-  const auto width = static_cast<double>(in[0].shape()[2]);
-  return 2 * keys * elements *
-         (1 + width / std::max<double>(1, static_cast<double>(out.shape()[2])));
-}
-
-Tensor call(const Node& n, std::span<const Tensor> in) {
-  try {
-    return apply(n.op, in, n.attributes, n.formats.out);
-  } catch (const Unsupported&) {
-    throw;
-  } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("node {}: {}", quote(n.name), e.what()));
+  for (const std::string& name : g.outputs()) {
+    plan.outputs.push_back(numbers.find(name)->second);
+    ++plan.uses[plan.outputs.back()];
   }
+  return plan;
 }
 
 }  // namespace
@@ -46,79 +44,139 @@ struct Executor::State {
   Graph graph;
   NamedValues<Tensor> weights;
   ExecutorOptions options;
+  PlanContext context;
   ExecutionPlan plan{};
   NamedValues<Tensor> outputs{};
-  std::vector<std::vector<std::string>> last_uses{};  // of each node
-  bool was_run = false;
+  // Of the shapes that the plan is for.
+  struct Given {
+    std::string layout;
+    DType dtype;
+    Shape shape;
+  };
+  std::vector<Given> inputs{};
+  std::optional<Slots> slots{};
+  std::vector<std::unique_ptr<Unit>> units{};
 
-  void plan_uses() {
-    std::set<std::string, std::less<>> kept(graph.outputs().begin(), graph.outputs().end());
-    last_uses.resize(graph.nodes().size());
-    for (std::size_t i = graph.nodes().size(); i-- > 0;) {
-      const Node& n = graph.nodes()[i];
-      for (const std::string& name : n.inputs)
-        if (kept.insert(name).second) last_uses[i].push_back(name);
-      if (kept.insert(n.name).second) last_uses[i].push_back(n.name);
+  State(Graph g, NamedValues<Tensor> w, const ExecutorOptions& o)
+      : graph(std::move(g)), weights(std::move(w)), options(o), context(context_of(graph)) {}
+
+  void forget() {
+    units.clear();
+    plan.steps.clear();
+    slots.reset();
+    inputs.clear();
+  }
+  bool is_planned_for(const NamedValues<Tensor>& given) const {
+    std::size_t i = 0;
+    if (given.size() != inputs.size() || !slots) return false;
+    for (const auto& [name, x] : given) {
+      const Given& was = inputs[i++];
+      const bool same = x.is<Dense>() ? x.as<Dense>().extents == was.shape : x.shape() == was.shape;
+      if (!same || x.layout() != was.layout || x.dtype() != was.dtype) return false;
     }
+    return true;
   }
 
-  void begin(NamedValues<Tensor>& values, const NamedValues<Tensor>& inputs) {
-    graph.check_inputs(inputs);
-    values = inputs;
+  void give(const NamedValues<Tensor>& given) {
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i)
+      (*slots)[i].tensor = given.find(graph.inputs()[i])->second;
+  }
+  // All that the plan is made for, before its first run.
+  void begin_plan(const NamedValues<Tensor>& given) {
+    forget();
+    slots.emplace(context.first_node + graph.nodes().size());
+    for (const auto& [name, x] : given)
+      inputs.push_back({std::string(x.layout()), x.dtype(), x.shape()});
+    std::size_t at = context.first_weight;
     plan.weight_bytes = 0;
-    for (const auto& [name, x] : weights) {
-      values.emplace(name, x);
-      plan.weight_bytes += bytes_of(x);
-    }
-    for (const Constant& c : graph.constants()) {
-      values.emplace(c.name, Tensor(c.value));
-      plan.weight_bytes += static_cast<Index>(c.value.values.bytes().size());
-    }
+    for (const Weight& w : graph.weights())
+      plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = weights.find(w.name)->second));
+    for (const Constant& c : graph.constants())
+      plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = Tensor(c.value)));
   }
 
-  void step(std::size_t i, NamedValues<Tensor>& values, Index& live) {
-    const Node& n = graph.nodes()[i];
-    ExecutionStep& s = plan.steps[i];
-    std::vector<Tensor> in;
-    for (const std::string& name : n.inputs) in.push_back(values.find(name)->second);
-    std::vector<std::string> log;
-    if (!was_run) Operators::log_plans(&log);
-    const double start = now();
-    const Tensor out = [&] {
-      try {
-        return call(n, in);
-      } catch (...) {
-        Operators::log_plans(nullptr);
-        throw;
+  std::unique_ptr<Unit> next_unit(std::size_t node, std::size_t& count) {
+    count = 1;
+    if (options.fuse) {
+      if (auto unit = execution::chain_unit(context, node, *slots, count)) return unit;
+      count = 1;
+      if (auto unit = execution::attention_unit(context, node, *slots)) return unit;
+    }
+    return execution::operator_unit(context, node);
+  }
+  // What no node from `end` on takes any more, of what was there before.
+  std::vector<std::size_t> done_by(std::size_t node, std::size_t end,
+                                   const std::vector<std::size_t>& last_use) const {
+    std::vector<std::size_t> done;
+    for (std::size_t value = 0; value < last_use.size(); ++value) {
+      const bool is_weight = context.is_weight(value);
+      if (!is_weight && last_use[value] >= node && last_use[value] < end) done.push_back(value);
+    }
+    return done;
+  }
+  // The last node that takes each value, or makes it if none does; outputs are never done.
+  std::vector<std::size_t> last_uses() const {
+    std::vector<std::size_t> last(context.uses.size());
+    for (std::size_t n = 0; n < context.arguments.size(); ++n) {
+      for (const std::size_t value : context.arguments[n]) last[value] = n;
+      last[context.value_of(n)] = n;
+    }
+    for (const std::size_t value : context.outputs) last[value] = context.arguments.size();
+    return last;
+  }
+
+  void run_first(const NamedValues<Tensor>& given) {
+    begin_plan(given);
+    give(given);
+    const std::vector<std::size_t> last = last_uses();
+    for (std::size_t node = 0, count = 0; node < graph.nodes().size(); node += count) {
+      slots->begin_unit(std::ssize(units));
+      auto unit = next_unit(node, count);
+      unit->released = done_by(node, node + count, last);
+      unit->run(*slots);
+      for (const std::size_t value : unit->released) slots->release(value);
+      units.push_back(std::move(unit));
+    }
+    slots->finish_plan();
+    plan.live_bytes = slots->live_bytes();
+    plan.peak_bytes = slots->held_bytes();
+    Index working = 0;
+    for (const auto& unit : units) working = std::max(working, unit->working_bytes());
+    plan.peak_bytes += working;
+  }
+  // False where it has to be planned anew.
+  bool run_again(const NamedValues<Tensor>& given) {
+    give(given);
+    slots->begin_run();
+    try {
+      for (const auto& unit : units) {
+        unit->run(*slots);
+        for (const std::size_t value : unit->released) slots->release(value);
       }
-    }();
-    s.seconds = now() - start;
-    Operators::log_plans(nullptr);
-    if (!was_run && !log.empty()) s.why = log.back();
-    s.flops = flops_of(n, in, out);
-    s.bytes = static_cast<double>(bytes_of(out));
-    for (const Tensor& x : in) {
-      s.bytes += static_cast<double>(bytes_of(x));
-      if (x.layout() != Dense::name) s.layout = x.spec().str();
+    } catch (const execution::PlanChanged&) {
+      return false;
     }
-    live += bytes_of(out);
-    plan.live_bytes = plan.peak_bytes = std::max(plan.live_bytes, live);
-    values.emplace(n.name, out);
-    in.clear();
-    for (const std::string& done : last_uses[i]) {
-      const auto at = values.find(done);
-      if (graph.find_node(done)) live -= bytes_of(at->second);
-      values.erase(at);
+    return true;
+  }
+
+  void copy_steps() {
+    std::size_t count = 0;
+    for (const auto& unit : units) count += unit->steps.size();
+    if (plan.steps.size() != count) {
+      plan.steps.clear();
+      for (const auto& unit : units)
+        plan.steps.insert(plan.steps.end(), unit->steps.begin(), unit->steps.end());
+      return;
     }
+    std::size_t i = 0;
+    for (const auto& unit : units)
+      for (const ExecutionStep& s : unit->steps) plan.steps[i++].seconds = s.seconds;
   }
 };
 
 Executor::Executor(Graph graph, NamedValues<Tensor> weights, const ExecutorOptions& options)
-    : state_(std::make_unique<State>(State{std::move(graph), std::move(weights), options})) {
+    : state_(std::make_unique<State>(std::move(graph), std::move(weights), options)) {
   state_->graph.check_weights(state_->weights);
-  state_->plan_uses();
-  for (const Node& n : state_->graph.nodes())
-    state_->plan.steps.push_back({{n.name}, std::string(n.op.text()), "", "", 0, 0, 0});
 }
 
 Executor::Executor(Executor&&) noexcept = default;
@@ -130,17 +188,20 @@ const Graph& Executor::graph() const { return state_->graph; }
 
 const NamedValues<Tensor>& Executor::run(const NamedValues<Tensor>& inputs) {
   State& s = *state_;
-  const double start = now();
-  NamedValues<Tensor> values;
-  s.begin(values, inputs);
+  const double start = execution::now();
+  const bool is_first = !s.is_planned_for(inputs);
+  if (is_first) s.graph.check_inputs(inputs);
+  try {
+    if (is_first || !s.run_again(inputs)) s.run_first(inputs);
+  } catch (...) {
+    s.forget();
+    throw;
+  }
   s.outputs.clear();
-  Index live = 0;
-  s.plan.live_bytes = s.plan.peak_bytes = 0;
-  for (std::size_t i = 0; i < s.graph.nodes().size(); ++i) s.step(i, values, live);
-  for (const std::string& name : s.graph.outputs())
-    s.outputs.emplace(name, values.find(name)->second);
-  s.was_run = true;
-  s.plan.seconds = now() - start;
+  for (std::size_t i = 0; i < s.graph.outputs().size(); ++i)
+    s.outputs.emplace(s.graph.outputs()[i], s.slots->tensor(s.context.outputs[i]));
+  s.copy_steps();
+  s.plan.seconds = execution::now() - start;
   return s.outputs;
 }
 

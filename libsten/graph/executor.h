@@ -49,7 +49,7 @@ class Executor {
   // One run at a time. The message of what an operator throws begins with the node's name.
   const NamedValues<Tensor>& run(const NamedValues<Tensor>& inputs);
 
-  // Of the last run; before the first one there are no bytes and no seconds.
+  // Of the last run; before the first one it has no steps.
   const ExecutionPlan& plan() const;
   const Graph& graph() const;
 

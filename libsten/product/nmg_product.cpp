@@ -57,8 +57,8 @@ struct Task {
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
     // Panels that are asked for are summed up where they are to be.
-    const bool in_place = y.form == Form::panels && is_aligned(y.at) && a.rows % a.m == 0 &&
-                          epilogue.residual != y.at && steps() > 0;
+    const bool in_place = !epilogue.stream && y.form == Form::panels && is_aligned(y.at) &&
+                          a.rows % a.m == 0 && epilogue.residual != y.at && steps() > 0;
     float* panels_begin = in_place ? nullptr : panel_memory.of(panels() * panel_size);
     const kernels::NmgRows patterns = a.pattern_rows();
     for (Index step = 0; step < steps(); ++step) {
@@ -113,7 +113,9 @@ void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
   share_panels(x.tokens, packed->row_blocks, packed->m, [&](const PanelShare& share) {
-    Task{*packed, x, y, epilogue, share.begin, share.end, share.first, share.last, is_streamed(y)}
+    Task{*packed,     x,           y,
+         epilogue,    share.begin, share.end,
+         share.first, share.last,  epilogue.stream || is_streamed(y)}
         .run();
   });
 }

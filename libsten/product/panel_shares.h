@@ -1,6 +1,7 @@
 // How a product is shared out among threads.
 #pragma once
 #include <algorithm>
+#include <functional>
 
 #include "libsten/base/parallel.h"
 #include "libsten/product/panels.h"
@@ -33,14 +34,15 @@ void share_panels(Index tokens, Index units, Index unit_rows, F&& f) {
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
   // Few panels are not enough for all threads: then rows are shared out too.
   const Index parts = std::min<Index>(units, groups < threads() ? ceil_div(threads(), groups) : 1);
-  parallel_for(groups * parts, 1, [&](Index begin, Index end) {
+  const auto some = [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const Index i = t / parts, part = t % parts;
       f(PanelShare{i * panels / groups * panel_width,
                    std::min(tokens, (i + 1) * panels / groups * panel_width), part * units / parts,
                    (part + 1) * units / parts});
     }
-  });
+  };
+  parallel_for(groups * parts, 1, std::cref(some));  // a copy might allocate
 }
 
 }  // namespace sten

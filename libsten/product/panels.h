@@ -61,6 +61,8 @@ struct Epilogue {
   const float* residual = nullptr;  // as y lies; may be y, else it does not overlap with it
   kernels::Activation activation = kernels::Activation::none;
 
+  bool stream = false;  // y is not read soon: past the caches
+
   bool does_nothing() const {
     return scale == 1 && !bias && !residual && activation == kernels::Activation::none;
   }

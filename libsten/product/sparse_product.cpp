@@ -78,6 +78,13 @@ void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut&
   multiply(a, x, y, epilogue);
 }
 
+SparseFactor::SparseFactor(Tensor a) : a_(std::move(a)) { check_factor(a_); }
+
+void SparseFactor::multiply(const Activations& x, const ActivationsOut& y,
+                            const Epilogue& epilogue) const {
+  sten::multiply(a_, x, y, epilogue);
+}
+
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                                const Epilogue& epilogue) {
   const Shape shape = shape_of_factor(a);

@@ -17,6 +17,17 @@ bool has_sparse_product(const std::string& layout);
 void sparse_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue = {});
 
+// A matrix as sparse_product() takes it, checked once: but for the first one its products of panels
+// allocate nothing, once each thread has the memory that it works in.
+class SparseFactor {
+ public:
+  explicit SparseFactor(Tensor a);
+  void multiply(const Activations& x, const ActivationsOut& y, const Epilogue& epilogue) const;
+
+ private:
+  Tensor a_;
+};
+
 // y[K, N] = A[M, K]^T * x[M, N]. A^T is packed at the first such product and kept with A: as
 // packed_strips.h says, of height 1.
 void sparse_transposed_product(const Tensor& a, const Activations& x, const ActivationsOut& y,

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
+#include "libsten/base/parallel.h"
+#include "libsten/dispatch/registry.h"
 #include "libsten/nn/bert.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
@@ -48,9 +52,10 @@ TEST_CASE(
 TEST_CASE("a plan says what each step runs, and what values take") {
   const Graph g(small_graph());
   Executor executor(g, initial_weights(g, 1), {.fuse = false});
-  CHECK(executor.plan().steps.size() == 5);
+  CHECK(executor.plan().steps.empty());
   executor.run({{"x", some_input(5)}});
   const ExecutionPlan& plan = executor.plan();
+  REQUIRE(plan.steps.size() == 5);
   CHECK(plan.steps[0].nodes == std::vector<std::string>{"up"});
   CHECK(plan.steps[0].runs == "linear");
   CHECK(plan.steps[0].why == "linear(dense, dense) -> keep-all/dense: exact");
@@ -75,5 +80,161 @@ TEST_CASE("an executor says what is missing, and which node fails") {
             executor.run({{"x", normals(dice, {2, 5})}});
           }) == "node 'up': linear: x is [2, 5] but w expects 4 columns");
     CHECK(executor.run({{"x", some_input(3)}}).at("down").shape() == Shape{3, 3});
+  }
+}
+
+namespace {
+
+BertConfig small_bert() {
+  BertConfig c;
+  c.num_hidden_layers = 2;
+  c.hidden_size = 48;
+  c.num_attention_heads = 3;
+  c.intermediate_size = 112;
+  c.vocab_size = 50;
+  c.max_position_embeddings = 80;
+  return c;
+}
+
+// Of so many sequences and tokens; of the second sequence the last tokens are hidden.
+NamedValues<Tensor> bert_values(Index batch, Index window, bool masked) {
+  Dense ids = Dense::zeros(DType::I64, {batch, window}), mask = ids;
+  Dice dice(3);
+  for (Index i = 0; i < batch * window; ++i) {
+    ids.values.mutate<std::int64_t>()[i] = (i * 7919 + i / 3) % 50;
+    mask.values.mutate<std::int64_t>()[i] = i / window != 1 || i % window < window / 2;
+  }
+  NamedValues<Tensor> all = bert_inputs(ids);
+  if (masked) all.emplace("attention_mask", mask);
+  return all;
+}
+
+// Weights large enough that attention is not all the same.
+NamedValues<Tensor> bert_weights(const Graph& g, const char* layout) {
+  NamedValues<Tensor> all = initial_weights(g, 4);
+  for (auto& [name, w] : all) {
+    if (!name.starts_with("bert.encoder.") || w.shape().size() != 2) continue;
+    w = scale(w, 4.0);
+    if (std::string_view(layout) != "dense")
+      w = registry().prune(w.as<Dense>(), Spec::parse("magnitude:sparsity=0.5"),
+                           Spec::parse(layout));
+  }
+  return all;
+}
+
+double furthest_of(const NamedValues<Tensor>& a, const NamedValues<Tensor>& b) {
+  double worst = 0;
+  REQUIRE(a.size() == b.size());
+  for (const auto& [name, x] : a) {
+    const std::vector<float> p = floats(x.to_dense()), q = floats(b.at(name).to_dense());
+    REQUIRE(x.shape() == b.at(name).shape());
+    for (std::size_t i = 0; i < p.size(); ++i)
+      worst = std::max(worst, std::abs(double{p[i]} - double{q[i]}));
+  }
+  return worst;
+}
+
+bool has_step(const ExecutionPlan& plan, std::string_view runs) {
+  return std::ranges::any_of(plan.steps, [&](const ExecutionStep& s) { return s.runs == runs; });
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a BERT that an executor fuses is within rounding of its operators, the same in each run") {
+  for (const bool masked : {false, true}) {
+    const Graph g = bert(small_bert(), {.mask = masked});
+    for (const char* layout : {"dense", "csr", "masked", "bcsr:h=4,w=4"}) {
+      CAPTURE(layout);
+      const NamedValues<Tensor> w = bert_weights(g, layout);
+      Executor fused(g, w), plain(g, w, {.fuse = false});
+      // Sequences that begin with a panel, and others; the last is too short to be in panels.
+      for (const Index window : {64, 37, 80, 3}) {
+        const NamedValues<Tensor> inputs = bert_values(3, window, masked);
+        const int before = threads();
+        set_threads(1);
+        const NamedValues<Tensor> first = fused.run(inputs), again = fused.run(inputs);
+        CHECK(furthest_of(first, plain.run(inputs)) < 1e-5);
+        CHECK(furthest_of(first, again) == 0);
+        set_threads(3);
+        CHECK(furthest_of(fused.run(inputs), first) == 0);
+        set_threads(before);
+        CHECK(has_step(fused.plan(), "linear + gelu") == (3 * window >= 32));
+        CHECK(has_step(fused.plan(), "linear + add") == (3 * window >= 32));
+      }
+    }
+  }
+}
+
+TEST_CASE("n:m:g is fused as other layouts are") {
+  const Graph g = bert(small_bert());
+  NamedValues<Tensor> w = initial_weights(g, 4);
+  for (auto& [name, x] : w)
+    if (name.starts_with("bert.encoder.") && x.shape().size() == 2)
+      x = registry().prune(x.as<Dense>(), Spec::parse("nmg:n=1,m=4,g=4"),
+                           Spec::parse("nmg:n=1,m=4,g=4"));
+  Executor fused(g, w), plain(g, w, {.fuse = false});
+  const NamedValues<Tensor> inputs = bert_values(2, 64, false);
+  CHECK(furthest_of(fused.run(inputs), plain.run(inputs)) < 1e-5);
+  const ExecutionPlan& plan = fused.plan();
+  const auto up = std::ranges::find_if(
+      plan.steps, [](const ExecutionStep& s) { return s.runs == "linear + gelu"; });
+  REQUIRE(up != plan.steps.end());
+  CHECK(up->nodes ==
+        std::vector<std::string>{"bert.encoder.layer.0.intermediate.dense",
+                                 "bert.encoder.layer.0.intermediate.intermediate_act_fn"});
+  CHECK(up->layout == "nmg:n=1,m=4,g=4");
+  CHECK(up->flops == 2.0 * 128 * 48 * 112 / 4);
+  CHECK(plan.peak_bytes > 0);
+}
+
+TEST_CASE("what nodes share, and what is an output, is there for all who take it") {
+  // "up" is taken by a relu, an add and a product; "sum" is an output and goes on; "twice" adds a
+  // value to itself; "b" follows "a" although nothing is between them that could be joined.
+  const Graph g({{"x", "y"},
+                 {{"w", {40, 40}, Spec::parse("normal:std=0.2")},
+                  {"one", {40}, Spec("ones")},
+                  {"zero", {40}, Spec("zeros")}},
+                 {{"up", "linear", {"x", "w"}},
+                  {"active", "relu", {"up"}},
+                  {"sum", "add", {"active", "up"}},
+                  {"twice", "add", {"sum", "sum"}},
+                  {"normal", "layer-norm", {"twice", "one", "zero"}},
+                  {"late", "add", {"normal", "y"}},
+                  {"down", "linear", {"late", "w", "zero"}},
+                  {"first", "add", {"down", "up"}},
+                  {"a", "tanh", {"first"}},
+                  {"b", "sigmoid", {"a"}},
+                  {"other", "linear", {"b", "w"}},
+                  {"behind", "gelu", {"other"}},
+                  {"end", "add", {"behind", "y"}}},
+                 {"sum", "end", "y"}});
+  Dice dice(8);
+  const NamedValues<Tensor> inputs{{"x", normals(dice, {70, 40})}, {"y", normals(dice, {70, 40})}};
+  const NamedValues<Tensor> w = initial_weights(g, 2);
+  Executor fused(g, w);
+  const NamedValues<Tensor> wanted = g.run<Tensor>(w, inputs);
+  for (int run = 0; run < 3; ++run) CHECK(furthest_of(fused.run(inputs), wanted) < 1e-5);
+  CHECK(has_step(fused.plan(), "linear + add"));
+  CHECK(has_step(fused.plan(), "linear + gelu"));
+}
+
+TEST_CASE("a shape that depends on numbers may change from run to run") {
+  const Graph g({{"x", "mask"},
+                 {{"w", {8, 8}, Spec::parse("normal:std=0.2")}},
+                 {{"places", "non-zero", {"mask"}},
+                  {"rows", "reshape", {"places"}, Attributes().set("shape", Attributes::List{-1})},
+                  {"some", "embedding", {"x", "rows"}},
+                  {"up", "linear", {"some", "w"}}},
+                 {"up"}});
+  Dice dice(8);
+  const Tensor x = normals(dice, {100, 8});
+  const NamedValues<Tensor> w = initial_weights(g, 2);
+  Executor fused(g, w);
+  for (const Index count : {70, 70, 50, 100, 20, 90}) {
+    Dense mask = Dense::zeros(DType::F32, {100});
+    for (Index i = 0; i < count; ++i) mask.values.mutate<float>()[(i * 7) % 100] = 1;
+    const NamedValues<Tensor> inputs{{"x", x}, {"mask", mask}};
+    CHECK(furthest_of(fused.run(inputs), g.run<Tensor>(w, inputs)) < 1e-5);
   }
 }

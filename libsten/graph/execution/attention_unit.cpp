@@ -1,0 +1,108 @@
+// Attention on activations as they lie.
+#include <cmath>
+
+#include "libsten/graph/execution/unit.h"
+#include "libsten/product/attention_product.h"
+
+namespace sten::execution {
+namespace {
+
+bool is_floats(const Slots& slots, std::size_t value) {
+  const Value& v = slots[value];
+  return v.panels || (v.tensor && v.tensor->is<Dense>() && v.tensor->dtype() == DType::F32 &&
+                      v.tensor->device() == Device::cpu);
+}
+Shape shape_of(const Slots& slots, std::size_t value) {
+  const Value& v = slots[value];
+  return v.panels ? v.shape : v.tensor->shape();
+}
+
+class AttentionUnit final : public Unit {
+ public:
+  AttentionUnit(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
+                Shape shape)
+      : arguments_(std::move(arguments)),
+        value_(value),
+        extents_(extents),
+        shape_(std::move(shape)) {}
+
+  void run(Slots& slots) override {
+    const double start = now();
+    const AttentionExtents& a = extents_;
+    const Index sizes[] = {a.batch * a.tokens * a.width, a.batch * a.keys * a.width,
+                           a.batch * a.keys * a.v_width};
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Activations x = slots.activations(arguments_[i]);
+      if (x.features * x.tokens != a.heads * sizes[i]) throw PlanChanged{};
+    }
+    if (!slots[value_].panels) slots.allot(value_, shape_);
+    if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]).as<Dense>());
+    const ActivationsOut y{Form::panels, shape_.back(), tokens_of(shape_), slots[value_].panels};
+    attention_product(extents_, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
+                      slots.activations(arguments_[2]), y);
+    steps.front().seconds = now() - start;
+  }
+
+  static bool is_mask(const Dense& x, Index batch, Index keys) {
+    const DType d = x.dtype();
+    return (d == DType::I64 || d == DType::I32) && x.extents == Shape{batch, keys};
+  }
+
+ private:
+  void read_mask(const Dense& mask) {
+    seen_.resize(mask.size());
+    const auto read = [&](auto from) {
+      for (std::size_t i = 0; i < seen_.size(); ++i) seen_[i] = from[i] != 0;
+    };
+    if (mask.dtype() == DType::I64)
+      read(mask.values.as<std::int64_t>());
+    else
+      read(mask.values.as<std::int32_t>());
+    extents_.seen = seen_.data();
+  }
+
+  std::vector<std::size_t> arguments_;
+  std::size_t value_;
+  AttentionExtents extents_;
+  Shape shape_;
+  std::vector<std::uint8_t> seen_;
+};
+
+}  // namespace
+
+std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
+                                     const Slots& slots) {
+  const Node& n = plan.graph.nodes()[node];
+  const std::vector<std::size_t>& in = plan.arguments[node];
+  if (n.op.text() != "attention" || in.size() < 3 || !n.formats.out.is_dense()) return nullptr;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (!is_floats(slots, in[i]) || shape_of(slots, in[i]).size() != 3) return nullptr;
+  for (const auto& [name, value] : n.attributes.all())
+    if (name != "heads" && name != "scale") return nullptr;
+  const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
+  const Index heads = n.attributes.integer("heads", 1);
+  if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
+      q[2] % heads != 0 || v[2] % heads != 0 || q[1] < least_tokens || v[2] == 0 || q[0] == 0)
+    return nullptr;
+  AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
+  a.scale =
+      static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
+  if (in.size() > 3) {
+    const Value& mask = slots[in[3]];
+    if (!mask.tensor || !mask.tensor->is<Dense>() ||
+        !AttentionUnit::is_mask(mask.tensor->as<Dense>(), k[0], k[1]))
+      return nullptr;
+  }
+  auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]});
+  bool in_place = true;
+  for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].panels;
+  in_place = in_place && q[1] % panel_width == 0 && k[1] % panel_width == 0;
+  ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
+  step.why = in_place ? "heads are read where they lie in panels, 64 keys at a time"
+                      : "heads are copied to panels, since not all sequences begin with one";
+  step.bytes = 4.0 * static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
+  unit->steps.push_back(std::move(step));
+  return unit;
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,99 @@
+#include "libsten/graph/execution/chain.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
+
+namespace sten::execution {
+namespace {
+
+// Local values of a group stay in the second cache together, beside what weights stream through it.
+constexpr Index most_local_floats = Index{5} << 16;  // 1.25 MB
+constexpr Index most_group_panels = 8;
+
+}  // namespace
+
+void ChainUnit::finish() {
+  tokens_ = 1;
+  for (const Index extent : tokens_shape) tokens_ *= extent;
+  for (const ChainValue& v : values) {
+    const Index size = v.is_local ? v.features * panel_width : 0;
+    places_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
+  }
+  local_size_ = plan_places(places_);
+  group_panels_ =
+      std::clamp<Index>(most_local_floats / std::max<Index>(1, local_size_), 1, most_group_panels);
+  global_.resize(values.size());
+  nanoseconds_ = std::vector<std::atomic<std::int64_t>>(work.size());
+}
+
+Index ChainUnit::working_bytes() const {
+  return threads() * group_panels_ * local_size_ * Index{sizeof(float)};
+}
+
+void ChainUnit::begin(Slots& slots) {
+  for (const Outcome& o : outcomes) {
+    Value& v = slots[o.value];
+    if (o.panels && !v.panels) slots.allot(o.value, o.shape);
+    if (!o.tensor) continue;
+    v.tensor = Dense{o.shape, sten::Values::uninitialized(DType::F32, size_of(o.shape))};
+    slots.note_tensor(o.value);
+  }
+  for (const Rows& r : rows) {
+    const Tensor& t = *slots[r.value].tensor;
+    if (t.as<Dense>().size() != r.size) throw PlanChanged{};
+    if (r.load) r.load->rows = t.as<Dense>().values.as<float>().data();
+    if (r.store) r.store->rows = const_cast<float*>(t.as<Dense>().values.as<float>().data());
+  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    global_[i] = values[i].is_local ? nullptr : slots[values[i].number].panels;
+  for (auto& n : nanoseconds_) n = 0;
+}
+
+void ChainUnit::run_group(Index first, Index count, float* const* global) const {
+  thread_local Scratch memory;
+  thread_local std::vector<float*> at;
+  const Index panels = panels_of(count);
+  float* local = memory.of(std::max<Index>(1, panels * local_size_));
+  at.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    at[i] = values[i].is_local ? local + places_[i].at * panels
+                               : global[i] + first * values[i].features;
+  double start = now();
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    work[i]->run({first, count, at.data()});
+    const double end = now();
+    nanoseconds_[i] += static_cast<std::int64_t>((end - start) * 1e9);
+    start = end;
+  }
+}
+
+void ChainUnit::run(Slots& slots) {
+  begin(slots);
+  const Index panels = panels_of(tokens_);
+  // As many for each thread; too few of them are for all threads together.
+  Index groups = ceil_div(panels, group_panels_);
+  const bool is_shared = panels < 2 * threads();
+  if (is_shared)
+    groups = 1;
+  else
+    groups = std::min(panels, ceil_div(groups, threads()) * threads());
+  const auto some = [&](Index begin, Index end) {
+    for (Index g = begin; g < end; ++g) {
+      const Index first = g * panels / groups * panel_width;
+      const Index last = std::min(tokens_, (g + 1) * panels / groups * panel_width);
+      run_group(first, last - first, global_.data());
+    }
+  };
+  if (is_shared)
+    some(0, 1);
+  else
+    parallel_for(groups, 1, std::cref(some));
+  const double team = is_shared ? 1 : std::min<double>(threads(), static_cast<double>(groups));
+  for (std::size_t i = 0; i < work.size(); ++i)
+    steps[i].seconds = 1e-9 * static_cast<double>(nanoseconds_[i]) / team;
+}
+
+}  // namespace sten::execution

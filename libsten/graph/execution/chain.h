@@ -1,0 +1,54 @@
+// Nodes that work on tokens each by itself, one after the other on a few panels of tokens at a time:
+// what only they need stays in a cache.
+#pragma once
+#include <atomic>
+
+#include "libsten/graph/execution/token_steps.h"
+#include "libsten/graph/execution/unit.h"
+
+namespace sten::execution {
+
+// A value as a chain sees it.
+struct ChainValue {
+  std::size_t number;  // in the graph
+  Index features;
+  std::size_t first, last;  // steps that write it first and read it last
+  bool is_local = true;     // else its panels are the graph's
+};
+
+class ChainUnit final : public Unit {
+ public:
+  Shape tokens_shape;  // of all values, without their features
+  std::vector<ChainValue> values;
+  std::vector<std::unique_ptr<TokenStep>> work;
+  struct Rows {
+    std::size_t value;  // of the graph
+    LoadStep* load = nullptr;
+    StoreStep* store = nullptr;
+    Index size = 0;  // elements
+  };
+  std::vector<Rows> rows;
+  struct Outcome {
+    std::size_t value;
+    Shape shape;
+    bool panels, tensor;
+  };
+  std::vector<Outcome> outcomes;  // for what comes after
+
+  // To be called once, when all of the above is there.
+  void finish();
+  void run(Slots& slots) override;
+  Index working_bytes() const override;
+
+ private:
+  void begin(Slots& slots);
+  void run_group(Index first, Index count, float* const* global) const;
+
+  Index tokens_ = 0, group_panels_ = 1;
+  std::vector<Lease> places_;  // of local values, in floats for each panel
+  Index local_size_ = 0;
+  std::vector<float*> global_;
+  mutable std::vector<std::atomic<std::int64_t>> nanoseconds_;
+};
+
+}  // namespace sten::execution

@@ -1,0 +1,78 @@
+// A node as the dispatcher runs it.
+#include "libsten/base/text.h"
+#include "libsten/graph/execution/unit.h"
+
+namespace sten::execution {
+namespace {
+
+// Of a product with what the weight stores.
+double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
+  const Shape shape = out.shape();
+  const auto elements = static_cast<double>(size_of(shape));
+  if (elements == 0) return 0;
+  if (n.op.text() == "linear" && in[1].values())
+    return 2 * elements / static_cast<double>(shape.back()) *
+           static_cast<double>(in[1].values()->size());
+  if (n.op.text() != "attention") return 0;
+  const Shape q = in[0].shape(), k = in[1].shape();
+  return 2 * static_cast<double>(k[1]) *
+         (elements + static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2]));
+}
+
+class OperatorUnit final : public Unit {
+ public:
+  OperatorUnit(const PlanContext& plan, std::size_t node)
+      : node_(plan.graph.nodes()[node]),
+        arguments_(plan.arguments[node]),
+        value_(plan.value_of(node)) {
+    steps.push_back({{node_.name}, std::string(node_.op.text()), "", "", 0, 0, 0});
+  }
+
+  void run(Slots& slots) override {
+    ExecutionStep& s = steps.front();
+    const double start = now();
+    std::vector<Tensor> in;
+    for (const std::size_t from : arguments_) in.push_back(slots.tensor(from));
+    std::vector<std::string> log;
+    if (s.why.empty()) Operators::log_plans(&log);
+    slots[value_].tensor = call(in);
+    Operators::log_plans(nullptr);
+    s.seconds = now() - start;
+    if (!s.why.empty()) return;
+    s.why = log.empty() ? "-" : log.back();
+    const Tensor& out = *slots[value_].tensor;
+    s.flops = flops_of(node_, in, out);
+    s.bytes = static_cast<double>(out.bytes());
+    for (const Tensor& x : in) {
+      s.bytes += static_cast<double>(x.bytes());
+      if (x.layout() != Dense::name) s.layout = x.spec().str();
+    }
+    slots.note_tensor(value_);
+  }
+
+ private:
+  Tensor call(std::span<const Tensor> in) const {
+    try {
+      return apply(node_.op, in, node_.attributes, node_.formats.out);
+    } catch (const Error& e) {
+      Operators::log_plans(nullptr);
+      if (dynamic_cast<const Unsupported*>(&e)) throw;
+      throw Error(e.fault(), fmt::format("node {}: {}", quote(node_.name), e.what()));
+    } catch (...) {
+      Operators::log_plans(nullptr);
+      throw;
+    }
+  }
+
+  const Node& node_;
+  std::vector<std::size_t> arguments_;
+  std::size_t value_;
+};
+
+}  // namespace
+
+std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node) {
+  return std::make_unique<OperatorUnit>(plan, node);
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,23 @@
+// Places in one block of memory for what is needed at different times.
+#pragma once
+#include <vector>
+
+#include "libsten/base/shape.h"
+
+namespace sten {
+
+struct Lease {
+  Index size;         // of any unit
+  Index first, last;  // the steps in which it is held, both included
+  Index at = 0;       // its place, from plan_places()
+};
+
+// Places such that no two that are held in one step overlap. Returns the size of all of it, which is
+// often, but not always, the least that is possible: the largest are placed first, each as low as it
+// can be.
+Index plan_places(std::vector<Lease>& leases);
+
+// The most that is held in one step.
+Index most_held(const std::vector<Lease>& leases);
+
+}  // namespace sten

@@ -1,0 +1,97 @@
+#include "libsten/graph/execution/slots.h"
+
+#include <algorithm>
+
+#include "libsten/base/parallel.h"
+#include "libsten/product/tiles.h"
+
+namespace sten::execution {
+namespace {
+
+constexpr Index still_held = -1;
+
+}  // namespace
+
+Index tokens_of(const Shape& shape) {
+  Index n = 1;
+  for (std::size_t d = 0; d + 1 < shape.size(); ++d) n *= shape[d];
+  return n;
+}
+
+void Slots::allot(std::size_t number, Shape shape) {
+  const Index size = panels_size(shape.back(), tokens_of(shape));
+  own_.resize(all_.size());
+  own_[number] = Array<float>::uninitialized(size);
+  all_[number].panels = own_[number].mutate();
+  all_[number].shape = std::move(shape);
+  held_[number] = {size * floats, unit_, still_held};
+}
+
+void Slots::note_tensor(std::size_t number) {
+  held_[all_.size() + number] = {static_cast<Index>(all_[number].tensor->bytes()), unit_,
+                                 still_held};
+}
+
+void Slots::release(std::size_t number) {
+  all_[number].tensor.reset();
+  if (!block_size_ && number < own_.size()) own_[number] = {};
+  for (const std::size_t i : {number, all_.size() + number})
+    if (held_[i].last == still_held) held_[i].last = unit_;
+}
+
+void Slots::finish_plan() {
+  for (Lease& l : held_)
+    if (l.last == still_held) l.last = unit_;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    if (held_[i].size == 0) continue;
+    placed_.push_back(i);
+    places_.push_back(held_[i]);
+  }
+  block_size_ = plan_places(places_);
+}
+
+void Slots::begin_run() {
+  if (block_size_ == 0) return;
+  own_.clear();
+  if (block_.size() == 0) block_ = Array<float>::uninitialized(block_size_ / floats);
+  float* begin = block_.mutate();
+  for (std::size_t i = 0; i < placed_.size(); ++i)
+    all_[placed_[i]].panels = begin + places_[i].at / floats;
+}
+
+const Tensor& Slots::tensor(std::size_t number) {
+  Value& v = all_[number];
+  if (v.tensor) return *v.tensor;
+  Dense rows{v.shape, Values::uninitialized(DType::F32, size_of(v.shape))};
+  const Index features = v.shape.back(), tokens = tokens_of(v.shape);
+  float* to = rows.values.mutate<float>().data();
+  const auto some = [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p)
+      transpose_tiles(v.panels + p * features * panel_width, panel_width, features,
+                      std::min(panel_width, tokens - p * panel_width),
+                      to + p * panel_width * features, features);
+  };
+  parallel_for(panels_of(tokens), 1, some);
+  v.tensor = std::move(rows);
+  return *v.tensor;
+}
+
+Activations Slots::activations(std::size_t number) const {
+  const Value& v = all_[number];
+  if (v.panels) return {Form::panels, v.shape.back(), tokens_of(v.shape), v.panels};
+  const Dense& x = v.tensor->as<Dense>();
+  return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};
+}
+
+Index Slots::live_bytes() const {
+  std::vector<Lease> all;
+  std::ranges::copy_if(held_, std::back_inserter(all), [](const Lease& l) { return l.size > 0; });
+  return most_held(all);
+}
+
+Index Slots::held_bytes() const {
+  const std::vector<Lease> tensors(held_.begin() + std::ssize(all_), held_.end());
+  return block_size_ + most_held(tensors);
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,66 @@
+// The values of a graph while an executor runs it: tensors, or activations in panels in memory that
+// is planned by lifetimes.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "libsten/graph/execution/places.h"
+#include "libsten/product/panels.h"
+#include "libsten/tensor/dense.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten::execution {
+
+struct Value {
+  std::optional<Tensor> tensor{};
+  // In panels: the shape is [..., features].
+  float* panels = nullptr;
+  Shape shape{};
+};
+
+// While a plan is made, in its first run, each value in panels has memory of its own, and is noted
+// with the units of the plan in which it is held. Later runs have one block for all of them.
+class Slots {
+ public:
+  explicit Slots(std::size_t count) : all_(count), held_(2 * count) {}
+
+  Value& operator[](std::size_t number) { return all_[number]; }
+  const Value& operator[](std::size_t number) const { return all_[number]; }
+
+  // While a plan is made: the unit that runs from now on.
+  void begin_unit(Index unit) { unit_ = unit; }
+  // Panels for a value that the unit computes.
+  void allot(std::size_t number, Shape shape);
+  // A tensor that the unit computed.
+  void note_tensor(std::size_t number);
+  // After the last unit that needs it; in later runs its tensor is let go.
+  void release(std::size_t number);
+  void finish_plan();
+  // Before a later run: panels have their places.
+  void begin_run();
+
+  // The value as a tensor, made from panels if that is all there is.
+  const Tensor& tensor(std::size_t number);
+  // In panels, or as the rows of a dense tensor.
+  Activations activations(std::size_t number) const;
+
+  Index live_bytes() const;  // the most that is needed in one unit
+  Index held_bytes() const;  // the block, and tensors
+
+ private:
+  static constexpr Index floats = sizeof(float);
+
+  std::vector<Value> all_;
+  // Bytes of panels by number, then of tensors: none where a size is 0.
+  std::vector<Lease> held_;
+  std::vector<Array<float>> own_;
+  Array<float> block_;
+  std::vector<Lease> places_;  // of panels alone
+  std::vector<std::size_t> placed_;
+  Index block_size_ = 0, unit_ = 0;
+};
+
+// Tokens of a shape [..., features].
+Index tokens_of(const Shape& shape);
+
+}  // namespace sten::execution

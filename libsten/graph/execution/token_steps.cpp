@@ -1,0 +1,100 @@
+#include "libsten/graph/execution/token_steps.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "kernels/functions.h"
+#include "kernels/panels.h"
+#include "libsten/base/parallel.h"
+#include "libsten/layout/masked.h"
+#include "libsten/product/dense_panels.h"
+#include "libsten/product/tiles.h"
+
+namespace sten::execution {
+namespace {
+
+// f(number of a panel, its tokens) for those of the group, on threads().
+template <class F>
+void each_panel(Index tokens, F&& f) {
+  const auto some = [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p) f(p, std::min(panel_width, tokens - p * panel_width));
+  };
+  parallel_for(panels_of(tokens), 1, std::cref(some));
+}
+
+void relu(const float* x, Index n, float* y) {
+  for (Index i = 0; i < n; ++i) y[i] = x[i] <= 0 ? 0 : x[i];
+}
+void gelu(const float* x, Index n, float* y) { kernels::functions().gelu(x, n, y); }
+void tanh(const float* x, Index n, float* y) { kernels::functions().tanh(x, n, y); }
+void sigmoid(const float* x, Index n, float* y) { kernels::functions().sigmoid(x, n, y); }
+
+const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
+
+}  // namespace
+
+ProductStep::ProductStep(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {
+  if (!has_dense_values(weight)) sparse.emplace(weight);
+}
+
+void ProductStep::run(const TokenGroup& g) const {
+  const Activations from{Form::panels, in(), g.count, g.at[x]};
+  const ActivationsOut to{Form::panels, out(), g.count, g.at[y]};
+  const Epilogue epilogue{1, bias ? floats_of(*bias) : nullptr,
+                          residual ? g.at[*residual] : nullptr, activation, stream};
+  if (sparse)
+    sparse->multiply(from, to, epilogue);
+  else
+    dense_panels_product(out(), in(), floats_of(weight), from, to, epilogue);
+}
+
+void NormalizeStep::run(const TokenGroup& g) const {
+  const float *scale = floats_of(gamma), *shift = floats_of(beta);
+  const Index size = features * panel_width;
+  each_panel(g.count, [&](Index p, Index) {
+    kernels::panels().normalize(g.at[x] + p * size, features, eps, scale, shift,
+                                g.at[y] + p * size);
+  });
+}
+
+void AddStep::run(const TokenGroup& g) const {
+  const Index size = features * panel_width;
+  each_panel(g.count, [&](Index p, Index) {
+    const float *from = g.at[a] + p * size, *other = g.at[b] + p * size;
+    float* to = g.at[y] + p * size;
+    for (Index i = 0; i < size; ++i) to[i] = from[i] + other[i];
+  });
+}
+
+void MapStep::run(const TokenGroup& g) const {
+  const Index size = features * panel_width;
+  each_panel(g.count, [&](Index p, Index) { f(g.at[x] + p * size, size, g.at[y] + p * size); });
+}
+
+decltype(MapStep::f) map_of(std::string_view op) {
+  if (op == "relu") return relu;
+  if (op == "gelu") return gelu;
+  if (op == "tanh") return tanh;
+  if (op == "sigmoid") return sigmoid;
+  return nullptr;
+}
+
+void LoadStep::run(const TokenGroup& g) const {
+  const float* from = rows + g.first * features;
+  each_panel(g.count, [&](Index p, Index tokens) {
+    float* to = g.at[y] + p * features * panel_width;
+    // What is beyond the last token shall be numbers that are fast to compute with.
+    if (tokens < panel_width) std::fill_n(to, features * panel_width, 0.0f);
+    transpose_tiles(from + p * panel_width * features, features, tokens, features, to, panel_width);
+  });
+}
+
+void StoreStep::run(const TokenGroup& g) const {
+  float* to = rows + g.first * features;
+  each_panel(g.count, [&](Index p, Index tokens) {
+    transpose_tiles(g.at[x] + p * features * panel_width, panel_width, features, tokens,
+                    to + p * panel_width * features, features);
+  });
+}
+
+}  // namespace sten::execution

@@ -1,0 +1,52 @@
+// A part of a plan: some nodes that run together.
+#pragma once
+#include "libsten/graph/execution/slots.h"
+#include "libsten/graph/executor.h"
+
+namespace sten::execution {
+
+// What a unit throws where a tensor is not as it was when the plan was made: a shape that depends on
+// numbers.
+struct PlanChanged {};
+
+class Unit {
+ public:
+  virtual ~Unit() = default;
+  virtual void run(Slots& slots) = 0;
+
+  // Of memory beside values, on all threads.
+  virtual Index working_bytes() const { return 0; }
+
+  std::vector<ExecutionStep> steps{};   // their seconds are those of the last run
+  std::vector<std::size_t> released{};  // values that no later unit needs
+};
+
+// What a plan is made from.
+struct PlanContext {
+  const Graph& graph;
+  std::vector<std::vector<std::size_t>> arguments;  // of each node, as numbers of values
+  std::vector<std::size_t> uses;  // of each value by nodes; an output has one more
+  std::size_t first_node = 0;     // the number of the first node's value
+  std::size_t first_weight = 0;
+  std::vector<std::size_t> outputs{};
+
+  std::size_t value_of(std::size_t node) const { return first_node + node; }
+  bool is_weight(std::size_t value) const { return value >= first_weight && value < first_node; }
+  // Whether a node from `from` on, or the graph, takes the value as a tensor, or in panels.
+  bool wants_tensor(std::size_t value, std::size_t from) const;
+  bool wants_panels(std::size_t value, std::size_t from) const;
+};
+
+// Below so many tokens panels are too empty to be worth it.
+inline constexpr Index least_tokens = 32;
+
+double now();  // seconds; of this thread where there is no other
+
+std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node);
+// nullptr where the node cannot be one, because of its operator or its values, which are there.
+std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node, const Slots& slots);
+// Of as many nodes from there on as work on tokens each by itself; `count` gets their number.
+std::unique_ptr<Unit> chain_unit(const PlanContext& plan, std::size_t node, Slots& slots,
+                                 std::size_t& count);
+
+}  // namespace sten::execution

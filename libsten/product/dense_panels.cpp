@@ -1,0 +1,49 @@
+#include "libsten/product/dense_panels.h"
+
+#include <algorithm>
+
+#include "kernels/panels.h"
+#include "libsten/product/panel_shares.h"
+
+namespace sten {
+namespace {
+
+// Rows of a panel of x that stay in the first cache, 32 KB; and rows of A whose part of a panel of y
+// does so too while it is finished.
+constexpr Index slab_rows = 128, band_rows = 96;
+
+// Some bands of A times some panels.
+struct DenseTask {
+  Index rows, cols;
+  const float* a;
+  const Activations& x;
+  const ActivationsOut& y;
+  const Epilogue& epilogue;
+
+  // Slabs outside, so that what A has in one is read from memory once for all panels.
+  void run(const PanelShare& share) const {
+    const Index slabs = std::max<Index>(1, ceil_div(cols, slab_rows));
+    for (Index s = 0; s < slabs; ++s) {
+      const Index k = s * slab_rows, depth = std::min(slab_rows, cols - k);
+      for (Index token = share.first; token < share.last; token += panel_width)
+        for (Index band = share.begin; band < share.end; ++band) {
+          const Index row = band * band_rows, count = std::min(band_rows, rows - row);
+          float* to = y.tile(row, token);
+          kernels::panels().multiply(a + row * cols + k, cols, count, depth, x.tile(k, token),
+                                     s > 0, to);
+          if (s + 1 == slabs) write_tile(to, row, count, token, panel_width, false, y, epilogue);
+        }
+    }
+  }
+};
+
+}  // namespace
+
+void dense_panels_product(Index rows, Index cols, const float* a, const Activations& x,
+                          const ActivationsOut& y, const Epilogue& epilogue) {
+  const DenseTask task{rows, cols, a, x, y, epilogue};
+  share_panels(x.tokens, ceil_div(rows, band_rows), band_rows,
+               [&](const PanelShare& share) { task.run(share); });
+}
+
+}  // namespace sten
