@@ -248,7 +248,8 @@ std::string ModelRun::failure() const {
 }
 
 Outcome ModelRun::finish() {
-  Outcome outcome{report(), std::nullopt,
+  Outcome outcome{report(),
+                  std::nullopt,
                   {"this process multiplies dense matrices by " + dense_library().name}};
   if (const std::string why = failure(); !why.empty()) {
     outcome.failure = Error(Fault::check, why);
