@@ -72,21 +72,31 @@ struct Winograd : Math<V> {
     to[2] = plus(sum_a, aa, plus(sum_b, bb, u[5]));
   }
 
+  // f(0), ..., f(n - 1), written out. Not in sanitized builds, whose compiler takes minutes for that.
+  template <std::size_t n, class F>
+  STEN_INLINE static void loop(F f) {
+#ifdef STEN_WINOGRAD_NOT_WRITTEN_OUT
+    for (std::size_t i = 0; i < n; ++i) f(i);
+#else
+    each<n>(f);
+#endif
+  }
+
   // to(i, j, value) of the [n, n] that `of` makes of the rows, then of the columns, of the [m, m] that
   // from(i, j) reads.
   template <int n, int m, class From, class Of, class To>
   STEN_INLINE static void twice(From from, Of of, To to) {
     Vec half[m][n];
-    each<m>([&](auto i) STEN_INLINE {
+    loop<m>([&](auto i) STEN_INLINE {
       Vec row[m];
-      each<m>([&](auto j) STEN_INLINE { row[j] = from(i, j); });
+      loop<m>([&](auto j) STEN_INLINE { row[j] = from(i, j); });
       of(row, half[i]);
     });
-    each<n>([&](auto j) STEN_INLINE {
+    loop<n>([&](auto j) STEN_INLINE {
       Vec column[m], made[n];
-      each<m>([&](auto i) STEN_INLINE { column[i] = half[i][j]; });
+      loop<m>([&](auto i) STEN_INLINE { column[i] = half[i][j]; });
       of(column, made);
-      each<n>([&](auto i) STEN_INLINE { to(i, j, made[i]); });
+      loop<n>([&](auto i) STEN_INLINE { to(i, j, made[i]); });
     });
   }
 
