@@ -58,7 +58,7 @@ for number, form in enumerate(formats):
         line = " ".join(f"{EDGE + x / last * (WIDTH - 2 * EDGE):.1f},"
                         f"{HEIGHT - EDGE - min(y, top) / top * (HEIGHT - 2 * EDGE):.1f}" for x, y in points)
         body.append(f'<polyline fill="none" stroke="{COLOURS[method]}" points="{line}"/>')
-        body.append(f'<text x="{WIDTH - 110}" y="{50 + 16 * i}" fill="{COLOURS[method]}">{method}</text>')
+        body.append(f'<text x="{EDGE + 8}" y="{HEIGHT - EDGE - 60 + 16 * i}" fill="{COLOURS[method]}">{method}</text>')
     body.append(f'<path fill="none" stroke="black" d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}"/>')
     body.append(f'<text x="{EDGE - 36}" y="{EDGE}">{top:.2f}</text><text x="{EDGE - 14}" y="{HEIGHT - EDGE}">0</text>')
     body.append(f'<text x="{WIDTH - EDGE - 40}" y="{HEIGHT - EDGE + 18}">{last} steps</text>')
