@@ -158,6 +158,19 @@ void scale_grad(const Scale<double>& s, const double* dy, const double* x, Index
     dx[i] = s.a[i % n] * s.gradient(dy[i], x[i], i % n) + by[i % n] * x[i] + more[i % n];
 }
 
+// Adds what fill(begin, end, T* to) computes of whole rows, a piece that stays in cache at a time.
+template <class T, class F>
+void add_rows(Values& sum, Index rows, Index n, F&& fill) {
+  constexpr Index some = 4096;
+  T* all = sum.mutate<T>().data();
+  parallel_for(rows, ceil_div(some, std::max<Index>(1, n)), [&](Index begin, Index end) {
+    std::vector<T> piece(static_cast<std::size_t>((end - begin) * n));
+    fill(begin * n, end * n, piece.data());
+    T* to = all + begin * n;
+    for (std::size_t i = 0; i < piece.size(); ++i) to[i] += piece[i];
+  });
+}
+
 template <bool trains>
 constexpr const char* op_name = trains ? "batch-norm-train" : "batch-norm";
 template <bool trains>
@@ -206,11 +219,12 @@ Outputs normalise_grad(const Call& call) {
         by[c] = static_cast<T>(slope);
         more[c] = static_cast<T>(-double{s.a[c]} * sums[c] / rows - slope * mean[c]);
       }
-      out[0] = write_elements<T>(call.out(0), b.x.extents, std::max<Index>(1, n),
-                                 [&](Index begin, Index end, T* to) {
-                                   scale_grad(s, from + begin, x + begin, (end - begin) / n, n,
-                                              by.data(), more.data(), to);
-                                 });
+      const auto fill = [&](Index begin, Index end, T* to) {
+        scale_grad(s, from + begin, x + begin, (end - begin) / n, n, by.data(), more.data(), to);
+      };
+      out[0] = call.add_to_sum(0, [&](Values& sum) { add_rows<T>(sum, b.rows, n, fill); });
+      if (!out[0])
+        out[0] = write_elements<T>(call.out(0), b.x.extents, std::max<Index>(1, n), fill);
     }
     if (call.wants(1))
       out[1] = write_each<T>(call.out(1), {n}, [&](Index c) {
