@@ -39,6 +39,8 @@ expect_err 'exists; --force replaces it'
 expect_exit 0 sten-run run --against run --max-difference 0
 expect_exit 0 sten-run run --against run --layouts '*.weight=dense' --max-difference 1e-4 --min-agreement 1
 expect_out 'weights: 3 in dense'
+expect_exit 0 sten-run run --layouts 'layers.*=masked' --layouts '*.weight=dense' --max-loss 0.5
+expect_out 'weights: 3 in masked'
 expect_exit 0 sten-run run --layouts auto --max-loss 0.5
 sten-prune dense.safetensors -o pruned.safetensors --sparsity 0.99 -q
 expect_exit 0 sten-run pruned.safetensors --against run --json

@@ -47,9 +47,10 @@ std::vector<std::string> set_layouts(const std::vector<std::string>& rules,
     }
     for (const Rule& rule : split_rule(parse_rule(text, "--layouts")))
       known.for_each_match(rule.pattern, "--layouts", [&](std::size_t i) {
-        if (is_set[i]) return;
-        is_set[i] = true;
         Tensor& w = m.weights.at(names[i]);
+        // Norms and biases that a glob matches besides.
+        if (is_set[i] || (w.shape().size() < 2 && names[i] != rule.pattern)) return;
+        is_set[i] = true;
         try {
           w = convert(w, rule.spec);
         } catch (const Error& e) {
