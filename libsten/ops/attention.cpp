@@ -224,17 +224,28 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
 // Whether queries fill enough of a panel; scores with a bias are made all at once.
 bool is_for_panels(const Given& g) { return !g.bias && 2 * g.tokens >= panel_width; }
 
-// Nothing of the size of tokens x keys is made.
-void attend_in_panels(const Given& g, float* y) {
-  std::vector<std::uint8_t> seen(g.seen.size());
-  std::ranges::transform(g.seen, seen.begin(), [](Index s) { return s != 0; });
-  const auto rows = [](const Dense& x) -> Activations {
-    return {Form::tokens, x.extents[2], x.extents[0] * x.extents[1], x.values.as<float>().data()};
+// Of some sequences. Nothing of the size of tokens x keys is made.
+void attend_in_panels(const Given& g, Index first, Index count, float* y) {
+  std::vector<std::uint8_t> seen(g.seen.empty() ? 0 : count * g.keys);
+  for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = g.seen_in(first)[i] != 0;
+  const auto rows = [&](const Dense& x) -> Activations {
+    const Index tokens = x.extents[1], features = x.extents[2];
+    return {Form::tokens, features, count * tokens,
+            x.values.as<float>().data() + first * tokens * features};
   };
-  attention_product({g.batch, g.tokens, g.keys, g.heads, g.width, g.v_width,
+  attention_product({count, g.tokens, g.keys, g.heads, g.width, g.v_width,
                      static_cast<float>(g.scale), seen.empty() ? nullptr : seen.data()},
                     rows(g.q), rows(g.k), rows(g.v),
-                    {Form::tokens, g.heads * g.v_width, g.batch * g.tokens, y});
+                    {Form::tokens, g.heads * g.v_width, count * g.tokens, y});
+}
+// All of them; an output that is not dense gets one at a time, with the same bits.
+void attend_in_panels(const Given& g, OutputRows<float>& out) {
+  if (float* y = out.in_place()) return attend_in_panels(g, 0, g.batch, y);
+  std::vector<float> y(out.cols());
+  for (Index b = 0; b < g.batch; ++b) {
+    attend_in_panels(g, b, 1, y.data());
+    out.write(b, 1, y.data());
+  }
 }
 
 Outputs forward(const Call& call) {
@@ -243,8 +254,8 @@ Outputs forward(const Call& call) {
     OutputRows<T> out(call.out(), g.result());
     if (size_of(g.result()) == 0) return {out.take()};
     if constexpr (std::same_as<T, float>)
-      if (out.in_place() && is_for_panels(g)) {
-        attend_in_panels(g, out.in_place());
+      if (is_for_panels(g)) {
+        attend_in_panels(g, out);
         return {out.take()};
       }
     write_heads<T, 1>(
