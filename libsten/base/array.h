@@ -71,10 +71,12 @@ class Array {
   }
   operator std::span<const T>() const { return {begin(), size_}; }
 
+  // Whether somebody else holds the values, too, or they are borrowed.
+  bool is_shared() const { return data_ && (borrowed_ || data_.use_count() > 1); }
   // For writing: a copy of its own is taken first if the values are shared or borrowed. On a device
   // as data().
   T* mutate() {
-    if (data_ && (borrowed_ || data_.use_count() > 1)) {
+    if (is_shared()) {
       Array own = uninitialized(size_, device_);
       copy_bytes(own.writable(), device_, data(), device_, size_ * sizeof(T));
       *this = std::move(own);

@@ -55,6 +55,18 @@ class Tensor {
     return t.with_values(std::move(v));
   }
 
+  // f(Values&) where nobody else holds the tensor or its values, which are written over: nothing is
+  // allocated, and what was computed from it is dropped. Else false.
+  template <class F>
+  bool overwrite(F&& f) {
+    if (self_.use_count() != 1) return false;
+    Values* v = self_->own_values();
+    if (!v || v->bytes().is_shared()) return false;
+    self_->derived = Derived();
+    f(*v);
+    return true;
+  }
+
   // What is computed from the tensor and kept with it, copies included.
   const Derived& derived() const { return self_->derived; }
   // What is computed from its positions alone: kept with all tensors that with_values() makes of
@@ -86,6 +98,7 @@ class Tensor {
     virtual bool stored_on_device() const = 0;
     virtual std::shared_ptr<Concept> to(Device device) const = 0;
     virtual const Values* values() const = 0;
+    virtual Values* own_values() = 0;
     virtual Values take_values() = 0;
     virtual std::shared_ptr<Concept> with_values(Values v) const = 0;
     virtual Shape shape() const = 0;
@@ -129,6 +142,12 @@ class Tensor {
       { (l.values) } -> std::same_as<Values&>;
     };
     const Values* values() const override {
+      if constexpr (has_values)
+        return &value.values;
+      else
+        return nullptr;
+    }
+    Values* own_values() override {
       if constexpr (has_values)
         return &value.values;
       else

@@ -1,0 +1,28 @@
+#include "libsten/tensor/tensor.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/tensor/dense.h"
+
+using namespace sten;
+
+TEST_CASE("a tensor's values are written over where nobody else holds them") {
+  Tensor x = Dense{{2}, Values(DType::F32, 2)};
+  const auto fill = [](Values& v) { v.mutate<float>()[0] = 5; };
+  const float* before = x.values()->as<float>().data();
+  CHECK(x.overwrite(fill));
+  CHECK(x.values()->as<float>().data() == before);
+  CHECK(x.values()->as<float>()[0] == 5);
+  {
+    const Tensor same = x;
+    CHECK(!x.overwrite(fill));
+  }
+  {
+    const Dense values = x.as<Dense>();
+    CHECK(!x.overwrite(fill));
+  }
+  // What was computed from it is gone.
+  CHECK(*x.derived().get<int>([] { return 1; }) == 1);
+  CHECK(x.overwrite(fill));
+  CHECK(*x.derived().get<int>([] { return 2; }) == 2);
+}
