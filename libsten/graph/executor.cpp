@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/parallel.h"
 #include "libsten/graph/execution/unit.h"
 
 namespace sten {
@@ -138,15 +139,21 @@ struct Executor::State {
       units.push_back(std::move(unit));
     }
     slots->finish_plan();
-    plan.live_bytes = slots->live_bytes();
+    plan.live_bytes = 0;
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
-    for (const auto& unit : units) working = std::max(working, unit->working_bytes());
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const Index bytes = units[i]->working_bytes();
+      working = std::max(working, bytes);
+      plan.live_bytes =
+          std::max(plan.live_bytes, slots->held_in(static_cast<Index>(i)) + bytes / threads());
+    }
     plan.peak_bytes += working;
   }
   // False where it has to be planned anew.
   bool run_again(const NamedValues<Tensor>& given) {
     give(given);
+    lend_outputs();
     slots->begin_run();
     try {
       for (const auto& unit : units) {
@@ -157,6 +164,30 @@ struct Executor::State {
       return false;
     }
     return true;
+  }
+
+  // Before a run: outputs that a unit writes again are where it finds them.
+  void lend_outputs() {
+    for (const auto& unit : units)
+      for (const std::size_t value : unit->stored) {
+        const auto at = std::ranges::find(context.outputs, value);
+        if (at == context.outputs.end()) continue;
+        const auto out = outputs.find(graph.outputs()[at - context.outputs.begin()]);
+        if (out != outputs.end()) (*slots)[value].tensor = std::move(out->second);
+      }
+  }
+  void take_outputs() {
+    for (std::size_t i = 0; i < context.outputs.size(); ++i) {
+      const std::size_t value = context.outputs[i];
+      Tensor x = slots->tensor(value);
+      // What is left behind would be taken for the value of the next run.
+      if (value >= context.first_node) (*slots)[value].tensor.reset();
+      const auto at = outputs.find(graph.outputs()[i]);
+      if (at != outputs.end())
+        at->second = std::move(x);
+      else
+        outputs.emplace(graph.outputs()[i], std::move(x));
+    }
   }
 
   void copy_steps() {
@@ -194,12 +225,11 @@ const NamedValues<Tensor>& Executor::run(const NamedValues<Tensor>& inputs) {
   try {
     if (is_first || !s.run_again(inputs)) s.run_first(inputs);
   } catch (...) {
+    s.outputs.clear();
     s.forget();
     throw;
   }
-  s.outputs.clear();
-  for (std::size_t i = 0; i < s.graph.outputs().size(); ++i)
-    s.outputs.emplace(s.graph.outputs()[i], s.slots->tensor(s.context.outputs[i]));
+  s.take_outputs();
   s.copy_steps();
   s.plan.seconds = execution::now() - start;
   return s.outputs;

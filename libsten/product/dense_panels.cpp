@@ -42,7 +42,7 @@ struct DenseTask {
 void dense_panels_product(Index rows, Index cols, const float* a, const Activations& x,
                           const ActivationsOut& y, const Epilogue& epilogue) {
   const DenseTask task{rows, cols, a, x, y, epilogue};
-  share_panels(x.tokens, ceil_div(rows, band_rows), band_rows,
+  share_panels(x.tokens, ceil_div(rows, band_rows), band_rows, true,
                [&](const PanelShare& share) { task.run(share); });
 }
 

@@ -112,12 +112,13 @@ void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
     return nmg_few_product(a, x, y, epilogue);
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
-  share_panels(x.tokens, packed->row_blocks, packed->m, [&](const PanelShare& share) {
-    Task{*packed,     x,           y,
-         epilogue,    share.begin, share.end,
-         share.first, share.last,  epilogue.stream || is_streamed(y)}
-        .run();
-  });
+  share_panels(x.tokens, packed->row_blocks, packed->m, x.form == Form::panels && is_aligned(x.at),
+               [&](const PanelShare& share) {
+                 Task{*packed,     x,           y,
+                      epilogue,    share.begin, share.end,
+                      share.first, share.last,  epilogue.stream || is_streamed(y)}
+                     .run();
+               });
 }
 
 }  // namespace sten

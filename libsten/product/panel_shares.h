@@ -20,20 +20,28 @@ inline bool is_streamed(const ActivationsOut& y) {
   return y.features * y.tokens * Index{sizeof(float)} > most_cached_bytes;
 }
 
-// f(share) on threads(), all of the product together. A unit is `unit_rows` rows.
+// f(share) on threads(), all of the product together. A unit is `unit_rows` rows. `bands`: rows are
+// cut so that several panels go together with what A has in a slab; x has to be in panels then, since
+// each band reads it.
 template <class F>
-void share_panels(Index tokens, Index units, Index unit_rows, F&& f) {
+void share_panels(Index tokens, Index units, Index unit_rows, bool bands, F&& f) {
   const Index panels = panels_of(tokens);
   if (panels == 0 || units == 0) return;
   // Panels of y that stay in the second cache together.
-  constexpr Index most_bytes = Index{1} << 20;
-  const Index group = std::clamp<Index>(
-      most_bytes / (units * unit_rows * panel_width * Index{sizeof(float)}), 1, 8);
+  constexpr Index most_bytes = Index{1} << 20, least_together = 4;
+  const Index panel_bytes = units * unit_rows * panel_width * Index{sizeof(float)};
+  Index group = std::clamp<Index>(most_bytes / panel_bytes, 1, 8);
+  Index in_bands = 1;
+  if (bands && group < least_together) {
+    group = std::min(least_together, panels);
+    in_bands = std::min(units, ceil_div(group * panel_bytes, most_bytes));
+  }
   Index groups = ceil_div(panels, std::min(group, ceil_div(panels, threads())));
   // As many for each thread.
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
   // Few panels are not enough for all threads: then rows are shared out too.
-  const Index parts = std::min<Index>(units, groups < threads() ? ceil_div(threads(), groups) : 1);
+  const Index parts = std::min<Index>(
+      units, std::max(in_bands, groups < threads() ? ceil_div(threads(), groups) : 1));
   const auto some = [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const Index i = t / parts, part = t % parts;

@@ -73,11 +73,13 @@ void strips_product(const PackedStrips& a, const Activations& x, const Activatio
   constexpr Index narrow = kernels::csr_widths[0];
   const bool few = x.tokens <= narrow && x.form != Form::panels && y.form != Form::panels;
   const Index width = few ? narrow : panel_width;
-  share_panels(x.tokens, a.band_count(), a.band_rows, [&](const PanelShare& share) {
-    Task{a,         x,           y,          epilogue, share.begin,
-         share.end, share.first, share.last, width,    epilogue.stream || is_streamed(y)}
-        .run();
-  });
+  share_panels(
+      x.tokens, a.band_count(), a.band_rows, x.form == Form::panels && is_aligned(x.at),
+      [&](const PanelShare& share) {
+        Task{a,         x,           y,          epilogue, share.begin,
+             share.end, share.first, share.last, width,    epilogue.stream || is_streamed(y)}
+            .run();
+      });
 }
 
 }  // namespace sten

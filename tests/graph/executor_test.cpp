@@ -44,8 +44,8 @@ TEST_CASE(
     const NamedValues<Tensor> inputs{{"x", some_input(rows)}};
     const NamedValues<Tensor> got = executor.run(inputs), wanted = g.run<Tensor>(w, inputs);
     REQUIRE(got.size() == wanted.size());
-    for (const auto& [name, y] : wanted)
-      CHECK_MESSAGE(same_bits(got.at(name).to_dense(), y.to_dense()), name);
+    for (const auto& y : wanted)
+      CHECK_MESSAGE(same_bits(got.at(y.first).to_dense(), y.second.to_dense()), y.first);
   }
 }
 
@@ -237,4 +237,31 @@ TEST_CASE("a shape that depends on numbers may change from run to run") {
     const NamedValues<Tensor> inputs{{"x", x}, {"mask", mask}};
     CHECK(furthest_of(fused.run(inputs), g.run<Tensor>(w, inputs)) < 1e-5);
   }
+}
+
+TEST_CASE(
+    "a sum of embeddings is one step, and an id that is not in a table is the operator's error") {
+  const Graph g = bert(small_bert());
+  const NamedValues<Tensor> w = bert_weights(g, "dense");
+  Executor fused(g, w), plain(g, w, {.fuse = false});
+  const auto with_ids = [](DType dtype, Index last) {
+    NamedValues<Tensor> inputs = bert_values(2, 40, false);
+    Dense ids = Dense::zeros(dtype, {2, 40});
+    if (dtype == DType::I64)
+      ids.values.mutate<std::int64_t>()[79] = last;
+    else
+      ids.values.mutate<std::int32_t>()[79] = static_cast<std::int32_t>(last);
+    inputs.insert_or_assign("input_ids", ids);
+    return inputs;
+  };
+  for (const DType dtype : {DType::I64, DType::I32})
+    for (int run = 0; run < 2; ++run) {
+      const NamedValues<Tensor> inputs = with_ids(dtype, 7);
+      CHECK(furthest_of(fused.run(inputs), plain.run(inputs)) < 1e-5);
+      CHECK(has_step(fused.plan(), "embedding + embedding + embedding + add + add"));
+      const NamedValues<Tensor> wrong = with_ids(dtype, 50);
+      const std::string error = error_of([&] { plain.run(wrong); });
+      CHECK(error.find("ids[1, 39] is 50") != std::string::npos);
+      CHECK(error_of([&] { fused.run(wrong); }) == error);
+    }
 }

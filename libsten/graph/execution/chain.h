@@ -25,7 +25,9 @@ class ChainUnit final : public Unit {
     std::size_t value;  // of the graph
     LoadStep* load = nullptr;
     StoreStep* store = nullptr;
-    Index size = 0;  // elements
+    Shape shape{};
+    EmbedStep* embed = nullptr;
+    std::size_t table = 0;
   };
   std::vector<Rows> rows;
   struct Outcome {
@@ -41,6 +43,7 @@ class ChainUnit final : public Unit {
   Index working_bytes() const override;
 
  private:
+  void make_rows(Slots& slots, const Outcome& o) const;
   void begin(Slots& slots);
   void run_group(Index first, Index count, float* const* global) const;
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "libsten/graph/execution/chain.h"
+#include "libsten/graph/execution/embeddings.h"
 #include "libsten/layout/masked.h"
 
 namespace sten::execution {
@@ -10,9 +11,48 @@ bool is_floats(const Tensor& t) {
   return t.is<Dense>() && t.dtype() == DType::F32 && t.device() == Device::cpu;
 }
 
+// From one index of each of the tokens' extents to the next, in ids that are repeated to these.
+std::vector<Index> steps_in(const Shape& ids, const Shape& extents) {
+  std::vector<Index> steps(extents.size());
+  Index step = 1;
+  for (std::size_t d = 1; d <= ids.size(); ++d) {
+    const Index extent = ids[ids.size() - d];
+    if (extent != 1) steps[extents.size() - d] = step;
+    step *= extent;
+  }
+  return steps;
+}
+
 class Builder {
  public:
   Builder(const PlanContext& plan, const Slots& slots) : plan_(plan), slots_(slots) {}
+
+  // How many nodes from there on are a sum of embeddings, with which the chain begins.
+  std::size_t take_embeddings(std::size_t node) {
+    const auto sum = match_embeddings(plan_, node, slots_);
+    if (!sum || tokens_of(sum->shape) < least_tokens) return 0;
+    node_ = node;
+    auto step = std::make_unique<EmbedStep>();
+    step->extents = unit_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
+    step->features = sum->shape.back();
+    step->y = add_value(sum->value, sum->shape.back());
+    ExecutionStep about{{}, "", "panels", "rows are added up and become panels", 0, 0, 0};
+    for (std::size_t i = 0; i < sum->nodes; ++i) {
+      const Node& n = plan_.graph.nodes()[node + i];
+      about.nodes.push_back(n.name);
+      about.runs += (i == 0 ? "" : " + ") + std::string(n.op.text());
+    }
+    about.bytes = bytes(step->features * (std::ssize(sum->tables) + 1));
+    for (const auto& [weight, ids] : sum->tables) {
+      const Dense& from = slots_[ids].tensor->as<Dense>();
+      unit_->rows.push_back({ids, nullptr, nullptr, from.extents, step.get(), step->tables.size()});
+      step->tables.push_back({*slots_[weight].tensor, steps_in(from.extents, step->extents),
+                              from.dtype() == DType::I64});
+    }
+    const std::size_t y = step->y;
+    write(std::move(step), y, std::move(about));
+    return sum->nodes;
+  }
 
   // Whether the node can be part of the chain, of which it is one then.
   bool take(std::size_t node) {
@@ -41,7 +81,7 @@ class Builder {
       v.is_local = !panels;
       if (panels && v.last == v.first)
         if (auto* p = dynamic_cast<ProductStep*>(unit_->work[v.first].get())) p->stream = true;
-      if (tensor) store(i);
+      if (tensor) store(i, shape);
     }
     unit_->finish();
     return std::move(unit_);
@@ -85,11 +125,12 @@ class Builder {
     const std::size_t at = add_value(number, features);
     is_input_[at] = true;
     unit_->values[at].is_local = !slots_[number].panels;
+    if (slots_[number].panels) unit_->values[at].first = 0;  // it is there from the beginning
     if (!slots_[number].panels) {
       auto step = std::make_unique<LoadStep>();
       step->y = at;
       step->features = features;
-      unit_->rows.push_back({number, step.get(), nullptr, size_of(shape)});
+      unit_->rows.push_back({number, step.get(), nullptr, shape});
       write(std::move(step), at,
             {{}, "load", "panels", "rows of tokens become panels", 0, 0, bytes(2 * features)});
     }
@@ -247,13 +288,12 @@ class Builder {
     return true;
   }
 
-  void store(std::size_t i) {
+  void store(std::size_t i, const Shape& shape) {
     auto step = std::make_unique<StoreStep>();
     const Index features = unit_->values[i].features;
     step->x = i;
     step->features = features;
-    unit_->rows.push_back(
-        {unit_->values[i].number, nullptr, step.get(), static_cast<Index>(tokens()) * features});
+    unit_->rows.push_back({unit_->values[i].number, nullptr, step.get(), shape});
     write(std::move(step), i,
           {{}, "store", "panels", "panels become rows of tokens", 0, 0, bytes(2 * features)});
   }
@@ -272,7 +312,7 @@ class Builder {
 std::unique_ptr<Unit> chain_unit(const PlanContext& plan, std::size_t node, Slots& slots,
                                  std::size_t& count) {
   Builder chain(plan, slots);
-  std::size_t end = node;
+  std::size_t end = node + chain.take_embeddings(node);
   while (end < plan.graph.nodes().size() && chain.take(end)) ++end;
   count = end - node;
   if (!chain.has_product()) return nullptr;

@@ -83,10 +83,11 @@ Activations Slots::activations(std::size_t number) const {
   return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};
 }
 
-Index Slots::live_bytes() const {
-  std::vector<Lease> all;
-  std::ranges::copy_if(held_, std::back_inserter(all), [](const Lease& l) { return l.size > 0; });
-  return most_held(all);
+Index Slots::held_in(Index unit) const {
+  Index sum = 0;
+  for (const Lease& l : held_)
+    if (l.size > 0 && l.first <= unit && unit <= l.last) sum += l.size;
+  return sum;
 }
 
 Index Slots::held_bytes() const {

@@ -44,8 +44,8 @@ class Slots {
   // In panels, or as the rows of a dense tensor.
   Activations activations(std::size_t number) const;
 
-  Index live_bytes() const;  // the most that is needed in one unit
-  Index held_bytes() const;  // the block, and tensors
+  Index held_in(Index unit) const;  // what a unit and later ones need
+  Index held_bytes() const;         // the block, and tensors
 
  private:
   static constexpr Index floats = sizeof(float);

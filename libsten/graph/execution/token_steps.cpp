@@ -6,6 +6,7 @@
 #include "kernels/functions.h"
 #include "kernels/panels.h"
 #include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/dense_panels.h"
 #include "libsten/product/tiles.h"
@@ -30,6 +31,12 @@ void tanh(const float* x, Index n, float* y) { kernels::functions().tanh(x, n, y
 void sigmoid(const float* x, Index n, float* y) { kernels::functions().sigmoid(x, n, y); }
 
 const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
+
+// What is beyond the last token shall be numbers that are fast to compute with.
+void rows_to_panel(const float* rows, Index tokens, Index features, float* panel) {
+  if (tokens < panel_width) std::fill_n(panel, features * panel_width, 0.0f);
+  transpose_tiles(rows, features, tokens, features, panel, panel_width);
+}
 
 }  // namespace
 
@@ -79,13 +86,37 @@ decltype(MapStep::f) map_of(std::string_view op) {
   return nullptr;
 }
 
+const float* EmbedStep::row(const Table& table, Index token) const {
+  Index at = 0;
+  for (std::size_t d = extents.size(); d-- > 0; token /= extents[d])
+    at += token % extents[d] * table.steps[d];
+  const Index id = table.is_wide ? reinterpret_cast<const std::int64_t*>(table.ids)[at]
+                                 : reinterpret_cast<const std::int32_t*>(table.ids)[at];
+  return floats_of(table.rows) + id * features;
+}
+
+void EmbedStep::run(const TokenGroup& g) const {
+  each_panel(g.count, [&](Index p, Index tokens) {
+    thread_local Scratch memory;
+    float* sums = memory.of(panel_width * features);
+    for (Index t = 0; t < tokens; ++t) {
+      float* to = sums + t * features;
+      const Index token = g.first + p * panel_width + t;
+      std::copy_n(row(tables[0], token), features, to);
+      for (std::size_t i = 1; i < tables.size(); ++i) {
+        const float* from = row(tables[i], token);
+        for (Index f = 0; f < features; ++f) to[f] += from[f];
+      }
+    }
+    rows_to_panel(sums, tokens, features, g.at[y] + p * features * panel_width);
+  });
+}
+
 void LoadStep::run(const TokenGroup& g) const {
   const float* from = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
-    float* to = g.at[y] + p * features * panel_width;
-    // What is beyond the last token shall be numbers that are fast to compute with.
-    if (tokens < panel_width) std::fill_n(to, features * panel_width, 0.0f);
-    transpose_tiles(from + p * panel_width * features, features, tokens, features, to, panel_width);
+    rows_to_panel(from + p * panel_width * features, tokens, features,
+                  g.at[y] + p * features * panel_width);
   });
 }
 

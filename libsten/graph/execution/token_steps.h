@@ -67,6 +67,24 @@ struct MapStep final : TokenStep {
 // nullptr where there is none of that operator.
 decltype(MapStep::f) map_of(std::string_view op);
 
+// The sum of a row of each table, of those that ids name.
+struct EmbedStep final : TokenStep {
+  struct Table {
+    Tensor rows;
+    std::vector<Index> steps;        // in the ids, for each extent of the tokens
+    bool is_wide;                    // I64, else I32
+    const std::byte* ids = nullptr;  // set before each run
+  };
+  std::vector<Table> tables;
+  Shape extents;  // of the tokens
+  std::size_t y = 0;
+  Index features = 0;
+  void run(const TokenGroup& group) const override;
+
+ private:
+  const float* row(const Table& table, Index token) const;
+};
+
 // Rows of tokens become panels, and back. `rows` is set before each run.
 struct LoadStep final : TokenStep {
   const float* rows = nullptr;

@@ -14,11 +14,12 @@ class Unit {
   virtual ~Unit() = default;
   virtual void run(Slots& slots) = 0;
 
-  // Of memory beside values, on all threads.
+  // Of values that nobody else sees, on all threads.
   virtual Index working_bytes() const { return 0; }
 
   std::vector<ExecutionStep> steps{};   // their seconds are those of the last run
   std::vector<std::size_t> released{};  // values that no later unit needs
+  std::vector<std::size_t> stored{};    // those whose tensors it writes, over those of the last run
 };
 
 // What a plan is made from.
