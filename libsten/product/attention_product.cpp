@@ -62,7 +62,7 @@ struct Memory {
 };
 
 // Some panels of queries of one head and sequence.
-struct Task {
+struct AttentionTask {
   const AttentionExtents& a;
   const Activations &q, &k, &v;
   const ActivationsOut& y;
@@ -140,8 +140,8 @@ void attention_product(const AttentionExtents& a, const Activations& q, const Ac
     thread_local Memory memory;
     for (Index i = begin; i < end; ++i) {
       const Index h = i / parts, part = i % parts;
-      Task{a, q, k, v, y, h / a.heads, h % a.heads, memory}.run(part * panels / parts,
-                                                                (part + 1) * panels / parts);
+      AttentionTask{a, q, k, v, y, h / a.heads, h % a.heads, memory}.run(
+          part * panels / parts, (part + 1) * panels / parts);
     }
   };
   parallel_for(heads * parts, 1, std::cref(some));

@@ -27,7 +27,7 @@ void check_close(const Array<float>& got, const Array<float>& wanted, float tole
 
 // f(table) for each table of this machine but the reference.
 template <class F>
-void each_table(F&& f) {
+void each_panels_table(F&& f) {
   for (const kernels::Isa isa : kernels::all_isas) {
     const kernels::PanelsTable* table = kernels::panels_for(isa);
     if (!table || isa == kernels::Isa::reference) continue;
@@ -58,7 +58,7 @@ struct Head {
 }  // namespace
 
 TEST_CASE("attention of a panel of queries is that of the formula, for any number of keys") {
-  each_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table) {
     for (const Index keys : {1, 3, 63, 64, 65, 130})
       for (const Index features : {1, 5, 16})
         for (const float by : {0.3f, -0.3f, 40.0f}) {
@@ -72,7 +72,7 @@ TEST_CASE("attention of a panel of queries is that of the formula, for any numbe
 }
 
 TEST_CASE("keys that are hidden are not looked at, even if there is no number in them") {
-  each_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table) {
     // The first panel is hidden altogether.
     Head head{140, 8, 8};
     head.seen.assign(140, 1);
@@ -86,7 +86,7 @@ TEST_CASE("keys that are hidden are not looked at, even if there is no number in
 }
 
 TEST_CASE("a query gets the same bits wherever it is in a panel") {
-  each_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table) {
     Head head{70, 8, 8};
     for (Index f = 0; f < 8; ++f)
       for (Index t = 0; t < width; ++t) head.q.mutate()[f * width + t] = head.q[f * width];
@@ -96,7 +96,7 @@ TEST_CASE("a query gets the same bits wherever it is in a panel") {
 }
 
 TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
-  each_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table) {
     for (const Index n : {1, 2, 7, 64, 129})
       for (const float shift : {0.0f, 1e4f}) {
         CAPTURE(n);
@@ -115,7 +115,7 @@ TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
 }
 
 TEST_CASE("a dense matrix is multiplied with a panel, and added to one") {
-  each_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table) {
     for (const Index rows : {0, 1, 5, 6, 7, 23})
       for (const Index depth : {0, 1, 2, 65}) {
         CAPTURE(rows);
