@@ -88,10 +88,13 @@ struct Panels : Math<L> {
       sums.set([&](auto i, auto j) STEN_INLINE {
         return begin(at / L::lanes + j, c + i * panel_width + at + j * L::lanes);
       });
-      if (fetches && at == 0)
+      if (depth == 0) {
+        // b may be null.
+      } else if (fetches && at == 0) {
         sums.add(a, b + at, depth, Fetch<rows>{a, c});
-      else
+      } else {
         sums.add(a, b + at, depth);
+      }
       sums.store(c + at, [](auto v) STEN_INLINE { return v; });
     }
   }
