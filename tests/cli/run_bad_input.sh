@@ -93,6 +93,9 @@ held 122 expect_err 'run/model.safetensors'
 refused 123 2 '--max-difference needs --against' run --max-difference 1
 refused 123 2 '--min-accuracy needs --labels' run --input x.npy --min-accuracy 1
 refused 123 2 '--min-accuracy' run --min-accuracy 1.5
+refused 123 2 '--config is for weights alone' run --config recipe.json
+array none.npy '<i8' '2,' "$(repeat 9cffffffffffffff 2)"
+refused 123 3 'no label counts' run --input x.npy --labels none.npy --max-loss 1
 sed 's/\[3, 4, 2\]/[3, 4, 5]/' recipe.json >five.json
 sten-train five.json --out five -q --threads 1
 refused 123 1 "is F32 [2, 2], and 'layers.1' of five is F32 [2, 5]" run --against five

@@ -70,6 +70,9 @@ class ModelRun {
     check_options(o);
     source_ = find_model(o.model);
     if (!o.against.empty()) other_source_ = find_model(o.against);
+    if (!o.config.empty() && source_.what.is_known() &&
+        !(other_source_ && !other_source_->what.is_known()))
+      fail_usage("--config is for weights alone, and {} says itself what it is", source_.name);
     const bool has_data = o.inputs.empty();
     // Of pruned weights beside the model that they are from.
     if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
@@ -233,6 +236,8 @@ Report ModelRun::report() const {
 
 std::string ModelRun::failure() const {
   const Measured m = sums_.measured();
+  if ((o_.min_accuracy || o_.max_loss) && m.count == 0) return "no label counts: there is no loss";
+  if (o_.min_agreement && logits_.rows == 0) return "the first output has no classes to agree on";
   if (o_.min_accuracy && !(m.accuracy >= *o_.min_accuracy))
     return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
                        *o_.min_accuracy);
