@@ -43,8 +43,10 @@ class OperatorUnit final : public Unit {
     const Tensor& out = *slots[value_].tensor;
     s.flops = flops_of(node_, in, out);
     s.bytes = static_cast<double>(out.bytes());
+    // Of a table those rows are read that are looked up.
+    const bool looks_up = node_.op.text() == "embedding" || node_.op.text() == "gather";
     for (const Tensor& x : in) {
-      s.bytes += static_cast<double>(x.bytes());
+      s.bytes += static_cast<double>((looks_up && &x == in.data() ? out : x).bytes());
       if (x.layout() != Dense::name) s.layout = x.spec().str();
     }
     slots.note_tensor(value_);
