@@ -8,6 +8,17 @@
 //     rows of C stay in registers, and the rows of each strip are known when compiling. Rows that
 //     are too many are cut into groups, which is possible for n = 1, where a pattern is a row: the
 //     strips of one group come after those of the other.
+//
+// With n = 1 two row blocks can be a pair: a row of B that both multiply is loaded once. A column is
+// with row i of the one block and row j of the other. As many columns of each such (i, j) as all of
+// them have are `shared`; what is left of steps / m is two strips, one of each block. In order, for
+// each i:
+//   - `shared` times for each j: a column; its value in row i, and that in row j;
+//   - steps / m - shared times for each j: a column and its value in row i, another and its value in
+//     row j;
+//   - steps % m times: a column and its value in row i;
+// and then for each j, steps % m times: a column and its value in row j. The last of an odd number
+// of row blocks is interleaved.
 #pragma once
 #include <cstdint>
 
@@ -31,6 +42,9 @@ struct NmgSlabStrips {
   const std::uint16_t* counts;   // sorted: [blocks, count], strips of each pattern
   const std::uint16_t* offsets;  // [strips]: bytes to the strip's row of the slab
   const float* values;           // [strips, n]
+  // Interleaved, with row blocks in pairs, of which the first is one: [blocks / 2]; else nullptr.
+  // Offsets of a pair begin where they would without, and may be fewer.
+  const std::uint16_t* shared = nullptr;
 };
 // Beyond the last strip so many offsets and values are read, and not used.
 inline constexpr std::int64_t nmg_read_ahead = 4;
@@ -58,6 +72,8 @@ struct NmgGemmTable {
   NmgRun* run[4];  // of each width
   // Into how many groups it wants the patterns of n:m interleaved; 0: it wants them sorted.
   std::int64_t (*groups)(std::int64_t n, std::int64_t m);
+  // Whether it takes row blocks in pairs where many columns can be shared.
+  bool (*pairs)(std::int64_t n, std::int64_t m);
 };
 
 // nullptr where has_isa() says no.

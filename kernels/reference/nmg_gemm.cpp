@@ -5,10 +5,50 @@
 namespace sten::kernels {
 namespace {
 
+// The next strips of a slab, as the order has them.
+template <std::int64_t width>
+struct Reader {
+  NmgSlabStrips strips;
+  const float* slab;
+
+  const float* row() { return slab + *strips.offsets++ / (sizeof(float) * panel_width) * width; }
+  void add(const float* b, float* c) {
+    for (std::int64_t j = 0; j < width; ++j) c[j] += *strips.values * b[j];
+    ++strips.values;
+  }
+};
+
+// Two row blocks, m rows each.
+template <std::int64_t width>
+void run_pair(std::int64_t m, NmgSlabStrips strips, const float* slab, float* c) {
+  Reader<width> next{strips, slab};
+  const std::int64_t shared = *strips.shared, rest = strips.steps % m;
+  const auto first = [&](std::int64_t i) { return c + i * width; };
+  const auto second = [&](std::int64_t j) { return c + (m + j) * width; };
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t k = 0; k < strips.steps / m; ++k)
+      for (std::int64_t j = 0; j < m; ++j) {
+        const float* b = next.row();
+        const float* other = k < shared ? b : next.row();
+        next.add(b, first(i));
+        next.add(other, second(j));
+      }
+    for (std::int64_t k = 0; k < rest; ++k) next.add(next.row(), first(i));
+  }
+  for (std::int64_t j = 0; j < m; ++j)
+    for (std::int64_t k = 0; k < rest; ++k) next.add(next.row(), second(j));
+}
+
 template <std::int64_t width>
 void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const float* slab,
          bool more, float* c_out, NmgFetch&) {
   if (!more) std::fill_n(c_out, blocks * rows.m * width, 0.0f);
+  for (; strips.shared && blocks > 1; blocks -= 2) {
+    run_pair<width>(rows.m, strips, slab, c_out);
+    const std::int64_t count = 2 * strips.steps * rows.m;
+    strips.offsets += count, strips.values += count, ++strips.shared;
+    c_out += 2 * rows.m * width;
+  }
   for (std::int64_t block = 0; block < blocks; ++block) {
     const auto add = [&](std::int64_t pattern) {  // the next strip
       const float* b = slab + *strips.offsets++ / (sizeof(float) * panel_width) * width;
@@ -27,7 +67,8 @@ void run(const NmgRows& rows, NmgSlabStrips strips, std::int64_t blocks, const f
 }
 
 constexpr NmgGemmTable table{{run<8>, run<16>, run<32>, run<panel_width>},
-                             [](std::int64_t, std::int64_t) -> std::int64_t { return 1; }};
+                             [](std::int64_t, std::int64_t) -> std::int64_t { return 1; },
+                             [](std::int64_t n, std::int64_t) { return n == 1; }};
 
 }  // namespace
 

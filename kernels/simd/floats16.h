@@ -19,6 +19,11 @@ struct Floats16 {
   static Vec load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm512_set1_ps(*p); }
+  // v, which a compiler does not load again wherever it is used.
+  static Vec kept(Vec v) {
+    asm("" : "+v"(v));
+    return v;
+  }
   static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
   static Vec mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }

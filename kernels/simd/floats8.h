@@ -19,6 +19,11 @@ struct Floats8 {
   static Vec load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
   static Vec one(const float* p) { return _mm256_set1_ps(*p); }
+  // v, which a compiler does not load again wherever it is used.
+  static Vec kept(Vec v) {
+    asm("" : "+x"(v));
+    return v;
+  }
   static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
   static Vec mul(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
   static Vec fma(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }

@@ -12,13 +12,15 @@ struct Lanes : simd::Floats8 {
   static constexpr int part = 4, most = 2;                                 // sorted by pattern
   static constexpr int whole_part = 2, most_whole = simd::nmg_most_whole;  // interleaved
   static constexpr int most_ones = 3;
+  static constexpr int pair_part = 2, most_pair = 2;
 };
 
 template <int width>
 using Blocks = simd::NmgBlocks<Lanes<width>>;
 constexpr NmgGemmTable table{
     {Blocks<8>::run, Blocks<16>::run, Blocks<32>::run, Blocks<panel_width>::run},
-    Blocks<panel_width>::groups};
+    Blocks<panel_width>::groups,
+    Blocks<panel_width>::pairs};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "libsten/base/parallel.h"
+#include "libsten/product/nmg_pairs.h"
 
 namespace sten {
 namespace {
@@ -110,6 +111,7 @@ NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a
       });
     }
   });
+  if (kernels::nmg_gemm().pairs(n, m)) pair_row_blocks(*this, a);
 }
 
 }  // namespace sten

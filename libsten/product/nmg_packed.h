@@ -14,7 +14,8 @@ namespace sten {
 // into slabs whose rows of B, panel_width wide, fit the first cache: whole chunks if they fit, else
 // equal parts of one. Strips are sorted by slab, row block, pattern and column; where the kernel
 // wants them interleaved, and every pattern has as many strips in the slab, by slab, row block,
-// group of patterns, number among those of the same pattern, and pattern.
+// group of patterns, number among those of the same pattern, and pattern; or where row blocks can be
+// pairs, as these have it.
 struct NmgPacked {
   Index rows, cols, row_blocks;
   Index n, m;
@@ -25,6 +26,8 @@ struct NmgPacked {
   std::vector<Index> first;             // [slabs, row_blocks]: the first strip
   std::vector<Index> steps;           // [slabs]: strips of each pattern where interleaved, else -1
   std::vector<std::uint16_t> counts;  // [slabs, row_blocks, C]
+  std::vector<bool> is_paired;        // [slabs], or empty
+  std::vector<std::uint16_t> shared;  // [slabs, row_blocks / 2] where paired
   Array<std::uint16_t> offsets;       // [strips]: bytes from the beginning of the slab
   Array<float> values;                // [strips, n]
 
@@ -33,11 +36,15 @@ struct NmgPacked {
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
+  // Row blocks of which only the first can begin a product.
+  Index at_once() const { return shared.empty() ? 1 : 2; }
   kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count, groups}; }
   kernels::NmgSlabStrips strips(Index slab, Index row_block) const {
     const Index at = slab * row_blocks + row_block;
+    const bool paired = !is_paired.empty() && is_paired[slab];
     return {steps[slab], counts.data() + at * pattern_count, offsets.data() + first[at],
-            values.data() + first[at] * n};
+            values.data() + first[at] * n,
+            paired ? shared.data() + slab * (row_blocks / 2) + row_block / 2 : nullptr};
   }
 };
 

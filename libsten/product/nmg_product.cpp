@@ -75,7 +75,7 @@ struct Task {
       float* panel = in_place ? y.tile(begin * a.m, token(p)) : panels_begin + p * panel_size;
       const bool is_last = s + 1 == a.slab_count();
       // What is finished is written while it is in the first cache.
-      const Index at_once = is_last ? std::max<Index>(1, finished_rows / a.m) : end - begin;
+      const Index at_once = is_last ? finished_blocks() : end - begin;
       Index done = begin * a.m;
       for (Index b = begin; b < end; b += at_once) {
         const Index blocks = std::min(at_once, end - b);
@@ -92,6 +92,10 @@ struct Task {
     if (stream) stream_done();
   }
 
+  Index finished_blocks() const {
+    const Index unit = a.at_once();
+    return std::max<Index>(1, finished_rows / (unit * a.m)) * unit;
+  }
   // Rows of a panel from `done` on; returns how far it came. Whole lines of tokens as long as more
   // rows follow.
   Index write(float* panel, Index p, Index done, Index ready) const {
@@ -112,11 +116,19 @@ void nmg_product(const Tensor& a, const Activations& x, const ActivationsOut& y,
     return nmg_few_product(a, x, y, epilogue);
   const auto packed =
       packed_of<NmgPacked>(a, [](const Tensor& t) { return NmgPacked(t.as<Nmg>()); });
-  share_panels(x.tokens, packed->row_blocks, packed->m, x.form == Form::panels && is_aligned(x.at),
-               [&](const PanelShare& share) {
-                 Task{*packed,     x,           y,
-                      epilogue,    share.begin, share.end,
-                      share.first, share.last,  epilogue.stream || is_streamed(y)}
+  const Index unit = packed->at_once();
+  share_panels(x.tokens, ceil_div(packed->row_blocks, unit), unit * packed->m,
+               x.form == Form::panels && is_aligned(x.at), [&](const PanelShare& share) {
+                 const Index end = std::min(packed->row_blocks, share.end * unit);
+                 Task{*packed,
+                      x,
+                      y,
+                      epilogue,
+                      unit * share.begin,
+                      end,
+                      share.first,
+                      share.last,
+                      epilogue.stream || is_streamed(y)}
                      .run();
                });
 }

@@ -27,10 +27,10 @@ struct Format {
   Index n, m, g;
 };
 Spec nmg(const Format& f) { return Spec("nmg").set("n", f.n).set("m", f.m).set("g", f.g); }
-constexpr Format formats[] = {{1, 1, 4},   {2, 2, 3},  {1, 2, 7},  {1, 3, 2}, {2, 4, 1},
-                              {2, 4, 16},  {1, 4, 16}, {3, 4, 2},  {1, 8, 8}, {1, 10, 4},
-                              {2, 10, 1},  {1, 20, 2}, {5, 7, 1},  {7, 8, 3}, {9, 10, 2},
-                              {13, 14, 1}, {1, 64, 3}, {2, 3, 100}};
+constexpr Format formats[] = {{1, 1, 4},  {2, 2, 3},   {1, 2, 7},  {1, 3, 2},  {1, 5, 4},
+                              {2, 4, 1},  {2, 4, 16},  {1, 4, 16}, {3, 4, 2},  {1, 8, 8},
+                              {1, 10, 4}, {2, 10, 1},  {1, 20, 2}, {5, 7, 1},  {7, 8, 3},
+                              {9, 10, 2}, {13, 14, 1}, {1, 64, 3}, {2, 3, 100}};
 
 }  // namespace
 
@@ -234,6 +234,70 @@ TEST_CASE("products with a slab of every ISA agree with the reference, and touch
       }
     }
   }
+}
+
+TEST_CASE("pairs of row blocks are multiplied as by the reference, on every ISA") {
+  Dice dice(8);
+  for (int round = 0; round < 240; ++round) {
+    const Index m = 2 + dice.below(4), steps = 1 + dice.below(40), slab_rows = 1 + dice.below(20),
+                blocks = 1 + dice.below(5);
+    const std::size_t w = dice.below(std::size(kernels::nmg_widths));
+    const Index width = kernels::nmg_widths[w], strips = blocks * steps * m;
+    const NmgPacked any(fitted(normals(dice, {m, 1}), nmg({1, m, 1})).as<Nmg>());
+    kernels::NmgRows rows = any.pattern_rows();
+    std::vector<std::uint16_t> offsets(strips + kernels::nmg_read_ahead), shared(blocks / 2);
+    for (auto& o : offsets)
+      o = static_cast<std::uint16_t>(dice.below(slab_rows) * kernels::panel_width * 4);
+    for (auto& s : shared) s = static_cast<std::uint16_t>(dice.below(steps / m + 1));
+    Fenced<std::uint16_t> fenced_offsets(offsets), fenced_shared(shared);
+    Fenced<float> values(floats(normals(dice, {strips + kernels::nmg_read_ahead}))),
+        slab(floats(normals(dice, {slab_rows * width})));
+    const kernels::NmgSlabStrips pairs{steps, nullptr, fenced_offsets.data(), values.data(),
+                                       fenced_shared.data()};
+    const std::vector<float> before = floats(normals(dice, {blocks * m * width}));
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const kernels::NmgGemmTable* table = kernels::nmg_gemm_for(isa);
+      if (!table || !table->pairs(1, m)) continue;
+      CHECK(!table->pairs(2, m));
+      rows.groups = table->groups(1, m);
+      for (const bool more : {false, true}) {
+        std::vector<float> wanted = before;
+        Fenced<float> got(before);
+        kernels::NmgFetch none;
+        kernels::nmg_gemm_reference()->run[w](rows, pairs, blocks, slab.data(), more, wanted.data(),
+                                              none);
+        table->run[w](rows, pairs, blocks, slab.data(), more, got.data(), none);
+        Index wrong = 0;
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          wrong += !(std::abs(got.data()[i] - wanted[i]) <= 1e-4f * (1 + std::abs(wanted[i])));
+        CHECK_MESSAGE(wrong == 0, m, " ", steps, " ", blocks, " ", width, " ",
+                      kernels::name_of(isa));
+      }
+    }
+  }
+}
+
+TEST_CASE("row blocks become pairs where they share columns, whose infinities stay in their rows") {
+  if (!kernels::nmg_gemm().pairs(1, 2)) return;
+  Dice dice(9);
+  const Format f{1, 2, 8};
+  const Index m = 6, k = 128, n = 70;
+  // Columns of random rows are shared; those of the same row in every block are not.
+  Dense alike = normals(dice, {m, k});
+  for (Index i = 0; i < m * k; ++i)
+    if ((i / k + i) % 2) alike.values.mutate<float>()[i] = 0;
+  CHECK(!NmgPacked(fitted(alike, nmg(f)).as<Nmg>()).is_paired[0]);
+  const Tensor t = fitted(normals(dice, {m, k}), nmg(f));
+  const NmgPacked packed(t.as<Nmg>());
+  REQUIRE(packed.is_paired[0]);
+  CHECK(packed.shared[0] > 0);
+  const Dense a = t.to_dense();
+  Dense in = normals(dice, {k, n});
+  for (Index j = 0; j < n; ++j) in.values.mutate<float>()[7 * n + j] = INFINITY;
+  std::vector<float> out(m * n);
+  sparse_gemm(t, n, in.values.as<float>().data(), out.data());
+  for (Index i = 0; i < m; ++i)
+    CHECK(std::isfinite(out[i * n + n - 1]) == (a.values.as<float>()[i * k + 7] == 0));
 }
 
 TEST_CASE("few columns are multiplied by lanes as by the reference, on every ISA") {

@@ -1,0 +1,141 @@
+// Block products of 1:m:g for pairs of row blocks in vectors, see kernels/nmg_gemm.h: a row of B that
+// both blocks multiply is loaded once.
+//
+// Lanes, besides what NmgSums wants: kept(v): v, loaded once; `pair_part` vectors of a row of C are
+// worked on at a time, for m up to `most_pair`: so many sums of m + 1 rows, and a row of B, fit the
+// registers.
+#pragma once
+#include <array>
+#include <utility>
+
+#include "kernels/simd/nmg_sums.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+template <class L>
+class NmgPairs : NmgSums<L> {
+  using Base = NmgSums<L>;
+  using Base::ask;
+  using Base::from_slab;
+  using Base::panel;
+  using typename Base::Int;
+  using typename Base::Offset;
+  using typename Base::Vec;
+  static constexpr Int pair_part =
+      L::pair_part < panel / L::lanes ? L::pair_part : panel / L::lanes;
+
+  // The sums of the second block stay in registers, and
+  // of the first those of one row after the other.
+  template <int m>
+  static void paired(Int blocks, Int steps, const std::uint16_t* shared, const Offset* offsets,
+                     const float* values, const float* slab, bool more, float* c, NmgFetch& fetch) {
+    static constexpr auto rows = [] {
+      std::array<Int, m> r{};
+      for (int i = 0; i < m; ++i) r[i] = i;
+      return r;
+    }();
+    // A sum has to wait for the one before: those of short rows take turns.
+    constexpr int ways = pair_part >= 4 ? 1 : pair_part >= 2 ? 2 : m;
+    // Where there are few FMAs, loads of values are scarce.
+    constexpr bool in_fours = pair_part < 4;
+    using Row = typename Base::template Sums<1, pair_part>;
+    using From = typename Base::template Fours<1, 2 * m>;
+    const auto value = [](From& from, auto at)
+                           STEN_INLINE { return from.template value<decltype(at)::value, 0>(); };
+    const auto shared_value = [](From& from, auto at) STEN_INLINE {
+      constexpr std::size_t i = decltype(at)::value;
+      if constexpr (in_fours)
+        return from.template value<i, 0>();
+      else
+        return L::one(from.values + i);
+    };
+    const auto add = [](Vec v, const float* b, Vec(&to)[pair_part]) STEN_INLINE {
+      each<pair_part>([&](auto q)
+                          STEN_INLINE { to[q] = L::fma(v, L::load(b + q * L::lanes), to[q]); });
+    };
+    const Int rest = steps % m;
+    for (; blocks > 1; blocks -= 2, ++shared) {
+      ask(fetch);
+      ask(fetch);
+      for (Int i = 0; i < 2 * m * panel; i += NmgFetch::line)  // C of the next pair
+        __builtin_prefetch(c + 2 * m * panel + i);
+      for (Int column = 0; column < panel; column += pair_part * L::lanes) {
+        const float *from = slab + column, *v = values;
+        const Offset* o = offsets;
+        typename Base::template Sums<m, pair_part> second;
+        if (more)
+          second.load(c + m * panel + column, rows.data());
+        else
+          second.clear();
+#pragma GCC unroll 1
+        for (Int i = 0; i < m; ++i) {
+          Row first[ways];
+          each<ways>([&](auto way) STEN_INLINE { first[way].clear(); });
+          if (more) first[0].load(c + i * panel + column, rows.data());
+          for (Int k = *shared; k > 0; --k, o += m, v += 2 * m) {
+            From next{o, v, 0, L::zero()};
+            each<m>([&](auto j) STEN_INLINE {
+              constexpr std::size_t at = decltype(j)::value;
+              const float* row = next.template row<at>(from);
+              const Vec one = shared_value(next, std::integral_constant<std::size_t, 2 * at>{});
+              const Vec other =
+                  shared_value(next, std::integral_constant<std::size_t, 2 * at + 1>{});
+              each<pair_part>([&](auto q) STEN_INLINE {
+                const Vec b = L::kept(L::load(row + q * L::lanes));
+                first[at % ways].of[0][q] = L::fma(one, b, first[at % ways].of[0][q]);
+                second.of[at][q] = L::fma(other, b, second.of[at][q]);
+              });
+            });
+          }
+          for (Int k = steps / m - *shared; k > 0; --k, o += 2 * m, v += 2 * m) {
+            From next{o, v, 0, L::zero()};
+            each<m>([&](auto j) STEN_INLINE {
+              constexpr std::size_t at = decltype(j)::value, one = 2 * at, other = one + 1;
+              add(value(next, std::integral_constant<std::size_t, one>{}),
+                  next.template row<one>(from), first[at % ways].of[0]);
+              add(value(next, std::integral_constant<std::size_t, other>{}),
+                  next.template row<other>(from), second.of[at]);
+            });
+          }
+          for (Int k = rest; k > 0; --k) add(L::one(v++), from_slab(from, *o++), first[0].of[0]);
+          each<ways - 1>([&](auto way) STEN_INLINE { first[0].add(first[way + 1]); });
+          first[0].store(c + i * panel + column, rows.data());
+        }
+        if (rest > 0)
+          each<m>([&](auto j) STEN_INLINE {
+            for (Int k = rest; k > 0; --k) add(L::one(v++), from_slab(from, *o++), second.of[j]);
+          });
+        second.store(c + m * panel + column, rows.data());
+      }
+      offsets += 2 * steps * m;
+      values += 2 * steps * m;
+      c += 2 * m * panel;
+    }
+  }
+
+  using Paired = void(Int, Int, const std::uint16_t*, const Offset*, const float*, const float*,
+                      bool, float*, NmgFetch&);
+  // Of 1:m at m - 2.
+  template <std::size_t... i>
+  static constexpr std::array<Paired*, L::most_pair - 1> paired_table(std::index_sequence<i...>) {
+    return {&paired<static_cast<int>(i) + 2>...};
+  }
+
+ public:
+  // All blocks that are in pairs; what is left of them then is one block at most.
+  static void run(const NmgRows& rows, NmgSlabStrips& strips, Int& blocks, const float* slab,
+                  bool more, float*& c, NmgFetch& fetch) {
+    static constexpr auto table = paired_table(std::make_index_sequence<L::most_pair - 1>{});
+    if (!strips.shared) return;
+    table[rows.m - 2](blocks, strips.steps, strips.shared, strips.offsets, strips.values, slab,
+                      more, c, fetch);
+    const Int done = blocks / 2 * 2, count = done * strips.steps * rows.m;
+    blocks -= done;
+    strips.offsets += count, strips.values += count;
+    c += done * rows.m * panel;
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END
