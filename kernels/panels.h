@@ -8,7 +8,7 @@
 
 namespace sten::kernels {
 
-// One head's softmax(scale * q . k) v for a panel of queries.
+// One head's softmax(scale * q . k + bias) v for a panel of queries.
 struct Attention {
   std::int64_t width, v_width;  // features of queries and keys, and of values
   std::int64_t keys;
@@ -21,6 +21,9 @@ struct Attention {
   const std::uint8_t* seen;  // [keys], 0 for a key that is hidden; nullptr: none is
   float* y;                  // [v_width, panel_width]
   float* scores;             // [panel_width, panel_width], to work in
+  // For key j and query t at [j * bias_step + t], or at [j] where bias_step is 1; nullptr: none.
+  const float* bias = nullptr;
+  std::int64_t bias_step = panel_width;
 };
 
 struct PanelsTable {

@@ -20,7 +20,8 @@ double score(const Attention& a, Size key, Size t) {
   const float* k = column(a.k, a.k_step, key);
   double sum = 0;
   for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * panel_width + t]} * k[f * panel_width];
-  return a.scale * sum;
+  const double bias = a.bias ? a.bias[key * a.bias_step + (a.bias_step == 1 ? 0 : t)] : 0;
+  return a.scale * sum + bias;
 }
 
 void attend(const Attention& a) {

@@ -122,6 +122,25 @@ struct Panels : Math<L> {
                                   [](auto, const float*) STEN_INLINE { return L::zero(); });
   }
 
+  // b log2(e), which stays finite where b is: where all keys have the lowest number, softmax is not
+  // that of -inf.
+  STEN_INLINE static Vec bias_of(Vec b) {
+    const Vec a = L::abs(b), most = L::set(std::numeric_limits<float>::max());
+    return L::with_sign(L::max(a, L::min(most, L::mul(a, L::set(1.44269504f)))), b);
+  }
+  STEN_INLINE static void add_bias(const Attention& a, Size first, Size count) {
+    for (Size j = 0; j < count; ++j) {
+      float* row = a.scores + j * panel_width;
+      const float* b = a.bias + (first + j) * a.bias_step;
+      const Vec one = bias_of(L::one(b));
+      each<vectors>([&](auto i) STEN_INLINE {
+        const Size at = i * L::lanes;
+        const Vec more = a.bias_step == 1 ? one : bias_of(L::load(b + at));
+        L::store(row + at, L::add(L::load(row + at), more));
+      });
+    }
+  }
+
   // scores [count, panel_width] of the keys of a panel, by log2(e).
   STEN_INLINE static void score(const Attention& a, Size first, Size count) {
     const Vec by = L::set(a.scale * 1.44269504f);
@@ -135,6 +154,7 @@ struct Panels : Math<L> {
         sums.store(a.scores + j * panel_width + at,
                    [&](auto v) STEN_INLINE { return L::mul(v, by); });
       }
+    if (a.bias) add_bias(a, first, count);
     if (!a.seen) return;
     const Vec hidden = L::set(-std::numeric_limits<float>::infinity());
     for (Size j = 0; j < count; ++j)

@@ -75,20 +75,11 @@ struct Given {
  private:
   void take_bias(const char* op, const Dense& x) {
     check_dtypes(op, "q", q.dtype(), "the bias", x.dtype());
-    const Shape all = scores();
-    const std::size_t rank = x.extents.size();
-    bool fits = rank <= all.size();
-    Index step = 1;
-    for (std::size_t d = 0; fits && d < rank; ++d) {
-      const std::size_t axis = all.size() - 1 - d;
-      const Index extent = x.extents[rank - 1 - d];
-      fits = extent == 1 || extent == all[axis];
-      if (extent != 1) steps[axis] = step;
-      step *= extent;
-    }
-    if (!fits)
+    const auto found = bias_steps(x.extents, scores());
+    if (!found)
       fail_usage("{}: the bias is {}, which cannot be repeated to the scores' {}", op,
-                 to_string(x.extents), to_string(all));
+                 to_string(x.extents), to_string(scores()));
+    steps = *found;
     bias = &x;
   }
 };
@@ -221,8 +212,10 @@ void write_heads(std::array<OutputRows<T>*, N> out, const std::array<Index, N>& 
   });
 }
 
-// Whether queries fill enough of a panel; scores with a bias are made all at once.
-bool is_for_panels(const Given& g) { return !g.bias && 2 * g.tokens >= panel_width; }
+// Whether queries fill enough of a panel, and a bias has each key's number beside the other's.
+bool is_for_panels(const Given& g) {
+  return 2 * g.tokens >= panel_width && (!g.bias || g.steps[3] == 1);
+}
 
 // Of some sequences. Nothing of the size of tokens x keys is made.
 void attend_in_panels(const Given& g, Index first, Index count, float* y) {
@@ -233,9 +226,12 @@ void attend_in_panels(const Given& g, Index first, Index count, float* y) {
     return {Form::tokens, features, count * tokens,
             x.values.as<float>().data() + first * tokens * features};
   };
-  attention_product({count, g.tokens, g.keys, g.heads, g.width, g.v_width,
-                     static_cast<float>(g.scale), seen.empty() ? nullptr : seen.data()},
-                    rows(g.q), rows(g.k), rows(g.v),
+  AttentionExtents a{
+      count, g.tokens, g.keys, g.heads, g.width, g.v_width, static_cast<float>(g.scale)};
+  if (!seen.empty()) a.seen = seen.data();
+  if (g.bias) a.bias = g.bias_of<float>(first, 0);
+  a.bias_steps = g.steps;
+  attention_product(a, rows(g.q), rows(g.k), rows(g.v),
                     {Form::tokens, g.heads * g.v_width, count * g.tokens, y});
 }
 // All of them; an output that is not dense gets one at a time, with the same bits.

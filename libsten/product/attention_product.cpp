@@ -58,7 +58,7 @@ void write_part(const float* tile, Index feature, Index features, Index token, I
 }
 
 struct Memory {
-  Scratch q, k, v, y, scores;
+  Scratch q, k, v, y, scores, bias;
 };
 
 // Some panels of queries of one head and sequence.
@@ -69,12 +69,30 @@ struct AttentionTask {
   Index sequence, head;
   Memory& memory;
 
+  // Of the head's scores, of which a token's are a.bias_steps[2] after those of the one before.
+  const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
   // Keys up to the last that is seen.
   Index keys() const {
     Index n = a.keys;
     if (a.seen)
       while (n > 0 && !a.seen[sequence * a.keys + n - 1]) --n;
-    return n;
+    if (!a.bias || a.bias_steps[2] != 0) return n;
+    constexpr float hides = -1e30f;
+    Index last = n;
+    while (last > 0 && bias()[last - 1] <= hides) --last;
+    return last > 0 ? last : n;
+  }
+  // The bias of some tokens, as the kernel wants it.
+  void set_bias(kernels::Attention& part, Index token, Index tokens) const {
+    part.bias = bias();
+    part.bias_step = 1;
+    if (a.bias_steps[2] == 0) return;
+    float* turned = memory.bias.of(std::max<Index>(1, part.keys * panel_width));
+    if (tokens < panel_width) std::fill_n(turned, part.keys * panel_width, 0.0f);
+    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys, turned,
+                    panel_width);
+    part.bias = turned;
+    part.bias_step = panel_width;
   }
   template <class F>
   static bool in_place(const ActivationsOf<F>& x, Index of_sequence) {
@@ -117,6 +135,7 @@ struct AttentionTask {
         read_part(q, head * a.width, a.width, token, tokens, copy);
         part.q = copy;
       }
+      if (a.bias) set_bias(part, at, tokens);
       const bool is_there = in_place(y, a.tokens);
       part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * panel_width);
       if (part.keys > 0)
@@ -129,6 +148,20 @@ struct AttentionTask {
 };
 
 }  // namespace
+
+std::optional<std::array<Index, 4>> bias_steps(const Shape& bias, const Shape& scores) {
+  if (bias.size() > scores.size()) return {};
+  std::array<Index, 4> steps{};
+  Index step = 1;
+  for (std::size_t d = 1; d <= bias.size(); ++d) {
+    const std::size_t axis = scores.size() - d;
+    const Index extent = bias[bias.size() - d];
+    if (extent != 1 && extent != scores[axis]) return {};
+    if (extent != 1) steps[axis] = step;
+    step *= extent;
+  }
+  return steps;
+}
 
 void attention_product(const AttentionExtents& a, const Activations& q, const Activations& k,
                        const Activations& v, const ActivationsOut& y) {

@@ -42,6 +42,8 @@ struct Head {
   Index keys, features, v_features;
   float by = 1;
   std::vector<std::uint8_t> seen{};
+  Array<float> bias{};
+  Index bias_step = width;
   Index panels = (keys + width - 1) / width;
   Index k_step = (features + 3) * width, v_step = (v_features + 1) * width;
   Array<float> q = numbers(features * width, 1), k = numbers(panels * k_step, 2);
@@ -50,7 +52,8 @@ struct Head {
   Array<float> run(const kernels::PanelsTable& table) const {
     Array<float> y(v_features * width), scores(width * width);
     table.attend({features, v_features, keys, by, q.data(), k.data(), v.data(), k_step, v_step,
-                  seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate()});
+                  seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate(),
+                  bias.size() ? bias.data() : nullptr, bias_step});
     return y;
   }
 };
@@ -82,6 +85,37 @@ TEST_CASE("keys that are hidden are not looked at, even if there is no number in
     head.k.mutate()[3] = NAN;
     head.k.mutate()[head.k_step + 100 - width] = INFINITY;
     check_close(head.run(table), wanted, 2e-6f);
+  });
+}
+
+TEST_CASE("a bias is added to scores, be it of each query and key or of keys alone") {
+  each_panels_table([](const kernels::PanelsTable& table) {
+    for (const Index step : {Index{1}, width}) {
+      CAPTURE(step);
+      Head head{130, 8, 8, 0.3f};
+      head.bias = numbers(130 * step, 4);
+      head.bias_step = step;
+      // Some keys of the first panel and all of the second are hidden from all, or the first query.
+      for (Index key = 40; key < 128; ++key)
+        head.bias.mutate()[key * step] = key % 2 ? -INFINITY : std::numeric_limits<float>::lowest();
+      check_close(head.run(table), head.run(reference()), 2e-6f);
+    }
+  });
+}
+
+TEST_CASE(
+    "where all keys have the lowest bias they count alike; where it is -inf there is no number") {
+  each_panels_table([](const kernels::PanelsTable& table) {
+    Head head{70, 3, 1, 0.3f};
+    head.bias = Array<float>(70);
+    head.bias_step = 1;
+    std::fill_n(head.bias.mutate(), 70, std::numeric_limits<float>::lowest());
+    double mean = 0;
+    for (Index key = 0; key < 70; ++key)
+      mean += head.v[key / width * head.v_step + key % width] / 70.0;
+    CHECK(head.run(table)[5] == doctest::Approx(mean).epsilon(1e-5));
+    std::fill_n(head.bias.mutate(), 70, -INFINITY);
+    CHECK(std::isnan(head.run(table)[5]));
   });
 }
 

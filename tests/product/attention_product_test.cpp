@@ -45,7 +45,11 @@ double wanted(const AttentionExtents& a, const Side& q, const Side& k, const Sid
     double score = 0;
     for (Index f = h * a.width; f < (h + 1) * a.width; ++f)
       score += double{q.rows[token * q.features + f]} * k.rows[(b * a.keys + j) * k.features + f];
-    const double e = std::exp(a.scale * score);
+    score *= a.scale;
+    if (a.bias)
+      score += a.bias[b * a.bias_steps[0] + h * a.bias_steps[1] +
+                      token % a.tokens * a.bias_steps[2] + j * a.bias_steps[3]];
+    const double e = std::exp(score);
     all += e;
     sum += e * v.rows[(b * a.keys + j) * v.features + feature];
   }
@@ -82,4 +86,44 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
               REQUIRE(std::abs(got - wanted(a, q, k, v, t, f)) < 2e-6);
             }
         }
+}
+
+TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
+  const Index tokens = 70, keys = 66;
+  const Side q(Form::panels, 8, 3 * tokens, 1), k(Form::tokens, 8, 3 * keys, 2),
+      v(Form::tokens, 12, 3 * keys, 3);
+  const std::vector<Shape> shapes{{3, 2, tokens, keys}, {1, 2, tokens, keys}, {3, 1, 1, keys},
+                                  {tokens, keys},       {2, 1, keys},         {3, 1, tokens, keys}};
+  for (const Shape& shape : shapes) {
+    CAPTURE(to_string(shape));
+    AttentionExtents a{3, tokens, keys, 2, 4, 6, 0.4f};
+    a.bias_steps = *bias_steps(shape, {3, 2, tokens, keys});
+    Dice dice(7);
+    std::vector<float> bias(size_of(shape));
+    for (float& x : bias) x = static_cast<float>(dice.normal());
+    // Of the last row the last keys are hidden.
+    std::fill_n(bias.end() - 9, 9, -1e35f);
+    a.bias = bias.data();
+    Side y(Form::panels, 12, 3 * tokens, 4);
+    attention_product(a, q.in(), k.in(), v.in(), y.out());
+    for (Index t = 0; t < 3 * tokens; ++t)
+      for (Index f = 0; f < 12; ++f)
+        REQUIRE(std::abs(y.there[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
+  }
+  CHECK(!bias_steps({2, keys}, {3, 2, tokens, keys}));
+  CHECK(!bias_steps({1, 3, 2, tokens, keys}, {3, 2, tokens, keys}));
+}
+
+TEST_CASE("where a bias hides all keys of a sequence they count alike") {
+  AttentionExtents a{2, 40, 70, 1, 4, 4, 0.4f};
+  std::vector<float> bias(2 * 70);
+  std::fill_n(bias.begin() + 70, 70, std::numeric_limits<float>::lowest());
+  a.bias = bias.data();
+  a.bias_steps = *bias_steps({2, 1, 1, 70}, {2, 1, 40, 70});
+  const Side q(Form::tokens, 4, 80, 1), k(Form::tokens, 4, 140, 2), v(Form::tokens, 4, 140, 3);
+  Side y(Form::tokens, 4, 80, 4);
+  attention_product(a, q.in(), k.in(), v.in(), y.out());
+  double mean = 0;
+  for (Index key = 70; key < 140; ++key) mean += v.rows[key * 4 + 2] / 70.0;
+  for (Index t = 40; t < 80; ++t) REQUIRE(std::abs(y.there[t * 4 + 2] - mean) < 2e-6);
 }

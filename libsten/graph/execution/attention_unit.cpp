@@ -20,11 +20,12 @@ Shape shape_of(const Slots& slots, std::size_t value) {
 class AttentionUnit final : public Unit {
  public:
   AttentionUnit(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
-                Shape shape)
+                Shape shape, Shape mask_shape)
       : arguments_(std::move(arguments)),
         value_(value),
         extents_(extents),
-        shape_(std::move(shape)) {}
+        shape_(std::move(shape)),
+        mask_shape_(std::move(mask_shape)) {}
 
   void run(Slots& slots) override {
     const double start = now();
@@ -36,20 +37,22 @@ class AttentionUnit final : public Unit {
       if (x.features * x.tokens != a.heads * sizes[i]) throw PlanChanged{};
     }
     if (!slots[value_].panels) slots.allot(value_, shape_);
-    if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]).as<Dense>());
+    if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]));
     const ActivationsOut y{Form::panels, shape_.back(), tokens_of(shape_), slots[value_].panels};
     attention_product(extents_, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
                       slots.activations(arguments_[2]), y);
     steps.front().seconds = now() - start;
   }
 
-  static bool is_mask(const Dense& x, Index batch, Index keys) {
-    const DType d = x.dtype();
-    return (d == DType::I64 || d == DType::I32) && x.extents == Shape{batch, keys};
-  }
-
  private:
-  void read_mask(const Dense& mask) {
+  // Of keys, or a bias.
+  void read_mask(const Tensor& given) {
+    const Dense& mask = given.as<Dense>();
+    if (mask.extents != mask_shape_) throw PlanChanged{};
+    if (mask.dtype() == DType::F32) {
+      extents_.bias = mask.values.as<float>().data();
+      return;
+    }
     seen_.resize(mask.size());
     const auto read = [&](auto from) {
       for (std::size_t i = 0; i < seen_.size(); ++i) seen_[i] = from[i] != 0;
@@ -64,9 +67,22 @@ class AttentionUnit final : public Unit {
   std::vector<std::size_t> arguments_;
   std::size_t value_;
   AttentionExtents extents_;
-  Shape shape_;
+  Shape shape_, mask_shape_;
   std::vector<std::uint8_t> seen_;
 };
+
+// Whether the fourth input is a mask of keys, or a bias whose steps become those of `a`.
+bool takes_mask(const Value& given, AttentionExtents& a) {
+  if (!given.tensor || !given.tensor->is<Dense>() || given.tensor->device() != Device::cpu)
+    return false;
+  const Dense& x = given.tensor->as<Dense>();
+  if (x.dtype() == DType::I64 || x.dtype() == DType::I32)
+    return x.extents == Shape{a.batch, a.keys};
+  const auto steps = bias_steps(x.extents, {a.batch, a.heads, a.tokens, a.keys});
+  if (x.dtype() != DType::F32 || !steps || (*steps)[3] != 1) return false;
+  a.bias_steps = *steps;
+  return true;
+}
 
 }  // namespace
 
@@ -87,13 +103,10 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
   a.scale =
       static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
-  if (in.size() > 3) {
-    const Value& mask = slots[in[3]];
-    if (!mask.tensor || !mask.tensor->is<Dense>() ||
-        !AttentionUnit::is_mask(mask.tensor->as<Dense>(), k[0], k[1]))
-      return nullptr;
-  }
-  auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]});
+  if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
+  const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
+  auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
+                                              mask_shape);
   bool in_place = true;
   for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].panels;
   in_place = in_place && q[1] % panel_width == 0 && k[1] % panel_width == 0;
