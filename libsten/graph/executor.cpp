@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsten/base/parallel.h"
+#include "libsten/graph/execution/run_order.h"
 #include "libsten/graph/execution/unit.h"
 
 namespace sten {
@@ -42,7 +43,9 @@ PlanContext context_of(const Graph& g) {
 }  // namespace
 
 struct Executor::State {
-  Graph graph;
+  Graph given;
+  execution::RunOrder order;
+  const Graph& graph = order.graph;
   NamedValues<Tensor> weights;
   ExecutorOptions options;
   PlanContext context;
@@ -59,7 +62,11 @@ struct Executor::State {
   std::vector<std::unique_ptr<Unit>> units{};
 
   State(Graph g, NamedValues<Tensor> w, const ExecutorOptions& o)
-      : graph(std::move(g)), weights(std::move(w)), options(o), context(context_of(graph)) {}
+      : given(std::move(g)),
+        order(o.fuse ? execution::run_order(given) : execution::RunOrder{given, given.outputs()}),
+        weights(std::move(w)),
+        options(o),
+        context(context_of(graph)) {}
 
   void forget() {
     units.clear();
@@ -172,7 +179,7 @@ struct Executor::State {
       for (const std::size_t value : unit->stored) {
         const auto at = std::ranges::find(context.outputs, value);
         if (at == context.outputs.end()) continue;
-        const auto out = outputs.find(graph.outputs()[at - context.outputs.begin()]);
+        const auto out = outputs.find(order.outputs[at - context.outputs.begin()]);
         if (out != outputs.end()) (*slots)[value].tensor = std::move(out->second);
       }
   }
@@ -182,11 +189,11 @@ struct Executor::State {
       Tensor x = slots->tensor(value);
       // What is left behind would be taken for the value of the next run.
       if (value >= context.first_node) (*slots)[value].tensor.reset();
-      const auto at = outputs.find(graph.outputs()[i]);
+      const auto at = outputs.find(order.outputs[i]);
       if (at != outputs.end())
         at->second = std::move(x);
       else
-        outputs.emplace(graph.outputs()[i], std::move(x));
+        outputs.emplace(order.outputs[i], std::move(x));
     }
   }
 
@@ -215,7 +222,7 @@ Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
 const ExecutionPlan& Executor::plan() const { return state_->plan; }
-const Graph& Executor::graph() const { return state_->graph; }
+const Graph& Executor::graph() const { return state_->given; }
 
 const NamedValues<Tensor>& Executor::run(const NamedValues<Tensor>& inputs) {
   State& s = *state_;

@@ -15,9 +15,12 @@ struct Term {
 std::optional<Term> embedding_of(const PlanContext& plan, std::size_t node, const Slots& slots) {
   const Node& n = plan.graph.nodes()[node];
   const std::vector<std::size_t>& in = plan.arguments[node];
-  if (n.op.text() != "embedding" || in.size() != 2 || !plan.is_weight(in[0]) ||
-      !n.attributes.all().empty())
-    return {};
+  const bool is_plain = n.attributes.all().empty();
+  const bool takes_rows =
+      n.op.text() == "embedding"
+          ? is_plain
+          : n.op.text() == "gather" && (is_plain || n.attributes == Attributes().set("axis", 0));
+  if (!takes_rows || in.size() != 2 || !plan.is_weight(in[0])) return {};
   const auto& table = slots[in[0]].tensor;
   const auto& ids = slots[in[1]].tensor;
   if (!ids || !ids->is<Dense>() || !table->is<Dense>() || table->dtype() != DType::F32) return {};

@@ -1,0 +1,190 @@
+// Graphs as exporters write them, in an executor.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "libsten/graph/executor.h"
+#include "libsten/io/checkpoint.h"
+#include "libsten/nn/weights.h"
+#include "libsten/onnx/import.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+double furthest_apart(const Tensor& a, const Tensor& b) {
+  const std::vector<float> x = floats(a.to_dense()), y = floats(b.to_dense());
+  REQUIRE(a.shape() == b.shape());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    worst = std::max(worst, std::abs(double{x[i]} - double{y[i]}));
+  return worst;
+}
+
+Attributes with_list(const char* name, Attributes::List list) {
+  return Attributes().set(name, std::move(list));
+}
+
+// q, k and v of x in 2 heads of 20 channels, with a mask of keys from 1 for those that are seen, 0
+// for others: `composed` of the operators of the formula, else as one of attention. The mask is
+// computed between the products, as a bias, or is the input.
+Graph attending(bool composed, bool bias) {
+  std::vector<Node> nodes{{"norm", "layer-norm", {"x", "one", "zero"}},
+                          {"q", "linear", {"norm", "wq"}},
+                          {"k", "linear", {"norm", "wk"}},
+                          {"v", "linear", {"norm", "wv"}}};
+  const auto add = [&](const char* name, const char* op, std::vector<std::string> in,
+                       Attributes attributes = {}) {
+    nodes.push_back({name, op, std::move(in), std::move(attributes)});
+  };
+  if (bias) {
+    add("seen", "cast", {"mask"}, Attributes().set("to", "F32"));
+    add("rows", "unsqueeze", {"seen"}, with_list("axes", {1, 2}));
+    add("hidden", "sub", {"number", "rows"});
+    add("bias", "scale", {"hidden"}, Attributes().set("by", -1e9));
+  }
+  if (composed) {
+    const auto split = [&](const char* name, const char* from, Attributes::List axes) {
+      const std::string parted = std::string(from) + ".heads";
+      add(parted.c_str(), "reshape", {from},
+          with_list("shape", {0, 0, 2, 20}).set("copy-zeros", 1));
+      add(name, "transpose", {parted}, with_list("axes", std::move(axes)));
+    };
+    split("qh", "q", {0, 2, 1, 3});
+    split("kh", "k", {0, 2, 3, 1});
+    split("vh", "v", {0, 2, 1, 3});
+    add("products", "matmul", {"qh", "kh"});
+    add("scaled", "scale", {"products"}, Attributes().set("by", 0.2));
+    add("scores", "add", {"scaled", "bias"});
+    add("weights", "softmax", {"scores"});
+    add("heads", "matmul", {"weights", "vh"});
+    add("tokens", "transpose", {"heads"}, with_list("axes", {0, 2, 1, 3}));
+    add("context", "reshape", {"tokens"}, with_list("shape", {0, 0, 40}).set("copy-zeros", 1));
+  } else {
+    add("context", "attention", {"q", "k", "v", bias ? "bias" : "mask"},
+        Attributes().set("heads", 2).set("scale", 0.2));
+  }
+  add("out", "linear", {"context", "wo"});
+  add("sum", "add", {"out", "norm"});
+  add("y", "identity", {"sum"});
+  const Spec init = Spec::parse("normal:std=0.2");
+  return Graph({{"x", "mask"},
+                {{"one", {40}, Spec("ones")},
+                 {"zero", {40}, Spec("zeros")},
+                 {"wq", {40, 40}, init},
+                 {"wk", {40, 40}, init},
+                 {"wv", {40, 40}, init},
+                 {"wo", {40, 40}, init}},
+                std::move(nodes),
+                {"y"},
+                {{"number", Dense::of({1}, {1})}}});
+}
+
+std::vector<std::string> steps_of(const ExecutionPlan& plan) {
+  std::vector<std::string> all;
+  for (const ExecutionStep& s : plan.steps) all.push_back(s.runs);
+  return all;
+}
+Index count_steps(const ExecutionPlan& plan, std::string_view runs, std::string_view layout) {
+  return std::ranges::count_if(
+      plan.steps, [&](const ExecutionStep& s) { return s.runs == runs && s.layout == layout; });
+}
+
+const std::string exports_folder = STEN_SOURCE_DIR "/tests/onnx/models/";
+
+}  // namespace
+
+TEST_CASE("attention is in panels between its products, be its mask one of keys or a bias") {
+  const NamedValues<Tensor> w = initial_weights(attending(true, true), 5);
+  const Graph wanted = attending(true, true);
+  for (const bool bias : {false, true}) {
+    CAPTURE(bias);
+    Executor fused(attending(false, bias), w), plain(attending(false, bias), w, {.fuse = false});
+    for (const Index window : {64, 40, 100, 20}) {
+      CAPTURE(window);
+      Dice dice(4);
+      Dense mask = Dense::zeros(DType::I64, {3, window});
+      for (Index i = 0; i < mask.size(); ++i)
+        mask.values.mutate<std::int64_t>()[i] = i / window != 1 || i % window < window / 2;
+      const NamedValues<Tensor> inputs{{"x", normals(dice, {3, window, 40})}, {"mask", mask}};
+      const Tensor y = wanted.run<Tensor>(w, inputs).at("y");
+      for (int run = 0; run < 2; ++run) CHECK(furthest_apart(fused.run(inputs).at("y"), y) < 1e-5);
+      CHECK(furthest_apart(plain.run(inputs).at("y"), y) < 1e-5);
+      if (window < 32) continue;
+      std::vector<std::string> steps{"load",   "layer-norm", "linear",       "linear",
+                                     "linear", "attention",  "linear + add", "store"};
+      if (bias) steps.insert(steps.begin(), {"cast", "unsqueeze", "sub", "scale"});
+      CHECK(steps_of(fused.plan()) == steps);
+      CHECK(count_steps(fused.plan(), "attention", "panels") == 1);
+    }
+  }
+}
+
+TEST_CASE("a bias whose shape is not that of the run before is taken as it is") {
+  const Graph g({{"x", "bias"},
+                 {{"w", {8, 8}, Spec::parse("normal:std=0.4")}},
+                 {{"q", "linear", {"x", "w"}},
+                  {"y", "attention", {"q", "q", "q", "bias"}, Attributes().set("heads", 2)}},
+                 {"y"}});
+  const NamedValues<Tensor> w = initial_weights(g, 5);
+  Executor fused(g, w);
+  const std::vector<Shape> shapes{{1, 1, 1, 50}, {50, 50}, {2, 1, 50, 50}, {2, 2, 1, 50}, {50, 1}};
+  for (const Shape& shape : shapes) {
+    CAPTURE(to_string(shape));
+    Dice dice(6);
+    const NamedValues<Tensor> inputs{{"x", normals(dice, {2, 50, 8})},
+                                     {"bias", normals(dice, shape)}};
+    const Tensor wanted = g.run<Tensor>(w, inputs).at("y");
+    for (int run = 0; run < 2; ++run)
+      CHECK(furthest_apart(fused.run(inputs).at("y"), wanted) < 1e-5);
+    CHECK(count_steps(fused.plan(), "attention", "panels") == (shape.back() == 50 ? 1 : 0));
+  }
+}
+
+TEST_CASE("outputs that repeat a value, an input or another output are there by their names") {
+  const Graph g({{"x"},
+                 {{"w", {8, 8}, Spec::parse("normal:std=0.4")}},
+                 {{"same", "identity", {"x"}},
+                  {"up", "linear", {"same", "w"}},
+                  {"first", "identity", {"up"}},
+                  {"second", "identity", {"up"}},
+                  {"third", "identity", {"second"}},
+                  {"sum", "add", {"third", "first"}},
+                  {"last", "identity", {"x"}}},
+                 {"first", "second", "third", "sum", "last"}});
+  Dice dice(6);
+  const NamedValues<Tensor> inputs{{"x", normals(dice, {40, 8})}}, w = initial_weights(g, 5);
+  const NamedValues<Tensor> wanted = g.run<Tensor>(w, inputs);
+  Executor fused(g, w);
+  for (int run = 0; run < 3; ++run) {
+    const NamedValues<Tensor> got = fused.run(inputs);
+    REQUIRE(got.size() == wanted.size());
+    for (const auto& y : wanted) CHECK(furthest_apart(got.at(y.first), y.second) < 1e-5);
+  }
+}
+
+TEST_CASE("attention of exported models is in panels, with what exporters make of a mask") {
+  for (const std::string exporter : {"opset14", "opset17", "dynamo18"}) {
+    CAPTURE(exporter);
+    const Checkpoint file = Checkpoint::open(exports_folder + "wav2vec2-" + exporter + ".onnx");
+    const OnnxImport model = import_onnx(file, {.for_inference = true});
+    const NamedValues<Tensor> w = load_weights(model.graph, file, model.not_weights);
+    REQUIRE(model.inputs.size() == 2);
+    const Index width = *model.inputs[0].shape->back().size;
+    Dice dice(6);
+    Dense mask = Dense::zeros(*model.inputs[1].dtype, {2, 50});
+    for (Index i = 0; i < 100; ++i)
+      if (i < 70)
+        std::fill_n(mask.values.mutate_bytes() + i * mask.values.width(), 1, std::byte{1});
+    const NamedValues<Tensor> inputs{{model.inputs[0].name, normals(dice, {2, 50, width})},
+                                     {model.inputs[1].name, mask}};
+    Executor fused(model.graph, w), plain(model.graph, w, {.fuse = false});
+    const Tensor wanted = plain.run(inputs).begin()->second;
+    for (int run = 0; run < 2; ++run)
+      CHECK(furthest_apart(fused.run(inputs).begin()->second, wanted) < 1e-5);
+    CHECK(count_steps(fused.plan(), "attention", "panels") == 2);
+    CHECK(count_steps(fused.plan(), "attention", "") == 0);
+  }
+}
