@@ -8,8 +8,10 @@ namespace sten::kernels {
 
 enum class Activation {
   none,
-  relu,  // max(x, 0); NaN stays
-  gelu   // x/2 (1 + erf(x / sqrt 2)), to 2e-7 of |x|
+  relu,       // max(x, 0); NaN stays
+  gelu,       // x/2 (1 + erf(x / sqrt 2)), to 2e-7 of |x|
+  gelu_tanh,  // x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), to 4e-7 of |x|
+  silu        // x / (1 + e^-x), to 2e-7 of |x|
 };
 
 struct EpilogueTable {

@@ -22,6 +22,11 @@ struct FunctionsTable {
   void (*sigmoid)(const float* x, std::int64_t n, float* y);
   // x P(X <= x) for a standard normal X, to 8 ulp, for large negative x too.
   void (*gelu)(const float* x, std::int64_t n, float* y);
+  // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016), to 8 ulp, for
+  // large negative x too.
+  void (*gelu_tanh)(const float* x, std::int64_t n, float* y);
+  // x / (1 + e^-x), to 5 ulp.
+  void (*silu)(const float* x, std::int64_t n, float* y);
   // dy times the derivative of gelu, which is right to 4e-7.
   void (*gelu_grad)(const float* dy, const float* x, std::int64_t n, float* dx);
   // Operation by operation in float32; a sum may be taken together with a product.

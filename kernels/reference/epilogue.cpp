@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace sten::kernels {
 namespace {
@@ -12,6 +13,11 @@ float activated(double x, Activation activation) {
       return static_cast<float>(x < 0 ? 0 : x);
     case Activation::gelu:
       return static_cast<float>(x / 2 * (1 + std::erf(x / std::sqrt(2.0))));
+    case Activation::gelu_tanh:
+      return static_cast<float>(
+          x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))));
+    case Activation::silu:
+      return static_cast<float>(x / (1 + std::exp(-x)));
     default:
       return static_cast<float>(x);
   }

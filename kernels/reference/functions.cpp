@@ -1,5 +1,6 @@
 #include "kernels/reference/functions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -26,6 +27,20 @@ void sigmoid(const float* x, std::int64_t n, float* y) {
 void gelu(const float* x, std::int64_t n, float* y) {
   each(x, n, y, [](double v) { return v * below(v); });
 }
+void gelu_tanh(const float* x, std::int64_t n, float* y) {
+  // 1 + tanh u = 2 / (1 + e^-2u), which has the digits of small results.
+  const double by = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  each(x, n, y, [=](double v) {
+    v = std::max(v, -20.0);  // there it is 0; -inf is divided by infinity otherwise
+    return v / (1 + std::exp(-2 * by * (v + 0.044715 * v * v * v)));
+  });
+}
+void silu(const float* x, std::int64_t n, float* y) {
+  each(x, n, y, [](double v) {
+    v = std::max(v, -700.0);
+    return v / (1 + std::exp(-v));
+  });
+}
 void gelu_grad(const float* dy, const float* x, std::int64_t n, float* dx) {
   for (std::int64_t i = 0; i < n; ++i) {
     const double v = x[i];
@@ -44,7 +59,7 @@ void adamw(const AdamWStep& s, float* w, const float* g, float* m, float* v, std
 }  // namespace
 
 const FunctionsTable* functions_reference() {
-  static constexpr FunctionsTable table{tanh, sigmoid, gelu, gelu_grad, adamw};
+  static constexpr FunctionsTable table{tanh, sigmoid, gelu, gelu_tanh, silu, gelu_grad, adamw};
   return &table;
 }
 

@@ -50,10 +50,25 @@ STEN_INLINE_LOOP float gelu(float x) {
   return 0.5f * x * (1.0f + std::bit_cast<float>(std::bit_cast<std::uint32_t>(erf) ^ sign));
 }
 
+// x / (1 + e^-u), from the power of a negative number alone.
+STEN_INLINE_LOOP float share_of(float x, float u) {
+  const float a = std::abs(u), e = exp_negative(-a), s = 1.0f / (1.0f + e);
+  // Of the sign of u: s, or e s.
+  const std::uint32_t negative = 0u - (std::bit_cast<std::uint32_t>(u) >> 31);
+  const auto one = std::bit_cast<std::uint32_t>(1.0f);
+  const std::uint32_t by = (std::bit_cast<std::uint32_t>(e) & negative) | (one & ~negative);
+  return x * (std::bit_cast<float>(by) * s);
+}
+STEN_INLINE_LOOP float gelu_tanh(float x) {
+  return share_of(x, 1.59576912f * x * (1.0f + 0.044715f * x * x));
+}
+
 template <Activation activation>
 STEN_INLINE_LOOP float activated(float x) {
   if constexpr (activation == Activation::relu) return x < 0 ? 0 : x;
   if constexpr (activation == Activation::gelu) return gelu(x);
+  if constexpr (activation == Activation::gelu_tanh) return gelu_tanh(x);
+  if constexpr (activation == Activation::silu) return share_of(x, x);
   return x;
 }
 
@@ -77,12 +92,24 @@ class Epilogues {
     }
   }
 
+  static auto rows_by(Activation activation) {
+    switch (activation) {
+      case Activation::relu:
+        return rows_of<Activation::relu>;
+      case Activation::gelu:
+        return rows_of<Activation::gelu>;
+      case Activation::gelu_tanh:
+        return rows_of<Activation::gelu_tanh>;
+      case Activation::silu:
+        return rows_of<Activation::silu>;
+      default:
+        return rows_of<Activation::none>;
+    }
+  }
   static void finish(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
                      float scale, const float* bias, const float* residual,
                      std::int64_t ld_residual, Activation activation) {
-    const auto of = activation == Activation::relu   ? rows_of<Activation::relu>
-                    : activation == Activation::gelu ? rows_of<Activation::gelu>
-                                                     : rows_of<Activation::none>;
+    const auto of = rows_by(activation);
     of(c, ldc, rows, columns, scale, bias, residual, ld_residual);
   }
 

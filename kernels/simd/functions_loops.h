@@ -28,6 +28,19 @@ struct Functions : Math<V> {
       part.store(y + i, V::mul(v, Base::normal(v).below));
     });
   }
+  // What is below the bounds becomes 0, -inf too.
+  static void gelu_tanh(const float* x, Size n, float* y) {
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec v = part.load(x + i);
+      part.store(y + i, V::mul(V::max(V::set(-20), v), Base::gelu_tanh_share(v)));
+    });
+  }
+  static void silu(const float* x, Size n, float* y) {
+    each_vector(n, [&](Size i, auto part) STEN_INLINE {
+      const Vec v = part.load(x + i);
+      part.store(y + i, V::mul(V::max(V::set(-104), v), Base::sigmoid(v)));
+    });
+  }
   static void gelu_grad(const float* dy, const float* x, Size n, float* dx) {
     each_vector(n, [&](Size i, auto part) STEN_INLINE {
       const Vec v = part.load(x + i);
@@ -50,7 +63,9 @@ struct Functions : Math<V> {
     });
   }
 
-  static constexpr FunctionsTable table() { return {tanh, sigmoid, gelu, gelu_grad, adamw}; }
+  static constexpr FunctionsTable table() {
+    return {tanh, sigmoid, gelu, gelu_tanh, silu, gelu_grad, adamw};
+  }
 };
 
 }  // namespace sten::kernels::simd

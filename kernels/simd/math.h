@@ -94,6 +94,28 @@ struct Math {
     return V::div(V::set(1), V::add(V::set(1), exp(V::sub(V::zero(), x))));
   }
 
+  // 1 / (1 + e^-u) with u = 2 sqrt(2 / pi) x (1 + 0.044715 x^2), of which `rest` is what rounding
+  // has taken: u is an exponent.
+  STEN_INLINE static Vec gelu_tanh_share(Vec x) {
+    // From there on it is 0 or 1, and powers of x need not overflow.
+    const Vec most = V::set(20), v = V::with_sign(V::min(most, V::abs(x)), x);
+    const Vec one = V::set(1), cubic = V::set(0.044715f), by = V::set(1.5957691216057308f);
+    const Vec square = V::mul(v, v), term = V::mul(cubic, square);
+    Vec term_rest = V::fma(cubic, V::fms(v, v, square), V::fms(cubic, square, term));
+    term_rest = V::fma(V::set(static_cast<float>(0.044715 - double{0.044715f})), square, term_rest);
+    const Vec sum = V::add(one, term), above = V::sub(sum, one);
+    const Vec sum_rest =
+        V::add(V::add(V::sub(one, V::sub(sum, above)), V::sub(term, above)), term_rest);
+    const Vec line = V::mul(by, v);
+    const Vec line_rest =
+        V::fma(V::set(static_cast<float>(1.5957691216057308 - double{1.5957691216057308f})), v,
+               V::fms(by, v, line));
+    const Vec u = V::mul(line, sum);
+    const Vec rest = V::fma(line, sum_rest, V::fma(line_rest, sum, V::fms(line, sum, u)));
+    const Vec e = exp(V::sub(V::zero(), u));
+    return V::div(one, V::fma(e, V::sub(one, rest), one));
+  }
+
   // Of a standard normal X: P(X <= x), and the density at x.
   struct Normal {
     Vec below, density;

@@ -142,7 +142,10 @@ struct GeluTanhGrad {
 void add_gelu_tanh(Operators& all) {
   add_unary(all, "gelu-tanh", Keeps::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("gelu-tanh", {});
-    return std::pair(GeluTanhForward<T>{}, GeluTanhGrad<T>{});
+    if constexpr (std::same_as<T, float>)
+      return std::pair(ForwardKernel{kernels::functions().gelu_tanh}, GeluTanhGrad<T>{});
+    else
+      return std::pair(GeluTanhForward<T>{}, GeluTanhGrad<T>{});
   });
 }
 
@@ -182,7 +185,10 @@ struct SiluGrad {
 void add_silu(Operators& all) {
   add_unary(all, "silu", Keeps::inputs, true, []<class T>(T, const Call& call) {
     call.attributes.check("silu", {});
-    return std::pair(SiluForward<T>{}, SiluGrad<T>{});
+    if constexpr (std::same_as<T, float>)
+      return std::pair(ForwardKernel{kernels::functions().silu}, SiluGrad<T>{});
+    else
+      return std::pair(SiluForward<T>{}, SiluGrad<T>{});
   });
 }
 

@@ -33,6 +33,12 @@ double density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
+// x (1 + tanh u) / 2, with the digits of small results.
+double gelu_tanh(double x) {
+  const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+  return x / (1 + std::exp(-2 * u));
+}
+
 // The distance in neighbouring float32 around `exact`.
 double ulps(float got, double exact) {
   const auto near = static_cast<float>(std::abs(exact));
@@ -69,7 +75,7 @@ void check_ulps(Function* f, Exact exact, double most) {
 
 }  // namespace
 
-TEST_CASE("tanh, sigmoid and gelu are as near as their header says, under every ISA") {
+TEST_CASE("tanh, sigmoid, both gelus and silu are as near as their header says, under every ISA") {
   each_table([](const kernels::FunctionsTable& t) {
     check_ulps(
         t.tanh, [](double x) { return std::tanh(x); }, 4);
@@ -77,6 +83,9 @@ TEST_CASE("tanh, sigmoid and gelu are as near as their header says, under every 
         t.sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 4);
     check_ulps(
         t.gelu, [](double x) { return x * below(x); }, 8);
+    check_ulps(t.gelu_tanh, gelu_tanh, 8);
+    check_ulps(
+        t.silu, [](double x) { return x / (1 + std::exp(-x)); }, 5);
   });
 }
 
@@ -97,7 +106,10 @@ TEST_CASE("NaN stays, infinities give limits, and zeros keep their sign") {
   const Floats x{std::nanf(""), infinity, -infinity, 0.0f, -0.0f, 1e30f, -1e30f, 1e-40f};
   each_table([&](const kernels::FunctionsTable& t) {
     const Floats h = applied(t.tanh, x), s = applied(t.sigmoid, x), g = applied(t.gelu, x);
-    for (const Floats& y : {h, s, g}) CHECK(std::isnan(y[0]));
+    const Floats near = applied(t.gelu_tanh, x), u = applied(t.silu, x);
+    for (const Floats& y : {h, s, g, near, u}) CHECK(std::isnan(y[0]));
+    for (const Floats& y : {near, u})
+      CHECK(Floats(y.begin() + 1, y.end() - 1) == Floats{infinity, 0, 0, 0, 1e30f, 0});
     CHECK(Floats(h.begin() + 1, h.end() - 1) == Floats{1, -1, 0, 0, 1, -1});
     CHECK(std::signbit(h[4]));
     CHECK(h[7] == x[7]);
@@ -110,7 +122,7 @@ TEST_CASE("NaN stays, infinities give limits, and zeros keep their sign") {
 TEST_CASE("what an element becomes depends neither on n nor on its place") {
   each_table([](const kernels::FunctionsTable& t) {
     const Floats x = numbers_of(sizes.back(), 3), dy = numbers_of(sizes.back(), 4);
-    for (Function* f : {t.tanh, t.sigmoid, t.gelu}) {
+    for (Function* f : {t.tanh, t.sigmoid, t.gelu, t.gelu_tanh, t.silu}) {
       const Floats all = applied(f, x);
       for (const Index n : sizes) {
         const Floats some(x.end() - n, x.end());
