@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "libsten/ops/elements.h"
+#include "libsten/ops/float_map.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/unary.h"
 
@@ -249,10 +250,10 @@ struct RunG {
 };
 
 template <class T>
-Numbers<T> numbers_of(const UnaryRow& row, const Call& call) {
-  call.attributes.check(row.name, {row.a.name, row.b.name});
-  return {static_cast<T>(call.attributes.number(row.a.name, row.a.fallback)),
-          static_cast<T>(call.attributes.number(row.b.name, row.b.fallback))};
+Numbers<T> numbers_of(const UnaryRow& row, const Attributes& given) {
+  given.check(row.name, {row.a.name, row.b.name});
+  return {static_cast<T>(given.number(row.a.name, row.a.fallback)),
+          static_cast<T>(given.number(row.b.name, row.b.fallback))};
 }
 
 // Dense to dense, of every dtype that the row computes in.
@@ -265,7 +266,7 @@ Outputs run_row(const UnaryRow& row, const Call& call) {
   return with_computed(in, [&]<class T>(T) -> Outputs {
     const T* from = x.values.as<T>().data();
     const auto f = row.kernels.of<T>().f;
-    const Numbers<T> p = numbers_of<T>(row, call);
+    const Numbers<T> p = numbers_of<T>(row, call.attributes);
     const Dense y = dense_elements<T>(
         in, x.extents, [&](Index begin, Index end, T* to) { f(p, from + begin, end - begin, to); });
     return {Dense{y.extents, as_dtype(row.name, y.values, given.dtype())}};
@@ -274,10 +275,19 @@ Outputs run_row(const UnaryRow& row, const Call& call) {
 
 }  // namespace
 
+FloatMap elementwise_map(std::string_view op, const Attributes& attributes) {
+  for (const UnaryRow& row : unary_rows) {
+    if (op != row.name) continue;
+    const RunF<float> f{row.kernels.of<float>(), numbers_of<float>(row, attributes)};
+    return [f](const float* x, Index n, float* y) { f.run(x, n, y); };
+  }
+  return {};
+}
+
 void add_elementwise(Operators& all) {
   for (const UnaryRow& row : unary_rows) {
     add_unary(all, row.name, row.keeps, row.zero_to_zero, [&row]<class T>(T, const Call& call) {
-      const Numbers<T> p = numbers_of<T>(row, call);
+      const Numbers<T> p = numbers_of<T>(row, call.attributes);
       return std::pair(RunF<T>{row.kernels.of<T>(), p}, RunG<T>{row.kernels.of<T>(), p});
     });
     all.add({row.name, {"dense"}, {{}}}, [&row](const Call& call) { return run_row(row, call); });

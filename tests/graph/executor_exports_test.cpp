@@ -188,3 +188,50 @@ TEST_CASE("attention of exported models is in panels, with what exporters make o
     CHECK(count_steps(fused.plan(), "attention", "") == 0);
   }
 }
+
+TEST_CASE("activations end products, and what a product cannot end is a step of the chain") {
+  struct Case {
+    const char* op;
+    Attributes attributes;
+    bool joins;
+  };
+  const Case cases[] = {{"gelu-tanh", {}, true},
+                        {"silu", {}, true},
+                        {"sigmoid", {}, false},
+                        {"mish", {}, false},
+                        {"scale", Attributes().set("by", 0.7), false},
+                        {"clip", Attributes().set("min", -0.5).set("max", 0.25), false},
+                        {"leaky-relu", Attributes().set("alpha", 0.3), false}};
+  for (const Case& c : cases) {
+    CAPTURE(std::string(c.op));
+    const Graph g({{"x"},
+                   {{"w", {40, 40}, Spec::parse("normal:std=0.2")}},
+                   {{"up", "linear", {"x", "w"}},
+                    {"f", c.op, {"up"}, c.attributes},
+                    {"down", "linear", {"f", "w"}},
+                    {"sum", "add", {"down", "f"}},
+                    {"y", c.op, {"sum"}, c.attributes}},
+                   {"y"}});
+    Dice dice(6);
+    const NamedValues<Tensor> inputs{{"x", normals(dice, {70, 40})}}, w = initial_weights(g, 5);
+    const Tensor wanted = g.run<Tensor>(w, inputs).at("y");
+    Executor fused(g, w);
+    for (int run = 0; run < 2; ++run)
+      CHECK(furthest_apart(fused.run(inputs).at("y"), wanted) < 1e-5);
+    const std::string op = c.op;
+    const std::vector<std::string> joined{"load", "linear + " + op, "linear + add + " + op,
+                                          "store"},
+        apart{"load", "linear", op, "linear + add", op, "store"};
+    CHECK(steps_of(fused.plan()) == (c.joins ? joined : apart));
+  }
+  // What an operator does not take is its own error.
+  const Graph g({{"x"},
+                 {{"w", {40, 40}, Spec("ones")}},
+                 {{"up", "linear", {"x", "w"}}, {"f", "silu", {"up"}, Attributes().set("by", 2)}},
+                 {"f"}});
+  Executor fused(g, initial_weights(g, 5));
+  const std::string error = error_of([&] {
+    fused.run({{"x", Dense::zeros(DType::F32, {70, 40})}});
+  });
+  CHECK_MESSAGE(error.starts_with("node 'f': "), error);
+}

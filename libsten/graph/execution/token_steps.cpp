@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/functions.h"
 #include "kernels/panels.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
@@ -22,13 +21,6 @@ void each_panel(Index tokens, F&& f) {
   };
   parallel_for(panels_of(tokens), 1, std::cref(some));
 }
-
-void relu(const float* x, Index n, float* y) {
-  for (Index i = 0; i < n; ++i) y[i] = x[i] <= 0 ? 0 : x[i];
-}
-void gelu(const float* x, Index n, float* y) { kernels::functions().gelu(x, n, y); }
-void tanh(const float* x, Index n, float* y) { kernels::functions().tanh(x, n, y); }
-void sigmoid(const float* x, Index n, float* y) { kernels::functions().sigmoid(x, n, y); }
 
 const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
@@ -76,14 +68,6 @@ void AddStep::run(const TokenGroup& g) const {
 void MapStep::run(const TokenGroup& g) const {
   const Index size = features * panel_width;
   each_panel(g.count, [&](Index p, Index) { f(g.at[x] + p * size, size, g.at[y] + p * size); });
-}
-
-decltype(MapStep::f) map_of(std::string_view op) {
-  if (op == "relu") return relu;
-  if (op == "gelu") return gelu;
-  if (op == "tanh") return tanh;
-  if (op == "sigmoid") return sigmoid;
-  return nullptr;
 }
 
 const float* EmbedStep::row(const Table& table, Index token) const {

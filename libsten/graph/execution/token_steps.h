@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/epilogue.h"
+#include "libsten/ops/float_map.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten::execution {
@@ -59,13 +60,11 @@ struct AddStep final : TokenStep {
 
 // y = f(x), element for element; y may be x.
 struct MapStep final : TokenStep {
-  void (*f)(const float* x, Index n, float* y) = nullptr;
+  FloatMap f;
   std::size_t x = 0, y = 0;
   Index features = 0;
   void run(const TokenGroup& group) const override;
 };
-// nullptr where there is none of that operator.
-decltype(MapStep::f) map_of(std::string_view op);
 
 // The sum of a row of each table, of those that ids name.
 struct EmbedStep final : TokenStep {

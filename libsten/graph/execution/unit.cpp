@@ -12,7 +12,7 @@ namespace {
 // Whether a node could take its input i in panels.
 bool takes_panels(const Node& n, std::size_t i) {
   const std::string_view op = n.op.text();
-  if (op == "linear" || op == "layer-norm" || map_of(op)) return i == 0;
+  if (op == "linear" || op == "layer-norm" || float_map(op, n.attributes)) return i == 0;
   if (op == "attention") return i < 3;
   return op == "add";
 }
