@@ -24,11 +24,13 @@ struct Attention {
   // For key j and query t at [j * bias_step + t], or at [j] where bias_step is 1; nullptr: none.
   const float* bias = nullptr;
   std::int64_t bias_step = panel_width;
+  // Query t sees the keys before the (before + t)-th alone.
+  std::int64_t before = std::int64_t{1} << 62;
 };
 
 struct PanelsTable {
   // Keys are taken a panel at a time; a later greatest score scales what was summed up before
-  // (Milakov and Gimelshein 2018). At least one key is seen.
+  // (Milakov and Gimelshein 2018). At least one key is seen by a query; y is 0 of one that sees none.
   void (*attend)(const Attention& a);
   // y = gamma[r] z[r] + beta[r] for the n > 0 features of each token, z having the mean 0 and the
   // deviation 1, eps being added to the variance. y may be x.

@@ -14,9 +14,13 @@ const float* column(const float* panels, Size step, Size key) {
   return panels + key / panel_width * step + key % panel_width;
 }
 
+bool is_hidden(const Attention& a, Size key, Size t) {
+  return (a.seen && !a.seen[key]) || key >= a.before + t;
+}
+
 // The score of a key with query t; none where it is hidden.
 double score(const Attention& a, Size key, Size t) {
-  if (a.seen && !a.seen[key]) return -std::numeric_limits<double>::infinity();
+  if (is_hidden(a, key, t)) return -std::numeric_limits<double>::infinity();
   const float* k = column(a.k, a.k_step, key);
   double sum = 0;
   for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * panel_width + t]} * k[f * panel_width];
@@ -31,7 +35,7 @@ void attend(const Attention& a) {
     for (Size key = 0; key < a.keys; ++key) all += std::exp(score(a, key, t) - most);
     for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] = 0;
     for (Size key = 0; key < a.keys; ++key) {
-      if (a.seen && !a.seen[key]) continue;
+      if (is_hidden(a, key, t)) continue;
       const auto weight = static_cast<float>(std::exp(score(a, key, t) - most) / all);
       const float* v = column(a.v, a.v_step, key);
       for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] += weight * v[f * panel_width];

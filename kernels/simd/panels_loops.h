@@ -155,8 +155,13 @@ struct Panels : Math<L> {
                    [&](auto v) STEN_INLINE { return L::mul(v, by); });
       }
     if (a.bias) add_bias(a, first, count);
+    constexpr float none = -std::numeric_limits<float>::infinity();
+    // The first queries of the panel do not see its last keys.
+    for (Size j = std::max<Size>(0, a.before - first); j < count; ++j)
+      std::fill_n(a.scores + j * panel_width, std::min<Size>(panel_width, first + j - a.before + 1),
+                  none);
     if (!a.seen) return;
-    const Vec hidden = L::set(-std::numeric_limits<float>::infinity());
+    const Vec hidden = L::set(none);
     for (Size j = 0; j < count; ++j)
       if (!a.seen[first + j])
         each<vectors>([&](auto i) STEN_INLINE {
@@ -217,7 +222,9 @@ struct Panels : Math<L> {
             });
     }
     each<vectors>([&](auto j) STEN_INLINE {
-      const Vec by = L::div(L::set(1), L::load(queries.all + j * L::lanes));
+      // A sum of 0 is that of a query that sees no key.
+      const Vec all = L::load(queries.all + j * L::lanes);
+      const Vec by = L::div(L::set(1), L::max(L::set(std::numeric_limits<float>::min()), all));
       float* y = a.y + j * L::lanes;
       for (Size r = 0; r < a.v_width; ++r, y += panel_width) L::store(y, L::mul(by, L::load(y)));
     });

@@ -23,6 +23,7 @@ struct Given {
   Index heads, batch = 0, tokens = 0, keys = 0;
   Index width = 0, v_width = 0;  // of one head
   double scale = 1;              // of the scores
+  bool is_causal = false;
   std::vector<Index> seen;       // 0 for keys that are hidden; empty where there is no mask
   const Dense* bias = nullptr;   // is added to the scores
   std::array<Index, 4> steps{};  // in the bias: from sequence to sequence, head, token, key
@@ -31,7 +32,7 @@ struct Given {
       : q(call.in[first].as<Dense>()),
         k(call.in[first + 1].as<Dense>()),
         v(call.in[first + 2].as<Dense>()) {
-    call.attributes.check(op, {"heads", "scale"});
+    call.attributes.check(op, {"heads", "scale", "causal"});
     heads = call.attributes.integer("heads", 1);
     if (q.extents.size() != 3 || k.extents.size() != 3)
       fail_usage("{}: q is {} and k is {}; both are [batch, tokens, channels]", op,
@@ -51,6 +52,7 @@ struct Given {
     width = q.extents[2] / heads;
     v_width = v.extents[2] / heads;
     scale = call.attributes.number("scale", 1 / std::sqrt(static_cast<double>(width)));
+    is_causal = call.attributes.integer("causal", 0) != 0;
     if (call.in.size() == first + 3) return;
     const Dense& fourth = call.in[first + 3].as<Dense>();
     if (fourth.dtype() == DType::F32 || fourth.dtype() == DType::F64) {
@@ -65,6 +67,10 @@ struct Given {
 
   Shape result() const { return {batch, tokens, heads * v_width}; }
   Shape scores() const { return {batch, heads, tokens, keys}; }
+  // How many keys, from the first on, a query may see.
+  Index keys_before(Index query) const {
+    return is_causal ? std::clamp<Index>(keys - tokens + query + 1, 0, keys) : keys;
+  }
   const Index* seen_in(Index b) const { return seen.empty() ? nullptr : seen.data() + b * keys; }
   // That of a head's scores; its rows are steps[2] apart.
   template <class T>
@@ -125,29 +131,31 @@ void multiply_to(Turned turned, Index m, Index n, Index k, const T* a, const T* 
 // Rows of scores become weights; those of keys that are not seen are 0, and so are all where no key
 // is.
 template <class T>
-void weigh(T* x, Index rows, Index n, T by, const Index* seen) {
-  if (seen && std::all_of(seen, seen + n, [](Index s) { return s == 0; })) {
-    std::fill_n(x, rows * n, T{0});
-    return;
-  }
-  for (Index r = 0; r < rows; ++r, x += n) {
+void weigh(T* x, const Given& g, const Index* seen) {
+  const T by = static_cast<T>(g.scale);
+  for (Index r = 0; r < g.tokens; ++r, x += g.keys) {
+    Index n = g.keys_before(r);
+    if (seen && std::all_of(seen, seen + n, [](Index s) { return s == 0; })) n = 0;
     for (Index i = 0; seen && i < n; ++i)
       if (seen[i] == 0) x[i] = -std::numeric_limits<T>::infinity();
-    softmax_row(x, n, by, x);
+    if (n > 0) softmax_row(x, n, by, x);
+    std::fill_n(x + n, g.keys - n, T{0});
   }
 }
 
 // The same with a bias, which is as softmax alone would have it.
 template <class T>
 void weigh_biased(T* x, const Given& g, const T* bias) {
-  const Index n = g.keys, step = g.steps[3];
+  const Index step = g.steps[3];
   const T by = static_cast<T>(g.scale);
-  for (Index r = 0; r < g.tokens; ++r, x += n, bias += g.steps[2]) {
+  for (Index r = 0; r < g.tokens; ++r, x += g.keys, bias += g.steps[2]) {
+    const Index n = g.keys_before(r);
     if (step == 1)
       for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[i];
     else
       for (Index i = 0; i < n; ++i) x[i] = by * x[i] + bias[0];
-    softmax_row(x, n, T{1}, x);
+    if (n > 0) softmax_row(x, n, T{1}, x);
+    std::fill_n(x + n, g.keys - n, T{0});
   }
 }
 
@@ -159,7 +167,7 @@ const T* weights_of(const Given& g, Index b, Index h, const T* q, const T* k, st
   if (g.bias)
     weigh_biased(p.data(), g, g.bias_of<T>(b, h));
   else
-    weigh(p.data(), g.tokens, g.keys, static_cast<T>(g.scale), g.seen_in(b));
+    weigh(p.data(), g, g.seen_in(b));
   return p.data();
 }
 
@@ -231,6 +239,7 @@ void attend_in_panels(const Given& g, Index first, Index count, float* y) {
   if (!seen.empty()) a.seen = seen.data();
   if (g.bias) a.bias = g.bias_of<float>(first, 0);
   a.bias_steps = g.steps;
+  a.causal = g.is_causal;
   attention_product(a, rows(g.q), rows(g.k), rows(g.v),
                     {Form::tokens, g.heads * g.v_width, count * g.tokens, y});
 }
@@ -281,7 +290,9 @@ void head_gradient(const Given& g, const Dense& dy, Workspace<T>& w, Index b, In
   const T scale = static_cast<T>(g.scale);
   for (Index r = 0; r < g.tokens; ++r) {
     T* row = dp + r * g.keys;
-    softmax_grad_row(row, p + r * g.keys, g.keys, ds ? T{1} : scale, row);
+    const Index n = g.keys_before(r);
+    softmax_grad_row(row, p + r * g.keys, n, ds ? T{1} : scale, row);
+    std::fill_n(row + n, g.keys - n, T{0});
     if (!ds) continue;
     std::copy_n(row, g.keys, ds + r * g.keys);
     scale_row(row, g.keys, scale, row);

@@ -207,7 +207,8 @@ T embedding(const T& table, const std::type_identity_t<T>& ids,
 
 // softmax(q k^T / sqrt(D)) v in each of `heads` heads, which have D neighbouring channels each:
 // q[B, T, heads * D], k[B, S, heads * D] and v[B, S, heads * E] to [B, T, heads * E]. By name, the
-// attribute `scale` stands for 1 / sqrt(D).
+// attribute `scale` stands for 1 / sqrt(D), and causal=1 hides of query i the keys after S - T + i:
+// fewer queries than keys are the last ones.
 template <Operand T>
 T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identity_t<T>& v,
             Index heads, const Formats& f = Formats::dense()) {

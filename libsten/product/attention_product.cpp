@@ -71,9 +71,9 @@ struct AttentionTask {
 
   // Of the head's scores, of which a token's are a.bias_steps[2] after those of the one before.
   const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
-  // Keys up to the last that is seen.
-  Index keys() const {
-    Index n = a.keys;
+  // Keys up to the last that one of the queries before `end` sees.
+  Index keys_of(Index end) const {
+    Index n = a.keys_before(end - 1);
     if (a.seen)
       while (n > 0 && !a.seen[sequence * a.keys + n - 1]) --n;
     if (!a.bias || a.bias_steps[2] != 0) return n;
@@ -114,20 +114,22 @@ struct AttentionTask {
     return to;
   }
 
-  // Panels [begin, end) of the sequence's queries.
+  // Panels [begin, end) of the sequence's queries, of each panel with the keys that it sees alone.
   void run(Index begin, Index end) const {
     kernels::Attention part{};
     part.width = a.width;
     part.v_width = a.v_width;
-    part.keys = keys();
+    const Index keys = keys_of(std::min(a.tokens, end * panel_width));
     part.scale = a.scale;
     part.seen = a.seen ? a.seen + sequence * a.keys : nullptr;
-    part.k = head_of(k, a.width, part.keys, memory.k, part.k_step);
-    part.v = head_of(v, a.v_width, part.keys, memory.v, part.v_step);
+    part.k = head_of(k, a.width, keys, memory.k, part.k_step);
+    part.v = head_of(v, a.v_width, keys, memory.v, part.v_step);
     part.scores = memory.scores.of(panel_width * panel_width);
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
+      part.keys = keys_of(at + tokens);
+      if (a.causal) part.before = a.keys - a.tokens + at + 1;
       if (in_place(q, a.tokens)) {
         part.q = q.tile(head * a.width, token);
       } else {

@@ -1,5 +1,6 @@
 // Attention on activations in any form: softmax(scale * q . k + bias) v of each head and sequence.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -17,10 +18,16 @@ struct AttentionExtents {
   // and key, which is 1: 0 where it is the same for all.
   const float* bias = nullptr;
   std::array<Index, 4> bias_steps{};
+  bool causal = false;  // of query i the keys after keys - tokens + i are hidden
 
+  // How many keys, from the first on, a query may see.
+  Index keys_before(Index query) const {
+    return causal ? std::clamp<Index>(keys - tokens + query + 1, 0, keys) : keys;
+  }
   double flops() const {
-    return 2.0 * static_cast<double>(batch * heads * tokens) *
-           static_cast<double>(keys * (width + v_width));
+    double pairs = 0;
+    for (Index i = 0; i < tokens; ++i) pairs += static_cast<double>(keys_before(i));
+    return 2.0 * static_cast<double>(batch * heads) * pairs * static_cast<double>(width + v_width);
   }
 };
 

@@ -44,6 +44,7 @@ struct Head {
   std::vector<std::uint8_t> seen{};
   Array<float> bias{};
   Index bias_step = width;
+  Index before = keys;  // that the first query sees
   Index panels = (keys + width - 1) / width;
   Index k_step = (features + 3) * width, v_step = (v_features + 1) * width;
   Array<float> q = numbers(features * width, 1), k = numbers(panels * k_step, 2);
@@ -53,7 +54,7 @@ struct Head {
     Array<float> y(v_features * width), scores(width * width);
     table.attend({features, v_features, keys, by, q.data(), k.data(), v.data(), k_step, v_step,
                   seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate(),
-                  bias.size() ? bias.data() : nullptr, bias_step});
+                  bias.size() ? bias.data() : nullptr, bias_step, before});
     return y;
   }
 };
@@ -116,6 +117,23 @@ TEST_CASE(
     CHECK(head.run(table)[5] == doctest::Approx(mean).epsilon(1e-5));
     std::fill_n(head.bias.mutate(), 70, -INFINITY);
     CHECK(std::isnan(head.run(table)[5]));
+  });
+}
+
+TEST_CASE("each query sees one key more than the one before it, and without any its result is 0") {
+  each_panels_table([](const kernels::PanelsTable& table) {
+    for (const Index keys : {1, 64, 90, 200})
+      for (const Index before : {-70, -3, 0, 1, 40, 64, 100, 137}) {
+        CAPTURE(keys);
+        CAPTURE(before);
+        Head head{keys, 6, 7};
+        head.before = before;
+        if (keys == 200) head.seen.assign(200, 1), std::fill_n(head.seen.begin(), 30, 0);
+        const Array<float> y = head.run(table);
+        check_close(y, head.run(reference()), 2e-6f);
+        const Index none = std::min(width, (head.seen.empty() ? 0 : 30) + 1 - before);
+        for (Index t = 0; t < none; ++t) REQUIRE(y[t] == 0);
+      }
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "libsten/ops/elementwise.h"
 #include "libsten/ops/operators.h"
 #include "tests/support/tensors.h"
 
@@ -160,6 +161,102 @@ TEST_CASE("where no key is seen, attention is 0 and nothing gets a gradient") {
   // Without any keys at all, too.
   const Tensor empty = Dense::zeros(DType::F32, {1, 0, 4});
   CHECK(floats(attention(q.value(), empty, empty, 2).to_dense()) == none);
+}
+
+namespace {
+
+// Of one head, causal by its definition: query i of T sees key j <= S - T + i, where the mask does
+// not hide it.
+std::vector<double> causal_by_definition(const Tensor& q, const Tensor& k, const Tensor& v,
+                                         const std::vector<float>& bias,
+                                         const std::vector<bool>& seen) {
+  const Index batch = q.shape()[0], tokens = q.shape()[1], width = q.shape()[2];
+  const Index keys = k.shape()[1], v_width = v.shape()[2];
+  const std::vector<float> a = floats(q.to_dense()), b = floats(k.to_dense()),
+                           c = floats(v.to_dense());
+  std::vector<double> y(batch * tokens * v_width);
+  for (Index row = 0; row < batch * tokens; ++row) {
+    const Index first = row / tokens * keys, i = row % tokens;
+    double all = 0;
+    for (Index j = 0; j < keys; ++j) {
+      if (j > keys - tokens + i || (!seen.empty() && !seen[first + j])) continue;
+      double score = 0;
+      for (Index d = 0; d < width; ++d)
+        score += double{a[row * width + d]} * b[(first + j) * width + d];
+      score /= std::sqrt(static_cast<double>(width));
+      if (!bias.empty()) score += bias[i * keys + j];
+      all += std::exp(score);
+      for (Index d = 0; d < v_width; ++d)
+        y[row * v_width + d] += std::exp(score) * c[(first + j) * v_width + d];
+    }
+    for (Index d = 0; all > 0 && d < v_width; ++d) y[row * v_width + d] /= all;
+  }
+  return y;
+}
+
+template <class T>
+double furthest_from(const std::vector<double>& wanted, const Tensor& got) {
+  const Dense y = got.to_dense();
+  REQUIRE(y.size() == std::ssize(wanted));
+  double worst = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    worst = std::max(worst, std::abs(wanted[i] - double{y.values.as<T>()[i]}));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("of causal attention a query sees no key after its own, and fewer queries are the last") {
+  Dice dice(8);
+  // By products of matrices, and in panels.
+  struct Extents {
+    Index tokens, keys;
+  };
+  for (const Extents e : std::vector<Extents>{
+           {1, 1}, {1, 6}, {7, 7}, {5, 9}, {9, 5}, {64, 64}, {130, 130}, {40, 150}, {100, 30}}) {
+    const Index tokens = e.tokens, keys = e.keys;
+    CAPTURE(tokens);
+    CAPTURE(keys);
+    const Tensor q = normals(dice, {2, tokens, 6}), k = normals(dice, {2, keys, 6}),
+                 v = normals(dice, {2, keys, 5}), bias = normals(dice, {tokens, keys});
+    const Hidden hidden = last_hidden(2, keys, keys / 2);
+    std::vector<bool> seen;
+    for (const std::int64_t s : hidden.mask.as<Dense>().values.as<std::int64_t>())
+      seen.push_back(s != 0);
+    const Attributes causal = Attributes().set("causal", 1);
+    const auto of = [&](std::vector<Tensor> in) { return apply("attention", in, causal); };
+    const std::vector<double> plain = causal_by_definition(q, k, v, {}, {});
+    CHECK(furthest_from<float>(plain, of({q, k, v})) < 2e-6);
+    CHECK(furthest_from<float>(causal_by_definition(q, k, v, {}, seen),
+                               of({q, k, v, hidden.mask})) < 2e-6);
+    CHECK(furthest_from<float>(causal_by_definition(q, k, v, floats(bias.to_dense()), {}),
+                               of({q, k, v, bias})) < 2e-6);
+    const auto as_double = [](const Tensor& x) { return cast(x, DType::F64); };
+    CHECK(furthest_from<double>(plain, of({as_double(q), as_double(k), as_double(v)})) < 1e-12);
+  }
+}
+
+TEST_CASE("what comes after a token changes nothing of causal attention, and gets no gradient") {
+  Dice dice(9);
+  for (const Index tokens : {6, 80}) {
+    const Tensor q = normals(dice, {1, tokens, 4}), k = normals(dice, {1, tokens, 4}),
+                 v = normals(dice, {1, tokens, 4});
+    const Attributes causal = Attributes().set("heads", 2).set("causal", 1);
+    const auto first = [](const Tensor& x, Index n) { return slice(x, 1, 0, n); };
+    const Tensor all = apply("attention", {q, k, v}, causal);
+    for (const Index n : {Index{1}, tokens / 2})
+      CHECK(furthest(first(all, n),
+                     apply("attention", {first(q, n), first(k, n), first(v, n)}, causal)) < 1e-6);
+    Tape tape;
+    const Var keys = tape.parameter(k), values = tape.parameter(v);
+    const Var y = apply("attention", {Var(q), keys, values}, causal);
+    tape.backward(slice(y, 1, 0, 3), normals(dice, {1, 3, 4}));
+    for (const Var* x : {&keys, &values}) {
+      const std::vector<float> g = floats(x->grad()->to_dense());
+      CHECK(std::all_of(g.begin() + 3 * 4, g.end(), [](float f) { return f == 0; }));
+      CHECK(std::any_of(g.begin(), g.begin() + 3 * 4, [](float f) { return f != 0; }));
+    }
+  }
 }
 
 TEST_CASE("attention says what does not fit") {

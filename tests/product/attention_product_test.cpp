@@ -42,6 +42,7 @@ double wanted(const AttentionExtents& a, const Side& q, const Side& k, const Sid
   double all = 0, sum = 0;
   for (Index j = 0; j < a.keys; ++j) {
     if (a.seen && !a.seen[b * a.keys + j]) continue;
+    if (a.causal && j > a.keys - a.tokens + token % a.tokens) continue;
     double score = 0;
     for (Index f = h * a.width; f < (h + 1) * a.width; ++f)
       score += double{q.rows[token * q.features + f]} * k.rows[(b * a.keys + j) * k.features + f];
@@ -62,15 +63,18 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
   for (const Form form : {Form::panels, Form::tokens, Form::features})
     for (const Index tokens : {1, 37, 64, 100})
       for (const Index keys : {64, 70})
-        for (const bool masked : {false, true}) {
+        for (const int hides : {0, 1, 2, 3}) {
+          const bool masked = hides % 2 == 1;
           CAPTURE(tokens);
           CAPTURE(keys);
+          CAPTURE(hides);
           AttentionExtents a{3, tokens, keys, 2, 4, 6, 0.4f};
           // Of the second sequence nothing is seen, of the third the first keys alone.
           std::vector<std::uint8_t> seen(3 * keys, 1);
           std::fill_n(seen.begin() + keys, keys, 0);
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
           if (masked) a.seen = seen.data();
+          a.causal = hides >= 2;
           const Side q(form, 8, 3 * tokens, 1), k(form, 8, 3 * keys, 2), v(form, 12, 3 * keys, 3);
           Side y(form, 12, 3 * tokens, 4), other = y;
           const int before = threads();
@@ -126,4 +130,13 @@ TEST_CASE("where a bias hides all keys of a sequence they count alike") {
   double mean = 0;
   for (Index key = 70; key < 140; ++key) mean += v.rows[key * 4 + 2] / 70.0;
   for (Index t = 40; t < 80; ++t) REQUIRE(std::abs(y.there[t * 4 + 2] - mean) < 2e-6);
+}
+
+TEST_CASE("causal attention counts the pairs of queries and keys that see each other") {
+  AttentionExtents a{1, 4, 4, 3, 2, 5, 1};
+  CHECK(a.flops() == 2 * 3 * (4 * 4) * (2 + 5));
+  a.causal = true;
+  CHECK(a.flops() == 2 * 3 * (1 + 2 + 3 + 4) * (2 + 5));
+  a.tokens = 1;  // the last one
+  CHECK(a.flops() == 2 * 3 * 4 * (2 + 5));
 }

@@ -94,7 +94,7 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   for (std::size_t i = 0; i < 3; ++i)
     if (!is_floats(slots, in[i]) || shape_of(slots, in[i]).size() != 3) return nullptr;
   for (const auto& [name, value] : n.attributes.all())
-    if (name != "heads" && name != "scale") return nullptr;
+    if (name != "heads" && name != "scale" && name != "causal") return nullptr;
   const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
   const Index heads = n.attributes.integer("heads", 1);
   if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
@@ -103,6 +103,7 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
   a.scale =
       static_cast<float>(n.attributes.number("scale", 1 / std::sqrt(static_cast<double>(a.width))));
+  a.causal = n.attributes.integer("causal", 0) != 0;
   if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
   const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
   auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
