@@ -9,6 +9,7 @@
 #include "libsten/dispatch/structure.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg.h"
+#include "libsten/nn/weights.h"
 
 namespace sten {
 namespace {
@@ -60,6 +61,10 @@ std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
     for (std::size_t i = 0; i < found.size(); ++i) found[i] = tensors[i].in_by_out;
     return found;
   }
+  // What save_weights() wrote says that it is turned.
+  for (const Shard& s : c.shards())
+    for (const auto& [key, value] : s.metadata)
+      if (key == orientation_key) return found;
   bool wide = false;  // some c_attn makes queries, keys and values of its rows
   for (std::size_t i = 0; i < found.size(); ++i) {
     const CheckpointTensor& t = tensors[i];
