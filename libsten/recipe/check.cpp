@@ -7,7 +7,7 @@ namespace sten::recipe_detail {
 namespace {
 
 const char* data_of(const ModelRecipe& m) {
-  return m.kind == "bert" ? "masked-text" : "csv, arrays or images";
+  return m.kind == "bert" ? "masked-text" : m.kind == "gpt" ? "text" : "csv, arrays or images";
 }
 
 void check_given(const JsonReader& at, const char* key, const std::string& v) {
@@ -72,9 +72,12 @@ void check(const JsonReader& at, const RateRecipe& r) {
 }
 
 void check(const JsonReader& at, const Recipe& r) {
-  const bool text = r.data.kind == "masked-text";
   const bool onnx = r.model.kind == "onnx";
-  if (!onnx && text != (r.model.kind == "bert"))
+  if (onnx && r.data.kind == "text")
+    at["data"]["kind"].fail("text is for another model: onnx learns from masked-text or rows");
+  const bool fits = (r.data.kind == "masked-text") == (r.model.kind == "bert") &&
+                    (r.data.kind == "text") == (r.model.kind == "gpt");
+  if (!onnx && !fits)
     at["data"]["kind"].fail(fmt::format("{} is for another model: {} learns from {}", r.data.kind,
                                         r.model.kind, data_of(r.model)));
   for (const char* key : {"input", "inputs"})

@@ -33,7 +33,7 @@ inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low
 template <class V>
 void fields_of(V& v, ModelRecipe& m) {
   const Words images{"resnet", "wide-resnet"};
-  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "onnx"}, true);
+  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx"}, true);
   if constexpr (V::reads)
     if (m.kind == "resnet") m.width = 64;
   v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
@@ -44,7 +44,7 @@ void fields_of(V& v, ModelRecipe& m) {
   v("channels", m.channels, {.kinds = images, .low = 1, .high = most});
   v("stem", m.stem, {.kinds = {"resnet"}, .choices = {"imagenet", "cifar"}});
   v("dropout", m.dropout, {.kinds = {"wide-resnet"}, .low = 0, .high = 1, .below = true});
-  v("config", m.config, {.kinds = {"bert"}, .required = true, .path = true});
+  v("config", m.config, {.kinds = {"bert", "gpt"}, .required = true, .path = true});
   v("file", m.file, {.kinds = {"onnx"}, .required = true, .path = true});
   v("output", m.output, {.kinds = {"onnx"}});
   v("weights", m.weights, {.path = true});
@@ -52,9 +52,9 @@ void fields_of(V& v, ModelRecipe& m) {
 
 template <class V>
 void fields_of(V& v, DataRecipe& d) {
-  const Words table{"csv", "arrays"}, text{"masked-text"};
+  const Words table{"csv", "arrays"}, masked{"masked-text"}, text{"masked-text", "text"};
   const Words rows{"csv", "arrays", "cifar", "images", "shapes"};
-  v.kind(d.kind, {"csv", "arrays", "cifar", "images", "shapes", "masked-text"}, true);
+  v.kind(d.kind, {"csv", "arrays", "cifar", "images", "shapes", "masked-text", "text"}, true);
   v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
   v("label", d.label, {.kinds = {"csv"}});
   v("features", d.features, {.kinds = {"arrays"}, .path = true});
@@ -84,9 +84,9 @@ void fields_of(V& v, DataRecipe& d) {
   v("crop_padding", d.crop_padding, {.kinds = rows, .low = 0, .high = 4096});
   v("mirror", d.mirror, {.kinds = rows});
   v("window", d.window, count_from(1, text));
-  v("predicted", d.predicted, {.kinds = text, .low = 0, .high = 1, .above = true});
-  v("masked", d.masked, fraction(text));
-  v("random", d.random, fraction(text));
+  v("predicted", d.predicted, {.kinds = masked, .low = 0, .high = 1, .above = true});
+  v("masked", d.masked, fraction(masked));
+  v("random", d.random, fraction(masked));
 }
 
 template <class V>

@@ -15,7 +15,7 @@
 namespace sten {
 
 struct ModelRecipe {
-  std::string kind;                 // mlp | resnet | wide-resnet | bert | onnx
+  std::string kind;                 // mlp | resnet | wide-resnet | bert | gpt | onnx
   std::vector<Index> sizes;         // mlp: of the input, of each layer's output
   std::string activation = "relu";  // mlp
   // resnet, wide-resnet: ResNetConfig and WideResNetConfig.
@@ -23,7 +23,7 @@ struct ModelRecipe {
   Index width = 1;                // of resnet 64 where it is not said
   std::string stem = "imagenet";  // resnet: imagenet | cifar
   double dropout = 0;             // wide-resnet
-  std::string config;             // bert: a HuggingFace config.json
+  std::string config;             // bert, gpt: a HuggingFace config.json
   std::string file;               // onnx: the model
   std::string output;             // onnx: the logits; empty: the first output
   // A checkpoint to begin with; empty: the model's own of an ONNX model, else initial weights by the
@@ -35,8 +35,12 @@ inline bool is_for_images(const ModelRecipe& m) {
   return m.kind == "resnet" || m.kind == "wide-resnet";
 }
 
+// Of text.
+inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || m.kind == "gpt"; }
+
 struct DataRecipe {
-  std::string kind;              // csv | arrays | cifar | images | shapes | masked-text
+  std::string kind;              // csv | arrays | cifar | images | shapes | masked-text |
+                                 // text
   std::string file;              // csv
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
@@ -53,7 +57,7 @@ struct DataRecipe {
   Index resize = 0;              // images: the shorter side before `size` is cut out; 0: size
   Index channels = 3;            // images: 1 or 3
   Index noise = 48;              // shapes: see ShapesOptions
-  std::string text, vocabulary;  // masked-text: UTF-8, and HuggingFace's vocab.json
+  std::string text, vocabulary;  // of text: UTF-8, and HuggingFace's vocab.json
   // Shares of rows or characters; the rest is the test split. Where there are files to test on, what
   // is left is not used, and all rows are trained on if nothing is said.
   double train = 0.8, validation = 0.1;
@@ -63,7 +67,7 @@ struct DataRecipe {
                                   // or of bytes as 0 to 1; empty: 0 and 1
   Index crop_padding = 0;         // of images, in training: see Augmentation
   bool mirror = false;
-  Index window = 128;                                   // masked-text: characters
+  Index window = 128;                                   // of text: characters
   double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
 };
 

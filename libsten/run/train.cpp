@@ -25,7 +25,7 @@ class Training {
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
     try_sparsity(trainer_.stages(), task_->graph());
-    if (recipe().model.kind == "bert") {
+    if (has_config(recipe().model)) {
       // Now, for they may be gone when the run is over.
       copies_ = {{"config.json", bytes_of(recipe().model.config)},
                  {"vocab.json", bytes_of(recipe().data.vocabulary)}};

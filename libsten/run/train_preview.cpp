@@ -150,7 +150,7 @@ class Preview {
                 {"batch", r.batch},
                 {"seed", static_cast<Index>(r.seed)}};
     r_.notes.push_back(fmt::format("{} steps of {} {}, {:.1f} epochs; {}", r.steps, r.batch,
-                                   r.data.kind == "masked-text" ? "windows" : "rows", epochs,
+                                   r.data.text.empty() ? "rows" : "windows", epochs,
                                    optimizer_text(r)));
   }
 

@@ -16,6 +16,8 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel
 // masked-text for a BERT: the inputs of bert(), with `selected` and `loss`. `vocabulary` and
 // `positions` are how many ids and places the model has.
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions);
+// text for a GPT: the inputs of gpt(), with `loss`. `vocabulary` and `positions` as above.
+std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions);
 // masked-text for an ONNX model of text: "input_ids" [B, T], and where it has them
 // "attention_mask" of ones, "token_type_ids" of zeros and "position_ids" from 0 on.
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m);

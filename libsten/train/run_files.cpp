@@ -38,7 +38,7 @@ const std::vector<std::string>& places() {
 
 bool is_written_by(const std::string& name, const Recipe& r) {
   if (name == RunFiles::onnx_file) return r.model.kind == "onnx";
-  return r.model.kind == "bert" || (name != "config.json" && name != "vocab.json");
+  return has_config(r.model) || (name != "config.json" && name != "vocab.json");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "libsten/data/file.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/data.h"
@@ -63,9 +64,9 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
   if (recipe.model.kind == "mlp" || is_for_images(recipe.model)) {
-    if (is_text)
-      fail_usage("the model {} is trained on rows or images, not on masked-text",
-                 recipe.model.kind);
+    if (is_text || recipe.data.kind == "text")
+      fail_usage("the model {} is trained on rows or images, not on {}", recipe.model.kind,
+                 recipe.data.kind);
     if (recipe.model.kind == "mlp") check_size(parameters_of(recipe.model), "model.sizes");
     graph_ = classifier(recipe.model);
     check_size(parameters_of(*graph_), "model");
@@ -80,14 +81,25 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
     check_size(config.parameters(), printable(recipe.model.config));
     graph_ = bert(config, {.selected = true, .loss = true});
     data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
+  } else if (recipe.model.kind == "gpt") {
+    if (recipe.data.kind != "text")
+      fail_usage("a gpt is trained on text, not on {}", recipe.data.kind);
+    const MappedFile file = open_data(recipe.model.config);
+    const GptConfig config =
+        GptConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
+    check_size(config.parameters(), printable(recipe.model.config));
+    graph_ = gpt(config, {.loss = true});
+    data_ = read_next_token_data(recipe, config.vocab_size, config.n_positions);
   } else if (recipe.model.kind == "onnx") {
+    if (recipe.data.kind == "text")
+      fail_usage("the model onnx is trained on rows, images or masked-text, not on text");
     imported_ =
         read_imported(recipe.model, weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
     graph_ = imported_->graph;
     check_size(parameters_of(*graph_), imported_->file.name());
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
-    fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert and onnx",
+    fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert, gpt and onnx",
                quote(recipe.model.kind));
   }
   evaluation_ = inference_graph(*graph_);
@@ -98,6 +110,7 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
 NamedValues<Tensor> Task::stored_weights() const {
   std::vector<std::string> unused;
   if (recipe_.model.kind == "bert") unused = bert_unused();
+  if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
   if (weights_) return load_weights(*graph_, *weights_, unused);

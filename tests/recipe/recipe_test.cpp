@@ -160,11 +160,12 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(R"({"schema": 2})") == "/schema: 2 is not within [1, 1]");
   CHECK(error(R"({"schema": 1})") == "has no 'model'");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
-  CHECK(error(with(""), {"model.kind=mpl"}) ==
-        "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, onnx, did you "
-        "mean 'mlp'?");
+  CHECK(
+      error(with(""), {"model.kind=mpl"}) ==
+      "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, gpt, onnx, did you "
+      "mean 'mlp'?");
   CHECK(error(with(""), {"model.config=c.json"}) ==
-        "--set: /model/config: is for the kind bert, and this is mlp, which has kind, sizes, "
+        "--set: /model/config: is for the kind bert, gpt, and this is mlp, which has kind, sizes, "
         "activation, weights");
   CHECK(error(with(""), {"model.sizes=null"}) == "/model: has no 'sizes'");
   CHECK(error(with(""), {"model.sizes=[3]"}).starts_with("--set: /model/sizes: has no layer"));

@@ -65,6 +65,29 @@ inline Recipe small_bert(const TempDir& dir) {
   return r;
 }
 
+// A GPT of 2 layers on a text in which a character says which one comes next, in 30 steps.
+inline Recipe small_gpt(const TempDir& dir) {
+  std::string text, vocabulary = "{";
+  for (int i = 0; i < 9; ++i)
+    vocabulary += fmt::format(R"({}"{}": {})", i ? ", " : "", char('a' + i), i);
+  for (int i = 0; i < 2000; ++i) text += static_cast<char>('a' + i * (i % 2 + 1) % 9);
+  Recipe r;
+  r.name = "small-gpt";
+  r.model.kind = "gpt";
+  r.model.config = dir.write(
+      "config.json",
+      R"({"model_type": "gpt2", "vocab_size": 9, "n_positions": 20, "n_embd": 16, "n_layer": 2,
+          "n_head": 2, "initializer_range": 0.1})");
+  r.data.kind = "text";
+  r.data.text = dir.write("text.txt", text);
+  r.data.vocabulary = dir.write("vocab.json", vocabulary + "}");
+  r.data.window = 20;
+  r.optimizer.rate = 0.01;
+  r.steps = 30;
+  r.batch = 8;
+  return r;
+}
+
 // A wide ResNet of 10 layers with dropout, on 48 images of 8x8 that are light in one of 4 corners, in 8
 // steps.
 inline Recipe small_wide_resnet(const TempDir& dir) {

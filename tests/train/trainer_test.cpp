@@ -72,9 +72,9 @@ struct Steps {
 
 }  // namespace
 
-TEST_CASE("training lowers the loss of a perceptron and of a BERT") {
-  const TempDir dir;
-  for (Recipe r : {small_mlp(dir), small_bert(dir)}) {
+TEST_CASE("training lowers the loss of a perceptron, of a BERT and of a GPT") {
+  const TempDir dir, of_gpt;
+  for (Recipe r : {small_mlp(dir), small_bert(dir), small_gpt(of_gpt)}) {
     CAPTURE(r.name);
     r.steps = 40;
     const auto t = trainer_of(r);
@@ -161,6 +161,17 @@ TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it b
   CHECK(same_mask(after, mask_in(*t, "layers.1.weight")));
 }
 
+TEST_CASE("a GPT whose products are n:m:g learns what comes next") {
+  const TempDir dir;
+  Recipe r = small_gpt(dir);
+  r.steps = 60;
+  r.sparsity = {sparse("transformer.h.*.c_*.weight", "nmg:n=1,m=2,g=4")};
+  const auto t = trainer_of(r);
+  while (!t->is_done()) t->step();
+  CHECK(mask_in(*t, "transformer.h.0.attn.c_attn.weight").count() == 48 * 16 / 2);
+  CHECK(t->task().measure(t->weights(), DataSplit::test).accuracy > 0.8);
+}
+
 TEST_CASE("weights and what is remembered of them change where they are") {
   const TempDir dir;
   for (Recipe r : {small_mlp(dir), small_bert(dir)}) {
@@ -177,8 +188,8 @@ TEST_CASE("weights and what is remembered of them change where they are") {
 }
 
 TEST_CASE("parts of a batch that are added up are the batch, up to rounding") {
-  const TempDir dir;
-  for (Recipe whole : {small_mlp(dir), small_bert(dir)}) {
+  const TempDir dir, of_gpt;
+  for (Recipe whole : {small_mlp(dir), small_bert(dir), small_gpt(of_gpt)}) {
     CAPTURE(whole.name);
     whole.optimizer.kind = "sgd";
     whole.optimizer.rate = 0.1;

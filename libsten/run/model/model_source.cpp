@@ -10,6 +10,7 @@
 #include "libsten/graph/graph_json.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/recipe_model.h"
@@ -27,6 +28,15 @@ std::string file_in(const std::string& directory, const char* name) {
   return fs::is_regular_file(path) ? path.string() : "";
 }
 
+// By what the config.json says; BERT's where it does not.
+ModelRecipe model_of_config(const std::string& config) {
+  const MappedFile bytes = open_data(config);
+  ModelRecipe m;
+  m.kind = is_gpt_config(text_of(bytes.bytes()), printable(config)) ? "gpt" : "bert";
+  m.config = config;
+  return m;
+}
+
 void describe_directory(const std::string& directory, ModelSource& source) {
   ModelDescription& what = source.what;
   what.vocabulary = file_in(directory, "vocab.json");
@@ -36,11 +46,8 @@ void describe_directory(const std::string& directory, ModelSource& source) {
   }
   const std::string config = file_in(directory, "config.json");
   // Beside a recipe, too: what the recipe names may be gone.
-  if (!config.empty() && (!what.is_known() || what.model.kind == "bert")) {
-    what.model = {};
-    what.model.kind = "bert";
-    what.model.config = config;
-  }
+  if (!config.empty() && (!what.is_known() || has_config(what.model)))
+    what.model = model_of_config(config);
   if (what.is_known()) return;
   what.graph = file_in(directory, "graph.json");
   if (!what.graph.empty()) what.model.kind = of_graph;
@@ -52,10 +59,10 @@ OnnxPort port(std::string name, DType dtype, std::vector<std::string> axes) {
   return p;
 }
 
-std::vector<ModelInput> bert_ports(bool has_mask) {
+std::vector<ModelInput> text_ports(bool has_types, bool has_mask) {
   std::vector<ModelInput> all = {port("input_ids", DType::I64, {"batch", "tokens"}),
-                                 port("position_ids", DType::I64, {"tokens"}),
-                                 port("token_type_ids", DType::I64, {"batch", "tokens"})};
+                                 port("position_ids", DType::I64, {"tokens"})};
+  if (has_types) all.push_back(port("token_type_ids", DType::I64, {"batch", "tokens"}));
   if (has_mask) all.push_back(port("attention_mask", DType::I64, {"batch", "tokens"}));
   return all;
 }
@@ -127,9 +134,9 @@ ModelDescription describe_model(const std::string& file) {
     what.graph = file;
   } else if (json.contains("model")) {
     what.model = read_recipe(file).model;
-  } else if (json.contains("hidden_size") || json.contains("model_type")) {
-    what.model.kind = "bert";
-    what.model.config = file;
+  } else if (json.contains("hidden_size") || json.contains("n_embd") ||
+             json.contains("model_type")) {
+    what.model = model_of_config(file);
     what.vocabulary = file_in(fs::path(file).parent_path().string(), "vocab.json");
   } else {
     fail("{}: is no recipe, no graph and no config.json of a model", name);
@@ -156,7 +163,13 @@ RunnableModel read_model(const ModelSource& source, bool has_mask) {
     const MappedFile config = open_data(m.config);
     return with(
         bert(BertConfig::parse(text_of(config.bytes()), printable(m.config)), {.mask = has_mask}),
-        bert_ports(has_mask), bert_unused());
+        text_ports(true, has_mask), bert_unused());
+  }
+  if (m.kind == "gpt") {
+    const MappedFile config = open_data(m.config);
+    return with(
+        gpt(GptConfig::parse(text_of(config.bytes()), printable(m.config)), {.mask = has_mask}),
+        text_ports(false, has_mask), gpt_unused());
   }
   if (m.kind == of_graph) {
     const MappedFile text = open_data(source.what.graph);

@@ -14,7 +14,7 @@ namespace sten {
 struct ModelDescription {
   ModelRecipe model;       // of kind "graph" where `graph` says what it is
   std::string graph;       // a file of to_json(Graph)
-  std::string vocabulary;  // of a BERT's directory; empty: none
+  std::string vocabulary;  // of a directory with a config.json; empty: none
 
   bool is_known() const { return !model.kind.empty(); }
 };
@@ -44,7 +44,7 @@ struct RunnableModel {
   std::vector<ModelInput> inputs;
 };
 
-// For inputs that are given by name. `has_mask`: a BERT takes an attention_mask. Error (input) where
+// For inputs that are given by name. `has_mask`: a model of text takes an attention_mask. Error (input) where
 // the weights do not fit.
 RunnableModel read_model(const ModelSource& source, bool has_mask);
 

@@ -31,7 +31,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
   } else if (!is_folder && path.ends_with(".csv")) {
     d.kind = "csv";
   } else if (!is_folder) {
-    d.kind = "masked-text";
+    d.kind = source.what.model.kind == "gpt" ? "text" : "masked-text";
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
     if (d.vocabulary.empty())
       fail_usage("--data {}: is read as a text, and there is no vocab.json beside the model",

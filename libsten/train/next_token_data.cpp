@@ -1,0 +1,69 @@
+#include "libsten/base/error.h"
+#include "libsten/base/hash.h"
+#include "libsten/base/text.h"
+#include "libsten/data/examples.h"
+#include "libsten/data/text_windows.h"
+#include "libsten/nn/gpt.h"
+#include "libsten/train/data.h"
+
+namespace sten {
+namespace {
+
+BatchPart next_tokens(const TextBatch& b) {
+  NamedValues<Tensor> in = gpt_inputs(b.ids);
+  in.emplace("labels", b.next);
+  return {std::move(in), b.next.size()};
+}
+
+class NextTokenData final : public TaskData {
+ public:
+  NextTokenData(const Recipe& r, const Array<TokenId>& text)
+      : accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
+    TextWindowsOptions o{r.data.window, r.batch / r.accumulate, r.seed, true};
+    const Index n = static_cast<Index>(text.size());
+    const Shares shares = shares_of(n, r.data.train, r.data.validation);
+    const Index ends[] = {0, shares.train, shares.train + shares.validation, n};
+    train_.emplace(text, ends[0], ends[1], o);
+    o.draw = false;
+    o.batch = r.evaluation.batch;
+    for (int s = 0; s < 3; ++s)
+      if (ends[s + 1] - ends[s] > o.window) measured_[s].emplace(text, ends[s], ends[s + 1], o);
+  }
+
+  Index steps_per_epoch() const override {
+    return std::max<Index>(1, train_->per_epoch() / accumulate_);
+  }
+  std::vector<BatchPart> batch(Index step) const override {
+    std::vector<BatchPart> parts;
+    for (Index k = 0; k < accumulate_; ++k)
+      parts.push_back(next_tokens(train_->at(step * accumulate_ + k)));
+    return parts;
+  }
+  Index parts(DataSplit s) const override {
+    const auto& text = measured_[static_cast<std::size_t>(s)];
+    return text ? text->per_epoch() : 0;
+  }
+  BatchPart part(DataSplit s, Index i) const override {
+    return next_tokens(measured_[static_cast<std::size_t>(s)]->at(i));
+  }
+  std::uint64_t content() const override { return content_; }
+
+ private:
+  Index accumulate_;
+  std::uint64_t content_;
+  std::optional<TextWindows> train_, measured_[3];
+};
+
+}  // namespace
+
+std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions) {
+  const Vocabulary ids = Vocabulary::read(r.data.vocabulary);
+  if (ids.size() > vocabulary)
+    fail("{}: has ids up to {}, and the model's vocab_size is {}", printable(r.data.vocabulary),
+         ids.size() - 1, vocabulary);
+  if (r.data.window > positions)
+    fail_usage("data.window is {}, and the model's n_positions {}", r.data.window, positions);
+  return std::make_shared<NextTokenData>(r, read_text(r.data.text, ids));
+}
+
+}  // namespace sten

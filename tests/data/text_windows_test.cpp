@@ -1,0 +1,65 @@
+#include "libsten/data/text_windows.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/base/error.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Character i is i.
+Array<TokenId> counted(Index n) {
+  Array<TokenId> ids = Array<TokenId>::uninitialized(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i) ids.mutate()[i] = static_cast<TokenId>(i);
+  return ids;
+}
+std::vector<Index> integers_of(const Dense& x) {
+  const auto v = x.values.as<std::int64_t>();
+  return {v.begin(), v.end()};
+}
+
+}  // namespace
+
+TEST_CASE("windows to measure on lie one after the other, and the last character is not shown") {
+  const TextWindows text(counted(20), 3, 20, {.window = 4, .batch = 3, .draw = false});
+  CHECK(text.per_epoch() == 2);
+  const TextBatch first = text.at(0), last = text.at(1);
+  CHECK(first.ids.extents == Shape{3, 4});
+  CHECK(integers_of(first.ids) == std::vector<Index>{3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
+  CHECK(integers_of(first.next) == std::vector<Index>{4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  CHECK(integers_of(last.ids) == std::vector<Index>{15, 16, 17, 18});
+  CHECK(integers_of(last.next) == std::vector<Index>{16, 17, 18, 19});
+}
+
+TEST_CASE("windows to train on are drawn from all of the part, the same in any batch") {
+  const TextWindows four(counted(40), 10, 40, {.window = 5, .batch = 4, .seed = 3}),
+      two(counted(40), 10, 40, {.window = 5, .batch = 2, .seed = 3});
+  CHECK(four.per_epoch() == 1);
+  std::vector<bool> seen(40);
+  for (Index i = 0; i < 60; ++i) {
+    const TextBatch b = four.at(i);
+    const std::vector<Index> ids = integers_of(b.ids), next = integers_of(b.next);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      REQUIRE(next[k] == ids[k] + 1);
+      REQUIRE(ids[k] >= 10);
+      REQUIRE(next[k] < 40);
+      seen[static_cast<std::size_t>(next[k])] = true;
+    }
+    std::vector<Index> halves = integers_of(two.at(2 * i).ids);
+    for (const Index id : integers_of(two.at(2 * i + 1).ids)) halves.push_back(id);
+    REQUIRE(ids == halves);
+  }
+  CHECK(std::count(seen.begin(), seen.end(), true) == 29);
+}
+
+TEST_CASE("a part without a window and a character after it is refused") {
+  CHECK(error_of([] { TextWindows(counted(9), 0, 4, {.window = 4}); }) ==
+        "text: a part of 4 characters has no window of 4 and a character after it");
+  CHECK(error_of([] { TextWindows(counted(9), 0, 10, {.window = 4}); }) ==
+        "text: the part from 0 to 10 is not within 9 characters");
+  CHECK(error_of([] { TextWindows(counted(9), 0, 9, {.window = 4, .draw = false}).at(1); }) ==
+        "text: there is no batch 1 of 1");
+}
