@@ -105,6 +105,9 @@ struct Executor::State {
 
   std::unique_ptr<Unit> next_unit(std::size_t node, std::size_t& count) {
     count = 1;
+    if (options.caches)
+      if (auto unit = execution::cached_attention_unit(context, *options.caches, node, *slots))
+        return unit;
     if (options.fuse) {
       if (auto unit = execution::chain_unit(context, node, *slots, count)) return unit;
       count = 1;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "libsten/graph/graph.h"
+#include "libsten/product/key_value_cache.h"
 
 namespace sten {
 
@@ -33,6 +34,9 @@ struct ExecutionPlan {
 struct ExecutorOptions {
   // Without it each operator runs by itself, and the result has the bits of Graph::run().
   bool fuse = true;
+  // Where attention takes the keys and values of earlier tokens from, and puts those of the tokens
+  // that run (generation.h); it outlives the executor. nullptr: there are no earlier tokens.
+  KeyValueCaches* caches = nullptr;
 };
 
 class Executor {

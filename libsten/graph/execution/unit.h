@@ -46,6 +46,9 @@ double now();  // seconds; of this thread where there is no other
 std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node);
 // nullptr where the node cannot be one, because of its operator or its values, which are there.
 std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node, const Slots& slots);
+// The same by caches; Error (usage) for attention whose keys cannot be kept. The caches stay.
+std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCaches& caches,
+                                            std::size_t node, const Slots& slots);
 // Of as many nodes from there on as work on tokens each by itself; `count` gets their number.
 std::unique_ptr<Unit> chain_unit(const PlanContext& plan, std::size_t node, Slots& slots,
                                  std::size_t& count);

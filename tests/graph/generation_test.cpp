@@ -1,0 +1,172 @@
+#include "libsten/graph/generation.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/base/parallel.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/nn/bert.h"
+#include "libsten/nn/gpt.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr Index ids_there_are = 30;
+
+GptConfig config_of(Index positions) {
+  GptConfig c;
+  c.vocab_size = ids_there_are;
+  c.n_positions = positions;
+  c.n_embd = 48;
+  c.n_layer = 2;
+  c.n_head = 3;
+  c.n_inner = 96;
+  c.initializer_range = 0.15;
+  return c;
+}
+
+NamedValues<Tensor> weights_in(const Graph& g, const char* layout) {
+  NamedValues<Tensor> all = initial_weights(g, 7);
+  const bool is_nmg = std::string_view(layout).starts_with("nmg");
+  for (auto& [name, w] : all)
+    if (w.shape().size() == 2 && name.find(".h.") != std::string::npos &&
+        std::string_view(layout) != "dense")
+      w = registry().prune(w.as<Dense>(), Spec::parse(is_nmg ? layout : "magnitude:sparsity=0.5"),
+                           Spec::parse(layout));
+  return all;
+}
+
+std::vector<std::int64_t> text_of(Index n) {
+  std::vector<std::int64_t> ids;
+  for (Index i = 0; i < n; ++i) ids.push_back((i * i * 31 + i / 2) % ids_there_are);
+  return ids;
+}
+
+// The logits of the last of the first n tokens, by running all of them.
+std::vector<float> by_running_all(const Graph& g, const NamedValues<Tensor>& w,
+                                  const std::vector<std::int64_t>& ids, Index n) {
+  Dense x = Dense::zeros(DType::I64, {1, n});
+  std::copy_n(ids.begin(), n, x.values.mutate<std::int64_t>().begin());
+  const std::vector<float> all = floats(g.run<Tensor>(w, gpt_inputs(x)).at("lm_head").to_dense());
+  return {all.end() - ids_there_are, all.end()};
+}
+
+double furthest(std::span<const float> a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    worst = std::max(worst, std::abs(double{a[i]} - double{b[i]}));
+  return worst;
+}
+
+// A graph of one node that is not known to keep tokens apart, after a table.
+std::string refusal(const std::string& op, const Attributes& attributes,
+                    std::vector<std::string> in = {"x"}) {
+  const Graph g({{"input_ids"},
+                 {{"table", {ids_there_are, 8}}, {"row", {5, 8}}},
+                 {{"x", "embedding", {"table", "input_ids"}}, {"y", op, std::move(in), attributes}},
+                 {"y"}});
+  return error_of([&] { check_generates(g); });
+}
+
+}  // namespace
+
+TEST_CASE("token by token a GPT has the logits that it has for all tokens at once") {
+  const Graph g = gpt(config_of(160)), last = gpt(config_of(160), {.last = true});
+  const std::vector<std::int64_t> ids = text_of(150);
+  for (const char* layout : {"dense", "csr", "nmg:n=1,m=4,g=4"}) {
+    CAPTURE(layout);
+    const NamedValues<Tensor> w = weights_in(g, layout);
+    for (const Index prompt : {1, 7, 40, 100}) {
+      CAPTURE(prompt);
+      Generation all(g, w, 150), of_last(last, w, 150);
+      const std::span<const std::int64_t> text(ids);
+      Index n = prompt;
+      CHECK(furthest(all.run(text.first(n)), by_running_all(g, w, ids, n)) < 1e-5);
+      CHECK(furthest(of_last.run(text.first(n)), by_running_all(g, w, ids, n)) < 1e-5);
+      for (; n < prompt + 30; ++n) {
+        const std::vector<float> wanted = by_running_all(g, w, ids, n + 1);
+        REQUIRE(furthest(all.run(text.subspan(n, 1)), wanted) < 1e-5);
+        REQUIRE(furthest(of_last.run(text.subspan(n, 1)), wanted) < 1e-5);
+      }
+      CHECK(all.tokens() == n);
+    }
+  }
+}
+
+TEST_CASE("some tokens may follow at once, and neither their number nor threads change the cache") {
+  const Graph g = gpt(config_of(160));
+  const NamedValues<Tensor> w = weights_in(g, "dense");
+  const std::vector<std::int64_t> ids = text_of(150);
+  Generation model(g, w, 150);
+  Index n = 0, bytes = 0;
+  for (const Index more : {3, 1, 60, 1, 1, 40, 5}) {
+    CAPTURE(more);
+    const std::span<const float> got =
+        model.run(std::span<const std::int64_t>(ids).subspan(n, more));
+    n += more;
+    CHECK(furthest(got, by_running_all(g, w, ids, n)) < 1e-5);
+    if (bytes == 0) bytes = model.cache_bytes();
+    CHECK(model.cache_bytes() == bytes);
+  }
+  // Two layers of 3 heads, whose 16 features of values have room for 64.
+  CHECK(bytes >= 2 * 3 * 150 * (16 + 16) * 4);
+  const int before = threads();
+  std::vector<std::vector<float>> of_threads;
+  for (const int count : {1, 3}) {
+    set_threads(count);
+    Generation again(g, w, 150);
+    again.run(std::span<const std::int64_t>(ids).first(100));
+    const std::span<const float> y = again.run(std::span<const std::int64_t>(ids).subspan(100, 1));
+    of_threads.emplace_back(y.begin(), y.end());
+  }
+  set_threads(before);
+  CHECK(of_threads[0] == of_threads[1]);
+}
+
+TEST_CASE("more tokens than there is room for are refused, and what there is stays") {
+  const Graph g = gpt(config_of(20));
+  const NamedValues<Tensor> w = weights_in(g, "dense");
+  CHECK(error_of([&] { Generation(g, w, 21); }) ==
+        "21 tokens are more than the 20 positions that the model has");
+  CHECK(error_of([&] { Generation(g, w, 0); }) == "0 tokens are none");
+  Generation model(g, w, 10);
+  const std::vector<std::int64_t> ids = text_of(12);
+  const std::span<const std::int64_t> text(ids);
+  model.run(text.first(8));
+  CHECK(error_of([&] { model.run(text.subspan(8, 3)); }) == "3 tokens after 8 are more than 10");
+  CHECK(error_of([&] { model.run({}); }) == "there is no token to run");
+  const std::int64_t unknown = ids_there_are;
+  CHECK(error_of([&] { model.run({&unknown, 1}); }) != "");
+  CHECK(model.tokens() == 8);
+  CHECK(furthest(model.run(text.subspan(8, 1)), by_running_all(g, w, ids, 9)) < 1e-5);
+}
+
+TEST_CASE("graphs whose tokens meet elsewhere than in causal attention are refused by the node") {
+  BertConfig c;
+  c.vocab_size = c.max_position_embeddings = 20;
+  c.num_hidden_layers = 2;
+  c.hidden_size = c.intermediate_size = 8;
+  c.num_attention_heads = 2;
+  CHECK(error_of([&] { check_generates(bert(c)); }) ==
+        "node 'bert.encoder.layer.0.attention.self': attention is not causal: tokens see those "
+        "after them, so the graph cannot run token by token");
+  CHECK(error_of([&] { check_generates(gpt(config_of(20), {.mask = true})); }) ==
+        "the graph has an input 'attention_mask', and token by token there are input_ids and "
+        "position_ids alone");
+  const auto axes = [](Index axis) { return Attributes().set("axes", Attributes::List{axis}); };
+  CHECK(refusal("mean", axes(1).set("keep", 1)) ==
+        "node 'y': mean is not known to keep tokens apart, so the graph cannot run token by token");
+  CHECK(refusal("add", {}, {"x", "row"}) ==
+        "node 'y': add has other parameters for each token, so the graph cannot run token by "
+        "token");
+  CHECK(refusal("slice", Attributes().set("axis", 1).set("begin", 0).set("end", 1)) ==
+        "node 'y': slice takes some of the tokens, so the graph cannot run token by token");
+  CHECK(refusal("slice", Attributes().set("axis", -1).set("begin", 0).set("end", 4)) == "");
+  CHECK(refusal("tanh", {}) == "");
+  CHECK(error_of([&] { check_generates(gpt(config_of(20))); }) == "");
+}

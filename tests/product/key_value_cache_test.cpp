@@ -1,0 +1,43 @@
+#include "libsten/product/key_value_cache.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/product/attention_product.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("tokens that come one by one, or some at once, see those before them as all at once do") {
+  Dice dice(1);
+  struct Head {
+    Index width, v_width;
+  };
+  for (const Head head : {Head{5, 7}, Head{64, 64}, Head{16, 70}}) {
+    constexpr Index tokens = 140, heads = 2;
+    CAPTURE(head.width);
+    const Index wide = heads * head.width, v_wide = heads * head.v_width;
+    const Dense q = normals(dice, {tokens, wide}), k = normals(dice, {tokens, wide}),
+                v = normals(dice, {tokens, v_wide});
+    const auto rows = [](const Dense& x, Index first, Index n) -> Activations {
+      const Index features = x.extents[1];
+      return {Form::tokens, features, n, x.values.as<float>().data() + first * features};
+    };
+    std::vector<float> wanted(tokens * v_wide), got(wanted.size());
+    AttentionExtents a{1, tokens, tokens, heads, head.width, head.v_width, 0.3f};
+    a.causal = true;
+    attention_product(a, rows(q, 0, tokens), rows(k, 0, tokens), rows(v, 0, tokens),
+                      {Form::tokens, v_wide, tokens, wanted.data()});
+    KeyValueCache cache({heads, head.width, head.v_width, tokens});
+    for (Index first = 0; first < tokens;) {
+      const Index n = first == 60 ? 30 : 1;
+      cache.write(first, rows(k, first, n), rows(v, first, n));
+      cache.attend(first, rows(q, first, n), 0.3f,
+                   {Form::tokens, v_wide, n, got.data() + first * v_wide});
+      first += n;
+    }
+    for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(std::abs(got[i] - wanted[i]) < 5e-6);
+  }
+}
