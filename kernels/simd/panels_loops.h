@@ -221,10 +221,12 @@ struct Panels : Math<L> {
               return L::mul(L::load(queries.factor + j * L::lanes), L::load(p));
             });
     }
+    // A sum of 0 is that of a query that sees no key, or of a bias of -inf, where there is no number.
+    const bool sees_all = a.bias && a.before > 0;
+    const Vec least = L::set(sees_all ? 0 : std::numeric_limits<float>::min());
     each<vectors>([&](auto j) STEN_INLINE {
-      // A sum of 0 is that of a query that sees no key.
       const Vec all = L::load(queries.all + j * L::lanes);
-      const Vec by = L::div(L::set(1), L::max(L::set(std::numeric_limits<float>::min()), all));
+      const Vec by = L::div(L::set(1), L::max(least, all));
       float* y = a.y + j * L::lanes;
       for (Size r = 0; r < a.v_width; ++r, y += panel_width) L::store(y, L::mul(by, L::load(y)));
     });
