@@ -197,6 +197,15 @@ class Importer {
 
 }  // namespace
 
+std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
+  std::string text;
+  for (const OnnxPort::Extent& e : shape)
+    text += (text.empty() ? "" : ", ") + (e.size             ? std::to_string(*e.size)
+                                          : e.symbol.empty() ? "?"
+                                                             : printable(e.symbol));
+  return "[" + text + "]";
+}
+
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {
   if (!file.is_onnx()) fail("{}: is no ONNX model", file.name());
   try {

@@ -26,6 +26,9 @@ struct OnnxPort {
   std::optional<std::vector<Extent>> shape;  // none: not even the rank is known
 };
 
+// "[batch, 3]", with "?" for an extent without a name, printable.
+std::string shape_text(const std::vector<OnnxPort::Extent>& shape);
+
 struct OnnxImport {
   // Inputs and outputs have the file's names, and weights those that the checkpoint has for them. A
   // node has the name of the last of the file's nodes that it stands for, or of its value where that

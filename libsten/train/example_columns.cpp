@@ -19,15 +19,6 @@ struct NamedArray {
 };
 
 // "[batch, 3, ?]"
-std::string text_of(const std::vector<OnnxPort::Extent>& shape) {
-  std::string text;
-  for (const OnnxPort::Extent& e : shape)
-    text += (text.empty() ? "" : ", ") + (e.size             ? std::to_string(*e.size)
-                                          : e.symbol.empty() ? "?"
-                                                             : printable(e.symbol));
-  return "[" + text + "]";
-}
-
 // The input's shape where rows have as many numbers, whatever the file calls their axes.
 Shape shape_for(const OnnxPort& to, const NamedArray& a) {
   const Shape& given = a.x.extents;
@@ -40,7 +31,7 @@ Shape shape_for(const OnnxPort& to, const NamedArray& a) {
   const bool is_known = std::ranges::count(shape, -1) == 0;
   if (wanted.empty() || !is_known || size_of(shape) != size_of(given))
     fail("{}: is {}, and the model's input {} takes {}", a.file, to_string(given), quote(to.name),
-         text_of(wanted));
+         shape_text(wanted));
   return shape;
 }
 
@@ -137,7 +128,7 @@ void check_labels(const Dense& labels, const std::string& file, const ImportedMo
          most, quote(m.logits.name), *m.classes());
   if (m.logits.shape && m.logits.shape->size() != labels.extents.size() + 1)
     fail("{}: is {}, and the model's output {} is {}: labels have its shape but for the last axis",
-         file, to_string(labels.extents), quote(m.logits.name), text_of(*m.logits.shape));
+         file, to_string(labels.extents), quote(m.logits.name), shape_text(*m.logits.shape));
 }
 
 }  // namespace
@@ -190,7 +181,7 @@ ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& 
   const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (to.shape && !std::ranges::equal(*to.shape, first, fits))
     fail("{}: has images {}, channels first, and the model's input {} takes {}", a.file,
-         to_string(first), quote(to.name), text_of(*to.shape));
+         to_string(first), quote(to.name), shape_text(*to.shape));
   ExampleColumn c{to.name, a.x, first, std::nullopt, ImageInput::of(r, s[3])};
   c.image->channels_first = true;
   return c;

@@ -81,3 +81,19 @@ printf '\223NUMPY\001\000v\000%s\n' "$header" >few.npy
 for id in 1 2 3 4 5 6 7 8; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0"; done >>few.npy
 expect_exit 0 sten-run "$onnx" --input input_ids=few.npy --repeats 3
 expect_out 'rows a second'
+
+# Outputs that one of two models has alone are not compared, and it says so.
+. "$STEN_SOURCE/tests/cli/_onnx.sh"
+port() { # port FIELD NAME: [1, 2] of FLOAT
+  message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 1)")$(message 1 "$(number 1 2)")")")")"
+}
+layer="$(node MatMul product x w y)$(node Add sum y y z)$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(port 11 x)"
+model "$layer$(port 12 y)" >one.onnx
+model "$layer$(port 12 y)$(port 12 z)" >two.onnx
+printf '\223NUMPY\001\000v\000%-117s\n\0\0\200\77\0\0\200\77' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" >x.npy
+expect_exit 0 sten-run two.onnx --input x.npy --against one.onnx --max-difference 0
+expect_out "not compared, since two.onnx alone has it: 'z'"
+expect_exit 0 sten-run one.onnx --input x.npy --against two.onnx --max-difference 0
+expect_out "not compared, since two.onnx alone has it: 'z'"
+expect_exit 0 sten-run two.onnx --input x.npy --against two.onnx --max-difference 0
+if grep -q 'not compared' "$T/out"; then fail 'outputs that both have are not compared'; fi

@@ -102,4 +102,13 @@ expect_err "'w.bin', which no run left there so"
 expect_exit 2 sten-train data/recipe.json --out data --threads 1 --force
 expect_err "data: "
 cmp -s data/w.bin wanted.bin && fail 'external data that are read were written over'
-true
+
+# What the recipe names may be gone: the run has the model, too.
+cp wanted.bin run2/w.bin
+expect_exit 0 sten-run run2 -o before.npy
+mv data/m.onnx gone.onnx
+expect_exit 0 sten-run run2 -o after.npy
+cmp before.npy after.npy || fail 'the model beside the recipe says something else'
+rm run2/model.onnx
+expect_exit 1 sten-run run2 -o after.npy --force
+expect_err 'data/m.onnx: '

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "libsten/base/parallel.h"
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/bert.h"
+#include "tests/support/small_bert.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
@@ -85,43 +84,6 @@ TEST_CASE("an executor says what is missing, and which node fails") {
 
 namespace {
 
-BertConfig small_bert() {
-  BertConfig c;
-  c.num_hidden_layers = 2;
-  c.hidden_size = 48;
-  c.num_attention_heads = 3;
-  c.intermediate_size = 112;
-  c.vocab_size = 50;
-  c.max_position_embeddings = 80;
-  return c;
-}
-
-// Of so many sequences and tokens; of the second sequence the last tokens are hidden.
-NamedValues<Tensor> bert_values(Index batch, Index window, bool masked) {
-  Dense ids = Dense::zeros(DType::I64, {batch, window}), mask = ids;
-  Dice dice(3);
-  for (Index i = 0; i < batch * window; ++i) {
-    ids.values.mutate<std::int64_t>()[i] = (i * 7919 + i / 3) % 50;
-    mask.values.mutate<std::int64_t>()[i] = i / window != 1 || i % window < window / 2;
-  }
-  NamedValues<Tensor> all = bert_inputs(ids);
-  if (masked) all.emplace("attention_mask", mask);
-  return all;
-}
-
-// Weights large enough that attention is not all the same.
-NamedValues<Tensor> bert_weights(const Graph& g, const char* layout) {
-  NamedValues<Tensor> all = initial_weights(g, 4);
-  for (auto& [name, w] : all) {
-    if (!name.starts_with("bert.encoder.") || w.shape().size() != 2) continue;
-    w = scale(w, 4.0);
-    if (std::string_view(layout) != "dense")
-      w = registry().prune(w.as<Dense>(), Spec::parse("magnitude:sparsity=0.5"),
-                           Spec::parse(layout));
-  }
-  return all;
-}
-
 double furthest_of(const NamedValues<Tensor>& a, const NamedValues<Tensor>& b) {
   double worst = 0;
   REQUIRE(a.size() == b.size());
@@ -146,7 +108,7 @@ TEST_CASE(
     const Graph g = bert(small_bert(), {.mask = masked});
     for (const char* layout : {"dense", "csr", "masked", "bcsr:h=4,w=4"}) {
       CAPTURE(layout);
-      const NamedValues<Tensor> w = bert_weights(g, layout);
+      const NamedValues<Tensor> w = bert_weights(g, layout, 4);
       Executor fused(g, w), plain(g, w, {.fuse = false});
       // Sequences that begin with a panel, and others; the last is too short to be in panels.
       for (const Index window : {64, 37, 80, 3}) {
@@ -168,11 +130,7 @@ TEST_CASE(
 
 TEST_CASE("n:m:g is fused as other layouts are") {
   const Graph g = bert(small_bert());
-  NamedValues<Tensor> w = initial_weights(g, 4);
-  for (auto& [name, x] : w)
-    if (name.starts_with("bert.encoder.") && x.shape().size() == 2)
-      x = registry().prune(x.as<Dense>(), Spec::parse("nmg:n=1,m=4,g=4"),
-                           Spec::parse("nmg:n=1,m=4,g=4"));
+  const NamedValues<Tensor> w = bert_weights(g, "nmg:n=1,m=4,g=4", 1);
   Executor fused(g, w), plain(g, w, {.fuse = false});
   const NamedValues<Tensor> inputs = bert_values(2, 64, false);
   CHECK(furthest_of(fused.run(inputs), plain.run(inputs)) < 1e-5);
@@ -242,7 +200,7 @@ TEST_CASE("a shape that depends on numbers may change from run to run") {
 TEST_CASE(
     "a sum of embeddings is one step, and an id that is not in a table is the operator's error") {
   const Graph g = bert(small_bert());
-  const NamedValues<Tensor> w = bert_weights(g, "dense");
+  const NamedValues<Tensor> w = bert_weights(g, "dense", 4);
   Executor fused(g, w), plain(g, w, {.fuse = false});
   const auto with_ids = [](DType dtype, Index last) {
     NamedValues<Tensor> inputs = bert_values(2, 40, false);

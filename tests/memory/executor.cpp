@@ -3,47 +3,21 @@
 
 #include <doctest/doctest.h>
 
-#include "libsten/dispatch/registry.h"
-#include "libsten/nn/bert.h"
 #include "tests/memory/counter.h"
-#include "tests/support/parts.h"
+#include "tests/support/small_bert.h"
 
 using namespace sten;
 using namespace sten::testing;
 
-namespace {
-
-BertConfig small() {
-  BertConfig c;
-  c.num_hidden_layers = 2;
-  c.hidden_size = 48;
-  c.num_attention_heads = 3;
-  c.intermediate_size = 96;
-  c.vocab_size = 50;
-  c.max_position_embeddings = 80;
-  return c;
-}
-
-}  // namespace
-
 TEST_CASE("the tenth run of a BERT allocates nothing, whatever the layout of its weights") {
   const Threads one(1);
-  const Graph g = bert(small(), {.mask = true});
+  const Graph g = bert(small_bert(), {.mask = true});
   for (const char* layout : {"dense", "csr", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(std::string(layout));
-    NamedValues<Tensor> w = initial_weights(g, 4);
-    const Spec spec = Spec::parse(layout);
-    for (auto& [name, x] : w)
-      if (name.starts_with("bert.encoder.") && x.shape().size() == 2)
-        x = registry().prune(x.as<Dense>(),
-                             spec.is("nmg") ? spec : Spec::parse("magnitude:sparsity=0.5"), spec);
-    Executor run(g, w);
+    Executor run(g, bert_weights(g, layout, 1));
     // Sequences that begin with a panel, and others.
     for (const Index window : {64, 40}) {
-      NamedValues<Tensor> inputs = bert_inputs(Dense::zeros(DType::I64, {3, window}));
-      Dense mask = Dense::zeros(DType::I64, {3, window});
-      for (std::int64_t& seen : mask.values.mutate<std::int64_t>()) seen = 1;
-      inputs.emplace("attention_mask", mask);
+      const NamedValues<Tensor> inputs = bert_values(3, window, true);
       for (int i = 1; i < 10; ++i) run.run(inputs);
       const std::int64_t before = calls;
       run.run(inputs);

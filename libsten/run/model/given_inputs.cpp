@@ -14,15 +14,6 @@
 namespace sten {
 namespace {
 
-std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
-  std::string text;
-  for (const OnnxPort::Extent& e : shape)
-    text += (text.empty() ? "" : ", ") + (e.size             ? std::to_string(*e.size)
-                                          : e.symbol.empty() ? "?"
-                                                             : printable(e.symbol));
-  return "[" + text + "]";
-}
-
 std::vector<std::string> names_of(const std::vector<ModelInput>& inputs) {
   std::vector<std::string> all;
   for (const ModelInput& p : inputs) all.push_back(p.name);

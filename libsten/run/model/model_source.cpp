@@ -14,6 +14,7 @@
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/recipe_model.h"
+#include "libsten/train/run_files.h"
 
 namespace sten {
 namespace {
@@ -43,9 +44,13 @@ void describe_directory(const std::string& directory, ModelSource& source) {
   if (const std::string recipe = file_in(directory, "recipe.json"); !recipe.empty()) {
     source.recipe = read_recipe(recipe);
     what.model = source.recipe->model;
+    // What the recipe names may be gone; what the run left has the same nodes.
+    const std::string own = file_in(directory, RunFiles::onnx_file);
+    if (what.model.kind == "onnx" && !own.empty() && !fs::exists(what.model.file))
+      what.model.file = own;
   }
   const std::string config = file_in(directory, "config.json");
-  // Beside a recipe, too: what the recipe names may be gone.
+  // Beside a recipe, too, for the same reason.
   if (!config.empty() && (!what.is_known() || has_config(what.model)))
     what.model = model_of_config(config);
   if (what.is_known()) return;

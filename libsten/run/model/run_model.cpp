@@ -133,12 +133,33 @@ class ModelRun {
     rows_ += batch.rows;
   }
 
-  void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
-    // By name, or the first ones, whatever they are called.
+  // The other model's output that output k is compared with: by name, or the first ones, whatever
+  // they are called; "" for none.
+  std::string compared_with(std::size_t k) const {
     const std::vector<std::string>& names = other_->graph.outputs();
-    const bool has_it = std::ranges::count(names, outputs_[k].name()) > 0;
-    if (!has_it && k > 0) return;
-    const std::string& name = has_it ? outputs_[k].name() : names.front();
+    if (std::ranges::count(names, outputs_[k].name()) > 0) return outputs_[k].name();
+    return k == 0 ? names.front() : "";
+  }
+  // Lines on the outputs that one of the models has alone.
+  std::vector<std::string> not_compared() const {
+    std::vector<std::string> ours, theirs = other_->graph.outputs();
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const std::string with = compared_with(k);
+      if (with.empty()) ours.push_back(quote(outputs_[k].name()));
+      std::erase(theirs, with);
+    }
+    for (std::string& name : theirs) name = quote(name);
+    std::vector<std::string> lines;
+    for (const auto& [names, model] : {std::pair(ours, model_->name), {theirs, other_->name}})
+      if (!names.empty())
+        lines.push_back(fmt::format("not compared, since {} alone has {}: {}", model,
+                                    names.size() == 1 ? "it" : "them", fmt::join(names, ", ")));
+    return lines;
+  }
+
+  void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
+    const std::string name = compared_with(k);
+    if (name.empty()) return;
     const Dense y = others.at(name).to_dense();
     if (y.extents != x.extents || y.dtype() != x.dtype())
       fail("the output {} of {} is {} {}, and {} of {} is {} {}", quote(outputs_[k].name()),
@@ -227,6 +248,7 @@ Report ModelRun::report() const {
                           100 * logits_.agreement(), logits_.rows, logits_.mean_divergence());
     }
     r.notes.push_back(line);
+    for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
   }
   r.notes.insert(r.notes.end(), layout_lines_.begin(), layout_lines_.end());
   latency_.add_to(r);

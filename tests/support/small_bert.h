@@ -1,0 +1,47 @@
+// A BERT of two layers, and what it takes.
+#pragma once
+#include "libsten/dispatch/registry.h"
+#include "libsten/nn/bert.h"
+#include "tests/support/parts.h"
+
+namespace sten::testing {
+
+inline BertConfig small_bert() {
+  BertConfig c;
+  c.num_hidden_layers = 2;
+  c.hidden_size = 48;
+  c.num_attention_heads = 3;
+  c.intermediate_size = 112;
+  c.vocab_size = 50;
+  c.max_position_embeddings = 80;
+  return c;
+}
+
+// Of so many sequences and tokens; of the second sequence the last tokens are hidden.
+inline NamedValues<Tensor> bert_values(Index batch, Index window, bool masked) {
+  Dense ids = Dense::zeros(DType::I64, {batch, window}), mask = ids;
+  for (Index i = 0; i < batch * window; ++i) {
+    ids.values.mutate<std::int64_t>()[i] = (i * 7919 + i / 3) % 50;
+    mask.values.mutate<std::int64_t>()[i] = i / window != 1 || i % window < window / 2;
+  }
+  NamedValues<Tensor> all = bert_inputs(ids);
+  if (masked) all.emplace("attention_mask", mask);
+  return all;
+}
+
+// Weights of the encoder `by` times their initial values, half of them 0 in a layout that is not
+// dense, or as many as n:m:g has.
+inline NamedValues<Tensor> bert_weights(const Graph& g, const char* layout, double by) {
+  const Spec spec = Spec::parse(layout);
+  NamedValues<Tensor> all = initial_weights(g, 4);
+  for (auto& [name, w] : all) {
+    if (!name.starts_with("bert.encoder.") || w.shape().size() != 2) continue;
+    w = scale(w, by);
+    if (!spec.is("dense"))
+      w = registry().prune(w.as<Dense>(),
+                           spec.is("nmg") ? spec : Spec::parse("magnitude:sparsity=0.5"), spec);
+  }
+  return all;
+}
+
+}  // namespace sten::testing
