@@ -49,5 +49,7 @@ Index fuse_batch_norm_relu(Draft& draft);
 Index fuse_conv_relu(Draft& draft);
 // softmax(q k^T * scale + bias) v of heads that reshapes and transposes take apart and join.
 Index fuse_attention(Draft& draft);
+// Takes away repeating a mask over queries, which attention does with its bias.
+void unrepeat_biases(Draft& draft);
 
 }  // namespace sten

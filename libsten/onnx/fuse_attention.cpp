@@ -84,12 +84,13 @@ std::optional<DraftRef> without_nan(const Draft& draft, DraftRef v) {
 struct Attention {
   DraftRef q, k, v;
   std::optional<DraftRef> bias;
+  bool is_choice;  // the bias is where(seen, scores, least) as yet
   Index heads, width;
   double scale;
 };
 
-// [bias +] scale * q k^T.
-std::optional<Attention> scores(const Draft& draft, DraftRef from) {
+// [bias +] scale * q k^T, or where(seen, scale * q k^T, least).
+std::optional<Attention> scores(const Draft& draft, DraftRef from, const std::vector<Index>& uses) {
   const auto plain = [&](DraftRef r) -> std::optional<Attention> {
     const Scaled s = unscaled(draft, r);
     const DraftStep* product = draft.step_of(s.x, "matmul");
@@ -97,9 +98,18 @@ std::optional<Attention> scores(const Draft& draft, DraftRef from) {
     const auto q = heads_of(draft, product->in[0], tokens_inside);
     const auto k = heads_of(draft, product->in[1], channels_inside);
     if (!q || !k || q->heads != k->heads || q->width != k->width) return {};
-    return Attention{q->x, k->x, 0, {}, q->heads, q->width, s.by * q->by * k->by};
+    return Attention{q->x, k->x, 0, {}, false, q->heads, q->width, s.by * q->by * k->by};
   };
   if (auto found = plain(from)) return found;
+  // Beside a number so low, scores are nothing: it is their sum.
+  if (const DraftStep* choice = draft.step_of(from, "where")) {
+    const auto least = number_in(draft, choice->in[2]);
+    const auto& seen = draft[choice->in[0]].shape;
+    if (!least || !(*least <= -1e30) || !seen || seen->size() > 4 || uses[from] != 1) return {};
+    auto found = plain(choice->in[1]);
+    if (found) found->bias = from, found->is_choice = true;
+    return found;
+  }
   const DraftStep* add = draft.step_of(from, "add");
   if (!add) return {};
   for (const std::size_t i : {0, 1}) {
@@ -113,7 +123,8 @@ std::optional<Attention> scores(const Draft& draft, DraftRef from) {
 }
 
 // The heads that are joined again, as [B, T, heads * D].
-std::optional<Attention> attention(const Draft& draft, const DraftStep& last) {
+std::optional<Attention> attention(const Draft& draft, const DraftStep& last,
+                                   const std::vector<Index>& uses) {
   const DraftStep* turned = draft.step_of(last.in[0], "transpose");
   if (!turned || turned->attributes.list("axes", {}) != tokens_inside) return {};
   const DraftStep* product = draft.step_of(turned->in[0], "matmul");
@@ -122,7 +133,7 @@ std::optional<Attention> attention(const Draft& draft, const DraftStep& last) {
   const DraftStep* soft = draft.step_of(numbers.value_or(product->in[0]), "softmax");
   if (!soft) return {};
   const Index axis = soft->attributes.integer("axis", -1);
-  auto found = axis == -1 || axis == 3 ? scores(draft, soft->in[0]) : std::nullopt;
+  auto found = axis == -1 || axis == 3 ? scores(draft, soft->in[0], uses) : std::nullopt;
   const auto v = found ? heads_of(draft, product->in[1], tokens_inside) : std::nullopt;
   // Softmax of finite numbers is one; else a row that sees nothing would have to become 0.
   if (found && numbers && !is_finite(draft, found->bias)) return {};
@@ -137,11 +148,17 @@ std::optional<Attention> attention(const Draft& draft, const DraftStep& last) {
 
 Index fuse_attention(Draft& draft) {
   for (std::size_t i = 0; i < draft.steps().size(); ++i) join_batches(draft, draft.steps()[i].out);
+  const std::vector<Index> uses = uses_of(draft);
   for (std::size_t i = 0; i < draft.steps().size(); ++i) {
     const DraftStep& last = draft.steps()[i];
     if (last.op.text() != "reshape") continue;
-    const auto found = attention(draft, last);
+    const auto found = attention(draft, last, uses);
     if (!found) continue;
+    if (found->is_choice) {
+      DraftStep& choice = draft.change(*found->bias);
+      choice.in[1] = draft.add_number(0);
+      draft[choice.out].shape = draft[choice.in[0]].shape;
+    }
     DraftStep& step = draft.change(last.out);
     step.op = "attention";
     step.in = {found->q, found->k, found->v};
@@ -150,6 +167,7 @@ Index fuse_attention(Draft& draft) {
     const double usual = 1 / std::sqrt(static_cast<double>(found->width));
     if (!is_about(found->scale, usual)) step.attributes.set("scale", found->scale);
   }
+  unrepeat_biases(draft);
   return count_needed(draft, "attention");
 }
 
