@@ -68,9 +68,11 @@
 
 // Models.
 #include "libsten/graph/executor.h"
+#include "libsten/graph/generation.h"
 #include "libsten/graph/graph.h"
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/gpt.h"
 #include "libsten/nn/mlp.h"
 #include "libsten/nn/weights.h"
 

@@ -198,6 +198,11 @@ std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
   return logits.values.as<float>().last(static_cast<std::size_t>(logits.extents[2]));
 }
 
+void Generation::rewind(Index n) {
+  if (n < 0 || n > tokens()) fail_usage("of {} tokens there are no first {}", tokens(), n);
+  caches_->first = n;
+}
+
 Index Generation::cache_bytes() const {
   Index sum = 0;
   for (const auto& [node, cache] : caches_->of) sum += cache.bytes();

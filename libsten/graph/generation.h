@@ -30,6 +30,9 @@ class Generation {
   // tokens are those of before.
   std::span<const float> run(std::span<const std::int64_t> ids);
 
+  // Forgets all tokens but the first ones. Error (usage) where there are fewer.
+  void rewind(Index tokens);
+
   Index tokens() const { return caches_->first; }
   Index most() const { return caches_->tokens; }
   // What keys and values take.

@@ -113,6 +113,11 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
     if (bytes == 0) bytes = model.cache_bytes();
     CHECK(model.cache_bytes() == bytes);
   }
+  // From where it is rewound to, other tokens may follow.
+  model.rewind(70);
+  const std::span<const float> other = model.run(std::span<const std::int64_t>(ids).subspan(70, 2));
+  CHECK(furthest(other, by_running_all(g, w, ids, 72)) < 1e-5);
+  CHECK(error_of([&] { model.rewind(73); }) == "of 72 tokens there are no first 73");
   // Two layers of 3 heads, whose 16 features of values have room for 64.
   CHECK(bytes >= 2 * 3 * 150 * (16 + 16) * 4);
   const int before = threads();

@@ -1,6 +1,7 @@
 // A node as the dispatcher runs it.
 #include "libsten/base/text.h"
 #include "libsten/graph/execution/unit.h"
+#include "libsten/product/attention_product.h"
 
 namespace sten::execution {
 namespace {
@@ -15,8 +16,9 @@ double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
            static_cast<double>(in[1].values()->size());
   if (n.op.text() != "attention") return 0;
   const Shape q = in[0].shape(), k = in[1].shape();
-  return 2 * static_cast<double>(k[1]) *
-         (elements + static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2]));
+  AttentionExtents all{q[0], q[1], k[1], 1, q[2], shape.back(), 0};
+  all.causal = n.attributes.integer("causal", 0) != 0;
+  return all.flops();
 }
 
 class OperatorUnit final : public Unit {
