@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
                     "sten-run pruned.safetensors --against run --min-agreement 0.98"},
                    {"What a language model puts into blanks:",
                     "sten-run bert --fill 'To be, or n[MASK]t to be'"},
+                   {"How a language model continues a text:",
+                    "sten-run gpt --generate 100 --text 'To be, or ' --temperature 0.8"},
                    {"What runs in which layout, and what takes the time:",
                     "sten-run run --layouts '*.weight=csr' --explain"}},
       .detail = "the dense library that was chosen",
@@ -95,6 +97,18 @@ int main(int argc, char** argv) {
                    "lies beside the model")
         ->type_name("TEXT")
         ->group(of_what);
+    const auto generation = [&](const char* name, auto& value, const char* type, const char* what) {
+      return app.add_option(name, value, what)->type_name(type)->group("What it generates");
+    };
+    generation("--generate", o->generate, "N",
+               "Continue --text by N characters; vocab.json lies beside the model. What attention "
+               "keeps of earlier characters is not computed again")
+        ->check(CLI::Range(1, 1 << 24));
+    generation("--text", o->text, "TEXT", "The text that --generate continues");
+    generation("--temperature", o->temperature, "T",
+               "Draw each character by softmax(logits / T) (default: take the likeliest)");
+    generation("--top", o->top, "K", "Draw among the K likeliest characters (default: all)")
+        ->check(CLI::Range(1, 1 << 24));
     const auto check = [&](const char* name, auto& value, const char* what) {
       return app.add_option(name, value, what)->type_name("X")->group(groups::checks);
     };
@@ -108,6 +122,7 @@ int main(int argc, char** argv) {
         "Fail with exit code 3 if fewer rows than X, 0 to 1, have the top class of --against"));
     return [o, &common] {
       o->force = common.force;
+      o->seed = common.seed;
       sten::keep_more_memory();
       return sten::run_model(*o);
     };

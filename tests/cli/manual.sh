@@ -51,6 +51,8 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   if [ $program = sten-run ]; then
     ln -s "$STEN_SOURCE/recipes/models/shakespeare-bert" "$T/$program/bert"
     sten-train "$T/$program/recipe.json" --out "$T/$program/run" -q
+    sten-train "$STEN_SOURCE/recipes/shakespeare-gpt.json" --out "$T/$program/gpt" -q --set steps=1 --set rate.warmup=0 \
+      --set data.train=0.999 --set data.validation=0
     sten-prune "$T/$program/run/model.safetensors" -o "$T/$program/pruned.safetensors" --sparsity 0.5 -q -f
   fi
   sed -n '/^\.EX$/,/^\.EE$/{//!p}' "$T/plain" >"$T/examples"

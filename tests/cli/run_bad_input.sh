@@ -101,3 +101,40 @@ sten-train five.json --out five -q --threads 1
 refused 123 1 "is F32 [2, 2], and 'layers.1' of five is F32 [2, 5]" run --against five
 refused 123 2 "'nowhere' matches none" run --layouts 'nowhere=csr'
 refused 123 2 "layers.0.weight" run --layouts 'layers.0.weight=nm:n=1,m=4'
+
+# What continues no text, and what cannot be continued.
+printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3}' >vocab.json
+for _ in $(seq 60); do printf abc; done >text.txt
+printf '{"model_type": "gpt2", "vocab_size": 4, "n_positions": 8, "n_embd": 8, "n_layer": 1, "n_head": 2}' >config.json
+cat >gpt.json <<'EOT'
+{"schema": 1, "model": {"kind": "gpt", "config": "config.json"}, "steps": 2, "batch": 2, "products": "own",
+ "data": {"kind": "text", "text": "text.txt", "vocabulary": "vocab.json", "window": 8}}
+EOT
+sten-train gpt.json --out gpt -q --threads 1
+generates() { # generates CASE TEXT ARGUMENT...
+  local number=$1 text=$2
+  shift 2
+  expect_exit 2 sten-run "$@"
+  expect_one_line_err
+  held "$number" expect_err "$text"
+}
+generates 124 "attention.self': attention is not causal" "$bert" --generate 5 --text 'To be'
+generates 124 "the graph has an input 'x'" run --generate 5 --text a
+generates 124 'is a GPT, which continues a text' gpt --fill 'a[MASK]'
+mkdir alone && cp gpt/model.safetensors gpt/config.json alone
+generates 124 'there is no vocab.json beside alone' alone --generate 5 --text a
+generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
+generates 125 "--generate needs --text" gpt --generate 5
+generates 125 "--generate needs --text" gpt --generate 5 --text ''
+generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 --text 'abx'
+generates 125 "the character 'ü' has no id" gpt --generate 5 --text 'aübc'
+expect_exit 1 sten-run gpt --generate 5 --text "$(printf 'a\377')"
+held 125 expect_err 'is not UTF-8'
+generates 126 '3 characters and 6 more are beyond the 8 positions of gpt' gpt --generate 6 --text abc
+generates 126 '--generate' gpt --generate 0 --text abc
+generates 126 '--generate' gpt --generate -3 --text abc
+generates 126 '--temperature is 0, and has to be above 0' gpt --generate 2 --text abc --temperature 0
+generates 126 '--temperature is nan' gpt --generate 2 --text abc --temperature nan
+generates 126 '--top' gpt --generate 2 --text abc --temperature 1 --top 0
+generates 126 '--top is for drawing' gpt --generate 2 --text abc --top 3
+generates 126 '--text is for --generate' gpt --text abc

@@ -112,6 +112,25 @@ class HuggingFace(Case):
             self.same_model(self.follow(1)[0], self.expected(0.75))
             shutil.rmtree("pruned")
 
+    def test_gpt2(self):
+        """sten-run has the logits of a GPT-2 that transformers saved, by all of its weights."""
+        torch.manual_seed(3)
+        config = transformers.GPT2Config(
+            vocab_size=60, n_embd=48, n_layer=2, n_head=3, n_positions=80, bos_token_id=0, eos_token_id=0
+        )
+        model = transformers.GPT2LMHeadModel(config).eval()
+        ids = torch.arange(140).reshape(2, 70) * 7 % 60
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += 0.1 * torch.randn_like(weight)
+            wanted = model(ids).logits.numpy()
+        model.save_pretrained("gpt2")
+        np.save("ids.npy", ids.numpy())
+        run("run", "gpt2", "--input", "ids.npy", "-o", "logits.npy")
+        furthest = np.abs(np.load("logits.npy") - wanted).max()
+        print(f"gpt2: the logits differ by {furthest:.2g} at most, of {np.abs(wanted).max():.2g}")
+        self.assertLess(furthest, 1e-4 * max(1, np.abs(wanted).max()))
+
     def test_exported(self):
         os.symlink(SOURCE / "recipes", "recipes")
         with warnings.catch_warnings():

@@ -72,6 +72,8 @@ Outcome fill_text(const RunOptions& o) {
     fail_usage("--fill excludes --input, --data, --against and -o");
   ModelSource source = find_model(o.model);
   if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
+  if (source.what.model.kind == "gpt")
+    fail_usage("--fill: {} is a GPT, which continues a text; --generate does that", source.name);
   if (source.what.vocabulary.empty())
     fail_usage("--fill: there is no vocab.json beside {}", source.name);
   const Vocabulary vocabulary = Vocabulary::read(source.what.vocabulary);

@@ -138,7 +138,9 @@ ModelDescription describe_model(const std::string& file) {
     what.model.kind = of_graph;
     what.graph = file;
   } else if (json.contains("model")) {
-    what.model = read_recipe(file).model;
+    const Recipe recipe = read_recipe(file);
+    what.model = recipe.model;
+    what.vocabulary = recipe.data.vocabulary;
   } else if (json.contains("hidden_size") || json.contains("n_embd") ||
              json.contains("model_type")) {
     what.model = model_of_config(file);
@@ -149,7 +151,7 @@ ModelDescription describe_model(const std::string& file) {
   return what;
 }
 
-RunnableModel read_model(const ModelSource& source, bool has_mask) {
+RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   const ModelRecipe& m = source.what.model;
   const Checkpoint& file = *source.weights;
   if (!source.what.is_known()) fail_unknown(source);
@@ -172,9 +174,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask) {
   }
   if (m.kind == "gpt") {
     const MappedFile config = open_data(m.config);
-    return with(
-        gpt(GptConfig::parse(text_of(config.bytes()), printable(m.config)), {.mask = has_mask}),
-        text_ports(false, has_mask), gpt_unused());
+    return with(gpt(GptConfig::parse(text_of(config.bytes()), printable(m.config)),
+                    {.mask = has_mask, .last = last}),
+                text_ports(false, has_mask), gpt_unused());
   }
   if (m.kind == of_graph) {
     const MappedFile text = open_data(source.what.graph);

@@ -44,9 +44,9 @@ struct RunnableModel {
   std::vector<ModelInput> inputs;
 };
 
-// For inputs that are given by name. `has_mask`: a model of text takes an attention_mask. Error (input) where
-// the weights do not fit.
-RunnableModel read_model(const ModelSource& source, bool has_mask);
+// For inputs that are given by name. `has_mask`: a model of text takes an attention_mask; `last`: a
+// GPT has the logits of the last token alone. Error (input) where the weights do not fit.
+RunnableModel read_model(const ModelSource& source, bool has_mask, bool last = false);
 
 // For the data of a recipe, whose model is replaced by the source's. The source outlives the task.
 Task task_of(const ModelSource& source, Recipe data);

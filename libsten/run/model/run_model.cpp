@@ -8,6 +8,7 @@
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/model/comparison.h"
 #include "libsten/run/model/fill_text.h"
+#include "libsten/run/model/generate_text.h"
 #include "libsten/run/model/latency.h"
 #include "libsten/run/model/model_layouts.h"
 #include "libsten/run/model/named_outputs.h"
@@ -289,6 +290,12 @@ Outcome ModelRun::finish() {
 }  // namespace
 
 Outcome run_model(const RunOptions& options) {
+  if (options.generate > 0) return generate_text(options);
+  if (options.text || options.temperature || options.top)
+    fail_usage("{} is for --generate N, the number of characters to come", options.text ? "--text"
+                                                                           : options.temperature
+                                                                               ? "--temperature"
+                                                                               : "--top");
   return options.fill.empty() ? ModelRun(options).run() : fill_text(options);
 }
 

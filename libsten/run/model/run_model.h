@@ -21,6 +21,12 @@ struct RunOptions {
   int repeats = 0;  // timed runs of each batch
   bool explain = false;  // rows are the steps of the plan, not the outputs
   std::string fill;      // instead of all that: a text with blanks, [MASK], that the model fills in
+  // Instead of all that: so many characters by which the model continues a text.
+  Index generate = 0;
+  std::optional<std::string> text;    // the prompt
+  std::optional<double> temperature;  // of drawing characters; without it the likeliest are taken
+  std::optional<Index> top;           // how many characters there are to draw from; without it all
+  std::uint64_t seed = 0;             // of what is drawn
   bool force = false;
 };
 

@@ -1,0 +1,206 @@
+#include "libsten/run/model/generate_text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "libsten/base/random.h"
+#include "libsten/base/text.h"
+#include "libsten/base/utf8.h"
+#include "libsten/data/vocabulary.h"
+#include "libsten/graph/generation.h"
+#include "libsten/linalg/dense_gemm.h"
+#include "libsten/nn/gpt.h"
+#include "libsten/run/model/model_layouts.h"
+#include "libsten/run/model/plan_report.h"
+
+namespace sten {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void check_generate_options(const RunOptions& o) {
+  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
+      !o.fill.empty() || !o.labels.empty() || !o.split.empty())
+    fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
+  if (o.min_accuracy || o.max_loss || o.repeats > 0 || o.batch > 0)
+    fail_usage("--generate excludes --batch, --repeats, --min-accuracy and --max-loss");
+  if (!o.text || o.text->empty())
+    fail_usage("--generate needs --text 'TEXT': what the model continues, one character or more");
+  if (o.top && !o.temperature)
+    fail_usage("--top is for drawing characters; --temperature says how");
+  if (o.temperature && !(*o.temperature > 0 && std::isfinite(*o.temperature)))
+    fail_usage("--temperature is {}, and has to be above 0", *o.temperature);
+}
+
+// Each character's id, all of which there are.
+std::vector<std::int64_t> prompt_ids(const std::string& text, const Vocabulary& vocabulary,
+                                     const std::string& file) {
+  const Array<TokenId> ids = vocabulary.encode(text, "--text");
+  const std::optional<TokenId> unknown = vocabulary.special("[UNK]");
+  std::size_t at = 0;
+  for (const TokenId id : ids) {
+    const std::size_t begin = at;
+    next_code_point(text, at);
+    if (id == unknown)
+      fail_usage("--text: the character {} has no id in {}", quote(text.substr(begin, at - begin)),
+                 printable(file));
+  }
+  return {ids.begin(), ids.end()};
+}
+
+// Picks characters: the likeliest one, or one at random.
+class Picker {
+ public:
+  Picker(const RunOptions& o, const Vocabulary& vocabulary)
+      : temperature_(o.temperature),
+        top_(o.top.value_or(0)),
+        seed_(seed_for(o.seed, "generate")),
+        characters_(vocabulary.characters()) {}
+
+  TokenId operator()(std::span<const float> logits) {
+    std::vector<std::pair<double, TokenId>> all;
+    for (const TokenId id : characters_)
+      if (id < std::ssize(logits) && std::isfinite(logits[id])) all.emplace_back(logits[id], id);
+    if (all.empty()) fail("no character has a logit that is a number");
+    const auto is_likelier = [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : a.second < b.second;
+    };
+    if (!temperature_) return std::ranges::min_element(all, is_likelier)->second;
+    std::ranges::sort(all, is_likelier);
+    if (top_ > 0 && top_ < std::ssize(all)) all.resize(static_cast<std::size_t>(top_));
+    const double most = all.front().first;
+    double sum = 0;
+    for (auto& [weight, id] : all) sum += weight = std::exp((weight - most) / *temperature_);
+    double left = sum * random_uniform(seed_, drawn_++);
+    for (const auto& [weight, id] : all)
+      if ((left -= weight) < 0) return id;
+    return all.back().second;
+  }
+
+ private:
+  std::optional<double> temperature_;
+  Index top_;
+  std::uint64_t seed_, drawn_ = 0;
+  std::vector<TokenId> characters_;
+};
+
+// Only the last token's logits are computed where sten makes the graph.
+RunnableModel model_that_generates(const ModelSource& source) {
+  RunnableModel model = read_model(source, false, true);
+  try {
+    check_generates(model.graph);
+  } catch (const Error& e) {
+    fail_usage("--generate: {}: {}", source.name, e.what());
+  }
+  return model;
+}
+
+// One token, as each that follows the prompt.
+NamedValues<Tensor> one_token(const Graph& g) {
+  NamedValues<Tensor> all = gpt_inputs(Dense::zeros(DType::I64, {1, 1}));
+  std::erase_if(all, [&](const auto& in) { return !std::ranges::count(g.inputs(), in.first); });
+  return all;
+}
+
+struct Phase {
+  const char* name;
+  Index tokens = 0;
+  double seconds = 0;
+  double ms() const { return 1e3 * seconds / static_cast<double>(tokens); }
+  double rate() const { return static_cast<double>(tokens) / seconds; }
+};
+
+void add_phase(const Phase& p, Report& r) {
+  if (p.tokens == 0) return;
+  auto& row = r.rows.emplace_back();
+  r.at(row, "phase") = std::string(p.name);
+  r.at(row, "tokens") = p.tokens;
+  r.at(row, "ms") = 1e3 * p.seconds;
+  r.at(row, "ms_per_token") = p.ms();
+  r.at(row, "tokens_per_second") = p.rate();
+  r.facts.emplace_back(fmt::format("{}/tokens", p.name), p.tokens);
+  r.facts.emplace_back(fmt::format("{}/seconds", p.name), p.seconds);
+  r.facts.emplace_back(fmt::format("{}/tokens_per_second", p.name), p.rate());
+}
+
+}  // namespace
+
+Outcome generate_text(const RunOptions& o) {
+  check_generate_options(o);
+  ModelSource source = find_model(o.model);
+  if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
+  RunnableModel model = model_that_generates(source);
+  const std::string& file = source.what.vocabulary;
+  if (file.empty()) fail_usage("--generate: there is no vocab.json beside {}", source.name);
+  const Vocabulary vocabulary = Vocabulary::read(file);
+  const std::vector<std::int64_t> prompt = prompt_ids(*o.text, vocabulary, file);
+  const Index count = std::ssize(prompt), most = count + o.generate;
+  if (const auto n = positions_of(model.graph); n && most > *n)
+    fail_usage("--generate: {} characters and {} more are beyond the {} positions of {}", count,
+               o.generate, *n, source.name);
+  std::vector<std::string> layout_lines;
+  if (!o.layouts.empty()) layout_lines = set_layouts(o.layouts, one_token(model.graph), model);
+  Generation run(std::move(model.graph), std::move(model.weights), most);
+  Picker pick(o, vocabulary);
+
+  Phase prefill{"prefill"}, decode{"decode"};
+  std::string text = *o.text;
+  std::int64_t next = 0;
+  for (Index i = 0; i < o.generate; ++i) {
+    const std::span<const std::int64_t> ids =
+        i == 0 ? std::span<const std::int64_t>(prompt) : std::span<const std::int64_t>(&next, 1);
+    // The first run of so many tokens makes what those after it use again: it is not timed.
+    if (i < 2) {
+      const Index before = run.tokens();
+      run.run(ids);
+      run.rewind(before);
+    }
+    const Clock::time_point begin = Clock::now();
+    const std::span<const float> logits = run.run(ids);
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    Phase& phase = i == 0 ? prefill : decode;
+    phase.tokens += std::ssize(ids);
+    phase.seconds += took.count();
+    next = pick(logits);
+    text += vocabulary.entry(static_cast<TokenId>(next));
+  }
+
+  Outcome outcome;
+  Report& r = outcome.report;
+  r.program = "sten-run";
+  r.item = "phases";
+  r.columns = {{"phase", "phase", Unit::text},
+               {"tokens", "tokens", Unit::count},
+               {"ms", "ms", Unit::measured},
+               {"ms_per_token", "ms a token", Unit::measured},
+               {"tokens_per_second", "tokens a second", Unit::measured}};
+  r.facts = {{"model", source.name},
+             {"prompt", *o.text},
+             {"text", text},
+             {"positions", most},
+             {"memory/cache", run.cache_bytes()}};
+  if (o.temperature) {
+    r.facts.emplace_back("temperature", *o.temperature);
+    r.facts.emplace_back("seed", static_cast<Index>(o.seed));
+  }
+  if (o.top) r.facts.emplace_back("top", *o.top);
+  for (const Phase& p : {prefill, decode}) add_phase(p, r);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    r.notes.push_back(printable(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  r.notes.insert(r.notes.end(), layout_lines.begin(), layout_lines.end());
+  if (o.explain) {
+    for (const Phase& p : {prefill, decode})
+      if (p.tokens > 0)
+        r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,
+                                      p.tokens, p.ms(), p.rate()));
+    explain(run.plan(), r);
+  }
+  outcome.details = {"this process multiplies dense matrices by " + dense_library().name};
+  return outcome;
+}
+
+}  // namespace sten

@@ -1,0 +1,60 @@
+# sten-run --generate: a small GPT continues a text, in any layout, by taking or by drawing characters.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+value() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "$T/out" | head -1; } # value KEY: of the JSON document
+
+printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "\\n": 6}' >vocab.json
+for _ in $(seq 100); do printf 'abcde\nabdec\n'; done >text.txt
+cat >config.json <<'EOT'
+{"model_type": "gpt2", "vocab_size": 7, "n_positions": 24, "n_embd": 32, "n_layer": 2, "n_head": 2,
+ "initializer_range": 0.1}
+EOT
+cat >recipe.json <<'EOT'
+{"schema": 1, "model": {"kind": "gpt", "config": "config.json"}, "steps": 80, "batch": 8,
+ "data": {"kind": "text", "text": "text.txt", "vocabulary": "vocab.json", "window": 24},
+ "optimizer": {"kind": "adamw", "rate": 0.01}}
+EOT
+sten-train recipe.json --out run -q --threads 1
+
+# What it learned, it says: of two lines, each by its first characters.
+expect_exit 0 sten-run run --generate 8 --text 'abc'
+expect_out 'abcde'
+expect_out 'abdec'
+expect_exit 0 sten-run run --generate 8 --text "$(printf 'abcde\nabd')" --json
+[ "$(value text)" = '"abcde\nabdec\nabcde"' ] || fail "it continues by $(value text)"
+[ "$(value prompt)" = '"abcde\nabd"' ] || fail 'the prompt is not in the report'
+grep -A1 '"prefill"' "$T/out" | grep -q '"tokens": 9,' || fail 'the prompt is not 9 tokens'
+grep -A1 '"decode"' "$T/out" | grep -q '"tokens": 7,' || fail 'not 7 tokens follow one by one'
+[ -n "$(value ms_per_token)" ] || fail 'there is no time of a token'
+# All positions, and one token, which needs no other.
+expect_exit 0 sten-run run --generate 21 --text abc --threads 2 --report page.html
+grep -q 'tokens a second' page.html || fail 'the page has no figures'
+expect_exit 0 sten-run run --generate 1 --text abc --report one.csv
+[ "$(grep -c "^prefill\|^decode" one.csv)" = 1 ] || fail 'one token is more than the prompt'
+
+# Drawn characters depend on the seed alone.
+drawn() { sten-run run --generate 18 --text ab --json "$@" >"$T/out" && value text; }
+first=$(drawn --temperature 3 --seed 1)
+[ "$first" = "$(drawn --temperature 3 --seed 1 --threads 2)" ] || fail 'a seed draws different texts'
+[ "$first" != "$(drawn --temperature 3 --seed 2)" ] || fail 'two seeds draw the same'
+[ "$(drawn --temperature 3 --top 1)" = "$(drawn)" ] || fail 'the likeliest one is not what is taken'
+
+# Weights in any layout say the same; so do those of a pipe whose recipe says what they are.
+same=$(drawn)
+for layout in csr nmg:n=1,m=1,g=1 masked; do
+  [ "$same" = "$(drawn --layouts "transformer.h.*.c_*.weight=$layout")" ] || fail "$layout says something else"
+done
+expect_exit 0 sten-run run --generate 10 --text ab --layouts auto --explain
+expect_out 'keys and values of earlier tokens are kept'
+expect_out 'decode: 9 tokens'
+sten-prune run/model.safetensors -o - --sparsity 0.01 -q | sten-run - --config run/recipe.json --generate 18 --text ab \
+  --json -q >"$T/out"
+[ "$(value text)" = "$same" ] || fail 'weights from a pipe say something else'
+
+# Sparse from its training, it is measured, runs and is stored so.
+sten-train recipe.json --out sparse -q --threads 1 --set \
+  'sparsity=[{"target": "transformer.h.*.c_*.weight", "sparsifier": "nmg:n=1,m=2,g=4", "save": "nmg:n=1,m=2,g=4"}]'
+expect_exit 0 sten-run sparse --max-loss 1
+expect_exit 0 sten-run sparse --data text.txt --max-loss 1
+expect_exit 0 sten-run sparse --generate 8 --text 'abc' --explain
+expect_out 'nmg:n=1,m=2,g=4'
