@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures sten beside PyTorch, ONNX Runtime and DeepSparse on the same products: see docs/bench.md.
-#   scripts/rivals.sh [--help]
+# Measures sten beside other runtimes on the same products, or with --model on whole models: see docs/bench.md.
+#   scripts/rivals.sh [--model NAME] [--help]
 set -euo pipefail
 command -v python3 >/dev/null || {
   echo "rivals: python3 is missing" >&2

@@ -1,19 +1,16 @@
-"""The virtual environment of the rivals, outside the repository."""
+"""The virtual environments of the rivals, outside the repository."""
 
 import os
 import shutil
 import subprocess
 
 import plan
+from common import Missing, say
 
 
-class Missing(Exception):
-    """Something that has to be there is not."""
-
-
-def default_folder():
+def default_folder(name="rivals-venv"):
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(cache, "sten", "rivals-venv")
+    return os.path.join(cache, "sten", name)
 
 
 def is_wanted(python):
@@ -39,27 +36,29 @@ def find_python():
     raise Missing(
         f"there is no Python {plan.PYTHON}, for which DeepSparse was built: none as "
         f"python{plan.PYTHON} on the PATH, none in {versions}. Install one, as by "
-        f"`pyenv install {plan.PYTHON}`, or measure without: --runtime sten"
+        f"`pyenv install {plan.PYTHON}`; products can be measured without: --runtime sten"
     )
 
 
-def lacking(python):
-    """Packages that are absent or of another version."""
+def lacking(python, packages):
+    """Packages that are absent or, where one is pinned, of another version."""
     code = (
-        "import importlib.metadata as m, sys\n"
+        "import importlib.metadata as m, re, sys\n"
         "for p in sys.argv[1:]:\n"
-        "  name, version = p.split('==')\n"
+        "  name, version = re.match(r'([\\w-]+)(?:==(.*))?', p).groups()\n"
         "  try: found = m.version(name).split('+')[0]\n"
         "  except m.PackageNotFoundError: found = None\n"
-        "  if found != version: print(p)"
+        "  if found is None or version not in (None, found): print(p)"
     )
-    pins = [f"{name}=={version}" for name, version in plan.PACKAGES.items()]
-    found = subprocess.run([python, "-c", code, *pins], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [python, "-c", code, *packages], capture_output=True, text=True, check=True
+    )
     return found.stdout.split()
 
 
-def prepare(folder, say):
-    """Its Python, after what is missing was installed."""
+def prepare(folder, packages):
+    """Its Python, after what is missing of the packages, which are named as pip takes them, was
+    installed."""
     python = os.path.join(folder, "bin", "python")
     if not is_wanted(python):
         if os.path.isdir(folder) and os.listdir(folder):
@@ -68,13 +67,12 @@ def prepare(folder, say):
         made = subprocess.run([find_python(), "-m", "venv", folder])
         if made.returncode:
             raise Missing(f"{folder}: cannot be made a virtual environment")
-    missing = lacking(python)
+    missing = lacking(python, packages)
     if missing:
-        say(
-            f"installing {' '.join(missing)}: about 6 GB with CUDA's libraries, which PyPI's torch wants"
-        )
+        cuda = any(p.startswith("torch==") for p in missing)
+        size = ": about 6 GB with CUDA's libraries, which PyPI's torch wants" if cuda else ""
+        say(f"installing {' '.join(missing)}{size}")
         pip = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        pins = [f"{name}=={version}" for name, version in plan.PACKAGES.items()]
-        if subprocess.run(pip + pins).returncode:
+        if subprocess.run([*pip, *packages]).returncode:
             raise Missing(f"{folder}: pip could not install {' '.join(missing)}; is PyPI in reach?")
     return python

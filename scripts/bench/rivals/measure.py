@@ -8,13 +8,9 @@ import tempfile
 import time
 
 import plan
+from common import HERE, Failed, say
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 REST = 0.3  # seconds in which a team of threads goes to sleep after its work
-
-
-class Failed(Exception):
-    pass
 
 
 class Record(dict):
@@ -77,26 +73,53 @@ class Sten:
         pass
 
 
-class Worker:
-    def __init__(self, python, name, setup):
-        self.name, self.setup = name, setup
-        self.sparsities = [0] + (setup["sparsities"] if name in plan.LINES else [])
-        self.texts = [f"{s:g}" for s in self.sparsities]
+class Process:
+    """A rival in a Python of its own that stays warm: it reads requests, and answers each with a line
+    of JSON."""
+
+    def __init__(self, python, script, name, arguments, threads):
+        self.name = name
         self.said = tempfile.TemporaryFile("w+")
-        threads = str(setup["threads"])
-        shape = "x".join(map(str, setup["shape"]))
         # Results of a product are new memory each time for some; kept by malloc, it is not the
         # kernel's to clear every time.
         kept = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
+        team = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
         self.process = subprocess.Popen(
-            [python, "-B", os.path.join(HERE, "worker.py"), name, threads, setup["form"], shape]
-            + self.texts,
+            [python, "-B", os.path.join(HERE, script), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.said,
             text=True,
-            env={**os.environ, **kept, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
+            env={**os.environ, **kept, **team},
         )
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.said.seek(0)
+            tail = self.said.read().strip().splitlines()[-5:]
+            raise Failed(f"{self.name} failed:\n  " + "\n  ".join(tail))
+        return json.loads(line)
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Worker(Process):
+    def __init__(self, python, name, setup):
+        self.setup = setup
+        self.sparsities = [0] + (setup["sparsities"] if name in plan.LINES else [])
+        self.texts = [f"{s:g}" for s in self.sparsities]
+        shape = "x".join(map(str, setup["shape"]))
+        arguments = [name, str(setup["threads"]), setup["form"], shape, *self.texts]
+        super().__init__(python, "worker.py", name, arguments, setup["threads"])
         who = self.answer()
         self.records = {}
         for text, sparsity in zip(self.texts, self.sparsities):
@@ -108,44 +131,29 @@ class Worker:
                 **self.answer(),
             )
 
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            self.process.wait()
-            self.said.seek(0)
-            tail = self.said.read().strip().splitlines()[-5:]
-            raise Failed(f"{self.name} failed:\n  " + "\n  ".join(tail))
-        return json.loads(line)
-
     def measure(self, pause):
         for text, record in self.records.items():
             pause()
-            request = {"sparsity": text, "repeats": self.setup["repeats"]}
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            record["ms"].append(self.answer()["ms"])
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+            answer = self.ask(sparsity=text, repeats=self.setup["repeats"])
+            record["ms"].append(answer["ms"])
 
 
-def run_rounds(members, setup, say):
-    """All records of a form, after so many rounds."""
+def in_rounds(members, rounds, threads, title):
+    """measure() of all members in turn, each round beginning with another."""
 
     def pause():
-        if setup["threads"] > 1:
+        if threads > 1:
             time.sleep(REST)
 
-    for r in range(setup["rounds"]):
+    for r in range(rounds):
         first = r % len(members)
         for member in members[first:] + members[:first]:
             member.measure(pause)
-        say(f"{setup['form']}: round {r + 1} of {setup['rounds']}")
-    return [record for member in members for record in member.records.values()]
+        say(f"{title}: round {r + 1} of {rounds}")
 
 
-def measure_form(setup, runtimes, program, python, say):
+def measure_form(setup, runtimes, program, python):
+    """All records of a form, after its rounds."""
     members = []
     try:
         for name in runtimes:
@@ -154,7 +162,8 @@ def measure_form(setup, runtimes, program, python, say):
                 members.append(Sten(program, setup))
             else:
                 members.append(Worker(python, name, setup))
-        return run_rounds(members, setup, say)
+        in_rounds(members, setup["rounds"], setup["threads"], setup["form"])
+        return [record for member in members for record in member.records.values()]
     finally:
         for member in members:
             member.close()

@@ -2,13 +2,13 @@
 
 # Pinned, from PyPI, into an environment of their own. DeepSparse has no build for later Pythons.
 PYTHON = "3.11"
-PACKAGES = {
-    "deepsparse": "1.8.0",
-    "numpy": "1.26.4",
-    "onnx": "1.14.1",
-    "onnxruntime": "1.31.1",
-    "torch": "2.5.1",
-}
+PACKAGES = [
+    "deepsparse==1.8.0",
+    "numpy==1.26.4",
+    "onnx==1.14.1",
+    "onnxruntime==1.31.1",
+    "torch==2.5.1",
+]
 
 # Lines of the chart and their n:m:g, in the g that are fast in a form. A small g keeps less.
 STEN = {

@@ -59,32 +59,33 @@ def groups(rows):
     return out
 
 
-def merge(documents):
-    """One document of several runs on one machine. ValueError where they do not fit."""
+def describe(group):
+    form, shape, threads = group
+    return f"{form} {'x'.join(map(str, shape))}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def merge(documents, rows="results", groups=groups, describe=describe):
+    """One document of several runs on one machine, whose rows are under that key. ValueError where
+    they do not fit."""
     merged = None
     for path, d in documents:
-        if not isinstance(d, dict) or d.get("schema") != SCHEMA or "results" not in d:
+        if not isinstance(d, dict) or d.get("schema") != SCHEMA or rows not in d:
             raise ValueError(f"{path}: not results of scripts/rivals.sh")
         if merged is None:
-            merged = {**d, "results": list(d["results"])}
+            merged = {**d, rows: list(d[rows])}
             continue
         if d["machine"] != merged["machine"]:
             raise ValueError(f"{path}: was measured on another machine")
-        both = groups(merged["results"]).keys() & groups(d["results"]).keys()
+        both = groups(merged[rows]).keys() & groups(d[rows]).keys()
         if both:
             raise ValueError(f"{path}: {describe(sorted(both)[0])} is in another file too")
-        merged["results"] += d["results"]
+        merged[rows] += d[rows]
     return merged
 
 
 def in_order(lines):
     """Names of lines as the plan has them."""
     return [n for n in plan.ORDER if n in lines] + [n for n in lines if n not in plan.ORDER]
-
-
-def describe(group):
-    form, shape, threads = group
-    return f"{form} {'x'.join(map(str, shape))}, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def shown(key, value):
@@ -110,15 +111,20 @@ def is_number(key):
     return key in ("threads", "sparsity", "ms", "ratio", "ratio_low", "ratio_high", "rounds")
 
 
-def to_text(document):
-    keys, titles, cells = table(document["results"])
+def aligned(titles, cells, numbers):
+    """Lines of a table; columns of numbers end in line."""
     widths = [max(map(len, column)) for column in zip(titles, *cells)]
 
     def line(row):
-        padded = (c.rjust(w) if is_number(k) else c.ljust(w) for k, c, w in zip(keys, row, widths))
+        padded = (c.rjust(w) if n else c.ljust(w) for n, c, w in zip(numbers, row, widths))
         return "  ".join(padded).rstrip()
 
-    lines = [line(titles), "  ".join("-" * w for w in widths), *map(line, cells)]
+    return [line(titles), "  ".join("-" * w for w in widths), *map(line, cells)]
+
+
+def to_text(document):
+    keys, titles, cells = table(document["results"])
+    lines = aligned(titles, cells, [is_number(k) for k in keys])
     return "\n".join(lines + notes(document)) + "\n"
 
 
@@ -140,14 +146,16 @@ def overview(rows):
     return ["", "weights that are zero", *(shown("sparsity", s) for s in sparsities)], cells
 
 
-def to_markdown(document):
-    def lines(titles, rule, cells):
-        return ["| " + " | ".join(row) + " |" for row in [titles, rule, *cells]]
+def markdown(titles, cells, numbers):
+    rule = ["---:" if n else "---" for n in numbers]
+    return ["| " + " | ".join(row) + " |" for row in [titles, rule, *cells]]
 
+
+def to_markdown(document):
     keys, titles, cells = table(document["results"])
     columns, by_line = overview(document["results"])
-    out = lines(columns, ["---"] * 2 + ["---:"] * (len(columns) - 2), by_line)
-    out += ["", *lines(titles, ["---:" if is_number(k) else "---" for k in keys], cells)]
+    out = markdown(columns, by_line, [False] * 2 + [True] * (len(columns) - 2))
+    out += ["", *markdown(titles, cells, [is_number(k) for k in keys])]
     return "\n".join(out + [""] + ["- " + note for note in notes(document)]) + "\n"
 
 
