@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds sten and shows it at work: prunes a checkpoint twice, stores both results compressed,
-# takes them back to dense and compares. Then, with the model that ships, fine-tunes it at two
+# takes them back to dense and compares. Then runs the model that ships, fine-tunes it at two
 # sparsities and says what that costs and brings. The files stay in build/quickstart/.
 #   scripts/quickstart.sh [CHECKPOINT]     a safetensors file or a checkpoint directory
 set -euo pipefail
@@ -34,6 +34,7 @@ shown() {
   local word line='$'
   for word in "$@"; do
     if [[ $word == "$model" ]]; then word=MODEL; fi
+    if [[ $word == *' '* ]]; then word="'$word'"; fi
     line+=" $word"
   done
   echo "$dim$line$plain"
@@ -159,7 +160,9 @@ if [[ $# -eq 1 ]]; then
   rm took
   exit
 fi
-build_step "Build sten-train and sten-bench" sten-train sten-bench
+build_step "Build sten-run, sten-train and sten-bench" sten-run sten-train sten-bench
+step "What the model puts into blanks" \
+  sten-run "$bert" --fill 'To be, or n[MASK]t to be: t[MASK]at is the question'
 recipe=$root/recipes/shakespeare-bert
 step "Fine-tune at 75 %: the smallest weights of the encoder go, 200 steps" \
   sten-train "$recipe-one-shot.json" --out tuned-75 --set steps=200 --summary
