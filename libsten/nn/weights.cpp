@@ -115,7 +115,7 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file) {
 }
 
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
-                  bool force, Metadata metadata) {
+                  bool force, Metadata metadata, bool in_by_out) {
   Misfits misfits;
   std::vector<TensorInfo> contents;
   for (const Weight& w : g.weights()) {
@@ -125,17 +125,20 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
     else if (at->second.shape() != w.shape)
       misfits.add(w.name, shape_misfit(at->second.shape(), w.shape));
     else
-      contents.push_back({w.name, at->second.dtype(), w.shape, at->second.spec()});
+      contents.push_back({w.name, at->second.dtype(), shape_in(in_by_out, w), at->second.spec()});
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
   std::erase_if(metadata,
                 [](const auto& m) { return m.first == formats_key || m.first == orientation_key; });
   if (!sparsity.empty()) metadata.emplace_back(formats_key, sparsity.to_json());
-  std::ranges::copy(orientation_of(g), std::back_inserter(metadata));
+  if (!in_by_out) std::ranges::copy(orientation_of(g), std::back_inserter(metadata));
   OutputFile out(path, force);
   CheckpointWriter writer(out, std::move(metadata), contents);
-  for (const TensorInfo& t : contents) writer.add(t.name, weights.find(t.name)->second);
+  for (const Weight& w : g.weights()) {
+    const Tensor& x = weights.find(w.name)->second;
+    writer.add(w.name, in_by_out && w.in_by_out ? apply("transpose", {x.as<Dense>()}) : x);
+  }
   writer.finish();
   out.commit();
 }

@@ -34,8 +34,11 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file);
 // formats if it has any, to one safetensors file, which appears whole or not at all. Error (usage)
 // that lists weights that are missing or of another shape; Error (usage) if the file exists and
 // `force` is false. The metadata say so where matrices are turned against the graph's ONNX file.
+// With `in_by_out` they are turned back instead, as the file has them that the graph is for, and
+// have to be dense.
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
-                  bool force = false, Metadata metadata = {{"format", "pt"}});
+                  bool force = false, Metadata metadata = {{"format", "pt"}},
+                  bool in_by_out = false);
 
 // Why the graph's weights cannot take the place of those in `model`, its ONNX file; "" where they can.
 std::string why_not_onnx(const Graph& g, const Checkpoint& model);

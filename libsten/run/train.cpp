@@ -198,7 +198,9 @@ class Training {
   }
 
   void write(TrainedModel& m) {
-    m.path = directory_->write_model(task_->graph(), m.weights, metadata());
+    // As transformers has it.
+    const bool in_by_out = recipe().model.kind == "gpt";
+    m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out);
     write_onnx(m);
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();

@@ -55,9 +55,11 @@ class RunDirectory {
 
   // In place of the run's file of that name.
   void write(const std::string& name, const std::string& text);
-  // The final model, each weight in its layout; the path.
+  // The final model, each weight in its layout; the path. `in_by_out`: matrices that files have so
+  // are turned back, unless a weight is sparse.
   std::string write_model(const Graph& g, const NamedValues<Tensor>& weights,
-                          std::vector<std::pair<std::string, std::string>> metadata);
+                          std::vector<std::pair<std::string, std::string>> metadata,
+                          bool in_by_out);
   // The recipe's ONNX model with these weights, all dense, and its external data; the path.
   std::string write_onnx(const Graph& g, const NamedValues<Tensor>& weights,
                          const Checkpoint& model);

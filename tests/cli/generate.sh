@@ -16,6 +16,10 @@ cat >recipe.json <<'EOT'
 EOT
 sten-train recipe.json --out run -q --threads 1
 
+# As transformers has it: matrices are [in, out].
+expect_exit 0 sten-energy --list run/model.safetensors
+grep -q 'h.0.attn.c_attn.weight .*32x96' "$T/out" || fail 'c_attn is not [in, out]'
+
 # What it learned, it says: of two lines, each by its first characters.
 expect_exit 0 sten-run run --generate 8 --text 'abc'
 expect_out 'abcde'

@@ -108,11 +108,15 @@ TEST_CASE("weights of a GPT that sten saved are loaded as they were, and say how
   const TempDir dir;
   const Graph g = gpt(small_config());
   const NamedValues<Tensor> w = initial_weights(g, 3);
-  save_weights(g, w, dir / "model.safetensors");
-  const Checkpoint file = Checkpoint::open(dir / "model.safetensors");
-  CHECK(file.find("transformer.h.0.attn.c_attn.weight")->shape == Shape{144, 48});
-  const NamedValues<Tensor> back = load_weights(g, file);
-  for (const auto& one : w) CHECK(same_bits(back.at(one.first).to_dense(), one.second.to_dense()));
+  for (const bool in_by_out : {false, true}) {
+    save_weights(g, w, dir / "model.safetensors", true, {}, in_by_out);
+    const Checkpoint file = Checkpoint::open(dir / "model.safetensors");
+    const Shape shape = in_by_out ? Shape{48, 144} : Shape{144, 48};
+    CHECK(file.find("transformer.h.0.attn.c_attn.weight")->shape == shape);
+    const NamedValues<Tensor> back = load_weights(g, file);
+    for (const auto& one : w)
+      CHECK(same_bits(back.at(one.first).to_dense(), one.second.to_dense()));
+  }
 }
 
 TEST_CASE("fused by an executor, a GPT is within rounding of its operators") {
