@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
 #include "libsten/graph/sparsity_builder.h"
+#include "libsten/layout/bcsr.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmg.h"
 
 namespace sten {
 namespace {
@@ -43,10 +48,37 @@ bool is_turned(const Checkpoint& file) {
 Shape shape_in(bool turned, const Weight& w) {
   return turned && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
 }
+// What runs along rows runs down columns there.
+Spec turned_spec(Spec spec) {
+  if (spec.is(Nm::name)) spec.set("axis", 1 - spec.integer("axis", 1));
+  if (spec.is(Nmg::name)) spec.set("axis", 1 - spec.integer("axis", 0));
+  if (spec.is(Bcsr::name)) {
+    const Index h = spec.integer("h", 1), w = spec.integer("w", 1);
+    spec.set("h", w).set("w", h);
+  }
+  return spec;
+}
+// A matrix and its layout, rows for columns.
+Tensor turned_weight(const Tensor& x, const std::string& name) {
+  Tensor y = apply("transpose", {x.to_dense()});
+  if (x.is<Dense>()) return y;
+  const Mask from = x.stored();
+  const Index rows = y.shape()[0], cols = y.shape()[1];
+  Mask keep = Mask::none(y.shape());
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < cols; ++c)
+      if (from[c * rows + r]) keep.set(r * cols + c, true);
+  try {
+    return registry().pack(y.as<Dense>(), keep, turned_spec(x.spec()));
+  } catch (const Error& e) {
+    warn("{}: is dense in the model, whose matrices are [out, in]: {}", printable(name), e.what());
+    return y;
+  }
+}
 Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w,
                    const CheckpointTensor& t) {
   Tensor x = file.load(t);
-  return turned && w.in_by_out ? apply("transpose", {x.to_dense()}) : x;
+  return turned && w.in_by_out ? turned_weight(x, t.name) : x;
 }
 
 bool is_same(const Tensor& a, const Tensor& b) {

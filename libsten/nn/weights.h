@@ -10,8 +10,9 @@ namespace sten {
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
 // The graph's weights by their names, each in its layout in the file; dense ones borrow from the
-// file. Those that an ONNX file has as [in, out] and the graph as [out, in] are turned, and dense;
-// what was made of such a file has them so, too, unless save_weights() wrote it. The file may have
+// file. Those that a file has as [in, out] and the graph as [out, in] are turned with their layout, or
+// dense with a warning where the layout does not hold them so; what was made of such a file has them
+// so, too, unless save_weights() wrote it. The file may have
 // a weight under one of its aliases; entries under several names have to be the same. Error (input)
 // that lists everything that does not fit: weights that are missing, of another shape or not F32,
 // and tensors that the graph does not have and no glob of `unused` matches.

@@ -62,3 +62,9 @@ expect_exit 0 sten-run sparse --max-loss 1
 expect_exit 0 sten-run sparse --data text.txt --max-loss 1
 expect_exit 0 sten-run sparse --generate 8 --text 'abc' --explain
 expect_out 'nmg:n=1,m=2,g=4'
+
+# So does what was pruned as it lies in files of transformers, [in, out].
+mkdir hf && cp run/model.safetensors run/config.json run/vocab.json hf
+sten-prune hf -o small --structure nmg:n=1,m=2,g=4,axis=1 --to nmg -q
+expect_exit 0 sten-run small --generate 8 --text 'abc' --explain
+expect_out 'linear      nmg:n=1,m=2,g=4'

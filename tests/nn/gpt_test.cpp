@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "libsten/dispatch/registry.h"
 #include "libsten/graph/executor.h"
 #include "libsten/graph/graph_json.h"
 #include "libsten/nn/weights.h"
@@ -116,6 +117,28 @@ TEST_CASE("weights of a GPT that sten saved are loaded as they were, and say how
     const NamedValues<Tensor> back = load_weights(g, file);
     for (const auto& one : w)
       CHECK(same_bits(back.at(one.first).to_dense(), one.second.to_dense()));
+  }
+}
+
+TEST_CASE("sparse matrices of a file that has them [in, out] are turned with their layout") {
+  const TempDir dir;
+  const Graph g({{}, {{"w", {144, 48}, Spec("zeros"), {}, {}, true}}, {}, {}});
+  Dice dice(2);
+  const Dense in_by_out = normals(dice, {48, 144});
+  struct Case {
+    const char *sparsifier, *there, *here;
+  };
+  for (const Case& c : {Case{"nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4"},
+                        {"per-block:n=2,m=4,axis=0", "nm:n=2,m=4,axis=0", "nm:n=2,m=4"},
+                        {"block-magnitude:sparsity=0.5,h=4,w=2", "bcsr:h=4,w=2", "bcsr:h=2,w=4"},
+                        {"magnitude:sparsity=0.9", "csr", "csr"},
+                        {"magnitude:sparsity=0.9", "masked", "masked"}}) {
+    CAPTURE(c.there);
+    const Tensor x = registry().prune(in_by_out, Spec::parse(c.sparsifier), Spec::parse(c.there));
+    save_weights(Graph({{}, {{"w", {48, 144}}}, {}, {}}), {{"w", x}}, dir / "w.safetensors", true);
+    const Tensor y = load_weights(g, Checkpoint::open(dir / "w.safetensors")).at("w");
+    CHECK(y.spec().str() == c.here);
+    CHECK(same_bits(y.to_dense(), transpose(Tensor(x.to_dense())).to_dense()));
   }
 }
 
