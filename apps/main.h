@@ -34,6 +34,8 @@ struct Program {
   const char* detail = "the selected tensors and those left alone";  // what --verbose adds
   bool has_total = true;                                             // that --summary leaves alone
   bool has_chart = false;  // for --report FILE.svg; what -o means then, too
+  // Variables that it reads beside those of all programs, and what they mean; for the manual.
+  std::vector<std::pair<const char*, const char*>> environment = {};
 };
 
 struct ExitCode {

@@ -141,6 +141,8 @@ std::string man_page(const Program& program, const CLI::App& app) {
          paragraph("Where standard input is kept while it is worked on, in a deleted file.");
   out += ".TP\n" + bold("STEN_ISA") + "\n" +
          paragraph("The instruction set to use in place of the best one that the CPU has.");
+  for (const auto& [name, meaning] : program.environment)
+    out += ".TP\n" + bold(name) + "\n" + paragraph(meaning);
   out += ".SH SEE ALSO\n";
   std::istringstream programs(STEN_PROGRAMS);
   std::string others;

@@ -26,7 +26,10 @@ int main(int argc, char** argv) {
                    {"What runs in which layout, and what takes the time:",
                     "sten-run run --layouts '*.weight=csr' --explain"}},
       .detail = "the dense library that was chosen",
-      .has_total = false};
+      .has_total = false,
+      .environment = {{"STEN_CACHE",
+                       "The directory in which --layouts auto keeps the times of layouts "
+                       "(default: sten in XDG_CACHE_HOME, or ~/.cache/sten)."}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::RunOptions>();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
@@ -79,8 +82,8 @@ int main(int argc, char** argv) {
         ->group(groups::common);
     list("--layouts", o->layouts, "RULE",
          "The layout that weights are in when they are multiplied: PATTERN=SPEC, such as "
-         "'*.weight=csr', or auto: of each weight the fastest layout here; repeatable, the first "
-         "match counts. Default: as the file has them")
+         "'*.weight=csr', or auto: of each weight the fastest layout here, measured once and kept "
+         "in a cache; repeatable, the first match counts. Default: as the file has them")
         ->group(groups::common);
     app.add_option("--repeats", o->repeats,
                    "Also time so many runs of each batch: percentiles, and rows a second")
@@ -123,6 +126,7 @@ int main(int argc, char** argv) {
     return [o, &common] {
       o->force = common.force;
       o->seed = common.seed;
+      o->show_progress = common.show_progress();
       sten::keep_more_memory();
       return sten::run_model(*o);
     };

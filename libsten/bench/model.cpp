@@ -109,7 +109,8 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
     if (layout.name == fastest_layout) {
       NamedValues<Tensor> fastest = values;
       std::map<std::string, Index> counts;
-      for (auto& [name, w] : in_fastest_layouts(g, values, model.sparse)) {
+      LayoutTimes times;  // measured each time
+      for (auto& [name, w] : in_fastest_layouts(g, values, model.sparse, times).weights) {
         ++counts[w.spec().str()];
         fastest.find(name)->second = std::move(w);
       }

@@ -71,6 +71,7 @@ struct Executor::State {
   void forget() {
     units.clear();
     plan.steps.clear();
+    plan.runs = 0;
     slots.reset();
     inputs.clear();
   }
@@ -241,6 +242,7 @@ const NamedValues<Tensor>& Executor::run(const NamedValues<Tensor>& inputs) {
   }
   s.take_outputs();
   s.copy_steps();
+  ++s.plan.runs;
   s.plan.seconds = execution::now() - start;
   return s.outputs;
 }

@@ -21,11 +21,13 @@ struct ExecutionStep {
   double seconds = 0;              // computed on one thread, else passed
   double flops = 0;                // of products, those with stored values alone
   double bytes = 0;                // of what it reads and writes
+  Shape shape{};                   // of its result; empty: it makes no value of the graph
 };
 
 struct ExecutionPlan {
   std::vector<ExecutionStep> steps;
   double seconds = 0;      // of the last run, all of it
+  Index runs = 0;          // since it was made; the first one also packs weights
   Index weight_bytes = 0;  // of weights and constants, without what products make of them
   Index live_bytes = 0;    // of values: the most that are needed at one time
   Index peak_bytes = 0;    // of values: the most that were held at one time

@@ -1,107 +1,194 @@
 #include "libsten/graph/fastest_layouts.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <chrono>
-#include <limits>
+#include <set>
 
 #include "libsten/base/error.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/graph/executor.h"
 
 namespace sten {
 namespace {
 
 constexpr int timed_runs = 3;
-constexpr double never = std::numeric_limits<double>::infinity();
 
-struct Choice {
-  std::vector<Spec> layouts;  // the weight's own first
-  std::vector<double> seconds;
+// A weight, and the layouts that hold it: its own first.
+struct Candidate {
+  LayoutChoice choice;
+  std::vector<std::string> layouts;
 };
 
-bool is_worth_it(const Tensor& w) {
-  if (w.dtype() != DType::F32 || w.shape().size() < 2) return false;
+double share_of_nonzeros(const Tensor& w) {
   const Dense d = w.to_dense();
   const auto v = d.values.as<float>();
-  return 2 * std::ranges::count(v, 0.0f) >= std::ssize(v);
+  return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
 }
 
-Choice choice_of(const Tensor& w) {
-  Choice c{{w.spec()}, {0}};
-  for (const char* text : {"dense", "csr", "nm:n=2,m=4", "nm:n=1,m=4", "nm:n=1,m=8"}) {
-    const Spec s = Spec::parse(text);
-    if (s.str() == w.spec().str()) continue;
-    c.layouts.push_back(s);
-    c.seconds.push_back(0);
+// Whether the node's operator takes such a weight without converting it.
+bool takes_directly(const Graph& g, const NamedValues<Tensor>& values, const Node& n,
+                    const std::string& weight, const Spec& layout) {
+  // Convolutions in groups have none of a sparse weight.
+  if (n.attributes.has("groups") && n.attributes.integer("groups", 1) > 1) return false;
+  Signature s{n.op, {}, {}};
+  for (const std::string& name : n.inputs) {
+    const auto at = values.find(name);
+    const Node* from = g.find_node(name);
+    s.in.emplace_back(name == weight       ? std::string_view(layout.name())
+                      : at != values.end() ? at->second.layout()
+                      : from               ? std::string_view(from->formats.out.layout.name())
+                                           : std::string_view("dense"));
   }
-  return c;
+  s.out = {{n.formats.out.inline_by, n.formats.out.tmp.name()}};
+  return operators().plan(s)->way == Way::exact;
 }
 
 // nullopt where the layout does not hold all of it.
-std::optional<Tensor> in_layout(const Tensor& w, const Spec& layout) {
+std::optional<Tensor> in_layout(const Tensor& w, const std::string& layout) {
+  if (w.spec().str() == layout) return w;
   try {
-    return convert(w, layout);
+    return convert(w, Spec::parse(layout));
   } catch (const Error&) {
     return {};
   }
 }
 
-double seconds_of(const Node& n, std::span<const Tensor> in) {
-  double least = never;
-  try {
-    for (int run = 0; run <= timed_runs + 1; ++run) {  // the first two make what is kept
-      const auto begin = std::chrono::steady_clock::now();
-      (void)apply(n.op, in, n.attributes);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      if (run > 1) least = std::min(least, took.count());
-    }
-  } catch (const Error&) {
-    return never;
+// An executor of the graph with these weights; nodes and steps by name.
+class Measured {
+ public:
+  Measured(const Graph& g, const NamedValues<Tensor>& values) : executor_(g, some(g, values)) {
+    for (const std::string& name : g.inputs()) inputs_.emplace(name, values.find(name)->second);
+    executor_.run(inputs_);
   }
-  return least;
+
+  // What the node's step makes.
+  Shape shape(const std::string& node) const {
+    for (const ExecutionStep& s : executor_.plan().steps)
+      if (std::ranges::count(s.nodes, node) > 0) return s.shape;
+    return {};
+  }
+  // Of the steps of each weight's nodes, the least of some runs.
+  std::map<std::string, double> seconds(const std::vector<const Candidate*>& of) {
+    std::map<std::string, double> least;
+    for (int run = 0; run < timed_runs; ++run) {
+      executor_.run(inputs_);
+      for (const Candidate* c : of) {
+        double sum = 0;
+        for (const ExecutionStep& s : executor_.plan().steps)
+          if (std::ranges::find_first_of(s.nodes, c->choice.nodes) != s.nodes.end())
+            sum += s.seconds;
+        const auto [at, is_new] = least.emplace(c->choice.weight, sum);
+        at->second = std::min(at->second, sum);
+      }
+    }
+    return least;
+  }
+
+ private:
+  static NamedValues<Tensor> some(const Graph& g, const NamedValues<Tensor>& values) {
+    NamedValues<Tensor> weights;
+    for (const Weight& w : g.weights()) weights.emplace(w.name, values.find(w.name)->second);
+    return weights;
+  }
+
+  Executor executor_;
+  NamedValues<Tensor> inputs_;
+};
+
+std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& values,
+                                  const std::vector<std::string>& names) {
+  std::vector<Candidate> all;
+  for (const std::string& name : names) {
+    const Tensor& w = values.find(name)->second;
+    if (w.dtype() != DType::F32 || w.shape().size() < 2 || size_of(w.shape()) == 0) continue;
+    std::vector<const Node*> nodes;
+    for (const Node& n : g.nodes())
+      if (std::ranges::count(n.inputs, name) > 0) nodes.push_back(&n);
+    const double share = share_of_nonzeros(w);
+    if (nodes.empty() || share > 0.5) continue;
+    Candidate c{{name, {}, "", {}, "", false}, {w.spec().str()}};
+    for (const Node* n : nodes) c.choice.nodes.push_back(n->name);
+    for (const char* text : {"dense", "csr", "nm:n=2,m=4", "nm:n=1,m=4", "nm:n=1,m=8"}) {
+      const auto takes = [&](const Node* n) {
+        return takes_directly(g, values, *n, name, Spec::parse(text));
+      };
+      if (text != c.layouts.front() && std::ranges::all_of(nodes, takes) && in_layout(w, text))
+        c.layouts.emplace_back(text);
+    }
+    c.choice.use = fmt::format("[{}], {:.2g} nonzero, in {}", fmt::join(w.shape(), ", "), share,
+                               fmt::join(c.layouts, " or "));
+    if (c.layouts.size() > 1) all.push_back(std::move(c));
+  }
+  return all;
+}
+
+// "linear of 128 tokens": what a node does with a weight.
+std::string work_of(const Node& n, const Shape& result) {
+  const std::string attributes = n.attributes.all().empty() ? "" : " " + n.attributes.str();
+  if (n.op.text() != "linear" || result.empty())
+    return fmt::format("{}{} to [{}]", n.op.text(), attributes, fmt::join(result, ", "));
+  const Index tokens = size_of(result) / std::max<Index>(1, result.back());
+  return fmt::format("linear{} of {} tokens", attributes, tokens);
+}
+
+void measure(const Graph& g, const NamedValues<Tensor>& values, std::vector<Candidate>& all,
+             LayoutTimes& known) {
+  std::set<std::string> layouts;
+  for (Candidate& c : all) {
+    c.choice.measured = !known.contains(c.choice.use);
+    if (c.choice.measured) layouts.insert(c.layouts.begin(), c.layouts.end());
+  }
+  LayoutTimes counts;
+  for (const std::string& layout : layouts) {
+    NamedValues<Tensor> trial = values;
+    std::vector<const Candidate*> those;
+    for (const Candidate& c : all) {
+      if (!c.choice.measured || std::ranges::count(c.layouts, layout) == 0) continue;
+      Tensor& w = trial.find(c.choice.weight)->second;
+      w = *in_layout(w, layout);
+      those.push_back(&c);
+    }
+    std::map<std::string, double> seconds;
+    try {
+      seconds = Measured(g, trial).seconds(those);
+    } catch (const Error&) {
+      continue;  // an operator has none of that layout after all
+    }
+    for (const Candidate* c : those) {
+      known[c->choice.use][layout] += seconds.at(c->choice.weight);
+      ++counts[c->choice.use][layout];
+    }
+  }
+  for (const auto& [use, of] : counts)
+    for (const auto& [layout, count] : of) known[use][layout] /= count;
 }
 
 }  // namespace
 
-NamedValues<Tensor> in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
-                                       const std::vector<std::string>& weights) {
-  NamedValues<Choice> choices;
-  for (const std::string& name : weights)
-    if (const Tensor& w = values.at(name); is_worth_it(w)) choices.emplace(name, choice_of(w));
-  NamedValues<Tensor> all = values;
-  std::map<std::string, int, std::less<>> uses;
-  for (const Node& n : g.nodes())
-    for (const std::string& name : n.inputs) ++uses[name];
-  for (const Node& n : g.nodes()) {
-    std::vector<Tensor> in;
-    for (const std::string& name : n.inputs) in.push_back(all.at(name));
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const auto at = choices.find(n.inputs[i]);
-      if (at == choices.end()) continue;
-      Choice& c = at->second;
-      const Tensor own = in[i];
-      for (std::size_t k = 0; k < c.layouts.size(); ++k) {
-        const auto w = c.seconds[k] < never ? in_layout(own, c.layouts[k]) : std::nullopt;
-        if (w) in[i] = *w;
-        c.seconds[k] += w ? seconds_of(n, in) : never;
-      }
-      in[i] = own;
+FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
+                                  const std::vector<std::string>& names, LayoutTimes& known) {
+  FastestLayouts result;
+  for (const std::string& name : names) result.weights.emplace(name, values.find(name)->second);
+  std::vector<Candidate> all = candidates(g, values, names);
+  if (all.empty()) return result;
+  const Measured as_they_are(g, values);
+  for (Candidate& c : all)
+    for (const std::string& node : c.choice.nodes)
+      c.choice.use += "; " + work_of(*g.find_node(node), as_they_are.shape(node));
+  measure(g, values, all, known);
+  for (Candidate& c : all) {
+    Tensor& w = result.weights.find(c.choice.weight)->second;
+    c.choice.layout = c.layouts.front();
+    for (const auto& [layout, seconds] : known[c.choice.use]) {
+      if (std::ranges::count(c.layouts, layout) == 0) continue;
+      c.choice.seconds.emplace(layout, seconds);
+      const auto best = c.choice.seconds.find(c.choice.layout);
+      if (best == c.choice.seconds.end() || seconds < best->second) c.choice.layout = layout;
     }
-    Tensor out = apply(n.op, in, n.attributes);
-    for (const std::string& name : n.inputs)
-      if (--uses[name] == 0 && !choices.contains(name)) all.erase(name);
-    all.insert_or_assign(n.name, std::move(out));
-  }
-  NamedValues<Tensor> result;
-  for (const std::string& name : weights) {
-    const Tensor& w = values.at(name);
-    const auto at = choices.find(name);
-    if (at == choices.end()) {
-      result.emplace(name, w);
-      continue;
-    }
-    const Choice& c = at->second;
-    const auto best = std::ranges::min_element(c.seconds) - c.seconds.begin();
-    result.emplace(name, best == 0 || c.seconds[best] == never ? w : convert(w, c.layouts[best]));
+    w = *in_layout(w, c.choice.layout);
+    result.choices.push_back(std::move(c.choice));
   }
   return result;
 }

@@ -4,13 +4,35 @@
 
 namespace sten {
 
-// The weights of these names, each in the layout in which the nodes that take it took the least time:
-// dense, the one it is in, csr, or n:m of 2:4, 1:4 or 1:8, as far as a layout holds all of it and has
-// the operator. Elements stay what they are. Each node is run once for each layout, and then timed three
-// times, one node after the other, on `values`: the graph's inputs, weights and constants by name. The
-// choice depends on time, and may be another one in the next run. A weight of which less than half is
-// zero is not looked at, and stays as it is.
-NamedValues<Tensor> in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
-                                       const std::vector<std::string>& weights);
+// Seconds that nodes take with a weight, by its layout.
+using SecondsByLayout = std::map<std::string, double>;
+// The same of weights that are alike, by what they are: shape, layout, share of nonzeros, layouts that
+// hold them, and what takes them, of how many tokens. Times of one machine and number of threads.
+using LayoutTimes = std::map<std::string, SecondsByLayout>;
+
+struct LayoutChoice {
+  std::string weight;
+  std::vector<std::string> nodes;  // that take it
+  std::string use;                 // what it is, as in LayoutTimes
+  SecondsByLayout seconds;
+  std::string layout;  // the fastest
+  bool measured;       // else the times were known
+};
+
+struct FastestLayouts {
+  NamedValues<Tensor> weights;
+  std::vector<LayoutChoice> choices;  // for those weights that were looked at
+};
+
+// The weights of these names, each in the layout in which an Executor of the graph takes the least
+// time for the nodes that take it: the one it is in, dense, csr, or n:m of 2:4, 1:4 or 1:8, as far as a
+// layout holds all of it and the operators take it as it is. Elements stay what they are. `values`: the
+// graph's inputs and weights by name. The executor runs once as weights are. Where one of them has no
+// times in `known`, all those without are put into one layout after the other, the executor runs
+// four times with each, and the least of the last three times of a weight, averaged over weights that
+// are alike, is added to `known`. A weight of which less than half is zero is not looked at, and stays
+// as it is.
+FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
+                                  const std::vector<std::string>& names, LayoutTimes& known);
 
 }  // namespace sten

@@ -9,11 +9,15 @@
 
 namespace sten {
 
-Progress::Progress(std::string title, std::uint64_t total_bytes, bool shown)
-    : title_(std::move(title)), total_(total_bytes), shown_(shown), start_(Clock::now()) {}
+Progress::Progress(std::string title, std::uint64_t total, bool shown, std::string unit)
+    : title_(std::move(title)),
+      unit_(std::move(unit)),
+      total_(total),
+      shown_(shown),
+      start_(Clock::now()) {}
 
-void Progress::add(std::uint64_t bytes) {
-  done_ += bytes;
+void Progress::add(std::uint64_t done) {
+  done_ += done;
   const auto now = Clock::now();
   // Ten times a second is smooth, and costs nothing.
   if (!shown_ || (drawn_ && now - last_ < std::chrono::milliseconds(100) && done_ < total_)) return;
@@ -28,7 +32,9 @@ void Progress::add(std::uint64_t bytes) {
   const int full = static_cast<int>(share * width);
   std::fputs(fmt::format("\r\x1b[K{} [{}{}] {:3.0f} %  {}/s  {:.0f} s left", title_,
                          std::string(full, '='), std::string(width - full, ' '), 100 * share,
-                         human_bytes(static_cast<std::uint64_t>(rate)), left)
+                         unit_.empty() ? human_bytes(static_cast<std::uint64_t>(rate))
+                                       : fmt::format("{:.3g} {}", rate, unit_),
+                         left)
                  .c_str(),
              stderr);
   std::fflush(stderr);

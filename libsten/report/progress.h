@@ -10,17 +10,18 @@ namespace sten {
 class Progress {
  public:
   Progress() = default;
-  Progress(std::string title, std::uint64_t total_bytes, bool shown);
+  // Of bytes, or of what `unit` names.
+  Progress(std::string title, std::uint64_t total, bool shown, std::string unit = "");
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void add(std::uint64_t bytes);
+  void add(std::uint64_t done);
 
  private:
   void clear();
   using Clock = std::chrono::steady_clock;
-  std::string title_;
+  std::string title_, unit_;
   std::uint64_t total_ = 0, done_ = 0;
   bool shown_ = false, drawn_ = false;
   Clock::time_point start_{}, last_{};

@@ -17,7 +17,9 @@ export STEN_SOURCE STEN_BIN PATH LC_ALL NO_COLOR
 unset STEN_STRICT COLUMNS
 
 T=$(mktemp -d)
-export T
+# What programs keep from run to run is each test's own.
+STEN_CACHE=$T/cache
+export T STEN_CACHE
 # The last words of a test that a plain command ended through set -e.
 finish() {
   status=$?

@@ -1,6 +1,7 @@
 #include "libsten/graph/fastest_layouts.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "libsten/dispatch/registry.h"
 #include "tests/support/tensors.h"
@@ -23,7 +24,8 @@ TEST_CASE(
                                    {"sparse", pruned},
                                    {"full", normals(dice, {32, 96})},
                                    {"image", normals(dice, {16, 8, 3, 3})}};
-  const auto chosen = in_fastest_layouts(g, values, {"sparse", "full", "image"});
+  LayoutTimes times;
+  const auto [chosen, choices] = in_fastest_layouts(g, values, {"sparse", "full", "image"}, times);
   CHECK(chosen.size() == 3);
   CHECK(chosen.at("full").layout() == "dense");
   CHECK(chosen.at("image").layout() == "dense");  // no node takes it
@@ -34,4 +36,67 @@ TEST_CASE(
     const Dense is = w.to_dense(), was = values.at(name).to_dense();
     CHECK(std::ranges::equal(is.values.bytes(), was.values.bytes()));
   }
+}
+
+TEST_CASE("what is known of a weight's layouts is not measured again, and decides") {
+  Dice dice(2);
+  const Graph g(
+      {{"x"},
+       {{"w", {64, 64}}, {"alike", {64, 64}}, {"v", {32, 64}}},
+       {{"a", "linear", {"x", "w"}}, {"b", "linear", {"a", "alike"}}, {"c", "linear", {"b", "v"}}},
+       {"c"}});
+  const auto pruned = [&](const Shape& shape) {
+    return registry().prune(normals(dice, shape).to_dense(), Spec::parse("per-block:n=1,m=4"),
+                            Spec("dense"));
+  };
+  const std::vector<std::string> names{"w", "alike", "v"};
+  for (const Index tokens : {8, 70}) {
+    const NamedValues<Tensor> values{{"x", normals(dice, {tokens, 64})},
+                                     {"w", pruned({64, 64})},
+                                     {"alike", pruned({64, 64})},
+                                     {"v", pruned({32, 64})}};
+    LayoutTimes times;
+    const FastestLayouts first = in_fastest_layouts(g, values, names, times);
+    REQUIRE(first.choices.size() == 3);
+    CHECK(times.size() == 2);
+    for (const LayoutChoice& c : first.choices) {
+      CHECK(c.measured);
+      CHECK(c.use.ends_with(fmt::format("; linear of {} tokens", tokens)));
+      for (const char* layout : {"dense", "csr", "nm:n=1,m=4", "nm:n=2,m=4"})
+        CHECK_MESSAGE(c.seconds.contains(layout), layout);
+      for (const auto& time : c.seconds) {
+        CHECK(time.second > 0);
+        CHECK(c.seconds.at(c.layout) <= time.second);
+      }
+      CHECK(first.weights.at(c.weight).spec().str() == c.layout);
+    }
+    CHECK(first.choices[0].weight == "w");
+    CHECK(first.choices[0].nodes == std::vector<std::string>{"a"});
+    for (auto& known : times) known.second.at("csr") = 1e-12;
+    const LayoutTimes was = times;
+    const FastestLayouts second = in_fastest_layouts(g, values, names, times);
+    CHECK(times == was);
+    REQUIRE(second.choices.size() == 3);
+    for (const LayoutChoice& c : second.choices) {
+      CHECK_FALSE(c.measured);
+      CHECK(c.layout == "csr");
+      CHECK(second.weights.at(c.weight).layout() == "csr");
+    }
+  }
+}
+
+TEST_CASE("times are of a number of tokens: with another one a weight is measured") {
+  Dice dice(3);
+  const Graph g({{"x"}, {{"w", {64, 64}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
+  const Tensor w = registry().prune(normals(dice, {64, 64}).to_dense(),
+                                    Spec::parse("magnitude:sparsity=0.9"), Spec("dense"));
+  LayoutTimes times;
+  for (const Index tokens : {8, 40, 8}) {
+    const bool is_known = tokens == 8 && times.size() == 2;
+    const auto fastest =
+        in_fastest_layouts(g, {{"x", normals(dice, {tokens, 64})}, {"w", w}}, {"w"}, times);
+    REQUIRE(fastest.choices.size() == 1);
+    CHECK(fastest.choices.front().measured != is_known);
+  }
+  CHECK(times.size() == 2);
 }

@@ -76,6 +76,10 @@ double ChainDraft::tokens() const {
 
 void ChainDraft::write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about) {
   unit_->values[y].last = writers_[y] = unit_->work.size();
+  if (!about.nodes.empty()) {
+    about.shape = unit_->tokens_shape;
+    about.shape.push_back(unit_->values[y].features);
+  }
   unit_->work.push_back(std::move(step));
   unit_->steps.push_back(std::move(about));
 }

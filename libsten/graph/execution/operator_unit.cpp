@@ -43,6 +43,7 @@ class OperatorUnit final : public Unit {
     if (!s.why.empty()) return;
     s.why = log.empty() ? "-" : log.back();
     const Tensor& out = *slots[value_].tensor;
+    s.shape = out.shape();
     s.flops = flops_of(node_, in, out);
     s.bytes = static_cast<double>(out.bytes());
     // Of a table those rows are read that are looked up.

@@ -139,8 +139,8 @@ Outcome generate_text(const RunOptions& o) {
   if (const auto n = positions_of(model.graph); n && most > *n)
     fail_usage("--generate: {} characters and {} more are beyond the {} positions of {}", count,
                o.generate, *n, source.name);
-  std::vector<std::string> layout_lines;
-  if (!o.layouts.empty()) layout_lines = set_layouts(o.layouts, one_token(model.graph), model);
+  SetLayouts layouts;
+  if (!o.layouts.empty()) layouts = set_layouts(o.layouts, one_token(model.graph), model);
   Generation run(std::move(model.graph), std::move(model.weights), most);
   Picker pick(o, vocabulary);
 
@@ -191,13 +191,16 @@ Outcome generate_text(const RunOptions& o) {
     r.notes.push_back(printable(text.substr(at, end - at)));
     at = end + 1;
   }
-  r.notes.insert(r.notes.end(), layout_lines.begin(), layout_lines.end());
+  r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
+  add_layout_facts(layouts.measured, r);
   if (o.explain) {
     for (const Phase& p : {prefill, decode})
       if (p.tokens > 0)
         r.notes.push_back(fmt::format("{}: {} tokens, {:.3g} ms a token, {:.4g} a second", p.name,
                                       p.tokens, p.ms(), p.rate()));
-    explain(run.plan(), r);
+    PlanSums last;
+    last.add(run.plan());
+    last.explain(layouts.measured, r);
   }
   outcome.details = {"this process multiplies dense matrices by " + dense_library().name};
   return outcome;

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/graph/fastest_layouts.h"
+#include "libsten/run/model/layout_cache.h"
 #include "libsten/run/rules.h"
 #include "libsten/run/selection.h"
 
@@ -22,19 +23,32 @@ std::string counted(const NamedValues<Tensor>& weights) {
   return text;
 }
 
-void choose_fastest(const NamedValues<Tensor>& inputs, RunnableModel& m) {
+void choose_fastest(const std::vector<std::string>& names, const NamedValues<Tensor>& inputs,
+                    RunnableModel& m, SetLayouts& result) {
   NamedValues<Tensor> values = m.weights;
   values.insert(inputs.begin(), inputs.end());
-  for (const Constant& c : m.graph.constants()) values.emplace(c.name, c.value);
-  std::vector<std::string> names;
-  for (const auto& [name, w] : m.weights) names.push_back(name);
-  m.weights = in_fastest_layouts(m.graph, values, names);
+  LayoutCache cache;
+  FastestLayouts fastest = in_fastest_layouts(m.graph, values, names, cache.times);
+  for (auto& [name, w] : fastest.weights) m.weights.insert_or_assign(name, std::move(w));
+  const auto anew = std::ranges::count_if(fastest.choices, &LayoutChoice::measured);
+  const auto all = std::ssize(fastest.choices);
+  if (anew > 0) cache.write();
+  if (all == 0)
+    result.notes.emplace_back("auto: no weight has as many zeros as other numbers, all stay");
+  else if (anew < all)
+    result.notes.push_back(
+        fmt::format("auto: {} of {} weights were measured, times of the others are from {}", anew,
+                    all, printable(cache.path())));
+  else
+    result.notes.push_back(fmt::format("auto: {} weights were measured", all));
+  result.notes.insert(result.notes.end(), cache.notes.begin(), cache.notes.end());
+  result.measured = std::move(fastest.choices);
 }
 
 }  // namespace
 
-std::vector<std::string> set_layouts(const std::vector<std::string>& rules,
-                                     const NamedValues<Tensor>& inputs, RunnableModel& m) {
+SetLayouts set_layouts(const std::vector<std::string>& rules, const NamedValues<Tensor>& inputs,
+                       RunnableModel& m) {
   std::vector<std::string> names;
   for (const auto& [name, w] : m.weights) names.push_back(name);
   const TensorNames known(names, m.name);
@@ -58,8 +72,32 @@ std::vector<std::string> set_layouts(const std::vector<std::string>& rules,
         }
       });
   }
-  if (is_auto) choose_fastest(inputs, m);
-  return {"weights: " + counted(m.weights)};
+  SetLayouts result;
+  if (is_auto) {
+    std::vector<std::string> others;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (!is_set[i]) others.push_back(names[i]);
+    choose_fastest(others, inputs, m, result);
+  }
+  result.notes.insert(result.notes.begin(), "weights: " + counted(m.weights));
+  return result;
+}
+
+std::string candidates_of(const LayoutChoice& choice) {
+  std::string text;
+  for (const auto& [layout, seconds] : choice.seconds)
+    text += fmt::format("{}{} {:.3g} ms", text.empty() ? "" : ", ", layout, 1e3 * seconds);
+  return text + (choice.measured ? "; measured" : "; from the cache");
+}
+
+void add_layout_facts(const std::vector<LayoutChoice>& choices, Report& r) {
+  for (const LayoutChoice& c : choices) {
+    const std::string at = "layouts" + pointer_step(c.weight);
+    r.facts.emplace_back(at + "/layout", c.layout);
+    r.facts.emplace_back(at + "/times", std::string(c.measured ? "measured" : "cache"));
+    for (const auto& [layout, seconds] : c.seconds)
+      r.facts.emplace_back(at + "/seconds" + pointer_step(layout), seconds);
+  }
 }
 
 }  // namespace sten

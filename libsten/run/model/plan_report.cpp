@@ -1,6 +1,9 @@
 #include "libsten/run/model/plan_report.h"
 
+#include <algorithm>
+
 #include "libsten/base/text.h"
+#include "libsten/run/model/model_layouts.h"
 
 namespace sten {
 namespace {
@@ -11,20 +14,53 @@ std::string named(const std::vector<std::string>& nodes) {
   return fmt::format("{} and {} more", nodes.front(), nodes.size() - 1);
 }
 
+bool is_alike(const ExecutionStep& a, const ExecutionStep& b) {
+  return a.nodes == b.nodes && a.runs == b.runs && a.layout == b.layout && a.why == b.why;
+}
+
 }  // namespace
 
-void explain(const ExecutionPlan& plan, Report& r) {
-  r.item = "steps";
-  r.columns = {{"name", "nodes", Unit::text},      {"runs", "runs", Unit::text},
-               {"layout", "layout", Unit::text},   {"ms", "ms", Unit::measured},
-               {"share", "share", Unit::fraction}, {"gflops", "GFLOP/s", Unit::measured},
-               {"gbytes", "GB/s", Unit::measured}, {"why", "why", Unit::text},
-               {"nodes", "", Unit::count, true}};
-  r.spare = {"why", "gbytes", "gflops"};
-  r.rows.clear();
-  double all = 0;
-  for (const ExecutionStep& s : plan.steps) all += s.seconds;
+void PlanSums::add(const ExecutionPlan& plan) {
+  ++batches_;
+  weight_bytes_ = std::max(weight_bytes_, plan.weight_bytes);
+  live_bytes_ = std::max(live_bytes_, plan.live_bytes);
+  peak_bytes_ = std::max(peak_bytes_, plan.peak_bytes);
+  // Those of a plan are one after the other; where another one has to be looked for.
+  std::size_t next = 0;
   for (const ExecutionStep& s : plan.steps) {
+    const auto alike = [&](const ExecutionStep& other) { return is_alike(s, other); };
+    auto at = std::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(next), steps_.end(), alike);
+    if (at == steps_.end()) {
+      at = steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(next), s);
+    } else {
+      at->seconds += s.seconds;
+      at->flops += s.flops;
+      at->bytes += s.bytes;
+    }
+    next = static_cast<std::size_t>(at - steps_.begin()) + 1;
+  }
+}
+
+void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) const {
+  r.item = "steps";
+  r.columns = {{"name", "nodes", Unit::text},
+               {"runs", "runs", Unit::text},
+               {"layout", "layout", Unit::text},
+               {"ms", "ms", Unit::measured},
+               {"share", "share", Unit::fraction},
+               {"gflops", "GFLOP/s", Unit::measured},
+               {"gbytes", "GB/s", Unit::measured},
+               {"why", "why", Unit::text},
+               {"candidates", "candidates", Unit::text},
+               {"nodes", "", Unit::count, true}};
+  r.spare = {"why", "candidates", "gbytes", "gflops"};
+  r.rows.clear();
+  std::map<std::string_view, const LayoutChoice*> chosen;
+  for (const LayoutChoice& c : choices)
+    for (const std::string& node : c.nodes) chosen.emplace(node, &c);
+  double all = 0;
+  for (const ExecutionStep& s : steps_) all += s.seconds;
+  for (const ExecutionStep& s : steps_) {
     auto& row = r.rows.emplace_back();
     r.at(row, "name") = named(s.nodes);
     r.at(row, "runs") = s.runs;
@@ -34,16 +70,21 @@ void explain(const ExecutionPlan& plan, Report& r) {
     if (s.flops > 0 && s.seconds > 0) r.at(row, "gflops") = s.flops / s.seconds / 1e9;
     if (s.bytes > 0 && s.seconds > 0) r.at(row, "gbytes") = s.bytes / s.seconds / 1e9;
     r.at(row, "why") = s.why;
+    for (const std::string& node : s.nodes)
+      if (const auto at = chosen.find(node); at != chosen.end())
+        r.at(row, "candidates") = candidates_of(*at->second);
     r.at(row, "nodes") = std::ssize(s.nodes);
   }
-  r.facts.emplace_back("memory/weights", plan.weight_bytes);
-  r.facts.emplace_back("memory/live", plan.live_bytes);
-  r.facts.emplace_back("memory/peak", plan.peak_bytes);
+  r.facts.emplace_back("explained/batches", batches_);
+  r.facts.emplace_back("memory/weights", weight_bytes_);
+  r.facts.emplace_back("memory/live", live_bytes_);
+  r.facts.emplace_back("memory/peak", peak_bytes_);
   const auto shown = [](Index bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); };
   r.notes.push_back(fmt::format(
-      "{} steps, of the last run; weights take {}, values at most {}, of "
-      "which {} are needed at one time",
-      plan.steps.size(), shown(plan.weight_bytes), shown(plan.peak_bytes), shown(plan.live_bytes)));
+      "{} steps, {}; weights take {}, values at most {}, of which {} are needed at one time",
+      steps_.size(),
+      batches_ == 1 ? std::string("of one batch") : fmt::format("the sums of {} batches", batches_),
+      shown(weight_bytes_), shown(peak_bytes_), shown(live_bytes_)));
 }
 
 }  // namespace sten

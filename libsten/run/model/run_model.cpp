@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/graph/executor.h"
 #include "libsten/linalg/dense_gemm.h"
+#include "libsten/report/progress.h"
 #include "libsten/run/model/comparison.h"
 #include "libsten/run/model/fill_text.h"
 #include "libsten/run/model/generate_text.h"
@@ -104,11 +105,17 @@ class ModelRun {
     const Index n = data_->batches();
     if (!o_.layouts.empty()) {
       const RunBatch first = data_->batch(0);
-      layout_lines_ = set_layouts(o_.layouts, first.inputs, *model_);
+      layouts_ = set_layouts(o_.layouts, first.inputs, *model_);
     }
     executor_.emplace(model_->graph, model_->weights);
     if (other_) other_executor_.emplace(other_->graph, other_->weights);
-    for (Index i = 0; i < n; ++i) run_batch(i);
+    {
+      Progress progress("sten-run", static_cast<std::uint64_t>(n), o_.show_progress, "batches");
+      for (Index i = 0; i < n; ++i) {
+        run_batch(i);
+        progress.add(1);
+      }
+    }
     return finish();
   }
 
@@ -117,9 +124,10 @@ class ModelRun {
     const RunBatch batch = data_->batch(i);
     const NamedValues<Tensor> outputs = executor_->run(batch.inputs);
     // The first run of a shape makes what is kept for the next ones.
-    if (o_.explain && o_.repeats == 0) executor_->run(batch.inputs);
+    if (o_.explain && o_.repeats == 0 && executor_->plan().runs == 1) executor_->run(batch.inputs);
     for (int k = 0; k < o_.repeats; ++k)
       latency_.add(batch.rows, [&] { executor_->run(batch.inputs); });
+    if (o_.explain) plans_.add(executor_->plan());
     std::optional<NamedValues<Tensor>> others;
     if (other_)
       others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
@@ -187,7 +195,8 @@ class ModelRun {
   LogitsDifference logits_;
   PredictionSums sums_;
   Latency latency_;
-  std::vector<std::string> layout_lines_;
+  SetLayouts layouts_;
+  PlanSums plans_;
   Index rows_ = 0;
 };
 
@@ -251,9 +260,10 @@ Report ModelRun::report() const {
     r.notes.push_back(line);
     for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
   }
-  r.notes.insert(r.notes.end(), layout_lines_.begin(), layout_lines_.end());
+  r.notes.insert(r.notes.end(), layouts_.notes.begin(), layouts_.notes.end());
+  add_layout_facts(layouts_.measured, r);
   latency_.add_to(r);
-  if (o_.explain) explain(executor_->plan(), r);
+  if (o_.explain) plans_.explain(layouts_.measured, r);
   return r;
 }
 

@@ -27,7 +27,7 @@ struct RunOptions {
   std::optional<double> temperature;  // of drawing characters; without it the likeliest are taken
   std::optional<Index> top;           // how many characters there are to draw from; without it all
   std::uint64_t seed = 0;             // of what is drawn
-  bool force = false;
+  bool force = false, show_progress = false;
 };
 
 // A row for each output. Error (usage) where options exclude each other; Error (input) with the

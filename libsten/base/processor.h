@@ -1,4 +1,4 @@
-// What a benchmark ran on.
+// What this process runs on.
 #pragma once
 #include <string>
 

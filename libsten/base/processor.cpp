@@ -1,4 +1,4 @@
-#include "libsten/bench/machine.h"
+#include "libsten/base/processor.h"
 
 #include <sys/utsname.h>
 

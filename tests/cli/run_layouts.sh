@@ -1,0 +1,108 @@
+# sten-run --layouts auto: layouts are measured once, and the times kept in a cache that nothing breaks.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+sten-train "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" --out run -q --threads 1 --set sparsity.0.save=csr
+auto() { sten-run run --layouts auto --json "$@"; }
+# times SOURCE: every weight's times are from there.
+times() {
+  grep -q '"times": ' "$T/out" || fail 'nothing is said of the layouts'
+  if grep '"times": ' "$T/out" | grep -qv "\"$1\""; then fail "not all times are '$1'"; fi
+}
+cache=$STEN_CACHE/layouts.json
+
+# Measured once; then what is in the cache decides, whatever it is.
+expect_exit 0 auto --threads 1
+times measured
+expect_out '"csr": '
+expect_out '"dense": '
+expect_out 'weights were measured'
+[ -s "$cache" ] || fail 'there is no cache'
+expect_exit 0 auto --threads 1
+times cache
+expect_out 'times of the others are from'
+for layout in csr dense; do
+  other=$(echo csrdense | sed "s/$layout//")
+  sed -E "s/\"$layout\": [^,]*/\"$layout\": 1e-9/; s/\"$other\": [^,]*/\"$other\": 1/" "$cache" >changed
+  mv changed "$cache"
+  expect_exit 0 auto --threads 1
+  times cache
+  expect_out "\"layout\": \"$layout\""
+  expect_exit 0 sten-run run --layouts auto --explain --threads 1
+  expect_out 'from the cache'
+done
+# A rule that came before is kept, and its weight not looked at.
+expect_exit 0 auto --threads 1 --layouts 'layers.0.weight=masked'
+expect_out '1 in masked'
+grep -q '"layers.0.weight": {' out && fail 'a weight with a rule of its own is measured'
+
+# Other threads, another ISA, another number of rows: other times, beside those.
+expect_exit 0 auto --threads 2
+times measured
+expect_exit 0 env STEN_ISA=reference sten-run run --layouts auto --json --threads 1
+times measured
+expect_exit 0 auto --threads 1 --batch 7
+times measured
+for others in '--threads 1' '--threads 2' '--threads 1 --batch 7'; do
+  expect_exit 0 auto $others
+  times cache
+done
+
+# What is no cache is a note, and is replaced; what is no file is a note, and stays.
+for text in '' '{' '[]' '{"schema": 2, "seconds": {}}' '{"schema": 1, "seconds": {"a": {"b": {"csr": -1}}}}' \
+  '{"schema": 1, "seconds": {"a": 3}}'; do
+  printf '%s' "$text" >"$cache"
+  expect_exit 0 auto --threads 1
+  times measured
+  held 127 expect_out 'the cache is not used: '
+  [ ! -s "$T/err" ] || grep -q 'peak memory' "$T/err" || fail 'a bad cache is more than a note'
+  expect_exit 0 auto --threads 1
+  times cache
+  grep -q 'not used' out && fail 'the cache was not written anew'
+done
+rm "$cache"
+for make in mkdir mkfifo; do
+  $make "$cache"
+  expect_exit 0 auto --threads 1
+  held 127 expect_out 'is not a regular file'
+  times measured
+  rm -r "$cache"
+done
+
+# Where it is; and where nothing can be written.
+expect_exit 0 env -u STEN_CACHE XDG_CACHE_HOME="$T/xdg" sten-run run --layouts auto
+[ -s xdg/sten/layouts.json ] || fail 'XDG_CACHE_HOME is not heeded'
+expect_exit 0 env -u STEN_CACHE XDG_CACHE_HOME=relative HOME="$T/home" sten-run run --layouts auto
+[ -s home/.cache/sten/layouts.json ] || fail 'the cache is not below HOME'
+[ ! -e relative ] || fail 'a relative XDG_CACHE_HOME is used'
+expect_exit 0 env -u STEN_CACHE -u XDG_CACHE_HOME -u HOME sten-run run --layouts auto --json
+expect_out 'no variable says where the cache is'
+: >file
+for _ in 1 2; do
+  expect_exit 0 env STEN_CACHE="$T/file/cache" sten-run run --layouts auto --json
+  held 127 expect_out 'layouts are measured each time: '
+  times measured
+done
+
+# Several at once: the file is whole, and nothing is left beside it.
+mkdir "$STEN_CACHE/several"
+for batch in 1 2 3 4; do
+  STEN_CACHE=$STEN_CACHE/several sten-run run --layouts auto --threads 1 --batch $batch -q >/dev/null &
+done
+wait
+[ "$(ls -A "$STEN_CACHE/several")" = layouts.json ] || fail 'a temporary file was left'
+last=$(STEN_CACHE=$STEN_CACHE/several sten-run run --layouts auto --threads 1 --json -q)
+case $last in *'not used'*) fail 'the file is broken' ;; esac
+
+# --explain: each batch runs once more at most, and the steps are those of all of them.
+expect_exit 0 sten-run run --explain --batch 100 --json
+expect_out '"batches": 4'
+expect_out 'the sums of 4 batches'
+expect_exit 0 sten-run run --explain --batch 360
+expect_out 'of one batch'
+
+# The bar that other programs have, over batches.
+expect_exit 0 sten-run run --batch 10 --progress always
+grep -q 'sten-run \[[= ]*\] .* %  .* batches/s  .* s left' err || fail '--progress always shows no bar'
+expect_exit 0 sten-run run --batch 10
+grep -q 'batches/s' err && fail 'a bar is shown to nobody'
+true

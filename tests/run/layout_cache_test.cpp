@@ -1,0 +1,62 @@
+#include "libsten/run/model/layout_cache.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/base/error.h"
+#include "libsten/run/model/model_layouts.h"
+#include "libsten/run/model/plan_report.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("a cache of layouts has seconds, by machine, use and layout, and nothing else") {
+  const auto all = parse_layout_times(
+      R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": 0.5, "dense": 2}}, "other": {}}})", "c");
+  CHECK(all.at("cpu").at("w") == SecondsByLayout{{"csr", 0.5}, {"dense", 2}});
+  for (const char* text :
+       {"", "{", "[]", "3", R"({"schema": 1})", R"({"schema": 2, "seconds": {}})",
+        R"({"schema": 1, "seconds": {}, "more": 1})", R"({"schema": 1, "seconds": []})",
+        R"({"schema": 1, "seconds": {"cpu": []}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": 1}}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": "1"}}}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": 0}}}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": -1}}}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": 1e999}}}})",
+        R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": null}}}})"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_layout_times(text, "c"), Error);
+  }
+  CHECK(error_of([] {
+          parse_layout_times(R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": -1}}}})", "c");
+        }) == "c: /seconds/cpu/w/csr: is no time");
+}
+
+TEST_CASE(
+    "plans of several batches are added up, step by step; another shape's steps are rows too") {
+  const auto step = [](const char* node, double seconds, const char* why) {
+    return ExecutionStep{{node}, "linear", "csr", why, seconds, 2e9 * seconds, 0};
+  };
+  ExecutionPlan full, last;
+  full.steps = {step("a", 1, ""), step("b", 2, "in panels"), step("c", 1, "")};
+  full.peak_bytes = 10;
+  last.steps = {step("a", 0.5, ""), step("b", 0.25, "few"), step("c", 0.25, "")};
+  last.peak_bytes = 5;
+  PlanSums sums;
+  sums.add(full);
+  sums.add(full);
+  sums.add(last);
+  Report r;
+  sums.explain({{"w", {"b"}, "", {{"csr", 1e-3}, {"dense", 2e-3}}, "csr", true}}, r);
+  REQUIRE(r.rows.size() == 4);
+  std::vector<double> ms;
+  for (auto& row : r.rows) {
+    ms.push_back(std::get<double>(r.at(row, "ms")));
+    CHECK(std::get<double>(r.at(row, "gflops")) == doctest::Approx(2));
+  }
+  // The steps of a plan are in its order.
+  CHECK(ms == std::vector<double>{2500, 250, 4000, 2250});
+  CHECK(std::get<std::string>(r.at(r.rows[1], "candidates")) == "csr 1 ms, dense 2 ms; measured");
+  CHECK(r.notes.front().find("the sums of 3 batches") != std::string::npos);
+  CHECK(r.notes.front().find("values at most 10 B") != std::string::npos);
+}
