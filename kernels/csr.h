@@ -12,8 +12,8 @@
 
 namespace sten::kernels {
 
-// Columns of B and C that are worked on together: four vectors of AVX-512.
-inline constexpr std::int64_t panel_width = 64;
+// Columns of B and C that are worked on together: four vectors of AVX-512; or one, of few columns.
+inline constexpr std::int64_t panel_width = 64, few_width = 16;
 
 // So many rows of C have their sums in registers.
 inline constexpr int most_run_height = 6;
@@ -37,7 +37,7 @@ struct CsrRuns {
 };
 
 // Of panels: for a few columns of B, and for many.
-inline constexpr std::int64_t csr_widths[] = {16, panel_width};
+inline constexpr std::int64_t csr_widths[] = {few_width, panel_width};
 
 struct CsrTable {
   // C += runs * slab.   slab [rows, width], C [rows, width], of each width

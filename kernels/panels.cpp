@@ -7,16 +7,20 @@
 namespace sten::kernels {
 namespace {
 
-const Tables<PanelsTable>& tables() {
-  static const Tables<PanelsTable> all{{Isa::reference, panels_reference()},
-                                       {Isa::avx2, panels_avx2()},
-                                       {Isa::avx512, panels_avx512()}};
+template <std::int64_t lanes>
+const Tables<PanelsTable>& tables_of() {
+  static const Tables<PanelsTable> all{{Isa::reference, panels_reference(lanes)},
+                                       {Isa::avx2, panels_avx2(lanes)},
+                                       {Isa::avx512, panels_avx512(lanes)}};
   return all;
+}
+const Tables<PanelsTable>& tables(std::int64_t lanes) {
+  return lanes == few_width ? tables_of<few_width>() : tables_of<panel_width>();
 }
 
 }  // namespace
 
-const PanelsTable* panels_for(Isa isa) { return tables().of(isa); }
-const PanelsTable& panels() { return tables().active(); }
+const PanelsTable* panels_for(Isa isa, std::int64_t lanes) { return tables(lanes).of(isa); }
+const PanelsTable& panels(std::int64_t lanes) { return tables(lanes).active(); }
 
 }  // namespace sten::kernels

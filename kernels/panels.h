@@ -1,5 +1,6 @@
-// What models compute of panels: panel_width tokens side by side (kernels/csr.h), float32. Every
-// token is summed up by itself, in an order that is the ISA's. Panels are aligned as vectors are.
+// What models compute of panels: tokens side by side, float32, panel_width of them or, of few tokens,
+// few_width (kernels/csr.h): the lanes of a table. Every token is summed up by itself, in an order that
+// is the ISA's. Panels are aligned as vectors are.
 #pragma once
 #include <cstdint>
 
@@ -13,14 +14,14 @@ struct Attention {
   std::int64_t width, v_width;  // features of queries and keys, and of values
   std::int64_t keys;
   float scale;
-  const float* q;  // [width, panel_width]
-  // Feature f of key j is at [j / panel_width * step + f * panel_width + j % panel_width]. Panels
-  // are whole; what is beyond the last key means nothing.
+  const float* q;  // [width, lanes]
+  // Feature f of key j is at [j / panel_width * step + f * panel_width + j % panel_width], whatever
+  // the lanes. Panels are whole; what is beyond the last key means nothing.
   const float *k, *v;
   std::int64_t k_step, v_step;
   const std::uint8_t* seen;  // [keys], 0 for a key that is hidden; nullptr: none is
-  float* y;                  // [v_width, panel_width]
-  float* scores;             // [panel_width, panel_width], to work in
+  float* y;                  // [v_width, lanes]
+  float* scores;             // [panel_width, lanes], to work in
   // For key j and query t at [j * bias_step + t], or at [j] where bias_step is 1; nullptr: none.
   const float* bias = nullptr;
   std::int64_t bias_step = panel_width;
@@ -36,15 +37,15 @@ struct PanelsTable {
   // deviation 1, eps being added to the variance. y may be x.
   void (*normalize)(const float* x, std::int64_t n, float eps, const float* gamma,
                     const float* beta, float* y);
-  // C[rows, panel_width] = A * B, or with `more` C += A * B. A [rows, depth] has a row stride of
-  // lda, B is [depth, panel_width].
+  // C[rows, lanes] = A * B, or with `more` C += A * B. A [rows, depth] has a row stride of lda, B is
+  // [depth, lanes].
   void (*multiply)(const float* a, std::int64_t lda, std::int64_t rows, std::int64_t depth,
                    const float* b, bool more, float* c);
 };
 
-// The table of active_isa().
-const PanelsTable& panels();
+// The table of active_isa(). lanes: panel_width or few_width.
+const PanelsTable& panels(std::int64_t lanes = panel_width);
 // nullptr unless has_isa(isa).
-const PanelsTable* panels_for(Isa isa);
+const PanelsTable* panels_for(Isa isa, std::int64_t lanes = panel_width);
 
 }  // namespace sten::kernels

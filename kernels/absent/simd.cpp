@@ -49,8 +49,8 @@ const NmgLanesTable* nmg_lanes_avx512() { return nullptr; }
 const PeakTable* peak_avx2() { return nullptr; }
 const PeakTable* peak_avx512() { return nullptr; }
 
-const PanelsTable* panels_avx2() { return nullptr; }
-const PanelsTable* panels_avx512() { return nullptr; }
+const PanelsTable* panels_avx2(std::int64_t) { return nullptr; }
+const PanelsTable* panels_avx512(std::int64_t) { return nullptr; }
 const RowsTable* rows_avx2() { return nullptr; }
 const RowsTable* rows_avx512() { return nullptr; }
 

@@ -19,58 +19,64 @@ bool is_hidden(const Attention& a, Size key, Size t) {
 }
 
 // The score of a key with query t; none where it is hidden.
+template <Size lanes>
 double score(const Attention& a, Size key, Size t) {
   if (is_hidden(a, key, t)) return -std::numeric_limits<double>::infinity();
   const float* k = column(a.k, a.k_step, key);
   double sum = 0;
-  for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * panel_width + t]} * k[f * panel_width];
+  for (Size f = 0; f < a.width; ++f) sum += double{a.q[f * lanes + t]} * k[f * panel_width];
   const double bias = a.bias ? a.bias[key * a.bias_step + (a.bias_step == 1 ? 0 : t)] : 0;
   return a.scale * sum + bias;
 }
 
+template <Size lanes>
 void attend(const Attention& a) {
-  for (Size t = 0; t < panel_width; ++t) {
+  for (Size t = 0; t < lanes; ++t) {
     double most = -std::numeric_limits<double>::infinity(), all = 0;
-    for (Size key = 0; key < a.keys; ++key) most = std::max(most, score(a, key, t));
-    for (Size key = 0; key < a.keys; ++key) all += std::exp(score(a, key, t) - most);
-    for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] = 0;
+    for (Size key = 0; key < a.keys; ++key) most = std::max(most, score<lanes>(a, key, t));
+    for (Size key = 0; key < a.keys; ++key) all += std::exp(score<lanes>(a, key, t) - most);
+    for (Size f = 0; f < a.v_width; ++f) a.y[f * lanes + t] = 0;
     for (Size key = 0; key < a.keys; ++key) {
       if (is_hidden(a, key, t)) continue;
-      const auto weight = static_cast<float>(std::exp(score(a, key, t) - most) / all);
+      const auto weight = static_cast<float>(std::exp(score<lanes>(a, key, t) - most) / all);
       const float* v = column(a.v, a.v_step, key);
-      for (Size f = 0; f < a.v_width; ++f) a.y[f * panel_width + t] += weight * v[f * panel_width];
+      for (Size f = 0; f < a.v_width; ++f) a.y[f * lanes + t] += weight * v[f * panel_width];
     }
   }
 }
 
+template <Size lanes>
 void normalize(const float* x, Size n, float eps, const float* gamma, const float* beta, float* y) {
-  for (Size t = 0; t < panel_width; ++t) {
+  for (Size t = 0; t < lanes; ++t) {
     double mean = 0, square = 0;
-    for (Size r = 0; r < n; ++r) mean += x[r * panel_width + t] / static_cast<double>(n);
-    for (Size r = 0; r < n; ++r) square += std::pow(x[r * panel_width + t] - mean, 2);
+    for (Size r = 0; r < n; ++r) mean += x[r * lanes + t] / static_cast<double>(n);
+    for (Size r = 0; r < n; ++r) square += std::pow(x[r * lanes + t] - mean, 2);
     const double by = 1 / std::sqrt(square / static_cast<double>(n) + eps);
     for (Size r = 0; r < n; ++r) {
-      const double z = (x[r * panel_width + t] - mean) * by;
-      y[r * panel_width + t] = static_cast<float>(z * gamma[r] + beta[r]);
+      const double z = (x[r * lanes + t] - mean) * by;
+      y[r * lanes + t] = static_cast<float>(z * gamma[r] + beta[r]);
     }
   }
 }
 
+template <Size lanes>
 void multiply(const float* a, Size lda, Size rows, Size depth, const float* b, bool more,
               float* c) {
   for (Size r = 0; r < rows; ++r)
-    for (Size t = 0; t < panel_width; ++t) {
-      float sum = more ? c[r * panel_width + t] : 0;
-      for (Size k = 0; k < depth; ++k) sum += a[r * lda + k] * b[k * panel_width + t];
-      c[r * panel_width + t] = sum;
+    for (Size t = 0; t < lanes; ++t) {
+      float sum = more ? c[r * lanes + t] : 0;
+      for (Size k = 0; k < depth; ++k) sum += a[r * lda + k] * b[k * lanes + t];
+      c[r * lanes + t] = sum;
     }
 }
 
+template <Size lanes>
+constexpr PanelsTable table{attend<lanes>, normalize<lanes>, multiply<lanes>};
+
 }  // namespace
 
-const PanelsTable* panels_reference() {
-  static constexpr PanelsTable table{attend, normalize, multiply};
-  return &table;
+const PanelsTable* panels_reference(std::int64_t lanes) {
+  return lanes == few_width ? &table<few_width> : &table<panel_width>;
 }
 
 }  // namespace sten::kernels

@@ -3,6 +3,6 @@
 
 namespace sten::kernels {
 
-const PanelsTable* panels_reference();
+const PanelsTable* panels_reference(std::int64_t lanes);
 
 }  // namespace sten::kernels

@@ -4,7 +4,7 @@
 
 namespace sten::kernels {
 
-const PanelsTable* panels_avx2();
-const PanelsTable* panels_avx512();
+const PanelsTable* panels_avx2(std::int64_t lanes);
+const PanelsTable* panels_avx512(std::int64_t lanes);
 
 }  // namespace sten::kernels

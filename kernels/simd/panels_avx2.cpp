@@ -15,9 +15,10 @@ struct Lanes : simd::Floats8 {
 
 namespace sten::kernels {
 
-const PanelsTable* panels_avx2() {
-  static constexpr PanelsTable table = simd::Panels<avx2::Lanes>::table();
-  return &table;
+const PanelsTable* panels_avx2(std::int64_t lanes) {
+  static constexpr PanelsTable wide = simd::Panels<avx2::Lanes, panel_width>::table(),
+                               few = simd::Panels<avx2::Lanes, few_width>::table();
+  return lanes == few_width ? &few : &wide;
 }
 
 }  // namespace sten::kernels

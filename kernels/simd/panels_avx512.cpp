@@ -15,9 +15,10 @@ struct Lanes : simd::Floats16 {
 
 namespace sten::kernels {
 
-const PanelsTable* panels_avx512() {
-  static constexpr PanelsTable table = simd::Panels<avx512::Lanes>::table();
-  return &table;
+const PanelsTable* panels_avx512(std::int64_t lanes) {
+  static constexpr PanelsTable wide = simd::Panels<avx512::Lanes, panel_width>::table(),
+                               few = simd::Panels<avx512::Lanes, few_width>::table();
+  return lanes == few_width ? &few : &wide;
 }
 
 }  // namespace sten::kernels

@@ -10,14 +10,15 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// L: see math.h; and L::part vectors of each of up to L::most_rows rows are summed up at a time.
-// The columns of L::part vectors are a part.
-template <class L>
+// L: see math.h; and up to L::part vectors of each of up to L::most_rows rows are summed up at a time.
+// The columns of these vectors are a part. lanes: tokens side by side, but of keys, whose panels are
+// panel_width wide in any case.
+template <class L, std::int64_t lanes>
 struct Panels : Math<L> {
   using Base = Math<L>;
   using typename Base::Vec, typename Base::Size;
-  static constexpr Size part = L::part, step = part * L::lanes;
-  static constexpr Size vectors = panel_width / L::lanes;
+  static constexpr Size vectors = lanes / L::lanes;
+  static constexpr Size part = L::part < vectors ? L::part : vectors, step = part * L::lanes;
 
   // A factor of a product: element (r, k) is at[r * rows + k * columns].
   struct Factor {
@@ -34,10 +35,10 @@ struct Panels : Math<L> {
       each<rows>([&](auto i)
                      STEN_INLINE { each<part>([&](auto j) STEN_INLINE { of[i][j] = f(i, j); }); });
     }
-    // b [depth, panel_width], from the part's first column on. f(k) is called before each k.
+    // b [depth, lanes], from the part's first column on. f(k) is called before each k.
     template <class F>
     STEN_INLINE void add(Factor a, const float* b, Size depth, F&& f) {
-      for (Size k = 0; k < depth; ++k, b += panel_width) {
+      for (Size k = 0; k < depth; ++k, b += lanes) {
         f(k);
         Vec in[part];
         each<part>([&](auto j) STEN_INLINE { in[j] = L::load(b + j * L::lanes); });
@@ -55,7 +56,7 @@ struct Panels : Math<L> {
     STEN_INLINE void store(float* c, F&& f) const {
       each<rows>([&](auto i) STEN_INLINE {
         each<part>([&](auto j)
-                       STEN_INLINE { L::store(c + i * panel_width + j * L::lanes, f(of[i][j])); });
+                       STEN_INLINE { L::store(c + i * lanes + j * L::lanes, f(of[i][j])); });
       });
     }
   };
@@ -71,11 +72,11 @@ struct Panels : Math<L> {
 
     STEN_INLINE void operator()(Size k) const {
       if (k % line != 0) return;
-      constexpr std::size_t at_once = (rows * panel_width) / usual_depth;
+      constexpr std::size_t at_once = (rows * lanes) / usual_depth;
       each<rows>([&](auto i)
                      STEN_INLINE { __builtin_prefetch(a.at + (rows + i) * a.rows + k, 0, 3); });
       each<at_once>([&](auto i) STEN_INLINE {
-        __builtin_prefetch(c + rows * panel_width + (k / line * at_once + i) * line, 1, 3);
+        __builtin_prefetch(c + rows * lanes + (k / line * at_once + i) * line, 1, 3);
       });
     }
   };
@@ -83,10 +84,10 @@ struct Panels : Math<L> {
   // C += A * B for some rows, C having been begin(j, C) before, j being the part's vector.
   template <std::size_t rows, bool fetches, class F>
   STEN_INLINE static void add_rows(Factor a, const float* b, Size depth, float* c, F&& begin) {
-    for (Size at = 0; at < panel_width; at += step) {
+    for (Size at = 0; at < lanes; at += step) {
       Sums<rows> sums;
       sums.set([&](auto i, auto j) STEN_INLINE {
-        return begin(at / L::lanes + j, c + i * panel_width + at + j * L::lanes);
+        return begin(at / L::lanes + j, c + i * lanes + at + j * L::lanes);
       });
       if (depth == 0) {
         // b may be null.
@@ -104,11 +105,11 @@ struct Panels : Math<L> {
                                   F&& begin) {
     Size r = 0;
     for (; r + Size{most} <= rows; r += most)
-      add_rows<most, fetches>({a.at + r * a.rows, a.rows, a.columns}, b, depth, c + r * panel_width,
+      add_rows<most, fetches>({a.at + r * a.rows, a.rows, a.columns}, b, depth, c + r * lanes,
                               begin);
     if constexpr (most > 1)
       add_all<most / 2, false>({a.at + r * a.rows, a.rows, a.columns}, rows - r, b, depth,
-                               c + r * panel_width, begin);
+                               c + r * lanes, begin);
   }
 
   static void multiply(const float* a, Size lda, Size rows, Size depth, const float* b, bool more,
@@ -130,7 +131,7 @@ struct Panels : Math<L> {
   }
   STEN_INLINE static void add_bias(const Attention& a, Size first, Size count) {
     for (Size j = 0; j < count; ++j) {
-      float* row = a.scores + j * panel_width;
+      float* row = a.scores + j * lanes;
       const float* b = a.bias + (first + j) * a.bias_step;
       const Vec one = bias_of(L::one(b));
       each<vectors>([&](auto i) STEN_INLINE {
@@ -141,47 +142,44 @@ struct Panels : Math<L> {
     }
   }
 
-  // scores [count, panel_width] of the keys of a panel, by log2(e).
+  // scores [count, lanes] of the keys of a panel, by log2(e).
   STEN_INLINE static void score(const Attention& a, Size first, Size count) {
     const Vec by = L::set(a.scale * 1.44269504f);
     const float* k = a.k + first / panel_width * a.k_step;
     // Four at a time, as many as a panel has in any case.
     for (Size j = 0; j < count; j += 4)
-      for (Size at = 0; at < panel_width; at += step) {
+      for (Size at = 0; at < lanes; at += step) {
         Sums<4> sums;
         sums.set([](auto, auto) STEN_INLINE { return L::zero(); });
         sums.add({k + j, 1, panel_width}, a.q + at, a.width);
-        sums.store(a.scores + j * panel_width + at,
-                   [&](auto v) STEN_INLINE { return L::mul(v, by); });
+        sums.store(a.scores + j * lanes + at, [&](auto v) STEN_INLINE { return L::mul(v, by); });
       }
     if (a.bias) add_bias(a, first, count);
     constexpr float none = -std::numeric_limits<float>::infinity();
     // The first queries of the panel do not see its last keys.
     for (Size j = std::max<Size>(0, a.before - first); j < count; ++j)
-      std::fill_n(a.scores + j * panel_width, std::min<Size>(panel_width, first + j - a.before + 1),
-                  none);
+      std::fill_n(a.scores + j * lanes, std::min<Size>(lanes, first + j - a.before + 1), none);
     if (!a.seen) return;
     const Vec hidden = L::set(none);
     for (Size j = 0; j < count; ++j)
       if (!a.seen[first + j])
-        each<vectors>([&](auto i) STEN_INLINE {
-          L::store(a.scores + j * panel_width + i * L::lanes, hidden);
-        });
+        each<vectors>([&](auto i)
+                          STEN_INLINE { L::store(a.scores + j * lanes + i * L::lanes, hidden); });
   }
 
   // Of each query: the greatest score until now, the sum of e^(score - greatest), and what the
   // last panel of keys has made of what was summed up before it.
   struct Queries {
-    alignas(64) float most[panel_width], all[panel_width], factor[panel_width];
+    alignas(64) float most[lanes], all[lanes], factor[lanes];
   };
 
   // Scores become weights.
   STEN_INLINE static void weigh(float* scores, Size count, Queries& queries) {
-    for (Size at = 0; at < panel_width; at += step) {
+    for (Size at = 0; at < lanes; at += step) {
       Vec most[part], all[part];
       each<part>([&](auto j) STEN_INLINE { most[j] = L::load(queries.most + at + j * L::lanes); });
       float* row = scores + at;
-      for (Size k = 0; k < count; ++k, row += panel_width)
+      for (Size k = 0; k < count; ++k, row += lanes)
         each<part>([&](auto j)
                        STEN_INLINE { most[j] = L::max(L::load(row + j * L::lanes), most[j]); });
       each<part>([&](auto j) STEN_INLINE {
@@ -192,7 +190,7 @@ struct Panels : Math<L> {
         L::store(queries.most + i, most[j]);
       });
       row = scores + at;
-      for (Size k = 0; k < count; ++k, row += panel_width)
+      for (Size k = 0; k < count; ++k, row += lanes)
         each<part>([&](auto j) STEN_INLINE {
           const Vec e = Base::exp2(L::sub(L::load(row + j * L::lanes), most[j]));
           L::store(row + j * L::lanes, e);
@@ -205,8 +203,8 @@ struct Panels : Math<L> {
   static void attend(const Attention& a) {
     Queries queries;
     // Not -inf: of -inf it is no number.
-    std::fill_n(queries.most, panel_width, std::numeric_limits<float>::lowest());
-    std::fill_n(queries.all, panel_width, 0.0f);
+    std::fill_n(queries.most, lanes, std::numeric_limits<float>::lowest());
+    std::fill_n(queries.all, lanes, 0.0f);
     for (Size first = 0; first < a.keys; first += panel_width) {
       const Size count = std::min<Size>(panel_width, a.keys - first);
       score(a, first, count);
@@ -228,7 +226,7 @@ struct Panels : Math<L> {
       const Vec all = L::load(queries.all + j * L::lanes);
       const Vec by = L::div(L::set(1), L::max(least, all));
       float* y = a.y + j * L::lanes;
-      for (Size r = 0; r < a.v_width; ++r, y += panel_width) L::store(y, L::mul(by, L::load(y)));
+      for (Size r = 0; r < a.v_width; ++r, y += lanes) L::store(y, L::mul(by, L::load(y)));
     });
   }
 
@@ -237,7 +235,7 @@ struct Panels : Math<L> {
   static void normalize(const float* x, Size n, float eps, const float* gamma, const float* beta,
                         float* y) {
     const Vec count = L::set(static_cast<float>(n));
-    for (Size at = 0; at < panel_width; at += step) {
+    for (Size at = 0; at < lanes; at += step) {
       Vec first[part], mean[part], by[part];
       each<part>([&](auto j) STEN_INLINE { first[j] = L::load(x + at + j * L::lanes); });
       sum(x + at, n, mean, [&](auto j, Vec v) STEN_INLINE { return L::sub(v, first[j]); });
@@ -251,8 +249,8 @@ struct Panels : Math<L> {
       });
       for (Size r = 0; r < n; ++r) {
         const Vec scale = L::one(gamma + r), shift = L::one(beta + r);
-        const float* from = x + r * panel_width + at;
-        float* to = y + r * panel_width + at;
+        const float* from = x + r * lanes + at;
+        float* to = y + r * lanes + at;
         each<part>([&](auto j) STEN_INLINE {
           const Vec d = L::sub(L::sub(L::load(from + j * L::lanes), first[j]), mean[j]);
           L::store(to + j * L::lanes, L::fma(L::mul(d, by[j]), scale, shift));
@@ -266,10 +264,10 @@ struct Panels : Math<L> {
     Vec other[part];
     each<part>([&](auto j) STEN_INLINE { to[j] = other[j] = L::zero(); });
     Size r = 0;
-    for (; r + 2 <= n; r += 2, x += 2 * panel_width)
+    for (; r + 2 <= n; r += 2, x += 2 * lanes)
       each<part>([&](auto j) STEN_INLINE {
         to[j] = L::add(to[j], f(j, L::load(x + j * L::lanes)));
-        other[j] = L::add(other[j], f(j, L::load(x + panel_width + j * L::lanes)));
+        other[j] = L::add(other[j], f(j, L::load(x + lanes + j * L::lanes)));
       });
     each<part>([&](auto j) STEN_INLINE {
       if (r < n) to[j] = L::add(to[j], f(j, L::load(x + j * L::lanes)));

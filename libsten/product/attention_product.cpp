@@ -22,38 +22,38 @@ void each_run(Index first, Index count, F&& f) {
   }
 }
 
-// Some features of some tokens, of whichever sequence: tile [features, panel_width]. What is beyond
-// the last of the tokens is 0.
+// Some features of some tokens, of whichever sequence: tile [features, lanes]. What is beyond the
+// last of the tokens is 0.
 void read_part(const Activations& x, Index feature, Index features, Index token, Index tokens,
-               float* tile) {
-  if (tokens < panel_width) std::fill_n(tile, features * panel_width, 0.0f);
+               float* tile, Index lanes = panel_width) {
+  if (tokens < lanes) std::fill_n(tile, features * lanes, 0.0f);
   if (x.form == Form::tokens)
-    return transpose_tiles(x.tile(feature, token), x.features, tokens, features, tile, panel_width);
-  if (x.form == Form::features) {
+    return transpose_tiles(x.tile(feature, token), x.features, tokens, features, tile, lanes);
+  if (x.form != Form::panels) {
     for (Index f = 0; f < features; ++f)
-      std::copy_n(x.tile(feature + f, token), tokens, tile + f * panel_width);
+      std::copy_n(x.tile(feature + f, token), tokens, tile + f * lanes);
     return;
   }
   each_run(token, tokens, [&](Index panel, Index lane, Index at, Index n) {
     const float* from = x.tile(feature, panel) + lane;
     for (Index f = 0; f < features; ++f)
-      std::copy_n(from + f * panel_width, n, tile + f * panel_width + at);
+      std::copy_n(from + f * panel_width, n, tile + f * lanes + at);
   });
 }
 
-void write_part(const float* tile, Index feature, Index features, Index token, Index tokens,
-                const ActivationsOut& y) {
+void write_part(const float* tile, Index lanes, Index feature, Index features, Index token,
+                Index tokens, const ActivationsOut& y) {
   if (y.form == Form::tokens)
-    return transpose_tiles(tile, panel_width, features, tokens, y.tile(feature, token), y.features);
-  if (y.form == Form::features) {
+    return transpose_tiles(tile, lanes, features, tokens, y.tile(feature, token), y.features);
+  if (y.form != Form::panels) {
     for (Index f = 0; f < features; ++f)
-      std::copy_n(tile + f * panel_width, tokens, y.tile(feature + f, token));
+      std::copy_n(tile + f * lanes, tokens, y.tile(feature + f, token));
     return;
   }
   each_run(token, tokens, [&](Index panel, Index lane, Index at, Index n) {
     float* to = y.tile(feature, panel) + lane;
     for (Index f = 0; f < features; ++f)
-      std::copy_n(tile + f * panel_width + at, n, to + f * panel_width);
+      std::copy_n(tile + f * lanes + at, n, to + f * panel_width);
   });
 }
 
@@ -83,20 +83,21 @@ struct AttentionTask {
     return last > 0 ? last : n;
   }
   // The bias of some tokens, as the kernel wants it.
-  void set_bias(kernels::Attention& part, Index token, Index tokens) const {
+  void set_bias(kernels::Attention& part, Index token, Index tokens, Index lanes) const {
     part.bias = bias();
     part.bias_step = 1;
     if (a.bias_steps[2] == 0) return;
-    float* turned = memory.bias.of(std::max<Index>(1, part.keys * panel_width));
-    if (tokens < panel_width) std::fill_n(turned, part.keys * panel_width, 0.0f);
+    float* turned = memory.bias.of(std::max<Index>(1, part.keys * lanes));
+    if (tokens < lanes) std::fill_n(turned, part.keys * lanes, 0.0f);
     transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys, turned,
-                    panel_width);
+                    lanes);
     part.bias = turned;
-    part.bias_step = panel_width;
+    part.bias_step = lanes;
   }
+  // Whether sequences of so many tokens begin with a panel.
   template <class F>
-  static bool in_place(const ActivationsOf<F>& x, Index of_sequence) {
-    return x.form == Form::panels && is_aligned(x.at) && of_sequence % panel_width == 0;
+  bool in_place(const ActivationsOf<F>& x, Index of_sequence, Index lanes = panel_width) const {
+    return x.is_in_place(lanes) && (a.batch == 1 || of_sequence % lanes == 0);
   }
   // All of a head's keys or values in panels, and how far apart they are.
   const float* head_of(const Activations& x, Index width, Index n, Scratch& scratch,
@@ -125,26 +126,27 @@ struct AttentionTask {
     part.k = head_of(k, a.width, keys, memory.k, part.k_step);
     part.v = head_of(v, a.v_width, keys, memory.v, part.v_step);
     part.scores = memory.scores.of(panel_width * panel_width);
+    const Index lanes = lanes_of(a.tokens);
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
       part.keys = keys_of(at + tokens);
       if (a.causal) part.before = a.keys - a.tokens + at + 1;
-      if (in_place(q, a.tokens)) {
+      if (in_place(q, a.tokens, lanes)) {
         part.q = q.tile(head * a.width, token);
       } else {
-        float* copy = memory.q.of(std::max<Index>(1, a.width * panel_width));
-        read_part(q, head * a.width, a.width, token, tokens, copy);
+        float* copy = memory.q.of(std::max<Index>(1, a.width * lanes));
+        read_part(q, head * a.width, a.width, token, tokens, copy, lanes);
         part.q = copy;
       }
-      if (a.bias) set_bias(part, at, tokens);
-      const bool is_there = in_place(y, a.tokens);
-      part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * panel_width);
+      if (a.bias) set_bias(part, at, tokens, lanes);
+      const bool is_there = in_place(y, a.tokens, lanes);
+      part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
       if (part.keys > 0)
-        kernels::panels().attend(part);
+        kernels::panels(lanes).attend(part);
       else
-        std::fill_n(part.y, a.v_width * panel_width, 0.0f);
-      if (!is_there) write_part(part.y, head * a.v_width, a.v_width, token, tokens, y);
+        std::fill_n(part.y, a.v_width * lanes, 0.0f);
+      if (!is_there) write_part(part.y, lanes, head * a.v_width, a.v_width, token, tokens, y);
     }
   }
 };

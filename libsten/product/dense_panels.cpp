@@ -8,7 +8,7 @@
 namespace sten {
 namespace {
 
-// Rows of a panel of x that stay in the first cache, 32 KB; and rows of A whose part of a panel of y
+// Rows of a panel of x that stay in the first cache, 32 KB (of a narrow one, 8 KB); and rows of A whose part of a panel of y
 // does so too while it is finished.
 constexpr Index slab_rows = 128, band_rows = 96;
 
@@ -20,18 +20,20 @@ struct DenseTask {
   const ActivationsOut& y;
   const Epilogue& epilogue;
 
+  Index lanes_of_form() const { return y.form == Form::few ? few_width : panel_width; }
+
   // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run(const PanelShare& share) const {
-    const Index slabs = std::max<Index>(1, ceil_div(cols, slab_rows));
+    const Index lanes = lanes_of_form(), slabs = std::max<Index>(1, ceil_div(cols, slab_rows));
+    const auto multiply = kernels::panels(lanes).multiply;
     for (Index s = 0; s < slabs; ++s) {
       const Index k = s * slab_rows, depth = std::min(slab_rows, cols - k);
-      for (Index token = share.first; token < share.last; token += panel_width)
+      for (Index token = share.first; token < share.last; token += lanes)
         for (Index band = share.begin; band < share.end; ++band) {
           const Index row = band * band_rows, count = std::min(band_rows, rows - row);
           float* to = y.tile(row, token);
-          kernels::panels().multiply(a + row * cols + k, cols, count, depth, x.tile(k, token),
-                                     s > 0, to);
-          if (s + 1 == slabs) write_tile(to, row, count, token, panel_width, false, y, epilogue);
+          multiply(a + row * cols + k, cols, count, depth, x.tile(k, token), s > 0, to);
+          if (s + 1 == slabs) write_tile(to, row, count, token, lanes, false, y, epilogue);
         }
     }
   }

@@ -65,9 +65,7 @@ void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut
   // Tokens one after the other, each with zeros behind it.
   std::vector<float> columns(tokens * ldx);
   for (Index t = 0; t < tokens; ++t)
-    for (Index k = 0; k < x.features; ++k)
-      columns[t * ldx + k] =
-          x.form == Form::tokens ? x.at[t * x.features + k] : x.at[k * tokens + t];
+    for (Index k = 0; k < x.features; ++k) columns[t * ldx + k] = *x.tile(k, t);
   parallel_for(packed->groups(), 1, [&](Index begin, Index end) {
     std::vector<float> sums(tokens * packed->m * nmg_lanes), tile(sums.size());
     for (Index g = begin; g < end; ++g) {

@@ -32,6 +32,7 @@ struct Task {
   // The last panel is as narrow as it can be, unless somebody else lays it out.
   Index width(Index panel) const {
     if (x.form == Form::panels || y.form == Form::panels) return panel_width;
+    if (x.form == Form::few || y.form == Form::few) return few_width;
     const Index tokens = last - token(panel);
     for (const Index w : kernels::nmg_widths)
       if (w >= tokens) return w;
@@ -57,14 +58,14 @@ struct Task {
     const Index panel_size = (end - begin) * a.m * panel_width;
     float* slab = slab_memory.of(most_slab_rows * panel_width);
     // Panels that are asked for are summed up where they are to be.
-    const bool in_place = !epilogue.stream && y.form == Form::panels && is_aligned(y.at) &&
-                          a.rows % a.m == 0 && epilogue.residual != y.at && steps() > 0;
+    const bool in_place = !epilogue.stream && y.is_in_place(width(0)) && a.rows % a.m == 0 &&
+                          epilogue.residual != y.at && steps() > 0;
     float* panels_begin = in_place ? nullptr : panel_memory.of(panels() * panel_size);
     const kernels::NmgRows patterns = a.pattern_rows();
     for (Index step = 0; step < steps(); ++step) {
       const Index s = step / panels(), p = step % panels(), wide = width(p);
       const float* in = slab;
-      if (x.form == Form::panels && is_aligned(x.at)) {
+      if (x.is_in_place(wide)) {
         in = x.tile(a.slabs[s], token(p));
       } else {
         if (x.tokens - token(p) < wide) std::fill_n(slab, most_slab_rows * wide, 0.0f);

@@ -7,21 +7,36 @@
 #include "libsten/product/tiles.h"
 
 namespace sten {
+namespace {
+
+// A length that is known is copied faster.
+void copy_lines(const float* from, Index stride, Index lines, Index length, float* to,
+                Index to_stride) {
+  const auto copy = [&](auto n) {
+    for (Index i = 0; i < lines; ++i) std::copy_n(from + i * stride, Index{n}, to + i * to_stride);
+  };
+  if (length == panel_width)
+    copy(std::integral_constant<Index, panel_width>{});
+  else if (length == few_width)
+    copy(std::integral_constant<Index, few_width>{});
+  else
+    copy(length);
+}
+
+}  // namespace
 
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile) {
   const Index tokens = std::min(width, x.tokens - token);
   const float* from = x.tile(k0, token);
   if (x.form == Form::tokens) return transpose_tiles(from, x.features, tokens, count, tile, width);
-  if (tokens == panel_width)  // a size that is known is copied faster
-    for (Index k = 0; k < count; ++k)
-      std::copy_n(from + k * x.stride(), panel_width, tile + k * width);
-  else
-    for (Index k = 0; k < count; ++k) std::copy_n(from + k * x.stride(), tokens, tile + k * width);
+  copy_lines(from, x.stride(), count, tokens, tile, width);
 }
 
 void write_tile(float* tile, Index k0, Index count, Index token, Index width, bool stream,
                 const ActivationsOut& y, const Epilogue& epilogue) {
-  const Index tokens = std::min(width, y.tokens - token);
+  // Of a narrow panel all lanes: as many as a vector has.
+  const Index tokens =
+      y.form == Form::few ? std::min(width, few_width) : std::min(width, y.tokens - token);
   if (!epilogue.does_nothing()) {
     const Activations other{y.form, y.features, y.tokens, epilogue.residual};
     const float* residual = epilogue.residual ? other.tile(k0, token) : nullptr;
@@ -51,7 +66,7 @@ void write_tile(float* tile, Index k0, Index count, Index token, Index width, bo
     lines = tokens, length = stride = count;
   }
   if (stream) return kernels::epilogue().stream(from, stride, lines, length, to, y.stride());
-  for (Index i = 0; i < lines; ++i) std::copy_n(from + i * stride, length, to + i * y.stride());
+  copy_lines(from, stride, lines, length, to, y.stride());
 }
 
 void stream_done() { kernels::epilogue().stream_done(); }

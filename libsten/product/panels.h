@@ -8,7 +8,7 @@
 
 namespace sten {
 
-using kernels::panel_width;
+using kernels::few_width, kernels::panel_width;
 
 enum class Form {
   features,  // row-major [K, N]
@@ -16,6 +16,7 @@ enum class Form {
   panels,    // [panels_of(N), K, panel_width]: panel_width tokens side by side; what is beyond the
              // last token means nothing, but has to be there. Aligned as Array is, they are worked
              // with where they lie, else they are copied.
+  few,       // [K, few_width]: one narrow panel, of few_width tokens at most
 };
 inline bool is_aligned(const float* panels) {
   return reinterpret_cast<std::uintptr_t>(panels) % 64 == 0;
@@ -26,6 +27,10 @@ inline Index panels_of(Index tokens) { return ceil_div(tokens, panel_width); }
 inline Index panels_size(Index features, Index tokens) {
   return panels_of(tokens) * features * panel_width;
 }
+
+// How many tokens lie side by side where so many are in panels, or in a narrow one.
+inline Index lanes_of(Index tokens) { return tokens <= few_width ? few_width : panel_width; }
+inline Form form_of(Index tokens) { return tokens <= few_width ? Form::few : Form::panels; }
 
 // Activations of K features and N tokens, and where they are.
 template <class F>
@@ -41,13 +46,28 @@ struct ActivationsOf {
         return at + k * tokens + token;
       case Form::tokens:
         return at + token * features + k;
+      case Form::few:
+        return at + token + k * few_width;
       default:
         return at + token * features + k * panel_width;
     }
   }
   // From one row of such a tile to the next, of features or of tokens.
   Index stride() const {
-    return form == Form::features ? tokens : form == Form::tokens ? features : panel_width;
+    switch (form) {
+      case Form::features:
+        return tokens;
+      case Form::tokens:
+        return features;
+      case Form::few:
+        return few_width;
+      default:
+        return panel_width;
+    }
+  }
+  // Whether a kernel of so many lanes can work where they lie.
+  bool is_in_place(Index lanes) const {
+    return form == (lanes == few_width ? Form::few : Form::panels) && is_aligned(at);
   }
 };
 using Activations = ActivationsOf<const float>;
@@ -69,7 +89,7 @@ struct Epilogue {
 };
 
 // A tile of features k0 to k0 + count and `width` tokens from `token` on, or as many as there are,
-// to [count, width]. width: panel_width, or less where the form is not panels.
+// to [count, width]. width: panel_width, or less where the form is not panels; few_width for few.
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 
 // And back, as the epilogue has it; the tile is changed. `stream`: past the caches; stream_done()

@@ -46,7 +46,7 @@ struct Task {
       float* panel = panels;
       for (Index token = first; token < last; token += width, panel += panel_size) {
         const float* in = slab;
-        if (x.form == Form::panels && is_aligned(x.at))
+        if (x.is_in_place(width))
           in = x.tile(a.slabs[s], token);
         else
           read_tile(x, a.slabs[s], a.slab_rows(s), token, width, slab);
@@ -70,9 +70,8 @@ struct Task {
 void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
                     const Epilogue& epilogue) {
   // Few tokens in narrow panels, where those of others are not.
-  constexpr Index narrow = kernels::csr_widths[0];
-  const bool few = x.tokens <= narrow && x.form != Form::panels && y.form != Form::panels;
-  const Index width = few ? narrow : panel_width;
+  const bool few = x.tokens <= few_width && x.form != Form::panels && y.form != Form::panels;
+  const Index width = few ? few_width : panel_width;
   share_panels(
       x.tokens, a.band_count(), a.band_rows, x.form == Form::panels && is_aligned(x.at),
       [&](const PanelShare& share) {

@@ -10,7 +10,7 @@ using namespace sten::testing;
 
 namespace {
 
-constexpr Index width = kernels::panel_width;
+constexpr Index key_width = kernels::panel_width;
 
 Array<float> numbers(std::size_t n, std::uint64_t seed) {
   Dice dice(seed);
@@ -25,33 +25,34 @@ void check_close(const Array<float>& got, const Array<float>& wanted, float tole
       FAIL_CHECK("element " << i << " is " << got[i] << ", not " << wanted[i]);
 }
 
-// f(table) for each table of this machine but the reference.
+// f(table, reference, lanes) for each table of this machine but the reference.
 template <class F>
 void each_panels_table(F&& f) {
-  for (const kernels::Isa isa : kernels::all_isas) {
-    const kernels::PanelsTable* table = kernels::panels_for(isa);
-    if (!table || isa == kernels::Isa::reference) continue;
-    const std::string name = kernels::name_of(isa);
-    CAPTURE(name);
-    f(*table);
-  }
+  for (const Index lanes : {kernels::panel_width, kernels::few_width})
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const kernels::PanelsTable* table = kernels::panels_for(isa, lanes);
+      if (!table || isa == kernels::Isa::reference) continue;
+      const std::string name = kernels::name_of(isa);
+      CAPTURE(name);
+      CAPTURE(lanes);
+      f(*table, *kernels::panels_for(kernels::Isa::reference, lanes), lanes);
+    }
 }
-const kernels::PanelsTable& reference() { return *kernels::panels_for(kernels::Isa::reference); }
 
 struct Head {
-  Index keys, features, v_features;
+  Index width, keys, features, v_features;
   float by = 1;
   std::vector<std::uint8_t> seen{};
   Array<float> bias{};
   Index bias_step = width;
   Index before = keys;  // that the first query sees
-  Index panels = (keys + width - 1) / width;
-  Index k_step = (features + 3) * width, v_step = (v_features + 1) * width;
+  Index panels = (keys + key_width - 1) / key_width;
+  Index k_step = (features + 3) * key_width, v_step = (v_features + 1) * key_width;
   Array<float> q = numbers(features * width, 1), k = numbers(panels * k_step, 2);
   Array<float> v = numbers(panels * v_step, 3);
 
   Array<float> run(const kernels::PanelsTable& table) const {
-    Array<float> y(v_features * width), scores(width * width);
+    Array<float> y(v_features * width), scores(key_width * width);
     table.attend({features, v_features, keys, by, q.data(), k.data(), v.data(), k_step, v_step,
                   seen.empty() ? nullptr : seen.data(), y.mutate(), scores.mutate(),
                   bias.size() ? bias.data() : nullptr, bias_step, before});
@@ -62,124 +63,132 @@ struct Head {
 }  // namespace
 
 TEST_CASE("attention of a panel of queries is that of the formula, for any number of keys") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    for (const Index keys : {1, 3, 63, 64, 65, 130})
-      for (const Index features : {1, 5, 16})
-        for (const float by : {0.3f, -0.3f, 40.0f}) {
-          CAPTURE(keys);
-          CAPTURE(features);
-          const Head head{keys, features, features + 2, by};
-          // Scores of up to 40 * 16 have an error of 1e-4 of a weight's exponent.
-          check_close(head.run(table), head.run(reference()), by > 1 ? 1e-3f : 2e-6f);
-        }
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const Index keys : {1, 3, 63, 64, 65, 130})
+          for (const Index features : {1, 5, 16})
+            for (const float by : {0.3f, -0.3f, 40.0f}) {
+              CAPTURE(keys);
+              CAPTURE(features);
+              const Head head{width, keys, features, features + 2, by};
+              // Scores of up to 40 * 16 have an error of 1e-4 of a weight's exponent.
+              check_close(head.run(table), head.run(reference), by > 1 ? 1e-3f : 2e-6f);
+            }
+      });
 }
 
 TEST_CASE("keys that are hidden are not looked at, even if there is no number in them") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    // The first panel is hidden altogether.
-    Head head{140, 8, 8};
-    head.seen.assign(140, 1);
-    std::fill_n(head.seen.begin(), 70, 0);
-    head.seen[100] = 0;
-    const Array<float> wanted = head.run(reference());
-    head.k.mutate()[3] = NAN;
-    head.k.mutate()[head.k_step + 100 - width] = INFINITY;
-    check_close(head.run(table), wanted, 2e-6f);
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        // The first panel is hidden altogether.
+        Head head{width, 140, 8, 8};
+        head.seen.assign(140, 1);
+        std::fill_n(head.seen.begin(), 70, 0);
+        head.seen[100] = 0;
+        const Array<float> wanted = head.run(reference);
+        head.k.mutate()[3] = NAN;
+        head.k.mutate()[head.k_step + 100 - key_width] = INFINITY;
+        check_close(head.run(table), wanted, 2e-6f);
+      });
 }
 
 TEST_CASE("a bias is added to scores, be it of each query and key or of keys alone") {
-  each_panels_table([](const kernels::PanelsTable& table) {
+  each_panels_table([](const kernels::PanelsTable& table, const kernels::PanelsTable& reference,
+                       Index width) {
     for (const Index step : {Index{1}, width}) {
       CAPTURE(step);
-      Head head{130, 8, 8, 0.3f};
+      Head head{width, 130, 8, 8, 0.3f};
       head.bias = numbers(130 * step, 4);
       head.bias_step = step;
       // Some keys of the first panel and all of the second are hidden from all, or the first query.
       for (Index key = 40; key < 128; ++key)
         head.bias.mutate()[key * step] = key % 2 ? -INFINITY : std::numeric_limits<float>::lowest();
-      check_close(head.run(table), head.run(reference()), 2e-6f);
+      check_close(head.run(table), head.run(reference), 2e-6f);
     }
   });
 }
 
 TEST_CASE(
     "where all keys have the lowest bias they count alike; where it is -inf there is no number") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    Head head{70, 3, 1, 0.3f};
-    head.bias = Array<float>(70);
-    head.bias_step = 1;
-    std::fill_n(head.bias.mutate(), 70, std::numeric_limits<float>::lowest());
-    double mean = 0;
-    for (Index key = 0; key < 70; ++key)
-      mean += head.v[key / width * head.v_step + key % width] / 70.0;
-    CHECK(head.run(table)[5] == doctest::Approx(mean).epsilon(1e-5));
-    std::fill_n(head.bias.mutate(), 70, -INFINITY);
-    CHECK(std::isnan(head.run(table)[5]));
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable&, Index width) {
+        Head head{width, 70, 3, 1, 0.3f};
+        head.bias = Array<float>(70);
+        head.bias_step = 1;
+        std::fill_n(head.bias.mutate(), 70, std::numeric_limits<float>::lowest());
+        double mean = 0;
+        for (Index key = 0; key < 70; ++key)
+          mean += head.v[key / key_width * head.v_step + key % key_width] / 70.0;
+        CHECK(head.run(table)[5] == doctest::Approx(mean).epsilon(1e-5));
+        std::fill_n(head.bias.mutate(), 70, -INFINITY);
+        CHECK(std::isnan(head.run(table)[5]));
+      });
 }
 
 TEST_CASE("each query sees one key more than the one before it, and without any its result is 0") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    for (const Index keys : {1, 64, 90, 200})
-      for (const Index before : {-70, -3, 0, 1, 40, 64, 100, 137}) {
-        CAPTURE(keys);
-        CAPTURE(before);
-        Head head{keys, 6, 7};
-        head.before = before;
-        if (keys == 200) head.seen.assign(200, 1), std::fill_n(head.seen.begin(), 30, 0);
-        const Array<float> y = head.run(table);
-        check_close(y, head.run(reference()), 2e-6f);
-        const Index none = std::min(width, (head.seen.empty() ? 0 : 30) + 1 - before);
-        for (Index t = 0; t < none; ++t) REQUIRE(y[t] == 0);
-      }
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const Index keys : {1, 64, 90, 200})
+          for (const Index before : {-70, -3, 0, 1, 40, 64, 100, 137}) {
+            CAPTURE(keys);
+            CAPTURE(before);
+            Head head{width, keys, 6, 7};
+            head.before = before;
+            if (keys == 200) head.seen.assign(200, 1), std::fill_n(head.seen.begin(), 30, 0);
+            const Array<float> y = head.run(table);
+            check_close(y, head.run(reference), 2e-6f);
+            const Index none = std::min(width, (head.seen.empty() ? 0 : 30) + 1 - before);
+            for (Index t = 0; t < none; ++t) REQUIRE(y[t] == 0);
+          }
+      });
 }
 
 TEST_CASE("a query gets the same bits wherever it is in a panel") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    Head head{70, 8, 8};
-    for (Index f = 0; f < 8; ++f)
-      for (Index t = 0; t < width; ++t) head.q.mutate()[f * width + t] = head.q[f * width];
-    const Array<float> y = head.run(table);
-    for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == y[i / width * width]);
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable&, Index width) {
+        Head head{width, 70, 8, 8};
+        for (Index f = 0; f < 8; ++f)
+          for (Index t = 0; t < width; ++t) head.q.mutate()[f * width + t] = head.q[f * width];
+        const Array<float> y = head.run(table);
+        for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == y[i / width * width]);
+      });
 }
 
 TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    for (const Index n : {1, 2, 7, 64, 129})
-      for (const float shift : {0.0f, 1e4f}) {
-        CAPTURE(n);
-        Array<float> x = numbers(n * width, 4);
-        for (std::size_t i = 0; i < x.size(); ++i) x.mutate()[i] += shift;
-        const Array<float> gamma = numbers(n, 5), beta = numbers(n, 6);
-        Array<float> got(n * width), wanted(n * width);
-        table.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), got.mutate());
-        reference().normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), wanted.mutate());
-        check_close(got, wanted, 4e-6f);
-        float* in_place = x.mutate();
-        table.normalize(in_place, n, 1e-5f, gamma.data(), beta.data(), in_place);
-        for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(x[i] == got[i]);
-      }
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const Index n : {1, 2, 7, 64, 129})
+          for (const float shift : {0.0f, 1e4f}) {
+            CAPTURE(n);
+            Array<float> x = numbers(n * width, 4);
+            for (std::size_t i = 0; i < x.size(); ++i) x.mutate()[i] += shift;
+            const Array<float> gamma = numbers(n, 5), beta = numbers(n, 6);
+            Array<float> got(n * width), wanted(n * width);
+            table.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), got.mutate());
+            reference.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), wanted.mutate());
+            check_close(got, wanted, 4e-6f);
+            float* in_place = x.mutate();
+            table.normalize(in_place, n, 1e-5f, gamma.data(), beta.data(), in_place);
+            for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(x[i] == got[i]);
+          }
+      });
 }
 
 TEST_CASE("a dense matrix is multiplied with a panel, and added to one") {
-  each_panels_table([](const kernels::PanelsTable& table) {
-    for (const Index rows : {0, 1, 5, 6, 7, 23})
-      for (const Index depth : {0, 1, 2, 65}) {
-        CAPTURE(rows);
-        CAPTURE(depth);
-        const Index stride = depth + 3;
-        const Array<float> a = numbers(rows * stride, 7), b = numbers(depth * width, 8);
-        Array<float> got = numbers(rows * width, 9), wanted = numbers(rows * width, 9);
-        for (const bool more : {true, false}) {
-          table.multiply(a.data(), stride, rows, depth, b.data(), more, got.mutate());
-          reference().multiply(a.data(), stride, rows, depth, b.data(), more, wanted.mutate());
-          check_close(got, wanted, 1e-6f * static_cast<float>(depth + 1));
-        }
-      }
-  });
+  each_panels_table(
+      [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
+        for (const Index rows : {0, 1, 5, 6, 7, 23})
+          for (const Index depth : {0, 1, 2, 65}) {
+            CAPTURE(rows);
+            CAPTURE(depth);
+            const Index stride = depth + 3;
+            const Array<float> a = numbers(rows * stride, 7), b = numbers(depth * width, 8);
+            Array<float> got = numbers(rows * width, 9), wanted = numbers(rows * width, 9);
+            for (const bool more : {true, false}) {
+              table.multiply(a.data(), stride, rows, depth, b.data(), more, got.mutate());
+              reference.multiply(a.data(), stride, rows, depth, b.data(), more, wanted.mutate());
+              check_close(got, wanted, 1e-6f * static_cast<float>(depth + 1));
+            }
+          }
+      });
 }

@@ -22,13 +22,16 @@ struct Side {
       : form(f), features(features), tokens(tokens), rows(features * tokens) {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size())) x = static_cast<float>(dice.normal());
-    there = Array<float>(form == Form::panels ? panels_size(features, tokens) : rows.size());
+    there = Array<float>(form == Form::panels ? panels_size(features, tokens)
+                         : form == Form::few  ? features * few_width
+                                              : rows.size());
     for (Index t = 0; t < tokens; ++t)
       for (Index f = 0; f < features; ++f) there.mutate()[place(t, f)] = rows[t * features + f];
   }
   Index place(Index t, Index f) const {
     if (form == Form::tokens) return t * features + f;
     if (form == Form::features) return f * tokens + t;
+    if (form == Form::few) return f * few_width + t;
     return (t / panel_width * features + f) * panel_width + t % panel_width;
   }
   Activations in() const { return {form, features, tokens, there.data()}; }
@@ -139,4 +142,29 @@ TEST_CASE("causal attention counts the pairs of queries and keys that see each o
   CHECK(a.flops() == 2 * 3 * (1 + 2 + 3 + 4) * (2 + 5));
   a.tokens = 1;  // the last one
   CHECK(a.flops() == 2 * 3 * 4 * (2 + 5));
+}
+
+TEST_CASE("attention of few tokens in a narrow panel is that of the formula, with any keys") {
+  for (const Form of_keys : {Form::few, Form::tokens, Form::panels})
+    for (const Index batch : {1, 2})
+      for (const Index tokens : {1, 5, 8})
+        for (const Index keys : {3, 8}) {
+          CAPTURE(batch);
+          CAPTURE(tokens);
+          CAPTURE(keys);
+          AttentionExtents a{batch, tokens, keys, 2, 4, 6, 0.4f};
+          a.causal = keys == 8;
+          std::vector<float> bias(batch * tokens * keys);
+          Dice dice(5);
+          for (float& x : bias) x = static_cast<float>(dice.normal());
+          if (batch == 2) a.bias = bias.data();
+          a.bias_steps = *bias_steps({batch, 1, tokens, keys}, {batch, 2, tokens, keys});
+          const Side q(Form::few, 8, batch * tokens, 1), k(of_keys, 8, batch * keys, 2),
+              v(of_keys, 12, batch * keys, 3);
+          Side y(Form::few, 12, batch * tokens, 4);
+          attention_product(a, q.in(), k.in(), v.in(), y.out());
+          for (Index t = 0; t < batch * tokens; ++t)
+            for (Index f = 0; f < 12; ++f)
+              REQUIRE(std::abs(y.there[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
+        }
 }

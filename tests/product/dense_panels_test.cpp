@@ -26,19 +26,22 @@ TEST_CASE(
     "a dense matrix times panels, and what follows, is the formula for any number of threads") {
   for (const Index rows : {1, 97, 200})
     for (const Index cols : {0, 5, 300})
-      for (const Index tokens : {1, 64, 200}) {
+      for (const Index tokens : {1, 16, 64, 200}) {
         CAPTURE(rows);
         CAPTURE(cols);
         CAPTURE(tokens);
         const Array<float> a = random_floats(rows * cols, 1), bias = random_floats(rows, 2);
-        const Array<float> x = random_floats(panels_size(cols, tokens), 3);
-        const Array<float> residual = random_floats(panels_size(rows, tokens), 4);
+        const Form form = form_of(tokens);
+        const Index lanes = lanes_of(tokens);
+        const auto size = [&](Index features) { return panels_of(tokens) * features * lanes; };
+        const Array<float> x = random_floats(size(cols), 3);
+        const Array<float> residual = random_floats(size(rows), 4);
         const auto run = [&](int team) {
           const int before = threads();
           set_threads(team);
-          Array<float> y(panels_size(rows, tokens));
-          dense_panels_product(rows, cols, a.data(), {Form::panels, cols, tokens, x.data()},
-                               {Form::panels, rows, tokens, y.mutate()},
+          Array<float> y(size(rows));
+          dense_panels_product(rows, cols, a.data(), {form, cols, tokens, x.data()},
+                               {form, rows, tokens, y.mutate()},
                                {1, bias.data(), residual.data(), kernels::Activation::relu});
           set_threads(before);
           return y;
@@ -47,7 +50,7 @@ TEST_CASE(
         for (Index t = 0; t < tokens; ++t)
           for (Index r = 0; r < rows; ++r) {
             const auto place = [&](Index feature, Index features) {
-              return (t / panel_width * features + feature) * panel_width + t % panel_width;
+              return (t / lanes * features + feature) * lanes + t % lanes;
             };
             const Index at = place(r, rows);
             double sum = double{bias[r]} + residual[at];

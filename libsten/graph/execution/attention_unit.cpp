@@ -38,7 +38,8 @@ class AttentionUnit final : public Unit {
     }
     if (!slots[value_].panels) slots.allot(value_, shape_);
     if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]));
-    const ActivationsOut y{Form::panels, shape_.back(), tokens_of(shape_), slots[value_].panels};
+    const Index tokens = tokens_of(shape_);
+    const ActivationsOut y{form_of(tokens), shape_.back(), tokens, slots[value_].panels};
     attention_product(extents_, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
                       slots.activations(arguments_[2]), y);
     steps.front().seconds = now() - start;
@@ -98,7 +99,8 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
   const Index heads = n.attributes.integer("heads", 1);
   if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
-      q[2] % heads != 0 || v[2] % heads != 0 || q[1] < least_tokens || v[2] == 0 || q[0] == 0)
+      q[2] % heads != 0 || v[2] % heads != 0 || !fill_panels(q[1]) || !fill_panels(q[0] * q[1]) ||
+      v[2] == 0 || q[0] == 0)
     return nullptr;
   AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
   a.scale =
@@ -110,10 +112,12 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
                                               mask_shape);
   bool in_place = true;
   for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].panels;
-  in_place = in_place && q[1] % panel_width == 0 && k[1] % panel_width == 0;
+  in_place = in_place && lanes_of(k[1]) == panel_width &&
+             (q[0] == 1 || (q[1] % panel_width == 0 && k[1] % panel_width == 0));
   ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
-  step.why = in_place ? "heads are read where they lie in panels, 64 keys at a time"
-                      : "heads are copied to panels, since not all sequences begin with one";
+  step.why = in_place
+                 ? "heads are read where they lie in panels, 64 keys at a time"
+                 : "heads are copied to panels: not all sequences, or too few keys, begin with one";
   step.shape = {q[0], q[1], v[2]};
   step.bytes = 4.0 * static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
   unit->steps.push_back(std::move(step));

@@ -29,7 +29,7 @@ class CachedAttentionUnit final : public Unit {
       throw PlanChanged{};
     cache_.write(caches_.first, k, v);
     Shape shape{1, q.tokens, features};
-    if (q.tokens < least_tokens) {
+    if (!fill_panels(q.tokens)) {
       Dense y{shape, Values::uninitialized(DType::F32, size_of(shape))};
       const ActivationsOut rows{Form::tokens, features, q.tokens, y.values.mutate<float>().data()};
       cache_.attend(caches_.first, q, extents_.scale, rows);
@@ -37,7 +37,7 @@ class CachedAttentionUnit final : public Unit {
       if (steps.front().bytes == 0) slots.note_tensor(value_);
     } else {
       if (!slots[value_].panels) slots.allot(value_, shape);
-      const ActivationsOut y{Form::panels, features, q.tokens, slots[value_].panels};
+      const ActivationsOut y{form_of(q.tokens), features, q.tokens, slots[value_].panels};
       // The first tokens see each other alone.
       if (caches_.first == 0)
         attention_product(extents_, q, k, v, y);

@@ -22,7 +22,7 @@ void ChainUnit::finish() {
   tokens_ = 1;
   for (const Index extent : tokens_shape) tokens_ *= extent;
   for (const ChainValue& v : values) {
-    const Index size = v.is_local ? v.features * panel_width : 0;
+    const Index size = v.is_local ? v.features * lanes_of(tokens_) : 0;
     places_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
   }
   local_size_ = plan_places(places_);
@@ -79,7 +79,7 @@ void ChainUnit::run_group(Index first, Index count, float* const* global) const 
                                : global[i] + first * values[i].features;
   double start = now();
   for (std::size_t i = 0; i < work.size(); ++i) {
-    work[i]->run({first, count, at.data()});
+    work[i]->run({first, count, lanes_of(tokens_), at.data()});
     const double end = now();
     nanoseconds_[i] += static_cast<std::int64_t>((end - start) * 1e9);
     start = end;

@@ -35,7 +35,7 @@ class Builder : public ChainDraft {
   // How many nodes from there on are a sum of embeddings, with which the chain begins.
   std::size_t take_embeddings(std::size_t node) {
     const auto sum = match_embeddings(plan_, node, slots_);
-    if (!sum || tokens_of(sum->shape) < least_tokens) return 0;
+    if (!sum || !fill_panels(tokens_of(sum->shape))) return 0;
     begin_node(node);
     auto step = std::make_unique<EmbedStep>();
     step->extents = unit_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
@@ -161,7 +161,8 @@ class Builder : public ChainDraft {
     step->features = features;
     read(x);
     const std::size_t y = step->y = in_place_of(x, features);
-    write(std::move(step), y, about(n, "down the features of 64 tokens at once", 2 * features));
+    write(std::move(step), y,
+          about(n, "down the features of a panel of tokens at once", 2 * features));
     return true;
   }
 

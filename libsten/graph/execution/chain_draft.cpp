@@ -34,7 +34,7 @@ std::optional<Shape> ChainDraft::shape_of(std::size_t number) const {
   const Value& v = slots_[number];
   if (plan_.is_weight(number) || (!v.panels && !(v.tensor && is_floats(*v.tensor)))) return {};
   const Shape shape = v.panels ? v.shape : v.tensor->shape();
-  if (shape.size() < 2 || shape.back() == 0 || tokens_of(shape) < least_tokens) return {};
+  if (shape.size() < 2 || shape.back() == 0 || !fill_panels(tokens_of(shape))) return {};
   const Shape tokens(shape.begin(), shape.end() - 1);
   if (!unit_->values.empty() && tokens != unit_->tokens_shape) return {};
   return shape;

@@ -19,7 +19,8 @@ Index tokens_of(const Shape& shape) {
 }
 
 void Slots::allot(std::size_t number, Shape shape) {
-  const Index size = panels_size(shape.back(), tokens_of(shape));
+  const Index tokens = tokens_of(shape);
+  const Index size = panels_of(tokens) * shape.back() * lanes_of(tokens);
   own_.resize(all_.size());
   own_[number] = Array<float>::uninitialized(size);
   all_[number].panels = own_[number].mutate();
@@ -63,13 +64,12 @@ const Tensor& Slots::tensor(std::size_t number) {
   Value& v = all_[number];
   if (v.tensor) return *v.tensor;
   Dense rows{v.shape, Values::uninitialized(DType::F32, size_of(v.shape))};
-  const Index features = v.shape.back(), tokens = tokens_of(v.shape);
+  const Index features = v.shape.back(), tokens = tokens_of(v.shape), lanes = lanes_of(tokens);
   float* to = rows.values.mutate<float>().data();
   const auto some = [&](Index begin, Index end) {
     for (Index p = begin; p < end; ++p)
-      transpose_tiles(v.panels + p * features * panel_width, panel_width, features,
-                      std::min(panel_width, tokens - p * panel_width),
-                      to + p * panel_width * features, features);
+      transpose_tiles(v.panels + p * features * lanes, lanes, features,
+                      std::min(lanes, tokens - p * lanes), to + p * lanes * features, features);
   };
   parallel_for(panels_of(tokens), 1, some);
   v.tensor = std::move(rows);
@@ -78,7 +78,7 @@ const Tensor& Slots::tensor(std::size_t number) {
 
 Activations Slots::activations(std::size_t number) const {
   const Value& v = all_[number];
-  if (v.panels) return {Form::panels, v.shape.back(), tokens_of(v.shape), v.panels};
+  if (v.panels) return {form_of(tokens_of(v.shape)), v.shape.back(), tokens_of(v.shape), v.panels};
   const Dense& x = v.tensor->as<Dense>();
   return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};
 }

@@ -1,5 +1,5 @@
-// The values of a graph while an executor runs it: tensors, or activations in panels in memory that
-// is planned by lifetimes.
+// The values of a graph while an executor runs it: tensors, or activations in panels, narrow ones for
+// few tokens (form_of), in memory that is planned by lifetimes.
 #pragma once
 #include <optional>
 #include <vector>

@@ -25,9 +25,9 @@ void each_panel(Index tokens, F&& f) {
 const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
 // What is beyond the last token shall be numbers that are fast to compute with.
-void rows_to_panel(const float* rows, Index tokens, Index features, float* panel) {
-  if (tokens < panel_width) std::fill_n(panel, features * panel_width, 0.0f);
-  transpose_tiles(rows, features, tokens, features, panel, panel_width);
+void rows_to_panel(const float* rows, Index tokens, Index features, float* panel, Index lanes) {
+  if (tokens < lanes) std::fill_n(panel, features * lanes, 0.0f);
+  transpose_tiles(rows, features, tokens, features, panel, lanes);
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ ProductStep::ProductStep(Tensor w) : weight(std::move(w)), shape_(weight.shape()
 }
 
 void ProductStep::run(const TokenGroup& g) const {
-  const Activations from{Form::panels, in(), g.count, g.at[x]};
-  const ActivationsOut to{Form::panels, out(), g.count, g.at[y]};
+  const Activations from{g.form(), in(), g.count, g.at[x]};
+  const ActivationsOut to{g.form(), out(), g.count, g.at[y]};
   const Epilogue epilogue{1, bias ? floats_of(*bias) : nullptr,
                           residual ? g.at[*residual] : nullptr, activation, stream};
   if (sparse)
@@ -49,15 +49,15 @@ void ProductStep::run(const TokenGroup& g) const {
 
 void NormalizeStep::run(const TokenGroup& g) const {
   const float *scale = floats_of(gamma), *shift = floats_of(beta);
-  const Index size = features * panel_width;
+  const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
-    kernels::panels().normalize(g.at[x] + p * size, features, eps, scale, shift,
-                                g.at[y] + p * size);
+    kernels::panels(g.lanes).normalize(g.at[x] + p * size, features, eps, scale, shift,
+                                       g.at[y] + p * size);
   });
 }
 
 void AddStep::run(const TokenGroup& g) const {
-  const Index size = features * panel_width;
+  const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) {
     const float *from = g.at[a] + p * size, *other = g.at[b] + p * size;
     float* to = g.at[y] + p * size;
@@ -66,7 +66,7 @@ void AddStep::run(const TokenGroup& g) const {
 }
 
 void MapStep::run(const TokenGroup& g) const {
-  const Index size = features * panel_width;
+  const Index size = features * g.lanes;
   each_panel(g.count, [&](Index p, Index) { f(g.at[x] + p * size, size, g.at[y] + p * size); });
 }
 
@@ -92,7 +92,7 @@ void EmbedStep::run(const TokenGroup& g) const {
         for (Index f = 0; f < features; ++f) to[f] += from[f];
       }
     }
-    rows_to_panel(sums, tokens, features, g.at[y] + p * features * panel_width);
+    rows_to_panel(sums, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
 
@@ -100,14 +100,14 @@ void LoadStep::run(const TokenGroup& g) const {
   const float* from = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
     rows_to_panel(from + p * panel_width * features, tokens, features,
-                  g.at[y] + p * features * panel_width);
+                  g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
 
 void StoreStep::run(const TokenGroup& g) const {
   float* to = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
-    transpose_tiles(g.at[x] + p * features * panel_width, panel_width, features, tokens,
+    transpose_tiles(g.at[x] + p * features * g.lanes, g.lanes, features, tokens,
                     to + p * panel_width * features, features);
   });
 }

@@ -10,10 +10,13 @@
 
 namespace sten::execution {
 
-// Some tokens, from a multiple of panel_width on, and where each value of a chain has their panels.
+// Some tokens, from a multiple of panel_width on, and where each value of a chain has their panels, or
+// the narrow one, of so many lanes.
 struct TokenGroup {
-  Index first, count;
+  Index first, count, lanes;
   float* const* at;
+
+  Form form() const { return lanes == few_width ? Form::few : Form::panels; }
 };
 
 class TokenStep {

@@ -38,8 +38,12 @@ struct PlanContext {
   bool wants_panels(std::size_t value, std::size_t from) const;
 };
 
-// Below so many tokens panels are too empty to be worth it.
+// Between a narrow panel and so many tokens panels are too empty to be worth it, and one token is
+// what products with a vector are for.
 inline constexpr Index least_tokens = 32;
+inline bool fill_panels(Index tokens) {
+  return tokens >= least_tokens || (tokens <= few_width && tokens > 1);
+}
 
 double now();  // seconds; of this thread where there is no other
 
