@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/csr.h"
 #include "kernels/epilogue.h"
 #include "kernels/simd/target.h"
 
@@ -75,10 +76,20 @@ STEN_INLINE_LOOP float activated(float x) {
 // Isa: a type of each ISA's own, since each needs functions of its own.
 template <class Isa>
 class Epilogues {
+  using Few = std::integral_constant<std::int64_t, few_width>;
+
+  // A number of columns that is known takes no loop of its own, and rows overlap.
   template <Activation activation>
   static void rows_of(float* c, std::int64_t ldc, std::int64_t rows, std::int64_t columns,
                       float scale, const float* bias, const float* residual,
                       std::int64_t ld_residual) {
+    if (columns == few_width)
+      return some_rows<activation>(c, ldc, rows, Few{}, scale, bias, residual, ld_residual);
+    some_rows<activation>(c, ldc, rows, columns, scale, bias, residual, ld_residual);
+  }
+  template <Activation activation, class Count>
+  static void some_rows(float* c, std::int64_t ldc, std::int64_t rows, Count columns, float scale,
+                        const float* bias, const float* residual, std::int64_t ld_residual) {
     for (std::int64_t r = 0; r < rows; ++r) {
       float* x = c + r * ldc;
       const float b = bias ? bias[r] : 0;

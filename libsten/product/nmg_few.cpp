@@ -1,8 +1,10 @@
 #include "libsten/product/nmg_few.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
 #include "libsten/layout/nmg_patterns.h"
 
 namespace sten {
@@ -63,22 +65,27 @@ void nmg_few_product(const Tensor& a, const Activations& x, const ActivationsOut
   const auto packed = a.derived().get<NmgByLanes>([&] { return NmgByLanes(a.as<Nmg>()); });
   const Index tokens = x.tokens, ldx = packed->chunk * packed->chunks + kernels::nmg_columns_ahead;
   // Tokens one after the other, each with zeros behind it.
-  std::vector<float> columns(tokens * ldx);
-  for (Index t = 0; t < tokens; ++t)
+  thread_local Scratch column_memory;
+  float* const columns = column_memory.of(tokens * ldx);
+  for (Index t = 0; t < tokens; ++t) {
     for (Index k = 0; k < x.features; ++k) columns[t * ldx + k] = *x.tile(k, t);
-  parallel_for(packed->groups(), 1, [&](Index begin, Index end) {
-    std::vector<float> sums(tokens * packed->m * nmg_lanes), tile(sums.size());
+    std::fill(columns + t * ldx + x.features, columns + (t + 1) * ldx, 0.0f);
+  }
+  const auto some = [&](Index begin, Index end) {
+    thread_local Scratch memory;
+    const Index size = tokens * packed->m * nmg_lanes;
+    float *const sums = memory.of(2 * size), *const tile = sums + size;
     for (Index g = begin; g < end; ++g) {
-      kernels::nmg_lanes_table().run[tokens - 1](packed->group(g), columns.data(), ldx,
-                                                 sums.data());
+      kernels::nmg_lanes_table().run[tokens - 1](packed->group(g), columns, ldx, sums);
       const Index first = g * nmg_lanes * packed->m;
       const Index count = std::min(y.features - first, nmg_lanes * packed->m);
       for (Index t = 0; t < tokens; ++t)
         for (Index i = 0; i < count; ++i)
           tile[i * tokens + t] = sums[(t * packed->m + i % packed->m) * nmg_lanes + i / packed->m];
-      write_tile(tile.data(), first, count, 0, tokens, false, y, epilogue);
+      write_tile(tile, first, count, 0, tokens, false, y, epilogue);
     }
-  });
+  };
+  parallel_for(packed->groups(), 1, std::cref(some));
 }
 
 }  // namespace sten

@@ -19,10 +19,11 @@ void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>&
   for (const char* layout : {"dense", "csr", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(std::string(layout));
     Executor run(g, bert_weights(g, layout, 1));
-    // Sequences that begin with a panel, and others.
-    for (const Index window : {64, 40}) {
-      CAPTURE(window);
-      f(run, bert_values(3, window, true));
+    // Sequences that begin with a panel, and others; in a narrow panel, and few tokens in one.
+    for (const Shape& tokens :
+         {Shape{3, 64}, Shape{3, 40}, Shape{1, 16}, Shape{2, 6}, Shape{1, 3}}) {
+      CAPTURE(to_string(tokens));
+      f(run, bert_values(tokens[0], tokens[1], true));
     }
   }
 }

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace sten::execution {
+namespace {
+
+// What is written past the caches, since other values are needed first: more than the second one
+// holds.
+constexpr double least_streamed = double{1 << 20};
+
+}  // namespace
 
 std::unique_ptr<ChainUnit> ChainDraft::finish(std::size_t end) {
   for (std::size_t i = 0; i < unit_->values.size(); ++i) {
@@ -15,7 +22,7 @@ std::unique_ptr<ChainUnit> ChainDraft::finish(std::size_t end) {
     shape.push_back(v.features);
     unit_->outcomes.push_back({v.number, shape, panels, tensor});
     v.is_local = !panels;
-    if (panels && v.last == v.first)
+    if (panels && v.last == v.first && bytes(v.features) >= least_streamed)
       if (auto* p = dynamic_cast<ProductStep*>(unit_->work[v.first].get())) p->stream = true;
     if (tensor) store(i, shape);
   }
