@@ -115,13 +115,12 @@ struct Panels : Math<L> {
   static void multiply(const float* a, Size lda, Size rows, Size depth, const float* b, bool more,
                        float* c) {
     const Factor factor{a, lda, 1};
-    constexpr bool fetches = lanes == panel_width;
     if (more)
-      add_all<L::most_rows, fetches>(factor, rows, b, depth, c,
-                                     [](auto, const float* p) STEN_INLINE { return L::load(p); });
+      add_all<L::most_rows, true>(factor, rows, b, depth, c,
+                                  [](auto, const float* p) STEN_INLINE { return L::load(p); });
     else
-      add_all<L::most_rows, fetches>(factor, rows, b, depth, c,
-                                     [](auto, const float*) STEN_INLINE { return L::zero(); });
+      add_all<L::most_rows, true>(factor, rows, b, depth, c,
+                                  [](auto, const float*) STEN_INLINE { return L::zero(); });
   }
 
   // b log2(e), which stays finite where b is: where all keys have the lowest number, softmax is not

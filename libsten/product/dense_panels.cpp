@@ -9,9 +9,8 @@ namespace sten {
 namespace {
 
 // Rows of a panel of x that stay in the first cache, 32 KB; and rows of A whose part of a panel of y
-// does so too while it is finished.
-constexpr Index most_slab_rows_of(Index lanes) { return 128 * panel_width / lanes; }
-constexpr Index band_rows = 96;
+// does so too while it is finished. A narrow panel takes a quarter of both.
+constexpr Index slab_rows = 128, band_rows = 96;
 
 // Some bands of A times some panels.
 struct DenseTask {
@@ -24,7 +23,6 @@ struct DenseTask {
   // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run(const PanelShare& share) const {
     const Index lanes = y.form == Form::few ? few_width : panel_width;
-    const Index slab_rows = most_slab_rows_of(lanes);
     const Index slabs = std::max<Index>(1, ceil_div(cols, slab_rows));
     const auto multiply = kernels::panels(lanes).multiply;
     for (Index s = 0; s < slabs; ++s) {
