@@ -117,7 +117,7 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
   step.why = in_place
                  ? "heads are read where they lie in panels, 64 keys at a time"
-                 : "heads are copied to panels: not all sequences, or too few keys, begin with one";
+                 : "heads are copied to panels: sequences do not begin with one, or have few keys";
   step.shape = {q[0], q[1], v[2]};
   step.bytes = 4.0 * static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
   unit->steps.push_back(std::move(step));
