@@ -1,25 +1,9 @@
-#include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/config_fields.h"
 
 namespace sten {
 namespace {
-
-constexpr Index most_layers = 10000;
-
-Index size_at(const JsonReader& in, const char* key) {
-  const JsonReader at = in[key];
-  const Index n = at.integer();
-  if (n < 1) at.fail(fmt::format("is {}, not 1 or more", n));
-  return n;
-}
-
-double positive_at(const JsonReader& in, const char* key, double fallback) {
-  if (!in.has(key)) return fallback;
-  const double x = in[key].number();
-  if (!(x > 0)) in[key].fail(fmt::format("is {}, not above 0", x));
-  return x;
-}
 
 // What would be another model.
 void check_kind(const JsonReader& in) {
@@ -27,13 +11,7 @@ void check_kind(const JsonReader& in) {
       {"model_type", "bert"},        {"position_embedding_type", "absolute"},
       {"is_decoder", false},         {"add_cross_attention", false},
       {"tie_word_embeddings", true}, {"chunk_size_feed_forward", 0}};
-  for (const auto& [key, value] : only)
-    if (in.has(key) && in[key].json() != value)
-      in[key].fail(fmt::format("is {}; there is {} only",
-                               printable(dump_json(in[key].json()).substr(0, 100)),
-                               dump_json(value)));
-  if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
-    in["pruned_heads"].fail("names heads; all have to be there");
+  check_only(in, only);
 }
 
 }  // namespace

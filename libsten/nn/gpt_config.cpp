@@ -1,27 +1,11 @@
 #include <algorithm>
 
-#include "libsten/base/json_reader.h"
 #include "libsten/base/text.h"
+#include "libsten/nn/config_fields.h"
 #include "libsten/nn/gpt.h"
 
 namespace sten {
 namespace {
-
-constexpr Index most_blocks = 10000;
-
-Index extent_at(const JsonReader& in, const char* key) {
-  const JsonReader at = in[key];
-  const Index n = at.integer();
-  if (n < 1) at.fail(fmt::format("is {}, not 1 or more", n));
-  return n;
-}
-
-double above_zero_at(const JsonReader& in, const char* key, double fallback) {
-  if (!in.has(key)) return fallback;
-  const double x = in[key].number();
-  if (!(x > 0)) in[key].fail(fmt::format("is {}, not above 0", x));
-  return x;
-}
 
 // What would be another model.
 void check_gpt_kind(const JsonReader& in) {
@@ -31,13 +15,7 @@ void check_gpt_kind(const JsonReader& in) {
       {"scale_attn_by_inverse_layer_idx", false},
       {"add_cross_attention", false},
       {"tie_word_embeddings", true}};
-  for (const auto& [key, value] : only)
-    if (in.has(key) && in[key].json() != value)
-      in[key].fail(fmt::format("is {}; there is {} only",
-                               printable(dump_json(in[key].json()).substr(0, 100)),
-                               dump_json(value)));
-  if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
-    in["pruned_heads"].fail("names heads; all have to be there");
+  check_only(in, only);
 }
 
 }  // namespace
@@ -46,17 +24,17 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   const nlohmann::ordered_json document = parse_json(json, what);
   const JsonReader in(document, what);
   GptConfig c;
-  c.vocab_size = extent_at(in, "vocab_size");
-  c.n_positions = extent_at(in, "n_positions");
-  c.n_embd = extent_at(in, "n_embd");
-  c.n_layer = extent_at(in, "n_layer");
-  if (c.n_layer > most_blocks)
-    in["n_layer"].fail(fmt::format("is {}, above {}", c.n_layer, most_blocks));
-  c.n_head = extent_at(in, "n_head");
+  c.vocab_size = size_at(in, "vocab_size");
+  c.n_positions = size_at(in, "n_positions");
+  c.n_embd = size_at(in, "n_embd");
+  c.n_layer = size_at(in, "n_layer");
+  if (c.n_layer > most_layers)
+    in["n_layer"].fail(fmt::format("is {}, above {}", c.n_layer, most_layers));
+  c.n_head = size_at(in, "n_head");
   const bool has_inner = in.has("n_inner") && !in["n_inner"].json().is_null();
-  c.n_inner = has_inner ? extent_at(in, "n_inner") : 4 * c.n_embd;
-  c.layer_norm_epsilon = above_zero_at(in, "layer_norm_epsilon", c.layer_norm_epsilon);
-  c.initializer_range = above_zero_at(in, "initializer_range", c.initializer_range);
+  c.n_inner = has_inner ? size_at(in, "n_inner") : 4 * c.n_embd;
+  c.layer_norm_epsilon = positive_at(in, "layer_norm_epsilon", c.layer_norm_epsilon);
+  c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
   const std::vector<std::string> known{
       "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu", "relu", "silu", "tanh"};
   if (in.has("activation_function")) c.activation_function = in["activation_function"].text();

@@ -18,7 +18,6 @@ struct NamedArray {
   std::string file;
 };
 
-// "[batch, 3, ?]"
 // The input's shape where rows have as many numbers, whatever the file calls their axes.
 Shape shape_for(const OnnxPort& to, const NamedArray& a) {
   const Shape& given = a.x.extents;
