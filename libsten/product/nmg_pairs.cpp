@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "libsten/base/parallel.h"
@@ -37,17 +38,43 @@ struct Pair {
   }
 };
 
-// The columns [begin, end) of a pair, of rows i and j at [i * m + j].
-std::vector<std::vector<Index>> columns_by_rows(const Pair& pair, Index m, Index begin, Index end) {
-  std::vector<std::vector<Index>> columns(m * m);
-  for (Index c = begin; c < end; ++c) columns[pair.rows[0][c] * m + pair.rows[1][c]].push_back(c);
-  return columns;
-}
+// The columns of a slab by the rows (i, j) that a pair has in them; its memory is used again.
+struct Columns {
+  Index m;
+  std::vector<Index> first, sorted;  // [m * m + 1]: where those of i * m + j begin; columns
+  std::vector<Index> left[2];        // [m, left_each]: of each row those that are not shared
+  Index shared = 0, left_each = 0;
 
-Index shared_of(const std::vector<std::vector<Index>>& columns, Index most) {
-  for (const auto& c : columns) most = std::min(most, std::ssize(c));
-  return most;
-}
+  explicit Columns(Index rows) : m(rows) {}
+
+  // As many as each (i, j) has.
+  Index count(const Pair& pair, Index begin, Index end) {
+    first.assign(m * m + 1, 0);
+    for (Index c = begin; c < end; ++c) ++first[pair.rows[0][c] * m + pair.rows[1][c] + 1];
+    return *std::min_element(first.begin() + 1, first.end());
+  }
+  void sort(const Pair& pair, Index begin, Index end, Index steps, Index share) {
+    count(pair, begin, end);
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    std::vector<Index>& next = left[0];
+    next.assign(first.begin(), first.end());
+    sorted.resize(end - begin);
+    for (Index c = begin; c < end; ++c) sorted[next[pair.rows[0][c] * m + pair.rows[1][c]]++] = c;
+    shared = share;
+    left_each = steps - m * share;
+    for (auto& l : left) l.clear();
+    for (Index i = 0; i < m; ++i)
+      for (Index j = 0; j < m; ++j) add_left(0, i * m + j);
+    for (Index j = 0; j < m; ++j)
+      for (Index i = 0; i < m; ++i) add_left(1, i * m + j);
+  }
+
+ private:
+  void add_left(Index which, Index cell) {
+    left[which].insert(left[which].end(), sorted.begin() + first[cell] + shared,
+                       sorted.begin() + first[cell + 1]);
+  }
+};
 
 // Writes what a pair has in a slab.
 class Writer {
@@ -55,34 +82,29 @@ class Writer {
   Writer(const Pair& pair, Index first_column, std::uint16_t* offsets, float* values)
       : pair_(pair), first_column_(first_column), offsets_(offsets), values_(values) {}
 
-  void write(const std::vector<std::vector<Index>>& columns, Index m, Index steps, Index shared) {
-    std::vector<std::vector<Index>> left[2]{std::vector<std::vector<Index>>(m),
-                                            std::vector<std::vector<Index>>(m)};
-    for (Index i = 0; i < m; ++i)
-      for (Index j = 0; j < m; ++j)
-        for (const Index c : std::span(columns[i * m + j]).subspan(shared)) {
-          left[0][i].push_back(c);
-          left[1][j].push_back(c);
-        }
-    std::vector<Index> next(m);  // of left[1]
+  void write(const Columns& columns) {
+    const Index m = columns.m, each = columns.left_each, rounds = each / m;
+    const auto left = [&](Index which, Index row) {
+      return columns.left[which].data() + row * each;
+    };
     for (Index i = 0; i < m; ++i) {
-      for (Index k = 0; k < shared; ++k)
+      for (Index k = 0; k < columns.shared; ++k)
         for (Index j = 0; j < m; ++j) {
-          const Index c = columns[i * m + j][k];
+          const Index c = columns.sorted[columns.first[i * m + j] + k];
           column(c);
           value(0, c);
           value(1, c);
         }
-      Index at = 0;
-      for (Index k = shared; k < steps / m; ++k)
+      // Of the second block each row takes as many with every i.
+      for (Index k = 0; k < rounds; ++k)
         for (Index j = 0; j < m; ++j) {
-          strip(0, left[0][i][at++]);
-          strip(1, left[1][j][next[j]++]);
+          strip(0, left(0, i)[k * m + j]);
+          strip(1, left(1, j)[i * rounds + k]);
         }
-      while (at < std::ssize(left[0][i])) strip(0, left[0][i][at++]);
+      for (Index k = rounds * m; k < each; ++k) strip(0, left(0, i)[k]);
     }
     for (Index j = 0; j < m; ++j)
-      while (next[j] < std::ssize(left[1][j])) strip(1, left[1][j][next[j]++]);
+      for (Index k = rounds * m; k < each; ++k) strip(1, left(1, j)[k]);
   }
 
  private:
@@ -107,19 +129,21 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
   const Index m = packed.m, pairs = packed.row_blocks / 2;
   if (pairs == 0) return;
   packed.shared.assign(packed.slab_count() * pairs, 0);
+  std::vector<std::optional<Pair>> of(pairs);
   const auto each_pair = [&](auto&& f) {
     parallel_for(pairs, 1, [&](Index begin, Index end) {
+      Columns columns(m);
       for (Index i = begin; i < end; ++i) {
-        const Pair pair(a, i);
+        if (!of[i]) of[i].emplace(a, i);
+        const Pair& pair = *of[i];
         for (Index s = 0; s < packed.slab_count(); ++s)
-          if (packed.steps[s] >= 0)
-            f(i, s, pair, columns_by_rows(pair, m, packed.slabs[s], packed.slabs[s + 1]));
+          if (packed.steps[s] >= 0) f(i, s, pair, columns);
       }
     });
   };
-  each_pair([&](Index i, Index s, const Pair&, const std::vector<std::vector<Index>>& columns) {
-    packed.shared[s * pairs + i] =
-        static_cast<std::uint16_t>(shared_of(columns, packed.steps[s] / m));
+  each_pair([&](Index i, Index s, const Pair& pair, Columns& columns) {
+    const Index all = columns.count(pair, packed.slabs[s], packed.slabs[s + 1]);
+    packed.shared[s * pairs + i] = static_cast<std::uint16_t>(std::min(all, packed.steps[s] / m));
   });
   packed.is_paired.assign(packed.slab_count(), false);
   for (Index s = 0; s < packed.slab_count(); ++s) {
@@ -132,13 +156,13 @@ void pair_row_blocks(NmgPacked& packed, const Nmg& a) {
   }
   std::uint16_t* const offsets = packed.offsets.mutate();
   float* const values = packed.values.mutate();
-  each_pair(
-      [&](Index i, Index s, const Pair& pair, const std::vector<std::vector<Index>>& columns) {
-        const Index at = packed.first[s * packed.row_blocks + 2 * i];
-        if (packed.is_paired[s])
-          Writer(pair, packed.slabs[s], offsets + at, values + at)
-              .write(columns, m, packed.steps[s], packed.shared[s * pairs + i]);
-      });
+  each_pair([&](Index i, Index s, const Pair& pair, Columns& columns) {
+    if (!packed.is_paired[s]) return;
+    const Index at = packed.first[s * packed.row_blocks + 2 * i];
+    columns.sort(pair, packed.slabs[s], packed.slabs[s + 1], packed.steps[s],
+                 packed.shared[s * pairs + i]);
+    Writer(pair, packed.slabs[s], offsets + at, values + at).write(columns);
+  });
 }
 
 }  // namespace sten
