@@ -17,7 +17,7 @@ libsten/io
 libsten/graph
 libsten/ops
 libsten/autograd
-libsten/product
+libsten/calibrate libsten/product
 libsten/dispatch
 libsten/sparsify
 libsten/layout
