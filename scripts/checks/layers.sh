@@ -14,10 +14,10 @@ libsten/train
 libsten/recipe
 libsten/data libsten/nn libsten/onnx libsten/optim libsten/report
 libsten/io
-libsten/graph
+libsten/calibrate libsten/graph
 libsten/ops
 libsten/autograd
-libsten/calibrate libsten/product
+libsten/product
 libsten/dispatch
 libsten/sparsify
 libsten/layout

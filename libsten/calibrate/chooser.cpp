@@ -1,0 +1,71 @@
+#include "libsten/calibrate/chooser.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "libsten/base/error.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
+#include "libsten/layout/nmg_patterns.h"
+
+namespace sten::calibrate {
+namespace {
+
+// Of [out, in]: how many columns a choice takes at once.
+Index step_of(const Spec& by, bool transposed) {
+  const bool across = (by.integer("axis", by.is("nmg") ? 0 : 1) == 1) != transposed;
+  if (by.is("block-magnitude")) return by.integer(transposed ? "h" : "w", 4);
+  if (by.is("per-block")) return across ? by.integer("m", 4) : 1;
+  if (!by.is("nmg")) return 0;
+  const Index n = by.integer("n", 1), m = by.integer("m", 4);
+  return across ? m : PatternTable::get(n, m)->count() * by.integer("g", 1);
+}
+
+}  // namespace
+
+Chooser::Chooser(const CalibratedOptions& options)
+    : sparsifier_(registry().sparsifier(as_sparsifier(options.structure))),
+      transposed_(options.transposed) {
+  const Spec by = as_sparsifier(options.structure);
+  if (options.by_row) {
+    if (!by.is("magnitude"))
+      fail_usage("a share of each row is for unstructured pruning: {} has one of its own",
+                 by.str());
+    row_sparsity_ = by.number("sparsity", 0.5);
+  }
+  step_ = step_of(by, options.transposed);
+}
+
+Kept Chooser::choose(const Matrix& ranks) const {
+  if (row_sparsity_ >= 0) return choose_by_row(ranks);
+  const Matrix turned = transposed_ ? transposed(ranks) : Matrix();
+  const Matrix& a = transposed_ ? turned : ranks;
+  const Mask mask = sparsifier_.select(to_dense(a, DType::F32, {a.rows, a.cols}));
+  Kept kept(static_cast<std::size_t>(a.rows * a.cols));
+  for_row_blocks(ranks.rows, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r)
+      for (Index c = 0; c < ranks.cols; ++c)
+        kept[r * ranks.cols + c] = mask[transposed_ ? c * ranks.rows + r : r * ranks.cols + c];
+  });
+  return kept;
+}
+
+Kept Chooser::choose_by_row(const Matrix& ranks) const {
+  Kept kept(static_cast<std::size_t>(ranks.rows * ranks.cols), 1);
+  const Index removed = std::llround(row_sparsity_ * static_cast<double>(ranks.cols));
+  for_row_blocks(ranks.rows, [&](Index begin, Index end) {
+    std::vector<Index> order(ranks.cols);
+    for (Index r = begin; r < end; ++r) {
+      std::iota(order.begin(), order.end(), Index{0});
+      const float* rank = ranks.row(r);
+      // Of equals the later goes first, as everywhere.
+      std::nth_element(order.begin(), order.begin() + removed, order.end(), [&](Index a, Index b) {
+        return rank[a] != rank[b] ? rank[a] < rank[b] : a > b;
+      });
+      for (Index i = 0; i < removed; ++i) kept[r * ranks.cols + order[i]] = 0;
+    }
+  });
+  return kept;
+}
+
+}  // namespace sten::calibrate

@@ -1,0 +1,33 @@
+// The normal equations of a layer: what its inputs have in common, damped.
+#pragma once
+#include "libsten/calibrate/layer.h"
+#include "libsten/calibrate/matrix.h"
+
+namespace sten::calibrate {
+
+// Views into the statistics, [in, in]; they outlive it.
+class Gram {
+ public:
+  Gram(const InputStatistics& inputs, double damping);
+
+  Index size() const { return size_; }
+  // Of the Gram matrix with what is added to its diagonal.
+  double at(Index i, Index j) const {
+    return static_cast<double>(gram_[i * size_ + j]) + (i == j ? added_ : 0);
+  }
+  double added() const { return added_; }
+  const float* plain() const { return gram_; }
+  // W (C + added I), C being the cross matrix, or the Gram matrix where there is none: the right sides
+  // of all rows.
+  Matrix targets(const Matrix& w) const;
+
+ private:
+  Index size_;
+  const float *gram_, *cross_;
+  double added_;
+};
+
+// y = a b of some rows of a, by one thread; b is [a.cols, b_cols].
+void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y);
+
+}  // namespace sten::calibrate

@@ -1,0 +1,156 @@
+#include "libsten/calibrate/reconstruct.h"
+
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "libsten/base/error.h"
+#include "libsten/linalg/cholesky.h"
+
+namespace sten::calibrate {
+namespace {
+
+constexpr int most_steps = 60;
+constexpr double enough = 1e-5;  // of the first residual's norm
+
+std::string_view row_of(const Kept& kept, Index row, Index cols) {
+  return {reinterpret_cast<const char*>(kept.data()) + row * cols, static_cast<std::size_t>(cols)};
+}
+
+using RowsByPattern = std::map<std::string_view, std::vector<Index>>;
+
+RowsByPattern rows_by_pattern(const Kept& kept, Index rows, Index cols) {
+  RowsByPattern by;
+  for (Index r = 0; r < rows; ++r) by[row_of(kept, r, cols)].push_back(r);
+  return by;
+}
+
+Index count(std::string_view pattern) { return std::ranges::count(pattern, '\1'); }
+
+// All rows of one pattern.
+void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram& gram,
+           const Matrix& targets, Matrix& out) {
+  std::vector<Index> at;
+  for (Index c = 0; c < std::ssize(pattern); ++c)
+    if (pattern[c]) at.push_back(c);
+  const Index n = std::ssize(at);
+  std::vector<double> a(n * n), b(rows.size() * at.size());
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j <= i; ++j) a[i * n + j] = gram.at(at[i], at[j]);
+  if (!factor_cholesky(n, a.data()))
+    fail("the Gram matrix is not positive definite; a larger damping makes it so");
+  for (Index r = 0; r < std::ssize(rows); ++r)
+    for (Index i = 0; i < n; ++i) b[r * n + i] = targets.row(rows[r])[at[i]];
+  solve_cholesky(n, a.data(), std::ssize(rows), b.data());
+  for (Index r = 0; r < std::ssize(rows); ++r)
+    for (Index i = 0; i < n; ++i) out.row(rows[r])[at[i]] = static_cast<float>(b[r * n + i]);
+}
+
+// Of some rows: the method of conjugate gradients for each, in scaled inputs, whose diagonal is 1.
+class Gradients {
+ public:
+  Gradients(const Gram& gram, const std::vector<float>& scaled, const std::vector<float>& norm)
+      : gram_(gram), scaled_(scaled), norm_(norm) {}
+
+  void solve(const Matrix& dense, const std::uint8_t* kept, const float* targets, Index first,
+             Index rows, Matrix& out) const {
+    const Index in = gram_.size(), n = rows * in;
+    std::vector<float> x(n), residual(n), direction(n), product(n);
+    for (Index i = 0; i < n; ++i)
+      if (kept[i]) x[i] = dense.row(first)[i] * norm_[i % in];
+    multiply(x, rows, product);
+    std::vector<double> before(rows), start(rows);
+    for (Index r = 0; r < rows; ++r) {
+      for (Index i = r * in; i < (r + 1) * in; ++i) {
+        residual[i] = kept[i] ? targets[i] / norm_[i - r * in] - product[i] : 0;
+        start[r] += static_cast<double>(residual[i]) * residual[i];
+      }
+      before[r] = start[r];
+    }
+    direction = residual;
+    for (int step = 0; step < most_steps && !is_done(before, start); ++step) {
+      multiply(direction, rows, product);
+      for (Index r = 0; r < rows; ++r)
+        advance(kept, r * in, in, before[r], start[r], x, residual, direction, product);
+    }
+    for (Index i = 0; i < n; ++i) out.row(first)[i] = kept[i] ? x[i] / norm_[i % in] : 0;
+  }
+
+ private:
+  void multiply(const std::vector<float>& a, Index rows, std::vector<float>& y) const {
+    multiply_rows(a.data(), rows, gram_.size(), scaled_.data(), gram_.size(), y.data());
+  }
+  static bool is_done(const std::vector<double>& now, const std::vector<double>& start) {
+    for (std::size_t r = 0; r < now.size(); ++r)
+      if (now[r] > enough * enough * start[r]) return false;
+    return true;
+  }
+  // One row, which begins at `at`.
+  static void advance(const std::uint8_t* kept, Index at, Index in, double& before, double start,
+                      std::vector<float>& x, std::vector<float>& residual,
+                      std::vector<float>& direction, const std::vector<float>& product) {
+    if (before <= enough * enough * start) return;
+    double curvature = 0, after = 0;
+    for (Index i = at; i < at + in; ++i)
+      curvature += static_cast<double>(direction[i]) * product[i];
+    if (!(curvature > 0)) return;
+    const auto length = static_cast<float>(before / curvature);
+    for (Index i = at; i < at + in; ++i) {
+      if (!kept[i]) continue;
+      x[i] += length * direction[i];
+      residual[i] -= length * product[i];
+      after += static_cast<double>(residual[i]) * residual[i];
+    }
+    const auto share = static_cast<float>(after / before);
+    for (Index i = at; i < at + in; ++i) direction[i] = residual[i] + share * direction[i];
+    before = after;
+  }
+
+  const Gram& gram_;
+  const std::vector<float>& scaled_;
+  const std::vector<float>& norm_;
+};
+
+}  // namespace
+
+Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram& gram) {
+  const Matrix targets = gram.targets(dense);
+  Matrix out(dense.rows, dense.cols);
+  const RowsByPattern by = rows_by_pattern(kept, dense.rows, dense.cols);
+  std::vector<RowsByPattern::const_iterator> each;
+  for (auto i = by.begin(); i != by.end(); ++i) each.push_back(i);
+  parallel_for(std::ssize(each), 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) solve(each[i]->first, each[i]->second, gram, targets, out);
+  });
+  return out;
+}
+
+Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram) {
+  const Index in = gram.size();
+  std::vector<float> norm(in), scaled(in * in);
+  for (Index j = 0; j < in; ++j) norm[j] = static_cast<float>(std::sqrt(gram.at(j, j)));
+  for (Index i = 0; i < in; ++i)
+    for (Index j = 0; j < in; ++j)
+      scaled[i * in + j] = static_cast<float>(gram.at(i, j) / norm[i] / norm[j]);
+  const Matrix targets = gram.targets(dense);
+  const Gradients by(gram, scaled, norm);
+  Matrix out(dense.rows, dense.cols);
+  for_row_blocks(dense.rows, [&](Index begin, Index end) {
+    by.solve(dense, kept.data() + begin * in, targets.row(begin), begin, end - begin, out);
+  });
+  return out;
+}
+
+Matrix reconstruct(const Matrix& dense, const Kept& kept, const Gram& gram) {
+  double factors = 0;
+  for (const auto& [pattern, rows] : rows_by_pattern(kept, dense.rows, dense.cols)) {
+    const auto n = static_cast<double>(count(pattern));
+    factors += n * n * n / 3 + 2 * n * n * static_cast<double>(rows.size());
+  }
+  const auto in = static_cast<double>(dense.cols);
+  const double gradients = 2 * in * in * static_cast<double>(dense.rows) * most_steps / 2;
+  return factors <= gradients ? reconstruct_by_factors(dense, kept, gram)
+                              : reconstruct_by_gradients(dense, kept, gram);
+}
+
+}  // namespace sten::calibrate

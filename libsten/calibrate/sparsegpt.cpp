@@ -1,0 +1,103 @@
+#include "libsten/calibrate/sparsegpt.h"
+
+#include "libsten/base/error.h"
+#include "libsten/linalg/cholesky.h"
+
+namespace sten::calibrate {
+namespace {
+
+constexpr Index usual_block = 128;  // columns
+
+class Sweep {
+ public:
+  Sweep(Matrix& w, const Gram& gram, const Chooser& chooser)
+      : w_(w), chooser_(chooser), in_(w.cols), upper_(in_ * in_), kept_(w.values.size(), 1) {
+    for (Index i = 0; i < in_; ++i)
+      for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<float>(gram.at(i, j));
+    for (Index j = 0; j < in_; ++j)
+      if (gram.plain()[j * in_ + j] == 0) {  // an input that is never there
+        upper_[j * in_ + j] = 1;
+        for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
+      }
+    if (!invert_positive(in_, upper_.data()) || !factor_cholesky(in_, upper_.data()))
+      fail("the Gram matrix is not positive definite; a larger damping makes it so");
+    for (Index i = 0; i < in_; ++i)
+      for (Index j = 0; j < i; ++j) upper_[j * in_ + i] = upper_[i * in_ + j];
+  }
+
+  Kept run() {
+    const Index group = chooser_.step() == 0 ? usual_block : chooser_.step();
+    const Index block = group * std::max<Index>(1, usual_block / group);
+    for (Index begin = 0; begin < in_; begin += block) {
+      const Index end = std::min(in_, begin + block);
+      errors_ = Matrix(w_.rows, end - begin);
+      for (Index at = begin; at < end; at += group)
+        take_group(at, std::min(end, at + group), begin, end);
+      push_right(begin, end);
+    }
+    return std::move(kept_);
+  }
+
+ private:
+  void take_group(Index begin, Index end, Index block_begin, Index block_end) {
+    Matrix ranks(w_.rows, end - begin);
+    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+      for (Index r = r0; r < r1; ++r)
+        for (Index c = begin; c < end; ++c) {
+          const float scaled = w_.row(r)[c] / upper_[c * in_ + c];
+          ranks.row(r)[c - begin] = scaled * scaled;
+        }
+    });
+    const Kept chosen = chooser_.choose(ranks);
+    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+      for (Index r = r0; r < r1; ++r)
+        take_columns(r, begin, end, block_begin, block_end, chosen.data() + r * (end - begin));
+    });
+  }
+
+  // Of one row.
+  void take_columns(Index r, Index begin, Index end, Index block_begin, Index block_end,
+                    const std::uint8_t* chosen) {
+    float* w = w_.row(r);
+    for (Index c = begin; c < end; ++c) {
+      if (chosen[c - begin]) continue;
+      kept_[r * in_ + c] = 0;
+      const float* u = upper_.data() + c * in_;
+      const float error = w[c] / u[c];
+      errors_.row(r)[c - block_begin] = error;
+      w[c] = 0;
+      // What the group keeps is still to come: its ranks are those of before, its values not.
+      for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
+    }
+  }
+
+  // What a block changes beyond it.
+  void push_right(Index begin, Index end) {
+    const Index right = in_ - end;
+    if (right == 0) return;
+    std::vector<float> u((end - begin) * right);
+    for (Index c = begin; c < end; ++c)
+      std::copy_n(upper_.data() + c * in_ + end, right, u.data() + (c - begin) * right);
+    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+      std::vector<float> change((r1 - r0) * right);
+      multiply_rows(errors_.row(r0), r1 - r0, end - begin, u.data(), right, change.data());
+      for (Index r = r0; r < r1; ++r)
+        for (Index c = 0; c < right; ++c) w_.row(r)[end + c] -= change[(r - r0) * right + c];
+    });
+  }
+
+  Matrix& w_;
+  const Chooser& chooser_;
+  Index in_;
+  std::vector<float> upper_;  // [in, in]
+  Kept kept_;
+  Matrix errors_;  // of a block's columns
+};
+
+}  // namespace
+
+Kept prune_by_sparsegpt(Matrix& w, const Gram& gram, const Chooser& chooser) {
+  return Sweep(w, gram, chooser).run();
+}
+
+}  // namespace sten::calibrate

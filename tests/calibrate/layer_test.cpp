@@ -1,0 +1,188 @@
+#include "libsten/calibrate/layer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/calibrate/reconstruct.h"
+#include "libsten/dispatch/registry.h"
+
+using namespace sten;
+
+namespace {
+
+constexpr Index outs = 24, ins = 48, samples = 400;
+
+std::vector<float> noise(Index n, std::uint64_t seed) {
+  std::vector<float> v(n);
+  std::uint64_t state = seed * 2 + 1;
+  for (float& x : v) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x = static_cast<float>(static_cast<double>(state >> 11) / 9007199254740992.0 - 0.5);
+  }
+  return v;
+}
+
+Dense dense_of(Shape shape, const std::vector<float>& v) {
+  Dense x = Dense::zeros(DType::F32, std::move(shape));
+  std::copy(v.begin(), v.end(), x.values.mutate<float>().begin());
+  return x;
+}
+
+// Inputs that go along with each other, of very different sizes.
+std::vector<float> inputs(std::uint64_t seed) {
+  const auto own = noise(samples * ins, seed), common = noise(samples * 6, seed + 1),
+             mixing = noise(6 * ins, 77);
+  std::vector<float> x(samples * ins);
+  for (Index s = 0; s < samples; ++s)
+    for (Index j = 0; j < ins; ++j) {
+      float sum = 0.4F * own[s * ins + j];
+      for (Index k = 0; k < 6; ++k) sum += 2 * common[s * 6 + k] * mixing[k * ins + j];
+      x[s * ins + j] = sum * static_cast<float>(1 + j % 5);
+    }
+  return x;
+}
+
+Dense product(const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<float> sums(ins * ins);
+  for (Index i = 0; i < ins; ++i)
+    for (Index j = 0; j < ins; ++j) {
+      double sum = 0;
+      for (Index s = 0; s < samples; ++s)
+        sum += static_cast<double>(a[s * ins + i]) * b[s * ins + j];
+      sums[i * ins + j] = static_cast<float>(sum);
+    }
+  return dense_of({ins, ins}, sums);
+}
+
+InputStatistics statistics(const std::vector<float>& x) {
+  InputStatistics s;
+  s.samples = samples;
+  s.gram = product(x, x);
+  for (Index j = 0; j < ins; ++j) s.squares.push_back(s.gram.values.as<float>()[j * ins + j]);
+  return s;
+}
+
+const Dense weights = dense_of({outs, ins}, noise(outs* ins, 5));
+
+CalibratedOptions options(const char* method, const char* structure, bool reconstruct = false) {
+  CalibratedOptions o;
+  o.method = method;
+  o.structure = Spec::parse(structure);
+  o.reconstruct = reconstruct;
+  return o;
+}
+
+double error_of(const char* method, const char* structure, bool reconstruct = false) {
+  return prune_layer(weights, statistics(inputs(1)), options(method, structure, reconstruct)).error;
+}
+
+}  // namespace
+
+TEST_CASE("wanda and ria rank by inputs as published") {
+  InputStatistics s;
+  s.squares = {1, 100, 0.01};
+  const Dense w = Dense::of({2, 3}, {3, 0.5F, 9, 1, -0.2F, 4});
+  CalibratedOptions o = options("wanda", "magnitude:sparsity=0.5");
+  // |w| |x|: 3 5 .9 / 1 2 .4
+  CHECK(prune_layer(w, s, o).weights.values.as<float>()[1] == 0.5F);
+  CHECK(prune_layer(w, s, o).mask.count() == 3);
+  CHECK_FALSE(prune_layer(w, s, o).mask[3]);
+  o.by_row = true;
+  o.structure = Spec::parse("magnitude:sparsity=0.67");
+  CHECK(prune_layer(w, s, o).mask[1]);
+  CHECK(prune_layer(w, s, o).mask[4]);
+  CHECK(prune_layer(w, s, o).mask.count() == 2);
+  // (share of row + share of column) |x|^1/2: .99 2.38 .45 / .44 1.03 .33
+  o = options("ria", "magnitude:sparsity=0.5");
+  const Mask kept = prune_layer(w, s, o).mask;
+  CHECK(kept.count() == 3);
+  CHECK((kept[0] && kept[1] && kept[4]));
+}
+
+TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
+  for (const char* structure : {"magnitude:sparsity=0.75", "block-magnitude:sparsity=0.5,h=4,w=4",
+                                "per-block:n=1,m=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1"}) {
+    CAPTURE(structure);
+    const double magnitude = error_of("magnitude", structure),
+                 solved = error_of("magnitude", structure, true),
+                 sparsegpt = error_of("sparsegpt", structure),
+                 sparsegpt_solved = error_of("sparsegpt", structure, true),
+                 admm = error_of("admm", structure);
+    CHECK(solved < magnitude);
+    CHECK(sparsegpt < magnitude);
+    CHECK(sparsegpt_solved < sparsegpt);
+    CHECK(admm < solved);
+    CHECK(admm < 1.02 * sparsegpt_solved);
+    const CalibratedLayer layer =
+        prune_layer(weights, statistics(inputs(1)), options("admm", structure));
+    CHECK(layer.error < layer.error_before);
+    // The structure's own choice keeps all of it.
+    const Mask again = registry().sparsifier(Spec::parse(structure)).select(layer.weights);
+    for (Index i = 0; i < again.size(); ++i)
+      if (!again[i]) REQUIRE(layer.weights.values.as<float>()[i] == 0);
+  }
+}
+
+TEST_CASE("both ways to solve find the least squares, for what the dense layer got too") {
+  const auto x = inputs(1), t = inputs(2);
+  InputStatistics s = statistics(x);
+  s.cross = product(t, x);
+  const calibrate::Gram gram(s, 1e-3);
+  const calibrate::Matrix w = calibrate::matrix_of(weights);
+  calibrate::Kept kept(w.values.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i % 3 == 0 || i % 7 == 0;
+  const calibrate::Matrix solved = calibrate::reconstruct_by_factors(w, kept, gram),
+                          stepped = calibrate::reconstruct_by_gradients(w, kept, gram),
+                          targets = gram.targets(w);
+  for (Index r = 0; r < outs; ++r)
+    for (Index c = 0; c < ins; ++c) {
+      if (!kept[r * ins + c]) {
+        CHECK(solved.row(r)[c] == 0);
+        continue;
+      }
+      double sum = 0, size = 0;
+      for (Index k = 0; k < ins; ++k) {
+        sum += gram.at(c, k) * solved.row(r)[k];
+        size += std::abs(gram.at(c, k) * solved.row(r)[k]);
+      }
+      REQUIRE(std::abs(sum - targets.row(r)[c]) < 1e-5 * size);
+      REQUIRE(stepped.row(r)[c] == doctest::Approx(solved.row(r)[c]).epsilon(5e-3).scale(0.1));
+    }
+}
+
+TEST_CASE("weights as [in, out] and any number of threads come out the same") {
+  const InputStatistics s = statistics(inputs(1));
+  Dense turned = Dense::zeros(DType::F32, {ins, outs});
+  for (Index r = 0; r < outs; ++r)
+    for (Index c = 0; c < ins; ++c)
+      turned.values.mutate<float>()[c * outs + r] = weights.values.as<float>()[r * ins + c];
+  CalibratedOptions o = options("sparsegpt", "nmg:n=2,m=4,g=2");
+  const CalibratedLayer layer = prune_layer(weights, s, o);
+  o.structure = Spec::parse("nmg:n=2,m=4,g=2,axis=1");
+  o.transposed = true;
+  const CalibratedLayer other = prune_layer(turned, s, o);
+  for (Index r = 0; r < outs; ++r)
+    for (Index c = 0; c < ins; ++c)
+      REQUIRE(other.weights.values.as<float>()[c * outs + r] ==
+              layer.weights.values.as<float>()[r * ins + c]);
+  const int before = threads();
+  set_threads(before == 1 ? 2 : 1);
+  const CalibratedLayer again = prune_layer(turned, s, o);
+  set_threads(before);
+  CHECK(std::ranges::equal(again.weights.values.as<float>(), other.weights.values.as<float>()));
+}
+
+TEST_CASE("a method without what it needs is refused") {
+  InputStatistics s;
+  s.squares.assign(ins, 1);
+  CHECK_THROWS_WITH(prune_layer(weights, s, options("sparsegpt", "magnitude:sparsity=0.5")),
+                    "--method sparsegpt needs the Gram matrix of the layer's inputs");
+  CHECK_THROWS_WITH(prune_layer(weights, s, options("wand", "magnitude:sparsity=0.5")),
+                    "there is no method 'wand', did you mean 'wanda'?");
+  s.squares.pop_back();
+  CHECK_THROWS_WITH(prune_layer(weights, s, options("wanda", "magnitude:sparsity=0.5")),
+                    "--method wanda needs the squares of 48 inputs, and there are 47");
+}
