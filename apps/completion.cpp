@@ -19,8 +19,10 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& known_values() {
   static const std::map<std::string, std::vector<std::string>> values = {
       {"BENCH", {"gemm", "convert"}},
-      {"--method", {"magnitude", "random", "threshold", "movement", "l0", "gradient"}},
-      {"--scope", {"local", "global"}},
+      {"--method",
+       {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
+        "sparsegpt", "admm"}},
+      {"--scope", {"local", "row", "global"}},
       {"--nan", {"error", "keep", "zero"}},
       {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layer-wise"}},
   };

@@ -41,10 +41,14 @@ int main(int argc, char** argv) {
             "Fraction of each tensor's weights or blocks to remove, 0 to 1 or 0% to 100%"))
         ->type_name("X")
         ->group(groups::common);
-    app.add_option("--method", o->method,
-                   "What goes first: magnitude (smallest; default), random (each with probability "
-                   "X), threshold (all below --at); with --scores: movement (smallest signed "
-                   "score), gradient (smallest |weight * score|), l0 (all whose gate is shut)")
+    app.add_option(
+           "--method", o->method,
+           "What goes first: magnitude (smallest; default), random (each with probability "
+           "X), threshold (all below --at); with --scores: movement (smallest signed "
+           "score), gradient (smallest |weight * score|), l0 (all whose gate is shut); with "
+           "--calibrate or --statistics: wanda (|weight| times the norm of its input), ria "
+           "(relative importance), sparsegpt (second order), admm (chosen and solved in "
+           "turns: the least error)")
         ->type_name("METHOD")
         ->group(how_chosen);
     app.add_option("--scores", o->scores,
@@ -54,12 +58,37 @@ int main(int argc, char** argv) {
                    "and weights stay where 1.2 * sigmoid(a) - 0.1 > 0")
         ->type_name("FILE")
         ->group(how_chosen);
+    app.add_option("--calibrate", o->calibrate,
+                   "Data to run the model on, whose layers are pruned one after the other by what "
+                   "goes into them: a recipe of sten-train, whose training data are taken, or a "
+                   ".csv file, a text or a folder of images")
+        ->type_name("DATA")
+        ->group(how_chosen);
+    app.add_option("--calibrate-samples", o->calibrate_samples,
+                   "Rows, windows or images of it (default 64)")
+        ->type_name("N")
+        ->group(how_chosen);
+    app.add_option("--statistics", o->statistics,
+                   "What goes into layers, in a safetensors file: under NAME.squares sums of "
+                   "squares [in], under NAME.gram sums of products [in, in], for each weight NAME")
+        ->type_name("FILE")
+        ->group(how_chosen);
+    app.add_flag("--reconstruct", o->reconstruct,
+                 "Solve the kept weights of each row anew, by least squares against the outputs of "
+                 "the dense layer")
+        ->group(how_chosen);
+    app.add_option("--damping", o->damping,
+                   "Added to the diagonal of sums of products, as a share of its mean (default "
+                   "0.01)")
+        ->type_name("X")
+        ->group(how_chosen);
     app.add_option("--at", o->at, "Smallest magnitude that --method threshold keeps")
         ->type_name("X")
         ->group(how_chosen);
     app.add_option("--scope", o->scope,
-                   "local: the fraction of each tensor (default); global: of all of them together, "
-                   "with one threshold")
+                   "local: the fraction of each tensor (default); row: of each of its rows, with "
+                   "calibration, and the default of wanda; global: of all of them together, with "
+                   "one threshold")
         ->type_name("SCOPE")
         ->group(how_chosen);
     app.add_option(

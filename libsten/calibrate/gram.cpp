@@ -29,4 +29,19 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
   dense_gemm(rows, b_cols, cols, a, b, y, 1);
 }
 
+double trace(const Matrix& a, const float* matrix, const Matrix& b) {
+  std::vector<double> of_block(ceil_div(a.rows, row_block));
+  for_row_blocks(a.rows, [&](Index begin, Index end) {
+    std::vector<float> product((end - begin) * a.cols);
+    multiply_rows(a.row(begin), end - begin, a.cols, matrix, a.cols, product.data());
+    double sum = 0;
+    for (Index i = 0; i < std::ssize(product); ++i)
+      sum += static_cast<double>(product[i]) * b.row(begin)[i];
+    of_block[begin / row_block] = sum;
+  });
+  double sum = 0;
+  for (const double s : of_block) sum += s;
+  return sum;
+}
+
 }  // namespace sten::calibrate

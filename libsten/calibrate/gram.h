@@ -30,4 +30,7 @@ class Gram {
 // y = a b of some rows of a, by one thread; b is [a.cols, b_cols].
 void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y);
 
+// The sum over all rows of (a M)_r . b_r: tr(a M b^T), in double.
+double trace(const Matrix& a, const float* matrix, const Matrix& b);
+
 }  // namespace sten::calibrate

@@ -44,22 +44,6 @@ std::vector<double> squares_of(const InputStatistics& inputs) {
   return squares;
 }
 
-// Sums of a row times what a matrix makes of another, over all rows: tr(a M b^T).
-double trace(const Matrix& a, const float* matrix, const Matrix& b) {
-  std::vector<double> of_block(ceil_div(a.rows, row_block));
-  for_row_blocks(a.rows, [&](Index begin, Index end) {
-    std::vector<float> product((end - begin) * a.cols);
-    multiply_rows(a.row(begin), end - begin, a.cols, matrix, a.cols, product.data());
-    double sum = 0;
-    for (Index i = 0; i < std::ssize(product); ++i)
-      sum += static_cast<double>(product[i]) * b.row(begin)[i];
-    of_block[begin / row_block] = sum;
-  });
-  double sum = 0;
-  for (const double s : of_block) sum += s;
-  return sum;
-}
-
 double output_error(const Matrix& pruned, const Matrix& dense, const InputStatistics& inputs) {
   if (!inputs.has_gram()) return std::numeric_limits<double>::quiet_NaN();
   const float* gram = inputs.gram.values.as<float>().data();

@@ -11,6 +11,7 @@
 #include "libsten/io/output_paths.h"
 #include "libsten/layout/masked.h"
 #include "libsten/run/axis.h"
+#include "libsten/run/calibrated/layer_source.h"
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/prune_report.h"
@@ -64,6 +65,7 @@ class Pruning {
         if (treatments_.tensors[i]) infos.push_back(in().tensors()[i]);
       mask_out_.emplace(*mask_file_, infos);
     }
+    calibrate();
     rewrite_.run(layouts_, o_.show_progress, [&](std::size_t i) {
       return or_lack_of_memory(in().name(), in().tensors()[i].name, [&] { return change(i); });
     });
@@ -168,6 +170,46 @@ class Pruning {
     for (std::size_t k = 0; k < union_.size(); ++k) place_[union_[k]] = k;
   }
 
+  // Before the first tensor is written: the model's order is not the file's.
+  void calibrate() {
+    std::vector<CalibratedWeight> weights;
+    std::vector<bool> transposed;
+    for (const std::size_t i : order_) {
+      const Treatment& how = *treatments_.tensors[i];
+      if (!how.calibrated) continue;
+      const CheckpointTensor& t = in().tensors()[i];
+      if (t.is_sparse())
+        fail_usage("{}: {} is sparse already; calibration prunes dense tensors", in().name(),
+                   quote(t.name));
+      if (transposed.empty()) transposed = in_by_out(in(), o_.input);
+      CalibratedOptions by{o_.method, how.sparsifier, how.by_row, transposed[i] || t.in_by_out,
+                           o_.reconstruct};
+      if (o_.damping) by.damping = *o_.damping;
+      weights.push_back({&t, std::move(by)});
+    }
+    if (weights.empty()) return;
+    if (device_ != Device::cpu) report_on_cpu("calibration", device_);
+    layers_ = layer_source(o_, in(), std::move(weights), [&](const TensorInfo& t) {
+      return load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
+    });
+  }
+
+  Tensor change_calibrated(std::size_t i) {
+    const CheckpointTensor& t = in().tensors()[i];
+    try {
+      const Dense x = load(i);
+      CalibratedLayer layer = layers_->prune(t, x);
+      if (mask_out_) mask_out_->add(t.name, layer.mask);
+      const Tensor after = registry().pack(layer.weights, layer.mask, treatments_.tensors[i]->to);
+      summary_->add(i, x, layer.mask, after, measure_kept(x, layer.mask).magnitudes,
+                    measure_kept(layer.weights, layer.mask).zeros);
+      summary_->add_errors(i, layer.error_before, layer.error);
+      return after;
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
+    }
+  }
+
   struct Pruned {
     Mask keep;
     std::optional<Tensor> tensor;  // if choosing and packing was one step
@@ -226,6 +268,7 @@ class Pruning {
   }
 
   Tensor change(std::size_t i) {
+    if (layers_ && treatments_.tensors[i]->calibrated) return change_calibrated(i);
     const Dense x = load(i, device_for(i));
     // Tensors that are tied share the mask of the first.
     return with_scores(treatments_.tensors[i]->global ? first_[i] : i,
@@ -271,6 +314,9 @@ class Pruning {
                                           ranks_->of_blocks(), union_.size()};
     Outcome outcome{summary_->finish({order_, tied_, threshold}), std::nullopt,
                     lines_left_alone(in(), treatments_.why)};
+    if (layers_)
+      for (std::string& note : layers_->notes())
+        outcome.report.notes.insert(outcome.report.notes.begin() + 1, std::move(note));
     const double kept = summary_->kept_energy();
     if (o_.min_energy && !(kept >= *o_.min_energy)) {
       outcome.failure = Error(
@@ -291,6 +337,7 @@ class Pruning {
   Rewrite rewrite_;
   std::optional<Checkpoint> masks_, so_far_;
   std::optional<ScoreFile> scores_;
+  std::unique_ptr<LayerSource> layers_;
   PruneRequest::Treatments treatments_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number

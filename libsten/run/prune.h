@@ -8,11 +8,19 @@ struct PruneOptions {
   std::string input;
   OutputOptions output;
   Patterns patterns;
-  std::optional<double> sparsity;    // fraction of zeros, [0, 1]
-  std::string method = "magnitude";  // magnitude | random | threshold | movement | l0 | gradient
-  std::optional<double> at;          // of method threshold
-  std::string scores;                // a file, of movement, l0 and gradient
-  std::string scope = "local";       // local: each tensor for itself | global
+  std::optional<double> sparsity;  // fraction of zeros, [0, 1]
+  // magnitude | random | threshold | movement | l0 | gradient; and by what goes into layers
+  // (calibrate/layer.h) wanda | ria | sparsegpt | admm
+  std::string method = "magnitude";
+  std::optional<double> at;       // of method threshold
+  std::string scores;             // a file, of movement, l0 and gradient
+  std::string statistics;         // a file of what goes into layers
+  std::string calibrate;          // or data that the model is run on to find it: as of sten-run
+  Index calibrate_samples = 64;   // rows of it
+  bool reconstruct = false;       // what is kept is solved anew, so that outputs stay
+  std::optional<double> damping;  // of the Gram matrix, as a share of its mean diagonal
+  // local: each tensor for itself | row: each of its rows | global; empty: row for wanda, else local
+  std::string scope;
   std::string structure = "unstructured";  // or a spec of block, nm or nmg
   std::string to = "dense";                // layout of what was pruned, or "auto"
   std::vector<std::string> rules;          // PATTERN=SPEC, first match wins

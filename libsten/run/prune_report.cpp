@@ -1,5 +1,6 @@
 #include "libsten/run/prune_report.h"
 
+#include <cmath>
 #include <set>
 
 #include "libsten/base/text.h"
@@ -17,7 +18,8 @@ Report prune_report() {
                {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
                {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
                {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text}};
+               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text},
+               {"error_before", "masked", Unit::ratio},  {"error", "error", Unit::ratio}};
   r.spare = {"dtype", "padding", "elements", "kept", "bytes_before", "fit", "rule", "shape"};
   return r;
 }
@@ -64,6 +66,13 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   total_.magnitudes.kept += m.kept;
 }
 
+void PruneSummary::add_errors(std::size_t i, double before, double after) {
+  if (std::isnan(after)) return;
+  report_.at(rows_[i], "error_before") = before;
+  report_.at(rows_[i], "error") = after;
+  has_errors_ = true;
+}
+
 Report PruneSummary::finish(const Known& known) {
   Report r = std::move(report_);
   for (const std::size_t i : known.order) r.rows.push_back(std::move(rows_[i]));
@@ -81,7 +90,7 @@ Report PruneSummary::finish(const Known& known) {
   r.facts = {{"input", in.name()},
              {"sparsifier", request_.text()},
              {"to", request_.to()},
-             {"scope", o_.scope},
+             {"scope", request_.scope()},
              {"selected", treatments_.chosen},
              {"skipped", treatments_.skipped},
              {"model_elements", whole.elements},
@@ -145,6 +154,10 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
   if (total_.grown)
     r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
                                   treatments_.chosen, request_.to()));
+  if (has_errors_)
+    r.notes.push_back(
+        "error: of a layer's outputs on the calibration data, as a share of their squares; masked: "
+        "with the kept weights as they were");
   rewrite_.add_notes(r);
 }
 

@@ -19,6 +19,8 @@ class PruneSummary {
   // Tensor i: x became `after`, `zero` elements of which are 0; `m` over what `keep` keeps.
   void add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
            const Magnitudes& m, Index zero);
+  // Of a tensor pruned by what goes into it: the errors of its outputs (calibrate/layer.h).
+  void add_errors(std::size_t i, double before, double after);
   // Of all that was added.
   double kept_energy() const { return energy(total_.magnitudes); }
 
@@ -54,6 +56,7 @@ class PruneSummary {
     Magnitudes magnitudes;
   } total_;
   Report report_ = prune_report();
+  bool has_errors_ = false;
   std::vector<std::vector<Cell>> rows_;  // by number of a tensor
 };
 

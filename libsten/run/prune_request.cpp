@@ -21,8 +21,9 @@ void check_choice(const char* flag, const std::string& value,
 
 PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   check_choice("--method", o.method,
-               {"magnitude", "random", "threshold", "movement", "l0", "gradient"});
-  check_choice("--scope", o.scope, {"local", "global"});
+               {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
+                "sparsegpt", "admm"});
+  if (!o.scope.empty()) check_choice("--scope", o.scope, {"local", "row", "global"});
   check_choice("--nan", o.nan, {"error", "keep", "zero"});
   nan_ = o.nan == "keep" ? Nan::keep : o.nan == "zero" ? Nan::zero : Nan::error;
   if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
@@ -36,15 +37,15 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   // With masks --to is a layout and nothing else.
   const Spec structure = o.mask.empty() ? structure_of(o) : Spec::parse(o.structure);
   const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
-                        !structure.is("unstructured") || o.scope != "local";
+                        !structure.is("unstructured") || !(o.scope.empty() || o.scope == "local");
   if (!o.mask.empty()) {
-    if (says_how || !rules_.empty() || !o.scores.empty())
+    if (says_how || !rules_.empty() || !o.scores.empty() || is_calibrated(o))
       fail_usage("--mask says which weights stay; leave out what else chooses them");
     mask_to_ = resolve_to(o.to, Spec("same-pattern"));
     values_ = {{"mask", "file"}, {"to", mask_to_.str()}};
   } else {
     if (says_how || rules_.empty()) default_ = default_treatment(o, structure);
-    for (const Rule& r : rules_) treatments_.push_back(rule_treatment(r, o.to));
+    for (const Rule& r : rules_) treatments_.push_back(rule_treatment(r, o));
     if (default_) {
       values_ = {{"sparsifier", default_->sparsifier.str()}, {"to", default_->to.str()}};
       if (default_->global) values_.emplace_back("scope", "global");
@@ -54,6 +55,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
     for (const Rule& r : rules_) values_.emplace_back("rule", r.pattern + "=" + r.spec.str());
   }
   check_scores();
+  check_calibration();
   const bool random =
       (default_ && default_->has_seed) ||
       std::any_of(treatments_.begin(), treatments_.end(),
@@ -86,9 +88,48 @@ void PruneRequest::check_scores() {
   values_.emplace_back("scores", "file");
 }
 
+void PruneRequest::check_calibration() {
+  const PruneOptions& o = options_;
+  const bool given = !o.statistics.empty() || !o.calibrate.empty();
+  if (!is_calibrated(o)) {
+    if (given)
+      fail_usage("{} belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct",
+                 o.statistics.empty() ? "--calibrate" : "--statistics");
+    if (o.damping)
+      fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
+    return;
+  }
+  const std::string what = o.method == "magnitude" ? "--reconstruct" : "--method " + o.method;
+  if (o.method == "random" || o.method == "threshold" || !o.scores.empty())
+    fail_usage("--reconstruct goes with --method magnitude, wanda, ria, sparsegpt and admm");
+  if (!given)
+    fail_usage("{} needs --calibrate DATA or --statistics FILE: what goes into the layers", what);
+  if (!o.statistics.empty() && !o.calibrate.empty())
+    fail_usage("--calibrate and --statistics exclude each other");
+  if (o.calibrate_samples < 1)
+    fail_usage("--calibrate-samples {}: at least 1", o.calibrate_samples);
+  if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
+    fail_usage("--damping {}: above 0, and at most 1", *o.damping);
+  if (nan_ == Nan::keep)
+    fail_usage("--nan keep is not for {}, which computes with all weights", what);
+  values_.emplace_back("method", o.method);
+  if (o.reconstruct) values_.emplace_back("reconstruct", "yes");
+  if (default_ && default_->by_row) values_.emplace_back("scope", "row");
+  if (o.damping) values_.emplace_back("damping", fmt::format("{}", *o.damping));
+  if (o.statistics.empty())
+    values_.emplace_back("calibrated_on", fmt::format("{} rows", o.calibrate_samples));
+  else
+    values_.emplace_back("statistics", "file");
+}
+
 std::string PruneRequest::text() const {
   if (!options_.mask.empty()) return "mask";
   return default_ ? default_->sparsifier.str() : "rules";
+}
+
+std::string PruneRequest::scope() const {
+  if (!default_) return "local";
+  return default_->global ? "global" : default_->by_row ? "row" : "local";
 }
 
 std::string PruneRequest::to() const {

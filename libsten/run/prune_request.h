@@ -13,8 +13,9 @@ class PruneRequest {
 
   const Options& values() const { return values_; }  // those that decide values, canonical
   Nan nan() const { return nan_; }
-  std::string text() const;  // of the default treatment, for reports
-  std::string to() const;    // the layout it leads to
+  std::string text() const;   // of the default treatment, for reports
+  std::string to() const;     // the layout it leads to
+  std::string scope() const;  // local, row or global
 
   struct Treatments {
     std::vector<std::optional<Treatment>> tensors;  // none: left as it is
@@ -27,6 +28,7 @@ class PruneRequest {
 
  private:
   void check_scores();
+  void check_calibration();
   void treat_by_masks(const Checkpoint& in, const Checkpoint& masks, Treatments& out) const;
   void treat_by_rules(const Checkpoint& in, Treatments& out) const;
 

@@ -34,7 +34,12 @@ Spec unstructured_sparsifier(const PruneOptions& o) {
     return Spec("l0");
   }
   if (o.method == "random") return Spec("random").set("fraction", sparsity_of(o));
-  return Spec(o.method).set("sparsity", sparsity_of(o));
+  return Spec(is_calibrated(o) ? "magnitude" : o.method).set("sparsity", sparsity_of(o));
+}
+
+// What can be chosen by ranks of calibration.
+bool ranks_magnitudes(const Spec& sparsifier) {
+  return sparsifier.is("magnitude") || sparsifier.is("block-magnitude") || has_share(sparsifier);
 }
 
 // Of structure block, checked, its keys in canonical order.
@@ -56,6 +61,11 @@ void finish(Treatment& t, const std::string& to) {
 }
 
 }  // namespace
+
+bool is_calibrated(const PruneOptions& o) {
+  return o.reconstruct || o.method == "wanda" || o.method == "ria" || o.method == "sparsegpt" ||
+         o.method == "admm";
+}
 
 Spec structure_of(const PruneOptions& o) {
   const Spec structure = as_structure(Spec::parse(o.structure)),
@@ -99,16 +109,28 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
 Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
   Treatment t;
   t.global = o.scope == "global";
+  t.calibrated = is_calibrated(o);
+  if (t.global && t.calibrated)
+    fail_usage(
+        "--scope global is not for --method {}{}: outputs of different layers do not compare",
+        o.method, o.reconstruct ? " with --reconstruct" : "");
+  if (o.scope == "row" && (!t.calibrated || !structure.is("unstructured")))
+    fail_usage(
+        "--scope row is for unstructured pruning by --method wanda, ria, sparsegpt and admm, "
+        "and with --reconstruct");
+  // As published.
+  t.by_row =
+      o.scope == "row" || (o.scope.empty() && o.method == "wanda" && structure.is("unstructured"));
   if (structure.is("unstructured")) {
     t.sparsifier = unstructured_sparsifier(o);
     if (t.global && !t.sparsifier.has("sparsity"))
       fail_usage("--scope global is for --method magnitude, movement and gradient");
   } else {
     t.by_gradient = o.method == "gradient";
-    if (o.method != "magnitude" && !t.by_gradient)
+    if (o.method != "magnitude" && !t.by_gradient && !t.calibrated)
       fail_usage(
-          "--method {} exists for unstructured pruning alone; magnitude and gradient choose "
-          "structures too",
+          "--method {} exists for unstructured pruning alone; magnitude, gradient, wanda, ria, "
+          "sparsegpt and admm choose structures too",
           o.method);
   }
   if (as_sparsifier(structure).is("block-magnitude")) {
@@ -130,7 +152,7 @@ Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
   return t;
 }
 
-std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to) {
+std::optional<Treatment> rule_treatment(const Rule& rule, const PruneOptions& o) {
   try {
     if (rule.spec.is("keep")) {
       rule.spec.check_keys({});
@@ -143,7 +165,9 @@ std::optional<Treatment> rule_treatment(const Rule& rule, const std::string& to)
       fail_usage("a rule names how to prune, and {} prunes nothing", t.sparsifier.name());
     if (by.needs_own())
       fail_usage("the tensors of a file have no sparsifier of their own to apply anew");
-    finish(t, to);
+    t.calibrated = is_calibrated(o) && ranks_magnitudes(t.sparsifier);
+    t.by_row = t.calibrated && o.method == "wanda" && t.sparsifier.is("magnitude");
+    finish(t, o.to);
     return t;
   } catch (const Error& e) {
     fail_usage("{} {}: {}", rule.where, quote(rule.pattern), e.what());

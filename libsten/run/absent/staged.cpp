@@ -1,5 +1,6 @@
-// In the place of stages and what they train with, for a sten-prune that is built before those are.
+// In the place of stages, of calibration, and of what they compute with, for a sten-prune that is built before those are.
 #include "libsten/base/error.h"
+#include "libsten/run/calibrated/layer_source.h"
 #include "libsten/run/staged/staged_prune.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/train/run_files.h"
@@ -9,6 +10,12 @@ namespace sten {
 Outcome prune_in_stages(const StagedOptions&) {
   fail_usage(
       "--schedule: this program is built without; the target sten-prune builds one that has it");
+}
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, const Checkpoint&,
+                                          std::vector<CalibratedWeight>,
+                                          const std::function<Dense(const TensorInfo&)>&) {
+  fail_usage("{}: this program is built without; the target sten-prune builds one that has it",
+             o.statistics.empty() ? "--calibrate" : "--statistics");
 }
 bool StateDirectory::keeps(const std::string&) { return false; }
 

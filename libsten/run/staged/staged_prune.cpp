@@ -18,6 +18,7 @@
 #include "libsten/run/staged/staged_report.h"
 #include "libsten/run/staged/state.h"
 #include "libsten/run/staged/trained.h"
+#include "libsten/run/treatment.h"
 
 namespace sten {
 namespace {
@@ -46,12 +47,13 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
   const PruneOptions& p = o.prune;
   if (o.state.empty() && !p.output.dry_run)
     fail_usage("--schedule needs --state DIR, which keeps the stages");
-  if (p.method != "magnitude") fail_usage("--schedule is for --method magnitude");
+  if (p.method != "magnitude" || is_calibrated(p))
+    fail_usage("--schedule is for --method magnitude, without --reconstruct");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
   if (p.output.keep_other_weights) fail_usage("--keep-other-weights is for pruning in one shot");
   if (p.input == "-") fail_usage("--schedule reads its input again; give a file");
-  if (schedule.layerwise && p.scope != "local")
+  if (schedule.layerwise && p.scope == "global")
     fail_usage("--schedule layer-wise and --scope global exclude each other");
   if (!(o.tolerance >= 0)) fail_usage("--tolerance {} is below 0", o.tolerance);
   if (o.rounds < 1) fail_usage("--rounds {} is below 1", o.rounds);

@@ -1,0 +1,48 @@
+#include "libsten/calibrate/sums.h"
+
+#include "libsten/base/error.h"
+#include "libsten/calibrate/gram.h"
+#include "libsten/linalg/dense_gemm.h"
+
+namespace sten {
+namespace {
+
+void add_product(Dense& to, Index rows, Index in, const float* a, const float* b) {
+  std::vector<float> product(in * in);
+  dense_transposed_gemm(in, in, rows, a, b, product.data());
+  if (to.size() == 0) to = Dense::zeros(DType::F32, {in, in});
+  float* sum = to.values.mutate<float>().data();
+  for (Index i = 0; i < in * in; ++i) sum[i] += product[i];
+}
+
+}  // namespace
+
+void InputSums::add(const Dense& x, const Dense& t) {
+  if (x.extents.empty()) fail_usage("a single number is no layer's input");
+  const Index in = x.extents.back();
+  const calibrate::Matrix seen = [&] {
+    Dense flat = x;
+    flat.extents = {in == 0 ? 0 : x.size() / in, in};
+    return calibrate::matrix_of(flat);
+  }();
+  sums_.samples += seen.rows;
+  sums_.squares.resize(in);
+  for (Index r = 0; r < seen.rows; ++r)
+    for (Index j = 0; j < in; ++j)
+      sums_.squares[j] += static_cast<double>(seen.row(r)[j]) * seen.row(r)[j];
+  if (!gram_) return;
+  add_product(sums_.gram, seen.rows, in, seen.values.data(), seen.values.data());
+  if (!targets_) return;
+  Dense flat = t;
+  flat.extents = {seen.rows, in};
+  const calibrate::Matrix wanted = calibrate::matrix_of(flat);
+  add_product(sums_.cross, seen.rows, in, wanted.values.data(), seen.values.data());
+  add_product(target_, seen.rows, in, wanted.values.data(), wanted.values.data());
+}
+
+double squares_of_outputs(const Tensor& w, const Dense& gram) {
+  const calibrate::Matrix a = calibrate::matrix_of(w.to_dense());
+  return calibrate::trace(a, gram.values.as<float>().data(), a);
+}
+
+}  // namespace sten

@@ -1,0 +1,34 @@
+// Layers of a checkpoint that are pruned by what goes into them: as a file of statistics says, or the
+// model itself on data.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "libsten/calibrate/layer.h"
+#include "libsten/io/checkpoint.h"
+#include "libsten/run/prune.h"
+
+namespace sten {
+
+// One of the weights that are pruned so.
+struct CalibratedWeight {
+  const CheckpointTensor* tensor = nullptr;
+  CalibratedOptions how;
+};
+
+class LayerSource {
+ public:
+  virtual ~LayerSource() = default;
+  // Of tensor t, which is among those that the source was made for, and whose values are x; once.
+  virtual CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) = 0;
+  // Sentences about what was measured.
+  virtual std::vector<std::string> notes() const { return {}; }
+};
+
+// Of --statistics or --calibrate. `load` gives the values of a tensor, as they are ranked. Error where
+// there is nothing to know of one of the weights.
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& options, const Checkpoint& in,
+                                          std::vector<CalibratedWeight> weights,
+                                          const std::function<Dense(const TensorInfo&)>& load);
+
+}  // namespace sten

@@ -1,0 +1,97 @@
+#include "libsten/run/calibrated/statistics_file.h"
+
+#include <cmath>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/ops/elements.h"
+
+namespace sten {
+namespace {
+
+constexpr const char* squares = ".squares";
+constexpr const char* gram = ".gram";
+constexpr const char* cross = ".cross";
+
+Index inputs_of(const TensorInfo& t, const CalibratedOptions& how) {
+  if (how.transposed) return t.shape.front();
+  Index in = 1;
+  for (std::size_t d = 1; d < t.shape.size(); ++d) in *= t.shape[d];
+  return in;
+}
+
+}  // namespace
+
+const CheckpointTensor* StatisticsFile::find(const TensorInfo& t, const char* what) const {
+  return file_.find(t.name + what);
+}
+
+void StatisticsFile::check(const TensorInfo& t, const CalibratedOptions& how) const {
+  const CheckpointTensor *sums = find(t, squares), *products = find(t, gram);
+  if (!products && (!sums || needs_gram(how)))
+    fail("{}: has no {}, which {} is pruned by", file_.name(),
+         quote(t.name + (needs_gram(how) ? gram : squares)), quote(t.name));
+  const Index in = inputs_of(t, how);
+  const auto check_shape = [&](const CheckpointTensor* s, const Shape& shape) {
+    if (s && s->shape != shape)
+      fail("{}: {} has shape {}, and {} takes {} inputs", file_.name(), quote(s->name),
+           to_string(s->shape), quote(t.name), in);
+    if (s && s->dtype != DType::F32 && s->dtype != DType::F64)
+      fail("{}: {} is {}; statistics are F32 or F64", file_.name(), quote(s->name),
+           name_of(s->dtype));
+  };
+  check_shape(sums, {in});
+  check_shape(products, {in, in});
+  check_shape(find(t, cross), {in, in});
+}
+
+Dense StatisticsFile::read(const CheckpointTensor& t) const {
+  Dense x = file_.load(t).to_dense();
+  x.values = as_dtype("statistics", x.values, DType::F32);
+  const auto v = x.values.as<float>();
+  for (Index i = 0; i < std::ssize(v); ++i)
+    if (!std::isfinite(v[i]))
+      fail("{}: {}: element {} is not a finite number in F32", file_.name(), quote(t.name), i);
+  return x;
+}
+
+InputStatistics StatisticsFile::read(const TensorInfo& t, const CalibratedOptions& how) const {
+  InputStatistics s;
+  const CheckpointTensor *sums = find(t, squares), *products = find(t, gram),
+                         *mixed = find(t, cross);
+  // A Gram matrix that nobody needs still says how large the error is; reading it takes longer.
+  if (products && (needs_gram(how) || !sums)) {
+    s.gram = read(*products);
+    const Index in = s.gram.extents[0];
+    const auto v = s.gram.values.as<float>();
+    for (Index i = 0; i < in; ++i) {
+      if (v[i * in + i] < 0)
+        fail("{}: {}: element {} is below 0, and a sum of squares", file_.name(),
+             quote(products->name), i * in + i);
+      for (Index j = 0; j < i; ++j) {
+        const double scale = std::sqrt(static_cast<double>(v[i * in + i]) * v[j * in + j]);
+        if (std::abs(static_cast<double>(v[i * in + j]) - v[j * in + i]) > 1e-3 * scale)
+          fail("{}: {} is not symmetric: elements {} and {} differ", file_.name(),
+               quote(products->name), i * in + j, j * in + i);
+      }
+    }
+    if (mixed) s.cross = read(*mixed);
+  }
+  if (sums) {
+    const Dense x = read(*sums);
+    const auto v = x.values.as<float>();
+    for (Index j = 0; j < std::ssize(v); ++j)
+      if (v[j] < 0)
+        fail("{}: {}: element {} is below 0, and a sum of squares", file_.name(), quote(sums->name),
+             j);
+    s.squares.assign(v.begin(), v.end());
+  }
+  return s;
+}
+
+void StatisticsFile::drop(const TensorInfo& t) const {
+  for (const char* what : {squares, gram, cross})
+    if (const CheckpointTensor* s = find(t, what)) file_.drop(*s);
+}
+
+}  // namespace sten

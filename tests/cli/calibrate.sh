@@ -1,0 +1,81 @@
+# Pruning by what goes into layers: a file of statistics, the model on data, and what is wrong with
+# either.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+P5='\x00\x00\x00\x3f' # 0.5
+w="$(entry a.weight F32 2,2 0 16)"
+safetensors w.safetensors "{$w}" "$F1$F2$F3$F4"
+values() { data "$1" | od -An -tf4 -w64 | tr -s ' ' | sed 's/^ //'; }
+prunes() { # VALUES ARGUMENT...
+  expect_exit 0 sten-prune w.safetensors -o o.safetensors -f -q --sparsity 0.5 "${@:2}"
+  [ "$(values o.safetensors)" = "$1" ] || fail "'${*:2}' gave $(values o.safetensors), not $1"
+}
+statistics() { safetensors s.safetensors "{$(entry a.weight.squares F32 2 0 8),$(entry a.weight.gram F32 2,2 8 24)}" "$1"; }
+
+# Norms of inputs 2 and 1: ranks 2 2 / 6 4.
+statistics "$F4$F1$F4$P5$P5$F1"
+prunes '0 0 3 4' --method wanda --statistics s.safetensors --scope local
+prunes '1 0 3 0' --method wanda --statistics s.safetensors
+# What is left of w G = (5 2.5; 14 5.5): by the diagonal.
+prunes '0 2.5 0 5.5' --reconstruct --statistics s.safetensors --scope row --damping 1e-9
+expect_exit 0 sten-prune w.safetensors --dry-run --sparsity 0.5 --method admm --statistics s.safetensors --json
+expect_out '"error_before"'
+header o.safetensors | grep -qF 'reconstruct' || fail "the provenance does not say how"
+
+refuses() { # CASE TEXT ARGUMENT...
+  expect_exit 2 sten-prune w.safetensors -o o.safetensors -f --sparsity 0.5 "${@:3}"
+  expect_one_line_err
+  held "$1" expect_err "$2"
+}
+refuses 128 '--method wanda needs --calibrate DATA or --statistics FILE' --method wanda
+refuses 128 '--statistics belongs to --method wanda' --statistics s.safetensors
+refuses 128 '--calibrate and --statistics exclude each other' --reconstruct --statistics s.safetensors --calibrate x.csv
+refuses 128 '--scope global is not for --method ria' --method ria --statistics s.safetensors --scope global
+refuses 128 '--scope row is for unstructured pruning' --scope row
+refuses 128 '--damping 2: above 0, and at most 1' --reconstruct --statistics s.safetensors --damping 2
+refuses 128 '--reconstruct goes with' --method random --reconstruct --statistics s.safetensors
+broken() { # TEXT
+  expect_exit 1 sten-prune w.safetensors -o o.safetensors -f --sparsity 0.5 --reconstruct --statistics s.safetensors
+  expect_one_line_err
+  held 129 expect_err "$1"
+}
+statistics "$F4$F1$F4$P5$F1$F1"
+broken "'a.weight.gram' is not symmetric: elements 2 and 1 differ"
+statistics "$F4$F1$F4\x00\x00\xc0\x7f$P5$F1"
+broken "'a.weight.gram': element 1 is not a finite number"
+statistics "$F4\x00\x00\x80\xbf$F4$P5$P5$F1"
+broken "'a.weight.squares': element 1 is below 0"
+safetensors s.safetensors "{$(entry a.weight.gram F32 3 0 12)}" "$F1$F1$F1"
+broken "'a.weight.gram' has shape [3], and 'a.weight' takes 2 inputs"
+safetensors s.safetensors "{$(entry b.weight.gram F32 1 0 4)}" "$F1"
+broken "has no 'a.weight.gram', which 'a.weight' is pruned by"
+
+# The model itself, whose layers before are pruned already: the same bytes with any number of threads.
+MODELS=$STEN_SOURCE/recipes
+calibrated() { # OUT MODEL RECIPE INCLUDE ARGUMENT...
+  expect_exit 0 sten-prune "$MODELS/models/$2" -o "$1" --include "$4" --calibrate "$MODELS/$3.json" \
+    --calibrate-samples 4 --json "${@:5}"
+}
+for threads in 1 2; do
+  calibrated bert$threads shakespeare-bert shakespeare-bert-one-shot 'bert.encoder.layer.[01].*' \
+    --structure 1:4:4 --method admm --threads $threads
+  expect_out 'calibrated on 4 rows'
+done
+cmp bert1/model.safetensors bert2/model.safetensors
+errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
+[ "$(wc -w <<<"$errors")" -eq 12 ] || fail "not an error for each layer"
+awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"
+# Matrices as [in, out], and one layer alone.
+expect_exit 0 sten-train "$MODELS/shakespeare-gpt.json" --out gpt --set steps=1 --set batch=1 --set rate=null \
+  --set evaluation.test=false --set evaluation.every=0 -q
+expect_exit 0 sten-prune gpt -o pruned --include 'transformer.h.0.mlp.c_fc.weight' --sparsity 0.5 \
+  --method sparsegpt --calibrate "$MODELS/shakespeare-gpt.json" --calibrate-samples 4 --json
+expect_out '"error": 0.0'
+expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include '*position_embeddings*' \
+  --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
+held 130 expect_err "'bert.embeddings.position_embeddings.weight' is not the weight of a linear layer"
+expect_exit 2 sten-prune - --dry-run --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json" \
+  <"$MODEL"
+held 130 expect_err '--calibrate runs the model, which standard input cannot be'
