@@ -44,20 +44,31 @@ std::vector<double> squares_of(const InputStatistics& inputs) {
   return squares;
 }
 
-double output_error(const Matrix& pruned, const Matrix& dense, const InputStatistics& inputs) {
-  if (!inputs.has_gram()) return std::numeric_limits<double>::quiet_NaN();
-  const float* gram = inputs.gram.values.as<float>().data();
-  if (!inputs.has_cross()) {
-    Matrix lost = dense;
-    for (std::size_t i = 0; i < lost.values.size(); ++i) lost.values[i] -= pruned.values[i];
-    const double all = trace(dense, gram, dense);
-    return all > 0 ? std::max(0.0, trace(lost, gram, lost) / all) : 0;
+// What the outputs of a layer lose; there is a Gram matrix.
+class OutputError {
+ public:
+  OutputError(const Matrix& dense, const InputStatistics& inputs)
+      : dense_(dense), inputs_(inputs), gram_(inputs.gram.values.as<float>().data()) {
+    all_ = inputs.target_squares ? *inputs.target_squares : trace(dense, gram_, dense);
   }
-  const float* cross = inputs.cross.values.as<float>().data();
-  const double all = inputs.target_squares.value_or(trace(dense, gram, dense));
-  const double error = trace(pruned, gram, pruned) - 2 * trace(dense, cross, pruned) + all;
-  return all > 0 ? std::max(0.0, error / all) : 0;
-}
+  double of(const Matrix& pruned) const {
+    if (!(all_ > 0)) return 0;
+    if (inputs_.has_cross()) {
+      const float* cross = inputs_.cross.values.as<float>().data();
+      return std::max(0.0,
+                      (trace(pruned, gram_, pruned) - 2 * trace(dense_, cross, pruned)) / all_ + 1);
+    }
+    Matrix lost = dense_;
+    for (std::size_t i = 0; i < lost.values.size(); ++i) lost.values[i] -= pruned.values[i];
+    return std::max(0.0, trace(lost, gram_, lost) / all_);
+  }
+
+ private:
+  const Matrix& dense_;
+  const InputStatistics& inputs_;
+  const float* gram_;
+  double all_ = 0;
+};
 
 Matrix masked(const Matrix& w, const Kept& kept) {
   Matrix out = w;
@@ -109,16 +120,19 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
   } else {
     kept = chooser.choose(magnitude_ranks(w));
   }
-  const Matrix as_they_were = masked(w, kept);
-  if (o.reconstruct || o.method == "admm")
-    pruned = reconstruct(w, kept, *gram);
-  else if (o.method != "sparsegpt")
-    pruned = as_they_were;
-  CalibratedLayer out{to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents),
-                      to_mask(kept, w, o, x.extents)};
-  out.error_before = output_error(as_they_were, w, inputs);
-  out.error = output_error(pruned, w, inputs);
-  return out;
+  Matrix as_they_were = masked(w, kept);
+  const bool solved = o.reconstruct || o.method == "admm",
+             updated = solved || o.method == "sparsegpt";
+  if (solved) pruned = reconstruct(w, kept, *gram);
+  double before = std::numeric_limits<double>::quiet_NaN(), after = before;
+  if (inputs.has_gram()) {
+    const OutputError error(w, inputs);
+    before = error.of(as_they_were);
+    after = updated ? error.of(pruned) : before;
+  }
+  if (!updated) pruned = std::move(as_they_were);
+  return {to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents),
+          to_mask(kept, w, o, x.extents), before, after};
 }
 
 }  // namespace sten

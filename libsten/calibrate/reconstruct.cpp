@@ -11,7 +11,8 @@ namespace sten::calibrate {
 namespace {
 
 constexpr int most_steps = 60;
-constexpr double enough = 1e-5;  // of the first residual's norm
+constexpr double enough =
+    2e-3;  // of the first residual's norm: less changes outputs by less than 1 %
 
 std::string_view row_of(const Kept& kept, Index row, Index cols) {
   return {reinterpret_cast<const char*>(kept.data()) + row * cols, static_cast<std::size_t>(cols)};

@@ -23,6 +23,7 @@ class StatisticsFile {
  private:
   const CheckpointTensor* find(const TensorInfo& t, const char* what) const;
   Dense read(const CheckpointTensor& t) const;
+  void check_gram(const CheckpointTensor& t, std::span<const float> gram, Index in) const;
 
   Checkpoint file_;
 };
