@@ -1,31 +1,24 @@
 #include "libsten/calibrate/admm.h"
 
-#include <cmath>
-
-#include "libsten/base/error.h"
 #include "libsten/linalg/cholesky.h"
 
 namespace sten::calibrate {
 namespace {
 
-// More of them find less: 24 keep, at 75 %, what 60 do within a hundredth of the loss.
+// More change little: on a BERT at 75 %, a prototype that fixed the choice after 25 turns had a loss of
+// 1.419, and after 60 turns 1.419.
 constexpr int turns = 30;
-// What holds V to the structure, against a diagonal of 1.
+// What holds V to the structure, against a diagonal of 1. The same prototype: 1.419 with 1, 1.382 with
+// 0.3, 1.444 with 0.1.
 constexpr float penalty = 0.3F;
 
 }  // namespace
 
 Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
   const Index in = w.cols;
-  std::vector<float> norm(in);
-  for (Index j = 0; j < in; ++j) norm[j] = static_cast<float>(std::sqrt(gram.at(j, j)));
-  std::vector<float> inverse(in * in);
-  for (Index i = 0; i < in; ++i)
-    for (Index j = 0; j < in; ++j)
-      inverse[i * in + j] =
-          static_cast<float>(gram.at(i, j) / norm[i] / norm[j]) + (i == j ? penalty : 0);
-  if (!invert_positive(in, inverse.data()))
-    fail("the Gram matrix is not positive definite; a larger damping makes it so");
+  const std::vector<float> norm = gram.norms();
+  std::vector<float> inverse = gram.scaled(norm, penalty);
+  if (!invert_positive(in, inverse.data())) fail_not_positive();
 
   Matrix target = gram.targets(w);
   Matrix v(w.rows, in), ranks(w.rows, in);

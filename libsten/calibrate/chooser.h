@@ -12,8 +12,7 @@ class Chooser {
 
   // Of ranks >= 0 of a matrix [out, in], or of some of its columns that are a multiple of step().
   Kept choose(const Matrix& ranks) const;
-  // Columns that can be chosen by themselves, for a matrix of so many: a row's share of an unstructured
-  // choice can be any of them, and is 0 here.
+  // How many columns a structure chooses together; 0: any number of them, with the same share.
   Index step() const { return step_; }
 
  private:

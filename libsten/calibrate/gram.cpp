@@ -1,5 +1,7 @@
 #include "libsten/calibrate/gram.h"
 
+#include <cmath>
+
 #include "libsten/base/error.h"
 #include "libsten/linalg/dense_gemm.h"
 
@@ -15,6 +17,20 @@ Gram::Gram(const InputStatistics& inputs, double damping)
   added_ = trace > 0 ? damping * trace / static_cast<double>(size_) : 1;
 }
 
+std::vector<float> Gram::norms() const {
+  std::vector<float> norm(size_);
+  for (Index j = 0; j < size_; ++j) norm[j] = static_cast<float>(std::sqrt(at(j, j)));
+  return norm;
+}
+
+std::vector<float> Gram::scaled(const std::vector<float>& norm, float more) const {
+  std::vector<float> a(size_ * size_);
+  for (Index i = 0; i < size_; ++i)
+    for (Index j = 0; j < size_; ++j)
+      a[i * size_ + j] = static_cast<float>(at(i, j) / norm[i] / norm[j]) + (i == j ? more : 0);
+  return a;
+}
+
 Matrix Gram::targets(const Matrix& w) const {
   Matrix t(w.rows, w.cols);
   for_row_blocks(w.rows, [&](Index begin, Index end) {
@@ -23,6 +39,10 @@ Matrix Gram::targets(const Matrix& w) const {
     for (Index i = begin * w.cols; i < end * w.cols; ++i) t.values[i] += added * w.values[i];
   });
   return t;
+}
+
+void fail_not_positive() {
+  fail("the Gram matrix is not positive definite; a larger damping makes it so");
 }
 
 void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y) {

@@ -17,6 +17,10 @@ class Gram {
   }
   double added() const { return added_; }
   const float* plain() const { return gram_; }
+  // The square roots of its diagonal, and the matrix with rows and columns divided by them, so that the
+  // diagonal is 1 + more: of inputs of the same norm.
+  std::vector<float> norms() const;
+  std::vector<float> scaled(const std::vector<float>& norms, float more = 0) const;
   // W (C + added I), C being the cross matrix, or the Gram matrix where there is none: the right sides
   // of all rows.
   Matrix targets(const Matrix& w) const;
@@ -27,7 +31,9 @@ class Gram {
   double added_;
 };
 
-// y = a b of some rows of a, by one thread; b is [a.cols, b_cols].
+[[noreturn]] void fail_not_positive();
+
+// y = a b of some rows of a, by one thread; b is [cols, b_cols].
 void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index b_cols, float* y);
 
 // The sum over all rows of (a M)_r . b_r: tr(a M b^T), in double.

@@ -24,7 +24,8 @@ bool is_solved(const std::string& method) { return method == "sparsegpt" || meth
 void check(const Matrix& w, const InputStatistics& inputs, const CalibratedOptions& o) {
   check_method(o.method);
   const auto in = static_cast<std::size_t>(w.cols);
-  if (o.method != "magnitude" && inputs.squares.size() != in && !inputs.has_gram())
+  const bool has_squares = !inputs.squares.empty() || !inputs.has_gram();
+  if (o.method != "magnitude" && has_squares && inputs.squares.size() != in)
     fail_usage("--method {} needs the squares of {} inputs, and there are {}", o.method, in,
                inputs.squares.size());
   if (needs_gram(o) && !inputs.has_gram())
@@ -44,12 +45,17 @@ std::vector<double> squares_of(const InputStatistics& inputs) {
   return squares;
 }
 
-// What the outputs of a layer lose; there is a Gram matrix.
+// Whether it is known how large the dense layer's outputs are.
+bool has_error(const InputStatistics& inputs) {
+  return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);
+}
+
+// What the outputs of a layer lose.
 class OutputError {
  public:
   OutputError(const Matrix& dense, const InputStatistics& inputs)
       : dense_(dense), inputs_(inputs), gram_(inputs.gram.values.as<float>().data()) {
-    all_ = inputs.target_squares ? *inputs.target_squares : trace(dense, gram_, dense);
+    all_ = inputs.has_cross() ? *inputs.target_squares : trace(dense, gram_, dense);
   }
   double of(const Matrix& pruned) const {
     if (!(all_ > 0)) return 0;
@@ -125,7 +131,7 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
              updated = solved || o.method == "sparsegpt";
   if (solved) pruned = reconstruct(w, kept, *gram);
   double before = std::numeric_limits<double>::quiet_NaN(), after = before;
-  if (inputs.has_gram()) {
+  if (has_error(inputs)) {
     const OutputError error(w, inputs);
     before = error.of(as_they_were);
     after = updated ? error.of(pruned) : before;

@@ -17,7 +17,7 @@ struct InputStatistics {
   // Sum of t x^T, F32 [in, in], where t is what the layer gets in the dense model when it gets x in
   // the pruned one. Empty: t = x.
   Dense cross;
-  std::optional<double> target_squares;  // sum of |W t|^2; where there is a `cross`
+  std::optional<double> target_squares;  // sum of |W t|^2, beside a `cross`
 
   bool has_gram() const { return gram.size() > 0; }
   bool has_cross() const { return cross.size() > 0; }
@@ -52,7 +52,7 @@ struct CalibratedLayer {
   Dense weights;  // of W's dtype and shape, 0 where nothing stays
   Mask mask;
   // |W' X - W T|^2 / |W T|^2 over the samples: with the values that stay as they were, and with
-  // those in `weights`. NaN where the Gram matrix is unknown.
+  // those in `weights`. NaN where that is unknown: without a Gram matrix, or with a `cross` alone.
   double error_before = 0, error = 0;
 };
 

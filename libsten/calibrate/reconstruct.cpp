@@ -1,18 +1,15 @@
 #include "libsten/calibrate/reconstruct.h"
 
-#include <cmath>
 #include <map>
 #include <string_view>
 
-#include "libsten/base/error.h"
 #include "libsten/linalg/cholesky.h"
 
 namespace sten::calibrate {
 namespace {
 
 constexpr int most_steps = 60;
-constexpr double enough =
-    2e-3;  // of the first residual's norm: less changes outputs by less than 1 %
+constexpr double enough = 2e-3;  // of the first residual's norm
 
 std::string_view row_of(const Kept& kept, Index row, Index cols) {
   return {reinterpret_cast<const char*>(kept.data()) + row * cols, static_cast<std::size_t>(cols)};
@@ -38,8 +35,7 @@ void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram&
   std::vector<double> a(n * n), b(rows.size() * at.size());
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j <= i; ++j) a[i * n + j] = gram.at(at[i], at[j]);
-  if (!factor_cholesky(n, a.data()))
-    fail("the Gram matrix is not positive definite; a larger damping makes it so");
+  if (!factor_cholesky(n, a.data())) fail_not_positive();
   for (Index r = 0; r < std::ssize(rows); ++r)
     for (Index i = 0; i < n; ++i) b[r * n + i] = targets.row(rows[r])[at[i]];
   solve_cholesky(n, a.data(), std::ssize(rows), b.data());
@@ -128,11 +124,7 @@ Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram&
 
 Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram) {
   const Index in = gram.size();
-  std::vector<float> norm(in), scaled(in * in);
-  for (Index j = 0; j < in; ++j) norm[j] = static_cast<float>(std::sqrt(gram.at(j, j)));
-  for (Index i = 0; i < in; ++i)
-    for (Index j = 0; j < in; ++j)
-      scaled[i * in + j] = static_cast<float>(gram.at(i, j) / norm[i] / norm[j]);
+  const std::vector<float> norm = gram.norms(), scaled = gram.scaled(norm);
   const Matrix targets = gram.targets(dense);
   const Gradients by(gram, scaled, norm);
   Matrix out(dense.rows, dense.cols);

@@ -1,6 +1,5 @@
 #include "libsten/calibrate/sparsegpt.h"
 
-#include "libsten/base/error.h"
 #include "libsten/linalg/cholesky.h"
 
 namespace sten::calibrate {
@@ -20,7 +19,7 @@ class Sweep {
         for (Index r = 0; r < w.rows; ++r) w.row(r)[j] = 0;
       }
     if (!invert_positive(in_, upper_.data()) || !factor_cholesky(in_, upper_.data()))
-      fail("the Gram matrix is not positive definite; a larger damping makes it so");
+      fail_not_positive();
     for (Index i = 0; i < in_; ++i)
       for (Index j = 0; j < i; ++j) upper_[j * in_ + i] = upper_[i * in_ + j];
   }
@@ -66,7 +65,6 @@ class Sweep {
       const float error = w[c] / u[c];
       errors_.row(r)[c - block_begin] = error;
       w[c] = 0;
-      // What the group keeps is still to come: its ranks are those of before, its values not.
       for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
     }
   }

@@ -189,7 +189,7 @@ class Pruning {
     }
     if (weights.empty()) return;
     if (device_ != Device::cpu) report_on_cpu("calibration", device_);
-    layers_ = layer_source(o_, in(), std::move(weights), [&](const TensorInfo& t) {
+    layers_ = layer_source(o_, std::move(weights), [&](const TensorInfo& t) {
       return load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
     });
   }

@@ -12,13 +12,13 @@ struct PruneOptions {
   // magnitude | random | threshold | movement | l0 | gradient; and by what goes into layers
   // (calibrate/layer.h) wanda | ria | sparsegpt | admm
   std::string method = "magnitude";
-  std::optional<double> at;       // of method threshold
-  std::string scores;             // a file, of movement, l0 and gradient
-  std::string statistics;         // a file of what goes into layers
-  std::string calibrate;          // or data that the model is run on to find it: as of sten-run
-  Index calibrate_samples = 64;   // rows of it
-  bool reconstruct = false;       // what is kept is solved anew, so that outputs stay
-  std::optional<double> damping;  // of the Gram matrix, as a share of its mean diagonal
+  std::optional<double> at;  // of method threshold
+  std::string scores;        // a file, of movement, l0 and gradient
+  std::string statistics;    // a file of what goes into layers
+  std::string calibrate;     // or data that the model is run on to find it: as of sten-run
+  std::optional<Index> calibrate_samples;  // rows of it; 64 where nothing is said
+  bool reconstruct = false;                // what is kept is solved anew, so that outputs stay
+  std::optional<double> damping;           // of the Gram matrix, as a share of its mean diagonal
   // local: each tensor for itself | row: each of its rows | global; empty: row for wanda, else local
   std::string scope;
   std::string structure = "unstructured";  // or a spec of block, nm or nmg
@@ -39,6 +39,8 @@ struct PruneOptions {
   std::string masks_so_far, only, metadata_of;
   std::optional<Options> provenance;
 };
+
+inline constexpr Index usual_calibration = 64;  // rows
 
 // The columns of its report, without rows.
 Report prune_report();

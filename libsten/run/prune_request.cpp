@@ -95,6 +95,7 @@ void PruneRequest::check_calibration() {
     if (given)
       fail_usage("{} belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct",
                  o.statistics.empty() ? "--calibrate" : "--statistics");
+    if (o.calibrate_samples) fail_usage("--calibrate-samples belongs to --calibrate");
     if (o.damping)
       fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
     return;
@@ -106,8 +107,10 @@ void PruneRequest::check_calibration() {
     fail_usage("{} needs --calibrate DATA or --statistics FILE: what goes into the layers", what);
   if (!o.statistics.empty() && !o.calibrate.empty())
     fail_usage("--calibrate and --statistics exclude each other");
-  if (o.calibrate_samples < 1)
-    fail_usage("--calibrate-samples {}: at least 1", o.calibrate_samples);
+  if (o.calibrate_samples && o.calibrate.empty())
+    fail_usage("--calibrate-samples belongs to --calibrate");
+  const Index samples = o.calibrate_samples.value_or(usual_calibration);
+  if (samples < 1) fail_usage("--calibrate-samples {}: at least 1", samples);
   if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
     fail_usage("--damping {}: above 0, and at most 1", *o.damping);
   if (nan_ == Nan::keep)
@@ -117,7 +120,7 @@ void PruneRequest::check_calibration() {
   if (default_ && default_->by_row) values_.emplace_back("scope", "row");
   if (o.damping) values_.emplace_back("damping", fmt::format("{}", *o.damping));
   if (o.statistics.empty())
-    values_.emplace_back("calibrated_on", fmt::format("{} rows", o.calibrate_samples));
+    values_.emplace_back("calibrated_on", fmt::format("{} rows", samples));
   else
     values_.emplace_back("statistics", "file");
 }

@@ -51,6 +51,11 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
   return s;
 }
 
+// Whether an unstructured choice takes the same share of each row; that of wanda does, as published.
+bool takes_rows(const PruneOptions& o) {
+  return o.scope == "row" || (o.scope.empty() && o.method == "wanda");
+}
+
 // What its sparsifier asks for, and where it goes.
 void finish(Treatment& t, const std::string& to) {
   const Sparsifier by = registry().sparsifier(t.sparsifier);
@@ -118,9 +123,7 @@ Treatment default_treatment(const PruneOptions& o, const Spec& structure) {
     fail_usage(
         "--scope row is for unstructured pruning by --method wanda, ria, sparsegpt and admm, "
         "and with --reconstruct");
-  // As published.
-  t.by_row =
-      o.scope == "row" || (o.scope.empty() && o.method == "wanda" && structure.is("unstructured"));
+  t.by_row = takes_rows(o) && structure.is("unstructured");
   if (structure.is("unstructured")) {
     t.sparsifier = unstructured_sparsifier(o);
     if (t.global && !t.sparsifier.has("sparsity"))
@@ -166,7 +169,7 @@ std::optional<Treatment> rule_treatment(const Rule& rule, const PruneOptions& o)
     if (by.needs_own())
       fail_usage("the tensors of a file have no sparsifier of their own to apply anew");
     t.calibrated = is_calibrated(o) && ranks_magnitudes(t.sparsifier);
-    t.by_row = t.calibrated && o.method == "wanda" && t.sparsifier.is("magnitude");
+    t.by_row = takes_rows(o) && t.calibrated && t.sparsifier.is("magnitude");
     finish(t, o.to);
     return t;
   } catch (const Error& e) {

@@ -35,6 +35,7 @@ refuses 128 '--calibrate and --statistics exclude each other' --reconstruct --st
 refuses 128 '--scope global is not for --method ria' --method ria --statistics s.safetensors --scope global
 refuses 128 '--scope row is for unstructured pruning' --scope row
 refuses 128 '--damping 2: above 0, and at most 1' --reconstruct --statistics s.safetensors --damping 2
+refuses 128 '--calibrate-samples belongs to --calibrate' --reconstruct --statistics s.safetensors --calibrate-samples 8
 refuses 128 '--reconstruct goes with' --method random --reconstruct --statistics s.safetensors
 broken() { # TEXT
   expect_exit 1 sten-prune w.safetensors -o o.safetensors -f --sparsity 0.5 --reconstruct --statistics s.safetensors

@@ -11,8 +11,7 @@ Outcome prune_in_stages(const StagedOptions&) {
   fail_usage(
       "--schedule: this program is built without; the target sten-prune builds one that has it");
 }
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, const Checkpoint&,
-                                          std::vector<CalibratedWeight>,
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, std::vector<CalibratedWeight>,
                                           const std::function<Dense(const TensorInfo&)>&) {
   fail_usage("{}: this program is built without; the target sten-prune builds one that has it",
              o.statistics.empty() ? "--calibrate" : "--statistics");

@@ -52,7 +52,8 @@ class FromModel final : public LayerSource {
     RunOptions run;
     run.data = o.calibrate;
     Recipe recipe = data_recipe(source, run);
-    recipe.batch = std::min(o.calibrate_samples, rows_at_once);
+    const Index samples = o.calibrate_samples.value_or(usual_calibration);
+    recipe.batch = std::min(samples, rows_at_once);
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
@@ -82,7 +83,7 @@ class FromModel final : public LayerSource {
     const auto start = std::chrono::steady_clock::now();
     std::vector<NamedValues<Tensor>> batches;
     Index rows = 0;
-    for (Index step = 0; rows < o.calibrate_samples; ++step)
+    for (Index step = 0; rows < o.calibrate_samples.value_or(usual_calibration); ++step)
       for (const BatchPart& part : task.batch(step)) {
         NamedValues<Tensor>& batch = batches.emplace_back();
         for (const std::string& name : model.graph.inputs())
@@ -131,7 +132,7 @@ class FromModel final : public LayerSource {
 
 }  // namespace
 
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, const Checkpoint&,
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& o,
                                           std::vector<CalibratedWeight> weights,
                                           const std::function<Dense(const TensorInfo&)>& load) {
   if (!o.statistics.empty()) return std::make_unique<FromFile>(o.statistics, weights);

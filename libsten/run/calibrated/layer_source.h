@@ -27,7 +27,7 @@ class LayerSource {
 
 // Of --statistics or --calibrate. `load` gives the values of a tensor, as they are ranked. Error where
 // there is nothing to know of one of the weights.
-std::unique_ptr<LayerSource> layer_source(const PruneOptions& options, const Checkpoint& in,
+std::unique_ptr<LayerSource> layer_source(const PruneOptions& options,
                                           std::vector<CalibratedWeight> weights,
                                           const std::function<Dense(const TensorInfo&)>& load);
 
