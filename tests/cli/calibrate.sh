@@ -57,22 +57,22 @@ broken "has no 'a.weight.gram', which 'a.weight' is pruned by"
 MODELS=$STEN_SOURCE/recipes
 calibrated() { # OUT MODEL RECIPE INCLUDE ARGUMENT...
   expect_exit 0 sten-prune "$MODELS/models/$2" -o "$1" --include "$4" --calibrate "$MODELS/$3.json" \
-    --calibrate-samples 4 --json "${@:5}"
+    --calibrate-samples 2 --json "${@:5}"
 }
 for threads in 1 2; do
-  calibrated bert$threads shakespeare-bert shakespeare-bert-one-shot 'bert.encoder.layer.[01].*' \
+  calibrated bert$threads shakespeare-bert shakespeare-bert-one-shot 'bert.encoder.layer.0.*' \
     --structure 1:4:4 --method admm --threads $threads
-  expect_out 'calibrated on 4 rows'
+  expect_out 'calibrated on 2 rows'
 done
 cmp bert1/model.safetensors bert2/model.safetensors
 errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
-[ "$(wc -w <<<"$errors")" -eq 12 ] || fail "not an error for each layer"
+[ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
 awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"
 # Matrices as [in, out], and one layer alone.
 expect_exit 0 sten-train "$MODELS/shakespeare-gpt.json" --out gpt --set steps=1 --set batch=1 --set rate=null \
   --set evaluation.test=false --set evaluation.every=0 -q
 expect_exit 0 sten-prune gpt -o pruned --include 'transformer.h.0.mlp.c_fc.weight' --sparsity 0.5 \
-  --method sparsegpt --calibrate "$MODELS/shakespeare-gpt.json" --calibrate-samples 4 --json
+  --method sparsegpt --calibrate "$MODELS/shakespeare-gpt.json" --calibrate-samples 1 --json
 expect_out '"error": 0.0'
 expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include '*position_embeddings*' \
   --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
