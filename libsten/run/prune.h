@@ -19,8 +19,8 @@ struct PruneOptions {
   std::optional<Index> calibrate_samples;  // rows of it; 64 where nothing is said
   bool reconstruct = false;                // what is kept is solved anew, so that outputs stay
   std::optional<double> damping;           // of the Gram matrix, as a share of its mean diagonal
-  // local: each tensor for itself | row: each of its rows | global; empty: row for wanda, else local
-  std::string scope;
+  // local: each tensor for itself | row: each of its rows | global; nothing: row for wanda, else local
+  std::optional<std::string> scope;
   std::string structure = "unstructured";  // or a spec of block, nm or nmg
   std::string to = "dense";                // layout of what was pruned, or "auto"
   std::vector<std::string> rules;          // PATTERN=SPEC, first match wins

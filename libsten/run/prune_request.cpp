@@ -23,7 +23,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   check_choice("--method", o.method,
                {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
                 "sparsegpt", "admm"});
-  if (!o.scope.empty()) check_choice("--scope", o.scope, {"local", "row", "global"});
+  if (o.scope) check_choice("--scope", *o.scope, {"local", "row", "global"});
   check_choice("--nan", o.nan, {"error", "keep", "zero"});
   nan_ = o.nan == "keep" ? Nan::keep : o.nan == "zero" ? Nan::zero : Nan::error;
   if (o.at && o.method != "threshold") fail_usage("--at belongs to --method threshold");
@@ -37,7 +37,7 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
   // With masks --to is a layout and nothing else.
   const Spec structure = o.mask.empty() ? structure_of(o) : Spec::parse(o.structure);
   const bool says_how = o.sparsity || o.at || o.method != "magnitude" ||
-                        !structure.is("unstructured") || !(o.scope.empty() || o.scope == "local");
+                        !structure.is("unstructured") || o.scope.value_or("local") != "local";
   if (!o.mask.empty()) {
     if (says_how || !rules_.empty() || !o.scores.empty() || is_calibrated(o))
       fail_usage("--mask says which weights stay; leave out what else chooses them");

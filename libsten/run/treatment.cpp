@@ -53,7 +53,7 @@ Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
 
 // Whether an unstructured choice takes the same share of each row; that of wanda does, as published.
 bool takes_rows(const PruneOptions& o) {
-  return o.scope == "row" || (o.scope.empty() && o.method == "wanda");
+  return o.scope == "row" || (!o.scope && o.method == "wanda");
 }
 
 // What its sparsifier asks for, and where it goes.

@@ -62,7 +62,7 @@ expect 'auto' sten-convert --to au
 expect '' sten-bench convert --layouts au
 expect 'models|state' sten-prune --out-dir ''
 expect 'models' sten-prune --state = mod
-expect 'global|local' sten-prune in.safetensors --scope ''
+expect 'global|local|row' sten-prune in.safetensors --scope ''
 expect 'nm:|nmg:' sten-prune --structure n
 expect '' sten-prune --structure nm : n = 2
 expect 'rules' sten-prune --rules ru

@@ -63,8 +63,8 @@ prune '--seed: -1 is below 0' --sparsity 0.9 --seed=-1
 prune "--progress 'sometimes' is none of auto,always,never" --sparsity 0.9 --progress sometimes
 
 # Methods.
-prune "'magnitud' is none of magnitude, random, threshold, movement, l0, gradient, did you mean 'magnitude'?" --sparsity \
-  0.9 --method magnitud
+prune "'magnitud' is none of magnitude, random, threshold, movement, l0, gradient, wanda, ria,\
+ sparsegpt, admm, did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
 prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
