@@ -1,104 +1,147 @@
-#include <cmath>
+#include "libsten/ops/loss.h"
 
-#include "libsten/ops/check.h"
-#include "libsten/ops/numbers.h"
-#include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
-#include "libsten/ops/softmax_row.h"
 
 namespace sten {
 namespace {
 
-template <class T>
-Tensor scalar(double v) {
-  Dense y = unwritten<T>({});
-  y.values.mutate<T>()[0] = static_cast<T>(v);
-  return y;
-}
-double scalar_of(std::string_view op, const Dense& dy) {
-  check_gradient(op, dy, {});
-  return with_real(op, dy.dtype(), [&]<class T>(T) { return double{dy.values.as<T>()[0]}; });
-}
-
 // ------------------------------------------------------------------------------ cross-entropy
 
-struct Classified {
-  const Dense& logits;
-  std::vector<Index> targets;
-  Index ignore, n = 0;  // classes
-  Index counted = 0;    // rows
-
-  Classified(const char* op, const Call& call, std::size_t first)
-      : logits(call.in[first].as<Dense>()) {
-    call.attributes.check(op, {"ignore"});
-    ignore = call.attributes.integer("ignore", -100);
-    const Dense& given = call.in[first + 1].as<Dense>();
-    Shape rows = logits.extents;
-    if (!rows.empty()) rows.pop_back();
-    if (logits.extents.empty() || given.extents != rows)
-      fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
-                 to_string(logits.extents), to_string(given.extents));
-    n = logits.extents.back();
-    targets = integers_of(op, "targets", given);
-    for (std::size_t r = 0; r < targets.size(); ++r) {
-      if (targets[r] == ignore) continue;
-      ++counted;
-      if (targets[r] < 0 || targets[r] >= n)
-        fail_usage("{}: targets[{}] is {}, which is none of {} classes", op, r, targets[r], n);
-    }
-  }
-};
-
-// -log softmax(x)[target]
-template <class T>
-double row_loss(const T* x, Index n, Index target) {
-  const T most = max_run(x, n);
-  return std::log(exp_sum(x, n, most, nullptr)) + (double{most} - x[target]);
+double smoothing_of(const char* op, const Call& call) {
+  call.attributes.check(op, {"ignore", "smoothing"});
+  const double e = call.attributes.number("smoothing", 0);
+  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing {} is not within [0, 1)", op, e);
+  return e;
 }
 
 Outputs cross_entropy(const Call& call) {
-  const Classified c("cross-entropy", call, 0);
-  return with_real("cross-entropy", c.logits.dtype(), [&]<class T>(T) -> Outputs {
-    const T* x = c.logits.values.as<T>().data();
-    std::vector<double> losses(c.targets.size());
-    parallel_for(std::ssize(losses), 16, [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r)
-        if (c.targets[r] != c.ignore) losses[r] = row_loss(x + r * c.n, c.n, c.targets[r]);
-    });
-    const double sum = sum_run(losses.data(), std::ssize(losses));
-    return {scalar<T>(c.counted ? sum / static_cast<double>(c.counted) : 0)};
+  const char* op = "cross-entropy";
+  const double smoothing = smoothing_of(op, call);
+  const Classified c(op, call.attributes, call.in[0].as<Dense>(), call.in[1].as<Dense>());
+  return with_real(op, c.logits.dtype(), [&]<class T>(T) -> Outputs {
+    const T* in = c.logits.values.as<T>().data();
+    return {c.mean<T>([&](Index r, Index target) {
+      const T *x = in + r * c.n, most = max_run(x, c.n);
+      const double log_sum = std::log(exp_sum(x, c.n, most, nullptr));
+      const double loss = log_sum + (double{most} - x[target]);
+      if (smoothing == 0) return loss;
+      const double mean = sum_run(x, c.n) / static_cast<double>(c.n);
+      return (1 - smoothing) * loss + smoothing * (log_sum + (double{most} - mean));
+    })};
   });
 }
 
-// softmax(x) - 1 at the target, for rows that count.
+// softmax(x) less what is wanted: 1 at the target, or a little less, and the rest everywhere.
 Outputs cross_entropy_grad(const Call& call) {
   Outputs out(2);
   if (!call.wants(0)) return out;
   const char* op = "cross-entropy.grad";
+  const double smoothing = smoothing_of(op, call);
   const double dy = scalar_of(op, call.in[0].as<Dense>());
-  const Classified c(op, call, 1);
+  const Classified c(op, call.attributes, call.in[1].as<Dense>(), call.in[2].as<Dense>());
   check_dtypes(op, "the gradient", call.in[0].dtype(), "logits", c.logits.dtype());
   const double by = c.counted ? dy / static_cast<double>(c.counted) : 0;
   with_real(op, c.logits.dtype(), [&]<class T>(T) {
     const T* in = c.logits.values.as<T>().data();
     const Index n = c.n;
-    const auto row = [&](Index r, T* to) {
+    const double everywhere = smoothing / static_cast<double>(n);
+    out[0] = c.gradient<T>(call.out(0), [&](Index r, Index target, T* to) {
       const T *x = in + r * n, most = max_run(x, n);
       const double share = 1 / exp_sum(x, n, most, to);
-      const Index target = c.targets[r];
-      const double at_target = (to[target] * share - 1) * by;
+      const double at_target = (to[target] * share - (1 - smoothing) - everywhere) * by;
       scale_row(to, n, static_cast<T>(share * by), to);
+      if (smoothing > 0)
+        for (Index i = 0; i < n; ++i) to[i] -= static_cast<T>(everywhere * by);
       to[target] = static_cast<T>(at_target);
-    };
-    out[0] =
-        write_elements<T>(call.out(0), c.logits.extents, n, [&](Index begin, Index end, T* to) {
-          for (Index i = begin; i < end; i += n, to += n) {
-            if (c.targets[i / n] == c.ignore)
-              std::fill_n(to, n, T{0});
-            else
-              row(i / n, to);
-          }
-        });
+    });
+  });
+  return out;
+}
+
+// ------------------------------------------------------------------------------ kl-divergence
+
+// A row of logits at a temperature: its softmax, and the logarithm of what that divided by.
+template <class T>
+struct Softened {
+  std::vector<T> x, p;
+  double log_sum = 0;
+
+  explicit Softened(Index n) : x(static_cast<std::size_t>(n)), p(x) {}
+  void set(const T* logits, double temperature) {
+    const Index n = std::ssize(x);
+    scale_row(logits, n, static_cast<T>(1 / temperature), x.data());
+    const T most = max_run(x.data(), n);
+    const double sum = exp_sum(x.data(), n, most, p.data());
+    scale_row(p.data(), n, static_cast<T>(1 / sum), p.data());
+    log_sum = std::log(sum) + double{most};
+  }
+};
+
+// sum over i of p_i (log p_i - log q_i)
+template <class T>
+double divergence(const Softened<T>& p, const Softened<T>& q) {
+  const double apart = sum_of(std::ssize(p.x), [&](Index i) {
+    return double{p.p[static_cast<std::size_t>(i)]} *
+           (double{p.x[static_cast<std::size_t>(i)]} - q.x[static_cast<std::size_t>(i)]);
+  });
+  return apart - p.log_sum + q.log_sum;
+}
+
+struct Distilled {
+  Classified rows;
+  const Dense& wanted;
+  double temperature;
+
+  Distilled(const char* op, const Call& call, std::size_t first)
+      : rows(op, call.attributes, call.in[first].as<Dense>(), call.in[first + 2].as<Dense>()),
+        wanted(call.in[first + 1].as<Dense>()),
+        temperature(call.attributes.number("temperature", 1)) {
+    call.attributes.check(op, {"ignore", "temperature"});
+    check_alike(op, "logits", rows.logits, "those wanted", wanted);
+    if (!(temperature > 0)) fail_usage("{}: temperature {} is not above 0", op, temperature);
+  }
+};
+
+Outputs kl_divergence(const Call& call) {
+  const char* op = "kl-divergence";
+  const Distilled d(op, call, 0);
+  return with_real(op, d.rows.logits.dtype(), [&]<class T>(T) -> Outputs {
+    const T *x = d.rows.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
+    const Index n = d.rows.n;
+    return {d.rows.mean<T>([&](Index r, Index) {
+      Softened<T> q(n), p(n);
+      q.set(x + r * n, d.temperature);
+      p.set(y + r * n, d.temperature);
+      return d.temperature * d.temperature * divergence(p, q);
+    })};
+  });
+}
+
+Outputs kl_divergence_grad(const Call& call) {
+  Outputs out(3);
+  const char* op = "kl-divergence.grad";
+  const double dy = scalar_of(op, call.in[0].as<Dense>());
+  const Distilled d(op, call, 1);
+  check_dtypes(op, "the gradient", call.in[0].dtype(), "logits", d.rows.logits.dtype());
+  const double by = d.rows.counted ? d.temperature * dy / static_cast<double>(d.rows.counted) : 0;
+  with_real(op, d.rows.logits.dtype(), [&]<class T>(T) {
+    const T *x = d.rows.logits.values.as<T>().data(), *y = d.wanted.values.as<T>().data();
+    const Index n = d.rows.n;
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (!call.wants(k)) continue;
+      out[k] = d.rows.gradient<T>(call.out(k), [&](Index r, Index, T* to) {
+        Softened<T> q(n), p(n);
+        q.set(x + r * n, d.temperature);
+        p.set(y + r * n, d.temperature);
+        // The mean of log p - log q.
+        const double mean = k == 0 ? 0 : divergence(p, q) + p.log_sum - q.log_sum;
+        for (std::size_t i = 0; i < p.p.size(); ++i) {
+          const double g =
+              k == 0 ? double{q.p[i]} - p.p[i] : p.p[i] * ((double{p.x[i]} - q.x[i]) - mean);
+          to[i] = static_cast<T>(by * g);
+        }
+      });
+    }
   });
   return out;
 }
@@ -145,6 +188,9 @@ void add_losses(Operators& all) {
   all.declare("cross-entropy", {Keeps::inputs});
   all.add({"cross-entropy", {"dense", "dense"}, {{}}}, cross_entropy);
   add_streamed(all, "cross-entropy.grad", std::vector<Name>(3, "dense"), 2, cross_entropy_grad);
+  all.declare("kl-divergence", {Keeps::inputs});
+  all.add({"kl-divergence", std::vector<Name>(3, "dense"), {{}}}, kl_divergence);
+  add_streamed(all, "kl-divergence.grad", std::vector<Name>(4, "dense"), 3, kl_divergence_grad);
   all.declare("mse", {Keeps::inputs});
   all.add({"mse", {"dense", "dense"}, {{}}}, mse);
   add_streamed(all, "mse.grad", std::vector<Name>(3, "dense"), 2, mse_grad);

@@ -378,12 +378,24 @@ T trilu(const T& x, Index k = 0, bool upper = true, const Formats& f = Formats::
 }
 
 // The mean of -log softmax(logits[..., C])[target] over the rows whose target of targets[...], I64
-// or I32, is not `ignore`; 0 if there are none. A scalar.
+// or I32, is not `ignore`; 0 if there are none. A scalar. Attribute smoothing, e, by name: as
+// PyTorch's label_smoothing, 1 - e of that and e of the mean over all classes in place of the target.
 template <Operand T>
 T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index ignore = -100,
                 const Formats& f = Formats::dense()) {
   static const Name op("cross-entropy");
   return ops_detail::call(op, {logits, targets}, Attributes().set("ignore", ignore), f);
+}
+
+// The mean of T^2 KL(softmax(wanted / T) || softmax(logits / T)) over the same rows (Hinton, Vinyals,
+// Dean 2015); both are [..., C]. A scalar.
+template <Operand T>
+T kl_divergence(const T& logits, const std::type_identity_t<T>& wanted,
+                const std::type_identity_t<T>& targets, double temperature = 1, Index ignore = -100,
+                const Formats& f = Formats::dense()) {
+  static const Name op("kl-divergence");
+  return ops_detail::call(op, {logits, wanted, targets},
+                          Attributes().set("temperature", temperature).set("ignore", ignore), f);
 }
 
 // The mean of (x - y)^2, a scalar.

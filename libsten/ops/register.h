@@ -16,7 +16,7 @@ void add_attention(Operators& all);
 void add_shapes(Operators& all);      // reshape, squeeze, unsqueeze, flatten, transpose
 void add_joins(Operators& all);       // concat
 void add_reductions(Operators& all);  // sum, mean, and add_folds()
-void add_losses(Operators& all);      // cross-entropy, mse
+void add_losses(Operators& all);      // cross-entropy, kl-divergence, mse
 
 void add_elementwise(Operators& all);  // abs, neg, sqrt, exp, clip and others
 void add_comparisons(Operators& all);  // equal, less and others, and, or, xor, not, is-nan, is-inf

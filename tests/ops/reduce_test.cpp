@@ -72,6 +72,34 @@ TEST_CASE("cross-entropy is the mean surprise of the targets that count") {
   for (std::size_t i = 0; i < dx.size(); ++i) CHECK(dx[i] == doctest::Approx(expected[i]));
 }
 
+TEST_CASE("label smoothing shares out a part of what is wanted") {
+  // log-softmax of log(1, 2, 5) is log(1/8, 2/8, 5/8).
+  const Tensor x = tensor({1, 3}, {0, std::log(2.0F), std::log(5.0F)});
+  const double hard = -std::log(5.0 / 8), all = -std::log(1.0 / 8 * 2 / 8 * 5 / 8) / 3;
+  const auto smoothed = [&](double e) {
+    return value(
+        apply_to<Tensor>("cross-entropy", {x, targets({2})}, Attributes().set("smoothing", e)));
+  };
+  CHECK(smoothed(0.1) == doctest::Approx(0.9 * hard + 0.1 * all));
+  CHECK(error_of([&] { smoothed(1); }) == "cross-entropy: smoothing 1 is not within [0, 1)");
+}
+
+TEST_CASE("kl-divergence is how far logits are from those wanted, at a temperature") {
+  const Tensor wanted = tensor({2, 2}, {0, std::log(3.0F), 7, 7});  // 1/4, 3/4
+  const Tensor x = tensor({2, 2}, {5, 5, 0, 1});                    // 1/2, 1/2
+  const double apart = 0.25 * std::log(0.5) + 0.75 * std::log(1.5);
+  CHECK(value(kl_divergence(x, wanted, targets({1, -100}))) == doctest::Approx(apart));
+  CHECK(value(kl_divergence(wanted, wanted, targets({1, 0}), 3)) == doctest::Approx(0));
+  // At a temperature of 2 logits twice as large say the same, and four times as loudly.
+  CHECK(value(kl_divergence(tensor({2, 2}, {10, 10, 0, 1}),
+                            tensor({2, 2}, {0, 2 * std::log(3.0F), 7, 7}), targets({1, -100}),
+                            2)) == doctest::Approx(4 * apart));
+  CHECK(value(kl_divergence(x, wanted, targets({-100, -100}))) == 0);
+  CHECK(error_of([&] {
+          kl_divergence(x, wanted, targets({1, 1}), 0);
+        }) == "kl-divergence: temperature 0 is not above 0");
+}
+
 TEST_CASE("mse is the mean of the squared differences") {
   Tape tape;
   const Var x = tape.parameter(tensor({2}, {1, 5})), y = tape.parameter(tensor({2}, {2, 2}));

@@ -1,0 +1,78 @@
+// What the losses share: scalars, and logits beside the class that each row has.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "libsten/ops/check.h"
+#include "libsten/ops/numbers.h"
+#include "libsten/ops/output.h"
+#include "libsten/ops/softmax_row.h"
+
+namespace sten {
+
+template <class T>
+Tensor scalar(double v) {
+  Dense y = unwritten<T>({});
+  y.values.mutate<T>()[0] = static_cast<T>(v);
+  return y;
+}
+// Of a loss's gradient.
+inline double scalar_of(std::string_view op, const Dense& dy) {
+  check_gradient(op, dy, {});
+  return with_real(op, dy.dtype(), [&]<class T>(T) { return double{dy.values.as<T>()[0]}; });
+}
+
+// Logits [..., C] and targets [...], of which those that are the attribute "ignore" (-100) do not
+// count. Error (usage) where they do not fit, or a target is none of C classes.
+struct Classified {
+  const Dense& logits;
+  std::vector<Index> targets;
+  Index ignore, n = 0;  // classes
+  Index counted = 0;    // rows
+
+  Classified(std::string_view op, const Attributes& attributes, const Dense& x, const Dense& given)
+      : logits(x), ignore(attributes.integer("ignore", -100)) {
+    Shape rows = logits.extents;
+    if (!rows.empty()) rows.pop_back();
+    if (logits.extents.empty() || given.extents != rows)
+      fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
+                 to_string(logits.extents), to_string(given.extents));
+    n = logits.extents.back();
+    targets = integers_of(op, "targets", given);
+    for (std::size_t r = 0; r < targets.size(); ++r) {
+      if (targets[r] == ignore) continue;
+      ++counted;
+      if (targets[r] < 0 || targets[r] >= n)
+        fail_usage("{}: targets[{}] is {}, which is none of {} classes", op, r, targets[r], n);
+    }
+  }
+
+  bool counts(Index row) const { return targets[static_cast<std::size_t>(row)] != ignore; }
+
+  // The mean of row(r, target) over rows that count; 0 where none do.
+  template <class T, class F>
+  Tensor mean(const F& row) const {
+    std::vector<double> losses(targets.size());
+    parallel_for(std::ssize(losses), 16, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r)
+        if (counts(r))
+          losses[static_cast<std::size_t>(r)] = row(r, targets[static_cast<std::size_t>(r)]);
+    });
+    const double sum = sum_run(losses.data(), std::ssize(losses));
+    return scalar<T>(counted ? sum / static_cast<double>(counted) : 0);
+  }
+  // A gradient of that: row(r, target, to) writes the C elements of a row that counts, others are 0.
+  template <class T, class F>
+  Tensor gradient(const OutFormat& format, const F& row) const {
+    return write_elements<T>(format, logits.extents, n, [&](Index begin, Index end, T* to) {
+      for (Index i = begin; i < end; i += n, to += n) {
+        if (counts(i / n))
+          row(i / n, targets[static_cast<std::size_t>(i / n)], to);
+        else
+          std::fill_n(to, n, T{0});
+      }
+    });
+  }
+};
+
+}  // namespace sten
