@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "libsten/nn/dropout.h"
+
 namespace sten {
 namespace {
 
@@ -34,7 +36,8 @@ class Builder {
     const std::string places =
         embedding(name + ".position_embeddings", config_.max_position_embeddings, "position_ids");
     const std::string sum = node(name + ".add_token_types", "add", {words, types});
-    return norm(name + ".LayerNorm", node(name + ".add_positions", "add", {sum, places}));
+    return dropped(name,
+                   norm(name + ".LayerNorm", node(name + ".add_positions", "add", {sum, places})));
   }
   // Where logits are wanted at some places alone, so is what follows the last attention.
   std::string layer(std::string x, const std::string& name, bool is_last) {
@@ -60,8 +63,11 @@ class Builder {
   // LayerNorm(x + dense(from)).
   std::string output(const std::string& name, Index inputs, const std::string& from,
                      const std::string& x) {
-    const std::string y = linear(name + ".dense", inputs, config_.hidden_size, from);
+    const std::string y = dropped(name, linear(name + ".dense", inputs, config_.hidden_size, from));
     return norm(name + ".LayerNorm", node(name + ".add", "add", {y, x}));
+  }
+  std::string dropped(const std::string& name, const std::string& x) {
+    return with_.dropout > 0 ? add_dropout(g_, name + ".dropout", x, with_.dropout) : x;
   }
   // Of x [B, T, hidden] the places that are asked for, [N, hidden]; x where all are.
   std::string selected(const std::string& x, const std::string& name) {

@@ -5,7 +5,7 @@
 
 namespace sten {
 
-// The fields of a config.json, under its names. Dropout is ignored: the graph has none.
+// The fields of a config.json, under its names. Dropout is ignored: see BertParts.
 struct BertConfig {
   Index vocab_size = 0, hidden_size = 0, num_hidden_layers = 0, num_attention_heads = 0;
   Index intermediate_size = 0, max_position_embeddings = 0, type_vocab_size = 2;
@@ -30,6 +30,8 @@ struct BertParts {
                           // last attention is computed for them alone, too
   bool loss = false;      // an input "labels", one for each row of logits, -100 where it does not
                           // count; and the output "loss", a scalar
+  double dropout = 0;     // of the embeddings, and of what attention and the feed-forward layers
+                          // add; above 0 an input "draw" (dropout.h). Attention has none inside
 };
 
 // Inputs are integers: "input_ids" [B, T], "position_ids" [T], "token_type_ids" [B, T] or what is

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "libsten/nn/dropout.h"
+
 namespace sten {
 namespace {
 
@@ -20,7 +22,8 @@ class GptBuilder {
     const std::string tokens = embedding("transformer.wte", config_.vocab_size, "input_ids");
     g_.weights.back().aliases.emplace_back("lm_head.weight");
     const std::string places = embedding("transformer.wpe", config_.n_positions, "position_ids");
-    std::string x = node("transformer.embeddings", "add", {tokens, places});
+    std::string x =
+        dropped("transformer.drop", node("transformer.embeddings", "add", {tokens, places}));
     for (Index i = 0; i < config_.n_layer; ++i) x = block(x, fmt::format("transformer.h.{}", i));
     if (with_.last) {
       using List = Attributes::List;
@@ -49,14 +52,20 @@ class GptBuilder {
     if (with_.mask) qkv.emplace_back("attention_mask");
     const std::string context = node(self, "attention", std::move(qkv),
                                      Attributes().set("heads", config_.n_head).set("causal", 1));
-    const std::string attended =
-        node(self + ".add", "add", {linear(self + ".c_proj", n, n, context, residual), x});
+    const std::string attended = node(
+        self + ".add", "add",
+        {dropped(self + ".resid_dropout", linear(self + ".c_proj", n, n, context, residual)), x});
     const std::string mlp = name + ".mlp";
     const std::string up = linear(mlp + ".c_fc", n, config_.n_inner, norm(name + ".ln_2", attended),
                                   config_.initializer_range);
     const std::string active = node(mlp + ".act", activation(), {up});
-    return node(mlp + ".add", "add",
-                {linear(mlp + ".c_proj", config_.n_inner, n, active, residual), attended});
+    return node(
+        mlp + ".add", "add",
+        {dropped(mlp + ".dropout", linear(mlp + ".c_proj", config_.n_inner, n, active, residual)),
+         attended});
+  }
+  std::string dropped(const std::string& name, const std::string& x) {
+    return with_.dropout > 0 ? add_dropout(g_, name, x, with_.dropout) : x;
   }
   void head(const std::string& x) {
     const std::string logits = node("lm_head", "linear", {x, "transformer.wte.weight"});

@@ -27,10 +27,12 @@ bool is_gpt_config(std::string_view json, const std::string& what = "config");
 
 // The parts of a GPT's graph besides its blocks.
 struct GptParts {
-  bool mask = false;  // an input "attention_mask" [B, T], 0 for padding, which is not seen
-  bool last = false;  // logits [B, 1, vocabulary] of the last token alone, else [B, T, vocabulary]
-  bool loss = false;  // an input "labels" [B, T]: the id after each token, -100 where it does not
-                      // count; and the output "loss", a scalar
+  bool mask = false;   // an input "attention_mask" [B, T], 0 for padding, which is not seen
+  bool last = false;   // logits [B, 1, vocabulary] of the last token alone, else [B, T, vocabulary]
+  bool loss = false;   // an input "labels" [B, T]: the id after each token, -100 where it does not
+                       // count; and the output "loss", a scalar
+  double dropout = 0;  // of the embeddings, and of what attention and the feed-forward layers add;
+                       // above 0 an input "draw" (dropout.h). Attention has none inside
 };
 
 // Inputs are integers: "input_ids" [B, T] and "position_ids" [T]; gpt_inputs() gives them. The

@@ -1,9 +1,8 @@
 #include "libsten/nn/image_graph.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "libsten/base/random.h"
+#include "libsten/nn/dropout.h"
 
 namespace sten {
 namespace {
@@ -42,12 +41,7 @@ ImageValue ImageGraph::batch_norm(const std::string& name, const ImageValue& x, 
 }
 
 ImageValue ImageGraph::dropout(const std::string& name, const ImageValue& x, double p) {
-  if (std::ranges::find(g_.inputs, draw_input) == g_.inputs.end())
-    g_.inputs.emplace_back(draw_input);
-  // Not that of another node.
-  const auto seed = static_cast<Index>(seed_for(0, name) >> 1);
-  return node(name, "dropout", {x.name, draw_input}, x.channels,
-              Attributes().set("p", p).set("seed", seed));
+  return {add_dropout(g_, name, x.name, p), x.channels};
 }
 
 ImageValue ImageGraph::max_pool(const std::string& name, const ImageValue& x, Index kernel,

@@ -5,10 +5,6 @@
 
 namespace sten {
 
-// The input that dropouts take their masks from: an I64, another one for each step. Graphs without
-// dropout do not have it.
-inline constexpr const char* draw_input = "draw";
-
 // A node's, or an input's.
 struct ImageValue {
   std::string name;

@@ -14,6 +14,16 @@ void check_given(const JsonReader& at, const char* key, const std::string& v) {
   if (at.has(key) && v.empty()) at[key].fail("is empty");
 }
 
+void check_teacher(const JsonReader& at, const Recipe& r) {
+  const DistillationRecipe& d = *r.distillation;
+  if (d.logits == 0 && d.hidden == 0)
+    at.fail("learns nothing: neither logits nor hidden is above 0");
+  if (d.hidden > 0 && d.states.empty() && !has_config(r.model))
+    at["hidden"].fail("needs states, a pattern of the model's values to compare");
+  check_given(at, "states", d.states);
+  if (!d.states.empty() && d.hidden == 0) at["states"].fail("are compared where hidden is above 0");
+}
+
 // Sums of decimal fractions.
 constexpr double rounding = 1e-9;
 
@@ -91,6 +101,7 @@ void check(const JsonReader& at, const Recipe& r) {
   if (r.batch % r.accumulate != 0)
     place(at, "accumulate")
         .fail(fmt::format("{} parts do not divide a batch of {}", r.accumulate, r.batch));
+  if (r.distillation) check_teacher(at["distillation"], r);
   if (r.evaluation.keep_best && r.data.validation == 0)
     at["evaluation"]["keep_best"].fail("needs a share of data for validation");
 }

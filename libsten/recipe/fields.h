@@ -1,6 +1,6 @@
 // The keys of a recipe's JSON, written once: what reads, what writes, and what lists them walk the
 // same fields. A visitor has kind() for the key that says which others there are, operator() for
-// other values, section(), list() and mask().
+// other values, section(), optional(), list() and mask().
 #pragma once
 #include <limits>
 #include <string_view>
@@ -43,7 +43,8 @@ void fields_of(V& v, ModelRecipe& m) {
   v("classes", m.classes, {.kinds = images, .required = true, .low = 1, .high = most});
   v("channels", m.channels, {.kinds = images, .low = 1, .high = most});
   v("stem", m.stem, {.kinds = {"resnet"}, .choices = {"imagenet", "cifar"}});
-  v("dropout", m.dropout, {.kinds = {"wide-resnet"}, .low = 0, .high = 1, .below = true});
+  v("dropout", m.dropout,
+    {.kinds = {"wide-resnet", "bert", "gpt"}, .low = 0, .high = 1, .below = true});
   v("config", m.config, {.kinds = {"bert", "gpt"}, .required = true, .path = true});
   v("file", m.file, {.kinds = {"onnx"}, .required = true, .path = true});
   v("output", m.output, {.kinds = {"onnx"}});
@@ -111,6 +112,7 @@ void fields_of(V& v, RateRecipe& r) {
   v("factor", r.factor, {.kinds = {"step"}, .low = 0});
   v("points", r.points, {.kinds = {"piecewise"}, .required = true, .low = 0});
   v("end", r.end, fraction({"cosine"}));
+  v("rewind", r.rewind);
 }
 
 template <class V>
@@ -133,13 +135,34 @@ void fields_of(V& v, ScheduleRecipe& s) {
 }
 
 template <class V>
+void fields_of(V& v, MaskRecipe& m) {
+  const Words anew{"refresh", "regrow"};
+  if constexpr (V::reads)
+    if (m.kind == "fixed") m.kind = "refresh";  // where it is more than the word "fixed"
+  v.kind(m.kind, {"refresh", "regrow", "straight-through"});
+  v("refresh", m.refresh, {.kinds = anew, .required = true, .low = 1, .high = most});
+  v("end", m.end, {.kinds = anew, .or_zero_absent = true, .low = 1, .high = most});
+  v("share", m.share, {.kinds = {"regrow"}, .low = 0, .high = 1, .above = true});
+  v("decay", m.decay, {.kinds = {"straight-through"}, .low = 0});
+}
+
+template <class V>
+void fields_of(V& v, DistillationRecipe& d) {
+  v("teacher", d.teacher, {.path = true});
+  v("logits", d.logits, fraction());
+  v("temperature", d.temperature, {.low = 0, .above = true});
+  v("hidden", d.hidden, {.low = 0});
+  v("states", d.states);
+}
+
+template <class V>
 void fields_of(V& v, SparsityRecipe& s) {
   v("target", s.target, {.required = true});
   v("sparsifier", s.sparsifier);
   v("layout", s.layout);
   v("save", s.save);
   v.section("schedule", s.schedule);
-  v.mask(s);
+  v.mask(s.mask);
 }
 
 template <class V>
@@ -157,9 +180,6 @@ struct Checkpoints {
 struct Logging {
   Recipe& recipe;
 };
-struct Refresh {
-  SparsityRecipe& sparsity;
-};
 
 template <class V>
 void fields_of(V& v, Checkpoints& c) {
@@ -173,12 +193,6 @@ void fields_of(V& v, Logging& l) {
 }
 
 template <class V>
-void fields_of(V& v, Refresh& m) {
-  v("refresh", m.sparsity.refresh, {.required = true, .low = 1, .high = most});
-  v("end", m.sparsity.refresh_end, {.or_zero_absent = true, .low = 1, .high = most});
-}
-
-template <class V>
 void fields_of(V& v, Recipe& r) {
   Index version = 1;
   std::string schema;  // for editors
@@ -188,6 +202,8 @@ void fields_of(V& v, Recipe& r) {
   v.section("model", r.model, true);
   v.section("data", r.data, true);
   v("loss", r.loss, {.choices = {"cross-entropy"}});
+  v("label_smoothing", r.label_smoothing, {.low = 0, .high = 1, .below = true});
+  v.optional("distillation", r.distillation);
   v.section("optimizer", r.optimizer);
   v.section("rate", r.rate);
   v("steps", r.steps, {.or_zero_absent = true, .low = 1, .high = most});
@@ -195,6 +211,7 @@ void fields_of(V& v, Recipe& r) {
   v("batch", r.batch, count_from(1));
   v("accumulate", r.accumulate, count_from(1));
   v("clip", r.clip, {.low = 0});
+  v("ema", r.ema, {.low = 0, .high = 1, .below = true});
   v("seed", r.seed);
   v("products", r.products, {.choices = {"onednn", "openblas", "own"}});
   v.list("sparsity", r.sparsity);

@@ -27,10 +27,12 @@ struct KeyLister {
     T one;
     below(std::string(key) + "/*", one);
   }
-  void mask(SparsityRecipe& s) {
-    Refresh refresh{s};
-    section("mask", refresh);
+  template <class T>
+  void optional(const char* key, std::optional<T>&) {
+    T one;
+    section(key, one);
   }
+  void mask(MaskRecipe& m) { section("mask", m); }
 
   std::vector<RecipeKey> keys;
   std::vector<std::string> kinds;  // of the section itself

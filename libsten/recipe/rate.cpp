@@ -1,5 +1,6 @@
 #include "libsten/recipe/rate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -23,7 +24,16 @@ double without_warmup(const RateRecipe& r, Index t, Index steps) {
 
 }  // namespace
 
-double rate_factor(const RateRecipe& r, Index t, Index steps) {
+double rate_factor(const RateRecipe& r, Index t, Index steps, std::span<const Index> stages) {
+  if (r.rewind) {
+    const auto next = std::ranges::upper_bound(stages, t);
+    if (next != stages.end()) steps = *next;
+    if (next != stages.begin()) {
+      const Index begin = *std::prev(next);
+      t -= begin;
+      steps -= begin;
+    }
+  }
   const double factor = without_warmup(r, t, steps);
   if (t >= r.warmup) return factor;
   return factor * static_cast<double>(t + 1) / static_cast<double>(r.warmup);

@@ -22,7 +22,7 @@ struct ModelRecipe {
   Index depth = 0, classes = 0, channels = 3;
   Index width = 1;                // of resnet 64 where it is not said
   std::string stem = "imagenet";  // resnet: imagenet | cifar
-  double dropout = 0;             // wide-resnet
+  double dropout = 0;             // wide-resnet, bert, gpt
   std::string config;             // bert, gpt: a HuggingFace config.json
   std::string file;               // onnx: the model
   std::string output;             // onnx: the logits; empty: the first output
@@ -89,6 +89,7 @@ struct RateRecipe {
   double factor = 0.1;                             // step
   std::vector<std::pair<Index, double>> points{};  // piecewise: factor from that step on
   double end = 0;                                  // cosine: the factor after the last step
+  bool rewind = false;  // from the beginning at each stage, up to the next (Renda et al. 2020)
 };
 
 // How an entry's sparsity comes about; stages are spread evenly over the steps [begin, end).
@@ -103,6 +104,22 @@ struct ScheduleRecipe {
   Index begin = 0, end = 0;       // steps; end is filled in as all of them
 };
 
+// How masks change while training: on steps begin + refresh, begin + 2 refresh, ... before `end`.
+struct MaskRecipe {
+  // fixed     only a stage changes them
+  // refresh   all positions are updated, pruned ones from 0, and the sparsifier selects anew
+  // regrow    the smallest of what is kept goes, and as much comes back as 0 where gradients are
+  //           largest (RigL, Evci et al. 2020)
+  // straight-through  all weights stay, and those that the sparsifier selects compute; gradients go
+  //           to all, with a pull to 0 on the others (SR-STE, Zhou et al. 2021)
+  std::string kind = "fixed";
+  Index refresh = 0;  // refresh, regrow: steps
+  Index end = 0;      // no new mask from this step on; filled in as the last step
+  double share =
+      0.3;  // regrow: of what is kept, at the begin; it falls as a cosine to 0 at the end
+  double decay = 2e-4;  // straight-through: times a weight that does not compute, in its gradient
+};
+
 struct SparsityRecipe {
   std::string target;     // a name, glob or re: of weights; what matches of rank below 2 is
                           // left as it is (targets.h)
@@ -110,8 +127,17 @@ struct SparsityRecipe {
   Spec layout{"masked"};  // while training
   Spec save{"dense"};     // in the final model
   ScheduleRecipe schedule;
-  Index refresh = 0;      // a new mask every so many steps; 0: masks are fixed
-  Index refresh_end = 0;  // no new mask from this step on; filled in as the last step
+  MaskRecipe mask;
+};
+
+// A dense model whose outputs are learned from, beside the labels.
+struct DistillationRecipe {
+  std::string teacher;     // a checkpoint of the same model; empty: model.weights
+  double logits = 0.5;     // share of the divergence from its logits; the rest is of the labels
+  double temperature = 2;  // of that (Hinton, Vinyals, Dean 2015)
+  double hidden = 0;       // weight of the squared distance of hidden states, a mean over these
+  std::string states;      // a pattern of the graph's values; empty: the outputs of layers of a
+                           // bert or gpt
 };
 
 struct EvaluationRecipe {
@@ -127,6 +153,8 @@ struct Recipe {
   ModelRecipe model;
   DataRecipe data;
   std::string loss = "cross-entropy";
+  double label_smoothing = 0;  // of it in training, as PyTorch's
+  std::optional<DistillationRecipe> distillation;
   OptimizerRecipe optimizer;
   RateRecipe rate;
   Index steps = 0;  // of the optimizer; 0: `epochs` decide
@@ -134,6 +162,8 @@ struct Recipe {
   Index batch = 32;                      // rows or windows of a step, all accumulated ones together
   Index accumulate = 1;                  // parts a batch is computed in; divides it
   double clip = 0;                       // the largest norm of all gradients together; 0: any
+  double ema = 0;                        // the decay of a moving average of weights, which is what
+                                         // is measured and saved; 0: none
   std::uint64_t seed = 0;                // of initial weights, batches, random sparsifiers
   std::string products;                  // onednn | openblas | own: multiplies dense matrices;
                                          // empty: the faster one, or that of the resumed run

@@ -77,14 +77,13 @@ void SectionReader::kind(std::string& v, const Words& all, bool required) {
   check_keys();
 }
 
-void SectionReader::mask(SparsityRecipe& s) {
+void SectionReader::mask(MaskRecipe& m) {
   if (!at_.has("mask")) return;
   const JsonReader at = at_["mask"];
-  Refresh refresh{s};
-  if (at.json().is_object()) return inner(at).read(refresh);
+  if (at.json().is_object()) return inner(at).read(m);
   if (!at.json().is_string() || at.text() != "fixed")
     at.fail(R"(is neither "fixed" nor {"refresh": steps between new masks})");
-  s.refresh = 0;
+  m = {};
 }
 
 void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) const {

@@ -45,7 +45,11 @@ class SectionReader {
     v.clear();
     for (const JsonReader& e : at_[key].elements()) inner(e).read(v.emplace_back());
   }
-  void mask(SparsityRecipe& s);
+  template <class T>
+  void optional(const char* key, std::optional<T>& v) {
+    if (at_.has(key)) inner(at_[key]).read(v.emplace());
+  }
+  void mask(MaskRecipe& m);
 
  private:
   SectionReader inner(const JsonReader& at) const { return {at, origin_, directory_}; }

@@ -113,7 +113,24 @@ void check_ends(const JsonReader& at, const SparsityRecipe& s) {
       at[section]["end"].fail(fmt::format("{} is not after the schedule's begin, {}", end, begin));
   };
   after("schedule", s.schedule.end);
-  after("mask", s.refresh_end);
+  after("mask", s.mask.end);
+}
+
+// What of the ways of changing masks goes with which sparsifiers and layouts.
+void check_mask(const JsonReader& at, const SparsityRecipe& s) {
+  const auto all = [&](const auto& is) {
+    return is(s.sparsifier) && std::ranges::all_of(s.schedule.sparsifiers, is);
+  };
+  if (s.mask.kind == "regrow" && !all([](const Spec& by) { return by.is("magnitude"); }))
+    at["mask"]["kind"].fail(
+        fmt::format("regrow is for magnitude, and this is {}; structures can come back by refresh "
+                    "and by straight-through",
+                    s.sparsifier.str()));
+  if (s.mask.kind != "straight-through") return;
+  if (!all([](const Spec& by) { return !registry().sparsifier(by).needs_scores(); }))
+    at["mask"]["kind"].fail(
+        fmt::format("straight-through is for sparsifiers that rank by values, and this is {}",
+                    s.sparsifier.str()));
 }
 
 }  // namespace
@@ -140,6 +157,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
   if (s.layout.is(Dense::name))
     at["layout"].fail("dense does not keep pruned weights at 0; masked does");
   check_ends(at, s);
+  check_mask(at, s);
 }
 
 }  // namespace sten::recipe_detail

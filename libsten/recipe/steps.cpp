@@ -13,8 +13,8 @@ void fill_in(SparsityRecipe& s, Index steps, const std::string& at) {
     fail_usage("{}/schedule/begin: {} is after the last of {} steps", at, by.begin, steps);
   if (by.end == 0 || by.kind == "one-shot") by.end = steps;
   check_end(by.end, "/schedule/end");
-  if (s.refresh_end == 0) s.refresh_end = steps;
-  check_end(s.refresh_end, "/mask/end");
+  if (s.mask.end == 0) s.mask.end = steps;
+  check_end(s.mask.end, "/mask/end");
   try {
     sparsity_stages(s, 0, 1, steps);
   } catch (const Error& e) {
@@ -30,6 +30,8 @@ Recipe in_steps(Recipe r, Index steps) {
   r.epochs = 0;
   if (r.rate.warmup > steps)
     fail_usage("/rate/warmup: {} is more than all {} steps", r.rate.warmup, steps);
+  if (r.rate.rewind && r.sparsity.empty())
+    fail_usage("/rate/rewind: there is no sparsity whose stages it could begin again at");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i)
     fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i));
   return r;

@@ -32,12 +32,15 @@ class Writer {
     json[key] = Json::array();
     for (T& one : all) json[key].push_back(written(one));
   }
-  void mask(SparsityRecipe& s) {
-    Refresh refresh{s};
-    if (s.refresh == 0)
+  template <class T>
+  void optional(const char* key, std::optional<T>& of) {
+    if (of) section(key, *of);
+  }
+  void mask(MaskRecipe& m) {
+    if (m.kind == "fixed")
       json["mask"] = "fixed";
     else
-      section("mask", refresh);
+      section("mask", m);
   }
 
   template <class T>

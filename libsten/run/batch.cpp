@@ -168,7 +168,8 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   std::vector<Job> jobs = make_jobs(many, work.output.keeps_graph);
   if (!many.out_dir.empty()) prepare_outputs(many, work, jobs);
   std::mutex lock;
-  bool stop = false;
+  // The first of `order` that failed. What comes before it is run, whoever is faster.
+  std::size_t stop = jobs.size();
   std::size_t finished = 0;
   const auto say_finished = [&] {
     if (!many.out_dir.empty() && !work.output.dry_run)
@@ -176,10 +177,12 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
                                 finished, jobs.size()));
   };
   say_finished();
-  const auto run = [&](Job& job) {
+  std::vector<Job*> order;
+  const auto run = [&](std::size_t at) {
+    Job& job = *order[at];
     {
       const std::lock_guard hold(lock);
-      if (stop) return;
+      if (at > stop) return;
     }
     run_job(many, work, job);
     const std::lock_guard hold(lock);
@@ -187,14 +190,16 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
     say_finished();
     if (!job.error) return;
     if (many.on_error) many.on_error(*job.error);
-    stop |= !many.keep_going;
+    if (!many.keep_going) stop = std::min(stop, at);
   };
-  std::vector<Job*> small, large;
-  for (Job& job : jobs) (is_small(job) ? small : large).push_back(&job);
-  parallel_for(static_cast<Index>(small.size()), 1, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) run(*small[i]);
+  for (Job& job : jobs) order.push_back(&job);
+  const auto large = std::stable_partition(order.begin(), order.end(),
+                                           [](const Job* job) { return is_small(*job); });
+  const Index small = large - order.begin();
+  parallel_for(small, 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) run(static_cast<std::size_t>(i));
   });
-  for (Job* job : large) run(*job);
+  for (auto i = static_cast<std::size_t>(small); i < order.size(); ++i) run(i);
   return outcome_of(jobs, many, work);
 }
 

@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/recipe/targets.h"
+#include "libsten/train/distillation.h"
 #include "libsten/train/memory.h"
 #include "libsten/train/products.h"
 #include "libsten/train/run_directory.h"
@@ -29,9 +30,11 @@ std::string listed(const std::vector<std::string>& all) {
   return text;
 }
 
-std::string mask_text(const SparsityRecipe& s) {
-  if (s.refresh == 0) return "fixed";
-  return fmt::format("new every {} steps, before step {}", s.refresh, s.refresh_end);
+std::string mask_text(const MaskRecipe& m) {
+  if (m.kind == "fixed") return m.kind;
+  if (m.kind == "straight-through") return "new every step, and gradients go straight through them";
+  const std::string when = fmt::format("new every {} steps, before step {}", m.refresh, m.end);
+  return m.kind == "regrow" ? when + ", by gradients" : when;
 }
 
 // "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
@@ -47,14 +50,26 @@ std::string entry_note(std::size_t number, const SparsityRecipe& entry,
   return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}; masks: {}", number,
                      quote(entry.target), weights.size(), weights.size() == 1 ? "" : "s",
                      entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
-                     listed(stages), mask_text(entry));
+                     listed(stages), mask_text(entry.mask));
 }
 
 std::string optimizer_text(const Recipe& r) {
   std::string text = fmt::format("{}, rate {}", r.optimizer.kind, r.optimizer.rate);
   if (r.rate.kind != "constant") text += ", " + r.rate.kind;
   if (r.rate.warmup > 0) text += fmt::format(", {} steps of warm-up", r.rate.warmup);
+  if (r.rate.rewind) text += ", again at each stage";
+  if (r.ema > 0) text += fmt::format("; weights are averaged, decay {}", r.ema);
+  if (r.label_smoothing > 0) text += fmt::format("; labels smoothed by {}", r.label_smoothing);
   return text;
+}
+
+// "teacher: m.safetensors; logits 0.5 of the loss at temperature 2, hidden states 1"
+std::string teacher_text(const Recipe& r) {
+  const DistillationRecipe& d = *r.distillation;
+  const std::string& file = d.teacher.empty() ? r.model.weights : d.teacher;
+  return fmt::format("teacher: {}; logits {} of the loss at temperature {}, hidden states {}",
+                     file.empty() ? printable(r.model.file) : printable(file), d.logits,
+                     d.temperature, d.hidden);
 }
 
 class Preview {
@@ -64,6 +79,8 @@ class Preview {
         stages_(weight_stages(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
+    training_graph(task_);
+    if (recipe().distillation) task_.teacher_weights();
     products_of(recipe());
     try_sparsity(stages_, task_.graph(), true);
     RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh,
@@ -152,6 +169,7 @@ class Preview {
     r_.notes.push_back(fmt::format("{} steps of {} {}, {:.1f} epochs; {}", r.steps, r.batch,
                                    r.data.text.empty() ? "rows" : "windows", epochs,
                                    optimizer_text(r)));
+    if (r.distillation) r_.notes.push_back(teacher_text(r));
   }
 
   void add_parameters() {
@@ -174,16 +192,18 @@ class Preview {
     r_.facts.emplace_back("memory/gradients", m.gradients);
     r_.facts.emplace_back("memory/optimizer", m.optimizer);
     r_.facts.emplace_back("memory/sparsity", m.sparsity);
+    r_.facts.emplace_back("memory/teacher", m.teacher);
     r_.facts.emplace_back("memory/values", m.values);
     r_.facts.emplace_back("memory/evaluation", m.evaluation);
     r_.facts.emplace_back("memory/kept", m.kept());
     r_.facts.emplace_back("memory/all", m.total());
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
-        "masks {}, values of {} {}, evaluation {}, freed blocks for the next values {}",
+        "masks {}, {}values of {} {}, evaluation {}, freed blocks for the next values {}",
         bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
-        bytes(m.sparsity), recipe().accumulate > 1 ? "a part of a batch" : "a batch",
-        bytes(m.values), bytes(m.evaluation), bytes(m.kept())));
+        bytes(m.sparsity), m.teacher ? fmt::format("teacher {}, ", bytes(m.teacher)) : "",
+        recipe().accumulate > 1 ? "a part of a batch" : "a batch", bytes(m.values),
+        bytes(m.evaluation), bytes(m.kept())));
   }
 
   const Task task_;

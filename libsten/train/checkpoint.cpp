@@ -127,7 +127,7 @@ void write_checkpoint(const OutputDirectory& to, const Graph& g, const TrainStat
   for (const auto& [name, s] : state.scores)
     tensors.emplace_back(std::string(score_prefix) + name, s);
   write_tensors(to, tensors_file, tensors);
-  if (record.best_step && *record.best_step != state.step)
+  if (record.best_step && (*record.best_step != state.step || !state.is_measured))
     write_tensors(to, best_file, {record.best_weights.begin(), record.best_weights.end()},
                   orientation_of(g));
   write_json(to, state, record);
@@ -195,10 +195,11 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     const std::string key = t.name.substr(optimizer_prefix.size(), dot - optimizer_prefix.size());
     c.state.parameters[p->second].state.emplace(key, rest.load(t));
   }
-  if (c.record.best_step == c.state.step) {
-    for (const Parameter& p : c.state.parameters) c.record.best_weights.emplace(p.name, p.value);
-  } else if (c.record.best_step) {
+  if (c.record.best_step && fs::exists(at / best_file)) {
     c.record.best_weights = load_weights(g, Checkpoint::open(at / best_file));
+  } else if (c.record.best_step) {
+    if (*c.record.best_step != c.state.step) fail("{}: lacks {}", printable(directory), best_file);
+    for (const Parameter& p : c.state.parameters) c.record.best_weights.emplace(p.name, p.value);
   }
   return c;
 }

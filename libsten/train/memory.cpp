@@ -98,9 +98,12 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   }
   const OptimizerRecipe& o = task.recipe().optimizer;
   m.optimizer = o.kind == "adamw" ? 2 * m.gradients : o.momentum > 0 ? m.gradients : 0;
+  if (task.recipe().ema > 0) m.optimizer += m.gradients;
+  if (task.recipe().distillation) m.teacher = m.weights;
   for (const WeightStages& p : stages) {
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);
     m.sparsity += ceil_div(n, 8);
+    if (p.is_straight_through()) m.sparsity += 4 * n;
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
   }
   const auto parts = task.batch(0);
@@ -108,6 +111,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   const ValueBytes v = value_bytes(task.graph(), parts.front().inputs);
   // Gradients of values are there for two operators at a time.
   m.values = v.all + 2 * v.largest;
+  if (m.teacher > 0) m.teacher += v.passing;
   const Recipe& r = task.recipe();
   if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
     m.evaluation =

@@ -10,6 +10,7 @@
 #include "libsten/data/file.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/dropout.h"
 #include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
@@ -79,7 +80,7 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
     const BertConfig config =
         BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
     check_size(config.parameters(), printable(recipe.model.config));
-    graph_ = bert(config, {.selected = true, .loss = true});
+    graph_ = bert(config, {.selected = true, .loss = true, .dropout = recipe.model.dropout});
     data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
   } else if (recipe.model.kind == "gpt") {
     if (recipe.data.kind != "text")
@@ -88,7 +89,7 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
     const GptConfig config =
         GptConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
     check_size(config.parameters(), printable(recipe.model.config));
-    graph_ = gpt(config, {.loss = true});
+    graph_ = gpt(config, {.loss = true, .dropout = recipe.model.dropout});
     data_ = read_next_token_data(recipe, config.vocab_size, config.n_positions);
   } else if (recipe.model.kind == "onnx") {
     if (recipe.data.kind == "text")
@@ -107,15 +108,30 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
 }
 
-NamedValues<Tensor> Task::stored_weights() const {
+NamedValues<Tensor> Task::weights_of(const Checkpoint& file) const {
   std::vector<std::string> unused;
   if (recipe_.model.kind == "bert") unused = bert_unused();
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
-  if (weights_) return load_weights(*graph_, *weights_, unused);
-  if (recipe_.model.weights.empty()) return load_weights(*graph_, imported_->file, unused);
-  return load_weights(*graph_, Checkpoint::open(recipe_.model.weights), unused);
+  return load_weights(*graph_, file, unused);
+}
+
+NamedValues<Tensor> Task::stored_weights() const {
+  if (weights_) return weights_of(*weights_);
+  if (recipe_.model.weights.empty()) return weights_of(imported_->file);
+  return weights_of(Checkpoint::open(recipe_.model.weights));
+}
+
+NamedValues<Tensor> Task::teacher_weights() const {
+  const std::string &named = recipe_.distillation->teacher, &own = recipe_.model.weights;
+  if (named.empty() && own.empty() && !imported_)
+    fail_usage("/distillation: needs a teacher: the model begins with random weights");
+  NamedValues<Tensor> weights = named.empty() && own.empty()
+                                    ? weights_of(imported_->file)
+                                    : weights_of(Checkpoint::open(named.empty() ? own : named));
+  for (auto& [name, w] : weights) w = w.to_dense();
+  return weights;
 }
 
 void Task::check_first_weights() const {
@@ -140,7 +156,7 @@ std::vector<std::string> Task::onnx_data() const {
 
 std::vector<BatchPart> Task::batch(Index step) const {
   std::vector<BatchPart> parts = data_->batch(step);
-  if (is_for_images(recipe_.model) && std::ranges::count(graph_->inputs(), draw_input))
+  if (recipe_.model.dropout > 0)
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const Index part = step * recipe_.accumulate + static_cast<Index>(k);
       Dense draw = Dense::zeros(DType::I64, {});
@@ -155,7 +171,7 @@ std::string Task::content() const { return fmt::format("{:016x}", data_->content
 
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
   PredictionSums sums;
-  const std::string &logits = graph_->outputs().front(), &labels = graph_->inputs().back();
+  const std::string &logits = graph_->outputs().front(), &labels = evaluation_->inputs().back();
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;

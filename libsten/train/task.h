@@ -46,8 +46,8 @@ class Task {
 
   // With the number of steps in it, whatever it was given as (in_steps).
   const Recipe& recipe() const { return recipe_; }
-  // Its outputs are logits [..., classes] and the loss, a scalar; its last input are the labels
-  // [...], -100 where they do not count. Logits of a BERT are those of the characters to be
+  // Its outputs are logits [..., classes] and the loss, a scalar; labels [...] are -100 where they
+  // do not count: the last input of the evaluation graph. Logits of a BERT are those of the characters to be
   // predicted.
   const Graph& graph() const { return *graph_; }
   // The same when training is over: what is measured.
@@ -63,6 +63,9 @@ class Task {
   NamedValues<Tensor> first_weights() const;
   // Those of the checkpoint, which there has to be, as they are stored; dense ones borrow from it.
   NamedValues<Tensor> stored_weights() const;
+  // Those of the recipe's teacher, dense; they may borrow from its file. Error as stored_weights(),
+  // and (usage) where the recipe names none and its model has none.
+  NamedValues<Tensor> teacher_weights() const;
   // Error as from first_weights(), whose values are not made.
   void check_first_weights() const;
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
@@ -79,6 +82,7 @@ class Task {
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
 
  private:
+  NamedValues<Tensor> weights_of(const Checkpoint& file) const;
   void check_size(double parameters, const std::string& what) const;
 
   Recipe recipe_;

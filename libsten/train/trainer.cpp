@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "libsten/base/hash.h"
@@ -34,11 +35,22 @@ Tensor in_own_memory(const Tensor& t) {
 
 Trainer::Trainer(std::shared_ptr<const Task> task)
     : task_(std::move(task)),
-      graph_(with_moments(task_->graph())),
+      graph_(with_moments(training_graph(*task_))),
+      // Beside the moments, what training_graph() has last.
+      loss_(graph_.outputs()[task_->graph().outputs().size() -
+                             (task_->recipe().distillation ? 0 : 1)]),
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
+  if (task_->recipe().distillation) teacher_.emplace(*task_);
   std::unordered_map<std::string_view, const WeightStages*> of_weight;
-  for (const WeightStages& p : stages_) of_weight.emplace(p.weight, &p);
+  std::set<Index> begins;
+  for (const WeightStages& p : stages_) {
+    of_weight.emplace(p.weight, &p);
+    for (const SparsityStage& s : p.stages) begins.insert(s.step);
+    state_.is_measured &= !p.is_straight_through();
+  }
+  begins_.assign(begins.begin(), begins.end());
+  state_.is_measured &= task_->recipe().ema == 0;
   NamedValues<Tensor> first = task_->first_weights();
   std::uint64_t hash = 0;
   for (const Weight& w : task_->graph().weights()) {
@@ -62,28 +74,12 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
 
 // ------------------------------------------------------------------------------------- sparsity
 
-void Trainer::count(std::size_t i) {
-  sparse_[i].kept = state_.parameters[i].value.stored().count();
-}
-
-void Trainer::select(std::size_t i, const Spec& by) {
-  Parameter& p = state_.parameters[i];
-  const Sparsifier s = registry().sparsifier(by);
-  std::optional<Dense> scores;
-  if (s.needs_scores()) {
-    const auto at = state_.scores.find(p.name);
-    if (at == state_.scores.end())
-      fail_usage("{}: {} ranks by gradients, and there are none", quote(p.name), by.name());
-    scores = at->second.as<Dense>();
-  }
-  select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
-  count(i);
-}
-
 void Trainer::begin_stages() {
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
     if (!sparse_[i].stages) continue;
-    if (const SparsityStage* stage = sparse_[i].stages->beginning(state_.step))
+    if (is_straight_through(i))
+      select_computing(i);
+    else if (const SparsityStage* stage = sparse_[i].stages->beginning(state_.step))
       select(i, stage->by);
     // Gradients of the step before are those of this step's beginning alone.
     if (!sparse_[i].accumulating) state_.scores.erase(state_.parameters[i].name);
@@ -112,7 +108,7 @@ bool Trainer::is_sparse_as_planned() const {
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Sparse& s = sparse_[i];
   const Tensor& w = state_.parameters[i].value;
-  const bool is_dense = has_dense_values(w) || s.accumulating ||
+  const bool is_dense = has_dense_values(w) || s.computing || s.accumulating ||
                         (s.stages && s.stages->refreshes(state_.step)) ||
                         (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
   if (is_dense) return OutFormat::dense();
@@ -130,13 +126,16 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
   for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
     const Parameter& p = state_.parameters[i];
     OutFormat own;
-    Var v = tape.parameter(p.value, gradient_format(i, own));
+    const auto& computing = sparse_[i].computing;
+    Var v = tape.parameter(computing ? *computing : p.value, gradient_format(i, own));
     of.push_back(&weights.emplace(p.name, std::move(v)).first->second);
   }
   for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
+  if (teacher_)
+    for (auto& [name, x] : teacher_->values(part)) inputs.emplace(name, std::move(x));
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
   statistics.add(outputs);
-  const Var y = outputs.at(task_->graph().outputs().back());
+  const Var y = outputs.at(loss_);
   loss = number_of(y.value());
   if (!std::isfinite(loss)) return {};
   Dense seed = Dense::zeros(DType::F32, {});
@@ -175,6 +174,10 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
     const WeightStages* stages = sparse_[i].stages;
     Update u;
     const bool is_anew = stages && stages->refreshes(state_.step);
+    if (is_anew && stages->mask.kind == "regrow") {
+      regrow(i, *gradients[i]);
+      continue;
+    }
     if (is_anew) {
       const Sparsifier by = registry().sparsifier(stages->current(state_.step)->by);
       std::optional<Dense> scores;
@@ -185,6 +188,14 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
     std::visit([&](const auto& o) { o.step(p, *gradients[i], u); }, optimizer_);
     if (is_anew) count(i);
   }
+  if (task_->recipe().ema > 0)
+    for (Parameter& p : state_.parameters)
+      if (!task_->graph().is_statistic(p.name)) average(p);
+}
+
+double Trainer::rate() const {
+  const Recipe& r = task_->recipe();
+  return r.optimizer.rate * rate_factor(r.rate, state_.step, task_->steps(), begins_);
 }
 
 TrainStep Trainer::step() {
@@ -193,7 +204,7 @@ TrainStep Trainer::step() {
   begin_stages();
   TrainStep result;
   result.step = state_.step;
-  result.rate = recipe.optimizer.rate * rate_factor(recipe.rate, state_.step, task_->steps());
+  result.rate = rate();
   const std::vector<BatchPart> parts = task_->batch(state_.step);
   for (const BatchPart& part : parts) result.predictions += part.predictions;
   Gradients sum;
@@ -214,6 +225,7 @@ TrainStep Trainer::step() {
     for (std::size_t i = 0; i < sum.size(); ++i)
       if (sum[i] && more[i]) add_gradient(*sum[i], *more[i]);
   }
+  pull_to_zero(sum);
   double scale = 1;
   if (recipe.clip > 0) {
     double squares = 0;
@@ -237,14 +249,9 @@ TrainStep Trainer::step() {
   return result;
 }
 
-NamedValues<Tensor> Trainer::weights() const {
-  NamedValues<Tensor> all;
-  for (const Parameter& p : state_.parameters) all.emplace(p.name, p.value);
-  return all;
-}
-
 void Trainer::restore(TrainState state) {
   check_state(state);
+  state.is_measured = state_.is_measured;
   state_ = std::move(state);
   for (Parameter& p : state_.parameters) {
     p.value = in_own_memory(p.value);

@@ -7,6 +7,7 @@
 
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
+#include "libsten/train/distillation.h"
 #include "libsten/train/running_statistics.h"
 #include "libsten/train/task.h"
 #include "libsten/train/weight_stages.h"
@@ -18,7 +19,12 @@ struct TrainState {
   Index step = 0;                     // the next one
   std::vector<Parameter> parameters;  // in the order of the graph's weights
   NamedValues<Tensor> scores;         // dense; of weights that are ranked by more than values
+  // Whether values of the parameters are what is measured and saved, too (Trainer::weights()).
+  bool is_measured = true;
 };
+
+// Under which a parameter's state has the average of its values.
+inline constexpr const char* average_key = "ema";
 
 // What came of one step.
 struct TrainStep {
@@ -43,6 +49,7 @@ class Trainer {
   const Task& task() const { return *task_; }
   const TrainState& state() const { return state_; }
   const std::vector<WeightStages>& stages() const { return stages_; }
+  // What is measured and saved: values of the state, or their averages, as sparse as they compute.
   NamedValues<Tensor> weights() const;
   // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
   double sparsity() const;
@@ -61,22 +68,34 @@ class Trainer {
     std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
     bool ranks_by_gradient = false;
     Index kept = 0;
+    // Of the values, what the forward pass of this step takes: straight-through.
+    std::optional<Tensor> computing;
   };
 
   void check_state(const TrainState& state) const;
+  double rate() const;
   void begin_stages();
+  bool is_straight_through(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
   Gradients gradients_of(const BatchPart& part, double share, double& loss,
                          StatisticsOfStep& statistics) const;
+  void pull_to_zero(Gradients& gradients) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale);
   void select(std::size_t i, const Spec& by);
+  void select_computing(std::size_t i);
+  void regrow(std::size_t i, const Tensor& gradient);
+  void average(Parameter& p) const;
+  Tensor measured(std::size_t i) const;
   void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
-  Graph graph_;  // the task's, with moments
+  Graph graph_;       // what is minimised, with moments
+  std::string loss_;  // the output that is
+  std::optional<Teacher> teacher_;
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // by parameter
+  std::vector<Index> begins_;   // of stages; ascending
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
   std::string first_weights_;

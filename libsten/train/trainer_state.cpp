@@ -1,4 +1,6 @@
 // What a state has to have to be gone on from.
+#include <algorithm>
+
 #include "libsten/base/text.h"
 #include "libsten/layout/masked.h"
 #include "libsten/train/trainer.h"
@@ -18,9 +20,10 @@ bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
 }
 
 // All of it, or nothing where the weight has had no gradient yet.
-void check_remembered(const Parameter& p, const OptimizerRecipe& o) {
+void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_averaged) {
   if (p.state.empty()) return;
-  const auto wanted = remembered(o);
+  auto wanted = remembered(o);
+  if (is_averaged) wanted.insert(std::ranges::lower_bound(wanted, average_key), average_key);
   const bool is_all = std::ranges::equal(p.state, wanted, {},
                                          [](const auto& s) -> std::string_view { return s.first; });
   if (!is_all) fail("a state of {} is not what {} remembers of it", quote(p.name), o.kind);
@@ -54,11 +57,14 @@ void Trainer::check_state(const TrainState& state) const {
            to_string(p.value.shape()), quote(weights[i].name), to_string(weights[i].shape));
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
       fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
-    check_remembered(p, task_->recipe().optimizer);
+    check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0);
     if (!p.state.empty() && task_->graph().is_statistic(p.name))
       fail("a state of {} is of an optimizer, and it is a running statistic", quote(p.name));
     const Sparse& s = sparse_[i];
-    if (s.stages && s.stages->current(state.step - 1) &&
+    if (s.stages && is_straight_through(i) && !p.value.is<Dense>())
+      fail("a state of {} is {}, and a mask that is straight-through goes with dense",
+           quote(p.name), p.value.spec().str());
+    if (s.stages && !is_straight_through(i) && s.stages->current(state.step - 1) &&
         p.value.layout_name() != Name(s.stages->layout.name()))
       fail("a state of {} is {}, and after step {} it has to be {}", quote(p.name),
            p.value.spec().str(), state.step, s.stages->layout.str());

@@ -53,8 +53,8 @@ const SparsityStage* WeightStages::current(Index step) const {
 }
 
 bool WeightStages::refreshes(Index step) const {
-  return refresh > 0 && step < refresh_end && step > refresh_begin &&
-         (step - refresh_begin) % refresh == 0 && step > stages.front().step;
+  return mask.refresh > 0 && step < mask.end && step > mask_begin &&
+         (step - mask_begin) % mask.refresh == 0 && step > stages.front().step;
 }
 
 std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
@@ -74,9 +74,8 @@ std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
         throw Error(error.fault(), fmt::format("/sparsity/{}/schedule: {}", e, error.what()));
       }
       for (SparsityStage& stage : p.stages) stage.by = for_weight(stage.by, p.weight, r.seed);
-      p.refresh = entry.refresh;
-      p.refresh_begin = entry.schedule.begin;
-      p.refresh_end = entry.refresh_end;
+      p.mask = entry.mask;
+      p.mask_begin = entry.schedule.begin;
     }
   }
   return weights;

@@ -11,7 +11,8 @@ struct WeightStages {
   // Before the forward pass of a stage's first step the weight gets the positions that the stage's
   // sparsifier selects. Ascending; at least one.
   std::vector<SparsityStage> stages;
-  Index refresh = 0, refresh_begin = 0, refresh_end = 0;
+  MaskRecipe mask;
+  Index mask_begin = 0;
 
   // The stage that begins at a step; nullptr where none does.
   const SparsityStage* beginning(Index step) const;
@@ -19,6 +20,8 @@ struct WeightStages {
   const SparsityStage* current(Index step) const;
   // Whether the update of that step selects anew, by its current stage.
   bool refreshes(Index step) const;
+  // Whether all weights stay, and the forward pass takes those that are selected.
+  bool is_straight_through() const { return mask.kind == "straight-through"; }
 };
 
 // In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a

@@ -53,18 +53,21 @@ broken "'a.weight.gram' has shape [3], and 'a.weight' takes 2 inputs"
 safetensors s.safetensors "{$(entry b.weight.gram F32 1 0 4)}" "$F1"
 broken "has no 'a.weight.gram', which 'a.weight' is pruned by"
 
-# The model itself, whose layers before are pruned already: the same bytes with any number of threads.
+# The model itself, whose layers before are pruned already: the same bytes with any number of threads,
+# and from its directory or its weights alone, of which the recipe says what computes with them.
 MODELS=$STEN_SOURCE/recipes
 calibrated() { # OUT MODEL RECIPE INCLUDE ARGUMENT...
   expect_exit 0 sten-prune "$MODELS/models/$2" -o "$1" --include "$4" --calibrate "$MODELS/$3.json" \
     --calibrate-samples 2 --json "${@:5}"
 }
 for threads in 1 2; do
-  calibrated bert$threads shakespeare-bert shakespeare-bert-one-shot 'bert.encoder.layer.0.*' \
+  of=shakespeare-bert to=bert1
+  [ $threads = 1 ] || of=$of/model.safetensors to=bert2.safetensors
+  calibrated $to $of shakespeare-bert-one-shot 'bert.encoder.layer.0.*' \
     --structure 1:4:4 --method admm --threads $threads
   expect_out 'calibrated on 2 rows'
 done
-cmp bert1/model.safetensors bert2/model.safetensors
+cmp bert1/model.safetensors bert2.safetensors
 errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
 [ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
 awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"

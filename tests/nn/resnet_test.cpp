@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libsten/graph/inference.h"
+#include "libsten/nn/dropout.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;

@@ -44,3 +44,14 @@ TEST_CASE("a cosine begins after the warm-up and would end one step after the la
   // Nothing is left for the cosine.
   check_factors({.kind = "cosine", .warmup = 2}, 2, {0.5, 1});
 }
+
+TEST_CASE("a rate that is rewound begins again at each stage") {
+  const RateRecipe r{.kind = "step", .warmup = 2, .every = 1, .factor = 0.5, .rewind = true};
+  const std::vector<Index> stages{3, 5};
+  const double expected[] = {0.5, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25};
+  for (Index t = 0; t < 8; ++t) CHECK(rate_factor(r, t, 8, stages) == expected[t]);
+  // Of as many steps as there are up to the next stage.
+  const RateRecipe cosine{.kind = "cosine", .rewind = true};
+  CHECK(rate_factor(cosine, 4, 10, std::vector<Index>{0, 2, 6}) == doctest::Approx(0.5));
+  CHECK(rate_factor(cosine, 8, 10, std::vector<Index>{0, 2, 6}) == doctest::Approx(0.5));
+}

@@ -43,14 +43,18 @@ SparsityRecipe entry_of(const std::string& entry, const Overrides& set = {}) {
 // All that a recipe can say.
 const char* whole = R"({
   "$schema": "schema.json", "schema": 1, "name": "all of it",
-  "model": {"kind": "bert", "config": "m/config.json", "weights": "/abs/model.safetensors"},
+  "model": {"kind": "bert", "config": "m/config.json", "dropout": 0.1,
+            "weights": "/abs/model.safetensors"},
   "data": {"kind": "masked-text", "text": "../t.txt", "vocabulary": "m/vocab.json", "train": 0.9,
            "validation": 0.05, "window": 64, "predicted": 0.2, "masked": 0.7, "random": 0.2},
-  "loss": "cross-entropy",
+  "loss": "cross-entropy", "label_smoothing": 0.1,
+  "distillation": {"teacher": "t.safetensors", "logits": 0.9, "temperature": 4, "hidden": 0.5,
+                   "states": "*.LayerNorm"},
   "optimizer": {"kind": "adamw", "rate": 5e-4, "beta1": 0.8, "beta2": 0.98, "eps": 1e-7,
                 "weight_decay": 0.1},
-  "rate": {"kind": "piecewise", "warmup": 50, "points": [[100, 0.5], [300, 0.05]]},
-  "steps": 400, "batch": 64, "accumulate": 4, "clip": 1, "seed": 9223372036854775807,
+  "rate": {"kind": "piecewise", "warmup": 50, "points": [[100, 0.5], [300, 0.05]],
+           "rewind": true},
+  "steps": 400, "batch": 64, "accumulate": 4, "clip": 1, "ema": 0.99, "seed": 9223372036854775807,
   "sparsity": [
     {"target": "a", "sparsifier": "nmg:n=1,m=4,g=4,fit=greedy", "save": "nmg"},
     {"target": "b*", "sparsifier": "magnitude:sparsity=0.9", "layout": "csr", "save": "bitmask",
@@ -60,6 +64,10 @@ const char* whole = R"({
                                  "sparsifiers": ["nm:n=3,m=4", "nm:n=2,m=4"]}, "save": "nm"},
     {"target": "d", "sparsifier": "movement", "schedule":
       {"kind": "iterative", "from": 0.1, "to": 0.5, "step": 0.1, "begin": 100}},
+    {"target": "f", "sparsifier": "magnitude:sparsity=0.9",
+     "mask": {"kind": "regrow", "refresh": 10, "share": 0.2}},
+    {"target": "g", "sparsifier": "nm:n=2,m=4",
+     "mask": {"kind": "straight-through", "decay": 1e-3}},
     {"target": "e", "sparsifier": "magnitude:sparsity=0.5",
      "schedule": {"kind": "layer-wise", "end": 200}, "mask": "fixed"}],
   "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
@@ -113,18 +121,20 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.checkpoint_every == 50);
   CHECK(r.keep_checkpoints == 3);
   CHECK(r.log_every == 1);
-  REQUIRE(r.sparsity.size() == 5);
+  REQUIRE(r.sparsity.size() == 7);
   CHECK(r.sparsity[0].save.str() == "nmg:n=1,m=4,g=4");
   CHECK(r.sparsity[0].schedule.kind == "one-shot");
   CHECK(r.sparsity[1].layout.str() == "csr");
-  CHECK(r.sparsity[1].refresh == 10);
-  CHECK(r.sparsity[1].refresh_end == 350);
+  CHECK(r.sparsity[1].mask.refresh == 10);
+  CHECK(r.sparsity[1].mask.end == 350);
   CHECK(r.sparsity[1].schedule.to == 0.9);
   CHECK(r.sparsity[2].sparsifier.str() == "per-block:n=2,m=4");
   CHECK(r.sparsity[2].save.str() == "nm:n=2,m=4");
   CHECK(r.sparsity[2].schedule.end == 400);
   CHECK(r.sparsity[3].sparsifier.str() == "movement:sparsity=0.5");
-  CHECK(r.sparsity[4].schedule.end == 200);
+  CHECK(r.sparsity[4].mask.share == 0.2);
+  CHECK(r.sparsity[5].mask.decay == 1e-3);
+  CHECK(r.sparsity[6].schedule.end == 200);
 }
 
 TEST_CASE("a recipe that was written and read is the same") {
@@ -150,7 +160,7 @@ TEST_CASE("epochs leave ends open until the number of steps is known") {
   CHECK(known.steps == 90);
   CHECK(known.epochs == 0);
   CHECK(known.sparsity[0].schedule.end == 90);
-  CHECK(known.sparsity[0].refresh_end == 90);
+  CHECK(known.sparsity[0].mask.end == 90);
 }
 
 TEST_CASE("errors of a recipe name the file and the place") {
@@ -347,4 +357,18 @@ TEST_CASE("a recipe's file is read, and what is none is refused") {
   std::ofstream(path) << "";
   CHECK(error_of([&] { read_recipe(path.string()); }).find("is empty") != std::string::npos);
   std::filesystem::remove(path);
+}
+
+TEST_CASE("what brings accuracy back is refused where it could do nothing") {
+  CHECK(error(whole, {"distillation.logits=0", "distillation.hidden=0"}) ==
+        "/distillation: learns nothing: neither logits nor hidden is above 0");
+  CHECK(has(error(whole, {"distillation.hidden=0"}), "compared where hidden is above 0"));
+  CHECK(has(error(whole, {"sparsity=[]"}),
+            "/rate/rewind: there is no sparsity whose stages it could begin again at"));
+  CHECK(entry_error(R"("sparsifier": "2:4", "mask": {"kind": "regrow", "refresh": 5})") ==
+        "/sparsity/0/mask/kind: regrow is for magnitude, and this is "
+        "per-block:n=2,m=4; structures can come back by refresh and by straight-through");
+  CHECK(has(entry_error(R"("sparsifier": "movement:sparsity=0.5", "schedule": {"begin": 5},
+                           "mask": {"kind": "straight-through"})"),
+            "straight-through is for sparsifiers that rank by values"));
 }

@@ -118,7 +118,7 @@ TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its c
   r.accumulate = 2;
   r.clip = 0.5;
   r.sparsity = {sparse("bert.encoder.*.weight", "magnitude:sparsity=0.5")};
-  r.sparsity[0].refresh = 3;
+  r.sparsity[0].mask = {"refresh", 3};
   check_alike(r, of_file(r, exported), 1e-5);
 }
 

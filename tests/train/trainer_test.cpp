@@ -107,7 +107,7 @@ TEST_CASE("kept positions are as many as the recipe says after any step, and the
         r.optimizer.momentum = r.optimizer.kind == std::string("sgd") ? 0.9 : 0;
         r.clip = 1;
         r.sparsity = {sparse("layers.1.weight", c.sparsifier)};
-        r.sparsity[0].refresh = refresh;
+        r.sparsity[0].mask = {"refresh", refresh};
         const auto t = trainer_of(r);
         while (!t->is_done()) {
           t->step();
@@ -138,7 +138,7 @@ TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it b
   Recipe r = small_mlp(dir);
   r.optimizer.rate = 0.05;
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.9")};
-  r.sparsity[0].refresh = 4;
+  r.sparsity[0].mask = {"refresh", 4};
   const auto t = trainer_of(r);
   for (int i = 0; i < 4; ++i) t->step();
   const Mask before = mask_in(*t, "layers.1.weight");
@@ -304,7 +304,7 @@ TEST_CASE("a user's sparsifier ranks by its own scores in a stage and where a ma
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", Products::name)};
   r.sparsity[0].schedule.begin = 3;
-  r.sparsity[0].refresh = 4;
+  r.sparsity[0].mask = {"refresh", 4};
   const auto t = trainer_of(r);
   for (const Index step : {3, 7}) {
     while (t->state().step <= step) t->step();

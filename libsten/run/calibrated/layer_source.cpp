@@ -40,6 +40,17 @@ class FromFile final : public LayerSource {
 // So many rows at a time, which bounds what operators need beside values.
 constexpr Index rows_at_once = 16;
 
+// Weights alone are of the model of the recipe that names the data.
+void describe_by_data(const PruneOptions& o, ModelSource& source) {
+  if (source.what.is_known()) return;
+  if (o.calibrate.ends_with(".json")) source.what = describe_model(o.calibrate);
+  if (!source.what.is_known())
+    fail_usage(
+        "{}: holds weights, and does not say what computes with them; --calibrate takes a recipe "
+        "that does, or give the model's directory",
+        source.name);
+}
+
 class FromModel final : public LayerSource {
  public:
   FromModel(const PruneOptions& o, const Weights& weights,
@@ -48,7 +59,8 @@ class FromModel final : public LayerSource {
     std::optional<UseDenseLibrary>
         products;  // always the same, so that all runs have the same bits
     if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
-    const ModelSource source = find_model(o.input);
+    ModelSource source = find_model(o.input);
+    describe_by_data(o, source);
     RunOptions run;
     run.data = o.calibrate;
     Recipe recipe = data_recipe(source, run);

@@ -63,7 +63,7 @@ class TaskBatches final : public RunData {
   Index batches() const override { return std::ssize(parts_); }
   RunBatch batch(Index i) const override {
     BatchPart part = task_.data().part(parts_[i].first, parts_[i].second);
-    const std::string& labels = task_.graph().inputs().back();
+    const std::string& labels = task_.evaluation_graph().inputs().back();
     RunBatch b{std::move(part.inputs), std::nullopt, part.predictions};
     b.labels = b.inputs.at(labels).as<Dense>();
     b.inputs.erase(labels);

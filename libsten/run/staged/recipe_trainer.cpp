@@ -64,6 +64,12 @@ RecipeTrainer::RecipeTrainer(const std::string& path, const Overrides& overrides
   if (!recipe_.sparsity.empty())
     fail_usage("{}: /sparsity: has to be empty here, where --schedule says what is pruned",
                printable(path));
+  if (recipe_.distillation && recipe_.distillation->teacher.empty()) {
+    if (recipe_.model.weights.empty())
+      fail_usage("{}: /distillation: needs a teacher, the checkpoint before pruning",
+                 printable(path));
+    recipe_.distillation->teacher = recipe_.model.weights;
+  }
   // Each stage has weights of its own.
   recipe_.model.weights.clear();
   const Task task(recipe_);

@@ -1,0 +1,14 @@
+// Dropouts of models.
+#pragma once
+#include "libsten/graph/graph.h"
+
+namespace sten {
+
+// The input that dropouts take their masks from: an I64, another one for each step. Graphs without
+// dropout do not have it.
+inline constexpr const char* draw_input = "draw";
+
+// x where it stays, with probability 1 - p, times 1 / (1 - p). Adds the input where g lacks it.
+std::string add_dropout(GraphParts& g, const std::string& name, const std::string& x, double p);
+
+}  // namespace sten

@@ -1,0 +1,119 @@
+#include "libsten/train/distillation.h"
+
+#include <algorithm>
+
+#include "libsten/base/name_pattern.h"
+#include "libsten/base/text.h"
+#include "libsten/graph/inference.h"
+
+namespace sten {
+namespace {
+
+// The loss of a task's graph compares its two inputs: rows of logits, and labels.
+const Node& loss_of(const Graph& g) { return *g.find_node(g.outputs().back()); }
+
+std::string input_for(const std::string& value) { return "teacher." + value; }
+
+// Outputs of whole layers.
+std::string usual_states(const ModelRecipe& m) {
+  return m.kind == "bert" ? R"(re:^bert\.encoder\.layer\.\d+\.output\.LayerNorm$)"
+                          : R"(re:^transformer\.h\.\d+\.mlp\.add$)";
+}
+
+std::vector<std::string> states_of(const Task& task) {
+  const DistillationRecipe& d = *task.recipe().distillation;
+  std::vector<std::string> states;
+  if (d.hidden == 0) return states;
+  const NamePattern pattern(d.states.empty() ? usual_states(task.recipe().model) : d.states);
+  for (const Node& n : task.graph().nodes()) {
+    if (!pattern.matches(n.name)) continue;
+    if (!task.evaluation_graph().find_node(n.name))
+      fail_usage("/distillation/states: {} is no value of the model after training", quote(n.name));
+    states.push_back(n.name);
+  }
+  if (states.empty())
+    fail_usage("/distillation/states: {} names no value of the model", quote(d.states));
+  return states;
+}
+
+class Builder {
+ public:
+  explicit Builder(GraphParts g) : g_(std::move(g)) {}
+
+  std::string node(std::string name, const char* op, std::vector<std::string> inputs,
+                   Attributes attributes = {}) {
+    g_.nodes.push_back({name, op, std::move(inputs), std::move(attributes)});
+    return name;
+  }
+  std::string from_teacher(const std::string& value) {
+    return g_.inputs.emplace_back(input_for(value));
+  }
+  // The last term with this weight, and those before it.
+  void add(const std::string& term, double weight) {
+    const std::string scaled =
+        weight == 1 ? term
+                    : node(term + ".scaled", "scale", {term}, Attributes().set("by", weight));
+    sum_ = sum_.empty() ? scaled : node(term + ".added", "add", {sum_, scaled});
+  }
+  Graph build() && {
+    g_.outputs.push_back(sum_);
+    return Graph(std::move(g_));
+  }
+
+ private:
+  GraphParts g_;
+  std::string sum_;
+};
+
+}  // namespace
+
+Graph training_graph(const Task& task) {
+  GraphParts parts = task.graph().parts();
+  const Node loss = loss_of(task.graph());
+  const Recipe& r = task.recipe();
+  if (r.label_smoothing > 0)
+    for (Node& n : parts.nodes)
+      if (n.name == loss.name) n.attributes.set("smoothing", r.label_smoothing);
+  if (!r.distillation) return Graph(std::move(parts));
+  const DistillationRecipe& d = *r.distillation;
+  Builder b(std::move(parts));
+  if (d.logits < 1) b.add(loss.name, 1 - d.logits);
+  if (d.logits > 0)
+    b.add(b.node("distillation.logits", "kl-divergence",
+                 {loss.inputs[0], b.from_teacher(loss.inputs[0]), loss.inputs[1]},
+                 Attributes().set("temperature", d.temperature)),
+          d.logits);
+  const std::vector<std::string> states = states_of(task);
+  for (const std::string& s : states)
+    b.add(b.node("distillation." + s, "mse", {s, b.from_teacher(s)}),
+          d.hidden / static_cast<double>(states.size()));
+  return std::move(b).build();
+}
+
+Teacher::Teacher(const Task& task)
+    : graph_([&] {
+        const DistillationRecipe& d = *task.recipe().distillation;
+        GraphParts g = task.evaluation_graph().parts();
+        std::vector<std::string> outputs = states_of(task);
+        if (d.logits > 0) outputs.push_back(loss_of(task.graph()).inputs[0]);
+        keep_outputs(g, std::move(outputs));
+        return Graph(std::move(g));
+      }()),
+      weights_(task.teacher_weights()) {}
+
+NamedValues<Tensor> Teacher::values(const BatchPart& part) const {
+  NamedValues<Tensor> inputs;
+  for (const std::string& name : graph_.inputs()) inputs.emplace(name, part.inputs.at(name));
+  NamedValues<Tensor> values;
+  for (auto& [name, value] : graph_.run<Tensor>(weights_, inputs))
+    values.emplace(input_for(name), std::move(value));
+  return values;
+}
+
+Index Teacher::bytes() const {
+  Index all = 0;
+  for (const auto& [name, w] : weights_) all += static_cast<Index>(w.values()->bytes().size());
+  return all;
+}
+
+}  // namespace sten

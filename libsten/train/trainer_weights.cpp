@@ -1,0 +1,114 @@
+// What weights become beside the optimizer's steps: positions that change, and averages.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/layout/masked.h"
+#include "libsten/optim/select.h"
+#include "libsten/sparsify/regrow.h"
+#include "libsten/train/trainer.h"
+
+namespace sten {
+
+bool Trainer::is_straight_through(std::size_t i) const {
+  return sparse_[i].stages && sparse_[i].stages->is_straight_through();
+}
+
+void Trainer::select(std::size_t i, const Spec& by) {
+  Parameter& p = state_.parameters[i];
+  const Sparsifier s = registry().sparsifier(by);
+  std::optional<Dense> scores;
+  if (s.needs_scores()) {
+    const auto at = state_.scores.find(p.name);
+    if (at == state_.scores.end())
+      fail_usage("{}: {} ranks by gradients, and there are none", quote(p.name), by.name());
+    scores = at->second.as<Dense>();
+  }
+  select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
+  count(i);
+}
+
+void Trainer::select_computing(std::size_t i) {
+  Sparse& s = sparse_[i];
+  const SparsityStage* stage = s.stages->current(state_.step);
+  if (!stage) return;
+  s.computing =
+      registry().prune(state_.parameters[i].value.as<Dense>(), stage->by, s.stages->layout);
+  s.kept = s.computing->stored().count();
+}
+
+// The share that moves falls from the mask's to 0 at its end, as a cosine.
+void Trainer::regrow(std::size_t i, const Tensor& gradient) {
+  const WeightStages& s = *sparse_[i].stages;
+  const double done = static_cast<double>(state_.step - s.mask_begin) /
+                      static_cast<double>(s.mask.end - s.mask_begin);
+  const double share = s.mask.share * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  const Dense scores = gradient.to_dense();
+  select_positions(state_.parameters[i], Regrow{share}, s.layout, &scores);
+  count(i);
+}
+
+// SR-STE: gradients that went straight through, and a pull to 0 on what did not compute.
+void Trainer::pull_to_zero(Gradients& gradients) const {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto& computing = sparse_[i].computing;
+    if (!computing || !gradients[i]) continue;
+    const Mask kept = computing->stored();
+    const auto w = state_.parameters[i].value.values()->as<float>();
+    const auto by = static_cast<float>(sparse_[i].stages->mask.decay);
+    gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
+      const auto g = v.mutate<float>();
+      parallel_for(std::ssize(w), mask_grain, [&](Index begin, Index end) {
+        for (Index k = begin; k < end; ++k)
+          if (!kept[k]) g[k] += by * w[k];
+      });
+    });
+  }
+}
+
+// In its first steps an average that is worth fewer of them, as TensorFlow's
+// ExponentialMovingAverage with num_updates has it.
+void Trainer::average(Parameter& p) const {
+  const auto values = p.value.values()->as<float>();
+  const auto at = p.state.find(average_key);
+  if (at == p.state.end()) {
+    Dense first = Dense::zeros(
+        DType::F32, has_dense_values(p.value) ? p.value.shape() : Shape{std::ssize(values)});
+    std::ranges::copy(values, first.values.mutate<float>().begin());
+    p.state.emplace(average_key, std::move(first));
+    return;
+  }
+  const auto t = static_cast<double>(state_.step);
+  const auto by = static_cast<float>(1 - std::min(task_->recipe().ema, (1 + t) / (10 + t)));
+  at->second = Tensor::update(std::move(at->second), [&](Values& v) {
+    const auto mean = v.mutate<float>();
+    parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) mean[k] += by * (values[k] - mean[k]);
+    });
+  });
+}
+
+Tensor Trainer::measured(std::size_t i) const {
+  const Parameter& p = state_.parameters[i];
+  Tensor value = p.value;
+  if (const auto at = p.state.find(average_key); at != p.state.end())
+    value = value.with_values(*at->second.values());
+  if (!is_straight_through(i)) return value;
+  const WeightStages& s = *sparse_[i].stages;
+  const SparsityStage* stage = s.current(state_.step - 1);
+  return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
+}
+
+void Trainer::count(std::size_t i) { sparse_[i].kept = measured(i).stored().count(); }
+
+NamedValues<Tensor> Trainer::weights() const {
+  NamedValues<Tensor> all;
+  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
+    all.emplace(state_.parameters[i].name, measured(i));
+  return all;
+}
+
+}  // namespace sten

@@ -1,0 +1,184 @@
+// What brings accuracy back: teachers, averages, and masks that change by gradients.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/nn/weights.h"
+#include "libsten/sparsify/regrow.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+constexpr const char* weight = "layers.1.weight";
+
+// A recipe that begins with weights of a file.
+Recipe from_file(const TempDir& dir, Recipe r) {
+  const Task task(r);
+  r.model.weights = dir / (r.name + ".safetensors");
+  save_weights(task.graph(), task.first_weights(), r.model.weights, true);
+  return r;
+}
+std::vector<float> values_of(const Tensor& t) { return floats(t.to_dense()); }
+std::vector<float> values_in(const Trainer& t) { return values_of(parameter(t, weight).value); }
+std::vector<float> measured_in(const Trainer& t) { return values_of(t.weights().at(weight)); }
+
+}  // namespace
+
+TEST_CASE("who is as the teacher has nothing to learn from it, and who was pruned has") {
+  for (const auto make : {small_bert, small_gpt, small_mlp}) {
+    const TempDir dir;
+    const Recipe small = make(dir);
+    CAPTURE(small.name);
+    Recipe r = from_file(dir, small);
+    const bool is_mlp = r.model.kind == "mlp";
+    r.distillation.emplace();
+    r.distillation->logits = 1;
+    r.distillation->temperature = 3;
+    if (!is_mlp) r.distillation->hidden = 2;
+    CHECK(trainer_of(r)->step().loss == doctest::Approx(0).epsilon(1e-6));
+    // The labels have the rest.
+    r.distillation->logits = 0.25;
+    const double labels = trainer_of(from_file(dir, small))->step().loss;
+    CHECK(trainer_of(r)->step().loss == doctest::Approx(0.75 * labels).epsilon(1e-5));
+    // Dropped out of it, more so than without.
+    r.distillation->logits = 1;
+    r.steps = 30;
+    r.sparsity = {
+        sparse(is_mlp ? "layers.*.weight" : "*.layer.*.weight", "magnitude:sparsity=0.7")};
+    if (r.model.kind == "gpt") r.sparsity[0].target = "*.h.*.weight";
+    const auto t = trainer_of(r);
+    const double first = t->step().loss;
+    CHECK(first > 1e-3);
+    double last = 0;
+    while (!t->is_done()) last = t->step().loss;
+    CHECK(last < 0.7 * first);
+  }
+}
+
+TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.distillation.emplace();
+  CHECK(error_of([&] { trainer_of(r); }) ==
+        "/distillation: needs a teacher: the model begins with random weights");
+  r.distillation->teacher = from_file(dir, small_mlp(dir)).model.weights;
+  r.seed = 1;  // another beginning
+  CHECK(trainer_of(r)->step().loss > 0.1);
+  r.distillation->hidden = 1;
+  r.distillation->states = "layers.*.gelu";
+  CHECK(error_of([&] { trainer_of(r); }) ==
+        "/distillation/states: 'layers.*.gelu' names no value of the model");
+}
+
+TEST_CASE("averages of weights are measured and saved, and trained are the weights themselves") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
+  const auto plain = trainer_of(r);
+  r.ema = 0.4;
+  const auto t = trainer_of(r);
+  std::vector<float> mean;
+  for (int step = 0; step < 8; ++step) {
+    plain->step();
+    t->step();
+    const auto now = values_in(*plain);
+    REQUIRE(values_in(*t) == now);
+    if (mean.empty()) mean = now;
+    const double by = step == 0 ? 0 : 1 - std::min(0.4, (1.0 + step) / (10.0 + step));
+    for (std::size_t i = 0; i < now.size(); ++i)
+      mean[i] += static_cast<float>(by) * (now[i] - mean[i]);
+  }
+  CHECK(measured_in(*t) == mean);
+  CHECK(t->sparsity() == plain->sparsity());
+  CHECK(t->weights().at(weight).stored().count() == 512);
+}
+
+TEST_CASE("straight-through computes with what is selected, and trains all") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer = {.kind = "sgd", .rate = 0.5, .weight_decay = 0};
+  r.sparsity = {sparse("layers.*.weight", "per-block:n=2,m=4")};
+  r.sparsity[0].mask = {.kind = "straight-through", .decay = 0};
+  const auto begin = trainer_of(r), free = trainer_of(r);
+  const auto before = values_in(*begin);
+  r.sparsity[0].mask.decay = 0.125;
+  const auto pulled = trainer_of(r);
+  free->step();
+  pulled->step();
+  CHECK(free->sparsity() == 0.5);
+  const auto at = values_in(*free), less = values_in(*pulled);
+  const Mask kept = registry()
+                        .prune(parameter(*begin, weight).value.as<Dense>(),
+                               Spec::parse("per-block:n=2,m=4"), Spec("masked"))
+                        .stored();
+  Index moved = 0;
+  for (Index i = 0; i < kept.size(); ++i) {
+    CAPTURE(i);
+    const auto k = static_cast<std::size_t>(i);
+    moved += !kept[i] && at[k] != before[k];
+    CHECK(less[k] ==
+          doctest::Approx(at[k] - (kept[i] ? 0 : 0.5 * 0.125 * before[k])).epsilon(1e-5));
+  }
+  CHECK(moved > 200);
+  // What comes out is sparse, and what was not selected at first can be in it.
+  const Mask first = free->weights().at(weight).stored();
+  while (!free->is_done()) free->step();
+  const Mask last = free->weights().at(weight).stored();
+  CHECK(last.count() == 512);
+  Index came = 0;
+  for (Index i = 0; i < last.size(); ++i) came += last[i] && !first[i];
+  CHECK(came > 0);
+}
+
+TEST_CASE("regrow exchanges what is smallest for what has the largest gradient") {
+  const Dense x = f32({8}, {5, -1, 3, 2, 0, 0, 0, 0});
+  const Dense g = f32({8}, {9, 9, 9, 0.5, 0.25, -4, 3, 0});
+  const Mask had = mask_of({8}, {1, 1, 1, 1, 0, 0, 0, 0});
+  const auto after = [&](double fraction) {
+    const Mask m = Regrow{fraction}.select(x, {&had, &g, nullptr});
+    std::string text;
+    for (Index i = 0; i < 8; ++i) text += m[i] ? 'x' : '.';
+    return text;
+  };
+  CHECK(after(0) == "xxxx....");
+  // -1 goes and comes back.
+  CHECK(after(0.25) == "xxxx....");
+  CHECK(after(0.5) == "xxx..x..");
+  CHECK(after(1) == "xxx..x..");
+}
+
+TEST_CASE("with regrow as much stays, less and less of it changes, and it begins at 0") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.75")};
+  r.sparsity[0].mask = {.kind = "regrow", .refresh = 3, .end = 10, .share = 0.5};
+  const auto t = trainer_of(r);
+  std::vector<Index> came;
+  while (!t->is_done()) {
+    const Index step = t->state().step;
+    const Mask before = mask_in(*t, weight);
+    t->step();
+    const Mask after = mask_in(*t, weight);
+    CHECK(after.count() == 256);
+    if (step == 0) continue;
+    const auto now = values_in(*t);
+    Index n = 0;
+    for (Index i = 0; i < after.size(); ++i) {
+      if (!after[i] || before[i]) continue;
+      ++n;
+      CHECK(now[static_cast<std::size_t>(i)] == 0);
+    }
+    CAPTURE(step);
+    if (step % 3 == 0 && step < 10)
+      came.push_back(n);
+    else
+      CHECK(n == 0);
+  }
+  REQUIRE(came.size() == 3);
+  CHECK(came[0] > came[2]);
+  CHECK(came[0] > 40);
+}
