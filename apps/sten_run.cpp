@@ -103,14 +103,15 @@ int main(int argc, char** argv) {
     const auto generation = [&](const char* name, auto& value, const char* type, const char* what) {
       return app.add_option(name, value, what)->type_name(type)->group("What it generates");
     };
-    generation("--generate", o->generate, "N",
-               "Continue --text by N characters; vocab.json lies beside the model. What attention "
-               "keeps of earlier characters is not computed again")
+    generation(
+        "--generate", o->generate, "N",
+        "Continue --text by N tokens; their vocabulary lies beside the model. What attention "
+        "keeps of earlier tokens is not computed again")
         ->check(CLI::Range(1, 1 << 24));
     generation("--text", o->text, "TEXT", "The text that --generate continues");
     generation("--temperature", o->temperature, "T",
-               "Draw each character by softmax(logits / T) (default: take the likeliest)");
-    generation("--top", o->top, "K", "Draw among the K likeliest characters (default: all)")
+               "Draw each token by softmax(logits / T) (default: take the likeliest)");
+    generation("--top", o->top, "K", "Draw among the K likeliest tokens (default: all)")
         ->check(CLI::Range(1, 1 << 24));
     const auto check = [&](const char* name, auto& value, const char* what) {
       return app.add_option(name, value, what)->type_name("X")->group(groups::checks);

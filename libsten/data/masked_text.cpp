@@ -30,25 +30,29 @@ Dense integers(Shape shape, const std::vector<std::int64_t>& v) {
 
 }  // namespace
 
-MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Vocabulary& vocabulary,
+MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Tokenizer& tokenizer,
                        const MaskedTextOptions& options)
     : text_(std::move(text)),
       begin_(begin),
       end_(end),
       options_(options),
-      mask_(vocabulary.need_special("[MASK]")),
-      characters_(vocabulary.characters()),
+      mask_(tokenizer.need(tokenizer.special_ids().mask, "[MASK]")),
+      ordinary_(tokenizer.ordinary()),
       start_seed_(seed_for(options.seed, "starts")),
       mask_seed_(seed_for(options.seed, "masks")) {
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
-    fail_usage("masked text: the part from {} to {} is not within {} characters", begin, end,
+    fail_usage("masked text: the part from {} to {} is not within {} tokens", begin, end,
                text_.size());
-  if (options.window < 1 || options.batch < 1)
-    fail_usage("masked text: {} windows of {} characters are no batch", options.batch,
-               options.window);
-  if (end - begin < options.window)
-    fail_usage("masked text: a part of {} characters has no window of {}", end - begin,
-               options.window);
+  const TokenId text_here = -1;
+  const std::vector<TokenId> around =
+      tokenizer.sequence(std::span(&text_here, 1), nullptr, max_token_id).ids;
+  const auto at = std::ranges::find(around, text_here);
+  before_.assign(around.begin(), at);
+  after_.assign(at + 1, around.end());
+  if (length() < 1 || options.batch < 1)
+    fail_usage("masked text: {} windows of {} tokens are no batch", options.batch, options.window);
+  if (end - begin < length())
+    fail_usage("masked text: a part of {} tokens has no window of {}", end - begin, length());
   check_share("predicted", options.predicted);
   check_share("masked", options.masked);
   check_share("random", options.random);
@@ -63,27 +67,30 @@ Index MaskedText::per_epoch() const {
 }
 
 Index MaskedText::start_of(Index sequence) const {
-  if (!options_.draw) return begin_ + sequence * options_.window;
+  if (!options_.draw) return begin_ + sequence * length();
   return begin_ + index_below(start_seed_, static_cast<std::uint64_t>(sequence),
-                              end_ - begin_ - options_.window + 1);
+                              end_ - begin_ - length() + 1);
 }
 
 MaskedBatch MaskedText::at(Index i) const {
   if (i < 0 || (!options_.draw && i >= per_epoch()))
     fail_usage("masked text: there is no batch {} of {}", i, per_epoch());
-  const Index first = i * options_.batch, length = options_.window;
+  const Index first = i * options_.batch, window = options_.window;
+  const Index head = std::ssize(before_), text = length();
   const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);
-  const Shape shape{rows, length};
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(size_of(shape))), targets(ids.size());
+  const Shape shape{rows, window};
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(size_of(shape)));
+  std::vector<std::int64_t> targets(ids.size(), ignored);
   std::vector<std::int64_t> places, wanted;
   for (Index r = 0; r < rows; ++r) {
     const TokenId* from = text_.data() + start_of(first + r);
     const std::uint64_t seed = random_bits(mask_seed_, static_cast<std::uint64_t>(first + r));
-    for (Index t = 0; t < length; ++t) {
-      const Index at = r * length + t;
+    std::ranges::copy(before_, ids.begin() + r * window);
+    std::ranges::copy(after_, ids.begin() + r * window + head + text);
+    for (Index t = 0; t < text; ++t) {
+      const Index at = r * window + head + t;
       const auto number = 3 * static_cast<std::uint64_t>(t);
       ids[at] = from[t];
-      targets[at] = ignored;
       if (random_uniform(seed, number) >= options_.predicted) continue;
       targets[at] = from[t];
       places.push_back(at);
@@ -92,11 +99,11 @@ MaskedBatch MaskedText::at(Index i) const {
       if (how < options_.masked)
         ids[at] = mask_;
       else if (how < options_.masked + options_.random)
-        ids[at] = characters_[index_below(seed, number + 2, std::ssize(characters_))];
+        ids[at] = ordinary_[index_below(seed, number + 2, std::ssize(ordinary_))];
     }
   }
   const Index n = std::ssize(places);
-  return {integers(shape, ids), integers({rows * length}, targets), integers({n}, places),
+  return {integers(shape, ids), integers({rows * window}, targets), integers({n}, places),
           integers({n}, wanted)};
 }
 

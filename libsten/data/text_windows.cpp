@@ -16,13 +16,12 @@ TextWindows::TextWindows(Array<TokenId> text, Index begin, Index end,
       options_(options),
       start_seed_(seed_for(options.seed, "starts")) {
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
-    fail_usage("text: the part from {} to {} is not within {} characters", begin, end,
-               text_.size());
+    fail_usage("text: the part from {} to {} is not within {} tokens", begin, end, text_.size());
   if (options.window < 1 || options.batch < 1)
-    fail_usage("text: {} windows of {} characters are no batch", options.batch, options.window);
+    fail_usage("text: {} windows of {} tokens are no batch", options.batch, options.window);
   if (end - begin <= options.window)
-    fail_usage("text: a part of {} characters has no window of {} and a character after it",
-               end - begin, options.window);
+    fail_usage("text: a part of {} tokens has no window of {} and a token after it", end - begin,
+               options.window);
 }
 
 Index TextWindows::per_epoch() const {

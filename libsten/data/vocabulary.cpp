@@ -12,7 +12,7 @@ namespace sten {
 namespace {
 
 constexpr std::size_t max_vocabulary_bytes = 64'000'000;
-constexpr TokenId max_id = (1 << 24) - 1;
+constexpr TokenId max_id = max_token_id;
 
 // Bytes of the character that the text begins with; 0 where it is no UTF-8.
 std::size_t character_bytes(std::string_view s) {
@@ -35,12 +35,6 @@ std::size_t character_bytes(std::string_view s) {
 
 bool is_special(std::string_view token) {
   return token.size() > 2 && token.front() == '[' && token.back() == ']';
-}
-
-// "line 3, byte 120 of the file"; both count from 1.
-std::string place_of(std::string_view text, std::size_t at) {
-  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  return fmt::format("line {}, byte {} of the file", lines + 1, at + 1);
 }
 
 }  // namespace
@@ -133,11 +127,16 @@ Array<TokenId> Vocabulary::encode(std::string_view text, const std::string& text
   return out;
 }
 
-Array<TokenId> read_text(const std::string& path, const Vocabulary& vocabulary) {
-  const MappedFile file = open_data(path);
-  Array<TokenId> ids = vocabulary.encode(text_of(file.bytes()), path);
-  file.check_unchanged();
-  return ids;
+std::string Vocabulary::decode(std::span<const TokenId> ids) const {
+  std::string text;
+  for (const TokenId id : ids)
+    if (std::ranges::binary_search(characters_, id)) text += entry(id);
+  return text;
+}
+
+SpecialIds Vocabulary::special_ids() const {
+  return {special("[UNK]"), special("[CLS]"), special("[SEP]"), special("[MASK]"),
+          special("[PAD]"), std::nullopt,     std::nullopt};
 }
 
 }  // namespace sten

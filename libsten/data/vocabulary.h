@@ -10,14 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "libsten/base/array.h"
-#include "libsten/base/shape.h"
+#include "libsten/data/tokenizer/tokenizer.h"
 
 namespace sten {
 
-using TokenId = std::int32_t;
-
-class Vocabulary {
+class Vocabulary final : public Tokenizer {
  public:
   // {"[PAD]": 0, "[UNK]": 1, ..., "a": 44, ...}: the keys are single characters or special tokens
   // in brackets, the ids are distinct and from 0 to 2^24 - 1. Error with the key otherwise.
@@ -25,29 +22,28 @@ class Vocabulary {
   static Vocabulary parse(std::span<const std::byte> file, const std::string& file_name);
 
   // The largest id and 1: the rows that an embedding needs.
-  Index size() const { return size_; }
+  Index size() const override { return size_; }
+  std::string_view kind() const override { return "characters"; }
+  SpecialIds special_ids() const override;
   // "[MASK]" and the like.
   std::optional<TokenId> special(std::string_view token) const;
   // Error where there is none; begins with the vocabulary's file.
   TokenId need_special(std::string_view token) const;
   // Those of the single characters, ascending.
-  const std::vector<TokenId>& characters() const { return characters_; }
+  const std::vector<TokenId>& ordinary() const override { return characters_; }
 
   // The entry of an id, "" where there is none.
-  std::string_view entry(TokenId id) const;
+  std::string_view entry(TokenId id) const override;
 
   // An id for each character (code point) of UTF-8; [UNK] for characters without one. Error with
   // line and byte if the text is not UTF-8, or if there is no [UNK] for such a character.
-  Array<TokenId> encode(std::string_view text, const std::string& text_name) const;
+  Array<TokenId> encode(std::string_view text, const std::string& text_name) const override;
+  std::string decode(std::span<const TokenId> ids) const override;
 
  private:
-  std::string name_;
   Index size_ = 0;
   std::unordered_map<std::string, TokenId> ids_;
   std::vector<TokenId> characters_;
 };
-
-// The characters of a file as ids, in memory; see Vocabulary::encode().
-Array<TokenId> read_text(const std::string& path, const Vocabulary& vocabulary);
 
 }  // namespace sten

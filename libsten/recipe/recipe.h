@@ -57,7 +57,7 @@ struct DataRecipe {
   Index resize = 0;              // images: the shorter side before `size` is cut out; 0: size
   Index channels = 3;            // images: 1 or 3
   Index noise = 48;              // shapes: see ShapesOptions
-  std::string text, vocabulary;  // of text: UTF-8, and HuggingFace's vocab.json
+  std::string text, vocabulary;  // of text: UTF-8, and a tokenizer (read_tokenizer)
   // Shares of rows or characters; the rest is the test split. Where there are files to test on, what
   // is left is not used, and all rows are trained on if nothing is said.
   double train = 0.8, validation = 0.1;

@@ -6,6 +6,7 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
+#include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/measure.h"
@@ -27,8 +28,10 @@ class Training {
     try_sparsity(trainer_.stages(), task_->graph());
     if (has_config(recipe().model)) {
       // Now, for they may be gone when the run is over.
-      copies_ = {{"config.json", bytes_of(recipe().model.config)},
-                 {"vocab.json", bytes_of(recipe().data.vocabulary)}};
+      copies_ = {{"config.json", bytes_of(recipe().model.config)}};
+      const auto tokenizer = read_tokenizer(recipe().data.vocabulary);
+      for (const auto& [name, path] : tokenizer->files())
+        copies_.emplace_back(name, bytes_of(path));
     }
     products_.emplace(products_of(recipe()));
     directory_.emplace(o.out, task_->recipe(), mode_of(o), task_->onnx_data());

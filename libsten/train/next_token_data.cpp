@@ -5,6 +5,7 @@
 #include "libsten/data/text_windows.h"
 #include "libsten/nn/gpt.h"
 #include "libsten/train/data.h"
+#include "libsten/train/recipe_tokenizer.h"
 
 namespace sten {
 namespace {
@@ -57,13 +58,10 @@ class NextTokenData final : public TaskData {
 }  // namespace
 
 std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions) {
-  const Vocabulary ids = Vocabulary::read(r.data.vocabulary);
-  if (ids.size() > vocabulary)
-    fail("{}: has ids up to {}, and the model's vocab_size is {}", printable(r.data.vocabulary),
-         ids.size() - 1, vocabulary);
+  const auto ids = recipe_tokenizer(r, vocabulary, "the model's vocab_size is");
   if (r.data.window > positions)
     fail_usage("data.window is {}, and the model's n_positions {}", r.data.window, positions);
-  return std::make_shared<NextTokenData>(r, read_text(r.data.text, ids));
+  return std::make_shared<NextTokenData>(r, read_text(r.data.text, *ids));
 }
 
 }  // namespace sten

@@ -29,16 +29,32 @@ bool is_there(const fs::path& path) {
 
 // The files at the top that a run of any recipe may write.
 const std::vector<std::string>& places() {
-  static const std::vector<std::string> all = {
-      "recipe.json",      "metrics.jsonl", "summary.json",      "curve.svg",
-      "config.json",      "vocab.json",    "model.safetensors", "model.sten.safetensors",
-      RunFiles::onnx_file};
+  static const std::vector<std::string> all = {"recipe.json",
+                                               "metrics.jsonl",
+                                               "summary.json",
+                                               "curve.svg",
+                                               "config.json",
+                                               "model.safetensors",
+                                               "model.sten.safetensors",
+                                               RunFiles::onnx_file,
+                                               "vocab.json",
+                                               "vocab.txt",
+                                               "merges.txt",
+                                               "tokenizer.json",
+                                               "tokenizer_config.json",
+                                               "special_tokens_map.json"};
   return all;
+}
+
+// Of a model of text.
+bool describes_text(std::string_view name) {
+  return name == "config.json" || name == "merges.txt" || name.starts_with("vocab.") ||
+         name.starts_with("tokenizer") || name.starts_with("special_tokens");
 }
 
 bool is_written_by(const std::string& name, const Recipe& r) {
   if (name == RunFiles::onnx_file) return r.model.kind == "onnx";
-  return has_config(r.model) || (name != "config.json" && name != "vocab.json");
+  return has_config(r.model) || !describes_text(name);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "libsten/data/masked_text.h"
 #include "libsten/nn/bert.h"
 #include "libsten/train/data.h"
+#include "libsten/train/recipe_tokenizer.h"
 
 namespace sten {
 namespace {
@@ -108,20 +109,20 @@ std::optional<Index> vocabulary_of(const ImportedModel& m) {
 
 class TextData final : public TaskData {
  public:
-  TextData(const Recipe& r, const Array<TokenId>& text, const Vocabulary& vocabulary, MakePart make)
+  TextData(const Recipe& r, const Array<TokenId>& text, const Tokenizer& tokenizer, MakePart make)
       : make_(std::move(make)), accumulate_(r.accumulate), content_(hash_bytes(0, text.bytes())) {
     MaskedTextOptions o{r.data.window,    r.batch / r.accumulate, r.seed,       true,
                         r.data.predicted, r.data.masked,          r.data.random};
     const Index n = static_cast<Index>(text.size());
     const Shares shares = shares_of(n, r.data.train, r.data.validation);
     const Index ends[] = {0, shares.train, shares.train + shares.validation, n};
-    train_.emplace(text, ends[0], ends[1], vocabulary, o);
+    train_.emplace(text, ends[0], ends[1], tokenizer, o);
     o.draw = false;
     o.seed = measured_seed;
     o.batch = r.evaluation.batch;
     for (int s = 0; s < 3; ++s)
-      if (ends[s + 1] - ends[s] >= o.window)
-        measured_[s].emplace(text, ends[s], ends[s + 1], vocabulary, o);
+      if (ends[s + 1] - ends[s] >= o.window - tokenizer.around())
+        measured_[s].emplace(text, ends[s], ends[s + 1], tokenizer, o);
   }
 
   Index steps_per_epoch() const override {
@@ -156,14 +157,11 @@ class TextData final : public TaskData {
 }  // namespace
 
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions) {
-  const Vocabulary ids = Vocabulary::read(r.data.vocabulary);
-  if (ids.size() > vocabulary)
-    fail("{}: has ids up to {}, and the model's vocab_size is {}", printable(r.data.vocabulary),
-         ids.size() - 1, vocabulary);
+  const auto ids = recipe_tokenizer(r, vocabulary, "the model's vocab_size is");
   if (r.data.window > positions)
     fail_usage("data.window is {}, and the model's max_position_embeddings {}", r.data.window,
                positions);
-  return std::make_shared<TextData>(r, read_text(r.data.text, ids), ids, part_of);
+  return std::make_shared<TextData>(r, read_text(r.data.text, *ids), *ids, part_of);
 }
 
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m) {
@@ -171,12 +169,10 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m
   for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.file.name()));
   if (std::ranges::find(inputs, TextInput::ids, &TextInput::kind) == inputs.end())
     fail_usage("{}: has no input input_ids, and learns from no text", m.file.name());
-  const Vocabulary ids = Vocabulary::read(r.data.vocabulary);
-  if (const auto n = vocabulary_of(m); n && ids.size() > *n)
-    fail("{}: has ids up to {}, and {} has {}", printable(r.data.vocabulary), ids.size() - 1,
-         m.file.name(), *n);
+  const auto ids =
+      recipe_tokenizer(r, vocabulary_of(m).value_or(max_token_id + 1), m.file.name() + " has");
   return std::make_shared<TextData>(
-      r, read_text(r.data.text, ids), ids,
+      r, read_text(r.data.text, *ids), *ids,
       [inputs, labels = m.graph.inputs().back()](const MaskedBatch& b) {
         BatchPart part{{}, b.wanted.size()};
         for (const TextInput& i : inputs) part.inputs.emplace(i.name, i.value(b.ids));

@@ -122,7 +122,7 @@ generates 124 "attention.self': attention is not causal" "$bert" --generate 5 --
 generates 124 "the graph has an input 'x'" run --generate 5 --text a
 generates 124 'is a GPT, which continues a text' gpt --fill 'a[MASK]'
 mkdir alone && cp gpt/model.safetensors gpt/config.json alone
-generates 124 'there is no vocab.json beside alone' alone --generate 5 --text a
+generates 124 'there is no tokenizer beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
 generates 125 "--generate needs --text" gpt --generate 5
 generates 125 "--generate needs --text" gpt --generate 5 --text ''
@@ -130,7 +130,7 @@ generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 -
 generates 125 "the character 'ü' has no id" gpt --generate 5 --text 'aübc'
 expect_exit 1 sten-run gpt --generate 5 --text "$(printf 'a\377')"
 held 125 expect_err 'is not UTF-8'
-generates 126 '3 characters and 6 more are beyond the 8 positions of gpt' gpt --generate 6 --text abc
+generates 126 '3 tokens and 6 more are beyond the 8 positions of gpt' gpt --generate 6 --text abc
 generates 126 '--generate' gpt --generate 0 --text abc
 generates 126 '--generate' gpt --generate -3 --text abc
 generates 126 '--temperature is 0, and has to be above 0' gpt --generate 2 --text abc --temperature 0

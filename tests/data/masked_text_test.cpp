@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "libsten/base/error.h"
+#include "libsten/data/vocabulary.h"
 #include "tests/support/safetensors_bytes.h"
 #include "tests/support/tensors.h"
 
@@ -152,10 +153,10 @@ TEST_CASE("options without a meaning and texts too short for a window are refuse
     CHECK(fault_of([&] { masked(n, options); }) == Fault::usage);
     return error_of([&] { masked(n, options); });
   };
-  CHECK(refused(10, {.window = 11}) == "masked text: a part of 10 characters has no window of 11");
-  CHECK(refused(10, {.window = 0}) == "masked text: 32 windows of 0 characters are no batch");
+  CHECK(refused(10, {.window = 11}) == "masked text: a part of 10 tokens has no window of 11");
+  CHECK(refused(10, {.window = 0}) == "masked text: 32 windows of 0 tokens are no batch");
   CHECK(refused(10, {.window = 5, .batch = 0}) ==
-        "masked text: 0 windows of 5 characters are no batch");
+        "masked text: 0 windows of 5 tokens are no batch");
   CHECK(refused(10, {.window = 5, .predicted = 1.5}) ==
         "masked text: predicted 1.5 is not within 0 to 1");
   CHECK(refused(10, {.window = 5, .masked = NAN}) ==

@@ -55,11 +55,11 @@ TEST_CASE("windows to train on are drawn from all of the part, the same in any b
   CHECK(std::count(seen.begin(), seen.end(), true) == 29);
 }
 
-TEST_CASE("a part without a window and a character after it is refused") {
+TEST_CASE("a part without a window and a token after it is refused") {
   CHECK(error_of([] { TextWindows(counted(9), 0, 4, {.window = 4}); }) ==
-        "text: a part of 4 characters has no window of 4 and a character after it");
+        "text: a part of 4 tokens has no window of 4 and a token after it");
   CHECK(error_of([] { TextWindows(counted(9), 0, 10, {.window = 4}); }) ==
-        "text: the part from 0 to 10 is not within 9 characters");
+        "text: the part from 0 to 10 is not within 9 tokens");
   CHECK(error_of([] { TextWindows(counted(9), 0, 9, {.window = 4, .draw = false}).at(1); }) ==
         "text: there is no batch 1 of 1");
 }

@@ -33,7 +33,7 @@ std::vector<int> ids(const Array<TokenId>& v) { return {v.begin(), v.end()}; }
 TEST_CASE("characters of any length in UTF-8 have one id each") {
   const Vocabulary v = parse(R"({"[UNK]": 1, "a": 5, "\n": 7, "ß": 2, "€": 3, "😀": 9})");
   CHECK(v.size() == 10);
-  CHECK(v.characters() == std::vector<TokenId>{2, 3, 5, 7, 9});
+  CHECK(v.ordinary() == std::vector<TokenId>{2, 3, 5, 7, 9});
   CHECK(v.special("[UNK]") == 1);
   CHECK(!v.special("[MASK]"));
   CHECK(ids(v.encode("aß€😀\nb", "in.txt")) == std::vector<int>{5, 2, 3, 9, 7, 1});
@@ -84,8 +84,8 @@ TEST_CASE("the shipped vocabulary has every character of the shipped text") {
   const Vocabulary v =
       Vocabulary::read(STEN_SOURCE_DIR "/recipes/models/shakespeare-bert/vocab.json");
   CHECK(v.size() == 70);
-  CHECK(v.characters().size() == 65);
-  CHECK(v.characters().front() == 5);
+  CHECK(v.ordinary().size() == 65);
+  CHECK(v.ordinary().front() == 5);
   CHECK(v.special("[MASK]") == 4);
   const Array<TokenId> text = read_text(STEN_SOURCE_DIR "/recipes/data/tinyshakespeare.txt", v);
   CHECK(text.size() == 1'115'394);

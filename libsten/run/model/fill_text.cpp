@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/text.h"
-#include "libsten/data/vocabulary.h"
+#include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/executor.h"
 #include "libsten/run/model/given_inputs.h"
 
@@ -18,18 +18,20 @@ struct MaskedTextIds {
   std::vector<Index> blanks;  // places of T
 };
 
-MaskedTextIds masked_ids(std::string_view text, const Vocabulary& vocabulary) {
-  std::vector<std::int64_t> ids;
-  std::vector<Index> blanks;
-  const TokenId mask = vocabulary.need_special(blank);
+MaskedTextIds masked_ids(std::string_view text, const Tokenizer& tokenizer) {
+  std::vector<TokenId> ids;
+  const TokenId mask = tokenizer.need(tokenizer.special_ids().mask, blank);
   while (true) {
     const std::size_t at = std::min(text.find(blank), text.size());
-    for (const TokenId id : vocabulary.encode(text.substr(0, at), "--fill")) ids.push_back(id);
+    for (const TokenId id : tokenizer.encode(text.substr(0, at), "--fill")) ids.push_back(id);
     if (at == text.size()) break;
-    blanks.push_back(std::ssize(ids));
     ids.push_back(mask);
     text.remove_prefix(at + blank.size());
   }
+  ids = tokenizer.sequence(ids, nullptr, max_token_id).ids;
+  std::vector<Index> blanks;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] == mask) blanks.push_back(static_cast<Index>(i));
   if (blanks.empty()) fail_usage("--fill: the text has no [MASK]");
   Dense x{{1, std::ssize(ids)}, Values::uninitialized(DType::I64, std::ssize(ids))};
   std::ranges::copy(ids, x.values.mutate<std::int64_t>().begin());
@@ -41,13 +43,13 @@ struct Guess {
   double probability;
 };
 
-// The likeliest two single characters, and how likely they are among all ids.
-std::vector<Guess> guesses(const float* logits, Index classes, const Vocabulary& vocabulary) {
+// The likeliest two characters or pieces, and how likely they are among all ids.
+std::vector<Guess> guesses(const float* logits, Index classes, const Tokenizer& tokenizer) {
   const float most = *std::max_element(logits, logits + classes);
   double sum = 0;
   for (Index c = 0; c < classes; ++c) sum += std::exp(double{logits[c]} - most);
   std::vector<Guess> all;
-  for (const TokenId id : vocabulary.characters())
+  for (const TokenId id : tokenizer.ordinary())
     if (id < classes) all.push_back({id, std::exp(double{logits[id]} - most) / sum});
   const auto last = all.begin() + std::min<std::ptrdiff_t>(2, std::ssize(all));
   std::partial_sort(all.begin(), last, all.end(),
@@ -75,16 +77,16 @@ Outcome fill_text(const RunOptions& o) {
   if (source.what.model.kind == "gpt")
     fail_usage("--fill: {} is a GPT, which continues a text; --generate does that", source.name);
   if (source.what.vocabulary.empty())
-    fail_usage("--fill: there is no vocab.json beside {}", source.name);
-  const Vocabulary vocabulary = Vocabulary::read(source.what.vocabulary);
-  const MaskedTextIds text = masked_ids(o.fill, vocabulary);
+    fail_usage("--fill: there is no tokenizer beside {}", source.name);
+  const auto tokenizer = read_tokenizer(source.what.vocabulary);
+  const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
   const RunnableModel model = read_model(source, false);
   Executor executor(model.graph, model.weights);
   const Tensor y = executor.run(inputs_for(model, text.ids)).at(model.graph.outputs().front());
   const Dense logits = y.to_dense();
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
-    fail("{}: its output {} is {}, and no logits for {} characters", model.name,
+    fail("{}: its output {} is {}, and no logits for {} tokens", model.name,
          quote(model.graph.outputs().front()), to_string(logits.extents), tokens);
   const Index classes = logits.extents[2];
 
@@ -100,17 +102,18 @@ Outcome fill_text(const RunOptions& o) {
   std::string filled = o.fill;
   for (const Index place : text.blanks) {
     const auto best =
-        guesses(logits.values.as<float>().data() + place * classes, classes, vocabulary);
-    if (best.empty()) fail("{}: has no characters", printable(source.what.vocabulary));
+        guesses(logits.values.as<float>().data() + place * classes, classes, *tokenizer);
+    if (best.empty()) fail("{}: has no ids that {} tells apart", tokenizer->name(), model.name);
     auto& row = r.rows.emplace_back();
     r.at(row, "place") = place;
-    r.at(row, "character") = std::string(vocabulary.entry(best[0].id));
+    r.at(row, "character") = std::string(tokenizer->entry(best[0].id));
     r.at(row, "probability") = best[0].probability;
     if (best.size() > 1) {
-      r.at(row, "second") = std::string(vocabulary.entry(best[1].id));
+      r.at(row, "second") = std::string(tokenizer->entry(best[1].id));
       r.at(row, "second_probability") = best[1].probability;
     }
-    filled.replace(filled.find(blank), blank.size(), vocabulary.entry(best[0].id));
+    const std::string filling = tokenizer->decode(std::span(&best[0].id, 1));
+    filled.replace(filled.find(blank), blank.size(), filling);
   }
   r.facts = {{"model", source.name}, {"text", filled}};
   r.notes = {printable(filled)};

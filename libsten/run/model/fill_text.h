@@ -5,7 +5,7 @@
 namespace sten {
 
 // A row for each [MASK] of options.fill, and the text without them. Error (usage) where there is
-// none, and where the model has no vocab.json beside it.
+// none, and where the model has no tokenizer beside it.
 Outcome fill_text(const RunOptions& options);
 
 }  // namespace sten

@@ -7,7 +7,7 @@
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/base/utf8.h"
-#include "libsten/data/vocabulary.h"
+#include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/generation.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/gpt.h"
@@ -33,36 +33,42 @@ void check_generate_options(const RunOptions& o) {
     fail_usage("--temperature is {}, and has to be above 0", *o.temperature);
 }
 
-// Each character's id, all of which there are.
-std::vector<std::int64_t> prompt_ids(const std::string& text, const Vocabulary& vocabulary,
-                                     const std::string& file) {
-  const Array<TokenId> ids = vocabulary.encode(text, "--text");
-  const std::optional<TokenId> unknown = vocabulary.special("[UNK]");
-  std::size_t at = 0;
+// The first character of the text that has the id of unknown ones.
+[[noreturn]] void fail_unknown(const std::string& text, const Array<TokenId>& ids, TokenId unknown,
+                               const std::string& file) {
+  std::size_t begin = 0, end = 0;
   for (const TokenId id : ids) {
-    const std::size_t begin = at;
-    next_code_point(text, at);
-    if (id == unknown)
-      fail_usage("--text: the character {} has no id in {}", quote(text.substr(begin, at - begin)),
-                 printable(file));
+    begin = end;
+    next_code_point(text, end);
+    if (id == unknown) break;
   }
+  fail_usage("--text: the character {} has no id in {}", quote(text.substr(begin, end - begin)),
+             file);
+}
+
+// The ids of the prompt: those of its characters or pieces, all of which there are.
+std::vector<std::int64_t> prompt_ids(const std::string& text, const Tokenizer& tokenizer) {
+  const Array<TokenId> ids = tokenizer.encode(text, "--text");
+  const auto unknown = tokenizer.special_ids().unk;
+  if (unknown && tokenizer.kind() == "characters" && std::ranges::count(ids, *unknown) > 0)
+    fail_unknown(text, ids, *unknown, tokenizer.name());
   return {ids.begin(), ids.end()};
 }
 
-// Picks characters: the likeliest one, or one at random.
+// Picks tokens: the likeliest one, or one at random.
 class Picker {
  public:
-  Picker(const RunOptions& o, const Vocabulary& vocabulary)
+  Picker(const RunOptions& o, const Tokenizer& tokenizer)
       : temperature_(o.temperature),
         top_(o.top.value_or(0)),
         seed_(seed_for(o.seed, "generate")),
-        characters_(vocabulary.characters()) {}
+        ordinary_(tokenizer.ordinary()) {}
 
   TokenId operator()(std::span<const float> logits) {
     std::vector<std::pair<double, TokenId>> all;
-    for (const TokenId id : characters_)
+    for (const TokenId id : ordinary_)
       if (id < std::ssize(logits) && std::isfinite(logits[id])) all.emplace_back(logits[id], id);
-    if (all.empty()) fail("no character has a logit that is a number");
+    if (all.empty()) fail("no token has a logit that is a number");
     const auto is_likelier = [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     };
@@ -82,7 +88,7 @@ class Picker {
   std::optional<double> temperature_;
   Index top_;
   std::uint64_t seed_, drawn_ = 0;
-  std::vector<TokenId> characters_;
+  std::vector<TokenId> ordinary_;
 };
 
 // Only the last token's logits are computed where sten makes the graph.
@@ -132,20 +138,20 @@ Outcome generate_text(const RunOptions& o) {
   if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
   RunnableModel model = model_that_generates(source);
   const std::string& file = source.what.vocabulary;
-  if (file.empty()) fail_usage("--generate: there is no vocab.json beside {}", source.name);
-  const Vocabulary vocabulary = Vocabulary::read(file);
-  const std::vector<std::int64_t> prompt = prompt_ids(*o.text, vocabulary, file);
+  if (file.empty()) fail_usage("--generate: there is no tokenizer beside {}", source.name);
+  const auto tokenizer = read_tokenizer(file);
+  const std::vector<std::int64_t> prompt = prompt_ids(*o.text, *tokenizer);
   const Index count = std::ssize(prompt), most = count + o.generate;
   if (const auto n = positions_of(model.graph); n && most > *n)
-    fail_usage("--generate: {} characters and {} more are beyond the {} positions of {}", count,
+    fail_usage("--generate: {} tokens and {} more are beyond the {} positions of {}", count,
                o.generate, *n, source.name);
   SetLayouts layouts;
   if (!o.layouts.empty()) layouts = set_layouts(o.layouts, one_token(model.graph), model);
   Generation run(std::move(model.graph), std::move(model.weights), most);
-  Picker pick(o, vocabulary);
+  Picker pick(o, *tokenizer);
 
   Phase prefill{"prefill"}, decode{"decode"};
-  std::string text = *o.text;
+  std::vector<TokenId> made;
   std::int64_t next = 0;
   for (Index i = 0; i < o.generate; ++i) {
     const std::span<const std::int64_t> ids =
@@ -163,9 +169,10 @@ Outcome generate_text(const RunOptions& o) {
     phase.tokens += std::ssize(ids);
     phase.seconds += took.count();
     next = pick(logits);
-    text += vocabulary.entry(static_cast<TokenId>(next));
+    made.push_back(static_cast<TokenId>(next));
   }
 
+  const std::string text = *o.text + tokenizer->decode(made);
   Outcome outcome;
   Report& r = outcome.report;
   r.program = "sten-run";

@@ -7,6 +7,7 @@
 #include "libsten/base/memory_left.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
+#include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/graph_json.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
@@ -40,7 +41,7 @@ ModelRecipe model_of_config(const std::string& config) {
 
 void describe_directory(const std::string& directory, ModelSource& source) {
   ModelDescription& what = source.what;
-  what.vocabulary = file_in(directory, "vocab.json");
+  what.vocabulary = tokenizer_file(directory);
   if (const std::string recipe = file_in(directory, "recipe.json"); !recipe.empty()) {
     source.recipe = read_recipe(recipe);
     what.model = source.recipe->model;
@@ -144,7 +145,7 @@ ModelDescription describe_model(const std::string& file) {
   } else if (json.contains("hidden_size") || json.contains("n_embd") ||
              json.contains("model_type")) {
     what.model = model_of_config(file);
-    what.vocabulary = file_in(fs::path(file).parent_path().string(), "vocab.json");
+    what.vocabulary = tokenizer_file(fs::path(file).parent_path().string());
   } else {
     fail("{}: is no recipe, no graph and no config.json of a model", name);
   }

@@ -14,7 +14,7 @@ namespace sten {
 struct ModelDescription {
   ModelRecipe model;       // of kind "graph" where `graph` says what it is
   std::string graph;       // a file of to_json(Graph)
-  std::string vocabulary;  // of a directory with a config.json; empty: none
+  std::string vocabulary;  // the tokenizer's file beside them; empty: none
 
   bool is_known() const { return !model.kind.empty(); }
 };

@@ -34,7 +34,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     d.kind = source.what.model.kind == "gpt" ? "text" : "masked-text";
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
     if (d.vocabulary.empty())
-      fail_usage("--data {}: is read as a text, and there is no vocab.json beside the model",
+      fail_usage("--data {}: is read as a text, and there is no tokenizer beside the model",
                  printable(path));
     if (!source.recipe) d.window = usual_window;
   }

@@ -1,0 +1,36 @@
+// Byte-level byte-pair encoding as GPT-2 has it (Radford et al. 2019): the bytes of a word are
+// pieces, and neighbours merge, those of the lowest rank first.
+#pragma once
+#include <array>
+
+#include "libsten/data/tokenizer/pair_ranks.h"
+#include "libsten/data/tokenizer/piece_tokenizer.h"
+
+namespace sten {
+
+class BytePairs final : public PieceTokenizer {
+ public:
+  // `prefix_space`: a text begins with a blank even where it does not.
+  BytePairs(Pieces pieces, PieceOptions common, PairRanks ranks, bool prefix_space);
+
+  std::string_view kind() const override { return "byte-level BPE"; }
+  std::string decode(std::span<const TokenId> ids) const override;
+
+  // Adds the merge of two pieces, with the next rank. Error with `place` where one of the three is
+  // no piece, or the pair is there already.
+  static void add_merge(const Pieces& pieces, std::string_view a, std::string_view b,
+                        std::int32_t rank, const std::string& place, PairRanks& ranks);
+
+ protected:
+  std::string_view normalized(std::string_view text, std::string&) const override { return text; }
+  void append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const override;
+
+ private:
+  void append_word(std::string_view word, std::vector<TokenId>& out) const;
+
+  PairRanks ranks_;
+  bool prefix_space_;
+  std::array<TokenId, 256> byte_ids_;  // -1: none
+};
+
+}  // namespace sten

@@ -1,0 +1,171 @@
+#include "libsten/data/tokenizer/piece_tokenizer.h"
+
+#include <algorithm>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
+#include "libsten/base/utf8.h"
+
+namespace sten {
+namespace {
+
+// Of a text that a thread takes at once.
+constexpr std::size_t part_bytes = 1 << 18;
+
+// Where parts begin, each at a line feed that white space begins with: no word, and no piece of
+// GPT-2's regular expression, goes over it.
+std::vector<std::size_t> part_begins(std::string_view text) {
+  std::vector<std::size_t> begins{0};
+  while (text.size() - begins.back() > part_bytes) {
+    std::size_t at = begins.back() + part_bytes;
+    do at = text.find('\n', at + 1);
+    while (at != std::string_view::npos && !(text[at - 1] > ' ' && text[at - 1] < 127));
+    if (at == std::string_view::npos) break;
+    begins.push_back(at);
+  }
+  return begins;
+}
+
+}  // namespace
+
+void Pieces::add(std::string piece, TokenId id, const std::string& place) {
+  if (id < 0 || id > max_token_id)
+    fail("{}: {}{} has no id from 0 to {}", file_, place, quote(piece), max_token_id);
+  if (const auto old = find(piece))
+    fail("{}: {}{} is there twice, with the ids {} and {}", file_, place, quote(piece), *old, id);
+  if (has(id))
+    fail("{}: {}{} and {} both have the id {}", file_, place, quote(entry(id)), quote(piece), id);
+  const auto at = static_cast<std::size_t>(id);
+  if (at >= entries_.size()) {
+    entries_.resize(at + 1);
+    is_there_.resize(at + 1);
+  }
+  entries_[at] = piece;
+  is_there_[at] = true;
+  ids_.emplace(std::move(piece), id);
+}
+
+void Pieces::ensure(const std::string& piece, TokenId id, const std::string& place) {
+  if (find(piece) != id) add(piece, id, place);
+}
+
+std::optional<TokenId> Pieces::find(std::string_view piece) const {
+  const auto at = ids_.find(piece);
+  if (at == ids_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::string_view Pieces::entry(TokenId id) const {
+  return has(id) ? std::string_view(entries_[static_cast<std::size_t>(id)]) : std::string_view();
+}
+
+PieceTokenizer::PieceTokenizer(Pieces pieces, PieceOptions options)
+    : pieces_(std::move(pieces)),
+      around_(std::move(options.around)),
+      special_(options.special),
+      all_added_(std::move(options.added)) {
+  name_ = pieces_.file();
+  is_special_.resize(static_cast<std::size_t>(size()));
+  is_added_.resize(is_special_.size());
+  for (const AddedToken& t : all_added_) {
+    is_added_[static_cast<std::size_t>(t.id)] = true;
+    if (t.special) is_special_[static_cast<std::size_t>(t.id)] = true;
+  }
+  const SpecialIds& s = special_;
+  for (const auto& id : {s.unk, s.cls, s.sep, s.mask, s.pad, s.bos, s.eos})
+    if (id) is_special_[static_cast<std::size_t>(*id)] = true;
+  for (TokenId id = 0; id < size(); ++id)
+    if (pieces_.has(id) && !is_special_[static_cast<std::size_t>(id)]) ordinary_.push_back(id);
+  if (ordinary_.empty()) fail("{}: has no pieces of words", name_);
+}
+
+void PieceTokenizer::take_added() {
+  std::vector<AddedToken> raw, after;
+  for (AddedToken& t : all_added_) {
+    if (!t.normalized) {
+      raw.push_back(std::move(t));
+      continue;
+    }
+    std::string buffer;
+    t.content = std::string(normalized(t.content, buffer));
+    after.push_back(std::move(t));
+  }
+  raw_ = AddedTokens(std::move(raw));
+  normalized_ = AddedTokens(std::move(after));
+}
+
+void PieceTokenizer::append_all(std::string_view text, std::vector<TokenId>& out) const {
+  PieceCache cache(text.size());
+  std::string buffer;
+  const auto token = [&](TokenId id) { out.push_back(id); };
+  raw_.split(
+      text,
+      [&](std::string_view part) {
+        normalized_.split(
+            normalized(part, buffer), [&](std::string_view piece) { append(piece, cache, out); },
+            token);
+      },
+      token);
+}
+
+Array<TokenId> PieceTokenizer::encode(std::string_view text, const std::string& text_name) const {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t at = i;
+    if (next_code_point(text, i) < 0)
+      fail("{}: {}: is not UTF-8", printable(text_name), place_of(text, at));
+  }
+  std::vector<std::size_t> begins{0};
+  if (raw_.end_with_lines() && normalized_.end_with_lines()) begins = part_begins(text);
+  std::vector<std::vector<TokenId>> parts(begins.size());
+  const auto encode_part = [&](std::size_t p) {
+    const std::size_t end = p + 1 < begins.size() ? begins[p + 1] : text.size();
+    append_all(text.substr(begins[p], end - begins[p]), parts[p]);
+  };
+  try {
+    parallel_for(std::ssize(parts), 1, [&](Index begin, Index end) {
+      for (Index p = begin; p < end; ++p) encode_part(static_cast<std::size_t>(p));
+    });
+  } catch (const Error& e) {
+    throw Error(e.fault(), fmt::format("{}: {}", printable(text_name), e.what()));
+  }
+  std::size_t n = 0;
+  for (const auto& p : parts) n += p.size();
+  Array<TokenId> ids = Array<TokenId>::uninitialized(n);
+  TokenId* to = ids.mutate();
+  for (auto& p : parts) {
+    to = std::ranges::copy(p, to).out;
+    p = {};
+  }
+  return ids;
+}
+
+TokenSequence PieceTokenizer::sequence(std::span<const TokenId> a,
+                                       const std::span<const TokenId>* b, Index most) const {
+  const std::vector<TemplatePart>& parts = b ? around_.two : around_.one;
+  const auto specials = std::ranges::count(parts, TemplatePart::token, &TemplatePart::kind);
+  const Index room = std::max<Index>(0, most - specials);
+  Index n = std::ssize(a), m = b ? std::ssize(*b) : 0;
+  if (!b) n = std::min(n, room);
+  if (b && n + m > room) {
+    // HuggingFace's longest_first.
+    Index less = std::min(n, m), more = std::max(less, room - less);
+    if (less + more > room) less = room / 2, more = room - less;
+    const bool swap = n > m;
+    n = swap ? more : less;
+    m = swap ? less : more;
+  }
+  TokenSequence s;
+  const auto add = [&](std::span<const TokenId> ids, std::int32_t type) {
+    s.ids.insert(s.ids.end(), ids.begin(), ids.end());
+    s.types.resize(s.ids.size(), type);
+  };
+  for (const TemplatePart& p : parts) {
+    if (p.kind == TemplatePart::token) add(std::span(&p.id, 1), p.type);
+    if (p.kind == TemplatePart::first) add(a.first(static_cast<std::size_t>(n)), p.type);
+    if (p.kind == TemplatePart::second) add(b->first(static_cast<std::size_t>(m)), p.type);
+  }
+  return s;
+}
+
+}  // namespace sten

@@ -1,0 +1,93 @@
+// What tokenizers whose vocabulary has pieces of words share: entries, tokens that are found as they
+// are, what goes around a sequence, and the threads.
+#pragma once
+#include <unordered_map>
+
+#include "libsten/data/tokenizer/added_tokens.h"
+#include "libsten/data/tokenizer/piece_cache.h"
+#include "libsten/data/tokenizer/tokenizer.h"
+
+namespace sten {
+
+// The pieces and their ids, each once.
+class Pieces {
+ public:
+  explicit Pieces(std::string file) : file_(std::move(file)) {}
+
+  // Error with `place` where the piece or the id is there already.
+  void add(std::string piece, TokenId id, const std::string& place);
+  // As add(), where the piece does not have that id.
+  void ensure(const std::string& piece, TokenId id, const std::string& place);
+  std::optional<TokenId> find(std::string_view piece) const;
+  std::string_view entry(TokenId id) const;
+  bool has(TokenId id) const { return id >= 0 && id < size() && is_there_[id]; }
+  Index size() const { return std::ssize(entries_); }
+  const std::string& file() const { return file_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  std::string file_;
+  std::vector<std::string> entries_;
+  std::vector<bool> is_there_;
+  std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
+};
+
+// An element of what a sequence becomes: a special token, or a text.
+struct TemplatePart {
+  enum Kind : std::uint8_t { token, first, second } kind = token;
+  TokenId id = 0;
+  std::int32_t type = 0;
+};
+struct SequenceTemplate {
+  std::vector<TemplatePart> one = {{TemplatePart::first}};
+  std::vector<TemplatePart> two = {{TemplatePart::first}, {TemplatePart::second, 0, 1}};
+};
+
+// What a file says besides the pieces.
+struct PieceOptions {
+  std::vector<AddedToken> added;
+  SequenceTemplate around;
+  SpecialIds special;
+};
+
+class PieceTokenizer : public Tokenizer {
+ public:
+  PieceTokenizer(Pieces pieces, PieceOptions options);
+
+  Index size() const override { return pieces_.size(); }
+  SpecialIds special_ids() const override { return special_; }
+  const std::vector<TokenId>& ordinary() const override { return ordinary_; }
+  std::string_view entry(TokenId id) const override { return pieces_.entry(id); }
+  Array<TokenId> encode(std::string_view text, const std::string& text_name) const override;
+  TokenSequence sequence(std::span<const TokenId> a, const std::span<const TokenId>* b,
+                         Index most) const override;
+
+ protected:
+  // The text as its words are looked for; `buffer` may hold it.
+  virtual std::string_view normalized(std::string_view text, std::string& buffer) const = 0;
+  // Appends the ids of a normalized text without added tokens.
+  virtual void append(std::string_view text, PieceCache& cache,
+                      std::vector<TokenId>& out) const = 0;
+  // After the normalization of the derived class is known.
+  void take_added();
+
+  bool is_special(TokenId id) const { return pieces_.has(id) && is_special_[id]; }
+  bool is_added(TokenId id) const { return pieces_.has(id) && is_added_[id]; }
+  const Pieces& pieces() const { return pieces_; }
+
+ private:
+  void append_all(std::string_view text, std::vector<TokenId>& out) const;
+
+  Pieces pieces_;
+  SequenceTemplate around_;
+  SpecialIds special_;
+  std::vector<AddedToken> all_added_;
+  AddedTokens raw_, normalized_;
+  std::vector<bool> is_special_, is_added_;
+  std::vector<TokenId> ordinary_;
+};
+
+}  // namespace sten

@@ -1,0 +1,84 @@
+#include <filesystem>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/data/tokenizer/files.h"
+#include "libsten/data/vocabulary.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string beside(const std::string& file, const char* name) {
+  const fs::path path = fs::path(file).parent_path() / name;
+  return fs::is_regular_file(path) ? path.string() : "";
+}
+
+// A file that is read whole, as parsers take it.
+struct TextFile {
+  explicit TextFile(const std::string& path) : file(open_data(path)), name(printable(path)) {}
+  NamedText text() const { return {name, text_of(file.bytes())}; }
+  MappedFile file;
+  std::string name;
+};
+
+TokenizerConfig config_beside(const std::string& file) {
+  const std::string path = beside(file, "tokenizer_config.json");
+  if (path.empty()) return {};
+  const TextFile config(path);
+  TokenizerConfig c = TokenizerConfig::parse(config.text());
+  config.file.check_unchanged();
+  return c;
+}
+
+}  // namespace
+
+std::string tokenizer_file(const std::string& directory) {
+  for (const char* name : {"tokenizer.json", "vocab.txt", "vocab.json"}) {
+    const fs::path path = fs::path(directory) / name;
+    if (fs::is_regular_file(path)) return path.string();
+  }
+  return "";
+}
+
+std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path) {
+  std::error_code error;
+  std::string file = path;
+  if (fs::is_directory(path, error)) {
+    file = tokenizer_file(path);
+    if (file.empty())
+      fail("{}: has no tokenizer.json, no vocab.txt and no vocab.json", printable(path));
+  }
+  const TextFile main(file);
+  const std::string_view all = main.text().text;
+  const bool is_json = all.find_first_not_of(" \t\r\n") != std::string_view::npos &&
+                       all[all.find_first_not_of(" \t\r\n")] == '{' && !file.ends_with(".txt");
+  const std::string merges = is_json ? beside(file, "merges.txt") : "";
+  std::shared_ptr<Tokenizer> t;
+  std::vector<std::pair<std::string, std::string>> files;
+  if (is_json && fs::path(file).filename() == "tokenizer.json") {
+    t = parse_tokenizer(main.text(), config_beside(file));
+    files = {{"tokenizer.json", file}};
+  } else if (is_json && !merges.empty()) {
+    const TextFile second(merges);
+    t = parse_byte_pairs(main.text(), second.text(), config_beside(file));
+    second.file.check_unchanged();
+    files = {{"vocab.json", file}, {"merges.txt", merges}};
+  } else if (is_json || file.ends_with(".json")) {
+    t = std::make_shared<Vocabulary>(Vocabulary::parse(main.file.bytes(), file));
+    files = {{"vocab.json", file}};
+  } else {
+    t = parse_word_pieces(main.text(), config_beside(file));
+    files = {{"vocab.txt", file}};
+  }
+  main.file.check_unchanged();
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"})
+    if (const std::string other = beside(file, name); !other.empty())
+      files.emplace_back(name, other);
+  t->files_ = std::move(files);
+  return t;
+}
+
+}  // namespace sten

@@ -1,0 +1,87 @@
+#include "libsten/data/tokenizer/word_piece.h"
+
+#include <algorithm>
+
+namespace sten {
+namespace {
+
+bool is_within_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// What HuggingFace's WordPiece decoder does to each piece.
+void clean_up(std::string& s) {
+  constexpr std::pair<std::string_view, std::string_view> changes[] = {
+      {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const auto& [from, to] : changes)
+    for (std::size_t at = 0; (at = s.find(from, at)) != std::string::npos; at += to.size())
+      s.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+WordPiece::WordPiece(Pieces all, PieceOptions common, WordPieceOptions options)
+    : PieceTokenizer(std::move(all), std::move(common)), options_(std::move(options)) {
+  for (TokenId id = 0; id < size(); ++id) {
+    if (!pieces().has(id)) continue;
+    std::string_view piece = pieces().entry(id);
+    first_.emplace(piece, id);
+    longest_piece_ = std::max(longest_piece_, piece.size());
+    if (!piece.starts_with(options_.continuation)) continue;
+    piece.remove_prefix(options_.continuation.size());
+    if (!piece.empty()) next_.emplace(piece, id);
+  }
+  take_added();
+}
+
+std::string_view WordPiece::normalized(std::string_view text, std::string& buffer) const {
+  return buffer = bert_normalized(text, options_.text);
+}
+
+void WordPiece::append(std::string_view text, PieceCache& cache, std::vector<TokenId>& out) const {
+  const auto compute = [this](std::string_view word, std::vector<TokenId>& to) {
+    append_word(word, to);
+  };
+  for_bert_words(text, [&](std::string_view word) { cache.append(word, out, compute); });
+}
+
+void WordPiece::append_word(std::string_view word, std::vector<TokenId>& out) const {
+  const auto characters = std::ranges::count_if(word, std::not_fn(is_within_character));
+  const std::size_t before = out.size();
+  const auto unknown = [&] {
+    out.resize(before);
+    out.push_back(options_.unknown);
+  };
+  if (characters > options_.longest) return unknown();
+  for (std::size_t begin = 0; begin < word.size();) {
+    const auto& pieces = begin == 0 ? first_ : next_;
+    std::size_t n = std::min(word.size() - begin, longest_piece_);
+    auto found = pieces.end();
+    for (; n > 0; --n) {
+      if (begin + n < word.size() && is_within_character(word[begin + n])) continue;
+      found = pieces.find(word.substr(begin, n));
+      if (found != pieces.end()) break;
+    }
+    if (n == 0) return unknown();
+    out.push_back(found->second);
+    begin += n;
+  }
+}
+
+std::string WordPiece::decode(std::span<const TokenId> ids) const {
+  std::string text;
+  bool is_first = true;
+  for (const TokenId id : ids) {
+    if (!pieces().has(id) || is_special(id)) continue;
+    std::string piece(entry(id));
+    const bool goes_on = piece.starts_with(options_.continuation);
+    if (!is_first && goes_on) piece.erase(0, options_.continuation.size());
+    if (!is_first && !goes_on) piece.insert(0, 1, ' ');
+    is_first = false;
+    if (options_.cleanup) clean_up(piece);
+    text += piece;
+  }
+  return text;
+}
+
+}  // namespace sten
