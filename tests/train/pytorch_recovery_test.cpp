@@ -1,0 +1,49 @@
+// What brings accuracy back, step by step, beside PyTorch: what recovery_reference.py wrote.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "libsten/nn/weights.h"
+#include "libsten/train/trainer.h"
+#include "tests/support/temp_dir.h"
+
+using namespace sten;
+
+namespace {
+
+const std::string recovery_file = STEN_SOURCE_DIR "/tests/train/pytorch_recovery.json";
+
+// With the weights that the recipe begins with at another seed.
+std::string teacher_of(Recipe r, std::uint64_t seed, const std::string& file) {
+  r.distillation.reset();
+  r.seed = seed;
+  const Task task(r);
+  save_weights(task.graph(), task.first_weights(), file, true);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "fifty steps with teachers, smoothed labels and masks that change have PyTorch's losses") {
+  const TempDir dir;
+  std::ifstream in(recovery_file);
+  const auto all = nlohmann::json::parse(in);
+  for (const auto& run : all.at("runs")) {
+    Recipe recipe = parse_recipe(run.at("recipe").dump(), recovery_file);
+    CAPTURE(recipe.name);
+    if (recipe.distillation)
+      recipe.distillation->teacher =
+          teacher_of(recipe, run.at("teacher_seed"), dir / (recipe.name + ".safetensors"));
+    const auto losses = run.at("losses").get<std::vector<double>>();
+    REQUIRE(losses.size() == 50);
+    CHECK(losses.back() < losses.front());
+    Trainer trainer(std::make_shared<const Task>(recipe));
+    double furthest = 0;
+    for (const double wanted : losses)
+      furthest = std::max(furthest, std::abs(trainer.step().loss - wanted) / wanted);
+    CHECK(furthest < 1e-5);
+  }
+}
