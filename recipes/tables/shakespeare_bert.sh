@@ -26,6 +26,7 @@ commands() {
       fi
       echo "train one-shot,$format,$seed one-shot"
       if [[ $format =~ ^.:.$ ]]; then continue; fi # n:m for comparison
+      echo "calibrated admm,$format,$seed"
       echo "train iterative,$format,$seed iterative"
       echo "train layer-wise,$format,$seed layer-wise --set sparsity.0.schedule.end=$((STEPS * 240 / 500))"
     done
@@ -68,6 +69,18 @@ train() { # train NAME RECIPE ARGUMENT...
     --set "seed=$seed" "$@" $SET "${resume[@]}" >"$name.log"
 }
 
+# Pruned by what goes into the layers, and trained from there. The sparsifier finds the same positions again.
+calibrated() { # calibrated NAME
+  local format spec how
+  IFS=, read -r _ format _ <<<"$1"
+  spec=$(sparsifier "$format")
+  how=(--structure "$spec")
+  if [[ $spec == magnitude* ]]; then how=(--sparsity "0.$format"); fi
+  sten-prune "$recipes/models/shakespeare-bert" -f -o "$1.pruned" --include 'bert.encoder.layer.*.weight' "${how[@]}" \
+    --method admm --calibrate "$recipes/shakespeare-bert-one-shot.json" --threads 1 -q >"$1.log"
+  train "$1" one-shot --set "model.weights=$PWD/$1.pruned/model.safetensors"
+}
+
 # What pruning alone does is the loss before the first step of another run.
 prune() { # prune NAME
   local format
@@ -86,7 +99,7 @@ run() {
   if [[ ! -e $2/summary.json ]]; then "$@" || echo "failed: $*" >&2; fi
 }
 
-export -f run train prune sparsifier stages
+export -f run train calibrated prune sparsifier stages
 export recipes
 commands | xargs -P "$runs" -d '\n' -I{} bash -euo pipefail -c 'run {}'
 python3 "$here/shakespeare_bert.py" . "$STEPS"
