@@ -1,6 +1,7 @@
 #include "libsten/calibrate/gram.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "libsten/base/error.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -33,12 +34,14 @@ std::vector<float> Gram::scaled(const std::vector<float>& norm, float more) cons
 
 Matrix Gram::targets(const Matrix& w) const {
   Matrix t(w.rows, w.cols);
-  for_row_blocks(w.rows, [&](Index begin, Index end) {
-    multiply_rows(w.row(begin), end - begin, w.cols, cross_, w.cols, t.row(begin));
-    const float added = static_cast<float>(added_);
-    for (Index i = begin * w.cols; i < end * w.cols; ++i) t.values[i] += added * w.values[i];
-  });
+  for_row_blocks(w.rows, [&](Index begin, Index end) { targets(w, begin, end, t.row(begin)); });
   return t;
+}
+
+void Gram::targets(const Matrix& w, Index begin, Index end, float* to) const {
+  multiply_rows(w.row(begin), end - begin, w.cols, cross_, w.cols, to);
+  const float added = static_cast<float>(added_);
+  for (Index i = 0; i < (end - begin) * w.cols; ++i) to[i] += added * w.row(begin)[i];
 }
 
 void fail_not_positive() {
@@ -49,19 +52,39 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
   dense_gemm(rows, b_cols, cols, a, b, y, 1);
 }
 
-double trace(const Matrix& a, const float* matrix, const Matrix& b) {
-  std::vector<double> of_block(ceil_div(a.rows, row_block));
-  for_row_blocks(a.rows, [&](Index begin, Index end) {
-    std::vector<float> product((end - begin) * a.cols);
-    multiply_rows(a.row(begin), end - begin, a.cols, matrix, a.cols, product.data());
-    double sum = 0;
-    for (Index i = 0; i < std::ssize(product); ++i)
-      sum += static_cast<double>(product[i]) * b.row(begin)[i];
-    of_block[begin / row_block] = sum;
-  });
+namespace {
+
+// The sum over some rows of (a M)_r . b_r.
+double weigh(const float* a, const float* matrix, const float* b, Index rows, Index cols) {
+  std::vector<float> product(rows * cols);
+  multiply_rows(a, rows, cols, matrix, cols, product.data());
   double sum = 0;
-  for (const double s : of_block) sum += s;
+  for (Index i = 0; i < std::ssize(product); ++i) sum += static_cast<double>(product[i]) * b[i];
   return sum;
+}
+
+// of(begin, end) of all blocks of rows, added up in their order.
+template <class F>
+double sum_of_blocks(Index rows, const F& of) {
+  std::vector<double> sums(ceil_div(rows, row_block));
+  for_row_blocks(rows, [&](Index begin, Index end) { sums[begin / row_block] = of(begin, end); });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+}  // namespace
+
+double trace(const Matrix& a, const float* matrix, const Matrix& b) {
+  return sum_of_blocks(a.rows, [&](Index begin, Index end) {
+    return weigh(a.row(begin), matrix, b.row(begin), end - begin, a.cols);
+  });
+}
+
+double trace_of_difference(const Matrix& a, const Matrix& b, const float* matrix) {
+  return sum_of_blocks(a.rows, [&](Index begin, Index end) {
+    std::vector<float> apart((end - begin) * a.cols);
+    for (Index i = 0; i < std::ssize(apart); ++i) apart[i] = a.row(begin)[i] - b.row(begin)[i];
+    return weigh(apart.data(), matrix, apart.data(), end - begin, a.cols);
+  });
 }
 
 }  // namespace sten::calibrate

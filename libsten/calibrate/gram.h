@@ -24,6 +24,8 @@ class Gram {
   // W (C + added I), C being the cross matrix, or the Gram matrix where there is none: the right sides
   // of all rows.
   Matrix targets(const Matrix& w) const;
+  // Of rows [begin, end) alone, by one thread.
+  void targets(const Matrix& w, Index begin, Index end, float* to) const;
 
  private:
   Index size_;
@@ -38,5 +40,7 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
 
 // The sum over all rows of (a M)_r . b_r: tr(a M b^T), in double.
 double trace(const Matrix& a, const float* matrix, const Matrix& b);
+// tr((a - b) M (a - b)^T)
+double trace_of_difference(const Matrix& a, const Matrix& b, const float* matrix);
 
 }  // namespace sten::calibrate

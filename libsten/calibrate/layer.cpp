@@ -64,9 +64,7 @@ class OutputError {
       return std::max(0.0,
                       (trace(pruned, gram_, pruned) - 2 * trace(dense_, cross, pruned)) / all_ + 1);
     }
-    Matrix lost = dense_;
-    for (std::size_t i = 0; i < lost.values.size(); ++i) lost.values[i] -= pruned.values[i];
-    return std::max(0.0, trace(lost, gram_, lost) / all_);
+    return std::max(0.0, trace_of_difference(dense_, pruned, gram_) / all_);
   }
 
  private:
@@ -126,17 +124,21 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
   } else {
     kept = chooser.choose(magnitude_ranks(w));
   }
-  Matrix as_they_were = masked(w, kept);
   const bool solved = o.reconstruct || o.method == "admm",
              updated = solved || o.method == "sparsegpt";
-  if (solved) pruned = reconstruct(w, kept, *gram);
   double before = std::numeric_limits<double>::quiet_NaN(), after = before;
-  if (has_error(inputs)) {
-    const OutputError error(w, inputs);
-    before = error.of(as_they_were);
-    after = updated ? error.of(pruned) : before;
+  std::optional<OutputError> error;
+  if (has_error(inputs)) error.emplace(w, inputs);
+  if (error || !updated) {
+    Matrix as_they_were = masked(w, kept);
+    if (error) before = after = error->of(as_they_were);
+    if (!updated) pruned = std::move(as_they_were);
   }
-  if (!updated) pruned = std::move(as_they_were);
+  if (solved) {
+    pruned = {};  // its memory is for what is solved
+    pruned = reconstruct(w, kept, *gram);
+  }
+  if (error && updated) after = error->of(pruned);
   return {to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents),
           to_mask(kept, w, o, x.extents), before, after};
 }

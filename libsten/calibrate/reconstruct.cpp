@@ -125,11 +125,12 @@ Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram&
 Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram) {
   const Index in = gram.size();
   const std::vector<float> norm = gram.norms(), scaled = gram.scaled(norm);
-  const Matrix targets = gram.targets(dense);
   const Gradients by(gram, scaled, norm);
   Matrix out(dense.rows, dense.cols);
   for_row_blocks(dense.rows, [&](Index begin, Index end) {
-    by.solve(dense, kept.data() + begin * in, targets.row(begin), begin, end - begin, out);
+    std::vector<float> targets((end - begin) * in);
+    gram.targets(dense, begin, end, targets.data());
+    by.solve(dense, kept.data() + begin * in, targets.data(), begin, end - begin, out);
   });
   return out;
 }
