@@ -22,6 +22,7 @@ const std::map<std::string, std::vector<std::string>>& known_values() {
       {"--method",
        {"magnitude", "random", "threshold", "movement", "l0", "gradient", "wanda", "ria",
         "sparsegpt", "admm"}},
+      {"--allocate", {"error", "sensitivity", "owl"}},
       {"--scope", {"local", "row", "global"}},
       {"--nan", {"error", "keep", "zero"}},
       {"--schedule", {"iterative:", "linear:", "cubic:", "exponential:", "layer-wise"}},

@@ -77,6 +77,13 @@ int main(int argc, char** argv) {
                  "Solve the kept weights of each row anew, by least squares against the outputs of "
                  "the dense layer")
         ->group(how_chosen);
+    app.add_option("--allocate", o->allocate,
+                   "How much each tensor loses, with calibration: error: what changes the outputs "
+                   "of all layers least; sensitivity: what changes the loss least; owl: less where "
+                   "more weights are outliers (default: the "
+                   "same share)")
+        ->type_name("HOW")
+        ->group(how_chosen);
     app.add_option("--damping", o->damping,
                    "Added to the diagonal of sums of products, as a share of its mean (default "
                    "0.01)")

@@ -46,8 +46,7 @@ void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram&
 // Of some rows: the method of conjugate gradients for each, in scaled inputs, whose diagonal is 1.
 class Gradients {
  public:
-  Gradients(const Gram& gram, const std::vector<float>& scaled, const std::vector<float>& norm)
-      : gram_(gram), scaled_(scaled), norm_(norm) {}
+  Gradients(const Gram& gram, const std::vector<float>& norm) : gram_(gram), norm_(norm) {}
 
   void solve(const Matrix& dense, const std::uint8_t* kept, const float* targets, Index first,
              Index rows, Matrix& out) const {
@@ -74,8 +73,14 @@ class Gradients {
   }
 
  private:
+  // By the scaled Gram matrix, which is never made: it would be as large again.
   void multiply(const std::vector<float>& a, Index rows, std::vector<float>& y) const {
-    multiply_rows(a.data(), rows, gram_.size(), scaled_.data(), gram_.size(), y.data());
+    const Index in = gram_.size();
+    std::vector<float> plain(a);
+    for (Index i = 0; i < rows * in; ++i) plain[i] /= norm_[i % in];
+    multiply_rows(plain.data(), rows, in, gram_.plain(), in, y.data());
+    const auto added = static_cast<float>(gram_.added());
+    for (Index i = 0; i < rows * in; ++i) y[i] = (y[i] + added * plain[i]) / norm_[i % in];
   }
   static bool is_done(const std::vector<double>& now, const std::vector<double>& start) {
     for (std::size_t r = 0; r < now.size(); ++r)
@@ -104,7 +109,6 @@ class Gradients {
   }
 
   const Gram& gram_;
-  const std::vector<float>& scaled_;
   const std::vector<float>& norm_;
 };
 
@@ -124,8 +128,8 @@ Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram&
 
 Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram) {
   const Index in = gram.size();
-  const std::vector<float> norm = gram.norms(), scaled = gram.scaled(norm);
-  const Gradients by(gram, scaled, norm);
+  const std::vector<float> norm = gram.norms();
+  const Gradients by(gram, norm);
   Matrix out(dense.rows, dense.cols);
   for_row_blocks(dense.rows, [&](Index begin, Index end) {
     std::vector<float> targets((end - begin) * in);

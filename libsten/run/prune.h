@@ -17,8 +17,10 @@ struct PruneOptions {
   std::string statistics;    // a file of what goes into layers
   std::string calibrate;     // or data that the model is run on to find it: as of sten-run
   std::optional<Index> calibrate_samples;  // rows of it; 64 where nothing is said
-  bool reconstruct = false;                // what is kept is solved anew, so that outputs stay
-  std::optional<double> damping;           // of the Gram matrix, as a share of its mean diagonal
+  std::optional<std::string>
+      allocate;              // error | sensitivity | owl: how much each tensor loses; else the same
+  bool reconstruct = false;  // what is kept is solved anew, so that outputs stay
+  std::optional<double> damping;  // of the Gram matrix, as a share of its mean diagonal
   // local: each tensor for itself | row: each of its rows | global; nothing: row for wanda, else local
   std::optional<std::string> scope;
   std::string structure = "unstructured";  // or a spec of block, nm or nmg

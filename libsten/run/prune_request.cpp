@@ -90,12 +90,16 @@ void PruneRequest::check_scores() {
 
 void PruneRequest::check_calibration() {
   const PruneOptions& o = options_;
+  if (o.allocate) check_choice("--allocate", *o.allocate, {"error", "sensitivity", "owl"});
   const bool given = !o.statistics.empty() || !o.calibrate.empty();
   if (!is_calibrated(o)) {
     if (given)
       fail_usage("{} belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct",
                  o.statistics.empty() ? "--calibrate" : "--statistics");
     if (o.calibrate_samples) fail_usage("--calibrate-samples belongs to --calibrate");
+    if (o.allocate)
+      fail_usage(
+          "--allocate belongs to --method wanda, ria, sparsegpt and admm, and to --reconstruct");
     if (o.damping)
       fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
     return;
@@ -113,11 +117,18 @@ void PruneRequest::check_calibration() {
   if (samples < 1) fail_usage("--calibrate-samples {}: at least 1", samples);
   if (o.damping && !(*o.damping > 0 && *o.damping <= 1))
     fail_usage("--damping {}: above 0, and at most 1", *o.damping);
+  if (o.allocate) {
+    if (*o.allocate == "sensitivity" && o.calibrate.empty())
+      fail_usage("--allocate sensitivity runs the model, and needs --calibrate");
+    if (!o.sparsity || !default_ || !default_->sparsifier.is("magnitude") || !rules_.empty())
+      fail_usage("--allocate shares out one --sparsity of unstructured pruning, without rules");
+  }
   if (nan_ == Nan::keep)
     fail_usage("--nan keep is not for {}, which computes with all weights", what);
   values_.emplace_back("method", o.method);
   if (o.reconstruct) values_.emplace_back("reconstruct", "yes");
   if (default_ && default_->by_row) values_.emplace_back("scope", "row");
+  if (o.allocate) values_.emplace_back("allocate", *o.allocate);
   if (o.damping) values_.emplace_back("damping", fmt::format("{}", *o.damping));
   if (o.statistics.empty())
     values_.emplace_back("calibrated_on", fmt::format("{} rows", samples));

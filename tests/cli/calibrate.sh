@@ -24,6 +24,14 @@ expect_exit 0 sten-prune w.safetensors --dry-run --sparsity 0.5 --method admm --
 expect_out '"error_before"'
 header o.safetensors | grep -qF 'reconstruct' || fail "the provenance does not say how"
 
+# The second tensor is small, and has next to nothing to lose.
+safetensors two.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F1$F2$F3$F4$P5$P5$P5$P5"
+safetensors t.safetensors "{$(entry a.weight.gram F32 2,2 0 16),$(entry b.weight.gram F32 2,2 16 32)}" "$F4$F1$F1$F4$F4$F1$F1$F4"
+for how in error owl; do
+  expect_exit 0 sten-prune two.safetensors --dry-run --sparsity 0.5 --method admm --statistics t.safetensors --allocate $how --json
+  expect_out '"sparsity": 0.5'
+done
+
 refuses() { # CASE TEXT ARGUMENT...
   expect_exit 2 sten-prune w.safetensors -o o.safetensors -f --sparsity 0.5 "${@:3}"
   expect_one_line_err
@@ -31,6 +39,10 @@ refuses() { # CASE TEXT ARGUMENT...
 }
 refuses 128 '--method wanda needs --calibrate DATA or --statistics FILE' --method wanda
 refuses 128 '--statistics belongs to --method wanda' --statistics s.safetensors
+refuses 128 '--allocate belongs to --method wanda' --allocate owl
+refuses 128 '--allocate sensitivity runs the model' --allocate sensitivity --method wanda --statistics s.safetensors
+refuses 128 '--allocate shares out one --sparsity' --allocate owl --method wanda --statistics s.safetensors \
+  --rule 'a.*=magnitude:sparsity=0.9'
 refuses 128 '--calibrate and --statistics exclude each other' --reconstruct --statistics s.safetensors --calibrate x.csv
 refuses 128 '--scope global is not for --method ria' --method ria --statistics s.safetensors --scope global
 refuses 128 '--scope row is for unstructured pruning' --scope row

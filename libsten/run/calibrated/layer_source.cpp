@@ -6,6 +6,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/calibrate/allocation.h"
 #include "libsten/calibrate/matrix.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/calibrated/model_walk.h"
@@ -17,12 +18,70 @@ namespace {
 
 using Weights = std::vector<CalibratedWeight>;
 
+// How much each weight loses, by what is known of all of them.
+class Allocation {
+ public:
+  explicit Allocation(const PruneOptions& o)
+      : by_(o.allocate.value_or("")), sparsity_(o.sparsity.value_or(0)) {}
+
+  bool is_wanted() const { return !by_.empty(); }
+  bool needs_loss() const { return by_ == "sensitivity"; }
+  bool needs_gram() const { return by_ == "error" || needs_loss(); }
+  // `more_loss`: what the model's loss gains where this layer alone is pruned to the sparsity of all;
+  // of needs_loss().
+  void add(const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs,
+           double more_loss = 0) {
+    weights_.push_back(&w);
+    if (by_ == "owl") {
+      outliers_.push_back(layer_outliers(x, inputs, w.how));
+      return;
+    }
+    LayerCurve& c = curves_.emplace_back(layer_curve(x, inputs, w.how));
+    if (!needs_loss()) return;
+    // The curve says how a loss grows with the sparsity, and the loss how much of it there is.
+    const double error = error_at(c, sparsity_);
+    const double by = error > 0 ? std::max(more_loss, 0.0) / error : 0;
+    for (double& e : c.errors) e *= by;
+  }
+  void settle() {
+    if (!is_wanted()) return;
+    const std::vector<double> at = by_ == "owl" ? allocate_by_outliers(outliers_, sparsity_)
+                                                : allocate_by_error(curves_, sparsity_);
+    for (std::size_t i = 0; i < at.size(); ++i) at_.emplace(weights_[i]->tensor->name, at[i]);
+  }
+  CalibratedOptions of(const CalibratedWeight& w) const {
+    CalibratedOptions how = w.how;
+    if (const auto at = at_.find(w.tensor->name); at != at_.end())
+      how.structure.set("sparsity", fmt::format("{}", at->second));
+    return how;
+  }
+
+ private:
+  std::string by_;
+  double sparsity_;
+  std::vector<const CalibratedWeight*> weights_;
+  std::vector<LayerCurve> curves_;
+  std::vector<LayerOutliers> outliers_;
+  std::map<std::string, double> at_;
+};
+
 class FromFile final : public LayerSource {
  public:
-  FromFile(const std::string& path, const Weights& weights) : file_(path) {
+  FromFile(const PruneOptions& o, const Weights& weights,
+           const std::function<Dense(const TensorInfo&)>& load)
+      : file_(o.statistics) {
+    Allocation allocation(o);
     for (const CalibratedWeight& w : weights) {
-      file_.check(*w.tensor, w.how);
-      how_.emplace(w.tensor->name, w.how);
+      CalibratedOptions needed = w.how;
+      needed.reconstruct |= allocation.needs_gram();
+      file_.check(*w.tensor, needed);
+      if (!allocation.is_wanted()) continue;
+      allocation.add(w, load(*w.tensor), file_.read(*w.tensor, needed));
+      file_.drop(*w.tensor);
+    }
+    allocation.settle();
+    for (const CalibratedWeight& w : weights) {
+      how_.emplace(w.tensor->name, allocation.of(w));
     }
   }
   CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) override {
@@ -90,31 +149,55 @@ class FromModel final : public LayerSource {
       for (const CalibratedWeight& c : weights)
         if (c.tensor->name == w.name || std::ranges::count(w.aliases, c.tensor->name))
           wanted.emplace(w.name, &c);
+    Allocation allocation(o);
     const bool with_gram =
+        allocation.needs_gram() ||
         std::ranges::any_of(weights, [](const auto& w) { return needs_gram(w.how); });
     const auto start = std::chrono::steady_clock::now();
     std::vector<NamedValues<Tensor>> batches;
+    std::vector<BatchPart> parts;  // of the task, where losses are needed
     Index rows = 0;
     for (Index step = 0; rows < o.calibrate_samples.value_or(usual_calibration); ++step)
       for (const BatchPart& part : task.batch(step)) {
         NamedValues<Tensor>& batch = batches.emplace_back();
         for (const std::string& name : model.graph.inputs())
           batch.emplace(name, part.inputs.at(name));
+        if (allocation.needs_loss()) parts.push_back(part);
         rows += task.recipe().batch;
       }
-    const WalkResult result = prune_along(
-        model.graph, model.weights, batches,
-        [&](const std::string& name) { return wanted.contains(name); }, with_gram,
-        [&](const std::string& name, const InputStatistics& inputs) {
-          const CalibratedWeight& w = *wanted.at(name);
-          CalibratedLayer layer = [&] {
+    const auto along = [&](const auto& prune) {
+      return prune_along(
+          model.graph, model.weights, batches,
+          [&](const std::string& name) { return wanted.contains(name); }, with_gram,
+          [&](const std::string& name, const InputStatistics& inputs) {
+            const CalibratedWeight& w = *wanted.at(name);
             try {
-              return prune_layer(load(*w.tensor), inputs, w.how);
+              return as_graph_has_it(prune(w, load(*w.tensor), inputs), w.how.transposed);
             } catch (const Error& e) {
               throw Error(e.fault(), fmt::format("{}: {}", quote(w.tensor->name), e.what()));
             }
-          }();
-          Tensor next = as_graph_has_it(layer.weights, w.how.transposed);
+          });
+    };
+    const double dense_loss = allocation.needs_loss() ? loss_on(task, parts, model.weights) : 0;
+    // What the dense model's layers have going in says how much each is to lose.
+    if (allocation.is_wanted())
+      along([&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
+        double more = 0;
+        if (allocation.needs_loss()) {
+          NamedValues<Tensor> pruned = model.weights;
+          for (auto& [name, value] : pruned)
+            if (const auto at = wanted.find(name); at != wanted.end() && at->second == &w)
+              value = as_graph_has_it(prune_layer(x, inputs, w.how).weights, w.how.transposed);
+          more = loss_on(task, parts, pruned) - dense_loss;
+        }
+        allocation.add(w, x, inputs, more);
+        return x;
+      });
+    allocation.settle();
+    const WalkResult result =
+        along([&](const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs) {
+          CalibratedLayer layer = prune_layer(x, inputs, allocation.of(w));
+          Dense next = layer.weights;
           layers_.emplace(w.tensor->name, std::move(layer));
           return next;
         });
@@ -129,6 +212,20 @@ class FromModel final : public LayerSource {
         printable(o.calibrate), result.positions,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
         human_bytes(static_cast<std::uint64_t>(result.most_bytes)));
+  }
+
+  // The mean over the predictions of all parts.
+  static double loss_on(const Task& task, const std::vector<BatchPart>& parts,
+                        const NamedValues<Tensor>& weights) {
+    const Graph& g = task.evaluation_graph();
+    PredictionSums sums;
+    for (const BatchPart& part : parts) {
+      NamedValues<Tensor> inputs;
+      for (const std::string& name : g.inputs()) inputs.emplace(name, part.inputs.at(name));
+      const Tensor logits = g.run<Tensor>(weights, inputs).at(g.outputs().front());
+      sums += predictions_of(logits.as<Dense>(), part.inputs.at(g.inputs().back()).as<Dense>());
+    }
+    return sums.measured().loss;
   }
 
   // [out, in], in float32.
@@ -147,7 +244,7 @@ class FromModel final : public LayerSource {
 std::unique_ptr<LayerSource> layer_source(const PruneOptions& o,
                                           std::vector<CalibratedWeight> weights,
                                           const std::function<Dense(const TensorInfo&)>& load) {
-  if (!o.statistics.empty()) return std::make_unique<FromFile>(o.statistics, weights);
+  if (!o.statistics.empty()) return std::make_unique<FromFile>(o, weights, load);
   return std::make_unique<FromModel>(o, weights, load);
 }
 
