@@ -46,7 +46,9 @@ void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram&
 // Of some rows: the method of conjugate gradients for each, in scaled inputs, whose diagonal is 1.
 class Gradients {
  public:
-  Gradients(const Gram& gram, const std::vector<float>& norm) : gram_(gram), norm_(norm) {}
+  Gradients(const Gram& gram, const std::vector<float>& norm) : gram_(gram), norm_(norm) {
+    for (const float n : norm) inverse_.push_back(1 / n);
+  }
 
   void solve(const Matrix& dense, const std::uint8_t* kept, const float* targets, Index first,
              Index rows, Matrix& out) const {
@@ -76,11 +78,13 @@ class Gradients {
   // By the scaled Gram matrix, which is never made: it would be as large again.
   void multiply(const std::vector<float>& a, Index rows, std::vector<float>& y) const {
     const Index in = gram_.size();
-    std::vector<float> plain(a);
-    for (Index i = 0; i < rows * in; ++i) plain[i] /= norm_[i % in];
+    std::vector<float> plain(a.size());
+    for (Index at = 0; at < rows * in; at += in)
+      for (Index j = 0; j < in; ++j) plain[at + j] = a[at + j] * inverse_[j];
     multiply_rows(plain.data(), rows, in, gram_.plain(), in, y.data());
     const auto added = static_cast<float>(gram_.added());
-    for (Index i = 0; i < rows * in; ++i) y[i] = (y[i] + added * plain[i]) / norm_[i % in];
+    for (Index at = 0; at < rows * in; at += in)
+      for (Index j = 0; j < in; ++j) y[at + j] = (y[at + j] + added * plain[at + j]) * inverse_[j];
   }
   static bool is_done(const std::vector<double>& now, const std::vector<double>& start) {
     for (std::size_t r = 0; r < now.size(); ++r)
@@ -110,6 +114,7 @@ class Gradients {
 
   const Gram& gram_;
   const std::vector<float>& norm_;
+  std::vector<float> inverse_;  // of each
 };
 
 }  // namespace
