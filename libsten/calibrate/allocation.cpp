@@ -13,14 +13,6 @@ using namespace calibrate;
 
 constexpr double outlier = 5, most_apart = 0.08;
 
-std::vector<double> squares_of(const InputStatistics& inputs) {
-  if (!inputs.squares.empty()) return inputs.squares;
-  std::vector<double> squares(static_cast<std::size_t>(inputs.gram.extents[0]));
-  const auto gram = inputs.gram.values.as<float>();
-  for (Index j = 0; j < std::ssize(squares); ++j) squares[j] = gram[j * std::ssize(squares) + j];
-  return squares;
-}
-
 // A step of a curve: its slope by element, and how far it goes.
 struct Step {
   double slope = 0, from = 0, to = 0;  // sparsities

@@ -37,14 +37,6 @@ void check(const Matrix& w, const InputStatistics& inputs, const CalibratedOptio
                  w.cols);
 }
 
-std::vector<double> squares_of(const InputStatistics& inputs) {
-  if (!inputs.squares.empty()) return inputs.squares;
-  std::vector<double> squares(inputs.gram.extents[0]);
-  const auto gram = inputs.gram.values.as<float>();
-  for (Index j = 0; j < std::ssize(squares); ++j) squares[j] = gram[j * std::ssize(squares) + j];
-  return squares;
-}
-
 // Whether it is known how large the dense layer's outputs are.
 bool has_error(const InputStatistics& inputs) {
   return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);

@@ -18,6 +18,14 @@ Matrix ranks(const Matrix& w, F&& rank) {
 
 }  // namespace
 
+std::vector<double> squares_of(const InputStatistics& inputs) {
+  if (!inputs.squares.empty()) return inputs.squares;
+  std::vector<double> squares(static_cast<std::size_t>(inputs.gram.extents[0]));
+  const auto gram = inputs.gram.values.as<float>();
+  for (Index j = 0; j < std::ssize(squares); ++j) squares[j] = gram[j * std::ssize(squares) + j];
+  return squares;
+}
+
 Matrix magnitude_ranks(const Matrix& w) {
   return ranks(w, [](double v, Index, Index) { return v; });
 }
