@@ -4,16 +4,17 @@
 
 namespace sten {
 
-// What a layer's outputs lose at sparsities 0, 1 / steps, ..., (steps - 1) / steps, pruned as it will
-// be.
+// Sparsities of a curve: 0, 1 / steps, ..., (steps - 1) / steps.
 inline constexpr Index allocation_steps = 20;
 struct LayerCurve {
   Index elements = 0;
   std::vector<double> errors;  // [allocation_steps], shares of squares (CalibratedLayer::error)
 };
-// The error of the curve at a sparsity, between two steps by a line.
-double error_at(const LayerCurve& c, double sparsity);
+// What the outputs of w [out, in] (or [in, out], o.transposed) lose at each of them, pruned as it will
+// be. The Gram matrix has to be there; Error as of prune_layer().
 LayerCurve layer_curve(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o);
+// The error of a curve at a sparsity within [0, 1), between two steps by a line.
+double error_at(const LayerCurve& c, double sparsity);
 
 // The sparsities for which the sum of all errors is smallest while the elements that go are
 // `sparsity` of all: where the curves' lower convex hulls have one slope by element. Error (usage)

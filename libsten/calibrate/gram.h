@@ -20,11 +20,11 @@ class Gram {
   // The square roots of its diagonal, and the matrix with rows and columns divided by them, so that the
   // diagonal is 1 + more: of inputs of the same norm.
   std::vector<float> norms() const;
-  std::vector<float> scaled(const std::vector<float>& norms, float more = 0) const;
+  std::vector<float> scaled(const std::vector<float>& norms, float more) const;
   // W (C + added I), C being the cross matrix, or the Gram matrix where there is none: the right sides
   // of all rows.
   Matrix targets(const Matrix& w) const;
-  // Of rows [begin, end) alone, by one thread.
+  // Of rows [begin, end) alone, [end - begin, in], by one thread.
   void targets(const Matrix& w, Index begin, Index end, float* to) const;
 
  private:
@@ -40,7 +40,7 @@ void multiply_rows(const float* a, Index rows, Index cols, const float* b, Index
 
 // The sum over all rows of (a M)_r . b_r: tr(a M b^T), in double.
 double trace(const Matrix& a, const float* matrix, const Matrix& b);
-// tr((a - b) M (a - b)^T)
+// tr((a - b) M (a - b)^T), in double, a block of rows at a time.
 double trace_of_difference(const Matrix& a, const Matrix& b, const float* matrix);
 
 }  // namespace sten::calibrate
