@@ -94,6 +94,10 @@ bool has_share(const Spec& sparsifier) {
   return example && registry().sparsifier(*example).share();
 }
 
+bool ranks_magnitudes(const Spec& sparsifier) {
+  return sparsifier.is("magnitude") || sparsifier.is("block-magnitude") || has_share(sparsifier);
+}
+
 std::string sparsity_key_of(const std::string& sparsifier) {
   const auto example = example_of(sparsifier);
   return example && example->has("fraction") ? "fraction" : "sparsity";

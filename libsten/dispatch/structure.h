@@ -32,6 +32,8 @@ bool holds(const Spec& layout, const Spec& sparsifier);
 // Whether the numbers of a sparsifier, or of a structure's own, say how much stays: not its
 // `sparsity` or `fraction`.
 bool has_share(const Spec& sparsifier);
+// Whether it keeps what is largest, so that any ranks can take the place of magnitudes.
+bool ranks_magnitudes(const Spec& sparsifier);
 // What a sparsifier takes away, as far as its spec tells.
 std::optional<double> sparsity_of(const Spec& sparsifier);
 // The key that says so in specs of that name, where no share does: "sparsity" or "fraction".

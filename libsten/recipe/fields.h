@@ -147,6 +147,16 @@ void fields_of(V& v, MaskRecipe& m) {
 }
 
 template <class V>
+void fields_of(V& v, CalibrationRecipe& c) {
+  v("method", c.method,
+    {.required = true, .choices = {"magnitude", "wanda", "ria", "sparsegpt", "admm"}});
+  v("rows", c.rows, count_from(1));
+  v("reconstruct", c.reconstruct);
+  v("damping", c.damping, {.low = 0, .high = 1, .above = true});
+  v("scope", c.scope, {.choices = {"row", "local"}});
+}
+
+template <class V>
 void fields_of(V& v, DistillationRecipe& d) {
   v("teacher", d.teacher, {.path = true});
   v("logits", d.logits, fraction());
@@ -163,6 +173,7 @@ void fields_of(V& v, SparsityRecipe& s) {
   v("save", s.save);
   v.section("schedule", s.schedule);
   v.mask(s.mask);
+  v.optional("calibration", s.calibration);
 }
 
 template <class V>

@@ -120,6 +120,16 @@ struct MaskRecipe {
   double decay = 2e-4;  // straight-through: times a weight that does not compute, in its gradient
 };
 
+// What chooses in the sparsifier's place when a stage begins, by what goes into the layers: batches
+// of the next steps run through the model, layer after layer, with what is pruned by then.
+struct CalibrationRecipe {
+  std::string method;        // magnitude | wanda | ria | sparsegpt | admm: see CalibratedOptions
+  Index rows = 64;           // or windows, at least
+  bool reconstruct = false;  // values are solved anew, so that outputs stay
+  double damping = 0.01;
+  std::string scope{};  // of magnitude: row | local (each weight); filled in: row for wanda
+};
+
 struct SparsityRecipe {
   std::string target;     // a name, glob or re: of weights; what matches of rank below 2 is
                           // left as it is (targets.h)
@@ -128,6 +138,7 @@ struct SparsityRecipe {
   Spec save{"dense"};     // in the final model
   ScheduleRecipe schedule;
   MaskRecipe mask;
+  std::optional<CalibrationRecipe> calibration;
 };
 
 // A dense model whose outputs are learned from, beside the labels.

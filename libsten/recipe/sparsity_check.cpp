@@ -133,6 +133,24 @@ void check_mask(const JsonReader& at, const SparsityRecipe& s) {
                     s.sparsifier.str()));
 }
 
+void check_calibration(const JsonReader& at, SparsityRecipe& s) {
+  CalibrationRecipe& c = *s.calibration;
+  if (c.method == "magnitude" && !c.reconstruct)
+    place(at, "method").fail("magnitude needs no calibration without reconstruct: leave it out");
+  const auto all = [&](const auto& is) {
+    return is(s.sparsifier) && std::ranges::all_of(s.schedule.sparsifiers, is);
+  };
+  if (!all(ranks_magnitudes))
+    at.fail(
+        fmt::format("is for sparsifiers that rank magnitudes, and this is {}", s.sparsifier.str()));
+  if (s.mask.kind == "straight-through")
+    at.fail("solves what stays, and a straight-through mask changes every step");
+  const bool is_unstructured = all([](const Spec& by) { return by.is("magnitude"); });
+  if (c.scope == "row" && !is_unstructured)
+    at["scope"].fail("row is for magnitude: a structure has a share of its own");
+  if (c.scope.empty()) c.scope = c.method == "wanda" && is_unstructured ? "row" : "local";
+}
+
 }  // namespace
 
 void check(const JsonReader& at, SparsityRecipe& s) {
@@ -158,6 +176,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
     at["layout"].fail("dense does not keep pruned weights at 0; masked does");
   check_ends(at, s);
   check_mask(at, s);
+  if (s.calibration) check_calibration(at["calibration"], s);
 }
 
 }  // namespace sten::recipe_detail

@@ -37,6 +37,11 @@ std::string mask_text(const MaskRecipe& m) {
   return m.kind == "regrow" ? when + ", by gradients" : when;
 }
 
+std::string calibration_text(const CalibrationRecipe& c) {
+  return fmt::format("; chosen{} by {} on {} rows",
+                     c.reconstruct || c.method == "admm" ? " and solved" : "", c.method, c.rows);
+}
+
 // "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
 std::string entry_note(std::size_t number, const SparsityRecipe& entry,
                        std::span<const WeightStages> weights) {
@@ -47,10 +52,11 @@ std::string entry_note(std::size_t number, const SparsityRecipe& entry,
   } else {
     for (const SparsityStage& s : weights.front().stages) stages.push_back(stage_text(s));
   }
-  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}; masks: {}", number,
+  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}{}; masks: {}", number,
                      quote(entry.target), weights.size(), weights.size() == 1 ? "" : "s",
                      entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
-                     listed(stages), mask_text(entry.mask));
+                     listed(stages), entry.calibration ? calibration_text(*entry.calibration) : "",
+                     mask_text(entry.mask));
 }
 
 std::string optimizer_text(const Recipe& r) {
@@ -195,15 +201,18 @@ class Preview {
     r_.facts.emplace_back("memory/teacher", m.teacher);
     r_.facts.emplace_back("memory/values", m.values);
     r_.facts.emplace_back("memory/evaluation", m.evaluation);
+    r_.facts.emplace_back("memory/calibration", m.calibration);
     r_.facts.emplace_back("memory/kept", m.kept());
     r_.facts.emplace_back("memory/all", m.total());
     r_.notes.push_back(fmt::format(
         "memory: about {} beside the data and the program: weights {}, gradients {}, optimizer {}, "
-        "masks {}, {}values of {} {}, evaluation {}, freed blocks for the next values {}",
+        "masks {}, {}values of {} {}, evaluation {}, {}freed blocks for the next values {}",
         bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
         bytes(m.sparsity), m.teacher ? fmt::format("teacher {}, ", bytes(m.teacher)) : "",
         recipe().accumulate > 1 ? "a part of a batch" : "a batch", bytes(m.values),
-        bytes(m.evaluation), bytes(m.kept())));
+        bytes(m.evaluation),
+        m.calibration ? fmt::format("calibration {}, ", bytes(m.calibration)) : "",
+        bytes(m.kept())));
   }
 
   const Task task_;

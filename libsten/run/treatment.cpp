@@ -37,11 +37,6 @@ Spec unstructured_sparsifier(const PruneOptions& o) {
   return Spec(is_calibrated(o) ? "magnitude" : o.method).set("sparsity", sparsity_of(o));
 }
 
-// What can be chosen by ranks of calibration.
-bool ranks_magnitudes(const Spec& sparsifier) {
-  return sparsifier.is("magnitude") || sparsifier.is("block-magnitude") || has_share(sparsifier);
-}
-
 // Of structure block, checked, its keys in canonical order.
 Spec block_sparsifier(const PruneOptions& o, const Spec& structure) {
   structure.check_keys({"h", "w", "dims"});

@@ -56,6 +56,20 @@ bool is_view(const Node& n) {
   return std::ranges::count(all, n.op.text()) > 0;
 }
 
+// Values of all rows as the dense model makes them and as the pruned one does, with what is known of a
+// layer's inputs. `v` is of a part of a batch.
+Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stages,
+                        const ValueBytes& v) {
+  const Recipe& r = task.recipe();
+  Index rows = 0, widest = 0;
+  for (const WeightStages& p : stages) {
+    if (!p.calibration) continue;
+    rows = std::max(rows, p.calibration->rows);
+    widest = std::max(widest, task.graph().find_weight(p.weight)->shape.back());
+  }
+  return 2 * v.passing * rows / (r.batch / r.accumulate) + 3 * 4 * widest * widest;
+}
+
 }  // namespace
 
 ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
@@ -116,6 +130,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
     m.evaluation =
         std::max<Index>(0, v.passing * r.evaluation.batch / (r.batch / r.accumulate) - m.values);
+  m.calibration = std::max<Index>(0, calibration_bytes(task, stages, v) - m.values);
   return m;
 }
 

@@ -1,5 +1,7 @@
 // What training takes.
 #pragma once
+#include <algorithm>
+
 #include "libsten/train/task.h"
 #include "libsten/train/weight_stages.h"
 
@@ -17,15 +19,17 @@ ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs);
 // In bytes.
 struct TrainMemory {
   Index weights = 0, gradients = 0, optimizer = 0;
-  Index sparsity = 0;    // masks, and the scores of those that rank by gradients
-  Index teacher = 0;     // of a distillation: its weights, and values until they are passed on
-  Index values = 0;      // what the operators compute for a part of a batch, until its gradients
-  Index evaluation = 0;  // what the same without gradients takes beyond that
-  Index kept() const {   // freed blocks that wait for the next values of their size, at most
+  Index sparsity = 0;     // masks, and the scores of those that rank by gradients
+  Index teacher = 0;      // of a distillation: its weights, and values until they are passed on
+  Index values = 0;       // what the operators compute for a part of a batch, until its gradients
+  Index evaluation = 0;   // what the same without gradients takes beyond that
+  Index calibration = 0;  // and what calibration does
+  Index kept() const {    // freed blocks that wait for the next values of their size, at most
     return in_use() / 2;
   }
   Index in_use() const {
-    return weights + gradients + optimizer + sparsity + teacher + values + evaluation;
+    return weights + gradients + optimizer + sparsity + teacher + values +
+           std::max(evaluation, calibration);
   }
   Index total() const { return in_use() + kept(); }
 };

@@ -75,6 +75,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task)
 // ------------------------------------------------------------------------------------- sparsity
 
 void Trainer::begin_stages() {
+  calibrate();
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
     if (!sparse_[i].stages) continue;
     if (is_straight_through(i))

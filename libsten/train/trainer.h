@@ -75,6 +75,7 @@ class Trainer {
   void check_state(const TrainState& state) const;
   double rate() const;
   void begin_stages();
+  void calibrate();
   bool is_straight_through(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
   Gradients gradients_of(const BatchPart& part, double share, double& loss,

@@ -1,4 +1,5 @@
-// What weights become beside the optimizer's steps: positions that change, and averages.
+// What weights become beside the optimizer's steps: values that are solved, positions that change, and
+// averages.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -9,6 +10,7 @@
 #include "libsten/layout/masked.h"
 #include "libsten/optim/select.h"
 #include "libsten/sparsify/regrow.h"
+#include "libsten/train/calibration.h"
 #include "libsten/train/trainer.h"
 
 namespace sten {
@@ -29,6 +31,33 @@ void Trainer::select(std::size_t i, const Spec& by) {
   }
   select_positions(p, s, sparse_[i].stages->layout, scores ? &*scores : nullptr);
   count(i);
+}
+
+// Values become those that calibration leaves; select() then finds their positions.
+void Trainer::calibrate() {
+  LayerOptions how;
+  Index rows = 0;
+  for (const Sparse& s : sparse_) {
+    if (!s.stages || !s.stages->calibration) continue;
+    const SparsityStage* stage = s.stages->beginning(state_.step);
+    if (!stage) continue;
+    const CalibrationRecipe& c = *s.stages->calibration;
+    how.emplace(s.stages->weight, CalibratedOptions{c.method, stage->by, c.scope == "row", false,
+                                                    c.reconstruct, c.damping});
+    rows = std::max(rows, c.rows);
+  }
+  if (how.empty()) return;
+  NamedValues<Tensor> weights;
+  for (const Parameter& p : state_.parameters) weights.emplace(p.name, p.value.to_dense());
+  NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, state_.step);
+  weights.clear();
+  for (Parameter& p : state_.parameters) {
+    const auto at = pruned.find(p.name);
+    if (at == pruned.end()) continue;
+    optim_detail::make_dense(p);
+    p.value = std::move(at->second);
+    p.state.erase(average_key);  // of values that are no more
+  }
 }
 
 void Trainer::select_computing(std::size_t i) {

@@ -38,6 +38,11 @@ Shape smaller(Shape shape) {
   return shape;
 }
 
+bool is_of_linear(const std::string& weight, const Graph& g) {
+  return std::ranges::any_of(
+      g.nodes(), [&](const Node& n) { return n.op == Name("linear") && n.inputs[1] == weight; });
+}
+
 }  // namespace
 
 const SparsityStage* WeightStages::beginning(Index step) const {
@@ -76,6 +81,10 @@ std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g) {
       for (SparsityStage& stage : p.stages) stage.by = for_weight(stage.by, p.weight, r.seed);
       p.mask = entry.mask;
       p.mask_begin = entry.schedule.begin;
+      p.calibration = entry.calibration;
+      if (p.calibration && !is_of_linear(p.weight, g))
+        fail_usage("/sparsity/{}/calibration: {} is not the weight of a linear layer", e,
+                   quote(p.weight));
     }
   }
   return weights;

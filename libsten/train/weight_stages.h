@@ -13,6 +13,7 @@ struct WeightStages {
   std::vector<SparsityStage> stages;
   MaskRecipe mask;
   Index mask_begin = 0;
+  std::optional<CalibrationRecipe> calibration;
 
   // The stage that begins at a step; nullptr where none does.
   const SparsityStage* beginning(Index step) const;
@@ -25,8 +26,8 @@ struct WeightStages {
 };
 
 // In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a
-// target that is no weight (with those that are near), for a weight with two entries, and for
-// stages that do not fit into the steps. The recipe's steps are filled in (in_steps).
+// target that is no weight (with those that are near), for a weight with two entries, for stages
+// that do not fit into the steps, and for calibration of what is no linear layer's weight. The recipe's steps are filled in (in_steps).
 std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g);
 
 // Tries on zeros that every sparsifier, layout and saved layout goes with its weight's

@@ -68,6 +68,8 @@ const char* whole = R"({
      "mask": {"kind": "regrow", "refresh": 10, "share": 0.2}},
     {"target": "g", "sparsifier": "nm:n=2,m=4",
      "mask": {"kind": "straight-through", "decay": 1e-3}},
+    {"target": "h", "sparsifier": "nm:n=2,m=4",
+     "calibration": {"method": "wanda", "rows": 9, "reconstruct": true, "damping": 0.1}},
     {"target": "e", "sparsifier": "magnitude:sparsity=0.5",
      "schedule": {"kind": "layer-wise", "end": 200}, "mask": "fixed"}],
   "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
@@ -121,7 +123,7 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.checkpoint_every == 50);
   CHECK(r.keep_checkpoints == 3);
   CHECK(r.log_every == 1);
-  REQUIRE(r.sparsity.size() == 7);
+  REQUIRE(r.sparsity.size() == 8);
   CHECK(r.sparsity[0].save.str() == "nmg:n=1,m=4,g=4");
   CHECK(r.sparsity[0].schedule.kind == "one-shot");
   CHECK(r.sparsity[1].layout.str() == "csr");
@@ -134,7 +136,12 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.sparsity[3].sparsifier.str() == "movement:sparsity=0.5");
   CHECK(r.sparsity[4].mask.share == 0.2);
   CHECK(r.sparsity[5].mask.decay == 1e-3);
-  CHECK(r.sparsity[6].schedule.end == 200);
+  CHECK(r.sparsity[6].calibration->method == "wanda");
+  CHECK(r.sparsity[6].calibration->rows == 9);
+  CHECK(r.sparsity[6].calibration->reconstruct);
+  CHECK(r.sparsity[6].calibration->damping == 0.1);
+  CHECK(r.sparsity[6].calibration->scope == "local");
+  CHECK(r.sparsity[7].schedule.end == 200);
 }
 
 TEST_CASE("a recipe that was written and read is the same") {
@@ -368,6 +375,15 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
   CHECK(entry_error(R"("sparsifier": "2:4", "mask": {"kind": "regrow", "refresh": 5})") ==
         "/sparsity/0/mask/kind: regrow is for magnitude, and this is "
         "per-block:n=2,m=4; structures can come back by refresh and by straight-through");
+  CHECK(entry_error(R"("sparsifier": "relu", "calibration": {"method": "admm"})") ==
+        "/sparsity/0/calibration: is for sparsifiers that rank magnitudes, and this is relu");
+  CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "magnitude"})"),
+            "/sparsity/0/calibration/method: magnitude needs no calibration without reconstruct"));
+  CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "ria", "scope": "row"})"),
+            "/sparsity/0/calibration/scope: row is for magnitude"));
+  CHECK(has(entry_error(R"("sparsifier": "2:4", "calibration": {"method": "admm"},
+                           "mask": {"kind": "straight-through"})"),
+            "a straight-through mask changes every step"));
   CHECK(has(entry_error(R"("sparsifier": "movement:sparsity=0.5", "schedule": {"begin": 5},
                            "mask": {"kind": "straight-through"})"),
             "straight-through is for sparsifiers that rank by values"));

@@ -109,6 +109,11 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
   r.model.dropout = 0.2;
   r.label_smoothing = 0.1;
   check_goes_on(dir, r, 3);
+  // Calibrated when it has gone on.
+  r.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
+  r.sparsity[0].schedule.begin = 4;
+  r.sparsity[0].calibration = {{.method = "admm", .rows = 16, .scope = "local"}};
+  check_goes_on(dir, r, 3);
 }
 
 TEST_CASE(

@@ -59,6 +59,71 @@ TEST_CASE("who is as the teacher has nothing to learn from it, and who was prune
   }
 }
 
+TEST_CASE(
+    "calibration begins with less loss than magnitude, whatever model, structure and layout") {
+  for (const auto make : {small_bert, small_gpt, small_mlp}) {
+    const TempDir dir;
+    Recipe r = make(dir);
+    r.steps = 40;
+    const bool is_mlp = r.model.kind == "mlp";
+    const char* target = is_mlp                   ? "layers.*.weight"
+                         : r.model.kind == "bert" ? "bert.encoder.*.weight"
+                                                  : "transformer.h.*.weight";
+    for (const char* by : {"magnitude:sparsity=0.8", "per-block:n=1,m=4", "nmg:n=1,m=4,g=2"})
+      for (const char* layout : {"masked", "csr"}) {
+        CAPTURE(r.name);
+        CAPTURE(by);
+        // After 30 steps of the dense model.
+        const auto trained = [&](bool is_calibrated) {
+          r.sparsity = {sparse(target, by)};
+          r.sparsity[0].layout = Spec(layout);
+          r.sparsity[0].schedule.begin = 30;
+          if (is_calibrated)
+            r.sparsity[0].calibration = {{.method = "admm", .rows = 64, .scope = "local"}};
+          auto t = trainer_of(r);
+          for (int i = 0; i < 31; ++i) t->step();
+          return t;
+        };
+        const auto loss = [&](const Trainer& t) {
+          return t.task().measure(t.weights(), DataSplit::train).loss;
+        };
+        const auto magnitude = trained(false), calibrated = trained(true);
+        CHECK(calibrated->sparsity() == magnitude->sparsity());
+        CHECK(loss(*calibrated) < loss(*magnitude));
+      }
+  }
+}
+
+TEST_CASE("stages that grow stricter are calibrated each, and averages begin anew with them") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.ema = 0.9;
+  r.sparsity = {sparse("layers.1.weight", "nmg:n=1,m=4,g=2")};
+  r.sparsity[0].schedule.kind = "iterative";
+  r.sparsity[0].schedule.sparsifiers = {Spec::parse("nmg:n=2,m=4,g=2"),
+                                        Spec::parse("nmg:n=1,m=4,g=2")};
+  r.sparsity[0].schedule.begin = 4;
+  r.sparsity[0].schedule.end = 12;
+  r.sparsity[0].calibration = {{.method = "sparsegpt", .rows = 64, .scope = "local"}};
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 5; ++i) t->step();
+  CHECK(t->sparsity() == 0.5);
+  CHECK(measured_in(*t) == values_in(*t));
+  while (!t->is_done()) t->step();
+  CHECK(t->sparsity() == 0.75);
+  CHECK(measured_in(*t) != values_in(*t));
+}
+
+TEST_CASE("what is no linear layer's weight cannot be calibrated") {
+  const TempDir dir;
+  Recipe r = small_wide_resnet(dir);
+  r.sparsity = {sparse("block1.*.weight", "magnitude:sparsity=0.5")};
+  r.sparsity[0].calibration = {{.method = "admm"}};
+  CHECK(
+      error_of([&] { trainer_of(r); }) ==
+      "/sparsity/0/calibration: 'block1.layer.0.conv1.weight' is not the weight of a linear layer");
+}
+
 TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -9,9 +9,9 @@
 #include "libsten/calibrate/allocation.h"
 #include "libsten/calibrate/matrix.h"
 #include "libsten/linalg/dense_gemm.h"
-#include "libsten/run/calibrated/model_walk.h"
 #include "libsten/run/calibrated/statistics_file.h"
 #include "libsten/run/model/run_data.h"
+#include "libsten/train/model_walk.h"
 
 namespace sten {
 namespace {

@@ -1,4 +1,4 @@
-#include "libsten/run/calibrated/model_walk.h"
+#include "libsten/train/model_walk.h"
 
 #include <algorithm>
 #include <set>

@@ -1,0 +1,47 @@
+#include "libsten/train/calibration.h"
+
+#include <algorithm>
+
+#include "libsten/base/text.h"
+#include "libsten/graph/inference.h"
+#include "libsten/train/model_walk.h"
+
+namespace sten {
+namespace {
+
+// Without the loss.
+Graph up_to_logits(const Graph& g) {
+  GraphParts parts = g.parts();
+  keep_outputs(parts, {g.outputs().front()});
+  return Graph(std::move(parts));
+}
+
+}  // namespace
+
+NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
+                                       const LayerOptions& how, Index rows, Index first) {
+  const Graph graph = up_to_logits(task.evaluation_graph());
+  std::vector<NamedValues<Tensor>> batches;
+  for (Index step = first; (step - first) * task.recipe().batch < rows; ++step)
+    for (const BatchPart& part : task.batch(step)) {
+      NamedValues<Tensor>& batch = batches.emplace_back();
+      for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
+    }
+  const bool with_gram =
+      std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });
+  NamedValues<Tensor> pruned;
+  prune_along(
+      graph, weights, batches, [&](const std::string& name) { return how.contains(name); },
+      with_gram,
+      [&](const std::string& name, const InputStatistics& inputs) {
+        try {
+          Tensor w = prune_layer(weights.at(name).as<Dense>(), inputs, how.at(name)).weights;
+          return pruned.emplace(name, std::move(w)).first->second;
+        } catch (const Error& e) {
+          throw Error(e.fault(), fmt::format("{}: {}", quote(name), e.what()));
+        }
+      });
+  return pruned;
+}
+
+}  // namespace sten
