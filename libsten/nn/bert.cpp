@@ -20,17 +20,21 @@ class Builder {
   Graph build() {
     std::string x = embeddings("bert.embeddings");
     const Index layers = config_.num_hidden_layers;
-    if (layers == 0) x = selected(x, "bert.embeddings");
+    if (layers == 0) x = needed(x, "bert.embeddings");
     for (Index i = 0; i < layers; ++i)
       x = layer(x, "bert.encoder.layer." + std::to_string(i), i == layers - 1);
-    head(x, "cls.predictions");
+    if (with_.head == BertHead::words)
+      logits(words(x, "cls.predictions"), config_.vocab_size);
+    else
+      logits(classes(x), with_.classes);
     return Graph(std::move(g_));
   }
 
  private:
   std::string embeddings(const std::string& name) {
     const std::string words = embedding(name + ".word_embeddings", config_.vocab_size, "input_ids");
-    g_.weights.back().aliases = {"cls.predictions.decoder.weight"};
+    if (with_.head == BertHead::words)
+      g_.weights.back().aliases = {"cls.predictions.decoder.weight"};
     const std::string types =
         embedding(name + ".token_type_embeddings", config_.type_vocab_size, "token_type_ids");
     const std::string places =
@@ -50,8 +54,8 @@ class Builder {
     std::string context = node(self, "attention", std::move(qkv),
                                Attributes().set("heads", config_.num_attention_heads));
     if (is_last) {
-      context = selected(context, self);
-      x = selected(x, name);
+      context = needed(context, self);
+      x = needed(x, name);
     }
     const std::string attended = output(name + ".attention.output", n, context, x);
     const std::string up =
@@ -69,15 +73,21 @@ class Builder {
   std::string dropped(const std::string& name, const std::string& x) {
     return with_.dropout > 0 ? add_dropout(g_, name + ".dropout", x, with_.dropout) : x;
   }
-  // Of x [B, T, hidden] the places that are asked for, [N, hidden]; x where all are.
-  std::string selected(const std::string& x, const std::string& name) {
+  // Of x [B, T, hidden] the places that logits are wanted at, [N, hidden]; x where all are.
+  std::string needed(const std::string& x, const std::string& name) {
+    if (with_.head == BertHead::sequence) {
+      const std::string first =
+          node(name + ".first", "slice", {x}, Attributes().set("axis", 1).set("end", 1));
+      return node(name + ".first.rows", "reshape", {first},
+                  Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
+    }
     if (!with_.selected) return x;
     const std::string rows =
         node(name + ".rows", "reshape", {x},
              Attributes().set("shape", Attributes::List{-1, config_.hidden_size}));
     return node(name + ".selected", "embedding", {rows, "selected"});
   }
-  void head(std::string x, const std::string& name) {
+  std::string words(std::string x, const std::string& name) {
     const Index n = config_.hidden_size;
     const std::string transform = name + ".transform";
     x = linear(transform + ".dense", n, n, x);
@@ -85,14 +95,23 @@ class Builder {
     x = norm(transform + ".LayerNorm", x);
     const std::string bias = weight(name + ".bias", {config_.vocab_size}, "zeros");
     g_.weights.back().aliases = {name + ".decoder.bias"};
-    const std::string logits =
-        node(name + ".decoder", "linear", {x, "bert.embeddings.word_embeddings.weight", bias});
+    return node(name + ".decoder", "linear", {x, "bert.embeddings.word_embeddings.weight", bias});
+  }
+  std::string classes(std::string x) {
+    const Index n = config_.hidden_size;
+    if (with_.head == BertHead::sequence) {
+      x = linear("bert.pooler.dense", n, n, x);
+      x = node("bert.pooler.activation", "tanh", {x});
+    }
+    return linear("classifier", n, with_.classes, dropped("classifier", x));
+  }
+  void logits(const std::string& logits, Index classes) {
     g_.outputs = {logits};
     if (!with_.loss) return;
     const auto flat = [&](const char* what, const std::string& of, Attributes::List shape) {
       return node(what, "reshape", {of}, Attributes().set("shape", std::move(shape)));
     };
-    const std::string rows = flat("loss.logits", logits, {-1, config_.vocab_size});
+    const std::string rows = flat("loss.logits", logits, {-1, classes});
     const std::string labels = flat("loss.labels", "labels", {-1});
     g_.outputs.push_back(node("loss", "cross-entropy", {rows, labels}));
   }
@@ -145,10 +164,17 @@ NamedValues<Tensor> bert_inputs(const Tensor& ids) {
           {"token_type_ids", Dense::zeros(DType::I64, {1, 1})}};
 }
 
-const std::vector<std::string>& bert_unused() {
-  static const std::vector<std::string> globs{"bert.pooler.*", "cls.seq_relationship.*",
-                                              "bert.embeddings.position_ids"};
+std::vector<std::string> bert_unused(BertHead head) {
+  std::vector<std::string> globs{"bert.embeddings.position_ids"};
+  globs.emplace_back(head == BertHead::words ? "cls.seq_relationship.*" : "cls.*");
+  if (head != BertHead::sequence) globs.emplace_back("bert.pooler.*");
   return globs;
+}
+
+std::vector<std::string> bert_new(BertHead head) {
+  if (head == BertHead::words) return {};
+  if (head == BertHead::tokens) return {"classifier.*"};
+  return {"classifier.*", "bert.pooler.*"};
 }
 
 }  // namespace sten

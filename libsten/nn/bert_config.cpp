@@ -14,6 +14,23 @@ void check_kind(const JsonReader& in) {
   check_only(in, only);
 }
 
+constexpr std::pair<BertHead, const char*> architectures[] = {
+    {BertHead::words, "BertForMaskedLM"},
+    {BertHead::sequence, "BertForSequenceClassification"},
+    {BertHead::tokens, "BertForTokenClassification"}};
+
+// Of {"0": "NEGATIVE", "1": "POSITIVE"}.
+std::vector<std::string> labels_by_id(const JsonReader& in) {
+  const auto members = in.members();
+  std::vector<std::string> labels(members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::string id = std::to_string(i);
+    if (!in.has(id)) in.fail(fmt::format("has {} labels, and none of id {}", members.size(), id));
+    labels[i] = in[id].text();
+  }
+  return labels;
+}
+
 }  // namespace
 
 BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
@@ -38,7 +55,27 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
     in["num_attention_heads"].fail(fmt::format("is {}, which does not divide the hidden_size {}",
                                                c.num_attention_heads, c.hidden_size));
   check_kind(in);
+  if (in.has("architectures") && in["architectures"].json().is_array())
+    for (const auto& [head, name] : architectures)
+      for (const std::string& given : in["architectures"].texts())
+        if (given == name) c.head = head;
+  if (in.has("id2label")) c.labels = labels_by_id(in["id2label"]);
   return c;
+}
+
+std::string with_labels(std::string_view config, BertHead head,
+                        const std::vector<std::string>& labels) {
+  nlohmann::ordered_json json = parse_json(config, "config");
+  for (const auto& [one, name] : architectures)
+    if (one == head) json["architectures"] = {name};
+  nlohmann::ordered_json names = nlohmann::ordered_json::object(), ids = names;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    names[std::to_string(i)] = labels[i];
+    ids[labels[i]] = i;
+  }
+  json["id2label"] = std::move(names);
+  json["label2id"] = std::move(ids);
+  return dump_json(json, 2) + "\n";
 }
 
 double BertConfig::parameters() const {

@@ -97,7 +97,11 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 }
 
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
-                                 const std::vector<std::string>& unused) {
+                                 const std::vector<std::string>& unused,
+                                 const std::vector<std::string>& may_lack) {
+  const auto any_matches = [](const std::vector<std::string>& globs, std::string_view name) {
+    return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
+  };
   Misfits misfits;
   std::set<std::string_view> known;
   NamedValues<Tensor> all;
@@ -106,7 +110,7 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
     known.insert(w.name);
     known.insert(w.aliases.begin(), w.aliases.end());
     const std::vector<const CheckpointTensor*> entries = weight_entries(w, file);
-    if (entries.empty()) misfits.add(w.name, "is missing");
+    if (entries.empty() && !any_matches(may_lack, w.name)) misfits.add(w.name, "is missing");
     for (const CheckpointTensor* t : entries) {
       if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
@@ -118,12 +122,10 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
       }
     }
   }
-  for (const CheckpointTensor& t : file.tensors()) {
-    const auto matches = [&](const std::string& glob) { return glob_match(glob, t.name); };
+  for (const CheckpointTensor& t : file.tensors())
     if (!known.contains(t.name) && std::ranges::find(unused, t.name) == unused.end() &&
-        std::ranges::none_of(unused, matches))
+        !any_matches(unused, t.name))
       misfits.add(t.name, "is not in the model");
-  }
   if (misfits.any()) fail("{}: {}", file.name(), misfits.text());
   return all;
 }

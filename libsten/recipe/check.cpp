@@ -7,7 +7,9 @@ namespace sten::recipe_detail {
 namespace {
 
 const char* data_of(const ModelRecipe& m) {
-  return m.kind == "bert" ? "masked-text" : m.kind == "gpt" ? "text" : "csv, arrays or images";
+  return m.kind == "bert"  ? "masked-text, labelled-text or labelled-words"
+         : m.kind == "gpt" ? "text"
+                           : "csv, arrays or images";
 }
 
 void check_given(const JsonReader& at, const char* key, const std::string& v) {
@@ -59,7 +61,11 @@ void check(const JsonReader& at, const DataRecipe& d) {
         .fail(fmt::format("masked and random are {} and {}, more than all", d.masked, d.random));
   if (at.has("shape") && d.shape.size() != 3) at["shape"].fail("is not [height, width, channels]");
   if (d.scale == 0) at["scale"].fail("0 makes all features the same");
-  check_given(at, "label", d.label);
+  for (const auto& [key, value] : {std::pair("label", &d.label),
+                                   {"text_column", &d.text_column},
+                                   {"pair_column", &d.pair_column},
+                                   {"label_column", &d.label_column}})
+    check_given(at, key, *value);
   check_given(at, "input", d.input);
   if (!d.input.empty() && d.kind == "arrays" && d.features.empty())
     at["input"].fail("is for features, and there are none");
@@ -85,8 +91,11 @@ void check(const JsonReader& at, const Recipe& r) {
   const bool onnx = r.model.kind == "onnx";
   if (onnx && r.data.kind == "text")
     at["data"]["kind"].fail("text is for another model: onnx learns from masked-text or rows");
-  const bool fits = (r.data.kind == "masked-text") == (r.model.kind == "bert") &&
-                    (r.data.kind == "text") == (r.model.kind == "gpt");
+  if (onnx && is_labelled(r.data))
+    at["data"]["kind"].fail(r.data.kind + " is for a bert: onnx learns from masked-text or rows");
+  const bool is_of_bert = r.data.kind == "masked-text" || is_labelled(r.data);
+  const bool fits =
+      is_of_bert == (r.model.kind == "bert") && (r.data.kind == "text") == (r.model.kind == "gpt");
   if (!onnx && !fits)
     at["data"]["kind"].fail(fmt::format("{} is for another model: {} learns from {}", r.data.kind,
                                         r.model.kind, data_of(r.model)));

@@ -54,14 +54,23 @@ void fields_of(V& v, ModelRecipe& m) {
 template <class V>
 void fields_of(V& v, DataRecipe& d) {
   const Words table{"csv", "arrays"}, masked{"masked-text"}, text{"masked-text", "text"};
-  const Words rows{"csv", "arrays", "cifar", "images", "shapes"};
-  v.kind(d.kind, {"csv", "arrays", "cifar", "images", "shapes", "masked-text", "text"}, true);
-  v("file", d.file, {.kinds = {"csv"}, .required = true, .path = true});
+  const Words labelled{"labelled-text", "labelled-words"}, pairs{"labelled-text"};
+  const Words numbers{"csv", "arrays", "cifar", "images", "shapes"};
+  Words rows = numbers, all_text = text, files = labelled;
+  rows.insert(rows.end(), labelled.begin(), labelled.end());
+  all_text.insert(all_text.end(), labelled.begin(), labelled.end());
+  files.emplace_back("csv");
+  v.kind(d.kind,
+         {"csv", "arrays", "cifar", "images", "shapes", "masked-text", "labelled-text",
+          "labelled-words", "text"},
+         true);
+  v("file", d.file, {.kinds = files, .required = true, .path = true});
+  v("test_file", d.test_file, {.kinds = labelled, .path = true});
   v("label", d.label, {.kinds = {"csv"}});
   v("features", d.features, {.kinds = {"arrays"}, .path = true});
   v("inputs", d.inputs, {.kinds = {"arrays"}, .path = true});
   v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
-  v("input", d.input, {.kinds = rows});
+  v("input", d.input, {.kinds = numbers});
   v("shape", d.shape, {.kinds = table, .low = 1, .high = most});
   v("folder", d.folder, {.kinds = {"cifar", "images"}, .required = true, .path = true});
   v("test_folder", d.test_folder, {.kinds = {"images"}, .path = true});
@@ -72,19 +81,29 @@ void fields_of(V& v, DataRecipe& d) {
   v("channels", d.channels, {.kinds = {"images"}, .low = 1, .high = 3});
   v("noise", d.noise, {.kinds = {"shapes"}, .low = 0, .high = 255});
   v("text", d.text, {.kinds = text, .required = true, .path = true});
-  v("vocabulary", d.vocabulary, {.kinds = text, .required = true, .path = true});
-  if constexpr (V::reads)
-    if (d.kind == "cifar" || !d.test_folder.empty()) d.train = 1, d.validation = 0;
+  v("vocabulary", d.vocabulary, {.kinds = all_text, .required = true, .path = true});
+  if constexpr (V::reads) {
+    if (d.kind == "cifar" || !d.test_folder.empty() || !d.test_file.empty())
+      d.train = 1, d.validation = 0;
+    const bool words = d.kind == "labelled-words";
+    if (words || d.kind == "labelled-text") {
+      d.text_column = words ? "tokens" : "text";
+      d.label_column = words ? "labels" : "label";
+    }
+  }
+  v("text_column", d.text_column, {.kinds = labelled});
+  v("pair_column", d.pair_column, {.kinds = pairs});
+  v("label_column", d.label_column, {.kinds = labelled});
   v("train", d.train, {.low = 0, .high = 1, .above = true});
   v("validation", d.validation, fraction());
   v("split_seed", d.split_seed, {.kinds = rows});
   v("scale", d.scale, {.kinds = table});
   v("shift", d.shift, {.kinds = table});
-  v("mean", d.mean, {.kinds = rows});
-  v("std", d.std, {.kinds = rows, .low = 0, .above = true});
-  v("crop_padding", d.crop_padding, {.kinds = rows, .low = 0, .high = 4096});
-  v("mirror", d.mirror, {.kinds = rows});
-  v("window", d.window, count_from(1, text));
+  v("mean", d.mean, {.kinds = numbers});
+  v("std", d.std, {.kinds = numbers, .low = 0, .above = true});
+  v("crop_padding", d.crop_padding, {.kinds = numbers, .low = 0, .high = 4096});
+  v("mirror", d.mirror, {.kinds = numbers});
+  v("window", d.window, count_from(1, all_text));
   v("predicted", d.predicted, {.kinds = masked, .low = 0, .high = 1, .above = true});
   v("masked", d.masked, fraction(masked));
   v("random", d.random, fraction(masked));

@@ -40,8 +40,9 @@ inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || m.kind
 
 struct DataRecipe {
   std::string kind;              // csv | arrays | cifar | images | shapes | masked-text |
-                                 // text
-  std::string file;              // csv
+                                 // labelled-text | labelled-words | text
+  std::string file;              // csv, labelled-text, labelled-words
+  std::string test_file;         // of the latter two: the test split; empty: a share of `file`
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
   std::vector<Index> shape;      // csv and arrays: of a row, [height, width, channels]
@@ -58,6 +59,8 @@ struct DataRecipe {
   Index channels = 3;            // images: 1 or 3
   Index noise = 48;              // shapes: see ShapesOptions
   std::string text, vocabulary;  // of text: UTF-8, and a tokenizer (read_tokenizer)
+  // labelled-text: text, label; labelled-words: tokens, labels.
+  std::string text_column, pair_column, label_column;
   // Shares of rows or characters; the rest is the test split. Where there are files to test on, what
   // is left is not used, and all rows are trained on if nothing is said.
   double train = 0.8, validation = 0.1;
@@ -67,9 +70,14 @@ struct DataRecipe {
                                   // or of bytes as 0 to 1; empty: 0 and 1
   Index crop_padding = 0;         // of images, in training: see Augmentation
   bool mirror = false;
-  Index window = 128;                                   // of text: characters
+  Index window = 128;                                   // of text: tokens, at most of a row
   double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
 };
+
+// Of classes that have names.
+inline bool is_labelled(const DataRecipe& d) {
+  return d.kind == "labelled-text" || d.kind == "labelled-words";
+}
 
 struct OptimizerRecipe {
   std::string kind = "adamw";  // adamw | sgd

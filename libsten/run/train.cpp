@@ -8,11 +8,13 @@
 #include "libsten/data/file.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/nn/bert.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
 #include "libsten/run/train_report.h"
 #include "libsten/train/products.h"
+#include "libsten/train/recipe_model.h"
 #include "libsten/train/run_directory.h"
 
 namespace sten {
@@ -28,7 +30,10 @@ class Training {
     try_sparsity(trainer_.stages(), task_->graph());
     if (has_config(recipe().model)) {
       // Now, for they may be gone when the run is over.
-      copies_ = {{"config.json", bytes_of(recipe().model.config)}};
+      std::string config = bytes_of(recipe().model.config);
+      if (is_labelled(recipe().data))
+        config = with_labels(config, head_of(recipe().data), task_->labels());
+      copies_ = {{"config.json", std::move(config)}};
       const auto tokenizer = read_tokenizer(recipe().data.vocabulary);
       for (const auto& [name, path] : tokenizer->files())
         copies_.emplace_back(name, bytes_of(path));
@@ -119,8 +124,15 @@ class Training {
   }
 
   void log(const std::string& split, const Measured& m) {
-    directory_->log(
-        {trainer_.state().step, split, m.loss, trainer_.sparsity(), seconds(), {}, {}, m.accuracy});
+    directory_->log({trainer_.state().step,
+                     split,
+                     m.loss,
+                     trainer_.sparsity(),
+                     seconds(),
+                     {},
+                     {},
+                     m.accuracy,
+                     m.f1});
   }
 
   void validate() {

@@ -13,16 +13,23 @@ namespace {
 Index nonzeros(const Tensor& t) { return value_mask(t.to_dense()).count(); }
 
 void add_measured(Report& r, const std::string& split, const Measured& before,
-                  const Measured& after) {
+                  const Measured& after, const F1Scorer* scorer) {
   if (after.count == 0) return;
   r.facts.emplace_back(split + "/loss_before", before.loss);
   r.facts.emplace_back(split + "/accuracy_before", before.accuracy);
   r.facts.emplace_back(split + "/loss", after.loss);
   r.facts.emplace_back(split + "/accuracy", after.accuracy);
   r.facts.emplace_back(split + "/count", after.count);
-  r.notes.push_back(fmt::format("{}: loss {:.4f} (before {:.4f}), accuracy {:.2f} % ({:.2f} %)",
-                                split, after.loss, before.loss, 100 * after.accuracy,
-                                100 * before.accuracy));
+  std::string line =
+      fmt::format("{}: loss {:.4f} (before {:.4f}), accuracy {:.2f} % ({:.2f} %)", split,
+                  after.loss, before.loss, 100 * after.accuracy, 100 * before.accuracy);
+  if (scorer && after.f1 && before.f1) {
+    r.facts.emplace_back(split + "/f1_before", *before.f1);
+    r.facts.emplace_back(split + "/f1", *after.f1);
+    line += fmt::format(", {} {:.2f} % ({:.2f} %)", name_of(scorer->kind()), 100 * *after.f1,
+                        100 * *before.f1);
+  }
+  r.notes.push_back(std::move(line));
 }
 
 }  // namespace
@@ -75,8 +82,9 @@ Report train_report(const TrainedModel& m) {
   if (m.step != recipe.steps)
     first = fmt::format("the best of {} steps: after {}", recipe.steps, m.step);
   r.notes.push_back(first);
-  add_measured(r, "validation", m.record.validation_before, m.validation);
-  if (recipe.evaluation.test) add_measured(r, "test", m.record.test_before, m.test);
+  add_measured(r, "validation", m.record.validation_before, m.validation, m.task.scorer());
+  if (recipe.evaluation.test)
+    add_measured(r, "test", m.record.test_before, m.test, m.task.scorer());
   r.notes.push_back("wrote " + printable(m.path));
   r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());
   return r;

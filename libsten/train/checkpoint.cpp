@@ -62,14 +62,18 @@ void write_model(const OutputDirectory& to, const Graph& g, const TrainState& st
 }
 
 Json json_of(const Measured& m) {
-  return {{"loss", real_json(m.loss)}, {"accuracy", m.accuracy}, {"count", m.count}};
+  Json j = {{"loss", real_json(m.loss)}, {"accuracy", m.accuracy}, {"count", m.count}};
+  if (m.f1) j["f1"] = *m.f1;
+  return j;
 }
 Measured measured_of(const JsonReader& in) {
   Measured m;
   m.loss = in["loss"].real();
   m.accuracy = in["accuracy"].number();
   m.count = static_cast<Index>(in["count"].natural());
+  if (in.has("f1")) m.f1 = in["f1"].number();
   if (!(m.accuracy >= 0 && m.accuracy <= 1)) in["accuracy"].fail("is not within [0, 1]");
+  if (m.f1 && !(*m.f1 >= 0 && *m.f1 <= 1)) in["f1"].fail("is not within [0, 1]");
   return m;
 }
 

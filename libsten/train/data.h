@@ -16,6 +16,15 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel
 // masked-text for a BERT: the inputs of bert(), with `selected` and `loss`. `vocabulary` and
 // `positions` are how many ids and places the model has.
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions);
+// labelled-text or labelled-words for a BERT: the inputs of bert(), with `mask` and `loss`, and what
+// labels are called, by their numbers. `labels` are those of the model; where it has none, they are
+// those of the data: integers from 0 up as they are, else in the order of their bytes.
+struct LabelledData {
+  std::shared_ptr<TaskData> data;
+  std::vector<std::string> labels;
+};
+LabelledData read_labelled_data(const Recipe& r, Index vocabulary, Index positions,
+                                const std::vector<std::string>& labels);
 // text for a GPT: the inputs of gpt(), with `loss`. `vocabulary` and `positions` as above.
 std::shared_ptr<TaskData> read_next_token_data(const Recipe& r, Index vocabulary, Index positions);
 // masked-text for an ONNX model of text: "input_ids" [B, T], and where it has them

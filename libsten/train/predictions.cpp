@@ -11,16 +11,18 @@ PredictionSums& PredictionSums::operator+=(const PredictionSums& more) {
   loss += more.loss;
   hits += more.hits;
   count += more.count;
+  f1.resize(std::max(f1.size(), more.f1.size()));
+  for (std::size_t i = 0; i < more.f1.size(); ++i) f1[i] += more.f1[i];
   return *this;
 }
 
 Measured PredictionSums::measured() const {
   if (count == 0) return {};
   const auto n = static_cast<double>(count);
-  return {loss / n, static_cast<double>(hits) / n, count};
+  return {loss / n, static_cast<double>(hits) / n, count, f1_of(f1)};
 }
 
-PredictionSums predictions_of(const Dense& logits, const Dense& labels) {
+PredictionSums predictions_of(const Dense& logits, const Dense& labels, const F1Scorer* scorer) {
   const Index n = labels.size(), classes = logits.extents.back();
   const float* x = logits.values.as<float>().data();
   const std::int64_t* y = labels.values.as<std::int64_t>().data();
@@ -38,6 +40,7 @@ PredictionSums predictions_of(const Dense& logits, const Dense& labels) {
     }
   });
   PredictionSums s;
+  if (scorer) s.f1 = scorer->counts(logits, labels);
   for (Index r = 0; r < n; ++r) {
     s.loss += losses[r];
     s.hits += hits[r];

@@ -13,4 +13,10 @@ Graph recipe_model(const ModelRecipe& m) {
   return mlp(m.sizes, m.activation);
 }
 
+BertHead head_of(const DataRecipe& d) {
+  return d.kind == "labelled-text"    ? BertHead::sequence
+         : d.kind == "labelled-words" ? BertHead::tokens
+                                      : BertHead::words;
+}
+
 }  // namespace sten

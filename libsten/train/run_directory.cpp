@@ -47,6 +47,7 @@ Json json_of(const MetricsLine& m) {
   if (!m.split.empty()) j["split"] = m.split;
   j["loss"] = real_json(m.loss);
   if (m.accuracy) j["accuracy"] = *m.accuracy;
+  if (m.f1) j["f1"] = *m.f1;
   if (m.rate) j["rate"] = *m.rate;
   if (m.norm) j["norm"] = real_json(*m.norm);
   j["sparsity"] = m.sparsity;
@@ -67,6 +68,7 @@ MetricsLine metrics_line(const std::string& text, const std::string& what) {
   m.sparsity = maybe("sparsity").value_or(0);
   m.seconds = maybe("seconds").value_or(0);
   m.accuracy = maybe("accuracy");
+  m.f1 = maybe("f1");
   m.rate = maybe("rate");
   m.norm = maybe("norm");
   return m;

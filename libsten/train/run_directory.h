@@ -22,7 +22,7 @@ struct MetricsLine {
   Index step = 0;     // steps done
   std::string split;  // of an evaluation: validation or test; empty: the batch of the last step
   double loss = 0, sparsity = 0, seconds = 0;
-  std::optional<double> rate, norm, accuracy;
+  std::optional<double> rate, norm, accuracy, f1{};
 };
 
 enum class RunMode { fresh, resume, replace };

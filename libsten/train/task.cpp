@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/error.h"
+#include "libsten/base/log.h"
 #include "libsten/base/memory_left.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
@@ -41,6 +42,7 @@ double parameters_of(const Graph& g) {
   for (const Weight& w : g.weights()) all += static_cast<double>(size_of(w.shape));
   return all;
 }
+
 }  // namespace
 
 std::string_view name_of(DataSplit s) {
@@ -75,13 +77,29 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
                 ? read_example_data(recipe)
                 : read_image_data(recipe, recipe.model.channels, recipe.model.classes);
   } else if (recipe.model.kind == "bert") {
-    if (!is_text) fail_usage("a bert is trained on masked-text, not on {}", recipe.data.kind);
+    if (!is_text && !is_labelled(recipe.data))
+      fail_usage("a bert is trained on masked-text, labelled-text or labelled-words, not on {}",
+                 recipe.data.kind);
     const MappedFile file = open_data(recipe.model.config);
     const BertConfig config =
         BertConfig::parse(text_of(file.bytes()), printable(recipe.model.config));
     check_size(config.parameters(), printable(recipe.model.config));
-    graph_ = bert(config, {.selected = true, .loss = true, .dropout = recipe.model.dropout});
-    data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
+    BertParts parts{.loss = true, .dropout = recipe.model.dropout};
+    if (is_text) {
+      parts.selected = true;
+      data_ = read_text_data(recipe, config.vocab_size, config.max_position_embeddings);
+    } else {
+      const bool classifies = head_of(recipe.data) == config.head;
+      LabelledData d = read_labelled_data(recipe, config.vocab_size, config.max_position_embeddings,
+                                          classifies ? config.labels : std::vector<std::string>());
+      data_ = std::move(d.data);
+      labels_ = std::move(d.labels);
+      scorer_.emplace(labels_);
+      parts.mask = true;
+      parts.head = head_of(recipe.data);
+      parts.classes = std::ssize(labels_);
+    }
+    graph_ = bert(config, parts);
   } else if (recipe.model.kind == "gpt") {
     if (recipe.data.kind != "text")
       fail_usage("a gpt is trained on text, not on {}", recipe.data.kind);
@@ -108,20 +126,31 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
       in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
 }
 
-NamedValues<Tensor> Task::weights_of(const Checkpoint& file) const {
-  std::vector<std::string> unused;
-  if (recipe_.model.kind == "bert") unused = bert_unused();
+NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew) const {
+  std::vector<std::string> unused, may_lack;
+  if (recipe_.model.kind == "bert") {
+    unused = bert_unused(head_of(recipe_.data));
+    if (may_begin_anew) may_lack = bert_new(head_of(recipe_.data));
+  }
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
-  return load_weights(*graph_, file, unused);
+  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack);
+  std::string lacked;
+  for (const Weight& w : graph_->weights())
+    if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;
+  if (!lacked.empty())
+    warn("{}: has no {}, which begin with random values, by the seed", file.name(), lacked);
+  return all;
 }
 
-NamedValues<Tensor> Task::stored_weights() const {
-  if (weights_) return weights_of(*weights_);
+NamedValues<Tensor> Task::stored_weights(bool may_begin_anew) const {
+  if (weights_) return weights_of(*weights_, may_begin_anew);
   if (recipe_.model.weights.empty()) return weights_of(imported_->file);
-  return weights_of(Checkpoint::open(recipe_.model.weights));
+  return weights_of(Checkpoint::open(recipe_.model.weights), may_begin_anew);
 }
+
+NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false); }
 
 NamedValues<Tensor> Task::teacher_weights() const {
   const std::string &named = recipe_.distillation->teacher, &own = recipe_.model.weights;
@@ -135,13 +164,15 @@ NamedValues<Tensor> Task::teacher_weights() const {
 }
 
 void Task::check_first_weights() const {
-  if (imported_ || !recipe_.model.weights.empty()) stored_weights();
+  if (imported_ || !recipe_.model.weights.empty()) stored_weights(true);
 }
 
 NamedValues<Tensor> Task::first_weights() const {
   if (!imported_ && recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
-  NamedValues<Tensor> weights = stored_weights();
+  NamedValues<Tensor> weights = stored_weights(true);
   for (auto& [name, w] : weights) w = w.to_dense();
+  if (weights.size() < graph_->weights().size())
+    weights.merge(initial_weights(*graph_, recipe_.seed));
   return weights;
 }
 
@@ -176,7 +207,7 @@ Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
     const Tensor y = evaluation_->run<Tensor>(weights, part.inputs).at(logits);
-    sums += predictions_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>());
+    sums += predictions_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>(), scorer());
   }
   return sums.measured();
 }

@@ -59,7 +59,8 @@ class Task {
   // Of the optimizer, in all.
   Index steps() const { return recipe_.steps; }
   Index steps_per_epoch() const { return data_->steps_per_epoch(); }
-  // Of the recipe's checkpoint, or initial weights by its seed; dense.
+  // Of the recipe's checkpoint, or initial weights by its seed; dense. A head that the checkpoint
+  // lacks, of a model that was made for another use, is initial, too.
   NamedValues<Tensor> first_weights() const;
   // Those of the checkpoint, which there has to be, as they are stored; dense ones borrow from it.
   NamedValues<Tensor> stored_weights() const;
@@ -73,6 +74,9 @@ class Task {
   std::vector<BatchPart> batch(Index step) const;
   // A hash of the data, as text.
   std::string content() const;
+  // What classes are called, of data with labels that have names; else empty.
+  const std::vector<std::string>& labels() const { return labels_; }
+  const F1Scorer* scorer() const { return scorer_ ? &*scorer_ : nullptr; }
   // Whether there is anything to measure on.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
   // What measure() computes one after the other: inputs of the evaluation graph.
@@ -82,7 +86,8 @@ class Task {
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
 
  private:
-  NamedValues<Tensor> weights_of(const Checkpoint& file) const;
+  NamedValues<Tensor> weights_of(const Checkpoint& file, bool may_begin_anew = false) const;
+  NamedValues<Tensor> stored_weights(bool may_begin_anew) const;
   void check_size(double parameters, const std::string& what) const;
 
   Recipe recipe_;
@@ -91,6 +96,8 @@ class Task {
   std::optional<Graph> graph_, evaluation_;
   std::shared_ptr<const ImportedModel> imported_;
   std::shared_ptr<TaskData> data_;
+  std::vector<std::string> labels_;
+  std::optional<F1Scorer> scorer_;
 };
 
 }  // namespace sten

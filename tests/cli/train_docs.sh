@@ -6,9 +6,11 @@ run_commands docs/training.md 8
 for file in recipe.json metrics.jsonl model.safetensors summary.json curve.svg; do
   [ -s "digits/$file" ] || fail "the first run has no $file"
 done
-# The page's own recipes; the second one is for a model that anyone may bring.
+# The page's own recipes, each beginning with its schema; the second one is for a model that anyone may
+# bring.
 sed -n '/^```json$/,/^```$/p' "$STEN_SOURCE/docs/training.md" | sed 's|"data/|"recipes/data/|' |
-  awk '/^```json$/ { n++; next } !/^```$/ { print >("recipe" n ".json") }'
+  awk '/^```json$/ { n++; next } !/^```$/ { print >("block" n ".json") }'
+grep -l '"schema": 1' block*.json | sort -V | awk '{ print "mv", $1, "recipe" NR ".json" }' | sh
 expect_exit 0 sten-train recipe1.json --dry-run
 expect_exit 1 sten-train recipe2.json --dry-run
 expect_err 'model.onnx: No such file or directory'

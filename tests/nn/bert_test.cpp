@@ -147,6 +147,33 @@ TEST_CASE("without training, a BERT of a config knows nothing") {
   CHECK(std::abs(loss - std::log(70.0)) < 1);
 }
 
+TEST_CASE("a config says what the logits are of, and what classes are called") {
+  std::ifstream in(model + "/config.json");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  CHECK(config().head == BertHead::words);
+  const std::string named = with_labels(text, BertHead::sequence, {"no", "yes", "so"});
+  const BertConfig c = BertConfig::parse(named);
+  CHECK(c.head == BertHead::sequence);
+  CHECK(c.labels == std::vector<std::string>{"no", "yes", "so"});
+  CHECK(Json::parse(named)["label2id"]["so"] == 2);
+  CHECK(c.hidden_size == config().hidden_size);
+  CHECK(config().classes() == 2);
+  CHECK(error_with("id2label", Json{{"0", "a"}, {"2", "b"}}) ==
+        "config: /id2label: has 2 labels, and none of id 1");
+  // Of each head the logits, and what files of other models have that it has no use for.
+  for (const auto& [head, shape] :
+       {std::pair(BertHead::sequence, Shape{2, 3}), {BertHead::tokens, Shape{2, 5, 3}}}) {
+    const Graph g = bert(c, {.head = head, .classes = 3});
+    const NamedValues<Tensor> w = load_weights(g, Checkpoint::open(model + "/model.safetensors"),
+                                               bert_unused(head), bert_new(head));
+    CHECK(w.size() == g.weights().size() - (head == BertHead::sequence ? 4 : 2));
+    NamedValues<Tensor> all = initial_weights(g, 3);
+    for (const auto& [name, x] : w) all.insert_or_assign(name, x);
+    const NamedValues<Tensor> y = g.run<Tensor>(all, bert_inputs(Dense::zeros(DType::I64, {2, 5})));
+    CHECK(y.at("classifier").shape() == shape);
+  }
+}
+
 TEST_CASE("a config that says too little, or another model, is refused by the key") {
   CHECK(config().num_attention_heads == 5);
   CHECK(config().initializer_range == 0.07);

@@ -192,7 +192,8 @@ TEST_CASE("errors of a recipe name the file and the place") {
         "--set: /model/activation: 'relo' is not one of relu, gelu, tanh, sigmoid, did you mean "
         "'relu'?");
   CHECK(error(with(""), {R"(model={"kind":"bert","config":"c"})"}) ==
-        "/data/kind: csv is for another model: bert learns from masked-text");
+        "/data/kind: csv is for another model: bert learns from masked-text, labelled-text or "
+        "labelled-words");
   CHECK(error(with(""), {"data.train=0.9", "data.validation=0.2"}) ==
         "--set: /data/validation: train and validation are 0.9 and 0.2, more than all");
   CHECK(error(with(""), {"data.train=0"}) == "--set: /data/train: 0 is not within (0, 1]");

@@ -168,10 +168,10 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
     return with(std::move(imported.graph), std::move(imported.inputs), imported.not_weights);
   }
   if (m.kind == "bert") {
-    const MappedFile config = open_data(m.config);
-    return with(
-        bert(BertConfig::parse(text_of(config.bytes()), printable(m.config)), {.mask = has_mask}),
-        text_ports(true, has_mask), bert_unused());
+    const MappedFile file = open_data(m.config);
+    const BertConfig config = BertConfig::parse(text_of(file.bytes()), printable(m.config));
+    const BertParts parts{.head = config.head, .classes = config.classes(), .mask = has_mask};
+    return with(bert(config, parts), text_ports(true, has_mask), bert_unused(config.head));
   }
   if (m.kind == "gpt") {
     const MappedFile config = open_data(m.config);

@@ -6,6 +6,8 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/data/examples.h"
+#include "libsten/data/file.h"
+#include "libsten/nn/bert.h"
 #include "libsten/run/model/given_inputs.h"
 
 namespace sten {
@@ -18,6 +20,19 @@ constexpr Index usual_window = 128;
 constexpr std::pair<const char*, DataSplit> splits[] = {
     {"test", DataSplit::test}, {"validation", DataSplit::validation}, {"train", DataSplit::train}};
 
+// Rows with labels for a BERT that classifies, else a text.
+std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
+  if (m.kind == "gpt") return "text";
+  if (m.kind != "bert") return "masked-text";
+  const MappedFile file = open_data(m.config);
+  const BertHead head = BertConfig::parse(text_of(file.bytes()), printable(m.config)).head;
+  if (head == BertHead::words || path.ends_with(".txt")) return "masked-text";
+  const bool words = head == BertHead::tokens;
+  if (d.text_column.empty()) d.text_column = words ? "tokens" : "text";
+  if (d.label_column.empty()) d.label_column = words ? "labels" : "label";
+  return words ? "labelled-words" : "labelled-text";
+}
+
 // Somebody's own file or folder in place of that which the recipe has.
 void take_own(const std::string& path, const ModelSource& source, DataRecipe& d) {
   std::error_code error;
@@ -28,18 +43,20 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     if (d.size == 0)
       fail_usage("--data {}: is a folder of images, and does not say of which size; a recipe does",
                  printable(path));
-  } else if (!is_folder && path.ends_with(".csv")) {
+  } else if (!is_folder && path.ends_with(".csv") && !has_config(source.what.model)) {
     d.kind = "csv";
   } else if (!is_folder) {
-    d.kind = source.what.model.kind == "gpt" ? "text" : "masked-text";
+    d.kind = kind_of_text(source.what.model, path, d);
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
     if (d.vocabulary.empty())
       fail_usage("--data {}: is read as a text, and there is no tokenizer beside the model",
                  printable(path));
     if (!source.recipe) d.window = usual_window;
   }
-  (is_folder ? d.folder : d.kind == "csv" ? d.file : d.text) = absolute;
-  if (is_folder) d.test_folder.clear();
+  const bool is_table = d.kind == "csv" || is_labelled(d);
+  (is_folder ? d.folder : is_table ? d.file : d.text) = absolute;
+  d.test_folder.clear();
+  d.test_file.clear();
 }
 
 class TaskBatches final : public RunData {
@@ -72,6 +89,7 @@ class TaskBatches final : public RunData {
   RunnableModel model(const ModelSource& source) const override {
     return read_model(source, task_);
   }
+  const F1Scorer* scorer() const override { return task_.scorer(); }
   std::string split() const override { return split_; }
 
  private:

@@ -22,6 +22,8 @@ class RunData {
   virtual RunnableModel model(const ModelSource& source) const = 0;
   // Sentences about what was taken, where it was not said.
   virtual std::vector<std::string> notes() const { return {}; }
+  // Of labels that have names; nullptr: they have none.
+  virtual const F1Scorer* scorer() const { return nullptr; }
   // Of a recipe's data: "test"; empty: of given inputs.
   virtual std::string split() const { return ""; }
 };

@@ -137,7 +137,7 @@ class ModelRun {
       if (others) compare(k, x, *others);
       if (k > 0 || !batch.labels) continue;
       check_labels(x, *batch.labels, outputs_[k].name());
-      sums_ += predictions_of(x, *batch.labels);
+      sums_ += predictions_of(x, *batch.labels, data_->scorer());
     }
     rows_ += batch.rows;
   }
@@ -242,9 +242,14 @@ Report ModelRun::report() const {
     r.facts.emplace_back("loss", m.loss);
     r.facts.emplace_back("accuracy", m.accuracy);
     r.facts.emplace_back("count", m.count);
-    r.notes.push_back(fmt::format("{}loss {:.4f}, accuracy {:.2f} % of {} predictions",
-                                  split.empty() ? "" : split + ": ", m.loss, 100 * m.accuracy,
-                                  m.count));
+    std::string line =
+        fmt::format("{}loss {:.4f}, accuracy {:.2f} % of {} predictions",
+                    split.empty() ? "" : split + ": ", m.loss, 100 * m.accuracy, m.count);
+    if (m.f1 && data_->scorer()) {
+      r.facts.emplace_back("f1", *m.f1);
+      line += fmt::format(", {} {:.2f} %", name_of(data_->scorer()->kind()), 100 * *m.f1);
+    }
+    r.notes.push_back(std::move(line));
   }
   if (other_) {
     r.facts.emplace_back("against/model", other_->name);

@@ -1,0 +1,199 @@
+#include "libsten/data/labelled_text.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "libsten/base/json.h"
+#include "libsten/base/text.h"
+#include "libsten/data/file.h"
+
+namespace sten {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a row has of one column.
+using Field = std::function<Json(const std::string& column)>;
+using TakeRow = std::function<void(Index line, const Field& field)>;
+
+// Takes rows off a text.
+class CsvRows {
+ public:
+  CsvRows(std::string_view text, char separator, std::string name)
+      : text_(text), separator_(separator), name_(std::move(name)) {
+    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+  }
+  // False where none is left. Empty lines are none.
+  bool next(std::vector<std::string>& row) {
+    while (!text_.empty()) {
+      line_ = next_line_;
+      row.clear();
+      while (take_field(row.emplace_back())) continue;
+      if (row.size() > 1 || !row.front().empty()) return true;
+    }
+    return false;
+  }
+  Index line() const { return line_; }  // that the row began at
+
+ private:
+  // Whether another one of the same row follows.
+  bool take_field(std::string& field) {
+    if (text_.starts_with('"')) take_quoted(field);
+    const std::size_t end =
+        std::min(text_.find_first_of(separator_ == ',' ? ",\n" : "\t\n"), text_.size());
+    field += text_.substr(0, end);
+    const bool more = end < text_.size() && text_[end] == separator_;
+    if (!more) {
+      ++next_line_;
+      if (field.ends_with('\r')) field.pop_back();
+    }
+    text_.remove_prefix(std::min(end + 1, text_.size()));
+    if (more && text_.empty()) text_ = "\n";  // an empty field at the end of the file
+    return more;
+  }
+  void take_quoted(std::string& field) {
+    text_.remove_prefix(1);
+    for (;;) {
+      const std::size_t end = text_.find('"');
+      if (end == text_.npos) fail("{}: line {}: a quote does not end", name_, line_);
+      next_line_ += std::ranges::count(text_.substr(0, end), '\n');
+      field += text_.substr(0, end);
+      text_.remove_prefix(end + 1);
+      if (!text_.starts_with('"')) return;
+      field += '"';
+      text_.remove_prefix(1);
+    }
+  }
+
+  std::string_view text_;
+  char separator_;
+  std::string name_;
+  Index line_ = 1, next_line_ = 1;
+};
+
+[[noreturn]] void fail_column(const std::string& name, const std::string& column,
+                              const std::vector<std::string>& all) {
+  std::string there;
+  for (const std::string& c : all) there += (there.empty() ? "" : ", ") + printable(c);
+  fail_usage("{}: has no column {}; there are {}", name, quote(column), there);
+}
+
+void each_csv_row(std::string_view text, char separator, const std::string& name,
+                  const TakeRow& take) {
+  CsvRows rows(text, separator, name);
+  std::vector<std::string> columns, row;
+  if (!rows.next(columns)) fail("{}: has no rows", name);
+  while (rows.next(row)) {
+    if (row.size() != columns.size())
+      fail("{}: line {} has {} fields, and the header {}", name, rows.line(), row.size(),
+           columns.size());
+    take(rows.line(), [&](const std::string& column) -> Json {
+      const auto at = std::ranges::find(columns, column);
+      if (at == columns.end()) fail_column(name, column, columns);
+      return row[static_cast<std::size_t>(at - columns.begin())];
+    });
+  }
+}
+
+void each_json_row(std::string_view text, const std::string& name, const TakeRow& take) {
+  for (Index line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (one.find_first_not_of(" \t\r") == one.npos) continue;
+    const std::string here = fmt::format("{}: line {}", name, line);
+    const Json row = parse_json(one, here, Fault::input);
+    if (!row.is_object()) fail("{}: is not an object", here);
+    take(line, [&](const std::string& column) -> Json {
+      const auto at = row.find(column);
+      if (at != row.end()) return *at;
+      std::vector<std::string> all;
+      for (const auto& [key, value] : row.items()) all.push_back(key);
+      fail_column(here, column, all);
+    });
+  }
+}
+
+void each_row(const std::string& path, const TakeRow& take) {
+  const MappedFile file = open_data(path);
+  const std::string_view text = text_of(file.bytes());
+  const std::string name = printable(path);
+  if (path.ends_with(".csv") || path.ends_with(".tsv"))
+    each_csv_row(text, path.ends_with(".csv") ? ',' : '\t', name, take);
+  else if (path.ends_with(".jsonl") || path.ends_with(".json"))
+    each_json_row(text, name, take);
+  else
+    fail_usage("{}: its name does not end in .csv, .tsv, .jsonl or .json", name);
+}
+
+// Of a label, or of a text where only that will do.
+std::string text_in(const Json& v, const std::string& column, const std::string& here,
+                    bool is_label = false) {
+  if (v.is_string()) return v.get<std::string>();
+  if (is_label && v.is_boolean()) return v.get<bool>() ? "true" : "false";
+  if (is_label && v.is_number_integer()) return v.dump();
+  fail("{}: {} is not a text{}", here, quote(column),
+       is_label ? ", a whole number or a truth" : "");
+}
+
+std::vector<std::string> texts_in(const Json& v, const std::string& column, const std::string& here,
+                                  bool are_labels = false) {
+  std::vector<std::string> all;
+  if (v.is_array()) {
+    for (const Json& one : v) all.push_back(text_in(one, column, here, are_labels));
+    return all;
+  }
+  const std::string text = text_in(v, column, here);
+  constexpr const char* blanks = " \t\r\n";
+  for (std::size_t at = text.find_first_not_of(blanks); at != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
+    all.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(blanks, end);
+  }
+  return all;
+}
+
+template <class Row>
+std::vector<Row> rows_in(const std::string& path,
+                         const std::function<void(Row&, const Field&, const std::string&)>& fill) {
+  std::vector<Row> rows;
+  each_row(path, [&](Index line, const Field& field) {
+    Row& row = rows.emplace_back();
+    row.line = line;
+    fill(row, field, fmt::format("{}: line {}", printable(path), line));
+  });
+  if (rows.empty()) fail("{}: has no rows", printable(path));
+  return rows;
+}
+
+void check_label(const std::string& label, const std::string& here) {
+  if (label.empty()) fail("{}: has an empty label", here);
+}
+
+}  // namespace
+
+std::vector<LabelledText> read_labelled_text(const std::string& path, const TextColumns& c) {
+  return rows_in<LabelledText>(path,
+                               [&](LabelledText& row, const Field& field, const std::string& here) {
+                                 row.text = text_in(field(c.text), c.text, here);
+                                 if (!c.pair.empty())
+                                   row.pair = text_in(field(c.pair), c.pair, here);
+                                 row.label = text_in(field(c.label), c.label, here, true);
+                                 check_label(row.label, here);
+                               });
+}
+
+std::vector<LabelledWords> read_labelled_words(const std::string& path, const TextColumns& c) {
+  return rows_in<LabelledWords>(
+      path, [&](LabelledWords& row, const Field& field, const std::string& here) {
+        row.words = texts_in(field(c.text), c.text, here);
+        row.labels = texts_in(field(c.label), c.label, here, true);
+        if (row.words.size() != row.labels.size())
+          fail("{}: has {} words and {} labels", here, row.words.size(), row.labels.size());
+        if (row.words.empty()) fail("{}: has no words", here);
+        for (const std::string& label : row.labels) check_label(label, here);
+      });
+}
+
+}  // namespace sten

@@ -1,0 +1,65 @@
+# BERTs that classify texts and words, from csv and JSON lines.
+. "$(dirname "$0")/_lib.sh"
+
+cd "$T"
+mkdir bert
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a fine day in rome is 'not' so bad , paris to >bert/vocab.txt
+echo '{"vocab_size": 17, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+  "intermediate_size": 32, "max_position_embeddings": 16, "initializer_range": 0.2}' >bert/config.json
+
+# The label is in the words, whatever is between them.
+{
+  echo text,label
+  for ((i = 0; i < 60; ++i)); do
+    echo '"a fine day, in rome",good'
+    echo 'not so bad a day,bad'
+    echo 'a bad day in paris,bad'
+    echo 'rome is fine,good'
+  done
+} >rows.csv
+printf '{"schema": 1, "steps": 60, "batch": 16, "optimizer": {"kind": "adamw", "rate": 0.01},
+  "model": {"kind": "bert", "config": "bert/config.json"},
+  "data": {"kind": "labelled-text", "file": "rows.csv", "vocabulary": "bert", "window": 16}}' >texts.json
+expect_exit 0 sten-train texts.json --out texts
+expect_out 'accuracy 100.00 %'
+expect_out 'macro F1 100.00 %'
+grep -q '"BertForSequenceClassification"' texts/config.json || fail 'config.json does not say what the model is'
+grep -q '"0": "bad"' texts/config.json || fail 'config.json does not say what classes are called'
+expect_exit 0 sten-run texts --min-accuracy 1
+expect_out 'macro F1 100.00 %'
+# Somebody else's rows, by the model's names of classes.
+printf '{"text": "paris is not fine", "label": "bad"}\n{"text": "rome", "label": 1}\n' >own.jsonl
+expect_exit 0 sten-run texts --data own.jsonl
+expect_out 'of 2 predictions'
+printf 'text,label\nrome,neutral\n' >other.csv
+expect_exit 1 sten-run texts --data other.csv
+expect_one_line_err
+expect_err "other.csv: line 2: the label 'neutral' is none of texts/config.json's"
+
+# A head is what a model of masked text has no weights for.
+shipped=$STEN_SOURCE/recipes/models/shakespeare-bert
+expect_exit 0 sten-train texts.json --dry-run --set model.weights="$MODEL" --set model.config="$shipped/config.json" \
+  --set data.vocabulary="$shipped"
+expect_err 'has no bert.pooler.dense.weight, bert.pooler.dense.bias, classifier.weight, classifier.bias, which begin'
+
+# Words, sparse.
+for ((i = 0; i < 80; ++i)); do
+  echo '{"tokens": ["in", "rome", "to", "day"], "labels": ["O", "B-PLACE", "O", "O"]}'
+  echo '{"tokens": ["paris", "rome", "is", "fine"], "labels": ["B-PLACE", "I-PLACE", "O", "O"]}'
+done >words.jsonl
+sed 's/labelled-text/labelled-words/; s/rows.csv/words.jsonl/' texts.json >words.json
+expect_exit 0 sten-train words.json --out words \
+  --set 'sparsity=[{"target": "bert.encoder.*.weight", "sparsifier": "2:4", "calibration": {"method": "admm"}}]'
+expect_out 'F1 of entities 100.00 %'
+expect_exit 0 sten-run words
+expect_out 'F1 of entities 100.00 %'
+
+# What does not fit.
+for change in data.file=bert/vocab.txt data.label_column=lable data.window=17 data.window=2 data.vocabulary=rows.csv \
+  data.pair_column=other data.kind=labelled-words data.test_file=none.csv; do
+  status=0
+  sten-train texts.json --out no --set "$change" >"$T/out" 2>"$T/err" || status=$?
+  [ "$status" = 1 ] || [ "$status" = 2 ] || fail "$change ended with $status"
+  expect_one_line_err
+done
+[ ! -e no ] || fail 'a run that was refused left a directory'

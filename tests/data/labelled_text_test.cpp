@@ -1,0 +1,107 @@
+#include "libsten/data/labelled_text.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+std::vector<LabelledText> texts(const char* name, const std::string& bytes,
+                                const TextColumns& columns = {}) {
+  const TempDir dir;
+  return read_labelled_text(dir.write(name, bytes), columns);
+}
+std::vector<LabelledWords> words(const char* name, const std::string& bytes) {
+  const TempDir dir;
+  return read_labelled_words(dir.write(name, bytes), {"tokens", "labels", ""});
+}
+// Without the directory.
+template <class F>
+std::string problem(F&& f) {
+  std::string text = error_of(f);
+  return text.substr(std::min(text.find("r."), text.size()));
+}
+
+}  // namespace
+
+TEST_CASE("fields of a csv are those of RFC 4180") {
+  const auto rows = texts("r.csv",
+                          "\xEF\xBB\xBFlabel,text,more\r\n"
+                          "good,\"a \"\"b\"\", c\nd\",1\r\n"
+                          "\r\n"
+                          "bad, e f ,\n"
+                          "\"so, so\",,x",
+                          {.text = "text", .label = "label", .pair = "more"});
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].text == "a \"b\", c\nd");
+  CHECK(rows[0].label == "good");
+  CHECK(rows[0].pair == "1");
+  CHECK(rows[0].line == 2);
+  CHECK(rows[1].text == " e f ");
+  CHECK(rows[1].pair.empty());
+  CHECK(rows[1].line == 5);
+  CHECK(rows[2].label == "so, so");
+  CHECK(rows[2].text.empty());
+}
+
+TEST_CASE("tab-separated values, and JSON lines with any kind of label") {
+  const auto rows = texts("r.tsv", "text\tlabel\na, b\t1\n\t2\nc\t\"3\"\n");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].text == "a, b");
+  CHECK(rows[1].label == "2");
+  const auto lines =
+      texts("r.jsonl",
+            "{\"text\": \"a\\n\\u00e9\", \"label\": 1, \"other\": [1]}\n \n"
+            "{\"label\": true, \"text\": \"\"}\r\n{\"text\": \"x\", \"label\": \"y\"}");
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].text == "a\n\xC3\xA9");
+  CHECK(lines[0].label == "1");
+  CHECK(lines[1].label == "true");
+  CHECK(lines[1].line == 3);
+  CHECK(lines[2].label == "y");
+}
+
+TEST_CASE("words are lists, or texts with blanks between them") {
+  for (const auto& rows :
+       {words("r.jsonl", R"({"tokens": ["New York", "is"], "labels": ["B-P", "O"]})"
+                         "\n"
+                         R"({"tokens": "a  b\tc", "labels": [0, 1, 0]})"),
+        words("r.csv", "tokens,labels\nNew is,B-P O\n a  b\tc,0 1 0\n")}) {
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].words.size() == 2);
+    CHECK(rows[0].labels == std::vector<std::string>{"B-P", "O"});
+    CHECK(rows[1].words == std::vector<std::string>{"a", "b", "c"});
+    CHECK(rows[1].labels == std::vector<std::string>{"0", "1", "0"});
+  }
+}
+
+TEST_CASE("what is no such file is refused with its line") {
+  const auto of_texts = [](const char* name, const std::string& bytes) {
+    return problem([&] { texts(name, bytes); });
+  };
+  CHECK(of_texts("r.txt", "x") == "r.txt: its name does not end in .csv, .tsv, .jsonl or .json");
+  CHECK(of_texts("r.csv", "text,label\n") == "r.csv: has no rows");
+  CHECK(of_texts("r.csv", "text,lable\na,b\n") ==
+        "r.csv: has no column 'label'; there are text, lable");
+  CHECK(of_texts("r.csv", "text,label\na,b\na,b,c\n") ==
+        "r.csv: line 3 has 3 fields, and the header 2");
+  CHECK(of_texts("r.csv", "text,label\n\"a,b\n") == "r.csv: line 2: a quote does not end");
+  CHECK(of_texts("r.csv", "text,label\na,\n") == "r.csv: line 2: has an empty label");
+  CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1}\n[1]\n") ==
+        "r.jsonl: line 2: is not an object");
+  CHECK(of_texts("r.jsonl", "{\"text\": \"a\"") ==
+        "r.jsonl: line 1: is not JSON, at line 1, column 13");
+  CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"lable\": 1}") ==
+        "r.jsonl: line 1: has no column 'label'; there are text, lable");
+  CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1.5}") ==
+        "r.jsonl: line 1: 'label' is not a text, a whole number or a truth");
+  CHECK(of_texts("r.jsonl", "{\"text\": 3, \"label\": 1}") ==
+        "r.jsonl: line 1: 'text' is not a text");
+  CHECK(problem([] { words("r.csv", "tokens,labels\na b,O\n"); }) ==
+        "r.csv: line 2: has 2 words and 1 labels");
+  CHECK(problem([] { words("r.csv", "tokens,labels\n,\n"); }) == "r.csv: line 2: has no words");
+}
