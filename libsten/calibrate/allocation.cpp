@@ -83,7 +83,7 @@ std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, dou
 LayerOutliers layer_outliers(const Dense& x, const InputStatistics& inputs,
                              const CalibratedOptions& o) {
   const Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
-  const Matrix ranks = wanda_ranks(w, squares_of(inputs));
+  const Matrix ranks = ranks_of("wanda", w, inputs);
   double sum = 0;
   for (const float r : ranks.values) sum += std::abs(r);
   const double bar = outlier * sum / static_cast<double>(ranks.values.size());

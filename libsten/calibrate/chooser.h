@@ -12,6 +12,10 @@ class Chooser {
 
   // Of ranks >= 0 of a matrix [out, in], or of some of its columns that are a multiple of step().
   Kept choose(const Matrix& ranks) const;
+  // Of ranks as the weight has them: [out, in], or [in, out] of one that is transposed; not by row.
+  Mask choose(const Dense& ranks) const { return sparsifier_.select(ranks); }
+  // Of a choice by row.
+  double row_sparsity() const { return row_sparsity_; }
   // How many columns a structure chooses together; 0: any number of them, with the same share.
   Index step() const { return step_; }
 

@@ -7,6 +7,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/admm.h"
+#include "libsten/calibrate/rank_choice.h"
 #include "libsten/calibrate/reconstruct.h"
 #include "libsten/calibrate/scores.h"
 #include "libsten/calibrate/sparsegpt.h"
@@ -21,9 +22,9 @@ constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"
 
 bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
 
-void check(const Matrix& w, const InputStatistics& inputs, const CalibratedOptions& o) {
+void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOptions& o) {
   check_method(o.method);
-  const auto in = static_cast<std::size_t>(w.cols);
+  const auto in = static_cast<std::size_t>(inputs_of_w);
   const bool has_squares = !inputs.squares.empty() || !inputs.has_gram();
   if (o.method != "magnitude" && has_squares && inputs.squares.size() != in)
     fail_usage("--method {} needs the squares of {} inputs, and there are {}", o.method, in,
@@ -32,9 +33,9 @@ void check(const Matrix& w, const InputStatistics& inputs, const CalibratedOptio
     fail_usage("{} needs the Gram matrix of the layer's inputs",
                o.reconstruct ? "--reconstruct" : "--method " + o.method);
   for (const Dense* each : {&inputs.gram, &inputs.cross})
-    if (each->size() > 0 && each->extents != Shape{w.cols, w.cols})
+    if (each->size() > 0 && each->extents != Shape{inputs_of_w, inputs_of_w})
       fail_usage("a matrix of shape {} does not fit a layer of {} inputs", to_string(each->extents),
-                 w.cols);
+                 inputs_of_w);
 }
 
 // Whether it is known how large the dense layer's outputs are.
@@ -92,10 +93,23 @@ void check_method(const std::string& method) {
 
 bool needs_gram(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
 
+std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
+                                 const CalibratedOptions& o) {
+  const Index rows = w.extents.empty() ? 1 : w.extents[0];
+  check(o.transposed || rows == 0 ? rows : w.size() / rows, inputs, o);
+  const bool keeps_values = !o.reconstruct && !is_solved(o.method);
+  if (!keeps_values || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
+  return choose_by_rank(w, inputs, o);
+}
+
 CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
                             const CalibratedOptions& o) {
+  if (std::optional<Mask> mask = choose_layer(x, inputs, o)) {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    Dense kept = Dense::pack(x, *mask);
+    return {std::move(kept), *std::move(mask), unknown, unknown};
+  }
   const Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
-  check(w, inputs, o);
   // One library, so that the bits do not depend on which one is faster today.
   std::optional<UseDenseLibrary> products;
   if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
@@ -109,12 +123,8 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
     kept = prune_by_sparsegpt(pruned, *gram, chooser);
   } else if (o.method == "admm") {
     kept = choose_by_admm(w, *gram, chooser);
-  } else if (o.method == "wanda") {
-    kept = chooser.choose(wanda_ranks(w, squares_of(inputs)));
-  } else if (o.method == "ria") {
-    kept = chooser.choose(ria_ranks(w, squares_of(inputs)));
   } else {
-    kept = chooser.choose(magnitude_ranks(w));
+    kept = chooser.choose(ranks_of(o.method, w, inputs));
   }
   const bool solved = o.reconstruct || o.method == "admm",
              updated = solved || o.method == "sparsegpt";

@@ -56,6 +56,11 @@ struct CalibratedLayer {
   double error_before = 0, error = 0;
 };
 
+// The mask of prune_layer(), where what stays keeps its values and errors are not known; none
+// elsewhere. Takes little more time than to read w.
+std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
+                                 const CalibratedOptions& options);
+
 // Bits do not depend on the number of threads. Error (usage) where a method needs a Gram matrix that
 // is not there, or where the statistics are of another number of inputs.
 CalibratedLayer prune_layer(const Dense& w, const InputStatistics& inputs,

@@ -200,6 +200,11 @@ class Pruning {
       const Dense x = load(i);
       CalibratedLayer layer = layers_->prune(t, x);
       if (mask_out_) mask_out_->add(t.name, layer.mask);
+      if (layer.weights.size() != x.size()) {
+        Tensor after = change_by_mask(i, x, {std::move(layer.mask), {}});
+        summary_->add_errors(i, layer.error_before, layer.error);
+        return after;
+      }
       const Tensor after = registry().pack(layer.weights, layer.mask, treatments_.tensors[i]->to);
       summary_->add(i, x, layer.mask, after, measure_kept(x, layer.mask).magnitudes,
                     measure_kept(layer.weights, layer.mask).zeros);
@@ -288,23 +293,26 @@ class Pruning {
     const Checkpoint* masks = masks_for(i);
     const Pruned pruned = masks ? Pruned{read_mask(*masks, t).to(x.device()), {}}
                                 : of_tensor([&] { return choose(i, x, scores); });
+    if (mask_out_) mask_out_->add(t.name, pruned.keep.to(Device::cpu));
+    return of_tensor([&] { return change_by_mask(i, x, pruned); });
+  }
+
+  // What is kept as it is.
+  Tensor change_by_mask(std::size_t i, const Dense& x, const Pruned& pruned) {
     const Mask& keep = pruned.keep;
-    if (mask_out_) mask_out_->add(t.name, keep.to(Device::cpu));
-    return of_tensor([&] {
-      if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
-        MaskedDense masked = mask_and_measure(x, keep);
-        const Tensor after = std::move(masked.values);
-        summary_->add(i, x, keep, after, masked.magnitudes, masked.zeros);
-        return after.to(Device::cpu);
-      }
-      const Tensor after =
-          pruned.tensor ? *pruned.tensor : registry().pack(x, keep, treatments_.tensors[i]->to);
-      KeptMeasure m = measure_kept(x, keep);
-      // Infinities would hide everything else.
-      if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
-      summary_->add(i, x, keep, after, m.magnitudes, m.zeros);
+    if (treatments_.tensors[i]->to.is(Dense::name) && request_.nan() != Nan::keep) {
+      MaskedDense masked = mask_and_measure(x, keep);
+      const Tensor after = std::move(masked.values);
+      summary_->add(i, x, keep, after, masked.magnitudes, masked.zeros);
       return after.to(Device::cpu);
-    });
+    }
+    const Tensor after =
+        pruned.tensor ? *pruned.tensor : registry().pack(x, keep, treatments_.tensors[i]->to);
+    KeptMeasure m = measure_kept(x, keep);
+    // Infinities would hide everything else.
+    if (request_.nan() == Nan::keep) m.magnitudes = finite_magnitudes(x, keep);
+    summary_->add(i, x, keep, after, m.magnitudes, m.zeros);
+    return after.to(Device::cpu);
   }
 
   Outcome finish() {

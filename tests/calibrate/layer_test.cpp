@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 
 #include "libsten/base/error.h"
@@ -198,4 +199,49 @@ TEST_CASE("a method without what it needs is refused") {
   s.gram = statistics(inputs(1)).gram;
   CHECK_THROWS_WITH(prune_layer(weights, s, options("wanda", "magnitude:sparsity=0.5")),
                     "--method wanda needs the squares of 48 inputs, and there are 47");
+}
+
+TEST_CASE(
+    "a row's smallest ranks go, the later of equal ones first, whatever the shape and dtype") {
+  for (const auto& [rows, cols] :
+       {std::pair<Index, Index>{1, 1}, {3, 7}, {70, 33}, {130, 64}, {2, 4097}})
+    for (const double sparsity : {0.0, 0.3, 0.5, 0.97, 1.0})
+      for (const bool has_ties : {false, true})
+        for (const DType dtype : {DType::F32, DType::BF16}) {
+          CAPTURE(rows);
+          CAPTURE(cols);
+          CAPTURE(sparsity);
+          std::vector<float> v = noise(rows * cols, 5);
+          if (has_ties)
+            for (float& x : v) x = std::round(x * 3);
+          // What bfloat16 has too.
+          for (float& x : v)
+            x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u);
+          Dense w = dense_of({rows, cols}, v);
+          if (dtype == DType::BF16) {
+            Dense narrow = Dense::zeros(DType::BF16, {rows, cols});
+            for (Index i = 0; i < w.size(); ++i)
+              narrow.values.mutate<std::uint16_t>()[i] =
+                  static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v[i]) >> 16);
+            w = narrow;
+          }
+          InputStatistics known;
+          for (Index c = 0; c < cols; ++c) known.squares.push_back(static_cast<double>(c % 3));
+          CalibratedOptions o;
+          o.method = "wanda";
+          o.by_row = true;
+          o.structure = Spec("magnitude").set("sparsity", fmt::format("{}", sparsity));
+          const Mask mask = prune_layer(w, known, o).mask;
+          const auto removed =
+              static_cast<std::size_t>(std::llround(sparsity * static_cast<double>(cols)));
+          for (Index r = 0; r < rows; ++r) {
+            std::vector<std::pair<float, Index>> order;
+            for (Index c = 0; c < cols; ++c)
+              order.emplace_back(std::abs(v[r * cols + c]) * std::sqrt(static_cast<float>(c % 3)),
+                                 -c);
+            std::ranges::sort(order);
+            for (std::size_t i = 0; i < order.size(); ++i)
+              REQUIRE(mask[r * cols - order[i].second] == (i >= removed));
+          }
+        }
 }

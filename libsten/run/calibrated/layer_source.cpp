@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 
 #include "libsten/base/error.h"
@@ -86,7 +87,11 @@ class FromFile final : public LayerSource {
   }
   CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) override {
     const CalibratedOptions& how = how_.at(t.name);
-    CalibratedLayer layer = prune_layer(x, file_.read(t, how), how);
+    const InputStatistics inputs = file_.read(t, how);
+    std::optional<Mask> mask = choose_layer(x, inputs, how);
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    CalibratedLayer layer = mask ? CalibratedLayer{{}, *std::move(mask), unknown, unknown}
+                                 : prune_layer(x, inputs, how);
     file_.drop(t);
     return layer;
   }

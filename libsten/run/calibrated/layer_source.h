@@ -19,7 +19,8 @@ struct CalibratedWeight {
 class LayerSource {
  public:
   virtual ~LayerSource() = default;
-  // Of tensor t, which is among those that the source was made for, and whose values are x; once.
+  // Of tensor t, which is among those that the source was made for, and whose values are x; once. Its
+  // weights are empty where what stays keeps its values.
   virtual CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) = 0;
   // Sentences about what was measured.
   virtual std::vector<std::string> notes() const { return {}; }

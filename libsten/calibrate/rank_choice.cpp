@@ -1,0 +1,108 @@
+#include "libsten/calibrate/rank_choice.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "libsten/base/floats.h"
+#include "libsten/calibrate/chooser.h"
+#include "libsten/calibrate/scores.h"
+
+namespace sten::calibrate {
+namespace {
+
+WeightRow rows_in(const Dense& w, Index cols) {
+  if (w.dtype() == DType::F32)
+    return [values = w.values.as<float>().data(), cols](Index r, std::vector<float>&) {
+      return values + r * cols;
+    };
+  return [&w, cols](Index r, std::vector<float>& buffer) -> const float* {
+    buffer.resize(static_cast<std::size_t>(cols));
+    with_float(w.dtype(), [&]<class E>(E) {
+      const auto* bits = w.values.as<typename E::Bits>().data() + r * cols;
+      for (Index c = 0; c < cols; ++c) buffer[c] = static_cast<float>(E::decode(bits[c]));
+    });
+    return buffer.data();
+  };
+}
+
+// The smallest of a row go: by counts of the ranks' leading bits, which are in the order of the ranks,
+// and among those that share the bits of the last one that goes, one by one.
+class RowChoice {
+ public:
+  explicit RowChoice(Index removed) : removed_(removed), counts_(bins) {}
+
+  // Sets the bits from `at` on, a multiple of 8, of what stays. Of equals the later goes first.
+  void choose(const std::vector<float>& ranks, std::uint8_t* bits, Index at) {
+    std::ranges::fill(counts_, 0);
+    for (const float rank : ranks) ++counts_[bin_of(rank)];
+    std::uint32_t bin = 0;
+    Index before = 0;
+    while (before + counts_[bin] <= removed_ && bin + 1 < bins) before += counts_[bin++];
+    const Index n = std::ssize(ranks);
+    Index i = 0;
+    for (; i + 8 <= n && at % 8 == 0; i += 8) {
+      std::uint32_t byte = 0;
+      for (Index k = 0; k < 8; ++k)
+        byte |= static_cast<std::uint32_t>(bin_of(ranks[i + k]) > bin) << k;
+      bits[(at + i) / 8] = static_cast<std::uint8_t>(byte);
+    }
+    for (; i < n; ++i)
+      if (bin_of(ranks[i]) > bin) set_bit(bits, at + i);
+    shared_.clear();
+    for (i = 0; i < n; ++i)
+      if (bin_of(ranks[i]) == bin) shared_.emplace_back(ranks[i], -i);
+    const auto first = shared_.begin() + (removed_ - before);
+    if (removed_ > before && first != shared_.end())
+      std::nth_element(shared_.begin(), first, shared_.end());
+    for (auto s = first; s != shared_.end(); ++s) set_bit(bits, at - s->second);
+  }
+
+ private:
+  static constexpr std::uint32_t bins = 1 << 12;
+  // Of a rank >= 0: its exponent, and three bits of its mantissa.
+  static std::uint32_t bin_of(float rank) { return std::bit_cast<std::uint32_t>(rank) >> 20; }
+
+  Index removed_;
+  std::vector<Index> counts_;
+  std::vector<std::pair<float, Index>> shared_;
+};
+
+Mask choose_in_rows(const Shape& shape, Index rows, const WeightRow& weights, const Ranks& ranks,
+                    double sparsity) {
+  const Index cols = size_of(shape) / rows;
+  const Index removed = std::llround(sparsity * static_cast<double>(cols));
+  Mask mask = Mask::none(shape);
+  std::uint8_t* bits = mask.bits.mutate();
+  // Blocks of rows share no byte.
+  for_row_blocks(rows, [&](Index begin, Index end) {
+    std::vector<float> buffer, rank(static_cast<std::size_t>(cols));
+    RowChoice choice(removed);
+    for (Index r = begin; r < end; ++r) {
+      ranks.of_row(r, weights(r, buffer), rank.data());
+      choice.choose(rank, bits, r * cols);
+    }
+  });
+  return mask;
+}
+
+}  // namespace
+
+Mask choose_by_rank(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o) {
+  const Index rows = w.extents.empty() ? 1 : w.extents[0];
+  if (w.size() == 0) return Mask::none(w.extents);
+  const Index cols = w.size() / rows;
+  const Chooser chooser(o);
+  const WeightRow weights = rows_in(w, cols);
+  const Ranks ranks(o.method, rows, cols, o.transposed, weights, inputs);
+  if (o.by_row) return choose_in_rows(w.extents, rows, weights, ranks, chooser.row_sparsity());
+  Dense all{{rows, cols}, Values::uninitialized(DType::F32, rows * cols)};
+  float* to = all.values.mutate<float>().data();
+  for_row_blocks(rows, [&](Index begin, Index end) {
+    std::vector<float> buffer;
+    for (Index r = begin; r < end; ++r) ranks.of_row(r, weights(r, buffer), to + r * cols);
+  });
+  return {w.extents, chooser.choose(all).bits};
+}
+
+}  // namespace sten::calibrate
