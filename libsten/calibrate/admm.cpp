@@ -30,7 +30,7 @@ Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
   // v = solution + dual. What is kept of it is the projection, the rest the new dual.
   Kept kept(static_cast<std::size_t>(w.rows * in), 1);
   for (int turn = 0; turn < turns; ++turn) {
-    for_row_blocks(w.rows, [&](Index begin, Index end) {
+    const auto solve = [&](Index begin, Index end) {
       const Index first = begin * in, n = (end - begin) * in;
       std::vector<float> side(n), solved(n);
       for (Index i = 0; i < n; ++i)
@@ -42,7 +42,8 @@ Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
         at = solved[i] + (kept[first + i] ? 0 : at);
         ranks.values[first + i] = at * at;
       }
-    });
+    };
+    for_row_blocks(w.rows, solve, product_block(w.rows));
     kept = chooser.choose(ranks);
   }
   return kept;

@@ -34,7 +34,9 @@ std::vector<float> Gram::scaled(const std::vector<float>& norm, float more) cons
 
 Matrix Gram::targets(const Matrix& w) const {
   Matrix t(w.rows, w.cols);
-  for_row_blocks(w.rows, [&](Index begin, Index end) { targets(w, begin, end, t.row(begin)); });
+  for_row_blocks(
+      w.rows, [&](Index begin, Index end) { targets(w, begin, end, t.row(begin)); },
+      product_block(w.rows));
   return t;
 }
 
@@ -66,8 +68,10 @@ double weigh(const float* a, const float* matrix, const float* b, Index rows, In
 // of(begin, end) of all blocks of rows, added up in their order.
 template <class F>
 double sum_of_blocks(Index rows, const F& of) {
-  std::vector<double> sums(ceil_div(rows, row_block));
-  for_row_blocks(rows, [&](Index begin, Index end) { sums[begin / row_block] = of(begin, end); });
+  const Index block = product_block(rows);
+  std::vector<double> sums(ceil_div(rows, block));
+  for_row_blocks(
+      rows, [&](Index begin, Index end) { sums[begin / block] = of(begin, end); }, block);
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 

@@ -28,10 +28,14 @@ Dense to_dense(const Matrix& a, DType dtype, const Shape& shape);
 // f(begin, end) over rows in blocks that do not depend on threads.
 inline constexpr Index row_block = 64;
 template <class F>
-void for_row_blocks(Index rows, F&& f) {
-  parallel_for(ceil_div(rows, row_block), 1, [&](Index begin, Index end) {
-    for (Index b = begin; b < end; ++b) f(b * row_block, std::min(rows, (b + 1) * row_block));
+void for_row_blocks(Index rows, F&& f, Index block = row_block) {
+  parallel_for(ceil_div(rows, block), 1, [&](Index begin, Index end) {
+    for (Index b = begin; b < end; ++b) f(b * block, std::min(rows, (b + 1) * block));
   });
+}
+// Of rows that are multiplied by one matrix: more at a time, because it is packed for each block.
+inline Index product_block(Index rows) {
+  return std::clamp(ceil_div(rows, 8 * row_block), Index{1}, Index{8}) * row_block;
 }
 
 // One byte for each element: 1 stays.

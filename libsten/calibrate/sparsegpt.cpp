@@ -76,12 +76,13 @@ class Sweep {
     std::vector<float> u((end - begin) * right);
     for (Index c = begin; c < end; ++c)
       std::copy_n(upper_.data() + c * in_ + end, right, u.data() + (c - begin) * right);
-    for_row_blocks(w_.rows, [&](Index r0, Index r1) {
+    const auto push = [&](Index r0, Index r1) {
       std::vector<float> change((r1 - r0) * right);
       multiply_rows(errors_.row(r0), r1 - r0, end - begin, u.data(), right, change.data());
       for (Index r = r0; r < r1; ++r)
         for (Index c = 0; c < right; ++c) w_.row(r)[end + c] -= change[(r - r0) * right + c];
-    });
+    };
+    for_row_blocks(w_.rows, push, product_block(w_.rows));
   }
 
   Matrix& w_;
