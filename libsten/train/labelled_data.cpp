@@ -127,7 +127,7 @@ class Encoder {
 };
 
 // [B, T] of the longest row of B.
-BatchPart part_of(const TokenRows& all, std::span<const Index> rows, TokenId pad) {
+BatchPart padded_part(const TokenRows& all, std::span<const Index> rows, TokenId pad) {
   Index length = 0;
   for (const Index r : rows) length = std::max(length, all.length(r));
   const Shape shape{std::ssize(rows), length};
@@ -191,7 +191,7 @@ class LabelledRows final : public TaskData {
     for (Index k = 0; k < accumulate_; ++k) {
       const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
       if (begin == end) continue;
-      BatchPart part = part_of(rows_, std::span(all).subspan(begin, end - begin), pad_);
+      BatchPart part = padded_part(rows_, std::span(all).subspan(begin, end - begin), pad_);
       if (part.predictions > 0) parts.push_back(std::move(part));
     }
     return parts;
@@ -202,7 +202,7 @@ class LabelledRows final : public TaskData {
   }
   BatchPart part(DataSplit s, Index i) const override {
     const TokenRows& from = s == DataSplit::test && test_ ? *test_ : rows_;
-    return part_of(from, measured_[static_cast<std::size_t>(s)]->at(0, i), pad_);
+    return padded_part(from, measured_[static_cast<std::size_t>(s)]->at(0, i), pad_);
   }
   std::uint64_t content() const override { return content_; }
 
