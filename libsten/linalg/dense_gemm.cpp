@@ -36,8 +36,9 @@ bool is_without_library() {
 // to AVX2 OpenBLAS is as fast as oneDNN, and gets its products whole.
 const DenseLibrary& choose() {
   const std::vector<DenseLibrary>& all = dense_libraries();
-  for (const DenseLibrary& library : all)
-    if (library.rows && !library.in_stripes) return library;
+  if (kernels::active_isa() == kernels::Isa::avx2)
+    for (const DenseLibrary& library : all)
+      if (library.rows && !library.in_stripes) return library;
   if (all.size() == 1) return all.front();
   constexpr Index m = 256, n = 512, k = 768;
   constexpr int turns = 5;

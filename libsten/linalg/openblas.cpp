@@ -78,8 +78,9 @@ std::optional<DenseLibrary> load_openblas() {
     rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
   };
   DenseLibrary loaded{first_words(config()) + " " + core(), multiply};
-  // Its AVX2 kernels take 24 rows at a time, and the last ones in another order.
-  if (isa == kernels::Isa::avx2) {
+  // Its AVX2 kernels, which the environment may ask for too, take 24 rows at a time, and the last ones
+  // in another order.
+  if (std::string_view(core()) == core_type(kernels::Isa::avx2)) {
     loaded.rows = [=](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
                       const float* b, float* c) {
       if (get_threads() != 1) set_threads(1);
