@@ -82,12 +82,6 @@ std::optional<TokenId> Vocabulary::special(std::string_view token) const {
   return at->second;
 }
 
-TokenId Vocabulary::need_special(std::string_view token) const {
-  const auto id = special(token);
-  if (!id) fail("{}: has no {}", name_, token);
-  return *id;
-}
-
 std::string_view Vocabulary::entry(TokenId id) const {
   for (const auto& [token, its] : ids_)
     if (its == id) return token;

@@ -27,8 +27,6 @@ class Vocabulary final : public Tokenizer {
   SpecialIds special_ids() const override;
   // "[MASK]" and the like.
   std::optional<TokenId> special(std::string_view token) const;
-  // Error where there is none; begins with the vocabulary's file.
-  TokenId need_special(std::string_view token) const;
   // Those of the single characters, ascending.
   const std::vector<TokenId>& ordinary() const override { return characters_; }
 

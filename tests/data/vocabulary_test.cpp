@@ -43,8 +43,6 @@ TEST_CASE("characters of any length in UTF-8 have one id each") {
 TEST_CASE("what has no id needs an [UNK] to become") {
   CHECK(error_of([] { parse(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
         "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json, which has no [UNK]");
-  CHECK(error_of([] { parse(R"({"a": 0})").need_special("[MASK]"); }) ==
-        "vocab.json: has no [MASK]");
 }
 
 TEST_CASE("a text that is no UTF-8 is refused where it is none") {

@@ -7,10 +7,10 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/calibrate/allocation.h"
 #include "libsten/calibrate/matrix.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/calibrated/statistics_file.h"
+#include "libsten/run/calibrated/weight_allocation.h"
 #include "libsten/run/model/run_data.h"
 #include "libsten/train/model_walk.h"
 
@@ -19,59 +19,12 @@ namespace {
 
 using Weights = std::vector<CalibratedWeight>;
 
-// How much each weight loses, by what is known of all of them.
-class Allocation {
- public:
-  explicit Allocation(const PruneOptions& o)
-      : by_(o.allocate.value_or("")), sparsity_(o.sparsity.value_or(0)) {}
-
-  bool is_wanted() const { return !by_.empty(); }
-  bool needs_loss() const { return by_ == "sensitivity"; }
-  bool needs_gram() const { return by_ == "error" || needs_loss(); }
-  // `more_loss`: what the model's loss gains where this layer alone is pruned to the sparsity of all;
-  // of needs_loss().
-  void add(const CalibratedWeight& w, const Dense& x, const InputStatistics& inputs,
-           double more_loss = 0) {
-    weights_.push_back(&w);
-    if (by_ == "owl") {
-      outliers_.push_back(layer_outliers(x, inputs, w.how));
-      return;
-    }
-    LayerCurve& c = curves_.emplace_back(layer_curve(x, inputs, w.how));
-    if (!needs_loss()) return;
-    // The curve says how a loss grows with the sparsity, and the loss how much of it there is.
-    const double error = error_at(c, sparsity_);
-    const double by = error > 0 ? std::max(more_loss, 0.0) / error : 0;
-    for (double& e : c.errors) e *= by;
-  }
-  void settle() {
-    if (!is_wanted()) return;
-    const std::vector<double> at = by_ == "owl" ? allocate_by_outliers(outliers_, sparsity_)
-                                                : allocate_by_error(curves_, sparsity_);
-    for (std::size_t i = 0; i < at.size(); ++i) at_.emplace(weights_[i]->tensor->name, at[i]);
-  }
-  CalibratedOptions of(const CalibratedWeight& w) const {
-    CalibratedOptions how = w.how;
-    if (const auto at = at_.find(w.tensor->name); at != at_.end())
-      how.structure.set("sparsity", fmt::format("{}", at->second));
-    return how;
-  }
-
- private:
-  std::string by_;
-  double sparsity_;
-  std::vector<const CalibratedWeight*> weights_;
-  std::vector<LayerCurve> curves_;
-  std::vector<LayerOutliers> outliers_;
-  std::map<std::string, double> at_;
-};
-
 class FromFile final : public LayerSource {
  public:
   FromFile(const PruneOptions& o, const Weights& weights,
            const std::function<Dense(const TensorInfo&)>& load)
       : file_(o.statistics) {
-    Allocation allocation(o);
+    WeightAllocation allocation(o);
     for (const CalibratedWeight& w : weights) {
       CalibratedOptions needed = w.how;
       needed.reconstruct |= allocation.needs_gram();
@@ -154,7 +107,7 @@ class FromModel final : public LayerSource {
       for (const CalibratedWeight& c : weights)
         if (c.tensor->name == w.name || std::ranges::count(w.aliases, c.tensor->name))
           wanted.emplace(w.name, &c);
-    Allocation allocation(o);
+    WeightAllocation allocation(o);
     const bool with_gram =
         allocation.needs_gram() ||
         std::ranges::any_of(weights, [](const auto& w) { return needs_gram(w.how); });
