@@ -32,6 +32,21 @@ row "75 % | $cell | $cell | $cell | $cell"
 row "1:4:4 | $cell | $cell | $cell | $cell"
 row "1:4, 1:4:4 | - | $cell"
 
+# The first of its runs, dense, is what the others begin with.
+export FORMATS='75 1-4-4' SEEDS='0 1' SET="$SET --set steps=50"
+expect_exit 0 bash "$tables/longer_bert.sh" "$T/longer" 2
+[ ! -s "$T/err" ] || fail 'something failed'
+row "75 % | $cell | [+-][0-9.]*"
+row "1:4:4 | [0-9.]* ± [0-9.]*, [0-9.]* % | [+-][0-9.]*"
+[ "$(grep -o '<polyline' "$T/longer/curves.svg" | wc -l)" = 3 ] || fail 'there are no three curves'
+
+export FORMATS='75 1:4:4' METHODS='magnitude reconstruct admm'
+expect_exit 0 bash "$tables/calibrated_bert.sh" "$T/calibrated"
+[ ! -s "$T/err" ] || fail 'something failed'
+row "75 % | $cell | $cell | $cell"
+row "\`1:4:4\` | [0-9.]* % | [0-9.]* % | [0-9.]* %"
+row "methods, at 75 % | [0-9.-]* | -"
+
 mkdir "$T/cifar"
 python3 - "$T/cifar" <<'END'
 import pathlib, random, sys
