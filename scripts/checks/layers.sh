@@ -12,7 +12,7 @@ libsten/bench
 libsten/run
 libsten/train
 libsten/recipe
-libsten/data libsten/nn libsten/onnx libsten/optim libsten/report
+libsten/comm libsten/data libsten/nn libsten/onnx libsten/optim libsten/report
 libsten/io
 libsten/calibrate libsten/graph
 libsten/ops

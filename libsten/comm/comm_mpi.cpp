@@ -1,0 +1,78 @@
+#include "libsten/comm/comm_mpi.h"
+
+#include <dlfcn.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/base/version.h"
+#include "libsten/comm/comm_self.h"
+#include "libsten/comm/mpi/plugin.h"
+
+namespace sten {
+namespace {
+
+constexpr const char* plugin_name = "libsten_mpi.so";
+
+std::optional<int> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) return std::nullopt;
+  const std::string_view all = text;
+  int n = 0;
+  const auto [end, error] = std::from_chars(all.begin(), all.end(), n);
+  return error == std::errc() && end == all.end() ? std::optional(n) : std::nullopt;
+}
+
+// In the folder of libsten, or of the program that has libsten in it.
+std::string plugin_path() {
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<void*>(&mpi_launch), &here) || !here.dli_fname) return plugin_name;
+  const std::string library = here.dli_fname;
+  return library.substr(0, library.rfind('/') + 1) + plugin_name;
+}
+
+template <class F>
+F* symbol(void* library, const char* name) {
+  return reinterpret_cast<F*>(dlsym(library, name));
+}
+
+}  // namespace
+
+MpiLaunch mpi_launch() {
+  // mpirun of Open MPI says both numbers, srun --mpi=pmi2 in its own words, and srun --mpi=pmix the
+  // rank alone, beside Slurm's own count.
+  constexpr const char* variables[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                          {"PMI_SIZE", "PMI_RANK"},
+                                          {"SLURM_STEP_NUM_TASKS", "PMIX_RANK"}};
+  for (const auto& [size, rank] : variables)
+    if (const auto n = number_in(size), r = number_in(rank); n && r) return {*n > 1, *r};
+  return {};
+}
+
+std::shared_ptr<Communicator> comm_mpi() {
+  const std::string path = plugin_path();
+  // Never closed: MPI has threads and handlers of its own.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const std::string why = dlerror();
+    fail("this process is one of several that were started together, and MPI does not load: {}",
+         printable(why));
+  }
+  const auto version = symbol<mpi_plugin::Version>(library, mpi_plugin::version_name);
+  const auto make = symbol<mpi_plugin::Make>(library, mpi_plugin::make_name);
+  if (!version || !make) fail("{}: is no part of sten", printable(path));
+  if (sten::version() != version())
+    fail("{}: is of version {}, and this is {}", printable(path), version(), sten::version());
+  return std::shared_ptr<Communicator>(make());
+}
+
+std::shared_ptr<Communicator> comm_of_process() {
+  return mpi_launch().is_one_of_several ? comm_mpi() : comm_self();
+}
+
+}  // namespace sten

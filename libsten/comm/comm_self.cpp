@@ -1,0 +1,26 @@
+#include "libsten/comm/comm_self.h"
+
+#include <cstdlib>
+
+namespace sten {
+namespace {
+
+class Self final : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void barrier() override {}
+  bool all_fail() override { return true; }
+  [[noreturn]] void abort(int code) override { std::_Exit(code); }
+
+ private:
+  void do_sum(std::span<float>) override {}
+  void do_broadcast(std::span<std::byte>, int) override {}
+  std::vector<std::uint64_t> do_gather(std::uint64_t x) override { return {x}; }
+};
+
+}  // namespace
+
+std::shared_ptr<Communicator> comm_self() { return std::make_shared<Self>(); }
+
+}  // namespace sten

@@ -1,0 +1,82 @@
+// The transport of Open MPI, in a library of its own: nothing else is linked to MPI.
+#include "libsten/comm/mpi/plugin.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+namespace {
+
+// MPI counts in int.
+template <class T, class F>
+void in_pieces(std::span<T> x, F&& f) {
+  constexpr std::size_t most = std::size_t{1} << 28;
+  for (std::size_t i = 0; i < x.size(); i += most)
+    f(x.data() + i, static_cast<int>(std::min(most, x.size() - i)));
+}
+
+// Errors of MPI end all processes with a message of its own.
+class MpiRanks final : public sten::Communicator {
+ public:
+  MpiRanks() {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    // Failures do not meet what other ranks are waiting in.
+    MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  }
+  ~MpiRanks() override {
+    MPI_Comm_free(&failures_);
+    MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
+
+  bool all_fail() override {
+    using namespace std::chrono;
+    MPI_Request request;
+    MPI_Ibarrier(failures_, &request);
+    const auto end = steady_clock::now() + seconds(2);
+    int done = 0;
+    for (;;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (done || steady_clock::now() >= end) return done;
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+  [[noreturn]] void abort(int code) override {
+    MPI_Abort(MPI_COMM_WORLD, code);
+    std::_Exit(code);
+  }
+
+ private:
+  // Open MPI adds in an order that follows from size and count, and every rank has the same bits.
+  void do_sum(std::span<float> x) override {
+    in_pieces(x, [](float* at, int n) {
+      MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    });
+  }
+  void do_broadcast(std::span<std::byte> x, int from) override {
+    in_pieces(x,
+              [from](std::byte* at, int n) { MPI_Bcast(at, n, MPI_BYTE, from, MPI_COMM_WORLD); });
+  }
+  std::vector<std::uint64_t> do_gather(std::uint64_t x) override {
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    MPI_Allgather(&x, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    return all;
+  }
+
+  MPI_Comm failures_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+extern "C" const char* sten_mpi_version() { return STEN_VERSION; }
+extern "C" sten::Communicator* sten_mpi_communicator() { return new MpiRanks; }

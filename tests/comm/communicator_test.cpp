@@ -1,0 +1,121 @@
+// Ranks: one alone, and several that are threads.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <numeric>
+
+#include "libsten/base/parallel.h"
+#include "libsten/comm/comm_mpi.h"
+#include "libsten/comm/comm_self.h"
+#include "libsten/comm/together.h"
+#include "tests/support/tensors.h"
+#include "tests/support/thread_ranks.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Sets variables of the environment for as long as it lives.
+class Variables {
+ public:
+  explicit Variables(std::vector<std::pair<const char*, const char*>> all) : all_(std::move(all)) {
+    for (const auto& [name, value] : all_) setenv(name, value, 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : all_) unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<const char*, const char*>> all_;
+};
+
+}  // namespace
+
+TEST_CASE("a process alone is rank 0 of 1, and sums, broadcasts and gathers change nothing") {
+  const auto ranks = comm_self();
+  CHECK(ranks->rank() == 0);
+  CHECK(ranks->size() == 1);
+  std::vector<float> x = {1, 2, 3};
+  ranks->sum(x);
+  ranks->broadcast(std::as_writable_bytes(std::span(x)));
+  ranks->barrier();
+  CHECK(x == std::vector<float>{1, 2, 3});
+  CHECK(ranks->gather(7) == std::vector<std::uint64_t>{7});
+  CHECK(broadcast_text(*ranks, "text") == "text");
+  CHECK(!rank_difference(*ranks, "text"));
+  CHECK(!on_any_rank(*ranks, false));
+  CHECK(on_any_rank(*ranks, true));
+  CHECK(threads_per_rank(*ranks) == available_threads());
+  CHECK(ranks->all_fail());
+}
+
+TEST_CASE("a communicator counts the bytes it is given") {
+  const auto ranks = comm_self();
+  std::vector<float> x(100);
+  ranks->sum(x);
+  CHECK(ranks->bytes() == 400);
+  ranks->broadcast(std::as_writable_bytes(std::span(x).first(3)));
+  CHECK(ranks->bytes() == 412);
+  ranks->gather(1);
+  CHECK(ranks->bytes() == 420);
+}
+
+TEST_CASE("the lowest rank that differs is named, with its text and that of rank 0") {
+  in_threads(4, [](const auto& ranks) {
+    CHECK(!rank_difference(*ranks, "same"));
+    const auto d = rank_difference(*ranks, ranks->rank() < 2 ? "one" : "another, longer one");
+    REQUIRE(d);
+    CHECK(d->rank == 2);
+    CHECK(d->first == "one");
+    CHECK(d->theirs == "another, longer one");
+    CHECK(on_any_rank(*ranks, ranks->rank() == 3));
+  });
+}
+
+TEST_CASE("what fails on rank 0 fails everywhere, with its fault and its text") {
+  in_threads(3, [](const auto& ranks) {
+    int ran = 0;
+    on_first_rank(*ranks, [&] { ++ran; });
+    CHECK(ran == (ranks->rank() == 0));
+    try {
+      on_first_rank(*ranks, [] { fail_check("no room for {}", 3); });
+      CHECK(false);
+    } catch (const Error& e) {
+      CHECK(e.what() == std::string("no room for 3"));
+      CHECK(e.fault() == Fault::check);
+    }
+  });
+}
+
+TEST_CASE("ranks of one machine share its processors out") {
+  std::mutex lock;
+  in_threads(2, [&](const auto& ranks) {
+    const int n = threads_per_rank(*ranks);
+    const std::lock_guard hold(lock);
+    CHECK(n == std::max(1, available_threads() / 2));
+  });
+}
+
+TEST_CASE("a process is one of several only where its starter says so") {
+  CHECK(!mpi_launch().is_one_of_several);
+  CHECK(comm_of_process()->size() == 1);
+  {
+    const Variables one({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}});
+    CHECK(!mpi_launch().is_one_of_several);
+  }
+  {
+    const Variables second({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}});
+    CHECK(mpi_launch().is_one_of_several);
+    CHECK(mpi_launch().rank == 1);
+  }
+  {
+    const Variables slurm({{"SLURM_STEP_NUM_TASKS", "8"}, {"PMIX_RANK", "5"}});
+    CHECK(mpi_launch().is_one_of_several);
+    CHECK(mpi_launch().rank == 5);
+  }
+  // A job of several tasks that are not started by MPI is several processes alone.
+  const Variables tasks({{"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "5"}});
+  CHECK(!mpi_launch().is_one_of_several);
+}

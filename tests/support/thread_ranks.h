@@ -1,0 +1,89 @@
+// Ranks that are threads of the test.
+#pragma once
+#include <barrier>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "libsten/comm/communicator.h"
+
+namespace sten::testing {
+
+class ThreadRank final : public Communicator {
+ public:
+  struct Shared {
+    explicit Shared(int n) : meet(n), given(static_cast<std::size_t>(n)) {}
+    std::barrier<> meet;
+    std::vector<std::span<std::byte>> given;  // by each rank
+  };
+
+  ThreadRank(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(shared_->given.size()); }
+  void barrier() override { shared_->meet.arrive_and_wait(); }
+  bool all_fail() override { return false; }
+  [[noreturn]] void abort(int) override { std::terminate(); }
+
+ private:
+  // f(what each rank gave), before which and after which all meet.
+  template <class F>
+  void together(std::span<std::byte> mine, F&& f) {
+    shared_->given[static_cast<std::size_t>(rank_)] = mine;
+    barrier();
+    f(shared_->given);
+    barrier();
+  }
+  void do_sum(std::span<float> x) override {
+    std::vector<float> sums(x.size());
+    together(std::as_writable_bytes(x), [&](const auto& given) {
+      for (const auto& bytes : given) {
+        REQUIRE(bytes.size() == x.size_bytes());
+        const auto* from = reinterpret_cast<const float*>(bytes.data());
+        for (std::size_t i = 0; i < x.size(); ++i) sums[i] += from[i];
+      }
+    });
+    std::ranges::copy(sums, x.begin());
+    barrier();
+  }
+  void do_broadcast(std::span<std::byte> x, int from) override {
+    together(x, [&](const auto& given) {
+      const auto& its = given[static_cast<std::size_t>(from)];
+      REQUIRE(its.size() == x.size());
+      if (from != rank_) std::ranges::copy(its, x.begin());
+    });
+  }
+  std::vector<std::uint64_t> do_gather(std::uint64_t x) override {
+    std::vector<std::uint64_t> all;
+    together(std::as_writable_bytes(std::span(&x, 1)), [&](const auto& given) {
+      for (const auto& bytes : given)
+        all.push_back(*reinterpret_cast<const std::uint64_t*>(bytes.data()));
+    });
+    return all;
+  }
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+};
+
+// f(ranks) of n ranks at once. What rank 0 throws is thrown here; a rank that throws alone leaves the
+// others waiting.
+inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f) {
+  const auto shared = std::make_shared<ThreadRank::Shared>(n);
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < n; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        f(std::make_shared<ThreadRank>(shared, rank));
+      } catch (...) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+      }
+    });
+  threads.clear();
+  for (const auto& e : errors)
+    if (e) std::rethrow_exception(e);
+}
+
+}  // namespace sten::testing
