@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <sstream>
+#include <thread>
 
 #include "apps/help.h"
 #include "apps/paths.h"
@@ -232,6 +233,26 @@ void occupy_standard_descriptors() {
     if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+namespace {
+
+// Rank 0 has most likely the same to say, and mpirun then ends the others within a second or two. If
+// not, they are heard.
+void print_error(const Program& program, const std::string& text) {
+  const int rank = program.rank ? program.rank() : 0;
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
+  print_line(program.name, rank > 0 ? fmt::format("rank {}: {}", rank, text) : text);
+}
+
+// Of a rank that is not heard.
+void silence(Common& c) {
+  c.quiet = true;
+  c.verbose = c.json = false;
+  c.progress = "never";
+  c.reports.clear();
+}
+
+}  // namespace
+
 int run(const Program& program, int argc, char** argv, const Define& define) {
   const auto start = std::chrono::steady_clock::now();
   occupy_standard_descriptors();
@@ -241,11 +262,12 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   Common common;
   CLI::App app;
   const std::function<Outcome()> action = define_app(program, define, app, common);
+  const bool is_heard = !program.rank || program.rank() == 0;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return print_about(program, app, e);
-    print_line(program.name, usage_text(app, e));
+    if (e.get_exit_code() == 0) return is_heard ? print_about(program, app, e) : 0;
+    print_error(program, usage_text(app, e));
     return static_cast<int>(Fault::usage);
   }
   try {
@@ -260,8 +282,9 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
       return path == "-" || descriptor_named(path) == STDOUT_FILENO;
     });
     if (common.quiet && common.verbose) fail_usage("--quiet and --verbose exclude each other");
+    if (!is_heard) silence(common);
     check_paths(app, common.json);
-    watch_outputs(program.name, output_files(app));
+    if (is_heard) watch_outputs(program.name, output_files(app));
     std::deque<OutputFile> reports = open_reports(program, common);
     Outcome outcome = outcome_of(program, action);
     Report& report = outcome.report;
@@ -276,12 +299,12 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
     if (!common.quiet) print_cost(program, start);
     return 0;
   } catch (const Error& e) {
-    if (*e.what()) print_line(program.name, e.what());  // else it was said already
+    if (*e.what()) print_error(program, e.what());  // else it was said already
     return static_cast<int>(e.fault());
   } catch (const std::bad_alloc&) {
-    print_line(program.name, "out of memory");
+    print_error(program, "out of memory");
   } catch (const std::exception& e) {
-    print_line(program.name, e.what());
+    print_error(program, e.what());
   }
   return static_cast<int>(Fault::input);
 }

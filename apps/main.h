@@ -34,6 +34,9 @@ struct Program {
   const char* detail = "the selected tensors and those left alone";  // what --verbose adds
   bool has_total = true;                                             // that --summary leaves alone
   bool has_chart = false;  // for --report FILE.svg; what -o means then, too
+  // Of programs that mpirun may start several times, to work together: which one this is. All but 0
+  // say nothing.
+  int (*rank)() = nullptr;
   // Variables that it reads beside those of all programs, and what they mean; for the manual.
   std::vector<std::pair<const char*, const char*>> environment = {};
 };

@@ -1,20 +1,52 @@
 // sten-train: flags -> TrainOptions -> train().
 #include "libsten/run/train.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "apps/main.h"
+#include "apps/ranks.h"
 #include "libsten/base/error.h"
 #include "libsten/base/interrupt.h"
 #include "libsten/base/kept_memory.h"
 #include "libsten/base/text.h"
+#include "libsten/comm/comm_mpi.h"
 #include "libsten/io/interrupted.h"
 #include "libsten/run/train_preview.h"
 
 namespace groups = sten::app::groups;
 
+namespace {
+
+// `signal`: the one that came to a rank, after which all have ended with a checkpoint; else 0.
+sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common, int& signal) {
+  o.show_progress = common.show_progress();
+  if (!common.quiet)
+    o.say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
+  sten::set_work_kept(
+      fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o.out)));
+  sten::keep_more_memory();
+  sten::TrainOutcome result;
+  {
+    const sten::NotedInterrupts interrupts;
+    o.stop = [] { return sten::NotedInterrupts::noted() != 0; };
+    result = sten::train(o);
+    signal = sten::NotedInterrupts::noted();
+  }
+  if (result.stopped) {
+    for (const std::uint64_t s : o.ranks->gather(static_cast<std::uint64_t>(signal)))
+      signal = std::max(signal, static_cast<int>(s));
+    sten::set_work_kept(fmt::format("step {} is saved; --resume goes on", *result.stopped));
+  } else {
+    signal = 0;
+  }
+  return std::move(result.outcome);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  const sten::app::Program program = {
+  sten::app::Program program = {
       "sten-train",
       "Trains a model as a recipe says, and makes its weights sparse on the way.",
       "sten-train recipe.json --out run",
@@ -24,6 +56,7 @@ int main(int argc, char** argv) {
        {"The same with other values, and with numbers for a program:",
         "sten-train recipe.json --out faster --set optimizer.rate=0.004 --set steps=900 --json"}},
       "the dense library that was chosen"};
+  program.rank = [] { return sten::mpi_launch().rank; };
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::TrainOptions>();
     app.add_option("RECIPE", o->recipe, "What to train on what, and what becomes sparse when: JSON")
@@ -55,26 +88,15 @@ int main(int argc, char** argv) {
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
       o->force = common.force;
-      if (*dry_run) return sten::preview_training(*o);
-      o->show_progress = common.show_progress();
-      if (!common.quiet)
-        o->say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
-      sten::set_work_kept(
-          fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o->out)));
-      sten::keep_more_memory();
       int signal = 0;
-      sten::TrainOutcome result;
-      {
-        const sten::NotedInterrupts interrupts;
-        o->stop = [] { return sten::NotedInterrupts::noted() != 0; };
-        result = sten::train(*o);
-        signal = sten::NotedInterrupts::noted();
-      }
-      if (result.stopped) {
-        sten::set_work_kept(fmt::format("step {} is saved; --resume goes on", *result.stopped));
-        raise(signal);  // ends the process as ever
-      }
-      return std::move(result.outcome);
+      sten::Outcome outcome =
+          sten::app::in_ranks("sten-train", common.threads, [&](const auto& ranks) {
+            sten::TrainOptions mine = *o;
+            mine.ranks = ranks;
+            return *dry_run ? sten::preview_training(mine) : trained(mine, common, signal);
+          });
+      if (signal) raise(signal);  // ends the process as ever
+      return outcome;
     };
   });
 }

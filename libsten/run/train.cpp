@@ -5,17 +5,21 @@
 
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/comm/comm_self.h"
+#include "libsten/comm/together.h"
 #include "libsten/data/file.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
 #include "libsten/run/train_report.h"
-#include "libsten/train/products.h"
+#include "libsten/train/rank_agreement.h"
 #include "libsten/train/recipe_model.h"
 #include "libsten/train/run_directory.h"
+#include "libsten/train/state_exchange.h"
 
 namespace sten {
 namespace {
@@ -23,7 +27,13 @@ namespace {
 class Training {
  public:
   explicit Training(const TrainOptions& o)
-      : o_(o), task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set))), trainer_(task_) {
+      : o_(o),
+        ranks_(o.ranks ? o.ranks : comm_self()),
+        task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set),
+                                           TaskUse{.ranks = ranks_->size()})),
+        trainer_(task_, ranks_) {
+    check_agreement(*ranks_, trainer_);
+    record_.ranks = ranks_->size();
     // What can be wrong with recipe and data is said before anything is written.
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
@@ -38,15 +48,17 @@ class Training {
       for (const auto& [name, path] : tokenizer->files())
         copies_.emplace_back(name, bytes_of(path));
     }
-    products_.emplace(products_of(recipe()));
-    directory_.emplace(o.out, task_->recipe(), mode_of(o), task_->onnx_data());
+    products_.emplace(agreed_products(*ranks_, recipe()));
+    on_first_rank(*ranks_, [&] {
+      directory_.emplace(o.out, task_->recipe(), mode_of(o), task_->onnx_data());
+    });
   }
 
   TrainOutcome run() {
     begin();
-    TrainProgress progress(trainer_.state().step, task_->steps(), o_.show_progress);
+    TrainProgress progress(trainer_.state().step, task_->steps(), o_.show_progress && directory_);
     while (!trainer_.is_done()) {
-      if (o_.stop && o_.stop()) {
+      if (on_any_rank(*ranks_, o_.stop && o_.stop())) {
         save();
         return {{}, trainer_.state().step};
       }
@@ -55,7 +67,9 @@ class Training {
       after_step(s);
     }
     progress.clear();
-    return {finish(), std::nullopt};
+    TrainOutcome over;
+    on_first_rank(*ranks_, [&] { over.outcome = finish(); });
+    return over;
   }
 
  private:
@@ -74,43 +88,70 @@ class Training {
     return seconds_before_ + s.count();
   }
 
+  // Rank 0 has what is there; the others follow.
   void begin() {
-    auto last = directory_->last_checkpoint(task_->graph());
-    if (last) products_.emplace(products_of(recipe(), last->machine.products));
-    if (!last) {
-      directory_->cut_metrics(nullptr);
-      record_.data = task_->content();
-      record_.first_weights = trainer_.first_weights();
-      record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
-      if (recipe().evaluation.test)
-        record_.test_before = task_->measure(trainer_.weights(), DataSplit::test);
-      return;
-    }
-    const RunMachine here = RunMachine::here();
-    if (last->machine.version != here.version)
+    std::optional<TrainCheckpoint> last;
+    on_first_rank(*ranks_, [&] { last = directory_->last_checkpoint(task_->graph()); });
+    const bool goes_on = on_any_rank(*ranks_, last.has_value());
+    if (goes_on)
+      products_.emplace(agreed_products(*ranks_, recipe(), last ? last->machine.products : ""));
+    TrainState state;
+    on_first_rank(*ranks_, [&] {
+      if (last)
+        state = take_over(*std::move(last));
+      else
+        begin_anew();
+    });
+    if (!goes_on) return;
+    if (ranks_->size() > 1) broadcast_state(*ranks_, state);
+    trainer_.restore(std::move(state));
+    saved_ = trainer_.state().step;
+    if (o_.say && directory_)
+      o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+  }
+
+  void begin_anew() {
+    directory_->cut_metrics(nullptr);
+    record_.data = task_->content();
+    record_.first_weights = trainer_.first_weights();
+    record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
+    if (recipe().evaluation.test)
+      record_.test_before = task_->measure(trainer_.weights(), DataSplit::test);
+  }
+
+  TrainState take_over(TrainCheckpoint last) {
+    const RunMachine here = RunMachine::here(ranks_->size());
+    if (last.machine.version != here.version)
       fail_usage("{}: holds a run of version {}, and this is {}; --force begins anew",
-                 printable(o_.out), last->machine.version, here.version);
-    if (last->record.data != task_->content())
+                 printable(o_.out), last.machine.version, here.version);
+    if (last.record.data != task_->content())
       fail_usage("{}: holds a different run: the data have changed since; --force begins anew",
                  printable(o_.out));
-    if (last->record.first_weights != trainer_.first_weights())
+    if (last.record.first_weights != trainer_.first_weights())
       fail_usage("{}: holds a different run: model.weights have changed since; --force begins anew",
                  printable(o_.out));
-    if (last->machine.text() != here.text())
+    if (last.machine.text() != here.text())
       warn(
           "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "
           "those of a run that was left alone",
-          printable(o_.out), last->machine.text(), here.text());
-    record_ = std::move(last->record);
-    trainer_.restore(std::move(last->state));
-    saved_ = trainer_.state().step;
+          printable(o_.out), last.machine.text(), here.text());
+    record_ = std::move(last.record);
+    record_.ranks = ranks_->size();
     directory_->cut_metrics(&record_);
     const auto lines = directory_->metrics();
     if (!lines.empty()) seconds_before_ = lines.back().seconds;
-    if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+    return std::move(last.state);
   }
 
   void after_step(const TrainStep& s) {
+    const Index done = trainer_.state().step;
+    traffic_ = s.traffic;
+    if (directory_) write_metrics(s);
+    const Index keep = recipe().checkpoint_every;
+    if (trainer_.is_done() || (keep > 0 && done % keep == 0)) save();
+  }
+
+  void write_metrics(const TrainStep& s) {
     const Index done = trainer_.state().step;
     if (recipe().log_every > 0 && (done % recipe().log_every == 0 || trainer_.is_done())) {
       MetricsLine line{done, "", s.loss, trainer_.sparsity(), seconds(), s.rate, {}, {}};
@@ -119,8 +160,6 @@ class Training {
     }
     const Index every = recipe().evaluation.every;
     if (trainer_.is_done() || (every > 0 && done % every == 0)) validate();
-    const Index keep = recipe().checkpoint_every;
-    if (trainer_.is_done() || (keep > 0 && done % keep == 0)) save();
   }
 
   void log(const std::string& split, const Measured& m) {
@@ -158,8 +197,11 @@ class Training {
             "step {}: {} turned NaN or infinite; a lower optimizer.rate, a longer rate.warmup or "
             "clip may help",
             step - 1, quote(p.name));
-    directory_->add_checkpoint(task_->graph(), trainer_.state(), record_,
-                               recipe().keep_checkpoints);
+    trainer_.check_ranks();
+    on_first_rank(*ranks_, [&] {
+      directory_->add_checkpoint(task_->graph(), trainer_.state(), record_,
+                                 recipe().keep_checkpoints);
+    });
     saved_ = step;
   }
 
@@ -175,6 +217,7 @@ class Training {
   Outcome finish() {
     const bool is_best = record_.best_step && *record_.best_step != task_->steps();
     TrainedModel m{*task_, trainer_.stages(), trainer_.weights(), record_, {}, {}, task_->steps()};
+    m.traffic = traffic_;
     if (is_best) {
       m.weights = record_.best_weights;
       m.step = *record_.best_step;
@@ -226,13 +269,15 @@ class Training {
   }
 
   const TrainOptions& o_;
+  std::shared_ptr<Communicator> ranks_;
   std::shared_ptr<const Task> task_;
   Trainer trainer_;
   std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
   std::optional<UseDenseLibrary> products_;
-  std::optional<RunDirectory> directory_;
+  std::optional<RunDirectory> directory_;  // of rank 0 alone
   RunRecord record_;
   Measured last_validation_;
+  GradientTraffic traffic_;  // of the last step
   Index saved_ = -1;
   double seconds_before_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "libsten/comm/communicator.h"
 #include "libsten/recipe/recipe.h"
 #include "libsten/run/rewrite.h"
 
@@ -14,18 +15,23 @@ struct TrainOptions {
   bool resume = false;  // go on with the run that is there
   bool force = false;   // begin anew where one is
   bool show_progress = false;
-  std::function<bool()> stop{};  // asked before each step: save a checkpoint and return
+  // Asked before each step: save a checkpoint and return. All ranks do where one of them shall.
+  std::function<bool()> stop{};
   std::function<void(const std::string&)> say{};  // a line for people who wait
+  // That train together, each calling this with the same options; none: this process alone. Rank 0
+  // alone reads and writes `out`, shows progress and says something.
+  std::shared_ptr<Communicator> ranks{};
 };
 
-// One row for each weight that the recipe makes sparse; the losses as facts.
+// One row for each weight that the recipe makes sparse; the losses as facts. Empty on other ranks
+// than 0.
 struct TrainOutcome {
   Outcome outcome;
   std::optional<Index> stopped;  // after so many steps
 };
 
 // Writes the same bytes of model and checkpoints at the same number of threads, instruction set and
-// library of dense products, stopped and resumed or not. While it runs, one library computes all
+// library of dense products, and the same ranks, stopped and resumed or not. While it runs, one library computes all
 // dense products of the process: the recipe's, else that of the resumed run, else the fastest.
 // Error with the step where the loss stops being a number.
 TrainOutcome train(const TrainOptions& options);

@@ -81,7 +81,7 @@ std::string teacher_text(const Recipe& r) {
 class Preview {
  public:
   explicit Preview(const TrainOptions& o)
-      : task_(read_recipe(o.recipe, o.set)),
+      : task_(read_recipe(o.recipe, o.set), {.ranks = o.ranks ? o.ranks->size() : 1}),
         stages_(weight_stages(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
@@ -209,8 +209,7 @@ class Preview {
         "masks {}, {}values of {} {}, evaluation {}, {}freed blocks for the next values {}",
         bytes(m.total()), bytes(m.weights), bytes(m.gradients), bytes(m.optimizer),
         bytes(m.sparsity), m.teacher ? fmt::format("teacher {}, ", bytes(m.teacher)) : "",
-        recipe().accumulate > 1 ? "a part of a batch" : "a batch", bytes(m.values),
-        bytes(m.evaluation),
+        task_.parts() > 1 ? "a part of a batch" : "a batch", bytes(m.values), bytes(m.evaluation),
         m.calibration ? fmt::format("calibration {}, ", bytes(m.calibration)) : "",
         bytes(m.kept())));
   }

@@ -32,6 +32,18 @@ void add_measured(Report& r, const std::string& split, const Measured& before,
   r.notes.push_back(std::move(line));
 }
 
+void add_traffic(Report& r, int ranks, const GradientTraffic& t) {
+  const auto number = [](std::uint64_t n) { return static_cast<Index>(n); };
+  r.facts.emplace_back("ranks", Index{ranks});
+  r.facts.emplace_back("gradients/bytes", number(t.sent));
+  r.facts.emplace_back("gradients/bytes_if_dense", number(t.dense));
+  r.facts.emplace_back("gradients/sparse_bytes", number(t.sparse_sent));
+  r.facts.emplace_back("gradients/sparse_bytes_if_dense", number(t.sparse_dense));
+  r.notes.push_back(
+      fmt::format("{} ranks; in the last step each gave {} of gradients, of {} if dense", ranks,
+                  human_bytes(t.sent), human_bytes(t.dense)));
+}
+
 }  // namespace
 
 Report train_report(const TrainedModel& m) {
@@ -85,6 +97,7 @@ Report train_report(const TrainedModel& m) {
   add_measured(r, "validation", m.record.validation_before, m.validation, m.task.scorer());
   if (recipe.evaluation.test)
     add_measured(r, "test", m.record.test_before, m.test, m.task.scorer());
+  if (m.traffic.sent > 0) add_traffic(r, m.record.ranks, m.traffic);
   r.notes.push_back("wrote " + printable(m.path));
   r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());
   return r;

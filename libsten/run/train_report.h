@@ -16,6 +16,7 @@ struct TrainedModel {
   std::vector<MetricsLine> metrics{};
   std::string path{};                // of the file
   std::vector<std::string> notes{};  // of what else was written, and what was not
+  GradientTraffic traffic{};         // of the last step; none: one rank, or no step
 };
 
 Report train_report(const TrainedModel& m);

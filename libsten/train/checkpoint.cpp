@@ -78,13 +78,14 @@ Measured measured_of(const JsonReader& in) {
 }
 
 void write_json(const OutputDirectory& to, const TrainState& state, const RunRecord& r) {
-  const RunMachine machine = RunMachine::here();
+  const RunMachine machine = RunMachine::here(r.ranks);
   Json json;
   json["schema"] = 1;
   json["version"] = machine.version;
   json["isa"] = machine.isa;
   json["products"] = machine.products;
   json["threads"] = machine.threads;
+  if (machine.ranks > 1) json["ranks"] = machine.ranks;
   json["step"] = state.step;
   json["data"] = r.data;
   json["first_weights"] = r.first_weights;
@@ -106,13 +107,14 @@ Checkpoint open_model(const fs::path& directory) {
 
 }  // namespace
 
-RunMachine RunMachine::here() {
+RunMachine RunMachine::here(int ranks) {
   return {std::string(sten::version()), kernels::name_of(kernels::active_isa()),
-          dense_library().name, sten::threads()};
+          dense_library().name, sten::threads(), ranks};
 }
 
 std::string RunMachine::text() const {
-  return fmt::format("{}, {}, {} thread{}", isa, products, threads, threads == 1 ? "" : "s");
+  return fmt::format("{}, {}, {} thread{}{}", isa, products, threads, threads == 1 ? "" : "s",
+                     ranks > 1 ? fmt::format(", {} ranks", ranks) : "");
 }
 
 const std::vector<std::string>& checkpoint_files() {
@@ -145,11 +147,15 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   const JsonReader in(json, printable(path), Fault::input);
   check_files(at, in["files"], record_file);
   const auto natural = [](const JsonReader& n) { return static_cast<Index>(n.natural()); };
-  c.machine = {in["version"].text(), in["isa"].text(), in["products"].text(), 1};
-  constexpr Index most_threads = 1 << 20;
-  const Index threads = natural(in["threads"]);
-  if (threads < 1 || threads > most_threads) in["threads"].fail("is no number of threads");
-  c.machine.threads = static_cast<int>(threads);
+  c.machine = {in["version"].text(), in["isa"].text(), in["products"].text()};
+  const auto number_of = [&](const char* key) {
+    constexpr Index most = 1 << 20;
+    const Index n = natural(in[key]);
+    if (n < 1 || n > most) in[key].fail(fmt::format("is no number of {}", key));
+    return static_cast<int>(n);
+  };
+  c.machine.threads = number_of("threads");
+  if (in.has("ranks")) c.machine.ranks = number_of("ranks");
   c.state.step = natural(in["step"]);
   c.record.data = in["data"].text();
   c.record.first_weights = in["first_weights"].text();

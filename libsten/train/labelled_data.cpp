@@ -184,14 +184,15 @@ class LabelledRows final : public TaskData {
   }
 
   Index steps_per_epoch() const override { return train_->per_epoch(); }
-  std::vector<BatchPart> batch(Index step) const override {
+  std::vector<BatchPart> batch(Index step, PartRange range) const override {
     const std::vector<Index> all = train_->at(step);
     const Index n = std::ssize(all);
     std::vector<BatchPart> parts;
-    for (Index k = 0; k < accumulate_; ++k) {
+    for (Index k = range.begin; k < range.end; ++k) {
       const Index begin = n * k / accumulate_, end = n * (k + 1) / accumulate_;
       if (begin == end) continue;
       BatchPart part = padded_part(rows_, std::span(all).subspan(begin, end - begin), pad_);
+      part.number = k;
       if (part.predictions > 0) parts.push_back(std::move(part));
     }
     return parts;

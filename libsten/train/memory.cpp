@@ -67,7 +67,7 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
     rows = std::max(rows, p.calibration->rows);
     widest = std::max(widest, task.graph().find_weight(p.weight)->shape.back());
   }
-  return 2 * v.passing * rows / (r.batch / r.accumulate) + 3 * 4 * widest * widest;
+  return 2 * v.passing * rows / (r.batch / task.parts()) + 3 * 4 * widest * widest;
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   const Recipe& r = task.recipe();
   if (task.has(DataSplit::validation) || (r.evaluation.test && task.has(DataSplit::test)))
     m.evaluation =
-        std::max<Index>(0, v.passing * r.evaluation.batch / (r.batch / r.accumulate) - m.values);
+        std::max<Index>(0, v.passing * r.evaluation.batch / (r.batch / task.parts()) - m.values);
   m.calibration = std::max<Index>(0, calibration_bytes(task, stages, v) - m.values);
   return m;
 }

@@ -34,10 +34,10 @@ class NextTokenData final : public TaskData {
   Index steps_per_epoch() const override {
     return std::max<Index>(1, train_->per_epoch() / accumulate_);
   }
-  std::vector<BatchPart> batch(Index step) const override {
+  std::vector<BatchPart> batch(Index step, PartRange range) const override {
     std::vector<BatchPart> parts;
-    for (Index k = 0; k < accumulate_; ++k)
-      parts.push_back(next_tokens(train_->at(step * accumulate_ + k)));
+    for (Index k = range.begin; k < range.end; ++k)
+      parts.emplace_back(next_tokens(train_->at(step * accumulate_ + k))).number = k;
     return parts;
   }
   Index parts(DataSplit s) const override {

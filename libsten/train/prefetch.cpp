@@ -14,19 +14,20 @@ class Prefetched final : public TaskData {
   Index steps_per_epoch() const override { return data_->steps_per_epoch(); }
 
   // Batches are a function of the step: what was made ahead for another step is dropped.
-  std::vector<BatchPart> batch(Index step) const override {
+  std::vector<BatchPart> batch(Index step, PartRange range) const override {
     std::vector<BatchPart> parts;
     const bool is_ready = ahead_.valid();
     if (is_ready) ahead_.wait();  // one thread at a time is in data_->batch()
-    if (is_ready && ahead_step_ == step)
+    if (is_ready && ahead_step_ == step && ahead_range_ == range)
       parts = ahead_.get();
     else
-      parts = data_->batch(step);
+      parts = data_->batch(step, range);
     ahead_ = {};
     if (threads() > 1) {
       ahead_step_ = step + 1;
-      ahead_ =
-          std::async(std::launch::async, [data = data_, step] { return data->batch(step + 1); });
+      ahead_range_ = range;
+      ahead_ = std::async(std::launch::async,
+                          [data = data_, step, range] { return data->batch(step + 1, range); });
     }
     return parts;
   }
@@ -39,6 +40,7 @@ class Prefetched final : public TaskData {
   std::shared_ptr<const TaskData> data_;
   mutable std::future<std::vector<BatchPart>> ahead_;
   mutable Index ahead_step_ = -1;
+  mutable PartRange ahead_range_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "libsten/io/output_name.h"
 #include "libsten/io/record.h"
 #include "libsten/nn/weights.h"
+#include "libsten/train/recipe_difference.h"
 
 namespace sten {
 namespace {
@@ -24,22 +25,6 @@ using Json = nlohmann::ordered_json;
 constexpr const char* recipe_file = "recipe.json";
 constexpr const char* metrics_file = "metrics.jsonl";
 constexpr const char* model_file = "model.safetensors";
-
-std::string shown(const Json& document, const Json::json_pointer& at) {
-  return document.contains(at) ? printable(dump_json(document.at(at))) : "nothing";
-}
-
-// The first thing in which the recipe in a file differs from another; "" if nothing does.
-std::string difference(const std::string& file, const std::string& now) {
-  const MappedFile before = open_data(file);
-  const Json a = parse_json(text_of(before.bytes()), before.name(), Fault::input);
-  const Json b = parse_json(now, "the recipe"), changes = Json::diff(a, b);
-  if (changes.empty()) return "";
-  const std::string at = changes.front().at("path").get<std::string>();
-  const Json::json_pointer pointer(at);
-  return fmt::format("{} was {}, and now is {}", printable(at), shown(a, pointer),
-                     shown(b, pointer));
-}
 
 Json json_of(const MetricsLine& m) {
   Json j;
@@ -107,10 +92,11 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
     fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
                printable(path));
   if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
-    const std::string different = difference(recipe_path, text);
-    if (!different.empty())
-      fail_usage("{}: holds a run of a different recipe: {}; --force begins anew", printable(path),
-                 different);
+    const MappedFile before = open_data(recipe_path);
+    if (const auto d = recipe_difference(text_of(before.bytes()), before.name(), text))
+      fail_usage(
+          "{}: holds a run of a different recipe: {} was {}, and now is {}; --force begins anew",
+          printable(path), d->key, d->before, d->now);
   }
   if (!files.has_run() && mode != RunMode::replace && !fs::is_empty(path))
     fail_usage("{}: holds other files, and no run; --force puts a run beside them",

@@ -15,11 +15,37 @@ void move_towards(Tensor& weight, std::span<const float> to, double momentum) {
 
 }  // namespace
 
-void StatisticsOfStep::add(const NamedValues<Var>& outputs) {
+void StatisticsOfStep::add(Index part, const NamedValues<Var>& outputs) {
   if (graph_.statistics().empty()) return;
-  NamedValues<Tensor>& moments = parts_.emplace_back();
+  NamedValues<Tensor>& moments = parts_[part];
   for (const RunningStatistics& s : graph_.statistics())
     moments.emplace(s.moments, outputs.at(s.moments).value());
+}
+
+// As a sum in which one rank has a part's moments, behind a 1, and the others have zeros.
+void StatisticsOfStep::exchange(Communicator& ranks, Index parts) {
+  if (graph_.statistics().empty()) return;
+  std::size_t width = 1;
+  for (const RunningStatistics& s : graph_.statistics())
+    width += 2 * static_cast<std::size_t>(size_of(graph_.find_weight(s.mean)->shape));
+  std::vector<float> all(static_cast<std::size_t>(parts) * width);
+  for (const auto& [number, part] : parts_) {
+    auto to = all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(number) * width);
+    *to++ = 1;
+    for (const RunningStatistics& s : graph_.statistics())
+      to = std::ranges::copy(part.at(s.moments).as<Dense>().values.as<float>(), to).out;
+  }
+  ranks.sum(all);
+  for (Index k = 0; k < parts; ++k) {
+    const float* from = all.data() + static_cast<std::size_t>(k) * width;
+    if (*from++ == 0) continue;
+    for (const RunningStatistics& s : graph_.statistics()) {
+      Dense both = Dense::zeros(DType::F32, {2 * size_of(graph_.find_weight(s.mean)->shape)});
+      std::copy_n(from, both.size(), both.values.mutate<float>().begin());
+      from += both.size();
+      parts_[k].insert_or_assign(s.moments, std::move(both));
+    }
+  }
 }
 
 void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
@@ -28,7 +54,7 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   };
   for (const RunningStatistics& s : graph_.statistics()) {
     Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
-    for (const NamedValues<Tensor>& part : parts_) {
+    for (const auto& [number, part] : parts_) {
       const auto both = part.at(s.moments).as<Dense>().values.as<float>();
       move_towards(mean, both.first(both.size() / 2), s.momentum);
       move_towards(variance, both.last(both.size() / 2), s.momentum);

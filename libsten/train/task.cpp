@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "libsten/base/error.h"
 #include "libsten/base/log.h"
@@ -58,14 +59,39 @@ void Task::check_size(double parameters, const std::string& what) const {
                                                   only_measures_ ? "" : " in training"));
 }
 
-Task::Task(const Recipe& recipe, const TaskUse& use)
-    : recipe_(recipe), only_measures_(use.only_measures), weights_(use.weights) {
+// What is computed of a part as a whole has to be of the same part in any number of processes.
+void Task::check_ranks() const {
+  if (recipe_.accumulate % ranks_ == 0) return;
+  const char* what = recipe_.model.dropout > 0       ? "model.dropout draws for"
+                     : !graph_->statistics().empty() ? "batch norms normalise over"
+                     : recipe_.distillation && recipe_.distillation->hidden > 0
+                         ? "distillation.hidden takes the mean of"
+                         : nullptr;
+  if (what)
+    fail_usage(
+        "/accumulate: {} one part of a batch at a time, so that {} ranks need a multiple of {} "
+        "parts, and it is {}",
+        what, ranks_, ranks_, recipe_.accumulate);
+}
+
+Task::Task(const Recipe& given, const TaskUse& use)
+    : recipe_(given),
+      ranks_(use.ranks),
+      parts_(given.accumulate),
+      only_measures_(use.only_measures),
+      weights_(use.weights) {
+  Recipe recipe = given;
   const bool is_text = recipe.data.kind == "masked-text";
   if (recipe.loss != "cross-entropy")
     fail_usage("there is no loss {}; there is cross-entropy", quote(recipe.loss));
   if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
+  parts_ = std::lcm(recipe.accumulate, ranks_);
+  if (recipe.batch % parts_ != 0)
+    fail_usage("/batch: {} is not divisible by {}, the parts in which {} ranks compute it",
+               recipe.batch, parts_, ranks_);
+  recipe.accumulate = parts_;  // to those who read the data
   if (recipe.model.kind == "mlp" || is_for_images(recipe.model)) {
     if (is_text || recipe.data.kind == "text")
       fail_usage("the model {} is trained on rows or images, not on {}", recipe.model.kind,
@@ -121,9 +147,9 @@ Task::Task(const Recipe& recipe, const TaskUse& use)
     fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert, gpt and onnx",
                quote(recipe.model.kind));
   }
+  check_ranks();
   evaluation_ = inference_graph(*graph_);
-  recipe_ =
-      in_steps(recipe, recipe.steps ? recipe.steps : recipe.epochs * data_->steps_per_epoch());
+  recipe_ = in_steps(given, given.steps ? given.steps : given.epochs * data_->steps_per_epoch());
 }
 
 NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew) const {
@@ -185,15 +211,15 @@ std::vector<std::string> Task::onnx_data() const {
   return names;
 }
 
-std::vector<BatchPart> Task::batch(Index step) const {
-  std::vector<BatchPart> parts = data_->batch(step);
+std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
+  std::vector<BatchPart> parts = data_->batch(step, range);
   if (recipe_.model.dropout > 0)
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      const Index part = step * recipe_.accumulate + static_cast<Index>(k);
+    for (BatchPart& p : parts) {
+      const Index part = step * parts_ + p.number;
       Dense draw = Dense::zeros(DType::I64, {});
       draw.values.mutate<std::int64_t>()[0] = static_cast<std::int64_t>(
           random_bits(seed_for(recipe_.seed, draw_input), static_cast<std::uint64_t>(part)));
-      parts[k].inputs.emplace(draw_input, std::move(draw));
+      p.inputs.emplace(draw_input, std::move(draw));
     }
   return parts;
 }

@@ -12,6 +12,13 @@ namespace sten {
 struct BatchPart {
   NamedValues<Tensor> inputs;  // of the graph
   Index predictions = 0;
+  Index number = 0;  // among the parts of its batch
+};
+
+// Parts [begin, end) of a batch.
+struct PartRange {
+  Index begin = 0, end = 0;
+  bool operator==(const PartRange&) const = default;
 };
 
 enum class DataSplit { train, validation, test };
@@ -22,7 +29,8 @@ class TaskData {
  public:
   virtual ~TaskData() = default;
   virtual Index steps_per_epoch() const = 0;
-  virtual std::vector<BatchPart> batch(Index step) const = 0;
+  // Those of the parts that have predictions.
+  virtual std::vector<BatchPart> batch(Index step, PartRange parts) const = 0;
   // Without repetition, in parts of evaluation.batch.
   virtual Index parts(DataSplit s) const = 0;
   virtual BatchPart part(DataSplit s, Index i) const = 0;
@@ -35,13 +43,15 @@ struct TaskUse {
   bool only_measures = false;
   // In place of the file of model.weights, or of model.file where it is an ONNX model.
   std::shared_ptr<const Checkpoint> weights{};
+  // Processes that share the parts of a batch.
+  int ranks = 1;
 };
 
 class Task {
  public:
   // Reads the data and the model's config. Error with the file where something in it does not fit,
   // and where training takes more memory than the machine has; Error (usage) where the recipe's
-  // parts do not fit each other.
+  // parts do not fit each other, or the ranks.
   explicit Task(const Recipe& recipe, const TaskUse& use = {});
 
   // With the number of steps in it, whatever it was given as (in_steps).
@@ -71,7 +81,14 @@ class Task {
   void check_first_weights() const;
   // The parts of step t's batch, which depends on the recipe's seed and t alone. What has no
   // predictions is left out.
-  std::vector<BatchPart> batch(Index step) const;
+  std::vector<BatchPart> batch(Index step) const { return batch(step, {0, parts_}); }
+  std::vector<BatchPart> batch(Index step, PartRange parts) const;
+  // How many a batch is computed in: as the recipe says, and where its number is not a multiple of
+  // the ranks, the smallest one that is a multiple of both.
+  Index parts() const { return parts_; }
+  PartRange parts_of(int rank) const {
+    return {rank * parts_ / ranks_, (rank + 1) * parts_ / ranks_};
+  }
   // A hash of the data, as text.
   std::string content() const;
   // What classes are called, of data with labels that have names; else empty.
@@ -89,8 +106,10 @@ class Task {
   NamedValues<Tensor> weights_of(const Checkpoint& file, bool may_begin_anew = false) const;
   NamedValues<Tensor> stored_weights(bool may_begin_anew) const;
   void check_size(double parameters, const std::string& what) const;
+  void check_ranks() const;
 
   Recipe recipe_;
+  Index ranks_, parts_;
   bool only_measures_;
   std::shared_ptr<const Checkpoint> weights_;
   std::optional<Graph> graph_, evaluation_;

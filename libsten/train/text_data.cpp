@@ -129,11 +129,11 @@ class TextData final : public TaskData {
     return std::max<Index>(1, train_->per_epoch() / accumulate_);
   }
 
-  std::vector<BatchPart> batch(Index step) const override {
+  std::vector<BatchPart> batch(Index step, PartRange range) const override {
     std::vector<BatchPart> parts;
-    for (Index k = 0; k < accumulate_; ++k) {
+    for (Index k = range.begin; k < range.end; ++k) {
       const MaskedBatch b = train_->at(step * accumulate_ + k);
-      if (b.wanted.size() > 0) parts.push_back(make_(b));
+      if (b.wanted.size() > 0) parts.emplace_back(make_(b)).number = k;
     }
     return parts;
   }

@@ -1,12 +1,14 @@
 #include "libsten/train/trainer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <unordered_map>
 
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
+#include "libsten/comm/comm_self.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/masked.h"
 #include "libsten/optim/gradients.h"
@@ -33,8 +35,9 @@ Tensor in_own_memory(const Tensor& t) {
 
 }  // namespace
 
-Trainer::Trainer(std::shared_ptr<const Task> task)
+Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks)
     : task_(std::move(task)),
+      ranks_(ranks ? std::move(ranks) : comm_self()),
       graph_(with_moments(training_graph(*task_))),
       // Beside the moments, what training_graph() has last.
       loss_(graph_.outputs()[task_->graph().outputs().size() -
@@ -104,15 +107,18 @@ bool Trainer::is_sparse_as_planned() const {
 
 // ------------------------------------------------------------------------------------ gradients
 
+// Whether something is made of the gradient at pruned positions in this step.
+bool Trainer::needs_all_positions(std::size_t i) const {
+  const Sparse& s = sparse_[i];
+  return s.computing || s.accumulating || (s.stages && s.stages->refreshes(state_.step)) ||
+         (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
+}
+
 // A masked weight's gradient is dense: the optimizer masks it in its own pass, which is cheaper
 // than one for that alone.
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
-  const Sparse& s = sparse_[i];
   const Tensor& w = state_.parameters[i].value;
-  const bool is_dense = has_dense_values(w) || s.computing || s.accumulating ||
-                        (s.stages && s.stages->refreshes(state_.step)) ||
-                        (s.ranks_by_gradient && s.stages->beginning(state_.step + 1));
-  if (is_dense) return OutFormat::dense();
+  if (has_dense_values(w) || needs_all_positions(i)) return OutFormat::dense();
   own = OutFormat::same_as(w);
   return own;
 }
@@ -135,7 +141,7 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
   if (teacher_)
     for (auto& [name, x] : teacher_->values(part)) inputs.emplace(name, std::move(x));
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
-  statistics.add(outputs);
+  statistics.add(part.number, outputs);
   const Var y = outputs.at(loss_);
   loss = number_of(y.value());
   if (!std::isfinite(loss)) return {};
@@ -145,6 +151,28 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
   Gradients all;
   for (const Var* v : of) all.push_back(v->grad());
   return all;
+}
+
+// Their sum; where a part's loss is no finite number there are none. The step gets the share of its
+// loss.
+Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
+                                               StatisticsOfStep& statistics) const {
+  Gradients sum;
+  for (const BatchPart& part : parts) {
+    const double share =
+        static_cast<double>(part.predictions) / static_cast<double>(step.predictions);
+    double loss = 0;
+    Gradients more = gradients_of(part, share, loss, statistics);
+    step.loss += share * loss;
+    if (!std::isfinite(loss)) return {};
+    if (sum.empty()) {
+      sum = std::move(more);
+      continue;
+    }
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      if (sum[i] && more[i]) add_gradient(*sum[i], *more[i]);
+  }
+  return sum;
 }
 
 void Trainer::collect_scores(const Gradients& gradients) {
@@ -206,25 +234,24 @@ TrainStep Trainer::step() {
   TrainStep result;
   result.step = state_.step;
   result.rate = rate();
-  const std::vector<BatchPart> parts = task_->batch(state_.step);
-  for (const BatchPart& part : parts) result.predictions += part.predictions;
-  Gradients sum;
+  const std::vector<BatchPart> parts = task_->batch(state_.step, task_->parts_of(ranks_->rank()));
+  std::uint64_t mine = 0;
+  for (const BatchPart& part : parts) mine += static_cast<std::uint64_t>(part.predictions);
+  // A mean is over the predictions of the whole batch.
+  const std::vector<std::uint64_t> counts = ranks_->gather(mine);
+  for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
   StatisticsOfStep statistics(task_->graph());
-  for (const BatchPart& part : parts) {
-    const double share =
-        static_cast<double>(part.predictions) / static_cast<double>(result.predictions);
-    double loss = 0;
-    Gradients more = gradients_of(part, share, loss, statistics);
-    if (!std::isfinite(loss))
-      fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
-           state_.step, loss);
-    result.loss += share * loss;
-    if (sum.empty()) {
-      sum = std::move(more);
-      continue;
-    }
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      if (sum[i] && more[i]) add_gradient(*sum[i], *more[i]);
+  Gradients sum = gradients_of_parts(parts, result, statistics);
+  const std::vector<std::uint64_t> losses =
+      ranks_->gather(std::bit_cast<std::uint64_t>(result.loss));
+  result.loss = 0;
+  for (const std::uint64_t loss : losses) result.loss += std::bit_cast<double>(loss);
+  if (!std::isfinite(result.loss))
+    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
+         state_.step, result.loss);
+  if (ranks_->size() > 1 && result.predictions > 0) {
+    exchange(sum, result.traffic, std::ranges::count(counts, 0u) == 0);
+    statistics.exchange(*ranks_, task_->parts());
   }
   pull_to_zero(sum);
   double scale = 1;
@@ -254,6 +281,7 @@ void Trainer::restore(TrainState state) {
   check_state(state);
   state.is_measured = state_.is_measured;
   state_ = std::move(state);
+  has_new_positions_ = true;
   for (Parameter& p : state_.parameters) {
     p.value = in_own_memory(p.value);
     for (auto& [name, s] : p.state) s = in_own_memory(s);

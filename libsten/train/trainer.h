@@ -2,9 +2,13 @@
 // when. Nothing of it depends on the clock: the same recipe gives the same bytes at the same number
 // of threads, instruction set and library of dense products (linalg/dense_gemm.h, which the caller
 // chooses), also where it stopped and went on.
+//
+// Several ranks share the parts of a batch. Each has all of the state, and gradients are summed over
+// ranks before anything is made of them, so that the ranks stay the same bit for bit.
 #pragma once
 #include <variant>
 
+#include "libsten/comm/communicator.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/train/distillation.h"
@@ -26,6 +30,12 @@ struct TrainState {
 // Under which a parameter's state has the average of its values.
 inline constexpr const char* average_key = "ema";
 
+// Bytes of gradients that a rank gives to its transport in a step, and how many they would be if all
+// were dense; of all weights, and of those that are sparse in that step.
+struct GradientTraffic {
+  std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0;
+};
+
 // What came of one step.
 struct TrainStep {
   Index step = 0;         // from 0
@@ -33,16 +43,18 @@ struct TrainStep {
   double rate = 0;        // that the update had
   double norm = 0;        // of the gradients, where they are clipped
   Index predictions = 0;  // none: nothing was updated
+  GradientTraffic traffic{};
 };
 
 class Trainer {
  public:
-  explicit Trainer(std::shared_ptr<const Task> task);
+  // `ranks`: as many as the task is made for; none: this process alone.
+  explicit Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks = nullptr);
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // The next step. Error that names it where the loss or the gradients' norm is no finite number;
-  // nothing was updated then.
+  // The next step, with all ranks. Error that names it where the loss or the gradients' norm is no
+  // finite number, which all ranks have; nothing was updated then.
   TrainStep step();
   bool is_done() const { return state_.step == task_->steps(); }
 
@@ -60,6 +72,8 @@ class Trainer {
   // To go on from there. Error where it is not of this recipe: of another model, without a mask or
   // scores that it has to have by then, or with what its optimizer does not remember.
   void restore(TrainState state);
+  // With all ranks: Error, which all have, if their weights are not the same bit for bit.
+  void check_ranks() const;
 
  private:
   using Gradients = std::vector<std::optional<Tensor>>;
@@ -77,9 +91,15 @@ class Trainer {
   void begin_stages();
   void calibrate();
   bool is_straight_through(std::size_t i) const;
+  bool needs_all_positions(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
   Gradients gradients_of(const BatchPart& part, double share, double& loss,
                          StatisticsOfStep& statistics) const;
+  Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
+                               StatisticsOfStep& statistics) const;
+  void exchange(Gradients& gradients, GradientTraffic& traffic, bool all_have_parts);
+  void complete(Gradients& gradients) const;
+  void check_positions();
   void pull_to_zero(Gradients& gradients) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale);
@@ -91,6 +111,7 @@ class Trainer {
   void count(std::size_t i);
 
   std::shared_ptr<const Task> task_;
+  std::shared_ptr<Communicator> ranks_;
   Graph graph_;       // what is minimised, with moments
   std::string loss_;  // the output that is
   std::optional<Teacher> teacher_;
@@ -100,6 +121,7 @@ class Trainer {
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
   std::string first_weights_;
+  bool has_new_positions_ = true;  // that ranks have not compared
 };
 
 }  // namespace sten

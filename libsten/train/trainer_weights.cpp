@@ -131,7 +131,11 @@ Tensor Trainer::measured(std::size_t i) const {
   return stage ? registry().prune(value.as<Dense>(), stage->by, s.layout) : value;
 }
 
-void Trainer::count(std::size_t i) { sparse_[i].kept = measured(i).stored().count(); }
+// Of positions that are new.
+void Trainer::count(std::size_t i) {
+  sparse_[i].kept = measured(i).stored().count();
+  has_new_positions_ = true;
+}
 
 NamedValues<Tensor> Trainer::weights() const {
   NamedValues<Tensor> all;

@@ -1,0 +1,47 @@
+#include "apps/ranks.h"
+
+#include <csignal>
+#include <new>
+
+#include "apps/main.h"
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/comm/comm_mpi.h"
+#include "libsten/comm/together.h"
+
+namespace sten::app {
+namespace {
+
+// Ends all processes unless all of them come here. If they do, the line is out before the ranks end
+// MPI together: when one has ended with an error, mpirun ends the others by SIGTERM.
+[[noreturn]] void fail_in_ranks(const char* program, Communicator& ranks, const char* what,
+                                Fault fault) {
+  const bool all = ranks.all_fail();
+  std::signal(SIGTERM, SIG_IGN);
+  if (ranks.rank() == 0)
+    print_line(program, what);
+  else if (!all)
+    print_line(program, fmt::format("rank {}: {}", ranks.rank(), what));
+  if (!all) ranks.abort(static_cast<int>(fault));
+  throw Error(fault, "");
+}
+
+}  // namespace
+
+Outcome in_ranks(const char* program, int threads,
+                 const std::function<Outcome(const std::shared_ptr<Communicator>&)>& f) {
+  const std::shared_ptr<Communicator> ranks = comm_of_process();
+  if (ranks->size() == 1) return f(ranks);
+  try {
+    if (threads == 0) set_threads(threads_per_rank(*ranks));
+    return f(ranks);
+  } catch (const Error& e) {
+    fail_in_ranks(program, *ranks, e.what(), e.fault());
+  } catch (const std::bad_alloc&) {
+    fail_in_ranks(program, *ranks, "out of memory", Fault::input);
+  } catch (const std::exception& e) {
+    fail_in_ranks(program, *ranks, e.what(), Fault::input);
+  }
+}
+
+}  // namespace sten::app

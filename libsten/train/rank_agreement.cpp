@@ -1,0 +1,57 @@
+#include "libsten/train/rank_agreement.h"
+
+#include "libsten/base/text.h"
+#include "libsten/comm/together.h"
+#include "libsten/train/checkpoint.h"
+#include "libsten/train/products.h"
+#include "libsten/train/recipe_difference.h"
+
+namespace sten {
+namespace {
+
+void check_same(Communicator& ranks, const std::string& what, const std::string& mine) {
+  if (const auto d = rank_difference(ranks, mine))
+    fail_usage("ranks differ in {}: {} on rank 0, {} on rank {}", what, d->first, d->theirs,
+               d->rank);
+}
+
+// Of what has no short name.
+void check_same_content(Communicator& ranks, const std::string& what, const std::string& hash) {
+  if (const auto d = rank_difference(ranks, hash))
+    fail_usage("ranks differ in {}: rank {} has others than rank 0", what, d->rank);
+}
+
+void check_same_recipe(Communicator& ranks, const std::string& json) {
+  const auto d = rank_difference(ranks, json);
+  if (!d) return;
+  const auto in = recipe_difference(d->first, "the recipe of rank 0", d->theirs);
+  fail_usage("ranks differ in the recipe: {} is {} on rank 0, {} on rank {}", in->key, in->before,
+             in->now, d->rank);
+}
+
+}  // namespace
+
+void check_agreement(Communicator& ranks, const Trainer& trainer) {
+  if (ranks.size() == 1) return;
+  const RunMachine here = RunMachine::here();
+  check_same(ranks, "version", here.version);
+  check_same_recipe(ranks, to_json(trainer.task().recipe()));
+  check_same(ranks, "instruction set", here.isa);
+  check_same(ranks, "threads", std::to_string(here.threads));
+  check_same_content(ranks, "data", trainer.task().content());
+  check_same_content(ranks, "first weights", trainer.first_weights());
+}
+
+const DenseLibrary& agreed_products(Communicator& ranks, const Recipe& recipe,
+                                    std::string_view before) {
+  if (ranks.size() == 1) return products_of(recipe, before);
+  const DenseLibrary* taken = nullptr;
+  on_first_rank(ranks, [&] { taken = &products_of(recipe, before); });
+  const std::string name = broadcast_text(ranks, taken ? taken->name : "");
+  if (!taken) taken = find_dense_library(name);
+  if (!taken || taken->name != name)
+    fail("rank 0 multiplies dense matrices by {}, which does not load here", printable(name));
+  return *taken;
+}
+
+}  // namespace sten

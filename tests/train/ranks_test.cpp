@@ -1,0 +1,275 @@
+// Ranks that train together: what they compute is what one process does.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/train/rank_agreement.h"
+#include "libsten/train/state_exchange.h"
+#include "tests/support/thread_ranks.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+struct Run {
+  std::vector<double> losses;
+  std::vector<GradientTraffic> traffic;
+  NamedValues<Tensor> weights;
+  std::vector<std::pair<std::string, std::vector<std::byte>>> bits;
+};
+
+Run run_of(Trainer& t) {
+  Run r;
+  while (!t.is_done()) {
+    const TrainStep s = t.step();
+    r.losses.push_back(s.loss);
+    r.traffic.push_back(s.traffic);
+  }
+  t.check_ranks();
+  r.weights = t.weights();
+  r.bits = bits_of(t.state());
+  return r;
+}
+
+Run alone(const Recipe& recipe) { return run_of(*trainer_of(recipe)); }
+
+// Of rank 0; all others have to have the same bits.
+Run together(const Recipe& recipe, int n) {
+  std::vector<Run> runs(static_cast<std::size_t>(n));
+  in_threads(n, [&](const auto& ranks) {
+    const auto task = std::make_shared<const Task>(recipe, TaskUse{.ranks = n});
+    Trainer trainer(task, ranks);
+    check_agreement(*ranks, trainer);
+    runs[static_cast<std::size_t>(ranks->rank())] = run_of(trainer);
+  });
+  for (const Run& r : runs) {
+    CHECK(r.losses == runs[0].losses);
+    CHECK(r.bits == runs[0].bits);
+  }
+  return std::move(runs[0]);
+}
+
+// Losses of steps within 1e-5, and weights where they are.
+void check_same(const Run& a, const Run& b) {
+  REQUIRE(a.losses.size() == b.losses.size());
+  double apart = 0, moved = 0;
+  for (std::size_t i = 0; i < a.losses.size(); ++i)
+    apart = std::max(apart, std::abs(a.losses[i] - b.losses[i]));
+  for (const auto& [name, w] : a.weights) {
+    const auto x = floats(w.to_dense()), y = floats(b.weights.at(name).to_dense());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      moved = std::max(moved, std::abs(double{x[i]} - y[i]));
+  }
+  CHECK(apart < 1e-5);
+  CHECK(moved < 2e-3);  // of 12 steps of up to 0.01 with AdamW, which enlarges what rounding leaves
+}
+
+void check_ranks_compute(const Recipe& recipe) {
+  const Run wanted = alone(recipe);
+  for (const int n : {2, 4}) {
+    CAPTURE(n);
+    const Run got = together(recipe, n);
+    check_same(got, wanted);
+    CHECK(together(recipe, n).bits == got.bits);
+  }
+}
+
+Recipe with_sparsity(Recipe r, SparsityRecipe s) {
+  r.sparsity = {std::move(s)};
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that share each batch train the model of one process") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  SUBCASE("dense, with an end of the epoch that does not divide") {}
+  SUBCASE("in parts") { r.accumulate = 2; }
+  SUBCASE("clipped, and averaged") {
+    r.clip = 0.5;
+    r.ema = 0.9;
+  }
+  SUBCASE("a mask") { r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.75")}; }
+  SUBCASE("masks that are refreshed") {
+    SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
+    s.mask.kind = "refresh";
+    s.mask.refresh = 3;
+    r.sparsity = {s};
+  }
+  SUBCASE("masks that regrow") {
+    SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
+    s.mask.kind = "regrow";
+    s.mask.refresh = 3;
+    r.sparsity = {s};
+  }
+  SUBCASE("masks that gradients go straight through") {
+    SparsityRecipe s = sparse("layers.*.weight", "per-block:n=2,m=4");
+    s.mask.kind = "straight-through";
+    r.sparsity = {s};
+  }
+  SUBCASE("values of n:m:g") {
+    SparsityRecipe s = sparse("layers.[01].weight", "nmg:n=1,m=4,g=4");
+    s.layout = Spec::parse("nmg:n=1,m=4,g=4");
+    r.sparsity = {s};
+  }
+  SUBCASE("values of csr") {
+    SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
+    s.layout = Spec("csr");
+    r.sparsity = {s};
+  }
+  SUBCASE("scores that add up") {
+    SparsityRecipe s = sparse("layers.*.weight", "movement:sparsity=0.5");
+    s.schedule.kind = "linear";
+    s.schedule.stages = 3;
+    s.schedule.begin = 2;
+    s.schedule.end = 10;
+    r.sparsity = {s};
+  }
+  SUBCASE("calibrated") {
+    SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.5");
+    s.schedule.begin = 3;
+    s.calibration = CalibrationRecipe{.method = "wanda", .rows = 32, .scope = "row"};
+    r.sparsity = {s};
+  }
+  check_ranks_compute(r);
+}
+
+TEST_CASE("a mean is over the predictions of the whole batch, however many of them a rank has") {
+  const TempDir dir;
+  Recipe r = small_bert(dir);
+  r.data.predicted = 0.03;  // some ranks have none in some steps
+  r.sparsity = {sparse("*.layer.*.weight", "magnitude:sparsity=0.5")};
+  r.sparsity.front().layout = Spec("csr");
+  check_ranks_compute(r);
+}
+
+TEST_CASE("what is computed of a part as a whole is of the same part in any number of ranks") {
+  const TempDir dir;
+  Recipe r = small_wide_resnet(dir);
+  r.accumulate = 4;
+  check_ranks_compute(r);
+  r.accumulate = 2;
+  const auto error = [&](int ranks) { return error_of([&] { Task(r, {.ranks = ranks}); }); };
+  CHECK(error(2).empty());
+  CHECK(
+      error(4) ==
+      "/accumulate: model.dropout draws for one part of a batch at a time, so that 4 ranks need a "
+      "multiple of 4 parts, and it is 2");
+  r.model.dropout = 0;
+  CHECK(error(4).find("batch norms normalise over one part") != std::string::npos);
+}
+
+TEST_CASE("a batch has to be divisible by its parts") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  CHECK(error_of([&] { Task(r, {.ranks = 3}); }) ==
+        "/batch: 16 is not divisible by 3, the parts in which 3 ranks compute it");
+  CHECK(fault_of([&] { Task(r, {.ranks = 3}); }) == Fault::usage);
+}
+
+TEST_CASE("of a weight with a fixed mask the values that it keeps travel, and nothing else") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  // 16 x 32, 32 x 32, 32 x 4, and biases of 32, 32 and 4.
+  const std::uint64_t weights = 4 * (512 + 1024 + 128), rest = 4 * 68;
+  const auto last = [&](const SparsityRecipe& s) {
+    return together(with_sparsity(r, s), 2).traffic.back();
+  };
+  const GradientTraffic dense = together(r, 2).traffic.back();
+  CHECK(dense.sent == weights + rest);
+  CHECK(dense.dense == weights + rest);
+  CHECK(dense.sparse_sent == 0);
+
+  SparsityRecipe s = sparse("layers.*.weight", "per-block:n=1,m=4");
+  for (const char* layout : {"masked", "nm:n=1,m=4", "csr"}) {
+    s.layout = Spec::parse(layout);
+    const GradientTraffic t = last(s);
+    CHECK(t.sparse_sent == weights / 4);
+    CHECK(t.sparse_dense == weights);
+    CHECK(t.sent == weights / 4 + rest);
+    CHECK(t.dense == weights + rest);
+  }
+
+  s.layout = Spec("masked");
+  s.mask.kind = "refresh";
+  s.mask.refresh = 4;
+  const Run refreshed = together(with_sparsity(r, s), 2);
+  for (std::size_t step = 0; step < 12; ++step)
+    CHECK(refreshed.traffic[step].sparse_sent == (step == 4 || step == 8 ? weights : weights / 4));
+}
+
+TEST_CASE("a state that rank 0 has is on every rank, and what follows is the same bit for bit") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
+  SUBCASE("masked") {}
+  SUBCASE("compressed") { s.layout = Spec("csr"); }
+  SUBCASE("with scores") {
+    s = sparse("layers.*.weight", "movement:sparsity=0.5");
+    s.schedule.begin = 2;
+  }
+  r.sparsity = {s};
+  const Run wanted = together(r, 2);
+  TrainState half;
+  in_threads(2, [&](const auto& ranks) {
+    const auto task = std::make_shared<const Task>(r, TaskUse{.ranks = 2});
+    Trainer trainer(task, ranks);
+    for (int i = 0; i < 5; ++i) trainer.step();
+    if (ranks->rank() == 0) half = trainer.state();
+  });
+  in_threads(2, [&](const auto& ranks) {
+    const auto task = std::make_shared<const Task>(r, TaskUse{.ranks = 2});
+    Trainer trainer(task, ranks);
+    TrainState state;
+    if (ranks->rank() == 0) state = half;
+    broadcast_state(*ranks, state);
+    trainer.restore(std::move(state));
+    CHECK(run_of(trainer).bits == wanted.bits);
+  });
+}
+
+TEST_CASE("ranks that would train different models do not begin") {
+  const TempDir dir, other_dir;
+  const Recipe first = small_mlp(dir);
+  const auto error_with = [&](const Recipe& second) {
+    std::string error;
+    in_threads(2, [&](const auto& ranks) {
+      const bool is_second = ranks->rank() == 1;
+      const Trainer trainer(
+          std::make_shared<const Task>(is_second ? second : first, TaskUse{.ranks = 2}), ranks);
+      const auto check = [&] { check_agreement(*ranks, trainer); };
+      CHECK(fault_of(check) == Fault::usage);
+      const std::string text = error_of(check);
+      if (is_second) error = text;
+    });
+    return error;
+  };
+  Recipe second = first;
+  second.optimizer.rate = 0.02;
+  CHECK(error_with(second) ==
+        "ranks differ in the recipe: /optimizer/rate is 0.01 on rank 0, 0.02 on rank 1");
+}
+
+TEST_CASE("ranks whose weights are no longer the same say so") {
+  const TempDir dir;
+  const Recipe r = small_mlp(dir);
+  in_threads(2, [&](const auto& ranks) {
+    Trainer trainer(std::make_shared<const Task>(r, TaskUse{.ranks = 2}), ranks);
+    trainer.step();
+    trainer.check_ranks();
+    if (ranks->rank() == 1) {
+      TrainState other = trainer.state();
+      other.parameters.front().value = Tensor::update(std::move(other.parameters.front().value),
+                                                      [](Values& v) { v.mutate<float>()[0] += 1; });
+      trainer.restore(std::move(other));
+    }
+    CHECK(error_of([&] {
+            trainer.check_ranks();
+          }).starts_with("after step 1: rank 1 has other weights than rank 0"));
+  });
+}
