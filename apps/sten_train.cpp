@@ -18,14 +18,14 @@ namespace groups = sten::app::groups;
 
 namespace {
 
-// `signal`: the one that came to a rank, after which all have ended with a checkpoint; else 0.
-sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common, int& signal) {
+sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
   o.show_progress = common.show_progress();
   if (!common.quiet)
     o.say = [](const std::string& text) { sten::app::print_line("sten-train", text); };
   sten::set_work_kept(
       fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o.out)));
   sten::keep_more_memory();
+  int signal = 0;
   sten::TrainOutcome result;
   {
     const sten::NotedInterrupts interrupts;
@@ -34,11 +34,12 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common, in
     signal = sten::NotedInterrupts::noted();
   }
   if (result.stopped) {
+    // One that came to another rank ends this one, too. MPI does not come to its end: mpirun, which
+    // may have sent the signal, waits for no such thing.
     for (const std::uint64_t s : o.ranks->gather(static_cast<std::uint64_t>(signal)))
       signal = std::max(signal, static_cast<int>(s));
     sten::set_work_kept(fmt::format("step {} is saved; --resume goes on", *result.stopped));
-  } else {
-    signal = 0;
+    raise(signal);  // ends the process as ever
   }
   return std::move(result.outcome);
 }
@@ -88,15 +89,11 @@ int main(int argc, char** argv) {
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
       o->force = common.force;
-      int signal = 0;
-      sten::Outcome outcome =
-          sten::app::in_ranks("sten-train", common.threads, [&](const auto& ranks) {
-            sten::TrainOptions mine = *o;
-            mine.ranks = ranks;
-            return *dry_run ? sten::preview_training(mine) : trained(mine, common, signal);
-          });
-      if (signal) raise(signal);  // ends the process as ever
-      return outcome;
+      return sten::app::in_ranks("sten-train", common.threads, [&](const auto& ranks) {
+        sten::TrainOptions mine = *o;
+        mine.ranks = ranks;
+        return *dry_run ? sten::preview_training(mine) : trained(mine, common);
+      });
     };
   });
 }

@@ -1,0 +1,125 @@
+# Several processes that mpirun started train one model: the numbers of one process, the same bytes each
+# time, and one line where they cannot.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_recipe.sh"
+cd "$T"
+
+# A process that is one of several does not train alone where there is no MPI for it.
+mkdir lib
+cp -L "$STEN_BIN"/../lib/libsten.so.0 lib/
+OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=$T/lib expect_exit 1 train alone
+expect_one_line_err
+expect_err 'one of several that were started together, and MPI does not load'
+[ ! -e alone ] || fail 'it trained alone'
+
+# As root, with more ranks than processors, and without what containers do not allow.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+if [ ! -e "$STEN_BIN/../lib/libsten_mpi.so" ] || ! mpirun -q -n 2 true 2>/dev/null; then
+  echo 'ranks: skipped, MPI was not built, or mpirun does not start anything'
+  exit 77
+fi
+
+# ranks N COMMAND...; ranks_train N DIR FLAG...
+ranks() { mpirun -q -n "$1" "${@:2}"; }
+ranks_train() { ranks "$1" sten-train "$RECIPE" --out "$2" ${QUIET--q} --threads 1 --set logging.every=1 "${@:3}"; }
+files() { (cd "$1" && find . -name '*.safetensors' | LC_ALL=C sort | xargs sha256sum); }
+losses() { sed -E 's/^\{"step":([0-9]+),("split":"([a-z]+)",)?"loss":([^,]+),.*/\1\3 \4/' "$1/metrics.jsonl"; }
+# same_losses A B: of every step and evaluation, within 1e-5.
+same_losses() {
+  [ "$(losses "$1" | wc -l)" -gt 2 ] || fail "$1 has no losses"
+  losses "$1" >a
+  losses "$2" >b
+  paste -d ' ' a b | awk '$1 != $3 || $2 - $4 > 1e-5 || $4 - $2 > 1e-5 || NF != 4 { exit 1 }' ||
+    fail "$1 and $2 have other losses: $(diff a b | head -4)"
+}
+# fact RUN NAME: a number of its summary.
+fact() { sed -n "s/.*\"$2\": \([0-9]*\).*/\1/p" "$1/summary.json"; }
+
+# Masks in stages, and gradients that are clipped.
+masks='--set sparsity.0.mask=fixed --set steps=80'
+expect_exit 0 train one --set logging.every=1 $masks
+for n in 2 4; do
+  QUIET='' expect_exit 0 ranks_train $n of$n $masks
+  expect_out "$n ranks; in the last step each gave"
+  [ "$(grep -c 'wrote of' out)" = 1 ] || fail 'other ranks than the first say something, too'
+  same_losses one of$n
+done
+expect_exit 0 ranks_train 4 again4 $masks
+files of4 >wanted
+files again4 | diff wanted - >&2 || fail 'four ranks give other bytes the second time'
+# Masks that are refreshed: AdamW moves all that come back by as much, and rounding chooses among
+# them, but on all ranks in the same way.
+expect_exit 0 ranks_train 2 refreshed --set steps=80
+expect_exit 0 ranks_train 2 again --set steps=80
+files refreshed >wanted
+files again | diff wanted - >&2 || fail 'two ranks give other bytes the second time'
+
+# Of weights with a fixed mask a quarter of the values travels: exactly so.
+fixed="$masks --set steps=20 --set sparsity.0.schedule=null --set sparsity.0.sparsifier=magnitude:sparsity=0.75"
+expect_exit 0 ranks_train 2 fixed $fixed
+[ "$(fact fixed sparse_bytes_if_dense)" = $((4 * (64 * 48 + 48 * 32))) ] || fail 'the weights have another size'
+[ "$(fact fixed sparse_bytes)" = $((64 * 48 + 48 * 32)) ] || fail "$(fact fixed sparse_bytes) bytes of masked gradients"
+rest=$((4 * (32 * 10 + 48 + 32 + 10)))
+[ "$(fact fixed bytes)" = $((64 * 48 + 48 * 32 + rest)) ] || fail "$(fact fixed bytes) bytes of gradients"
+
+# A few steps of a BERT, with weights stored as n:m:g.
+bert() {
+  "${@:2}" sten-train "$STEN_SOURCE/recipes/shakespeare-bert-nmg.json" --out "$1" -q --threads 1 --set batch=4 \
+    --set data.window=32 --set data.train=0.002 --set data.validation=0 --set steps=4 --set rate=null --set evaluation=null \
+    --set evaluation.test=false --set logging.every=1 --set products="$PRODUCTS" --set sparsity.0.layout=nmg
+}
+expect_exit 0 bert bert1
+expect_exit 0 bert bert2 ranks 2
+same_losses bert1 bert2
+[ $((4 * $(fact bert2 sparse_bytes))) = "$(fact bert2 sparse_bytes_if_dense)" ] || fail 'n:m:g sends more than its values'
+
+# Interrupted by a signal to one rank, and killed: what goes on gives the bytes of the run that was
+# left alone, and one process the numbers.
+long="$masks --set steps=500 --set checkpoints.every=40"
+expect_exit 0 ranks_train 2 whole $long
+files whole >wanted
+for signal in TERM KILL; do
+  rm -rf run pid.*
+  status=0
+  (
+    ranks 2 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' - sten-train "$RECIPE" --out run -q --threads 1 \
+      --set logging.every=1 $long >out 2>err &
+    for _ in $(seq 3000); do
+      [ "$(wc -l 2>/dev/null <run/metrics.jsonl || echo 0)" -lt 100 ] || break
+      sleep 0.01
+    done
+    kill -$signal "$(cat pid.1)"
+    wait $!
+  ) 2>/dev/null || status=$?
+  [ $status = $((128 + $(kill -l $signal))) ] || fail "ended with $status after SIG$signal"
+  [ ! -e run/summary.json ] || fail "it was over before SIG$signal"
+  if [ $signal = TERM ]; then
+    [ "$(grep -cE '^sten-train: interrupted; step [0-9]+ is saved; --resume goes on$' err)" = 1 ] || fail 'it does not say what is left'
+  fi
+  QUIET='' expect_exit 0 ranks_train 2 run $long --resume
+  expect_err 'goes on after step '
+  files run | diff wanted - >&2 || fail "after SIG$signal a resumed run gives other bytes"
+done
+rm -r run/checkpoints/step-000500
+expect_exit 0 train run $long --set logging.every=1 --resume
+same_losses whole run
+
+# Refused by one line, and nothing is begun.
+refused() { # CODE TEXT COMMAND...
+  expect_exit "$1" "${@:3}"
+  [ "$(grep -c '^sten-' err)" = 1 ] || fail 'it is not one line'
+  expect_err "$2"
+  [ ! -e refused ] || fail 'it began'
+}
+one() { echo "-n 1 sten-train $RECIPE --out refused -q --threads 1 $*"; }
+refused 2 '/batch: 32 is not divisible by 3, the parts in which 3 ranks compute it' ranks_train 3 refused
+refused 2 'run: holds a run already; --resume goes on with it, --force begins anew' ranks_train 2 run $long
+refused 2 'ranks differ in the recipe: /optimizer/rate is 0.004 on rank 0, 0.002 on rank 1' \
+  mpirun -q $(one) : $(one --set optimizer.rate=0.002)
+refused 2 'ranks differ in threads: 1 on rank 0, 2 on rank 1' mpirun -q $(one) : $(one --threads 2 | sed 's/--threads 1//')
+refused 2 'ranks differ in instruction set: avx2 on rank 0, reference on rank 1' \
+  mpirun -q -x STEN_ISA=avx2 $(one) : -x STEN_ISA=reference $(one)
+# An error of one rank ends all.
+refused 1 '/none.csv: No such file or directory' mpirun -q $(one) : $(one --set data.file=none.csv)
+expect_err 'sten-train: rank 1: '
