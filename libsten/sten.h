@@ -77,6 +77,8 @@
 #include "libsten/nn/weights.h"
 
 // Training.
+#include "libsten/comm/comm_mpi.h"
+#include "libsten/comm/comm_self.h"
 #include "libsten/data/batches.h"
 #include "libsten/data/examples.h"
 #include "libsten/optim/adamw.h"

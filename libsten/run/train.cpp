@@ -106,8 +106,12 @@ class Training {
     if (ranks_->size() > 1) broadcast_state(*ranks_, state);
     trainer_.restore(std::move(state));
     saved_ = trainer_.state().step;
-    if (o_.say && directory_)
-      o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+    on_first_rank(*ranks_, [&] {
+      directory_->cut_metrics(&record_);
+      const auto lines = directory_->metrics();
+      if (!lines.empty()) seconds_before_ = lines.back().seconds;
+      if (o_.say) o_.say(fmt::format("goes on after step {} of {}", saved_, task_->steps()));
+    });
   }
 
   void begin_anew() {
@@ -137,9 +141,6 @@ class Training {
           printable(o_.out), last.machine.text(), here.text());
     record_ = std::move(last.record);
     record_.ranks = ranks_->size();
-    directory_->cut_metrics(&record_);
-    const auto lines = directory_->metrics();
-    if (!lines.empty()) seconds_before_ = lines.back().seconds;
     return std::move(last.state);
   }
 

@@ -34,8 +34,8 @@ struct Travelling {
   }
 };
 
-// Several gradients are one sum of a few MB: large sums take less time for each byte, and a bucket
-// of more does not travel faster.
+// Several gradients are one sum of a few MB, which takes less time for each byte than small ones do.
+// What is larger alone is one, too.
 constexpr Index bucket_size = Index{1} << 20;
 
 // Sums of a bucket at a time. Buckets depend on nothing but the order of what is added, so that they

@@ -102,7 +102,8 @@ for signal in TERM KILL; do
   files run | diff wanted - >&2 || fail "after SIG$signal a resumed run gives other bytes"
 done
 rm -r run/checkpoints/step-000500
-expect_exit 0 train run $long --set logging.every=1 --resume
+QUIET='' expect_exit 0 train run $long --set logging.every=1 --resume
+expect_err '1 thread, 2 ranks, and goes on with'
 same_losses whole run
 
 # Refused by one line, and nothing is begun.
