@@ -101,6 +101,21 @@ for signal in TERM KILL; do
   expect_err 'goes on after step '
   files run | diff wanted - >&2 || fail "after SIG$signal a resumed run gives other bytes"
 done
+# A rank that is stopped does not answer, and ends the others.
+rm -rf pid.*
+status=0
+(
+  STEN_RANK_TIMEOUT=2 ranks 2 sh -c 'echo $$ >pid.$OMPI_COMM_WORLD_RANK; exec "$@"' - sten-train "$RECIPE" --out stopped \
+    -q --threads 1 --set steps=1000000 --set epochs=null >out 2>err &
+  for _ in $(seq 3000); do
+    [ ! -s stopped/metrics.jsonl ] || break
+    sleep 0.01
+  done
+  kill -STOP "$(cat pid.1)"
+  wait $!
+) 2>/dev/null || status=$?
+[ $status = 1 ] || fail "a stopped rank ends the others with $status"
+expect_err "sten-train: rank 1 on $(hostname) has not answered for 2 s: it is stopped or gone"
 rm -r run/checkpoints/step-000500
 QUIET='' expect_exit 0 train run $long --set logging.every=1 --resume
 expect_err '1 thread, 2 ranks, and goes on with'

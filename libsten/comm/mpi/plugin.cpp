@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
+
+#include "libsten/comm/mpi/heartbeat.h"
 
 namespace {
 
@@ -23,13 +27,23 @@ class MpiRanks final : public sten::Communicator {
  public:
   MpiRanks() {
     int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
     // Failures do not meet what other ranks are waiting in.
     MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    if (size_ == 1) return;
+    if (provided == MPI_THREAD_MULTIPLE)
+      heartbeat_.emplace();
+    else if (rank_ == 0)
+      std::fputs(
+          "warning: this MPI takes calls of one thread alone, so that nobody sees whether a rank "
+          "was "
+          "stopped\n",
+          stderr);
   }
   ~MpiRanks() override {
+    heartbeat_.reset();
     MPI_Comm_free(&failures_);
     MPI_Finalize();
   }
@@ -74,6 +88,7 @@ class MpiRanks final : public sten::Communicator {
 
   MPI_Comm failures_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  std::optional<sten::mpi_plugin::Heartbeat> heartbeat_;
 };
 
 }  // namespace

@@ -1,0 +1,34 @@
+// Whether the ranks are alive: each tells the next one, around a ring, from a thread of its own.
+#pragma once
+#include <mpi.h>
+
+#include <atomic>
+#include <thread>
+
+namespace sten::mpi_plugin {
+
+// Ends all processes with a line that names the rank before this one, on its machine, once that has
+// said nothing for STEN_RANK_TIMEOUT seconds (20): it was stopped, or its machine is gone, and MPI
+// alone would wait for ever. A rank that computes, however long, goes on saying that it is there.
+// Needs MPI_THREAD_MULTIPLE, and more than one rank.
+class Heartbeat {
+ public:
+  Heartbeat();
+  // A call of all ranks.
+  ~Heartbeat();
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+  void run();
+  bool hear();
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int next_ = 0, before_ = 0;
+  char name_[MPI_MAX_PROCESSOR_NAME] = "";  // the machine of the one before
+  double most_;                             // seconds of silence
+  std::atomic<bool> leaves_{false};
+  std::thread thread_;
+};
+
+}  // namespace sten::mpi_plugin
