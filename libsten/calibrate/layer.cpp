@@ -109,7 +109,7 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
     Dense kept = Dense::pack(x, *mask);
     return {std::move(kept), *std::move(mask), unknown, unknown};
   }
-  const Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
+  Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
   // One library, so that the bits do not depend on which one is faster today.
   std::optional<UseDenseLibrary> products;
   if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
@@ -141,8 +141,10 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
     pruned = reconstruct(w, kept, *gram);
   }
   if (error && updated) after = error->of(pruned);
+  Mask mask = to_mask(kept, w, o, x.extents);
+  w = {};  // its memory is for what is returned
   return {to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents),
-          to_mask(kept, w, o, x.extents), before, after};
+          std::move(mask), before, after};
 }
 
 }  // namespace sten
