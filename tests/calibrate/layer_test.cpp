@@ -203,11 +203,11 @@ TEST_CASE("a method without what it needs is refused") {
 
 TEST_CASE(
     "a row's smallest ranks go, the later of equal ones first, whatever the shape and dtype") {
-  for (const auto& [rows, cols] :
-       {std::pair<Index, Index>{1, 1}, {3, 7}, {70, 33}, {130, 64}, {2, 4097}})
+  for (const Shape& shape : {Shape{1, 1}, {3, 7}, {70, 33}, {130, 64}, {2, 4097}})
     for (const double sparsity : {0.0, 0.3, 0.5, 0.97, 1.0})
       for (const bool has_ties : {false, true})
         for (const DType dtype : {DType::F32, DType::BF16}) {
+          const Index rows = shape[0], cols = shape[1];
           CAPTURE(rows);
           CAPTURE(cols);
           CAPTURE(sparsity);
