@@ -2,12 +2,14 @@
 #include "libsten/bench/bench.h"
 
 #include "apps/main.h"
+#include "apps/ranks.h"
+#include "libsten/comm/comm_mpi.h"
 
 namespace groups = sten::app::groups;
 constexpr const char *of_products = "Of gemm and convert", *of_models = "Of step and model";
 
 int main(int argc, char** argv) {
-  const sten::app::Program program = {
+  sten::app::Program program = {
       .name = "sten-bench",
       .purpose =
           "Measures sparse products and conversions, as ratios that hold on a busy machine "
@@ -24,10 +26,13 @@ int main(int argc, char** argv) {
             "sten-bench gemm --form linear --form chain --shape 96x160x64 --layouts "
             "csr:sparsity=0.9 --threads 1 --threads 2 --repeats 3"},
            {"Training steps of a small BERT, dense, masked and sparse:",
-            "sten-bench step --shape 2x64x70 --batch 4 --window 32 --repeats 3"}},
+            "sten-bench step --shape 2x64x70 --batch 4 --window 32 --repeats 3"},
+           {"What summing gradients over processes takes, dense and sparse; behind mpirun -n 4:",
+            "sten-bench allreduce --shape 2x64x70 --repeats 3"}},
       .detail = "the dense library that was chosen",
       .has_total = false,
       .has_chart = true};
+  program.rank = [] { return sten::mpi_launch().rank; };
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::BenchOptions>();
     app.add_option(
@@ -36,7 +41,7 @@ int main(int argc, char** argv) {
            "and indices written; dispatch: what choosing an operator's implementation and "
            "taping it cost, beside the bare product of a linear layer; step: a model's training "
            "step, dense, masked and sparse; model: a model's forward pass, and "
-           "its operators")
+           "its operators; allreduce: sums of gradients over the processes of mpirun")
         ->required();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
@@ -45,8 +50,10 @@ int main(int argc, char** argv) {
          "MxKxN for gemm and dispatch, as 768x3072x4096, and RxK for convert, as 768x3072; "
          "bert-ffn-out "
          "(768x3072x4096, the paper's, default), bert-ffn-in (3072x768x4096) or bert-attention "
-         "(768x768x4096); for step and model LAYERSxHIDDENxVOCABULARY of a BERT, as 2x768x30522 "
-         "and 4x160x70 (default for step) or bert-base (12x768x30522, default for model), or "
+         "(768x768x4096); for step, model and allreduce LAYERSxHIDDENxVOCABULARY of a BERT, as "
+         "2x768x30522 "
+         "and 4x160x70 (default for step and allreduce) or bert-base (12x768x30522, default for "
+         "model), or "
          "wrn-DEPTH-WIDTH and resnet-DEPTH, as wrn-16-8 and resnet-50; "
          "repeatable")
         ->group(groups::common);
@@ -84,13 +91,19 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(2, 1 << 20))
         ->group(of_models);
+    app.add_option("--transport", o->transport,
+                   "Of step and allreduce: how gradients travel, float32 (default) or bfloat16")
+        ->type_name("KIND")
+        ->check(CLI::IsMember({"float32", "bfloat16"}))
+        ->group(of_models);
     sten::app::add_device(app, o->device, "Of gemm and convert: where they run");
     list("--layouts", o->layouts, "LAYOUT",
          "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
          "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
          "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
          "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
-         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for model: of 2:4:4, 1:4:4 "
+         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for allreduce also csr and "
+         "masked; for model: of 2:4:4, 1:4:4 "
          "and 1:10:4, or, with --weights that are sparse, stored: as they are; of model: auto, the "
          "one that is fastest for each weight, whose zeros are those that it has)")
         ->group(groups::common);
@@ -127,7 +140,11 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;
-      return sten::run_bench(*o);
+      return sten::app::in_ranks("sten-bench", 1, [&](const auto& ranks) {
+        sten::BenchOptions mine = *o;
+        mine.ranks = ranks;
+        return sten::run_bench(mine);
+      });
     };
   });
 }

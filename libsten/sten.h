@@ -87,6 +87,7 @@
 #include "libsten/optim/sgd.h"
 #include "libsten/optim/slots.h"
 #include "libsten/recipe/recipe.h"
+#include "libsten/train/sum_over_ranks.h"
 #include "libsten/train/trainer.h"
 
 // Files.

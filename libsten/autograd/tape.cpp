@@ -59,6 +59,11 @@ void receive(Slot& s, Tensor g) {
   s.grad = *std::move(run_one(add, terms, f, hints_of(s)).front());
 }
 
+// A parameter's gradient that is whole.
+void pass_on(Slot& s, const Tape::Receiver* to) {
+  if (to && s.is_leaf && s.expected == 0) (*to)(s.number, *std::exchange(s.grad, std::nullopt));
+}
+
 }  // namespace
 
 const std::optional<Tensor>& Var::grad() const {
@@ -99,6 +104,7 @@ Var Tape::parameter(Tensor value, OutFormat grad) {
   slot->format = std::move(grad);
   slot->shape = value.shape();
   if (!value.is<Dense>()) slot->like = value;
+  slot->number = leaves_.size();
   leaves_.push_back(slot);
   return {std::move(value), std::move(slot)};
 }
@@ -160,6 +166,15 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
+  walk_back(y, std::move(seed), keep_steps, nullptr);
+}
+
+void Tape::backward(const Var& y, std::optional<Tensor> seed, const Receiver& to) {
+  walk_back(y, std::move(seed), false, &to);
+}
+
+void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
+                     const Receiver* to) {
   if (!y.slot_ || y.slot_->tape != this)
     fail_usage("backward: the value does not depend on a parameter of this tape");
   const Shape& shape = y.slot_->shape;
@@ -198,13 +213,18 @@ void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
   }
   try {
     receive(*y.slot_, *std::move(seed));
+    pass_on(*y.slot_, to);
     for (std::size_t i = steps_.size(); i-- > 0;) {
-      if (is_on_way[i]) walk(steps_[i]);
+      if (is_on_way[i]) walk(steps_[i], to);
       // What it kept is not needed any more.
       if (!keep_steps) steps_.pop_back();
     }
-    for (const auto& [slot, g] : before) {
+    for (auto& [slot, g] : before) {
       if (!g) continue;
+      if (to) {
+        slot->grad = std::move(g);
+        continue;
+      }
       const Tensor terms[] = {*g, *std::move(slot->grad)};
       const OutFormat sum{is_linear(slot->format) ? slot->format.inline_by : Sparsifier(KeepAll{}),
                           slot->format.layout, KeepAll{}, slot->format.layout};
@@ -216,7 +236,7 @@ void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
   }
 }
 
-void Tape::walk(const Step& step) {
+void Tape::walk(const Step& step, const Receiver* to) {
   std::vector<Tensor> in;
   in.reserve(step.out.size() + step.kept.size());
   DType dtype = DType::F32;
@@ -250,6 +270,7 @@ void Tape::walk(const Step& step) {
     if (!step.in[i]) continue;
     if (!grads[i]) fail_usage("{}: input {} has no gradient", step.op.text(), i);
     receive(*step.in[i], *std::move(grads[i]));
+    pass_on(*step.in[i], to);
   }
 }
 

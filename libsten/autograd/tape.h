@@ -9,6 +9,7 @@
 // A Var is a value and where its gradient goes; its value lives as long as it or a step of the tape
 // that needs it. A tape is one thread's; make one for each step of training.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,7 +31,8 @@ struct Slot {
   Shape shape{};                 // of the value
   std::optional<Tensor> like{};  // a sparse value, whose positions same-pattern takes
   std::optional<Tensor> grad{};
-  Index expected = 0;  // contributions that are still to come
+  Index expected = 0;      // contributions that are still to come
+  std::size_t number = 0;  // of a leaf: how many its tape had before
 };
 
 }  // namespace tape_detail
@@ -83,6 +85,11 @@ class Tape {
   // parameter, or an operator on the way has no gradient. If it throws, parameters keep the
   // gradients that they had before.
   void backward(const Var& y, std::optional<Tensor> seed = {}, bool keep_steps = false);
+  // The same, but gradients of parameters go to `to` as soon as they are whole, while others are still
+  // computed, and not to their Vars. Those of the last steps come first, always in the same order.
+  // Parameters have numbers from 0 on, as parameter() made them.
+  using Receiver = std::function<void(std::size_t parameter, Tensor gradient)>;
+  void backward(const Var& y, std::optional<Tensor> seed, const Receiver& to);
 
   // That of a value that wants a gradient: Error (usage) where it is gone.
   static Tape& of(const Var& v);
@@ -111,7 +118,8 @@ class Tape {
     std::vector<Shape> shapes;  // of the inputs
   };
 
-  void walk(const Step& step);
+  void walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps, const Receiver* to);
+  void walk(const Step& step, const Receiver* to);
 
   std::vector<Step> steps_;
   std::vector<std::weak_ptr<tape_detail::Slot>> leaves_;

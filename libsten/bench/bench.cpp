@@ -11,6 +11,7 @@
 #include "libsten/base/processor.h"
 #include "libsten/base/text.h"
 #include "libsten/bench/against.h"
+#include "libsten/bench/allreduce.h"
 #include "libsten/bench/bert.h"
 #include "libsten/bench/convert.h"
 #include "libsten/bench/device.h"
@@ -18,6 +19,7 @@
 #include "libsten/bench/gemm.h"
 #include "libsten/bench/model.h"
 #include "libsten/bench/step.h"
+#include "libsten/comm/comm_self.h"
 #include "libsten/linalg/dense_gemm.h"
 
 namespace sten {
@@ -27,13 +29,20 @@ namespace fs = std::filesystem;
 
 constexpr double usual_slowdown = 1.1;
 
-bool is_of_bert(const BenchOptions& o) { return o.bench == "step" || o.bench == "model"; }
+bool is_of_ranks(const BenchOptions& o) { return o.bench == "step" || o.bench == "allreduce"; }
+bool is_of_bert(const BenchOptions& o) { return is_of_ranks(o) || o.bench == "model"; }
 
 void check(const BenchOptions& o) {
-  const std::vector<std::string> known{"gemm", "convert", "dispatch", "step", "model"};
+  const std::vector<std::string> known{"gemm", "convert", "dispatch", "step", "model", "allreduce"};
   if (std::ranges::find(known, o.bench) == known.end())
-    fail_usage("BENCH {} is none of gemm, convert, dispatch, step and model{}", quote(o.bench),
-               suggestion(o.bench, known));
+    fail_usage("BENCH {} is none of gemm, convert, dispatch, step, model and allreduce{}",
+               quote(o.bench), suggestion(o.bench, known));
+  if (!is_of_ranks(o) && o.ranks->size() > 1)
+    fail_usage("{} is measured in one process: step and allreduce in several", o.bench);
+  if (!is_of_ranks(o) && o.transport != "float32")
+    fail_usage("--transport belongs to step and allreduce");
+  if (o.bench == "allreduce" && (o.batch || o.window))
+    fail_usage("--{} belongs to step and model", o.batch ? "batch" : "window");
   if (!is_of_bert(o) && !o.configs.empty()) fail_usage("--config belongs to step and model");
   if (!is_of_bert(o) && o.batch) fail_usage("--batch belongs to step and model");
   if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
@@ -77,6 +86,8 @@ BenchOptions with_defaults(BenchOptions o) {
       o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
                                     : std::vector<std::string>{"2x768x30522", "4x160x70"};
     if (o.layouts.empty() && o.bench == "step") o.layouts = {"nmg:n=1,m=4,g=4"};
+    if (o.layouts.empty() && o.bench == "allreduce")
+      o.layouts = {"nmg:n=1,m=4,g=4", "csr:sparsity=0.75", "masked:sparsity=0.75"};
     if (o.layouts.empty()) o.layouts = {"nmg:n=2,m=4,g=4", "nmg:n=1,m=4,g=4", "nmg:n=1,m=10,g=4"};
   } else if (o.shapes.empty()) {
     o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
@@ -102,6 +113,7 @@ std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
   if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
   if (o.bench == "dispatch") return bench_dispatch(o);
   if (o.bench == "step") return bench_step(o);
+  if (o.bench == "allreduce") return bench_allreduce(o);
   if (o.bench == "model") return bench_model(o, m.notes);
   return o.bench == "gemm" ? bench_gemm(o, m.best) : bench_convert(o);
 }
@@ -114,6 +126,7 @@ std::string baseline_of(const BenchOptions& o) {
   if (o.bench == "dispatch") return "the bare product";
   if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
   if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
+  if (o.bench == "allreduce") return "the sum of dense gradients";
   return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
 }
 
@@ -168,7 +181,9 @@ std::optional<Error> compare(const Baseline& baseline, const BenchOptions& o,
 
 }  // namespace
 
-Outcome run_bench(const BenchOptions& given) {
+Outcome run_bench(const BenchOptions& options) {
+  BenchOptions given = options;
+  if (!given.ranks) given.ranks = comm_self();
   check(given);
   const bool is_there = use_device(given.device) != Device::cpu;
   const BenchOptions o = with_defaults(given);
@@ -195,6 +210,9 @@ Outcome run_bench(const BenchOptions& given) {
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
   if (!o.model.empty()) {
     r.notes.push_back("shape: --batch and --window");
+  } else if (o.bench == "allreduce") {
+    r.notes.push_back("shape: layers and hidden size, of which the encoder's gradients are summed");
+    r.notes.push_back("bytes: that each rank gives; pack: the part of ms in which nothing travels");
   } else if (is_of_bert(o)) {
     const auto is_of_images = [](const BenchRow& row) { return !row.model.empty(); };
     if (!std::ranges::all_of(rows, is_of_images))

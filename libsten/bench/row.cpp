@@ -17,13 +17,14 @@ Report bench_report(const std::vector<BenchRow>& rows) {
       {"shape", "shape", Unit::shape},        {"layout", "layout", Unit::text},
       {"library", "library", Unit::text},     {"input", "input", Unit::text},
       {"model", "model", Unit::text},         {"isa", "isa", Unit::text},
-      {"threads", "threads", Unit::count},    {"ms", "ms", Unit::measured},
+      {"threads", "threads", Unit::count},    {"ranks", "ranks", Unit::count},
+      {"bytes", "bytes", Unit::bytes},        {"ms", "ms", Unit::measured},
       {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
       {"pack_ms", "pack ms", Unit::measured}, {"pack_products", "in products", Unit::measured},
       {"ratio", "ratio", Unit::measured},     {"ratio_low", "low", Unit::measured},
       {"ratio_high", "high", Unit::measured}, {"repeats", "repeats", Unit::count}};
-  r.spare = {"repeats", "isa",        "pack_products",  "pack_ms", "library",
-             "bench",   "ratio_high", "input_gb_per_s", "form",    "ratio_low"};
+  r.spare = {"repeats", "isa",        "ranks",          "pack_products", "pack_ms",  "library",
+             "bench",   "ratio_high", "input_gb_per_s", "form",          "ratio_low"};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;
@@ -36,6 +37,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     r.at(row, "isa") =
         b.device.empty() ? std::string(kernels::name_of(kernels::active_isa())) : b.device;
     r.at(row, "threads") = Index{b.threads};
+    if (b.ranks > 1) r.at(row, "ranks") = Index{b.ranks};
+    if (b.bytes) r.at(row, "bytes") = *b.bytes;
     r.at(row, "ms") = 1e3 * b.seconds;
     if (b.gflops) r.at(row, "gflops") = *b.gflops;
     if (b.input_gb_per_s) r.at(row, "input_gb_per_s") = *b.input_gb_per_s;
@@ -57,8 +60,9 @@ std::string describe(const BenchRow& row) {
     if (!part.empty()) text += " " + part;
   if (!row.device.empty())
     return fmt::format("{} {}, {}", text, fmt::join(row.shape, "x"), row.device);
-  return fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,
+  text = fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,
                      row.threads == 1 ? "" : "s");
+  return row.ranks == 1 ? text : fmt::format("{}, {} ranks", text, row.ranks);
 }
 
 std::string bench_chart(const std::vector<BenchRow>& rows) {

@@ -17,10 +17,13 @@ struct BenchRow {
   std::string library;  // somebody else's; empty: our own
   std::string device;   // that it ran on; empty: the CPU
   int threads = 1;
+  int ranks = 1;
+  std::optional<Index> bytes;    // that each rank gives to others
   double seconds = 0;            // median
   std::optional<double> gflops;  // useful ones: 2 per stored value and column
   std::optional<double> input_gb_per_s;
-  // Of what the first product with a weight packs beside: seconds, and in products, medians.
+  // Of what the first product with a weight packs beside, or of what is packed to travel, which is
+  // part of `seconds`: seconds, and in products, medians.
   std::optional<double> pack_seconds, pack_products;
   std::optional<Spread> ratio;  // to the baseline, above 1 is faster
   int repeats = 0;

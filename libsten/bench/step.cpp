@@ -4,8 +4,10 @@
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
+#include "libsten/layout/masked.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
+#include "libsten/train/gradient_exchange.h"
 
 namespace sten {
 namespace {
@@ -62,6 +64,9 @@ Subject subject_of(const BenchImages& model, std::uint64_t seed) {
           true};
 }
 
+// When gradients are summed over ranks.
+enum class Summed { during, after, never };
+
 // A model in training; with a layout its encoder's weights are masked, or in the layout.
 class Training {
  public:
@@ -81,30 +86,43 @@ class Training {
   }
 
   // With `refresh` the sparse weights are selected anew, from all of their gradients.
-  void step(bool refresh = false) {
+  void step(Communicator& ranks, Summed when, Transport by, bool refresh = false) {
     Tape tape;
     NamedValues<Var> weights, inputs;
-    for (const auto& [name, p] : parameters_) {
+    std::vector<Parameter*> parameters;
+    std::vector<bool> is_selected;
+    for (auto& [name, p] : parameters_) {
       // A masked weight's gradient is dense: AdamW masks it in its own pass.
       const bool is_dense = is_masked_ || (refresh && is_sparse(name));
       weights.emplace(
           name, is_dense ? tape.parameter(p.value, OutFormat::dense()) : tape.parameter(p.value));
+      parameters.push_back(&p);
+      is_selected.push_back(refresh && is_sparse(name));
     }
     for (const auto& [name, x] : subject_.inputs) inputs.emplace(name, x);
-    tape.backward(subject_.graph.run(weights, inputs).at("loss"));
-    std::map<std::string, Tensor> gradients;
-    for (const auto& [name, w] : weights)
-      if (w.grad()) gradients.emplace(name, *w.grad());
+    const Var loss = subject_.graph.run(weights, inputs).at("loss");
     weights.clear();
-    for (auto& [name, p] : parameters_) {
-      const auto gradient = gradients.find(name);
-      if (gradient == gradients.end()) continue;  // running statistics
-      const Update update =
-          refresh && is_sparse(name) ? Update::resparsify(*selected_by_) : Update();
+    std::vector<std::optional<Tensor>> gradients(parameters.size());
+    GradientExchange exchange(ranks, by);
+    const auto send = [&](std::size_t i) {
+      const Tensor& w = parameters[i]->value;
+      exchange.add(*gradients[i], w.is<Masked>() && !is_selected[i] ? &w : nullptr);
+    };
+    tape.backward(loss, Dense::of({}, {1.0F}), [&](std::size_t i, Tensor gradient) {
+      gradients[i] = std::move(gradient);
+      if (when == Summed::during) send(i);
+    });
+    if (when == Summed::after)
+      for (std::size_t i = gradients.size(); i-- > 0;)
+        if (gradients[i]) send(i);
+    exchange.finish();
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i]) continue;  // running statistics
+      const Update update = is_selected[i] ? Update::resparsify(*selected_by_) : Update();
       if (subject_.uses_sgd)
-        sgd_.step(p, gradient->second, update);
+        sgd_.step(*parameters[i], *gradients[i], update);
       else
-        adamw_.step(p, gradient->second, update);
+        adamw_.step(*parameters[i], *gradients[i], update);
     }
   }
 
@@ -130,42 +148,64 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
     return *all.emplace_back(std::make_unique<Training>(subject, o.seed, layout, is_masked));
   };
-  std::vector<std::function<void()>> ways;
-  ways.push_back([&dense = training(nullptr, false)] { dense.step(); });
+  Communicator& ranks = *o.ranks;
+  const Transport by = o.transport == "bfloat16" ? Transport::bfloat16 : Transport::float32;
+  struct Way {
+    std::string form, layout;
+    Training* training;
+    bool is_refreshed = false;
+    Summed summed = Summed::during;
+  };
+  std::vector<Way> what;
+  const auto add = [&](const char* form, const std::string& layout, Training& of) {
+    what.push_back({form, layout, &of});
+    if (ranks.size() == 1) return;
+    what.push_back({form + std::string(" apart"), layout, &of, false, Summed::after});
+    what.push_back({form + std::string(" alone"), layout, &of, false, Summed::never});
+  };
+  add("dense", "dense", training(nullptr, false));
   for (const BenchLayout& layout : layouts) {
     Training &masked = training(&layout, true), &sparse = training(&layout, false);
-    ways.push_back([&masked] { masked.step(); });
-    // With the step after it, which finds nothing made for its positions.
-    ways.push_back([&masked] {
-      masked.step(true);
-      masked.step();
-    });
-    ways.push_back([&sparse] { sparse.step(); });
+    add("masked", layout.name, masked);
+    what.push_back({"refreshed", layout.name, &masked, true});
+    add("sparse", layout.name, sparse);
   }
-  auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
+  std::vector<std::function<void()>> ways;
+  for (const Way& w : what)
+    ways.push_back([&] {
+      w.training->step(ranks, w.summed, by, w.is_refreshed);
+      // With the step after it, which finds nothing made for its positions.
+      if (w.is_refreshed) w.training->step(ranks, w.summed, by);
+    });
+  std::vector<std::uint64_t> bytes;
+  for (const auto& way : ways) {
+    const std::uint64_t before = ranks.bytes();
+    way();
+    bytes.push_back(ranks.bytes() - before);
+  }
+  auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads, .ranks = &ranks});
   std::vector<BenchRow> rows;
-  const auto add = [&](const char* form, const std::string& layout, std::size_t way) {
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    if (what[i].is_refreshed) {
+      // A step of a cycle, in which all but two are those with a fixed mask.
+      const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
+      const std::vector<double>& fixed = seconds[static_cast<std::size_t>(
+          std::ranges::find(what, what[i].training, &Way::training) - what.begin())];
+      for (std::size_t turn = 0; turn < fixed.size(); ++turn)
+        seconds[i][turn] = ((cycle - 2) * fixed[turn] + seconds[i][turn]) / cycle;
+    }
     BenchRow& row = rows.emplace_back();
     row.bench = "step";
-    row.form = form;
+    row.form = what[i].form;
     row.model = subject.model;
     row.shape = subject.shape;
-    row.layout = layout;
+    row.layout = what[i].layout;
     row.threads = threads;
-    row.seconds = median(seconds[way]);
-    row.ratio = speedup(seconds[0], seconds[way]);
-    row.repeats = static_cast<int>(seconds[way].size());
-  };
-  add("dense", "dense", 0);
-  for (std::size_t i = 0; i < layouts.size(); ++i) {
-    const std::size_t way = 1 + 3 * i;
-    // A step of a cycle, in which all but two are those with a fixed mask.
-    const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
-    for (std::size_t turn = 0; turn < seconds[way].size(); ++turn)
-      seconds[way + 1][turn] = ((cycle - 2) * seconds[way][turn] + seconds[way + 1][turn]) / cycle;
-    add("masked", layouts[i].name, way);
-    add("refreshed", layouts[i].name, way + 1);
-    add("sparse", layouts[i].name, way + 2);
+    row.ranks = ranks.size();
+    if (ranks.size() > 1 && !what[i].is_refreshed) row.bytes = static_cast<Index>(bytes[i]);
+    row.seconds = median(seconds[i]);
+    row.ratio = speedup(seconds[0], seconds[i]);
+    row.repeats = static_cast<int>(seconds[i].size());
   }
   return rows;
 }
@@ -178,7 +218,9 @@ std::vector<BenchRow> bench_step(const BenchOptions& options) {
   std::vector<BenchRow> rows =
       bench_each_bert(o, [](const BenchBert& model, const std::vector<BenchLayout>& layouts,
                             int threads, const BenchOptions& of) {
-        return measure(subject_of(model, of.seed), layouts, threads, of);
+        // Ranks have other batches.
+        const auto own = of.seed + static_cast<std::uint64_t>(of.ranks->rank());
+        return measure(subject_of(model, own), layouts, threads, of);
       });
   for (const BenchImages& model : images)
     for (const int threads : o.threads)

@@ -82,13 +82,20 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
     if (turn < least_turns) return turn >= few_turns && spent > patience;
     return turn >= most_turns || spent > extra_patience || !scatters(seconds);
   };
-  for (int turn = 0; !enough(turn); ++turn)
+  const bool are_several = turns.ranks && turns.ranks->size() > 1;
+  const auto ends = [&](int turn) {
+    return are_several ? turns.ranks->gather(enough(turn))[0] != 0 : enough(turn);
+  };
+  for (int turn = 0; !ends(turn); ++turn)
     for (std::size_t way = 0; way < ways.size(); ++way) {
-      if (turns.threads > 1) {
+      if (are_several) {
+        turns.ranks->barrier();
+      } else if (turns.threads > 1) {
         wait_for_rest();
         wake_cores(turns.threads);
       }
-      seconds[way].push_back(std::max(1e-9, seconds_of(ways[way], turns.threads)));
+      seconds[way].push_back(
+          std::max(1e-9, seconds_of(ways[way], are_several ? 2 : turns.threads)));
     }
   return seconds;
 }

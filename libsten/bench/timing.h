@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "libsten/comm/communicator.h"
+
 namespace sten {
 
 // Seconds of one call. On one thread, this one, they are those that it computed, so that what
@@ -12,8 +14,10 @@ namespace sten {
 double seconds_of(const std::function<void()>& work, int threads);
 
 struct Turns {
-  std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
-  int threads = 1;             // that each way works on
+  std::optional<int> repeats;     // absent: at least 15, more while ratios scatter and time allows
+  int threads = 1;                // that each way works on
+  Communicator* ranks = nullptr;  // that begin each way together, with as many turns; seconds are
+                                  // those that passed on this one
 };
 
 // seconds[way][turn]: every way once untimed, then A B C A B C ...

@@ -3,10 +3,46 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace sten {
+
+// How numbers travel. As bfloat16 a rank's numbers are rounded to that, added up in float32, and the
+// sums rounded again: half of the bytes.
+enum class Transport { float32, bfloat16 };
+
+// A sum that goes on while its rank computes. Its numbers are not to be touched until it is done;
+// the destructor waits for that, too.
+class PendingSum {
+ public:
+  // What a transport does for it.
+  class Work {
+   public:
+    virtual ~Work() = default;
+    virtual bool is_done() = 0;
+    virtual void wait() = 0;
+  };
+
+  explicit PendingSum(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+  PendingSum(PendingSum&&) = default;
+  PendingSum& operator=(PendingSum&& other) noexcept {
+    wait();
+    work_ = std::move(other.work_);
+    return *this;
+  }
+  ~PendingSum() { wait(); }
+
+  bool is_done() { return !work_ || work_->is_done(); }
+  void wait() {
+    if (work_) work_->wait();
+    work_.reset();
+  }
+
+ private:
+  std::unique_ptr<Work> work_;  // nullptr: done
+};
 
 // Ranks 0 to size() - 1, each a process. Unless it says otherwise, a call is one of all ranks: each
 // makes the same calls in the same order, with spans of the same size, and waits for the others. A
@@ -22,12 +58,18 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // x becomes the sum over ranks, with the same bits on each of them, and the same again for the
-  // same numbers at the same size(). `x` may be any part of what is to be summed: who has parts
-  // ready before others may sum them first.
-  void sum(std::span<float> x) {
+  // Each number of x becomes its sum over ranks, from rank 0 on: the same bits on each of them, and
+  // whether it was summed alone or among others.
+  void sum(std::span<float> x, Transport by = Transport::float32) { begin_sum(x, by).wait(); }
+  // Others may be begun before it is done, and other calls made.
+  PendingSum begin_sum(std::span<float> x, Transport by = Transport::float32) {
+    bytes_ += x.size() * (by == Transport::float32 ? 4 : 2);
+    return PendingSum(do_sum(x, by));
+  }
+  // Each bit becomes 1 where it is 1 on any rank.
+  void unite(std::span<std::uint64_t> x) {
     bytes_ += x.size_bytes();
-    do_sum(x);
+    do_unite(x);
   }
   // x becomes that of one rank.
   void broadcast(std::span<std::byte> x, int from = 0) {
@@ -47,11 +89,13 @@ class Communicator {
   // Of one rank: ends the processes of all, with this exit code.
   [[noreturn]] virtual void abort(int code) = 0;
 
-  // That this rank gave to sums, broadcasts and gatherings so far.
+  // That this rank gave to sums, unions, broadcasts and gatherings so far.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  virtual void do_sum(std::span<float> x) = 0;
+  // nullptr: it is done.
+  virtual std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport by) = 0;
+  virtual void do_unite(std::span<std::uint64_t> x) = 0;
   virtual void do_broadcast(std::span<std::byte> x, int from) = 0;
   virtual std::vector<std::uint64_t> do_gather(std::uint64_t x) = 0;
 

@@ -196,6 +196,12 @@ void fields_of(V& v, SparsityRecipe& s) {
 }
 
 template <class V>
+void fields_of(V& v, ExchangeRecipe& e) {
+  v("transport", e.transport, {.choices = {"float32", "bfloat16"}});
+  v("overlap", e.overlap);
+}
+
+template <class V>
 void fields_of(V& v, EvaluationRecipe& e) {
   v("every", e.every, count_from(0));
   v("batch", e.batch, count_from(1));
@@ -245,6 +251,7 @@ void fields_of(V& v, Recipe& r) {
   v("seed", r.seed);
   v("products", r.products, {.choices = {"onednn", "openblas", "own"}});
   v.list("sparsity", r.sparsity);
+  v.section("exchange", r.exchange);
   v.section("evaluation", r.evaluation);
   Checkpoints checkpoints{r};
   v.section("checkpoints", checkpoints);

@@ -159,6 +159,12 @@ struct DistillationRecipe {
                            // bert or gpt
 };
 
+// How ranks sum their gradients (comm/communicator.h). One process does not.
+struct ExchangeRecipe {
+  std::string transport = "float32";  // float32 | bfloat16
+  bool overlap = true;                // while others are still computed
+};
+
 struct EvaluationRecipe {
   Index every = 0;  // steps between evaluations; 0: at the end alone
   Index batch = 64;
@@ -187,6 +193,7 @@ struct Recipe {
   std::string products;                  // onednn | openblas | own: multiplies dense matrices;
                                          // empty: the faster one, or that of the resumed run
   std::vector<SparsityRecipe> sparsity;  // a weight has at most one
+  ExchangeRecipe exchange;
   EvaluationRecipe evaluation;
   Index checkpoint_every = 0;  // steps; 0: none but the last
   Index keep_checkpoints = 2;

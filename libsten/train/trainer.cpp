@@ -1,7 +1,6 @@
-#include "libsten/train/trainer.h"
+#include "libsten/train/trainer_exchange.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <set>
 #include <unordered_map>
@@ -123,19 +122,19 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   return own;
 }
 
-// When it returns nothing holds the weights' values but the state, so that the optimizer changes
-// them in place.
-Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, double& loss,
-                                         StatisticsOfStep& statistics) const {
+// on_loss(loss) comes before the backward pass, and on_gradient(parameter, gradient) in it. When it
+// returns nothing holds the weights' values but the state, so that the optimizer changes them in place.
+void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
+                           const std::function<void(double)>& on_loss,
+                           const Tape::Receiver& on_gradient) const {
   Tape tape;
   NamedValues<Var> weights, inputs;
-  std::vector<const Var*> of;
   for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
     const Parameter& p = state_.parameters[i];
     OutFormat own;
     const auto& computing = sparse_[i].computing;
-    Var v = tape.parameter(computing ? *computing : p.value, gradient_format(i, own));
-    of.push_back(&weights.emplace(p.name, std::move(v)).first->second);
+    weights.emplace(p.name,
+                    tape.parameter(computing ? *computing : p.value, gradient_format(i, own)));
   }
   for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
   if (teacher_)
@@ -143,35 +142,48 @@ Trainer::Gradients Trainer::gradients_of(const BatchPart& part, double share, do
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
   statistics.add(part.number, outputs);
   const Var y = outputs.at(loss_);
-  loss = number_of(y.value());
-  if (!std::isfinite(loss)) return {};
+  on_loss(number_of(y.value()));
   Dense seed = Dense::zeros(DType::F32, {});
   seed.values.mutate<float>()[0] = static_cast<float>(share);
-  tape.backward(y, seed);
-  Gradients all;
-  for (const Var* v : of) all.push_back(v->grad());
-  return all;
+  tape.backward(y, seed, on_gradient);
 }
 
-// Their sum; where a part's loss is no finite number there are none. The step gets the share of its
-// loss.
+// Their sum over all parts of the batch, of all ranks: empty where there are no predictions. The step
+// gets the loss.
 Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
-                                               StatisticsOfStep& statistics) const {
+                                               StatisticsOfStep& statistics, bool all_have_parts) {
   Gradients sum;
+  if (!parts.empty()) sum.resize(state_.parameters.size());
+  // In the backward pass of the last part, or after it.
+  std::optional<Exchange> exchange;
   for (const BatchPart& part : parts) {
+    const bool is_last = &part == &parts.back();
     const double share =
         static_cast<double>(part.predictions) / static_cast<double>(step.predictions);
-    double loss = 0;
-    Gradients more = gradients_of(part, share, loss, statistics);
-    step.loss += share * loss;
-    if (!std::isfinite(loss)) return {};
-    if (sum.empty()) {
-      sum = std::move(more);
-      continue;
-    }
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      if (sum[i] && more[i]) add_gradient(*sum[i], *more[i]);
+    const auto on_loss = [&](double loss) {
+      step.loss += share * loss;
+      if (!is_last && std::isfinite(step.loss)) return;
+      agree_on_loss(step);
+      if (is_last && all_have_parts && task_->recipe().exchange.overlap)
+        exchange.emplace(*this, sum);
+    };
+    gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
+      if (sum[i])
+        add_gradient(*sum[i], gradient);
+      else
+        sum[i] = std::move(gradient);
+      if (exchange) exchange->add(i);
+    });
   }
+  if (parts.empty()) agree_on_loss(step);
+  if (!exchange && step.predictions > 0) {
+    if (!all_have_parts) complete(sum);
+    exchange.emplace(*this, sum);
+    // As they come out of a backward pass.
+    for (std::size_t i = sum.size(); i-- > 0;)
+      if (sum[i]) exchange->add(i);
+  }
+  if (exchange) step.traffic = exchange->finish();
   return sum;
 }
 
@@ -241,18 +253,9 @@ TrainStep Trainer::step() {
   const std::vector<std::uint64_t> counts = ranks_->gather(mine);
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
   StatisticsOfStep statistics(task_->graph());
-  Gradients sum = gradients_of_parts(parts, result, statistics);
-  const std::vector<std::uint64_t> losses =
-      ranks_->gather(std::bit_cast<std::uint64_t>(result.loss));
-  result.loss = 0;
-  for (const std::uint64_t loss : losses) result.loss += std::bit_cast<double>(loss);
-  if (!std::isfinite(result.loss))
-    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
-         state_.step, result.loss);
-  if (ranks_->size() > 1 && result.predictions > 0) {
-    exchange(sum, result.traffic, std::ranges::count(counts, 0u) == 0);
-    statistics.exchange(*ranks_, task_->parts());
-  }
+  Gradients sum =
+      gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
+  if (ranks_->size() > 1 && result.predictions > 0) statistics.exchange(*ranks_, task_->parts());
   pull_to_zero(sum);
   double scale = 1;
   if (recipe.clip > 0) {

@@ -86,6 +86,8 @@ class Trainer {
     std::optional<Tensor> computing;
   };
 
+  class Exchange;  // of gradients, between ranks
+
   void check_state(const TrainState& state) const;
   double rate() const;
   void begin_stages();
@@ -93,11 +95,12 @@ class Trainer {
   bool is_straight_through(std::size_t i) const;
   bool needs_all_positions(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
-  Gradients gradients_of(const BatchPart& part, double share, double& loss,
-                         StatisticsOfStep& statistics) const;
+  void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
+                    const std::function<void(double)>& on_loss,
+                    const Tape::Receiver& on_gradient) const;
   Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
-                               StatisticsOfStep& statistics) const;
-  void exchange(Gradients& gradients, GradientTraffic& traffic, bool all_have_parts);
+                               StatisticsOfStep& statistics, bool all_have_parts);
+  void agree_on_loss(TrainStep& step) const;
   void complete(Gradients& gradients) const;
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;

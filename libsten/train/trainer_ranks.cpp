@@ -1,110 +1,65 @@
 // What ranks exchange in a step, so that each goes on with the gradients of the whole batch.
-#include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/comm/together.h"
 #include "libsten/optim/kept_values.h"
-#include "libsten/train/trainer.h"
+#include "libsten/train/trainer_exchange.h"
 
 namespace sten {
 namespace {
 
-// A gradient's values, or of those the ones at the positions that its weight keeps.
-struct Travelling {
-  Tensor* gradient;
-  const Tensor* mask;  // the weight; nullptr: all values travel
-  Index count;
-
-  void pack(float* to) const {
-    const float* from = gradient->values()->as<float>().data();
-    if (mask)
-      gather_kept(*mask, from, to);
-    else
-      std::copy_n(from, count, to);
-  }
-  // At positions that did not travel the gradient stays what it was, which nobody looks at.
-  void unpack(const float* from) const {
-    *gradient = Tensor::update(std::move(*gradient), [&](Values& v) {
-      if (mask)
-        scatter_kept(*mask, from, v.mutate<float>().data());
-      else
-        std::copy_n(from, count, v.mutate<float>().data());
-    });
-  }
-};
-
-// Several gradients are one sum of a few MB, which takes less time for each byte than small ones do.
-// What is larger alone is one, too.
-constexpr Index bucket_size = Index{1} << 20;
-
-// Sums of a bucket at a time. Buckets depend on nothing but the order of what is added, so that they
-// are the same on all ranks; a bucket that is full could travel while others are still computed.
-class Buckets {
- public:
-  explicit Buckets(Communicator& ranks) : ranks_(ranks) {}
-
-  void add(Travelling t) {
-    if (size_ + t.count > bucket_size) send();
-    if (!t.mask && t.count > bucket_size) {  // as it is
-      *t.gradient =
-          Tensor::update(std::move(*t.gradient), [&](Values& v) { ranks_.sum(v.mutate<float>()); });
-      return;
-    }
-    inside_.push_back(t);
-    size_ += t.count;
-  }
-  void send() {
-    buffer_.resize(static_cast<std::size_t>(size_));
-    float* at = buffer_.data();
-    for (const Travelling& t : inside_) {
-      t.pack(at);
-      at += t.count;
-    }
-    if (size_ > 0) ranks_.sum(buffer_);
-    at = buffer_.data();
-    for (const Travelling& t : inside_) {
-      t.unpack(at);
-      at += t.count;
-    }
-    inside_.clear();
-    size_ = 0;
-  }
-
- private:
-  Communicator& ranks_;
-  std::vector<Travelling> inside_;
-  std::vector<float> buffer_;
-  Index size_ = 0;
-};
-
 std::uint64_t hash_of_positions(const Tensor& w) { return hash_bytes(0, w.stored().bits.bytes()); }
+
+Transport transport_of(const Trainer& t) {
+  return t.task().recipe().exchange.transport == "bfloat16" ? Transport::bfloat16
+                                                            : Transport::float32;
+}
 
 }  // namespace
 
-// Those of the last weights come first out of a backward pass.
-void Trainer::exchange(Gradients& gradients, GradientTraffic& traffic, bool all_have_parts) {
-  if (!all_have_parts) complete(gradients);
-  check_positions();
-  const std::uint64_t before = ranks_->bytes();
-  Buckets buckets(*ranks_);
-  for (std::size_t i = gradients.size(); i-- > 0;) {
-    if (!gradients[i]) continue;
-    const Tensor& w = state_.parameters[i].value;
-    Tensor& g = *gradients[i];
-    const bool is_masked = w.is<Masked>() && !needs_all_positions(i);
-    const Index count = is_masked ? kept_count(w) : g.values()->size();
-    const auto sent = static_cast<std::uint64_t>(count) * sizeof(float);
-    const auto dense = static_cast<std::uint64_t>(size_of(w.shape())) * sizeof(float);
-    traffic.dense += dense;
-    if (!w.is<Dense>()) {
-      traffic.sparse_sent += sent;
-      traffic.sparse_dense += dense;
-    }
-    buckets.add({&g, is_masked ? &w : nullptr, count});
+// The whole batch's, from each rank's share of it. Error, which all ranks have, where it is no finite
+// number.
+void Trainer::agree_on_loss(TrainStep& step) const {
+  const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
+  step.loss = 0;
+  for (const std::uint64_t loss : losses) step.loss += std::bit_cast<double>(loss);
+  if (!std::isfinite(step.loss))
+    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
+         state_.step, step.loss);
+}
+
+Trainer::Exchange::Exchange(Trainer& trainer, Gradients& gradients)
+    : trainer_(trainer), gradients_(gradients), exchange_(*trainer.ranks_, transport_of(trainer)) {
+  if (trainer.ranks_->size() == 1) return;
+  trainer.check_positions();
+  before_ = trainer.ranks_->bytes();
+}
+
+void Trainer::Exchange::add(std::size_t i) {
+  if (trainer_.ranks_->size() == 1) return;
+  const Tensor& w = trainer_.state_.parameters[i].value;
+  Tensor& g = *gradients_[i];
+  const bool is_masked = w.is<Masked>() && !trainer_.needs_all_positions(i);
+  const auto bytes = [&](Index numbers) {
+    return static_cast<std::uint64_t>(numbers) *
+           (transport_of(trainer_) == Transport::float32 ? 4 : 2);
+  };
+  traffic_.dense += bytes(size_of(w.shape()));
+  if (!w.is<Dense>()) {
+    traffic_.sparse_sent += bytes(is_masked ? kept_count(w) : g.values()->size());
+    traffic_.sparse_dense += bytes(size_of(w.shape()));
   }
-  buckets.send();
-  traffic.sent = ranks_->bytes() - before;
+  exchange_.add(g, is_masked ? &w : nullptr);
+}
+
+GradientTraffic Trainer::Exchange::finish() {
+  if (trainer_.ranks_->size() == 1) return {};
+  exchange_.finish();
+  traffic_.sent = trainer_.ranks_->bytes() - before_;
+  return traffic_;
 }
 
 // A rank whose parts have no predictions takes part with zeros, for weights that have a gradient on

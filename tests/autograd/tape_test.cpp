@@ -77,6 +77,24 @@ TEST_CASE("a chain of operators is walked backwards") {
   CHECK(grad(w) == std::vector<float>{2, 4});
 }
 
+TEST_CASE("gradients are handed over once they are whole, from the last step on") {
+  Tape tape;
+  const Var unused = tape.parameter(row({7}));
+  const Var w = tape.parameter(Dense::of({2, 2}, {1, 0, 0, 1}));  // twice
+  const Var last = tape.parameter(Dense::of({1, 2}, {3, 4}));
+  const Var x = row({1, 2});
+  const Var y = linear(linear(linear(x, w), w), last);
+  std::vector<std::pair<std::size_t, std::vector<float>>> got;
+  tape.backward(y, Tensor(Dense::of({1, 1}, {1})), [&](std::size_t parameter, Tensor gradient) {
+    got.emplace_back(parameter, numbers(gradient));
+  });
+  REQUIRE(got.size() == 2);
+  CHECK(got[0] == std::pair{std::size_t{2}, std::vector<float>{1, 2}});
+  CHECK(got[1] == std::pair{std::size_t{1}, std::vector<float>{6, 12, 8, 16}});
+  CHECK(!w.grad());
+  CHECK(!last.grad());
+}
+
 TEST_CASE("a value that is used twice gets both gradients, in one operator and in two") {
   Tape tape;
   const Var x = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));

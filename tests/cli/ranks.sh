@@ -63,6 +63,34 @@ expect_exit 0 ranks_train 2 fixed $fixed
 rest=$((4 * (32 * 10 + 48 + 32 + 10)))
 [ "$(fact fixed bytes)" = $((64 * 48 + 48 * 32 + rest)) ] || fail "$(fact fixed bytes) bytes of gradients"
 
+# What travels while gradients are computed is what travels afterwards.
+expect_exit 0 ranks_train 2 after $fixed --set exchange.overlap=false
+[ "$(fact after bytes)" = "$(fact fixed bytes)" ] || fail 'it sends another number of bytes'
+cmp fixed/model*.safetensors after/model*.safetensors || fail 'the bytes depend on when gradients travel'
+# As bfloat16, half of it, with losses that are nearly the same on all ranks.
+expect_exit 0 ranks_train 4 rounded $fixed --set exchange.transport=bfloat16
+[ $(("$(fact rounded bytes)" * 2)) = "$(fact fixed bytes)" ] || fail "$(fact rounded bytes) bytes as bfloat16"
+losses fixed >a
+losses rounded >b
+paste -d ' ' a b | awk '$2 - $4 > 0.02 || $4 - $2 > 0.02 { exit 1 } $2 != $4 { differs = 1 } END { exit !differs }' ||
+  fail "bfloat16 changes too much, or nothing: $(diff a b | head -4)"
+expect_exit 0 ranks_train 4 again $fixed --set exchange.transport=bfloat16 --force
+cmp rounded/model*.safetensors again/model*.safetensors || fail 'bfloat16 gives other bytes the second time'
+
+# What the sums take, of each layout.
+expect_exit 0 ranks 2 sten-bench allreduce --shape 2x64x70 --repeats 2 --json
+bytes_of() { tr -d ' \n' <out | grep -o "\"layout\":\"$1[^}]*" | sed 's/.*"bytes":\([0-9]*\),.*/\1/'; }
+[ "$(bytes_of dense)" = $((4 * 2 * 12 * 64 * 64)) ] || fail "dense has $(bytes_of dense) bytes"
+for layout in nmg csr masked; do
+  [ "$(bytes_of $layout)" = $((2 * 12 * 64 * 64)) ] || fail "$layout has $(bytes_of $layout) bytes"
+done
+expect_exit 0 ranks 2 sten-bench step --shape 1x32x70 --batch 2 --window 16 --repeats 2
+for form in dense 'dense apart' 'dense alone' masked refreshed sparse 'sparse apart'; do
+  grep -q "^step .* $form " out || fail "no row of $form"
+done
+expect_exit 2 ranks 2 sten-bench gemm --shape 96x96x64
+expect_err 'gemm is measured in one process'
+
 # A few steps of a BERT, with weights stored as n:m:g.
 bert() {
   "${@:2}" sten-train "$STEN_SOURCE/recipes/shakespeare-bert-nmg.json" --out "$1" -q --threads 1 --set batch=4 \

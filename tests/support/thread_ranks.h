@@ -35,7 +35,7 @@ class ThreadRank final : public Communicator {
     f(shared_->given);
     barrier();
   }
-  void do_sum(std::span<float> x) override {
+  std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport) override {
     std::vector<float> sums(x.size());
     together(std::as_writable_bytes(x), [&](const auto& given) {
       for (const auto& bytes : given) {
@@ -45,6 +45,19 @@ class ThreadRank final : public Communicator {
       }
     });
     std::ranges::copy(sums, x.begin());
+    barrier();
+    return nullptr;
+  }
+  void do_unite(std::span<std::uint64_t> x) override {
+    std::vector<std::uint64_t> all(x.size());
+    together(std::as_writable_bytes(x), [&](const auto& given) {
+      for (const auto& bytes : given) {
+        REQUIRE(bytes.size() == x.size_bytes());
+        const auto* from = reinterpret_cast<const std::uint64_t*>(bytes.data());
+        for (std::size_t i = 0; i < x.size(); ++i) all[i] |= from[i];
+      }
+    });
+    std::ranges::copy(all, x.begin());
     barrier();
   }
   void do_broadcast(std::span<std::byte> x, int from) override {

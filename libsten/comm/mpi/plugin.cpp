@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "libsten/comm/mpi/heartbeat.h"
+#include "libsten/comm/mpi/sums.h"
 
 namespace {
 
@@ -32,17 +33,19 @@ class MpiRanks final : public sten::Communicator {
     MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    sums_.emplace(size_ > 1 && provided == MPI_THREAD_MULTIPLE);
     if (size_ == 1) return;
     if (provided == MPI_THREAD_MULTIPLE)
       heartbeat_.emplace();
     else if (rank_ == 0)
       std::fputs(
-          "warning: this MPI takes calls of one thread alone, so that nobody sees whether a rank "
-          "was "
-          "stopped\n",
+          "warning: this MPI takes calls of one thread alone: nobody sees whether a rank was "
+          "stopped, "
+          "and nothing is computed while gradients travel\n",
           stderr);
   }
   ~MpiRanks() override {
+    sums_.reset();
     heartbeat_.reset();
     MPI_Comm_free(&failures_);
     MPI_Finalize();
@@ -70,10 +73,12 @@ class MpiRanks final : public sten::Communicator {
   }
 
  private:
-  // Open MPI adds in an order that follows from size and count, and every rank has the same bits.
-  void do_sum(std::span<float> x) override {
-    in_pieces(x, [](float* at, int n) {
-      MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  std::unique_ptr<sten::PendingSum::Work> do_sum(std::span<float> x, sten::Transport by) override {
+    return sums_->begin(x, by);
+  }
+  void do_unite(std::span<std::uint64_t> x) override {
+    in_pieces(x, [](std::uint64_t* at, int n) {
+      MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
     });
   }
   void do_broadcast(std::span<std::byte> x, int from) override {
@@ -89,6 +94,7 @@ class MpiRanks final : public sten::Communicator {
   MPI_Comm failures_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::optional<sten::mpi_plugin::Heartbeat> heartbeat_;
+  std::optional<sten::mpi_plugin::Sums> sums_;
 };
 
 }  // namespace

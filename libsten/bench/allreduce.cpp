@@ -1,0 +1,83 @@
+#include "libsten/bench/allreduce.h"
+
+#include "libsten/base/kept_memory.h"
+#include "libsten/bench/bert.h"
+#include "libsten/bench/input.h"
+#include "libsten/comm/comm_self.h"
+#include "libsten/layout/masked.h"
+#include "libsten/train/gradient_exchange.h"
+
+namespace sten {
+namespace {
+
+// Gradients of weights in one layout.
+class Subject {
+ public:
+  Subject(const Graph& g, const BenchLayout* layout, std::uint64_t seed) {
+    for (const std::string& name : encoder_weights(g)) {
+      Tensor w = bench_input("normal", g.find_weight(name)->shape, seed++);
+      if (layout) w = layout->convert(layout->prepare(w.to_dense()));
+      // Of a masked weight it is dense, and values are gathered from it.
+      gradients_.push_back(w.is<Masked>() ? Tensor(bench_input("normal", w.shape(), seed++)) : w);
+      weights_.push_back(std::move(w));
+    }
+  }
+
+  void exchange(Communicator& ranks, Transport by) {
+    GradientExchange exchange(ranks, by);
+    for (std::size_t i = gradients_.size(); i-- > 0;)
+      exchange.add(gradients_[i], weights_[i].is<Masked>() ? &weights_[i] : nullptr);
+    exchange.finish();
+  }
+
+ private:
+  std::vector<Tensor> weights_, gradients_;
+};
+
+std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLayout>& layouts,
+                              int threads, const BenchOptions& o) {
+  set_threads(threads);
+  keep_more_memory();
+  const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
+  const std::shared_ptr<Communicator> alone = comm_self();
+  const Transport by = o.transport == "bfloat16" ? Transport::bfloat16 : Transport::float32;
+  std::vector<std::unique_ptr<Subject>> subjects;
+  subjects.push_back(std::make_unique<Subject>(g, nullptr, o.seed));
+  for (const BenchLayout& layout : layouts)
+    subjects.push_back(std::make_unique<Subject>(g, &layout, o.seed));
+  std::vector<std::function<void()>> ways;
+  std::vector<std::uint64_t> bytes;
+  for (const auto& s : subjects) {
+    const std::uint64_t before = o.ranks->bytes();
+    s->exchange(*o.ranks, by);
+    bytes.push_back(o.ranks->bytes() - before);
+    ways.push_back([&] { s->exchange(*o.ranks, by); });
+    ways.push_back([&] { s->exchange(*alone, by); });
+  }
+  const auto seconds =
+      take_turns(ways, {.repeats = o.repeats, .threads = threads, .ranks = o.ranks.get()});
+  std::vector<BenchRow> rows;
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    BenchRow& row = rows.emplace_back();
+    row.bench = "allreduce";
+    row.form = o.transport;
+    row.shape = {model.config.num_hidden_layers, model.config.hidden_size};
+    row.layout = i == 0 ? "dense" : layouts[i - 1].name;
+    row.threads = threads;
+    row.ranks = o.ranks->size();
+    row.bytes = static_cast<Index>(bytes[i]);
+    row.seconds = median(seconds[2 * i]);
+    row.pack_seconds = median(seconds[2 * i + 1]);
+    row.ratio = speedup(seconds[0], seconds[2 * i]);
+    row.repeats = static_cast<int>(seconds[2 * i].size());
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_allreduce(const BenchOptions& options) {
+  return bench_each_bert(options, measure);
+}
+
+}  // namespace sten

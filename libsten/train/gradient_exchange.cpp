@@ -1,0 +1,78 @@
+#include "libsten/train/gradient_exchange.h"
+
+#include <algorithm>
+
+#include "libsten/optim/kept_values.h"
+
+namespace sten {
+namespace {
+
+// Numbers of a sum, at least, but for the last. Small ones take more time for each byte; with large ones
+// there is less to do while they travel.
+constexpr Index bucket_size = Index{1} << 18;
+
+}  // namespace
+
+void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
+  take_back();
+  const Index count = mask ? kept_count(*mask) : gradient.values()->size();
+  if (!mask && count >= bucket_size) {  // as it is
+    send();
+    Bucket& alone = on_way_.emplace_back();
+    gradient = Tensor::update(std::move(gradient), [&](Values& v) {
+      alone.sum.emplace(ranks_.begin_sum(v.mutate<float>(), by_));
+    });
+    return;
+  }
+  filling_.inside.push_back({&gradient, mask, count});
+  size_ += count;
+  if (size_ >= bucket_size) send();
+}
+
+void GradientExchange::finish() {
+  send();
+  while (!on_way_.empty()) {
+    on_way_.front().sum->wait();
+    take_back();
+  }
+}
+
+void GradientExchange::send() {
+  if (size_ == 0) return;
+  filling_.values = std::move(unused_);
+  filling_.values.resize(static_cast<std::size_t>(size_));
+  float* at = filling_.values.data();
+  for (const Travelling& t : filling_.inside) {
+    const float* from = t.gradient->values()->as<float>().data();
+    if (t.mask)
+      gather_kept(*t.mask, from, at);
+    else
+      std::copy_n(from, t.count, at);
+    at += t.count;
+  }
+  on_way_.push_back(std::move(filling_));
+  on_way_.back().sum.emplace(ranks_.begin_sum(on_way_.back().values, by_));
+  filling_ = {};
+  size_ = 0;
+  unused_ = {};
+}
+
+// Sums that are done, into their gradients.
+void GradientExchange::take_back() {
+  for (; !on_way_.empty() && on_way_.front().sum->is_done(); on_way_.pop_front()) {
+    Bucket& done = on_way_.front();
+    const float* at = done.values.data();
+    for (const Travelling& t : done.inside) {
+      *t.gradient = Tensor::update(std::move(*t.gradient), [&](Values& v) {
+        if (t.mask)
+          scatter_kept(*t.mask, at, v.mutate<float>().data());
+        else
+          std::copy_n(at, t.count, v.mutate<float>().data());
+      });
+      at += t.count;
+    }
+    unused_ = std::move(done.values);
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,46 @@
+// Gradients that are summed over ranks while others are still computed.
+#pragma once
+#include <deque>
+#include <optional>
+
+#include "libsten/comm/communicator.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+// What travels are values: of a weight with a mask those of its gradient at the positions that the mask
+// keeps, and all that other gradients store. Several gradients are one sum, which begins once they are
+// enough. All ranks add the same in the same order.
+class GradientExchange {
+ public:
+  GradientExchange(Communicator& ranks, Transport by) : ranks_(ranks), by_(by) {}
+
+  // `gradient` becomes the sum, at the latest in finish(). With `mask`, the weight, which is masked, it
+  // is dense, and stays what it was at the positions that are pruned. Both stay where they are.
+  void add(Tensor& gradient, const Tensor* mask);
+  void finish();
+
+ private:
+  struct Travelling {
+    Tensor* gradient;
+    const Tensor* mask;  // nullptr: all values travel
+    Index count;
+  };
+  struct Bucket {
+    std::vector<Travelling> inside;
+    std::vector<float> values;
+    std::optional<PendingSum> sum;
+  };
+
+  void send();
+  void take_back();
+
+  Communicator& ranks_;
+  Transport by_;
+  Bucket filling_;
+  Index size_ = 0;  // of what is in it
+  std::deque<Bucket> on_way_;
+  std::vector<float> unused_;  // memory of a bucket
+};
+
+}  // namespace sten
