@@ -57,6 +57,8 @@ class Communicator {
   // Of one rank alone.
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Whether what travels goes through memory alone.
+  virtual bool is_one_machine() const = 0;
 
   // Each number of x becomes its sum over ranks, from rank 0 on: the same bits on each of them, and
   // whether it was summed alone or among others.

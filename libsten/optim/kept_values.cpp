@@ -1,10 +1,9 @@
 #include "libsten/optim/kept_values.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <vector>
 
+#include "kernels/elementwise.h"
 #include "libsten/base/parallel.h"
 
 namespace sten {
@@ -27,32 +26,39 @@ std::shared_ptr<const KeptBefore> kept_before(const Tensor& w) {
   });
 }
 
-// f(element, number among the kept ones) for all that are kept.
+// f(first element, elements, their bits, kept ones before) of blocks of all elements.
 template <class F>
-void for_kept(const Tensor& w, F f) {
+void for_blocks(const Tensor& w, F f) {
   const auto counts = kept_before(w);
   const std::uint8_t* bits = w.as<Masked>().mask.data();
   parallel_for(size_of(w.shape()), mask_grain, [&](Index begin, Index end) {
-    Index kept = counts->before[static_cast<std::size_t>(begin / mask_grain)];
-    for (Index i = begin; i < end; i += 64) {
-      std::uint64_t word = 0;  // spare bits are 0
-      std::memcpy(&word, bits + i / 8,
-                  static_cast<std::size_t>(ceil_div(std::min<Index>(64, end - i), 8)));
-      for (; word; word &= word - 1) f(i + std::countr_zero(word), kept++);
-    }
+    for (Index i = begin; i < end; i += mask_grain)
+      f(i, std::min(mask_grain, end - i), bits + i / 8,
+        counts->before[static_cast<std::size_t>(i / mask_grain)]);
   });
 }
+
+// Only bits are moved.
+using Bits = std::uint32_t;
+const Bits* bits_of(const float* x) { return reinterpret_cast<const Bits*>(x); }
+Bits* bits_of(float* x) { return reinterpret_cast<Bits*>(x); }
 
 }  // namespace
 
 Index kept_count(const Tensor& w) { return kept_before(w)->before.back(); }
 
 void gather_kept(const Tensor& w, const float* from, float* to) {
-  for_kept(w, [=](Index i, Index k) { to[k] = from[i]; });
+  const auto compress = kernels::elementwise().of<Bits>().compress;
+  for_blocks(w, [=](Index first, Index n, const std::uint8_t* bits, Index kept) {
+    compress(bits_of(from + first), bits, n, bits_of(to + kept));
+  });
 }
 
 void scatter_kept(const Tensor& w, const float* from, float* to) {
-  for_kept(w, [=](Index i, Index k) { to[i] = from[k]; });
+  const auto expand = kernels::elementwise().of<Bits>().expand;
+  for_blocks(w, [=](Index first, Index n, const std::uint8_t* bits, Index kept) {
+    expand(bits_of(from + kept), bits, n, bits_of(to + first));
+  });
 }
 
 }  // namespace sten

@@ -10,7 +10,7 @@ Index kept_count(const Tensor& w);
 
 // to[kept_count(w)] from an array of w's elements, in their order. `w` is masked.
 void gather_kept(const Tensor& w, const float* from, float* to);
-// Back into their places; what is pruned stays as it is.
+// Back into their places, and 0 where w is pruned.
 void scatter_kept(const Tensor& w, const float* from, float* to);
 
 }  // namespace sten

@@ -198,7 +198,7 @@ void fields_of(V& v, SparsityRecipe& s) {
 template <class V>
 void fields_of(V& v, ExchangeRecipe& e) {
   v("transport", e.transport, {.choices = {"float32", "bfloat16"}});
-  v("overlap", e.overlap);
+  v("overlap", e.overlap, {.choices = {"auto", "always", "never"}});
 }
 
 template <class V>

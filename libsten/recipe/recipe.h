@@ -162,7 +162,8 @@ struct DistillationRecipe {
 // How ranks sum their gradients (comm/communicator.h). One process does not.
 struct ExchangeRecipe {
   std::string transport = "float32";  // float32 | bfloat16
-  bool overlap = true;                // while others are still computed
+  std::string overlap = "auto";       // while others are still computed: auto (where ranks are on
+                                      // several machines) | always | never
 };
 
 struct EvaluationRecipe {

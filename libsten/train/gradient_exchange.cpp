@@ -8,15 +8,20 @@ namespace sten {
 namespace {
 
 // Numbers of a sum, at least, but for the last. Small ones take more time for each byte; with large ones
-// there is less to do while they travel.
-constexpr Index bucket_size = Index{1} << 18;
+// there is less to do while they travel. Each rank sends a part of it to each other one: of many ranks
+// parts would be small.
+Index bucket_size(int ranks) {
+  constexpr Index least = Index{1} << 18, least_part = Index{1} << 14;
+  return std::max(least, least_part * ranks);
+}
 
 }  // namespace
 
 void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   take_back();
+  const Index enough = bucket_size(ranks_.size());
   const Index count = mask ? kept_count(*mask) : gradient.values()->size();
-  if (!mask && count >= bucket_size) {  // as it is
+  if (!mask && count >= enough) {  // as it is
     send();
     Bucket& alone = on_way_.emplace_back();
     gradient = Tensor::update(std::move(gradient), [&](Values& v) {
@@ -26,7 +31,7 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   }
   filling_.inside.push_back({&gradient, mask, count});
   size_ += count;
-  if (size_ >= bucket_size) send();
+  if (size_ >= enough) send();
 }
 
 void GradientExchange::finish() {

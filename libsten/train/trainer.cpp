@@ -154,7 +154,11 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
                                                StatisticsOfStep& statistics, bool all_have_parts) {
   Gradients sum;
   if (!parts.empty()) sum.resize(state_.parameters.size());
-  // In the backward pass of the last part, or after it.
+  // In the backward pass of the last part, or after it: in one machine the processors that compute copy
+  // what travels, too, and have nothing to wait for.
+  const std::string& when = task_->recipe().exchange.overlap;
+  const bool overlaps =
+      all_have_parts && (when == "always" || (when == "auto" && !ranks_->is_one_machine()));
   std::optional<Exchange> exchange;
   for (const BatchPart& part : parts) {
     const bool is_last = &part == &parts.back();
@@ -164,8 +168,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
       step.loss += share * loss;
       if (!is_last && std::isfinite(step.loss)) return;
       agree_on_loss(step);
-      if (is_last && all_have_parts && task_->recipe().exchange.overlap)
-        exchange.emplace(*this, sum);
+      if (is_last && overlaps) exchange.emplace(*this, sum);
     };
     gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
       if (sum[i])

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Trains shakespeare-bert longer, dense; prunes what came of it in several ways, and trains that with the dense model as
-# teacher. Prints loss and accuracy on held-out text as a Markdown table, and draws DIR/curves.svg. Needs sten-train in
+# Trains shakespeare-bert longer, dense; and for as many steps with that as teacher, pruned in several ways on the way.
+# Prints loss and accuracy on held-out text as a Markdown table, and draws DIR/curves.svg. Needs sten-train in
 # PATH, and python3; each run is half an hour on a core.
 #
 #   recipes/tables/longer_bert.sh [DIR [RUNS]]     DIR keeps the runs, and what is there is not run again;
 #                                                  RUNS at a time, one thread each (default: all processors)
-# In the environment, for a smaller table: FORMATS, SEEDS (of 1-4-4), and SET, more arguments of sten-train.
+# In the environment, for a smaller table: FORMATS, SEEDS (of 1-4-4), and SET and SPARSE_SET, more arguments of
+# sten-train, the latter of sparse runs alone.
 set -euo pipefail
-export SET=${SET-}
+export SET=${SET-} SPARSE_SET=${SPARSE_SET-}
 here=$(cd "$(dirname "$0")" && pwd)
 recipes=$(dirname "$here")
 dir=${1:-$(mktemp -d)}
@@ -23,7 +24,7 @@ run() { # run NAME ARGUMENT...
   sten-train "$recipes/shakespeare-bert-longer-${name%,*}.json" --out "$name" --threads 1 -q --set "seed=${name#*,}" \
     "$@" $SET "${resume[@]}" >"$name.log" || echo "failed: $name" >&2
 }
-sparse() { run "$1" --set "model.weights=$PWD/dense,0/model.safetensors"; }
+sparse() { run "$1" --set "distillation.teacher=$PWD/dense,0/model.safetensors" $SPARSE_SET; }
 export -f run sparse
 export recipes
 

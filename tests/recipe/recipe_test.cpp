@@ -72,7 +72,7 @@ const char* whole = R"({
      "calibration": {"method": "wanda", "rows": 9, "reconstruct": true, "damping": 0.1}},
     {"target": "e", "sparsifier": "magnitude:sparsity=0.5",
      "schedule": {"kind": "layer-wise", "end": 200}, "mask": "fixed"}],
-  "exchange": {"transport": "bfloat16", "overlap": false},
+  "exchange": {"transport": "bfloat16", "overlap": "always"},
   "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
   "checkpoints": {"every": 50, "keep": 3}, "logging": {"every": 1}
 })";

@@ -33,6 +33,12 @@ class MpiRanks final : public sten::Communicator {
     MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm here = MPI_COMM_NULL;
+    int beside = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &beside);
+    MPI_Comm_free(&here);
+    is_one_machine_ = beside == size_;
     sums_.emplace(size_ > 1 && provided == MPI_THREAD_MULTIPLE);
     if (size_ == 1) return;
     if (provided == MPI_THREAD_MULTIPLE)
@@ -53,6 +59,7 @@ class MpiRanks final : public sten::Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  bool is_one_machine() const override { return is_one_machine_; }
   void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
 
   bool all_fail() override {
@@ -93,6 +100,7 @@ class MpiRanks final : public sten::Communicator {
 
   MPI_Comm failures_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  bool is_one_machine_ = true;
   std::optional<sten::mpi_plugin::Heartbeat> heartbeat_;
   std::optional<sten::mpi_plugin::Sums> sums_;
 };

@@ -12,10 +12,12 @@ namespace {
 
 // Numbers of a piece: small enough for several to be on the way at once, large enough for parts that
 // travel well.
-constexpr std::size_t most = std::size_t{1} << 18;
+std::size_t most_of_piece(int ranks) {
+  return std::max(std::size_t{1} << 18, static_cast<std::size_t>(ranks) << 14);
+}
 // Pieces on the way.
 constexpr std::size_t most_travelling = 4;
-constexpr auto pause = std::chrono::microseconds(50);
+constexpr auto pause = std::chrono::microseconds(200);
 
 // To the nearest, even where there are two.
 std::uint16_t to_bfloat16(float x) {
@@ -174,6 +176,7 @@ Sums::~Sums() {
 std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by) {
   if (x.empty() || size_ == 1) return nullptr;
   auto progress = std::make_shared<Progress>();
+  const std::size_t most = most_of_piece(size_);
   {
     const std::lock_guard hold(lock_);
     for (std::size_t i = 0; i < x.size(); i += most) {
@@ -220,7 +223,7 @@ void Sums::make_progress() {
 }
 
 void Sums::run() {
-  prctl(PR_SET_TIMERSLACK, 1000);  // of 50 microseconds, which a pause would take longer
+  prctl(PR_SET_TIMERSLACK, 1000);  // instead of 50 microseconds, by which a pause is longer
   for (;;) {
     if (travelling_.empty()) {
       std::unique_lock hold(lock_);
