@@ -54,15 +54,16 @@ constexpr std::uint64_t most_beside = 8 * 8;  // hashes
 }  // namespace
 
 TEST_CASE("of the same positions values alone travel, and the sum has the layout") {
-  const std::pair<const char*, const char*> all[] = {{"magnitude:sparsity=0.75", "masked"},
-                                                     {"magnitude:sparsity=0.75", "csr"},
-                                                     {"magnitude:sparsity=0.75", "bitmask"},
-                                                     {"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4"},
-                                                     {"per-block:n=1,m=4", "nm:n=1,m=4"}};
-  for (const auto& [by, layout] : all) {
-    INFO(std::string(layout));
-    const Got got = sum_of(3, [&](int r) { return given(r, by, layout, false); });
-    CHECK(got.sums[0].sum.spec().str() == layout);
+  struct Case {
+    const char *by, *layout;
+  };
+  for (const Case& c :
+       {Case{"magnitude:sparsity=0.75", "masked"}, Case{"magnitude:sparsity=0.75", "csr"},
+        Case{"magnitude:sparsity=0.75", "bitmask"}, Case{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4"},
+        Case{"per-block:n=1,m=4", "nm:n=1,m=4"}}) {
+    INFO(std::string(c.layout));
+    const Got got = sum_of(3, [&](int r) { return given(r, c.by, c.layout, false); });
+    CHECK(got.sums[0].sum.spec().str() == c.layout);
     CHECK(got.bytes >= elements);
     CHECK(got.bytes <= elements + most_beside);  // a quarter of 4 bytes each
     CHECK(got.sums[0].plan.find("at the same positions") != std::string::npos);
