@@ -10,7 +10,7 @@ wrong() { # wrong TEXT ARGUMENT...
   [ ! -s "$T/out" ] || fail "'$*' prints a result"
 }
 wrong 'BENCH' --repeats 2
-wrong "BENCH 'convrt' is none of gemm, convert, dispatch, step and model, did you mean 'convert'?" convrt
+wrong "BENCH 'convrt' is none of gemm, convert, dispatch, step, model and allreduce, did you mean 'convert'?" convrt
 wrong "did you mean 'gemm'" gem
 wrong '--form belongs to gemm' convert --form linear
 wrong '--input belongs to convert' gemm --input laplace
