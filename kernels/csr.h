@@ -36,12 +36,30 @@ struct CsrRuns {
   const float* values;           // [strips, height]
 };
 
+// Two rows of C of height 1, whose sums stay in registers together. A row of the slab in which both
+// have a value is loaded once for both.
+struct CsrPair {
+  std::uint16_t rows[2];           // of C, of which the first has no fewer values
+  std::uint16_t both, each, rest;  // see CsrPairs
+};
+
+struct CsrPairs {
+  const CsrPair* pairs;
+  std::int64_t count;
+  // Of one pair after the other: `both` columns that both rows have, an even number, `each` columns
+  // of either, in turns, and `rest` of the first row alone.
+  const std::uint16_t* columns;  // rows of the slab
+  const float* values;           // [both, 2], [each, 2], [rest]
+};
+
 // Of panels: for a few columns of B, and for many.
 inline constexpr std::int64_t csr_widths[] = {few_width, panel_width};
 
 struct CsrTable {
   // C += runs * slab.   slab [rows, width], C [rows, width], of each width
   void (*multiply[2])(const CsrRuns& runs, const float* slab, float* c);
+  // Of panel_width.
+  void (*multiply_pairs)(const CsrPairs& pairs, const float* slab, float* c);
   // Of panel_width, for runs of height 1, whose values it does not read: the product of row and
   // column of each strip, sums[strip] += C[row of C] . slab[row of the slab].
   void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);

@@ -23,6 +23,24 @@ void multiply(const CsrRuns& runs, const float* slab, float* c) {
   });
 }
 
+void multiply_pairs(const CsrPairs& all, const float* slab, float* c) {
+  const std::uint16_t* column = all.columns;
+  const float* value = all.values;
+  const auto add = [&](std::int64_t row) {
+    for (std::int64_t j = 0; j < panel_width; ++j)
+      c[row * panel_width + j] += *value * slab[*column * panel_width + j];
+    ++value;
+  };
+  for (std::int64_t p = 0; p < all.count; ++p) {
+    const CsrPair& pair = all.pairs[p];
+    for (int e = 0; e < pair.both; ++e, ++column)
+      for (const std::uint16_t row : pair.rows) add(row);
+    for (int e = 0; e < pair.each; ++e)
+      for (const std::uint16_t row : pair.rows) add(row), ++column;
+    for (int e = 0; e < pair.rest; ++e, ++column) add(pair.rows[0]);
+  }
+}
+
 void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums) {
   each_value(runs, [&](std::int64_t column, std::int64_t row, std::int64_t value) {
     float sum = 0;
@@ -32,7 +50,8 @@ void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums)
   });
 }
 
-constexpr CsrTable table{{multiply<csr_widths[0]>, multiply<csr_widths[1]>}, sample};
+constexpr CsrTable table{
+    {multiply<csr_widths[0]>, multiply<csr_widths[1]>}, multiply_pairs, sample};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include "kernels/simd/csr.h"
 #include "kernels/simd/csr_loops.h"
+#include "kernels/simd/csr_pairs_loops.h"
 #include "kernels/simd/floats8.h"
 
 STEN_TARGET_BEGIN
@@ -20,7 +21,8 @@ struct Lanes : simd::Floats8 {
 
 using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
 using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
-constexpr CsrTable table{{Narrow::multiply, Wide::multiply}, Wide::sample};
+constexpr CsrTable table{
+    {Narrow::multiply, Wide::multiply}, simd::CsrPairsLoops<Lanes>::multiply, Wide::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx2

@@ -38,25 +38,15 @@ struct Band {
   }
 };
 
-constexpr Index most_slab_rows = 128, most_long_slab_rows = 1024;  // 32 KB; 256 KB
+constexpr Index strips_slab_rows = 128, strips_long_slab_rows = 1024;  // 32 KB; 256 KB
 // Strips, for each row of a run: with fewer, reading and writing C would take longer than the sums.
 constexpr Index good_run = 12;
 constexpr Index good_band = 64;
 
-// `strips` in `runs` that reach over all columns.
-std::vector<Index> cut(Index cols, Index runs, Index strips, Index height) {
-  Index step = most_slab_rows;
-  while (step < most_long_slab_rows && strips * step < good_run * height * runs * cols) step *= 2;
-  std::vector<Index> at{0};
-  const Index slabs = ceil_div(cols, step);
-  for (Index s = 1; s <= slabs; ++s) at.push_back(s * cols / slabs);
-  return at;
-}
-
 // read(b, band) appends the runs of band b.
 template <class F>
 PackedStrips build(PackedStrips out, Index runs, Index strips, F&& read) {
-  out.slabs = cut(out.cols, runs, strips, out.heights[0].height);
+  out.slabs = slabs_of(out.cols, runs, strips, out.heights[0].height);
   const Index slabs = out.slab_count(), bands = out.band_count();
   std::vector<PackedStrips::Place>& first = out.first;
   first.assign(slabs * bands + 1, {0, 0, 0});
@@ -145,6 +135,15 @@ PackedStrips begin(Index rows, Index cols, Index band_rows) {
 Index band_of(Index m) { return std::max<Index>(1, good_band / m) * m; }
 
 }  // namespace
+
+std::vector<Index> slabs_of(Index cols, Index runs, Index strips, Index height) {
+  Index step = strips_slab_rows;
+  while (step < strips_long_slab_rows && strips * step < good_run * height * runs * cols) step *= 2;
+  std::vector<Index> at{0};
+  const Index slabs = ceil_div(cols, step);
+  for (Index s = 1; s <= slabs; ++s) at.push_back(s * cols / slabs);
+  return at;
+}
 
 PackedStrips pack_csr(const CsrEntries& a) {
   PackedStrips out = begin(a.rows, a.cols, good_band);

@@ -16,11 +16,19 @@
 namespace sten {
 namespace {
 
-PackedStrips pack(const Tensor& a) {
+// Others go by rows: by pairs of them where there are many tokens.
+bool has_strips(const Tensor& a) {
+  return a.is<Bcsr>() || (a.is<Nm>() && packs_directly(a.as<Nm>()));
+}
+PackedStrips pack_strips(const Tensor& a) {
   if (a.is<Bcsr>()) return pack_bcsr(a.as<Bcsr>());
-  if (a.is<Nm>() && packs_directly(a.as<Nm>())) return pack_nm(a.as<Nm>());
+  if (has_strips(a)) return pack_nm(a.as<Nm>());
   const Tensor rows = convert(a, Spec(Csr::name));
   return pack_csr(entries_of(rows.as<Csr>()));
+}
+PackedPairs pack_pairs(const Tensor& a) {
+  const Tensor rows = convert(a, Spec(Csr::name));
+  return pack_csr_pairs(entries_of(rows.as<Csr>()));
 }
 
 bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axis == 0; }
@@ -28,12 +36,14 @@ bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axi
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
                                    Ell::name,  Masked::name,  Nm::name,  Nmg::name};
 
-// A^T, by its rows.
-struct Transposed : PackedStrips {};
-Transposed pack_transposed(const Tensor& a) {
+// A^T, by its rows. pack: pack_csr or pack_csr_pairs.
+template <class Packed>
+struct Transposed : Packed {};
+template <class Packed>
+Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntries&)) {
   const Tensor columns = convert(a, Spec(Csc::name));
   const Csc& c = columns.as<Csc>();
-  return {pack_csr(
+  return {pack(
       {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()})};
 }
 
@@ -52,12 +62,24 @@ Shape shape_of_factor(const Tensor& a) {
 void multiply(const Tensor& a, const Activations& x, const ActivationsOut& y,
               const Epilogue& epilogue) {
   if (runs_by_nmg_kernel(a)) return nmg_product(a, x, y, epilogue);
-  strips_product(*packed_of<PackedStrips>(a, pack), x, y, epilogue);
+  if (has_strips(a) || has_few(x, y))
+    strips_product(*packed_of<PackedStrips>(a, pack_strips), x, y, epilogue);
+  else
+    strips_product(*packed_of<PackedPairs>(a, pack_pairs), x, y, epilogue);
 }
 
 void multiply_transposed(const Tensor& a, const Activations& x, const ActivationsOut& y,
                          const Epilogue& epilogue) {
-  strips_product(*packed_of<Transposed>(a, pack_transposed), x, y, epilogue);
+  const auto product = [&](auto pack) {
+    using Packed = decltype(pack({}));
+    strips_product(*packed_of<Transposed<Packed>>(
+                       a, [&](const Tensor& of) { return pack_transposed<Packed>(of, pack); }),
+                   x, y, epilogue);
+  };
+  if (has_few(x, y))
+    product(pack_csr);
+  else
+    product(pack_csr_pairs);
 }
 
 }  // namespace
@@ -136,8 +158,10 @@ void pack_anew(const Tensor& a, Index tokens) {
     NmgByLanes(a.as<Nmg>());
   else if (runs_by_nmg_kernel(a))
     NmgPacked(a.as<Nmg>());
+  else if (has_strips(a) || tokens <= few_width)
+    pack_strips(a);
   else
-    pack(a);
+    pack_pairs(a);
 }
 
 }  // namespace sten

@@ -7,9 +7,15 @@
 namespace sten {
 namespace {
 
+auto multiply_of(const PackedStrips&, Index width) {
+  return kernels::csr_gemm().multiply[width == panel_width];
+}
+auto multiply_of(const PackedPairs&, Index) { return kernels::csr_gemm().multiply_pairs; }
+
 // Some bands times some panels.
+template <class Packed>
 struct Task {
-  const PackedStrips& a;
+  const Packed& a;
   const Activations& x;
   const ActivationsOut& y;
   const Epilogue& epilogue;
@@ -32,7 +38,7 @@ struct Task {
 
   // Slabs outside, so that what A has in one is read from memory once for all panels.
   void run() const {
-    const auto multiply = kernels::csr_gemm().multiply[width == panel_width];
+    const auto multiply = multiply_of(a, width);
     thread_local Scratch slab_memory, panel_memory;
     Index most_rows = 0;
     for (Index s = 0; s < a.slab_count(); ++s) most_rows = std::max(most_rows, a.slab_rows(s));
@@ -65,20 +71,32 @@ struct Task {
   }
 };
 
-}  // namespace
-
-void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
-                    const Epilogue& epilogue) {
-  // Few tokens in narrow panels, where those of others are not.
-  const bool few = x.tokens <= few_width && x.form != Form::panels && y.form != Form::panels;
-  const Index width = few ? few_width : panel_width;
+template <class Packed>
+void product(const Packed& a, const Activations& x, const ActivationsOut& y, Index width,
+             const Epilogue& epilogue) {
   share_panels(
       x.tokens, a.band_count(), a.band_rows, x.form == Form::panels && is_aligned(x.at),
       [&](const PanelShare& share) {
-        Task{a,         x,           y,          epilogue, share.begin,
-             share.end, share.first, share.last, width,    epilogue.stream || is_streamed(y)}
+        Task<Packed>{
+            a,         x,           y,          epilogue, share.begin,
+            share.end, share.first, share.last, width,    epilogue.stream || is_streamed(y)}
             .run();
       });
+}
+
+}  // namespace
+
+bool has_few(const Activations& x, const ActivationsOut& y) {
+  return x.tokens <= few_width && x.form != Form::panels && y.form != Form::panels;
+}
+
+void strips_product(const PackedStrips& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
+  product(a, x, y, has_few(x, y) ? few_width : panel_width, epilogue);
+}
+void strips_product(const PackedPairs& a, const Activations& x, const ActivationsOut& y,
+                    const Epilogue& epilogue) {
+  product(a, x, y, panel_width, epilogue);
 }
 
 }  // namespace sten
