@@ -40,7 +40,7 @@ std::vector<BenchRow> measure(const BenchBert& model, const std::vector<BenchLay
   keep_more_memory();
   const Graph g = bert(model.config, {.mask = false, .selected = true, .loss = true});
   const std::shared_ptr<Communicator> alone = comm_self();
-  const Transport by = o.transport == "bfloat16" ? Transport::bfloat16 : Transport::float32;
+  const Transport by = transport_from(o.transport).value();
   std::vector<std::unique_ptr<Subject>> subjects;
   subjects.push_back(std::make_unique<Subject>(g, nullptr, o.seed));
   for (const BenchLayout& layout : layouts)

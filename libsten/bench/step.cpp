@@ -149,7 +149,7 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     return *all.emplace_back(std::make_unique<Training>(subject, o.seed, layout, is_masked));
   };
   Communicator& ranks = *o.ranks;
-  const Transport by = o.transport == "bfloat16" ? Transport::bfloat16 : Transport::float32;
+  const Transport by = transport_from(o.transport).value();
   struct Way {
     std::string form, layout;
     Training* training;

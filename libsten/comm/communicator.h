@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace sten {
@@ -12,6 +14,15 @@ namespace sten {
 // How numbers travel. As bfloat16 a rank's numbers are rounded to that, added up in float32, and the
 // sums rounded again: half of the bytes.
 enum class Transport { float32, bfloat16 };
+
+// As recipes and command lines name it.
+inline std::optional<Transport> transport_from(std::string_view name) {
+  if (name == "float32") return Transport::float32;
+  if (name == "bfloat16") return Transport::bfloat16;
+  return std::nullopt;
+}
+// Of a number on its way.
+constexpr std::size_t bytes_of(Transport by) { return by == Transport::float32 ? 4 : 2; }
 
 // A sum that goes on while its rank computes. Its numbers are not to be touched until it is done;
 // the destructor waits for that, too.
@@ -65,7 +76,7 @@ class Communicator {
   void sum(std::span<float> x, Transport by = Transport::float32) { begin_sum(x, by).wait(); }
   // Others may be begun before it is done, and other calls made.
   PendingSum begin_sum(std::span<float> x, Transport by = Transport::float32) {
-    bytes_ += x.size() * (by == Transport::float32 ? 4 : 2);
+    bytes_ += x.size() * bytes_of(by);
     return PendingSum(do_sum(x, by));
   }
   // Each bit becomes 1 where it is 1 on any rank.

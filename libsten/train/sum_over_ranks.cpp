@@ -75,7 +75,7 @@ SumOverRanks sum_over_ranks(Communicator& ranks, const Tensor& mine, Transport b
   }
   const Mask mask = united(ranks, mine.stored());
   const Index kept = mask.count();
-  const Index width = by == Transport::float32 ? 4 : 2;
+  const auto width = static_cast<Index>(bytes_of(by));
   if (ceil_div(elements, 8) + width * kept >= width * elements)
     return all_values(fmt::format(
         "all values: rank {} has other positions than rank 0, and together they are {} of {}",

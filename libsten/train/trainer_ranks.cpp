@@ -14,8 +14,7 @@ namespace {
 std::uint64_t hash_of_positions(const Tensor& w) { return hash_bytes(0, w.stored().bits.bytes()); }
 
 Transport transport_of(const Trainer& t) {
-  return t.task().recipe().exchange.transport == "bfloat16" ? Transport::bfloat16
-                                                            : Transport::float32;
+  return transport_from(t.task().recipe().exchange.transport).value();
 }
 
 }  // namespace
@@ -44,8 +43,7 @@ void Trainer::Exchange::add(std::size_t i) {
   Tensor& g = *gradients_[i];
   const bool is_masked = w.is<Masked>() && !trainer_.needs_all_positions(i);
   const auto bytes = [&](Index numbers) {
-    return static_cast<std::uint64_t>(numbers) *
-           (transport_of(trainer_) == Transport::float32 ? 4 : 2);
+    return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));
   };
   traffic_.dense += bytes(size_of(w.shape()));
   if (!w.is<Dense>()) {

@@ -60,6 +60,14 @@ TEST_CASE("a communicator counts the bytes it is given") {
   CHECK(ranks->bytes() == 412);
   ranks->gather(1);
   CHECK(ranks->bytes() == 420);
+  ranks->sum(x, *transport_from("bfloat16"));
+  CHECK(ranks->bytes() == 620);
+}
+
+TEST_CASE("a transport has the name of its numbers, and others are none") {
+  CHECK(transport_from("float32") == Transport::float32);
+  CHECK(transport_from("bfloat16") == Transport::bfloat16);
+  CHECK(!transport_from("float16"));
 }
 
 TEST_CASE("the lowest rank that differs is named, with its text and that of rank 0") {
