@@ -12,10 +12,6 @@
 namespace sten {
 namespace {
 
-std::uint64_t hash_of_text(const std::string& text) {
-  return hash_bytes(0, std::as_bytes(std::span(text)));
-}
-
 template <class T>
 std::span<std::byte> writable_bytes(T& x) {
   return std::as_writable_bytes(std::span(&x, 1));

@@ -13,10 +13,6 @@
 namespace sten {
 namespace {
 
-std::uint64_t hash_of_text(std::string_view text) {
-  return hash_bytes(0, std::as_bytes(std::span(text)));
-}
-
 // Of all that is stored but the values.
 std::uint64_t hash_of_places(const Tensor& x) {
   std::uint64_t hash = hash_of_text(x.spec().str());
