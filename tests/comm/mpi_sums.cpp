@@ -1,0 +1,195 @@
+// Sums over the ranks that mpirun started this program as: mpi_sums.sh runs it.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "libsten/comm/mpi/sums.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+using namespace sten;
+using mpi_plugin::Sums;
+
+namespace {
+
+int rank = 0, size = 1;
+
+// Numbers of rank r, which every rank knows: of magnitudes so different that the order of additions
+// shows in the sum.
+float number_of(int r, std::size_t i) {
+  auto bits = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(r) * 40503u;
+  bits ^= bits >> 15;
+  bits *= 2246822519u;
+  bits ^= bits >> 13;
+  const float mantissa = static_cast<float>(bits >> 8) / (1 << 23) - 1;
+  return std::ldexp(mantissa, static_cast<int>(bits % 21) - 10);
+}
+std::vector<float> numbers_of(int r, std::size_t n) {
+  std::vector<float> x(n);
+  for (std::size_t i = 0; i < n; ++i) x[i] = number_of(r, i);
+  return x;
+}
+
+// By the definition: to the nearest of the numbers of 8 significant bits, of two to the even one.
+float to_bfloat16(float x) {
+  if (!std::isfinite(x) || x == 0) return x;
+  int exponent = 0;
+  const float mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
+}
+
+std::vector<float> added_up(std::size_t n, Transport by, bool is_reversed = false) {
+  const auto sent = [&](int r, std::size_t i) {
+    const float x = number_of(is_reversed ? size - 1 - r : r, i);
+    return by == Transport::bfloat16 ? to_bfloat16(x) : x;
+  };
+  if (size == 1) return numbers_of(0, n);  // nothing travels
+  std::vector<float> sums(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    sums[i] = sent(0, i);
+    for (int r = 1; r < size; ++r) sums[i] += sent(r, i);
+    if (by == Transport::bfloat16) sums[i] = to_bfloat16(sums[i]);
+  }
+  return sums;
+}
+
+bool has_bits_of(std::span<const float> x, std::span<const float> y) {
+  return std::ranges::equal(x, y, {}, std::bit_cast<std::uint32_t, float>,
+                            std::bit_cast<std::uint32_t, float>);
+}
+
+void wait_for(std::unique_ptr<PendingSum::Work> work) { PendingSum(std::move(work)).wait(); }
+
+// Spans that are empty, smaller than the ranks, not divisible by them, of one piece, one more, and of
+// more pieces than travel at once.
+constexpr std::size_t sizes[] = {0, 1, 2, 3, 5, 1000, 1 << 18, (1 << 18) + 1, 5 * (1 << 18) + 7};
+
+void check_sums(Sums& sums) {
+  for (const Transport by : {Transport::float32, Transport::bfloat16})
+    for (const std::size_t n : sizes) {
+      CAPTURE(n);
+      std::vector<float> x = numbers_of(rank, n);
+      wait_for(sums.begin(x, by));
+      CHECK(has_bits_of(x, added_up(n, by)));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a sum is added up from rank 0 on, bit for bit, whatever the size of its span") {
+  Sums sums(true);
+  check_sums(sums);
+  if (size > 2)  // or the check would not see another order
+    CHECK(
+        !has_bits_of(added_up(1000, Transport::float32), added_up(1000, Transport::float32, true)));
+}
+
+TEST_CASE("without a thread a sum is the same, and done when it was begun") {
+  Sums sums(false);
+  check_sums(sums);
+  std::vector<float> x = numbers_of(rank, 100);
+  CHECK(!sums.begin(x, Transport::float32));
+  CHECK(has_bits_of(x, added_up(100, Transport::float32)));
+}
+
+TEST_CASE("a number has the same sum alone and among others") {
+  Sums sums(true);
+  constexpr std::size_t n = 3 * (1 << 18) + 1, from = (1 << 18) - 5;
+  for (const Transport by : {Transport::float32, Transport::bfloat16}) {
+    std::vector<float> all = numbers_of(rank, n), some = numbers_of(rank, n);
+    wait_for(sums.begin(all, by));
+    wait_for(sums.begin(std::span(some).subspan(from, 11), by));
+    CHECK(has_bits_of(std::span(some).subspan(from, 11), std::span(all).subspan(from, 11)));
+    // Others stay as they are.
+    const std::vector<float> before = numbers_of(rank, from);
+    CHECK(has_bits_of(std::span(some).first(from), before));
+    CHECK(some[from + 11] == number_of(rank, from + 11));
+  }
+}
+
+TEST_CASE("several sums are on the way at once, and are waited for in any order") {
+  Sums sums(true);
+  std::vector<std::vector<float>> x;
+  std::vector<PendingSum> pending;
+  const auto by = [](std::size_t i) {
+    return i % 3 == 0 ? Transport::bfloat16 : Transport::float32;
+  };
+  constexpr std::size_t count = 20;
+  const auto size_of = [](std::size_t i) { return i % 5 == 4 ? 0 : 1 + i * 50000; };
+  for (std::size_t i = 0; i < count; ++i) x.push_back(numbers_of(rank, size_of(i)));
+  for (std::size_t i = 0; i < count; ++i) pending.emplace_back(sums.begin(x[i], by(i)));
+  // Ranks wait for others first, while calls of other kinds are made.
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (std::size_t i = count; i-- > 0;) {
+    PendingSum& next = pending[(i + static_cast<std::size_t>(rank) * 7) % count];
+    next.wait();
+    CHECK(next.is_done());
+  }
+  for (std::size_t i = 0; i < count; ++i) CHECK(has_bits_of(x[i], added_up(size_of(i), by(i))));
+}
+
+TEST_CASE("a sum that nobody waits for is done in the end, and so is one that is dropped") {
+  Sums sums(true);
+  std::vector<float> x = numbers_of(rank, 300000), y = x;
+  PendingSum looked_at(sums.begin(x, Transport::float32));
+  { const PendingSum dropped(sums.begin(y, Transport::float32)); }
+  CHECK(has_bits_of(y, added_up(y.size(), Transport::float32)));
+  while (!looked_at.is_done()) continue;
+  CHECK(has_bits_of(x, added_up(x.size(), Transport::float32)));
+}
+
+TEST_CASE(
+    "as bfloat16, numbers and sums are rounded to the nearest, and to even where there are two") {
+  if (size == 1) return;  // what does not travel is not rounded
+  Sums sums(true);
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  // Of rank 0; others have 0, so that the sum is the number as it travels.
+  std::vector<float> x = {
+      1,   1 + 1.0F / 128, 1 + 1.0F / 256, 1 + 3.0F / 256, 1 + 3.0F / 512, -1 - 1.0F / 256, 3.4e38F,
+      inf, -inf,           1e-40F};
+  const std::vector<float> wanted = {1,
+                                     1 + 1.0F / 128,
+                                     1,
+                                     1 + 1.0F / 64,
+                                     1 + 1.0F / 128,
+                                     -1,
+                                     inf,
+                                     inf,
+                                     -inf,
+                                     std::bit_cast<float>(std::uint32_t{1} << 16)};
+  x.push_back(std::bit_cast<float>(0x7f800001u));  // no number, in the last bit alone
+  if (rank > 0) std::ranges::fill(x, 0.0F);
+  wait_for(sums.begin(x, Transport::bfloat16));
+  CHECK(std::isnan(x.back()));
+  x.pop_back();
+  CHECK(has_bits_of(x, wanted));
+  // Three times 1 + 1/128 is 3 + 3/128, of which the sum keeps 3 + 1/64 or the even 3 + 1/32.
+  std::vector<float> y = {rank < 3 ? 1 + 1.0F / 128 : 0};
+  wait_for(sums.begin(y, Transport::bfloat16));
+  CHECK(y[0] == (size == 2 ? 2 + 1.0F / 64 : 3 + 1.0F / 32));
+}
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (provided != MPI_THREAD_MULTIPLE) {
+    if (rank == 0) std::puts("skipped: this MPI takes calls of one thread alone");
+    MPI_Finalize();
+    return 77;
+  }
+  doctest::Context context(argc, argv);
+  context.setOption("minimal", true);  // what fails alone
+  context.setOption("no-colors", true);
+  const int result = context.run();
+  MPI_Finalize();
+  return result;
+}
