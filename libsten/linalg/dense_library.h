@@ -56,6 +56,9 @@ const DenseLibrary* find_dense_library(std::string_view name);
 
 namespace linalg_detail {
 
+// Before OpenBLAS computes for this thread: throws where it would wait for memory for ever.
+void check_openblas_room();
+
 // Sets a variable of the environment where it is not set, for as long as it lives.
 class Environment {
  public:

@@ -1,8 +1,10 @@
 #include <cblas.h>
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <climits>
+#include <new>
 
 #include "kernels/isa.h"
 #include "libsten/base/parallel.h"
@@ -23,6 +25,15 @@ std::string first_words(const std::string& config) {
   return config.substr(0, space);
 }
 
+// OpenBLAS maps a buffer of this size for each of its threads and each that calls it, in the first
+// product that needs one. Where that fails, it tries again for ever.
+constexpr std::size_t buffer_bytes = std::size_t{128} << 20;
+bool has_room_for(int buffers) {
+  const std::size_t bytes = static_cast<std::size_t>(buffers) * buffer_bytes;
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
 // A turned `a` whose rows lie apart is closed up first.
 void own_rows(Turned turned, Index m, Index n, Index k, const float* a, Index lda, const float* b,
               float* c) {
@@ -37,6 +48,12 @@ void own_rows(Turned turned, Index m, Index n, Index k, const float* a, Index ld
 
 }  // namespace
 
+void linalg_detail::check_openblas_room() {
+  thread_local bool is_checked = false;
+  if (!is_checked && !has_room_for(1)) throw std::bad_alloc();
+  is_checked = true;
+}
+
 std::optional<DenseLibrary> load_openblas() {
   const kernels::Isa isa = kernels::active_isa();
   if (isa == kernels::Isa::reference) return std::nullopt;
@@ -49,7 +66,7 @@ std::optional<DenseLibrary> load_openblas() {
     const linalg_detail::Environment awake("OPENBLAS_THREAD_TIMEOUT", "20");
     library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   }
-  if (!library) return std::nullopt;
+  if (!library || !has_room_for(1)) return std::nullopt;
   const auto sgemm = reinterpret_cast<decltype(&cblas_sgemm)>(dlsym(library, "cblas_sgemm"));
   const auto set_threads = reinterpret_cast<decltype(&openblas_set_num_threads)>(
       dlsym(library, "openblas_set_num_threads"));
@@ -66,6 +83,7 @@ std::optional<DenseLibrary> load_openblas() {
       own_rows(turned, m, n, k, a, lda, b, c);
       return;
     }
+    linalg_detail::check_openblas_room();
     const auto cols = static_cast<blasint>(n), depth = static_cast<blasint>(k);
     sgemm(CblasRowMajor, turned == Turned::a ? CblasTrans : CblasNoTrans,
           turned == Turned::b ? CblasTrans : CblasNoTrans, static_cast<blasint>(m), cols, depth, 1,
@@ -74,7 +92,10 @@ std::optional<DenseLibrary> load_openblas() {
   const auto multiply = [=](Turned turned, Index m, Index n, Index k, const float* a,
                             const float* b, float* c, int threads) {
     const LentCores lent(threads);
-    if (get_threads() != threads) set_threads(threads);
+    if (const int before = get_threads(); before != threads) {
+      if (threads > before && !has_room_for(threads - before)) throw std::bad_alloc();
+      set_threads(threads);
+    }
     rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
   };
   DenseLibrary loaded{first_words(config()) + " " + core(), multiply};

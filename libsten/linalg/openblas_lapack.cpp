@@ -36,6 +36,7 @@ std::optional<linalg_detail::Lapack> load() {
       !find_all(library, 's', found.single_) || !find_all(library, 'd', found.double_))
     return std::nullopt;
   found.use_one_thread = [] {
+    linalg_detail::check_openblas_room();
     if (get_threads() != 1) set_threads(1);
   };
   return found;

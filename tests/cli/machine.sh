@@ -64,4 +64,15 @@ else
   echo 'memory limits are left out: the program does not start within them'
 fi
 rm in.safetensors
+
+# A library of dense products that would ask for memory for ever is not taken.
+if (ulimit -v 150000 && sten-train --version >/dev/null 2>&1); then
+  for limit in 150000 200000; do
+    expect_exit 1 bash -c "ulimit -v $limit; exec timeout -k 5 60 sten-train '$STEN_SOURCE/recipes/digits-mlp-dense.json' --out run \
+      -q --threads 1 --set products=openblas"
+    expect_one_line_err
+    expect_err '/products: openblas cannot be loaded here'
+    rm -rf run
+  done
+fi
 [ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"
