@@ -37,7 +37,7 @@ sten_script_test(extend.document LABELS once
 sten_script_test(extend.kernel LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/extend/kernel.sh ${CMAKE_BINARY_DIR})
 
-sten_script_test(mpi.sums COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/comm/mpi_sums.sh ${CMAKE_BINARY_DIR})
+sten_script_test(mpi.ranks COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/comm/mpi_ranks.sh ${CMAKE_BINARY_DIR})
 
 # What pages show of commands is what these print.
 sten_script_test(docs.selftest LABELS once COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/docs/selftest.sh)

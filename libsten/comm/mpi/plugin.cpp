@@ -2,6 +2,7 @@
 #include "libsten/comm/mpi/plugin.h"
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,6 +22,29 @@ void in_pieces(std::span<T> x, F&& f) {
   constexpr std::size_t most = std::size_t{1} << 28;
   for (std::size_t i = 0; i < x.size(); i += most)
     f(x.data() + i, static_cast<int>(std::min(most, x.size() - i)));
+}
+
+using Clock = std::chrono::steady_clock;
+
+// Whether all ranks come here within this time. MPI's own waiting takes all of a processor; this one
+// sleeps between looks once it takes longer than ranks are apart in a step.
+bool meet(MPI_Comm comm, Clock::duration most = Clock::duration::max()) {
+  using namespace std::chrono;
+  constexpr auto soon = milliseconds(10);
+  MPI_Request request;
+  MPI_Ibarrier(comm, &request);
+  const auto begin = Clock::now();
+  for (;;) {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    const auto waited = Clock::now() - begin;
+    if (done || waited >= most) return done;
+    if (waited < soon)
+      sched_yield();
+    else  // by which the wait becomes a hundredth longer at most
+      std::this_thread::sleep_for(
+          std::clamp<Clock::duration>(waited / 100, microseconds(100), milliseconds(2)));
+  }
 }
 
 // Errors of MPI end all processes with a message of its own.
@@ -60,20 +84,12 @@ class MpiRanks final : public sten::Communicator {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   bool is_one_machine() const override { return is_one_machine_; }
-  void barrier() override { MPI_Barrier(MPI_COMM_WORLD); }
-
-  bool all_fail() override {
-    using namespace std::chrono;
-    MPI_Request request;
-    MPI_Ibarrier(failures_, &request);
-    const auto end = steady_clock::now() + seconds(2);
-    int done = 0;
-    for (;;) {
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      if (done || steady_clock::now() >= end) return done;
-      std::this_thread::sleep_for(milliseconds(5));
-    }
+  void barrier() override {
+    meet(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);  // to go on at the same time
   }
+
+  bool all_fail() override { return meet(failures_, std::chrono::seconds(2)); }
   [[noreturn]] void abort(int code) override {
     MPI_Abort(MPI_COMM_WORLD, code);
     std::_Exit(code);
@@ -84,16 +100,19 @@ class MpiRanks final : public sten::Communicator {
     return sums_->begin(x, by);
   }
   void do_unite(std::span<std::uint64_t> x) override {
+    meet(MPI_COMM_WORLD);  // rank 0 comes late where it evaluates or writes
     in_pieces(x, [](std::uint64_t* at, int n) {
       MPI_Allreduce(MPI_IN_PLACE, at, n, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
     });
   }
   void do_broadcast(std::span<std::byte> x, int from) override {
+    meet(MPI_COMM_WORLD);
     in_pieces(x,
               [from](std::byte* at, int n) { MPI_Bcast(at, n, MPI_BYTE, from, MPI_COMM_WORLD); });
   }
   std::vector<std::uint64_t> do_gather(std::uint64_t x) override {
     std::vector<std::uint64_t> all(static_cast<std::size_t>(size_));
+    meet(MPI_COMM_WORLD);
     MPI_Allgather(&x, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
     return all;
   }

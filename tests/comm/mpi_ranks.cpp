@@ -1,24 +1,31 @@
-// Sums over the ranks that mpirun started this program as: mpi_sums.sh runs it.
+// Calls of the ranks that mpirun started this program as, and their sums: mpi_ranks.sh runs it.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "libsten/comm/mpi/sums.h"
 
 #include <doctest/doctest.h>
+#include <time.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
+
+#include "libsten/comm/comm_mpi.h"
 
 using namespace sten;
 using mpi_plugin::Sums;
 
 namespace {
 
+Communicator* ranks = nullptr;
 int rank = 0, size = 1;
 
 // Numbers of rank r, which every rank knows: of magnitudes so different that the order of additions
@@ -176,20 +183,55 @@ TEST_CASE(
   CHECK(y[0] == (size == 2 ? 2 + 1.0F / 64 : 3 + 1.0F / 32));
 }
 
+TEST_CASE("a call of all ranks has what each of them gave") {
+  const auto of = [](int r) { return std::uint64_t{1} << (r * 7); };
+  std::vector<std::uint64_t> wanted, x = {of(rank), 0, of(rank) << 30};
+  for (int r = 0; r < size; ++r) wanted.push_back(of(r));
+  CHECK(ranks->gather(of(rank)) == wanted);
+  std::uint64_t all = 0;
+  for (const std::uint64_t one : wanted) all |= one;
+  ranks->unite(x);
+  CHECK(x == std::vector<std::uint64_t>{all, 0, all << 30});
+  for (int from = 0; from < size; ++from) {
+    int given = rank + 5;
+    ranks->broadcast(std::as_writable_bytes(std::span(&given, 1)), from);
+    CHECK(given == from + 5);
+  }
+}
+
+TEST_CASE("ranks that wait for one that is late leave the processor to others") {
+  const auto seconds_of_processor = [] {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  constexpr double late = 0.3;
+  std::vector<std::uint64_t> x(3);
+  const std::function<void()> calls[] = {
+      [] { ranks->barrier(); }, [] { ranks->gather(1); }, [&] { ranks->unite(x); },
+      [&] { ranks->broadcast(std::as_writable_bytes(std::span(x))); }};
+  for (const auto& call : calls) {
+    ranks->barrier();
+    const double before = seconds_of_processor();
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::duration<double>(late));
+    call();
+    CHECK(seconds_of_processor() - before < late / 3);
+  }
+}
+
 int main(int argc, char** argv) {
+  const auto all = comm_mpi();
+  ranks = all.get();
+  rank = ranks->rank();
+  size = ranks->size();
   int provided = 0;
-  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Query_thread(&provided);
   if (provided != MPI_THREAD_MULTIPLE) {
     if (rank == 0) std::puts("skipped: this MPI takes calls of one thread alone");
-    MPI_Finalize();
     return 77;
   }
   doctest::Context context(argc, argv);
   context.setOption("minimal", true);  // what fails alone
   context.setOption("no-colors", true);
-  const int result = context.run();
-  MPI_Finalize();
-  return result;
+  return context.run();
 }

@@ -1,4 +1,4 @@
-# sten_mpi_tests as 1, 2, 3 and 4 ranks: mpi_sums.sh BUILD-DIR
+# sten_mpi_tests as 1, 2, 3 and 4 ranks: mpi_ranks.sh BUILD-DIR
 set -eu
 
 program=$1/bin/sten_mpi_tests
@@ -6,14 +6,14 @@ program=$1/bin/sten_mpi_tests
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 if [ ! -e "$program" ] || ! mpirun -q -n 2 true 2>/dev/null; then
-  echo 'mpi_sums: skipped, MPI was not built, or mpirun does not start anything'
+  echo 'mpi_ranks: skipped, MPI was not built, or mpirun does not start anything'
   exit 77
 fi
 for ranks in 1 2 3 4; do
   status=0
   timeout 60 mpirun -q -n $ranks "$program" || status=$?
   [ $status = 0 ] || {
-    echo "mpi_sums: $ranks ranks end with $status" >&2
+    echo "mpi_ranks: $ranks ranks end with $status" >&2
     exit $status
   }
 done
