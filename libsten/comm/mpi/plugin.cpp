@@ -69,8 +69,7 @@ class MpiRanks final : public sten::Communicator {
       heartbeat_.emplace();
     else if (rank_ == 0)
       std::fputs(
-          "warning: this MPI takes calls of one thread alone: nobody sees whether a rank was "
-          "stopped, "
+          "warning: this MPI takes calls of one thread alone: nobody sees whether a rank stopped, "
           "and nothing is computed while gradients travel\n",
           stderr);
   }
