@@ -129,40 +129,51 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     waiting.push_back({f.out.inline_by, f.out.tmp, KeepAll{}, f.out.tmp});
     wanted.back() = &waiting.back();
   }
-  Outputs made = run(op, {values, wanted, attributes});
+  const bool may_record =
+      !is_paused_ && std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); });
+  SavedTensors saved;
+  Outputs made = run(op, {values, wanted, attributes, {}, {}, may_record ? &saved : nullptr});
   // Integers, such as places or a shape, have no gradient.
   const auto is_real = [](const auto& t) { return t && is_prunable(t->dtype()); };
-  const bool is_recorded = !is_paused_ &&
-                           std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); }) &&
-                           std::ranges::any_of(made, is_real);
+  const bool is_recorded = may_record && std::ranges::any_of(made, is_real);
   std::vector<Var> out;
   if (!is_recorded) {
     for (auto& t : made) out.push_back(Var(*std::move(t)));
     return out;
   }
-  Step step{grad_of(op), attributes, {}, {}, {}, {}};
+  Step step = step_of(op, in, attributes);
   const Keeps keeps = operators().what(op).keeps;
-  for (const Var& v : in) {
-    if (v.slot_ && v.slot_->tape != this)
-      fail_usage("{}: its inputs are of different tapes, or of one that is gone", op.text());
-    step.in.push_back(v.slot_);
-    step.shapes.push_back(v.slot_ ? v.slot_->shape : v.value_.shape());
-  }
   for (std::size_t i = 0; i < made.size(); ++i) {
-    auto slot = std::make_shared<Slot>();
-    slot->tape = this;
-    if (&formats[i] != &Formats::dense()) slot->format = formats[i].grad;
-    slot->shape = made[i]->shape();
-    if (slot->format.inline_by.name() == same_pattern && !made[i]->is<Dense>())
-      slot->like = *made[i];
+    SlotPtr slot = new_slot(*made[i], formats[i]);
     if (keeps == Keeps::outputs) step.kept.push_back(*made[i]);
     step.out.push_back(slot);
     out.push_back(Var(*std::move(made[i]), std::move(slot)));
   }
   if (keeps == Keeps::others) values.erase(values.begin());
   if (keeps == Keeps::inputs || keeps == Keeps::others) step.kept = std::move(values);
+  step.saved = std::move(saved);
   steps_.push_back(std::move(step));
   return out;
+}
+
+Tape::Step Tape::step_of(Name op, std::span<const Var> in, const Attributes& attributes) const {
+  Step step{grad_of(op), attributes, {}, {}, {}, {}};
+  for (const Var& v : in) {
+    if (v.slot_ && v.slot_->tape != this)
+      fail_usage("{}: its inputs are of different tapes, or of one that is gone", op.text());
+    step.in.push_back(v.slot_);
+    step.shapes.push_back(v.slot_ ? v.slot_->shape : v.value_.shape());
+  }
+  return step;
+}
+
+Tape::SlotPtr Tape::new_slot(const Tensor& value, const Formats& formats) {
+  auto slot = std::make_shared<Slot>();
+  slot->tape = this;
+  if (&formats != &Formats::dense()) slot->format = formats.grad;
+  slot->shape = value.shape();
+  if (slot->format.inline_by.name() == same_pattern && !value.is<Dense>()) slot->like = value;
+  return slot;
 }
 
 void Tape::backward(const Var& y, std::optional<Tensor> seed, bool keep_steps) {
@@ -236,7 +247,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
   }
 }
 
-void Tape::walk(const Step& step, const Receiver* to) {
+void Tape::walk(Step& step, const Receiver* to) {
   std::vector<Tensor> in;
   in.reserve(step.out.size() + step.kept.size());
   DType dtype = DType::F32;
@@ -265,27 +276,13 @@ void Tape::walk(const Step& step, const Receiver* to) {
     if (const SlotPtr& s = step.in[i];
         s && s->grad && s->grad->is<Dense>() && changes_nothing(s->format))
       hints[i].sum = &s->grad;
-  Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints});
+  Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints, &step.saved});
   for (std::size_t i = 0; i < step.in.size(); ++i) {
     if (!step.in[i]) continue;
     if (!grads[i]) fail_usage("{}: input {} has no gradient", step.op.text(), i);
     receive(*step.in[i], *std::move(grads[i]));
     pass_on(*step.in[i], to);
   }
-}
-
-LateSparsity::LateSparsity(const Var& x, Sparsifier by, Spec layout)
-    : x_(x), by_(std::move(by)), layout_(std::move(layout)) {
-  x_.keep_grad();
-}
-
-bool LateSparsity::is_ready() const { return x_.grad().has_value(); }
-
-Tensor LateSparsity::get() const {
-  if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
-  const Dense scores = by_.scores_of(x_.value().to_dense(), x_.grad()->to_dense());
-  return sparsify(x_.value(), by_, layout_,
-                  {.pattern = nullptr, .scores = &scores, .own = nullptr});
 }
 
 Var apply(Name op, std::span<const Var> in, const Attributes& attributes, const Formats& formats) {

@@ -116,10 +116,13 @@ class Tape {
     std::vector<SlotPtr> in, out;  // nullptr: no gradient is wanted
     std::vector<Tensor> kept;
     std::vector<Shape> shapes;  // of the inputs
+    SavedTensors saved{};       // by the implementation that ran
   };
 
   void walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps, const Receiver* to);
-  void walk(const Step& step, const Receiver* to);
+  void walk(Step& step, const Receiver* to);
+  Step step_of(Name op, std::span<const Var> in, const Attributes& attributes) const;
+  SlotPtr new_slot(const Tensor& value, const Formats& formats);
 
   std::vector<Step> steps_;
   std::vector<std::weak_ptr<tape_detail::Slot>> leaves_;

@@ -100,6 +100,12 @@ Tensor finish(Tensor x, const OutFormat& f, bool is_after, const OutHints& given
 
 }  // namespace
 
+const Tensor* Call::saved(std::string_view name) const {
+  if (!ctx) return nullptr;
+  const auto at = std::ranges::find(*ctx, name, &SavedTensors::value_type::first);
+  return at == ctx->end() ? nullptr : &at->second;
+}
+
 std::size_t Operators::KeyHash::operator()(std::span<const std::uint32_t> key) const {
   std::uint64_t h = 0xcbf29ce484222325u;
   for (const std::uint32_t v : key) h = (h ^ v) * 0x9e3779b97f4a7c15u;
@@ -181,9 +187,12 @@ std::shared_ptr<const Plan> Operators::plan_of(Name op, const Call& call) const 
 Outputs Operators::run(Name op, const Call& call) const {
   const std::shared_ptr<const Plan> plan = plan_of(op, call);
   report(*plan);
+  const std::size_t saved = call.ctx ? call.ctx->size() : 0;
   try {
     return carry_out(op, *plan, call);
   } catch (const Unsupported& e) {
+    // Of the one that gave up.
+    if (call.ctx) call.ctx->erase(call.ctx->begin() + static_cast<Index>(saved), call.ctx->end());
     Plan other;
     {
       const std::shared_lock hold(lock_);
@@ -208,11 +217,20 @@ Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call)
     if (h.like) h.like = &like.emplace_back(h.like->to(Device::cpu));
     h.sum = nullptr;  // stays there
   }
+  SavedTensors saved;
+  if (call.ctx)
+    for (const auto& [name, t] : *call.ctx) saved.emplace_back(name, t.to(Device::cpu));
+  const std::size_t before = saved.size();
   Plan there = plan;
   there.moves = false;
-  Outputs out = carry_out(op, there, {in, call.formats, call.attributes, call.shapes, hints});
+  Outputs out = carry_out(
+      op, there,
+      {in, call.formats, call.attributes, call.shapes, hints, call.ctx ? &saved : nullptr});
+  const Device device = call.in[0].device();
   for (auto& t : out)
-    if (t) t = t->to(call.in[0].device());
+    if (t) t = t->to(device);
+  for (std::size_t i = before; i < saved.size(); ++i)
+    call.save(saved[i].first, saved[i].second.to(device));
   return out;
 }
 
@@ -235,7 +253,7 @@ Outputs Operators::carry_out(Name op, const Plan& plan, const Call& call) const 
     std::vector<const OutFormat*> formats(call.formats.begin(), call.formats.end());
     for (std::size_t i = 0; i < formats.size(); ++i)
       if (plan.after[i]) formats[i] = &OutFormat::dense();
-    out = (*plan.run)({in, formats, call.attributes, call.shapes, call.hints});
+    out = (*plan.run)({in, formats, call.attributes, call.shapes, call.hints, call.ctx});
   }
   if (out.size() != call.formats.size())
     fail("{}: {} outputs instead of {}", op.text(), out.size(), call.formats.size());

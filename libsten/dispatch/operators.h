@@ -27,6 +27,9 @@ struct OutHints {
   std::optional<Tensor>* sum = nullptr;
 };
 
+// Tensors that an implementation hands to the gradient of its operator, by names of its own.
+using SavedTensors = std::vector<std::pair<std::string, Tensor>>;
+
 // One call of an operator, as its implementations see it.
 struct Call {
   std::span<const Tensor> in;
@@ -37,6 +40,16 @@ struct Call {
   std::span<const Shape> shapes = {};
   // Of each output, or none at all.
   std::span<const OutHints> hints = {};
+  // Where save() puts tensors; nullptr: no tape records the call. Of a gradient: what was saved.
+  SavedTensors* ctx = nullptr;
+
+  // For what the forward has at hand and its gradient would compute again: kept with the step, and
+  // released when the tape lets go of it. Without a tape nothing happens.
+  void save(std::string name, Tensor x) const {
+    if (ctx) ctx->emplace_back(std::move(name), std::move(x));
+  }
+  // In a gradient; nullptr where the implementation that ran saved nothing of that name.
+  const Tensor* saved(std::string_view name) const;
 
   bool wants(std::size_t i) const { return formats[i] != nullptr; }
   const OutFormat& out(std::size_t i = 0) const { return *formats[i]; }

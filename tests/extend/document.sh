@@ -26,6 +26,7 @@ same docs/operators.md tests/extend/operators.cpp
 at_most 20 '// (x + sqrt(x^2 + b)) / 2, a smooth relu (Barron 2021).'
 at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauphin et al. 2017).'
 at_most 16 '// Of a csr a: its positions again, and no others are computed.'
+at_most 16 '// Each row of x over its length. That is at hand here, and the gradient needs it again.'
 
 # The pieces of this one are out of the file, which has more.
 awk 'NR == FNR { code = code $0 "\n"; next }

@@ -64,6 +64,7 @@ TEST_CASE("gradients of added operators are those of central differences") {
   check_gradients("squareplus", {a}, {});
   check_gradients("squareplus", {a}, Attributes().set("b", 2.5));
   check_gradients("gate", {a, b}, {});
+  check_gradients("unit-rows", {a}, {});
 }
 
 TEST_CASE("added operators write outputs and gradients in any format that built-in ones write") {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "libsten/ops/operators.h"
+#include "libsten/ops/elementwise.h"
 #include "libsten/ops/unary.h"
 #include "libsten/optim/slots.h"
 #include "libsten/sparsify/streaming.h"
@@ -73,6 +73,22 @@ Outputs gate_csr(const Call& call) {
   });
 }
 const bool has_gate_csr = add_operator({"gate", {"csr", "dense"}, {{"keep-all", "csr"}}}, gate_csr);
+
+// Each row of x over its length. That is at hand here, and the gradient needs it again.
+Outputs unit_rows(const Call& call) {
+  const Tensor &x = call.in[0], length = sqrt(reduce("reduce-sum-square", x, {-1}, true));
+  call.save("length", length);
+  return {div(x, length)};
+}
+// (dy - y (dy . y)) / length
+Outputs unit_rows_grad(const Call& call) {
+  const Tensor &dy = call.in[0], &y = call.in[1];
+  return {div(sub(dy, mul(y, sum(mul(dy, y), {-1}, true))), *call.saved("length"))};
+}
+const bool has_unit_rows =
+    declare_operator("unit-rows", {Keeps::outputs}) &&
+    add_operator({"unit-rows", {"dense"}, {{}}}, unit_rows) &&
+    add_operator({"unit-rows.grad", {"dense", "dense"}, {{}}}, unit_rows_grad);
 
 }  // namespace
 

@@ -1,0 +1,19 @@
+#include "libsten/autograd/tape.h"
+
+namespace sten {
+
+LateSparsity::LateSparsity(const Var& x, Sparsifier by, Spec layout)
+    : x_(x), by_(std::move(by)), layout_(std::move(layout)) {
+  x_.keep_grad();
+}
+
+bool LateSparsity::is_ready() const { return x_.grad().has_value(); }
+
+Tensor LateSparsity::get() const {
+  if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
+  const Dense scores = by_.scores_of(x_.value().to_dense(), x_.grad()->to_dense());
+  return sparsify(x_.value(), by_, layout_,
+                  {.pattern = nullptr, .scores = &scores, .own = nullptr});
+}
+
+}  // namespace sten
