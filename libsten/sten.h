@@ -62,6 +62,7 @@
 #include "libsten/autograd/tape.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/ops/elementwise.h"
+#include "libsten/ops/in_place.h"
 #include "libsten/ops/operators.h"
 #include "libsten/ops/unary.h"
 #include "libsten/product/sparse_product.h"

@@ -52,6 +52,8 @@ class Var {
  private:
   friend class Tape;
   friend class LateSparsity;
+  friend void apply_in_place(Name, Var&, std::span<const Var>, const Attributes&,
+                             const std::function<void(Tensor&)>&);
   Var(Tensor value, std::shared_ptr<tape_detail::Slot> slot)
       : value_(std::move(value)), slot_(std::move(slot)) {}
 
@@ -77,6 +79,12 @@ class Tape {
             const Formats& formats = Formats::dense());
   std::vector<Var> apply_all(Name op, std::span<const Var> in, const Attributes& attributes,
                              std::span<const Formats> formats);
+
+  // The same in place: x becomes the operator's output, whose format is dense or x's own, and
+  // `write` makes it of the value that x has. Error (usage), and x is as it was, where x is a
+  // parameter, or a step of the tape needs the old value to be walked back.
+  void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
+                      const std::function<void(Tensor&)>& write);
 
   // dy/d of every parameter that y depends on is added to its gradient. seed: the gradient of y;
   // without one y has one element, and it is 1. What a value's uses contribute is added up, and the
@@ -123,6 +131,7 @@ class Tape {
   void walk(Step& step, const Receiver* to);
   Step step_of(Name op, std::span<const Var> in, const Attributes& attributes) const;
   SlotPtr new_slot(const Tensor& value, const Formats& formats);
+  void check_unneeded(Name op, const Var& x) const;
 
   std::vector<Step> steps_;
   std::vector<std::weak_ptr<tape_detail::Slot>> leaves_;
@@ -149,5 +158,8 @@ Var apply(Name op, std::initializer_list<Var> in, const Attributes& attributes =
           const Formats& formats = Formats::dense());
 Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
           const Formats& formats = Formats::dense());
+// In place, as Tape::apply_in_place().
+void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
+                    const std::function<void(Tensor&)>& write);
 
 }  // namespace sten

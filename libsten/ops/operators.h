@@ -255,6 +255,15 @@ T slice(const T& x, Index axis, Index begin, Index end, const Formats& f = Forma
                           Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
 }
 
+// x with v in place of those indices, of any dtype.
+template <Operand T>
+T slice_scatter(const T& x, const std::type_identity_t<T>& v, Index axis, Index begin, Index end,
+                const Formats& f = Formats::dense()) {
+  static const Name op("slice-scatter");
+  return ops_detail::call(op, {x, v},
+                          Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
+}
+
 // Over the axes, all if there are none; `keep` leaves them, with extent 1.
 template <Operand T>
 T sum(const T& x, const Attributes::List& axes = {}, bool keep = false,

@@ -5,6 +5,7 @@
 #include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
 #include "libsten/ops/register.h"
+#include "libsten/ops/slice.h"
 
 namespace sten {
 namespace {
@@ -95,8 +96,53 @@ Tensor slice_grad(const Call& call) {
   return dx;
 }
 
+Outputs slice_scatter(const Call& call) {
+  Tensor x = call.in[0];
+  put_slice(x, call.in[1], call.attributes);
+  return {std::move(x)};
+}
+
+Outputs slice_scatter_grad(const Call& call) {
+  constexpr const char* op = "slice-scatter.grad";
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape& shape = input_shape(op, call, 0);
+  const Cut cut = one_range(op, call, shape);
+  check_gradient(op, dy, shape);
+  Outputs out(2);
+  if (call.wants(0)) {
+    out[0] = dy;
+    put_slice(*out[0], Dense::zeros(dy.dtype(), cut.shape), call.attributes);
+  }
+  if (call.wants(1)) {
+    Dense dv{cut.shape, Values::uninitialized(dy.dtype(), size_of(cut.shape))};
+    move_elements(cut.shape, dy.values, cut.places, dv.values, Places::of(cut.shape));
+    out[1] = std::move(dv);
+  }
+  return out;
+}
+
 }  // namespace
 
-void add_slices(Operators& all) { add_plain(all, "slice", Keeps::others, slice, slice_grad); }
+void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes) {
+  constexpr const char* op = "slice-scatter";
+  const Dense part = v.as<Dense>();
+  const Shape shape = x.as<Dense>().extents;
+  const Cut cut = one_range(op, {{}, {}, attributes}, shape);
+  check_dtypes(op, "x", x.dtype(), "v", part.dtype());
+  if (part.extents != cut.shape)
+    fail_usage("{}: v is {}, and takes the place of {}", op, to_string(part.extents),
+               to_string(cut.shape));
+  const auto write = [&](Values& to) {
+    move_elements(cut.shape, part.values, Places::of(cut.shape), to, cut.places);
+  };
+  if (!x.overwrite(write)) x = Tensor::update(x, write);
+}
+
+void add_slices(Operators& all) {
+  add_plain(all, "slice", Keeps::others, slice, slice_grad);
+  all.declare("slice-scatter", {Keeps::nothing});
+  all.add({"slice-scatter", {"dense", "dense"}, {{}}}, slice_scatter);
+  all.add({"slice-scatter.grad", {"dense"}, {{}, {}}}, slice_scatter_grad);
+}
 
 }  // namespace sten

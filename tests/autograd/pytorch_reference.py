@@ -175,6 +175,7 @@ OPERATORS = {
     "transpose": transpose,
     "concat": lambda *x, axis=0: torch.cat(x, axis),
     "slice": part,
+    "slice-scatter": lambda x, v, axis, begin, end: torch.slice_scatter(x, v, axis, begin, end),
     "sum": lambda x, axes=None, keep=0: x.sum(axes or every_axis(x), bool(keep)),
     "mean": lambda x, axes=None, keep=0: x.mean(axes or every_axis(x), bool(keep)),
     "cross-entropy": cross_entropy,
@@ -346,6 +347,8 @@ CASES = [
     ("slice", [(2, 5)], {"axis": 1, "end": 2}),
     ("slice", [(4, 2)], {}),
     ("slice", [(4, 2)], {"begin": 2, "end": 2}),
+    ("slice-scatter", [(6, 3), (3, 3)], {"axis": 0, "begin": 2, "end": 5}),
+    ("slice-scatter", [(2, 6, 3), (2, 1, 3)], {"axis": -2, "begin": 5, "end": 6}),
     *((op, inputs, attributes) for op in ("sum", "mean") for inputs, attributes in (
         ([(3, 4)], {}),
         ([(3, 4)], {"keep": 1}),

@@ -4,7 +4,7 @@
 
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/nn/mlp.h"
-#include "libsten/ops/operators.h"
+#include "libsten/ops/in_place.h"
 #include "libsten/optim/adamw.h"
 
 namespace {
@@ -137,4 +137,13 @@ TEST_CASE("a sparse graph is made of a dense one by names, and trains") {
   tape.backward(mse(y, waves({16, 4}, 0.4)));
   CHECK(w.at("layers.0.weight").grad()->stored().count() == 32);
   CHECK(w.at("layers.1.weight").grad()->layout() == "dense");
+}
+
+TEST_CASE("operators of the names with an underscore write over their first operand") {
+  Tensor x = waves({4, 3}, 1.1);
+  const Tensor bias = waves({3}, 0.5), rows = waves({2, 3}, 0.7);
+  relu_(x);
+  add_(x, bias);
+  View(x, 0, 0, 2).set(rows);
+  CHECK(number(x) == number(rows));
 }

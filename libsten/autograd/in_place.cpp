@@ -1,0 +1,57 @@
+// Values of a tape that are written over.
+#include <algorithm>
+
+#include "libsten/autograd/tape.h"
+
+namespace sten {
+
+void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
+                          const Attributes& attributes, const std::function<void(Tensor&)>& write) {
+  const Keeps keeps = operators().what(op).keeps;
+  if (keeps == Keeps::inputs)
+    fail_usage("{0}_: {0}.grad needs the old value; {0}() makes a new one", op.text());
+  check_unneeded(op, x);
+  std::vector<Var> in{x};
+  in.insert(in.end(), others.begin(), others.end());
+  Step step = step_of(op, in, attributes);
+  in.clear();  // so that nobody else holds the value
+  write(x.value_);
+  // A sparse one has its positions still, and so has its gradient.
+  const Formats formats =
+      x.value_.is<Dense>()
+          ? Formats::dense()
+          : Formats(OutFormat::fused(KeepAll{}, x.value_.spec()), OutFormat::same_as(x.value_));
+  SlotPtr slot = new_slot(x.value_, formats);
+  const bool is_recorded = !is_paused_ && is_prunable(x.value_.dtype());
+  x.slot_ = is_recorded ? slot : nullptr;
+  if (!is_recorded) return;
+  if (keeps == Keeps::outputs) step.kept.push_back(x.value_);
+  if (keeps == Keeps::others)
+    for (const Var& v : others) step.kept.push_back(v.value_);
+  step.out.push_back(std::move(slot));
+  steps_.push_back(std::move(step));
+}
+
+void Tape::check_unneeded(Name op, const Var& x) const {
+  if (x.slot_ && x.slot_->is_leaf)
+    fail_usage("{0}_: the value is a parameter of the tape; {0}() makes a new one", op.text());
+  const Values* values = x.value_.values();
+  if (!values || values->size() == 0) return;
+  const auto is_needed = [&](const Tensor& t) {
+    return t.values() && t.values()->bytes().data() == values->bytes().data();
+  };
+  for (const Step& s : steps_)
+    if (std::ranges::any_of(s.kept, is_needed) ||
+        std::ranges::any_of(s.saved, is_needed, &SavedTensors::value_type::second))
+      fail_usage("{0}_: {1} needs the old value; {0}() makes a new one", op.text(), s.op.text());
+}
+
+void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
+                    const std::function<void(Tensor&)>& write) {
+  if (x.wants_grad()) return Tape::of(x).apply_in_place(op, x, others, attributes, write);
+  for (const Var& v : others)
+    if (v.wants_grad()) return Tape::of(v).apply_in_place(op, x, others, attributes, write);
+  write(x.value_);
+}
+
+}  // namespace sten

@@ -1,0 +1,158 @@
+// Operators that write over their first operand.
+#include "libsten/ops/in_place.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/product/sparse_tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// In memory of its own, which those of Dense::of() borrow.
+Tensor owned(const Dense& x) { return scale(Tensor(x), 1); }
+Tensor four() { return owned(Dense::of({2, 2}, {-1, 2, -3, 4})); }
+std::vector<float> of(const Tensor& t) {
+  const Dense d = t.to_dense();
+  return {d.values.as<float>().begin(), d.values.as<float>().end()};
+}
+const void* place(const Tensor& t) { return t.values()->bytes().data(); }
+using Floats = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("a tensor that nobody else holds is written where it lies") {
+  Tensor x = four();
+  const void* at = place(x);
+  relu_(x);
+  CHECK(of(x) == Floats{0, 2, 0, 4});
+  scale_(x, 0.5);
+  CHECK(of(x) == Floats{0, 1, 0, 2});
+  add_(x, Dense::of({2, 2}, {1, 2, 3, 4}));
+  CHECK(of(x) == Floats{1, 3, 3, 6});
+  add_(x, Dense::of({2}, {10, 20}));  // repeated, as a bias is
+  CHECK(of(x) == Floats{11, 23, 13, 26});
+  add_(x, x);
+  CHECK(of(x) == Floats{22, 46, 26, 52});
+  slice_scatter_(x, Dense::of({2, 1}, {7, 8}), 1, 0, 1);
+  CHECK(of(x) == Floats{7, 46, 8, 52});
+  CHECK(place(x) == at);
+  Tensor wide = Dense::of({1, 2}, {-0.5, 3}), d = Dense::zeros(DType::F64, {3});
+  scale_(d, 2);
+  CHECK(error_of([&] { add_(wide, d); }) == "add: a is F32 but b is F64");
+}
+
+TEST_CASE("a tensor that is held by others, or borrowed, becomes a new one, and they stay") {
+  Tensor x = four();
+  const Tensor copy = x;
+  relu_(x);
+  CHECK(of(copy) == Floats{-1, 2, -3, 4});
+  CHECK(of(x) == Floats{0, 2, 0, 4});
+  Dense d = four().to_dense();
+  Tensor y = d;  // shares the values of d alone
+  scale_(y, 2);
+  CHECK(d.values.as<float>()[0] == -1);
+  const std::vector<float> mine{1, 2};
+  Tensor z = Dense{{2}, Values(DType::F32, Array<float>::borrow(nullptr, mine.data(), 2).bytes())};
+  scale_(z, 3);
+  CHECK(mine[0] == 1);
+  CHECK(of(z) == Floats{3, 6});
+}
+
+TEST_CASE("a sparse tensor keeps its layout and its positions") {
+  const Tensor base =
+      registry().pack(Dense::of({2, 3}, {-1, 0, 2, 0, -3, 0}),
+                      nonzero_mask(Dense::of({2, 3}, {-1, 0, 2, 0, -3, 0})), Spec("csr"));
+  Tensor x = Tensor::update(base, [](Values& v) { v.mutate<float>(); });
+  const void* at = place(x);
+  relu_(x);
+  scale_(x, 2);
+  CHECK(place(x) == at);
+  CHECK(x.layout() == "csr");
+  CHECK(of(x) == Floats{0, 0, 4, 0, 0, 0});
+  CHECK(x.stored().count() == 3);
+  add_(x, Dense::of({2, 3}, {1, 2, 3, 4, 5, 6}));
+  CHECK(x.layout() == "csr");
+  CHECK(of(x) == Floats{1, 0, 7, 0, 5, 0});
+}
+
+TEST_CASE("a view writes through to what it is a part of") {
+  Tensor x = owned(Dense::of({3, 2}, {-1, -2, -3, -4, 5, 6}));
+  const void* at = place(x);
+  const View first(x, 0, 0, 2), right(x, 1, 1, 2);
+  relu_(first);
+  scale_(right, 10);
+  add_(right, Tensor(Dense::of({3, 1}, {1, 2, 3})));
+  CHECK(of(x) == Floats{0, 1, 0, 2, 5, 63});
+  CHECK(of(first.get()) == Floats{0, 1, 0, 2});
+  CHECK(place(x) == at);
+  CHECK(error_of([&] { View(x, 0, 2, 4).get(); }) ==
+        "slice: x is [3, 2], which has no range 2 to 4 along axis 0");
+  CHECK(error_of([&] {
+          right.set(Dense::of({2, 1}, {1, 2}));
+        }) == "slice-scatter: v is [2, 1], and takes the place of [3, 1]");
+}
+
+TEST_CASE("a value of a tape is written over, and gradients are those of new values") {
+  const Tensor w = Dense::of({2, 2}, {1, -2, 3, -1}), b = Dense::of({2}, {0.5, 1}),
+               x = Dense::of({2, 2}, {1, 2, -1, 1}), part = Dense::of({1, 2}, {3, 4}),
+               seed = Dense::of({2, 2}, {1, 2, 3, 4});
+  Tape fresh, tape;
+  const Var w0 = fresh.parameter(w), b0 = fresh.parameter(b), p0 = fresh.parameter(part);
+  fresh.backward(relu(slice_scatter(scale(add(linear(Var(x), w0), b0), -2), p0, 0, 1, 2)), seed);
+
+  const Var w1 = tape.parameter(w), b1 = tape.parameter(b), p1 = tape.parameter(part);
+  Var h = linear(Var(x), w1);
+  const void* at = place(h.value());
+  add_(h, b1);
+  scale_(h, -2);
+  View(h, 0, 1, 2).set(p1);
+  relu_(h);
+  CHECK(place(h.value()) == at);
+  tape.backward(h, seed);
+  CHECK(of(*w1.grad()) == of(*w0.grad()));
+  CHECK(of(*b1.grad()) == of(*b0.grad()));
+  CHECK(of(*p1.grad()) == of(*p0.grad()));
+  // A constant that gets a value of the tape becomes one of the tape.
+  Tape other;
+  const Var q = other.parameter(b);
+  Var c = Tensor(four());
+  add_(c, q);
+  CHECK(c.wants_grad());
+  other.backward(c, seed);
+  CHECK(of(*q.grad()) == Floats{4, 6});
+}
+
+TEST_CASE("what the tape needs to go backwards is not written over") {
+  Tape tape;
+  Var w = tape.parameter(four());
+  CHECK(error_of([&] { relu_(w); }) ==
+        "relu_: the value is a parameter of the tape; relu() makes a new one");
+  Var h = scale(w, 2);
+  const Var square = mul(h, h);
+  CHECK(error_of([&] { scale_(h, 3); }) ==
+        "scale_: mul.grad needs the old value; scale() makes a new one");
+  CHECK(of(h.value()) == Floats{-2, 4, -6, 8});
+  Var y = add(w, w);
+  relu_(y);  // of which the tape keeps the result
+  CHECK(has(error_of([&] { add_(y, Tensor(four())); }), "add_: relu.grad needs the old value"));
+  // A view of it is the same value.
+  CHECK(has(error_of([&] { relu_(View(h, 0, 0, 1)); }), "mul.grad needs the old value"));
+  // When the tape has gone back it needs nothing.
+  tape.backward(square, four());
+  scale_(h, 3);
+  CHECK(of(h.value()) == Floats{-6, 12, -18, 24});
+}
+
+TEST_CASE("the gradient of a sparse value that was added to has its positions") {
+  Tape tape;
+  const Var w = tape.parameter(four());
+  const Sparsifier large = registry().sparsifier(Spec::parse("threshold:at=1.5"));
+  Var h = scale(w, 1, Formats(OutFormat::fused(large, Spec("csr"))));
+  add_(h, w);
+  CHECK(h.value().layout() == "csr");
+  CHECK(of(h.value()) == Floats{0, 4, -6, 8});
+  tape.backward(scale(h, 1), Tensor(Dense::of({2, 2}, {1, 1, 1, 1})));
+  CHECK(of(*w.grad()) == Floats{0, 2, 2, 2});
+}
