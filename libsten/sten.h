@@ -59,6 +59,7 @@
 #include "libsten/dispatch/structure.h"
 
 // Operators, products and gradients.
+#include "libsten/autograd/parameter.h"
 #include "libsten/autograd/tape.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/ops/elementwise.h"
@@ -71,10 +72,14 @@
 #include "libsten/graph/executor.h"
 #include "libsten/graph/generation.h"
 #include "libsten/graph/graph.h"
+#include "libsten/graph/graph_json.h"
 #include "libsten/graph/sparsity_builder.h"
+#include "libsten/graph/trace.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/gpt.h"
+#include "libsten/nn/layers.h"
 #include "libsten/nn/mlp.h"
+#include "libsten/nn/module.h"
 #include "libsten/nn/weights.h"
 
 // Training.

@@ -14,7 +14,8 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
   std::vector<Var> in{x};
   in.insert(in.end(), others.begin(), others.end());
   Step step = step_of(op, in, attributes);
-  in.clear();  // so that nobody else holds the value
+  // As it is for the watcher, and a slot alone for the step.
+  if (!watcher_) in.clear();
   write(x.value_);
   // A sparse one has its positions still, and so has its gradient.
   const Formats formats =
@@ -22,8 +23,9 @@ void Tape::apply_in_place(Name op, Var& x, std::span<const Var> others,
           ? Formats::dense()
           : Formats(OutFormat::fused(KeepAll{}, x.value_.spec()), OutFormat::same_as(x.value_));
   SlotPtr slot = new_slot(x.value_, formats);
-  const bool is_recorded = !is_paused_ && is_prunable(x.value_.dtype());
-  x.slot_ = is_recorded ? slot : nullptr;
+  const bool is_recorded = !is_paused_ && !watcher_ && is_prunable(x.value_.dtype());
+  x.slot_ = is_recorded || watcher_ ? slot : nullptr;
+  if (watcher_) watcher_({op, in, attributes, std::span(&formats, 1), std::span(&x, 1)});
   if (!is_recorded) return;
   if (keeps == Keeps::outputs) step.kept.push_back(x.value_);
   if (keeps == Keeps::others)

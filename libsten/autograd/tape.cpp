@@ -129,15 +129,16 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     waiting.push_back({f.out.inline_by, f.out.tmp, KeepAll{}, f.out.tmp});
     wanted.back() = &waiting.back();
   }
-  const bool may_record =
-      !is_paused_ && std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); });
+  const bool is_of_tape = std::ranges::any_of(in, [](const Var& v) { return v.wants_grad(); });
+  const bool may_record = !is_paused_ && !watcher_ && is_of_tape;
   SavedTensors saved;
   Outputs made = run(op, {values, wanted, attributes, {}, {}, may_record ? &saved : nullptr});
   // Integers, such as places or a shape, have no gradient.
   const auto is_real = [](const auto& t) { return t && is_prunable(t->dtype()); };
   const bool is_recorded = may_record && std::ranges::any_of(made, is_real);
+  const bool is_watched = watcher_ && is_of_tape;
   std::vector<Var> out;
-  if (!is_recorded) {
+  if (!is_recorded && !is_watched) {
     for (auto& t : made) out.push_back(Var(*std::move(t)));
     return out;
   }
@@ -149,6 +150,8 @@ std::vector<Var> Tape::apply_all(Name op, std::span<const Var> in, const Attribu
     step.out.push_back(slot);
     out.push_back(Var(*std::move(made[i]), std::move(slot)));
   }
+  if (is_watched) watcher_({op, in, attributes, formats, out});
+  if (!is_recorded) return out;
   if (keeps == Keeps::others) values.erase(values.begin());
   if (keeps == Keeps::inputs || keeps == Keeps::others) step.kept = std::move(values);
   step.saved = std::move(saved);

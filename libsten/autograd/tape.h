@@ -48,6 +48,9 @@ class Var {
   // Of a parameter after backward(), and of another value where keep_grad() was said before.
   const std::optional<Tensor>& grad() const;
   const Var& keep_grad() const;
+  // The same for all copies of a value of a tape, for as long as one of them lives; nullptr of a
+  // constant.
+  const void* identity() const { return slot_.get(); }
 
  private:
   friend class Tape;
@@ -99,6 +102,19 @@ class Tape {
   using Receiver = std::function<void(std::size_t parameter, Tensor gradient)>;
   void backward(const Var& y, std::optional<Tensor> seed, const Receiver& to);
 
+  // An operator that ran on values of this tape.
+  struct Applied {
+    Name op;
+    std::span<const Var> in;
+    const Attributes& attributes;
+    std::span<const Formats> formats;
+    std::span<const Var> out;
+  };
+  // Each one from now on is shown to f, and not remembered to go backwards. All outputs have an
+  // identity() then, integers too.
+  using Watcher = std::function<void(const Applied&)>;
+  void watch(Watcher f) { watcher_ = std::move(f); }
+
   // That of a value that wants a gradient: Error (usage) where it is gone.
   static Tape& of(const Var& v);
   // Steps that are remembered.
@@ -136,6 +152,7 @@ class Tape {
   std::vector<Step> steps_;
   std::vector<std::weak_ptr<tape_detail::Slot>> leaves_;
   bool is_paused_ = false;
+  Watcher watcher_;
 };
 
 // What a sparsifier makes of a value when its gradient has come: first-order pruning.

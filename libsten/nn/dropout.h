@@ -8,6 +8,9 @@ namespace sten {
 // dropout do not have it.
 inline constexpr const char* draw_input = "draw";
 
+// Of the dropout of that name: not that of another one.
+Index dropout_seed(std::string_view name);
+
 // x where it stays, with probability 1 - p, times 1 / (1 - p). Adds the input where g lacks it.
 std::string add_dropout(GraphParts& g, const std::string& name, const std::string& x, double p);
 

@@ -2,10 +2,13 @@
 
 #include <cmath>
 
+#include "libsten/graph/graph_json.h"
 #include "libsten/graph/sparsity_builder.h"
+#include "libsten/nn/layers.h"
 #include "libsten/nn/mlp.h"
 #include "libsten/ops/in_place.h"
 #include "libsten/optim/adamw.h"
+#include "tests/support/temp_dir.h"
 
 namespace {
 
@@ -33,6 +36,12 @@ Index common(const Tensor& a, const Mask& b) {
   for (Index i = 0; i < m.size(); ++i) n += m[i] && b[i];
   return n;
 }
+
+struct Classifier : Module {
+  Child<Linear> hidden = child<Linear>("hidden", 64, 32), out = child<Linear>("out", 32, 10);
+  Child<Dropout> drop = child<Dropout>("drop", 0.1);
+  Var forward(const Var& x) const { return out(drop(relu(hidden(x)))); }
+};
 
 }  // namespace
 
@@ -137,6 +146,41 @@ TEST_CASE("a sparse graph is made of a dense one by names, and trains") {
   tape.backward(mse(y, waves({16, 4}, 0.4)));
   CHECK(w.at("layers.0.weight").grad()->stored().count() == 32);
   CHECK(w.at("layers.1.weight").grad()->layout() == "dense");
+}
+
+TEST_CASE("a model that is a class learns, is saved, and is traced to a graph with names") {
+  const Tensor x = waves({32, 64}, 1.7);
+  Dense labels = Dense::zeros(DType::I64, {32});
+  for (Index i = 0; i < 32; ++i) labels.values.mutate<std::int64_t>()[i] = i % 10;
+  const TempDir dir;
+  const std::string file = dir / "net.safetensors";
+  std::vector<double> losses;
+  Classifier net;
+  net.initialize(1);
+  net.sparsify("hidden.weight", {by("magnitude:sparsity=0.75"), Spec("csr")});
+  const AdamW adam({.rate = 0.01});
+  for (int step = 0; step < 50; ++step) {
+    const Gradients g = gradients(net, [&] { return cross_entropy(net.forward(x), Var(labels)); });
+    for (Parameter* p : net.parameters()) adam.step(*p, g.of.at(p->name));
+    losses.push_back(number(g.loss));
+  }
+  net.eval();
+  net.save(file);
+  CHECK(losses.back() < 0.8 * losses.front());
+  CHECK(net.values().at("hidden.weight").layout() == "csr");
+  Classifier other;
+  other.load(file);
+  CHECK(other.values().at("hidden.weight").stored().count() == 512);
+
+  const Graph g = trace(net, {{"x", x}});
+  SparsityBuilder sb;
+  sb.set_weight("out.weight", by("magnitude:sparsity=0.5"), Spec("masked"))
+      .set_interm("relu", OutFormat::after(by("magnitude:sparsity=0.5"), Spec("masked")));
+  const Graph sparse = sb.sparse_graph(g);
+  const std::string text = to_json(g);
+  CHECK(sparse.find_node("out")->inputs ==
+        std::vector<std::string>{"relu", "out.weight", "out.bias"});
+  CHECK(text.find("hidden.weight") != std::string::npos);
 }
 
 TEST_CASE("operators of the names with an underscore write over their first operand") {

@@ -1,0 +1,153 @@
+// Models written as classes: a module has named weights, and modules within it; what it computes is a
+// member that the user writes.
+//
+//   struct Net : Module {
+//     Child<Linear> hidden = child<Linear>("hidden", 64, 32), out = child<Linear>("out", 32, 10);
+//     Var forward(const Var& x) const { return out(relu(hidden(x))); }
+//   };
+//   Net net;
+//   net.initialize(1);
+//   const Tensor y = net.forward(x).value();
+//   const Graph g = trace(net, {{"x", x}});  // for SparsityBuilder, recipes and sten-run
+//
+// A weight's name is that of the modules that it is in, from the outermost one's child on, joined by
+// dots: "hidden.weight". The names of a trace are those of Tracer (graph/trace.h).
+#pragma once
+#include <array>
+#include <concepts>
+#include <functional>
+#include <memory>
+
+#include "libsten/autograd/parameter.h"
+#include "libsten/graph/trace.h"
+
+namespace sten {
+
+class Module;
+
+// A weight of a module. Operators take it as a value: of a tape while gradients() or trace() run.
+class ModuleWeight {
+ public:
+  Var var() const { return leaf_ ? *leaf_ : Var(parameter_.value); }
+  operator Var() const { return var(); }
+
+ private:
+  friend class Module;
+  ModuleWeight(Weight what, Tensor value) : what_(std::move(what)), parameter_(std::move(value)) {}
+
+  Weight what_;  // its name is the one within the module
+  Parameter parameter_;
+  std::optional<Var> leaf_;
+};
+
+// A module within another one. A call runs its forward(), in a TraceScope of its name.
+template <class M>
+class Child {
+ public:
+  template <class... In>
+  auto operator()(In&&... in) const {
+    const TraceScope scope(name_);
+    auto y = module_->forward(std::forward<In>(in)...);
+    if constexpr (std::same_as<decltype(y), Var>) scope.result(y);
+    return y;
+  }
+  M* operator->() const { return module_; }
+  M& operator*() const { return *module_; }
+
+ private:
+  friend class Module;
+  Child(std::string name, M* module) : name_(std::move(name)), module_(module) {}
+
+  std::string name_;
+  M* module_;
+};
+
+class Module {
+ public:
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  virtual ~Module() = default;
+
+  // All weights, also of modules within, as a graph without nodes has them.
+  Graph weights_graph() const;
+  NamedValues<Tensor> values() const;
+  // Every weight's value. Error (usage) that lists those that are missing, not the module's, or of
+  // another shape; then nothing changes.
+  void set_values(const NamedValues<Tensor>& values);
+  // As initial_weights(); before, weights are 0.
+  void initialize(std::uint64_t seed) { set_values(initial_weights(weights_graph(), seed)); }
+  // For an optimizer's steps; they live as long as the module.
+  std::vector<Parameter*> parameters();
+
+  // Whether dropouts drop, also within; they do from the beginning.
+  void train(bool on = true);
+  void eval() { train(false); }
+  bool is_training() const { return is_training_; }
+
+  // Prunes and packs the weights that the pattern matches (SparsityBuilder::set_weight), and says
+  // how their gradients are kept. Error (usage) where it matches none.
+  void sparsify(const std::string& pattern, const WeightFormat& format);
+
+  // As save_weights() and load_weights() (nn/weights.h): a safetensors file with the weights in their
+  // layouts, and their formats.
+  void save(const std::string& path, bool force = false) const;
+  void load(const std::string& path);
+
+ protected:
+  // For members. Names are without dots, or parts of a path; no two are the same.
+  const ModuleWeight& weight(std::string name, Shape shape, Spec init = Spec("zeros"));
+  template <std::derived_from<Module> M, class... Args>
+  Child<M> child(std::string name, Args&&... args) {
+    auto made = std::make_unique<M>(std::forward<Args>(args)...);
+    M* module = made.get();
+    children_.emplace_back(name, std::move(made));
+    return {std::move(name), module};
+  }
+
+ private:
+  friend class OnTape;
+  friend Graph trace_module(Module&, const std::function<std::vector<Var>(Tracer&)>&);
+  void each(const std::string& prefix,
+            const std::function<void(std::string name, ModuleWeight&)>& f);
+  // What operators take for each weight, by what it is and its value; nullptr: the value alone.
+  using MakeLeaf = std::function<Var(Weight, const Tensor&)>;
+  void put_leaves(const MakeLeaf& leaf);
+
+  std::vector<std::unique_ptr<ModuleWeight>> weights_;
+  std::vector<std::pair<std::string, std::unique_ptr<Module>>> children_;
+  bool is_training_ = true;
+};
+
+struct Gradients {
+  Tensor loss;
+  NamedValues<Tensor> of;  // by the weights' names; without those that the loss does not depend on
+};
+// Of what loss() returns, a scalar that depends on the module's weights. The tape is gone when it
+// returns, so that steps of an optimizer are in place.
+Gradients gradients(Module& m, const std::function<Var()>& loss);
+
+// An input of a trace: a value as the model takes it.
+struct TraceInput {
+  std::string name;
+  Tensor value;
+};
+
+// With the inputs and weights of the trace put in place, the graph of the values that f returns.
+Graph trace_module(Module& m, const std::function<std::vector<Var>(Tracer&)>& f);
+
+// The graph of m.forward(inputs...), which returns a Var or a vector of them. The module's weights are
+// the graph's, with their formats; weights that forward() does not use, too.
+template <std::derived_from<Module> M, std::size_t n>
+Graph trace(M& m, const TraceInput (&inputs)[n]) {
+  return trace_module(m, [&](Tracer& t) -> std::vector<Var> {
+    std::vector<Var> in;
+    for (const TraceInput& i : inputs) in.push_back(t.input(i.name, i.value));
+    const auto run = [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return m.forward(in[i]...);
+    };
+    return {run(std::make_index_sequence<n>())};
+  });
+}
+
+}  // namespace sten
