@@ -88,20 +88,23 @@ void check(const JsonReader& at, const RateRecipe& r) {
 }
 
 void check(const JsonReader& at, const Recipe& r) {
-  const bool onnx = r.model.kind == "onnx";
-  if (onnx && r.data.kind == "text")
-    at["data"]["kind"].fail("text is for another model: onnx learns from masked-text or rows");
-  if (onnx && is_labelled(r.data))
-    at["data"]["kind"].fail(r.data.kind + " is for a bert: onnx learns from masked-text or rows");
+  const bool from_file = is_from_file(r.model);
+  if (from_file && r.data.kind == "text")
+    at["data"]["kind"].fail("text is for another model: " + r.model.kind +
+                            " learns from masked-text or rows");
+  if (from_file && is_labelled(r.data))
+    at["data"]["kind"].fail(r.data.kind + " is for a bert: " + r.model.kind +
+                            " learns from masked-text or rows");
   const bool is_of_bert = r.data.kind == "masked-text" || is_labelled(r.data);
   const bool fits =
       is_of_bert == (r.model.kind == "bert") && (r.data.kind == "text") == (r.model.kind == "gpt");
-  if (!onnx && !fits)
+  if (!from_file && !fits)
     at["data"]["kind"].fail(fmt::format("{} is for another model: {} learns from {}", r.data.kind,
                                         r.model.kind, data_of(r.model)));
   for (const char* key : {"input", "inputs"})
-    if (!onnx && at["data"].has(key))
-      at["data"][key].fail("is for the inputs of an onnx model, and this is " + r.model.kind);
+    if (!from_file && at["data"].has(key))
+      at["data"][key].fail("is for the inputs of an onnx model or a graph, and this is " +
+                           r.model.kind);
   if (!is_for_images(r.model) && at["data"].has("shape"))
     at["data"]["shape"].fail("is for a model of images, and this is " + r.model.kind);
   if ((r.steps > 0) == (r.epochs > 0))

@@ -33,7 +33,7 @@ inline Rule fraction(Words kinds = {}) { return {.kinds = std::move(kinds), .low
 template <class V>
 void fields_of(V& v, ModelRecipe& m) {
   const Words images{"resnet", "wide-resnet"};
-  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx"}, true);
+  v.kind(m.kind, {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx", "graph"}, true);
   if constexpr (V::reads)
     if (m.kind == "resnet") m.width = 64;
   v("sizes", m.sizes, {.kinds = {"mlp"}, .required = true, .low = 1, .high = most});
@@ -46,8 +46,8 @@ void fields_of(V& v, ModelRecipe& m) {
   v("dropout", m.dropout,
     {.kinds = {"wide-resnet", "bert", "gpt"}, .low = 0, .high = 1, .below = true});
   v("config", m.config, {.kinds = {"bert", "gpt"}, .required = true, .path = true});
-  v("file", m.file, {.kinds = {"onnx"}, .required = true, .path = true});
-  v("output", m.output, {.kinds = {"onnx"}});
+  v("file", m.file, {.kinds = {"onnx", "graph"}, .required = true, .path = true});
+  v("output", m.output, {.kinds = {"onnx", "graph"}});
   v("weights", m.weights, {.path = true});
 }
 

@@ -15,7 +15,7 @@
 namespace sten {
 
 struct ModelRecipe {
-  std::string kind;                 // mlp | resnet | wide-resnet | bert | gpt | onnx
+  std::string kind;                 // mlp | resnet | wide-resnet | bert | gpt | onnx | graph
   std::vector<Index> sizes;         // mlp: of the input, of each layer's output
   std::string activation = "relu";  // mlp
   // resnet, wide-resnet: ResNetConfig and WideResNetConfig.
@@ -24,8 +24,8 @@ struct ModelRecipe {
   std::string stem = "imagenet";  // resnet: imagenet | cifar
   double dropout = 0;             // wide-resnet, bert, gpt
   std::string config;             // bert, gpt: a HuggingFace config.json
-  std::string file;               // onnx: the model
-  std::string output;             // onnx: the logits; empty: the first output
+  std::string file;               // onnx: the model; graph: to_json(Graph)
+  std::string output;             // onnx, graph: the logits; empty: the first output
   // A checkpoint to begin with; empty: the model's own of an ONNX model, else initial weights by the
   // seed.
   std::string weights;
@@ -34,6 +34,9 @@ struct ModelRecipe {
 inline bool is_for_images(const ModelRecipe& m) {
   return m.kind == "resnet" || m.kind == "wide-resnet";
 }
+
+// What is in a file, and takes inputs that have names.
+inline bool is_from_file(const ModelRecipe& m) { return m.kind == "onnx" || m.kind == "graph"; }
 
 // Of text.
 inline bool has_config(const ModelRecipe& m) { return m.kind == "bert" || m.kind == "gpt"; }
@@ -46,7 +49,7 @@ struct DataRecipe {
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
   std::vector<Index> shape;      // csv and arrays: of a row, [height, width, channels]
-  // Of ONNX models. arrays: files by the inputs of the model that they are for; csv and arrays: the
+  // Of models from files. arrays: files by the inputs of the model that they are for; csv and arrays: the
   // input that features are for, empty where there is one alone.
   std::map<std::string, std::string> inputs;
   std::string input;

@@ -38,8 +38,10 @@ class Training {
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
     try_sparsity(trainer_.stages(), task_->graph());
+    // Now, for they may be gone when the run is over.
+    if (recipe().model.kind == "graph")
+      copies_ = {{RunFiles::graph_file, bytes_of(recipe().model.file)}};
     if (has_config(recipe().model)) {
-      // Now, for they may be gone when the run is over.
       std::string config = bytes_of(recipe().model.config);
       if (is_labelled(recipe().data))
         config = with_labels(config, head_of(recipe().data), task_->labels());

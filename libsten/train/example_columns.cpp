@@ -58,7 +58,7 @@ Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
 
 ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale scale,
                          const ImportedModel& m, Index rows) {
-  check_open_batch(to, m.file.name());
+  check_open_batch(to, m.name);
   if (a.x.extents.empty() || a.x.extents[0] != rows)
     fail("{}: is {}, and there are labels for {} rows", a.file, to_string(a.x.extents), rows);
   ExampleColumn c{to.name, a.x, shape_for(to, a), std::nullopt};
@@ -95,8 +95,8 @@ const OnnxPort* find_port(const ImportedModel& m, const std::string& name) {
                                 const ImportedModel& m) {
   std::vector<std::string> names;
   for (const OnnxPort& p : m.inputs) names.push_back(p.name);
-  fail_usage("{}: {} is no input of {} that its logits depend on{}", key, quote(name),
-             m.file.name(), suggestion(name, names));
+  fail_usage("{}: {} is no input of {} that its logits depend on{}", key, quote(name), m.name,
+             suggestion(name, names));
 }
 
 // The input that features are for: the one that is named, or that nothing else is given for.
@@ -109,11 +109,11 @@ const OnnxPort& input_of_features(const DataRecipe& d, const ImportedModel& m) {
   for (const OnnxPort& p : m.inputs) {
     if (d.inputs.contains(p.name)) continue;
     if (only)
-      fail_usage("{}: has inputs {} and {}, and more than one is not given; see data.input",
-                 m.file.name(), quote(only->name), quote(p.name));
+      fail_usage("{}: has inputs {} and {}, and more than one is not given; see data.input", m.name,
+                 quote(only->name), quote(p.name));
     only = &p;
   }
-  if (!only) fail_usage("{}: has no input for features that is not given", m.file.name());
+  if (!only) fail_usage("{}: has no input for features that is not given", m.name);
   return *only;
 }
 
@@ -168,21 +168,21 @@ Dense input_of(const ExampleColumn& c, std::span<const Index> rows, std::optiona
                  : rows_of(c.values, rows, c.shape);
 }
 
-// Images for the input of a model that takes them with channels first, as ONNX has them.
+// Images for the input of a model, which takes them with channels first if it is an ONNX model.
 ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& r,
                          const ImportedModel& m) {
-  check_open_batch(to, m.file.name());
+  check_open_batch(to, m.name);
   const Shape& s = a.x.extents;
   if (s.size() != 4 || (to.dtype && *to.dtype != DType::F32))
     fail("{}: is {}, which are no images for the model's input {}", a.file, to_string(s),
          quote(to.name));
-  const Shape first{s[0], s[3], s[1], s[2]};
+  const Shape shape = m.channels_first ? Shape{s[0], s[3], s[1], s[2]} : s;
   const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
-  if (to.shape && !std::ranges::equal(*to.shape, first, fits))
+  if (to.shape && !std::ranges::equal(*to.shape, shape, fits))
     fail("{}: has images {}, channels first, and the model's input {} takes {}", a.file,
-         to_string(first), quote(to.name), shape_text(*to.shape));
-  ExampleColumn c{to.name, a.x, first, std::nullopt, ImageInput::of(r, s[3])};
-  c.image->channels_first = true;
+         to_string(shape), quote(to.name), shape_text(*to.shape));
+  ExampleColumn c{to.name, a.x, shape, std::nullopt, ImageInput::of(r, s[3])};
+  c.image->channels_first = m.channels_first;
   return c;
 }
 
@@ -217,7 +217,7 @@ ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const D
   }
   for (const OnnxPort& p : m.inputs)
     if (std::ranges::find(all.inputs, p.name, &ExampleColumn::input) == all.inputs.end())
-      fail_usage("{}: has an input {}, and nothing is given for it; see data.inputs", m.file.name(),
+      fail_usage("{}: has an input {}, and nothing is given for it; see data.inputs", m.name,
                  quote(p.name));
   return all;
 }

@@ -4,17 +4,20 @@
 
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/data/file.h"
+#include "libsten/graph/graph_json.h"
 #include "libsten/graph/inference.h"
+#include "libsten/nn/dropout.h"
 
 namespace sten {
 namespace {
 
-const OnnxPort& output_of(const OnnxImport& model, const std::string& name,
+const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::string& name,
                           const std::string& file) {
-  if (model.outputs.empty()) fail("{}: has no output", file);
-  if (name.empty()) return model.outputs.front();
+  if (outputs.empty()) fail("{}: has no output", file);
+  if (name.empty()) return outputs.front();
   std::vector<std::string> names;
-  for (const OnnxPort& o : model.outputs) {
+  for (const OnnxPort& o : outputs) {
     if (o.name == name) return o;
     names.push_back(o.name);
   }
@@ -58,6 +61,44 @@ std::string new_name(std::string name, const Graph& g) {
   return name;
 }
 
+// The graph with a loss of those logits.
+Graph with_loss(GraphParts g, const Graph& before, const std::string& logits) {
+  const std::string loss = new_name("loss", before), labels = new_name("labels", before);
+  g.inputs.push_back(labels);
+  g.nodes.push_back({loss, "cross-entropy", {logits, labels}});
+  g.outputs = {logits, loss};
+  return Graph(std::move(g));
+}
+
+std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
+  const std::string name = printable(m.file);
+  const MappedFile text = open_data(m.file);
+  const Graph graph = [&] {
+    try {
+      return parse_graph(sten::text_of(text.bytes()));
+    } catch (const Error& e) {
+      throw Error(Fault::input, fmt::format("{}: {}", name, e.what()));
+    }
+  }();
+  const auto port = [](const std::string& of) { return OnnxPort{of, std::nullopt, std::nullopt}; };
+  std::vector<OnnxPort> outputs, inputs;
+  for (const std::string& output : graph.outputs()) outputs.push_back(port(output));
+  const OnnxPort logits = output_of(outputs, m.output, name);
+  GraphParts g = graph.parts();
+  // What moments of batches need would go, too.
+  if (g.statistics.empty()) keep_outputs(g, {logits.name});
+  for (const std::string& input : g.inputs)
+    if (input != draw_input) inputs.push_back(port(input));
+  return std::make_shared<const ImportedModel>(
+      ImportedModel{name,
+                    std::nullopt,
+                    {},
+                    with_loss(std::move(g), graph, logits.name),
+                    std::move(inputs),
+                    logits,
+                    false});
+}
+
 }  // namespace
 
 std::optional<Index> ImportedModel::classes() const {
@@ -66,24 +107,22 @@ std::optional<Index> ImportedModel::classes() const {
 }
 
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, const Checkpoint* opened) {
+  if (m.kind == "graph") return read_graph(m);
   Checkpoint file = opened ? *opened : Checkpoint::open(m.file);
   OnnxImport model = import_onnx(file);
-  const OnnxPort logits = output_of(model, m.output, file.name());
+  const OnnxPort logits = output_of(model.outputs, m.output, file.name());
   if (logits.dtype && *logits.dtype != DType::F32)
     fail("{}: its output {} is {}, and logits are F32; see model.output", file.name(),
          quote(logits.name), name_of(*logits.dtype));
   warn_of_copies(model.graph, file);
-  const std::string loss = new_name("loss", model.graph), labels = new_name("labels", model.graph);
   GraphParts g = model.graph.parts();
   keep_outputs(g, {logits.name});
   std::erase_if(model.inputs,
                 [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
-  g.inputs.push_back(labels);
-  g.nodes.push_back({loss, "cross-entropy", {logits.name, labels}});
-  g.outputs = {logits.name, loss};
-  return std::make_shared<const ImportedModel>(
-      ImportedModel{std::move(file), std::move(model.not_weights), Graph(std::move(g)),
-                    std::move(model.inputs), logits});
+  const std::string name = file.name();
+  return std::make_shared<const ImportedModel>(ImportedModel{
+      name, std::move(file), std::move(model.not_weights),
+      with_loss(std::move(g), model.graph, logits.name), std::move(model.inputs), logits});
 }
 
 void check_open_batch(const OnnxPort& input, const std::string& file) {

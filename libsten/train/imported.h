@@ -1,4 +1,4 @@
-// The ONNX model of a recipe, with a loss.
+// A model from a file of its own, ONNX or a graph, with the loss of a recipe.
 #pragma once
 #include <memory>
 
@@ -8,19 +8,21 @@
 namespace sten {
 
 struct ImportedModel {
-  Checkpoint file;
+  std::string name;                      // of its file, for messages
+  std::optional<Checkpoint> file;        // of an ONNX model: its weights
   std::vector<std::string> not_weights;  // for load_weights()
   // Of what the logits depend on. Outputs: logits and the loss; the last input: labels.
   Graph graph;
-  std::vector<OnnxPort> inputs;  // without labels
+  std::vector<OnnxPort> inputs;  // without labels, and without the draw of dropouts
   OnnxPort logits;
+  bool channels_first = true;  // of images
 
   // How many classes the file says that logits tell apart; none where it does not.
   std::optional<Index> classes() const;
 };
 
-// Of the recipe's file, or of `opened`. Error (input) as from import_onnx(), Error (usage) where the
-// file has no such output.
+// Of the recipe's file, or of `opened`. Error (input) as from import_onnx() or parse_graph(), Error
+// (usage) where the file has no such output.
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m,
                                                    const Checkpoint* opened = nullptr);
 

@@ -37,6 +37,7 @@ const std::vector<std::string>& places() {
                                                "model.safetensors",
                                                "model.sten.safetensors",
                                                RunFiles::onnx_file,
+                                               RunFiles::graph_file,
                                                "vocab.json",
                                                "vocab.txt",
                                                "merges.txt",
@@ -54,6 +55,7 @@ bool describes_text(std::string_view name) {
 
 bool is_written_by(const std::string& name, const Recipe& r) {
   if (name == RunFiles::onnx_file) return r.model.kind == "onnx";
+  if (name == RunFiles::graph_file) return r.model.kind == "graph";
   return has_config(r.model) || !describes_text(name);
 }
 

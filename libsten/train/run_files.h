@@ -21,6 +21,11 @@ class RunFiles {
   static constexpr const char* record_file = "run.json";
   static constexpr const char* checkpoints_folder = "checkpoints";
   static constexpr const char* onnx_file = "model.onnx";
+  static constexpr const char* graph_file = "graph.json";
+  // Of those, that of a model which is_from_file().
+  static const char* model_file(const ModelRecipe& m) {
+    return m.kind == "onnx" ? onnx_file : graph_file;
+  }
   // Whether a run keeps something under that name at the top of its directory.
   static bool keeps(const std::string& name);
 

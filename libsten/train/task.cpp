@@ -59,10 +59,12 @@ void Task::check_size(double parameters, const std::string& what) const {
                                                   only_measures_ ? "" : " in training"));
 }
 
+bool Task::has_dropouts() const { return std::ranges::count(graph_->inputs(), draw_input) > 0; }
+
 // What is computed of a part as a whole has to be of the same part in any number of processes.
 void Task::check_ranks() const {
   if (recipe_.accumulate % ranks_ == 0) return;
-  const char* what = recipe_.model.dropout > 0       ? "model.dropout draws for"
+  const char* what = has_dropouts()                  ? "model.dropout draws for"
                      : !graph_->statistics().empty() ? "batch norms normalise over"
                      : recipe_.distillation && recipe_.distillation->hidden > 0
                          ? "distillation.hidden takes the mean of"
@@ -135,17 +137,19 @@ Task::Task(const Recipe& given, const TaskUse& use)
     check_size(config.parameters(), printable(recipe.model.config));
     graph_ = gpt(config, {.loss = true, .dropout = recipe.model.dropout});
     data_ = read_next_token_data(recipe, config.vocab_size, config.n_positions);
-  } else if (recipe.model.kind == "onnx") {
+  } else if (is_from_file(recipe.model)) {
     if (recipe.data.kind == "text")
-      fail_usage("the model onnx is trained on rows, images or masked-text, not on text");
+      fail_usage("the model {} is trained on rows, images or masked-text, not on text",
+                 recipe.model.kind);
     imported_ =
         read_imported(recipe.model, weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
     graph_ = imported_->graph;
-    check_size(parameters_of(*graph_), imported_->file.name());
+    check_size(parameters_of(*graph_), imported_->name);
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
-    fail_usage("there is no model {}; there are mlp, resnet, wide-resnet, bert, gpt and onnx",
-               quote(recipe.model.kind));
+    fail_usage(
+        "there is no model {}; there are mlp, resnet, wide-resnet, bert, gpt, onnx and graph",
+        quote(recipe.model.kind));
   }
   check_ranks();
   evaluation_ = inference_graph(*graph_);
@@ -172,7 +176,7 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
 
 NamedValues<Tensor> Task::stored_weights(bool may_begin_anew) const {
   if (weights_) return weights_of(*weights_, may_begin_anew);
-  if (recipe_.model.weights.empty()) return weights_of(imported_->file);
+  if (recipe_.model.weights.empty()) return weights_of(*onnx());
   return weights_of(Checkpoint::open(recipe_.model.weights), may_begin_anew);
 }
 
@@ -180,21 +184,21 @@ NamedValues<Tensor> Task::stored_weights() const { return stored_weights(false);
 
 NamedValues<Tensor> Task::teacher_weights() const {
   const std::string &named = recipe_.distillation->teacher, &own = recipe_.model.weights;
-  if (named.empty() && own.empty() && !imported_)
+  if (named.empty() && own.empty() && !onnx())
     fail_usage("/distillation: needs a teacher: the model begins with random weights");
   NamedValues<Tensor> weights = named.empty() && own.empty()
-                                    ? weights_of(imported_->file)
+                                    ? weights_of(*onnx())
                                     : weights_of(Checkpoint::open(named.empty() ? own : named));
   for (auto& [name, w] : weights) w = w.to_dense();
   return weights;
 }
 
 void Task::check_first_weights() const {
-  if (imported_ || !recipe_.model.weights.empty()) stored_weights(true);
+  if (onnx() || !recipe_.model.weights.empty()) stored_weights(true);
 }
 
 NamedValues<Tensor> Task::first_weights() const {
-  if (!imported_ && recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
+  if (!onnx() && recipe_.model.weights.empty()) return initial_weights(*graph_, recipe_.seed);
   NamedValues<Tensor> weights = stored_weights(true);
   for (auto& [name, w] : weights) w = w.to_dense();
   if (weights.size() < graph_->weights().size())
@@ -205,15 +209,15 @@ NamedValues<Tensor> Task::first_weights() const {
 std::vector<std::string> Task::onnx_data() const {
   std::vector<std::string> names;
   // A folder of data is neither made nor removed; see why_not_onnx().
-  if (imported_ && why_not_onnx(*graph_, imported_->file).empty())
-    for (const Shard& s : imported_->file.shards())
+  if (onnx() && why_not_onnx(*graph_, *onnx()).empty())
+    for (const Shard& s : onnx()->shards())
       if (!s.file_name.empty()) names.push_back(s.file_name);
   return names;
 }
 
 std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
   std::vector<BatchPart> parts = data_->batch(step, range);
-  if (recipe_.model.dropout > 0)
+  if (has_dropouts())
     for (BatchPart& p : parts) {
       const Index part = step * parts_ + p.number;
       Dense draw = Dense::zeros(DType::I64, {});

@@ -63,7 +63,9 @@ class Task {
   // The same when training is over: what is measured.
   const Graph& evaluation_graph() const { return *evaluation_; }
   // The file of an ONNX model; nullptr for other kinds.
-  const Checkpoint* onnx() const { return imported_ ? &imported_->file : nullptr; }
+  const Checkpoint* onnx() const {
+    return imported_ && imported_->file ? &*imported_->file : nullptr;
+  }
   // The names of its external data.
   std::vector<std::string> onnx_data() const;
   // Of the optimizer, in all.
@@ -107,6 +109,7 @@ class Task {
   NamedValues<Tensor> stored_weights(bool may_begin_anew) const;
   void check_size(double parameters, const std::string& what) const;
   void check_ranks() const;
+  bool has_dropouts() const;
 
   Recipe recipe_;
   Index ranks_, parts_;

@@ -166,11 +166,11 @@ std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Inde
 
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, const ImportedModel& m) {
   std::vector<TextInput> inputs;
-  for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.file.name()));
+  for (const OnnxPort& p : m.inputs) inputs.push_back(text_input(p, r.data.window, m.name));
   if (std::ranges::find(inputs, TextInput::ids, &TextInput::kind) == inputs.end())
-    fail_usage("{}: has no input input_ids, and learns from no text", m.file.name());
+    fail_usage("{}: has no input input_ids, and learns from no text", m.name);
   const auto ids =
-      recipe_tokenizer(r, vocabulary_of(m).value_or(max_token_id + 1), m.file.name() + " has");
+      recipe_tokenizer(r, vocabulary_of(m).value_or(max_token_id + 1), m.name + " has");
   return std::make_shared<TextData>(
       r, read_text(r.data.text, *ids), *ids,
       [inputs, labels = m.graph.inputs().back()](const MaskedBatch& b) {

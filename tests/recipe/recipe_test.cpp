@@ -178,10 +178,10 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(R"({"schema": 2})") == "/schema: 2 is not within [1, 1]");
   CHECK(error(R"({"schema": 1})") == "has no 'model'");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
-  CHECK(
-      error(with(""), {"model.kind=mpl"}) ==
-      "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, gpt, onnx, did you "
-      "mean 'mlp'?");
+  CHECK(error(with(""), {"model.kind=mpl"}) ==
+        "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, gpt, onnx, graph, "
+        "did you "
+        "mean 'mlp'?");
   CHECK(error(with(""), {"model.config=c.json"}) ==
         "--set: /model/config: is for the kind bert, gpt, and this is mlp, which has kind, sizes, "
         "activation, weights");
@@ -214,9 +214,9 @@ TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
   CHECK(error(with(""), {model, R"(data={"kind":"masked-text","text":"t","vocabulary":"v"})"})
             .empty());
   CHECK(error(with(""), {data}) ==
-        "--set: /data/inputs: is for the inputs of an onnx model, and this is mlp");
+        "--set: /data/inputs: is for the inputs of an onnx model or a graph, and this is mlp");
   CHECK(error(with(""), {"data.input=x"}) ==
-        "--set: /data/input: is for the inputs of an onnx model, and this is mlp");
+        "--set: /data/input: is for the inputs of an onnx model or a graph, and this is mlp");
   CHECK(error(with(""), {model, data, "data.inputs=null"}) == "--set: /data: has no 'features'");
   CHECK(error(with(""), {model, data, "data.input=ids"}) ==
         "--set: /data/input: is for features, and there are none");

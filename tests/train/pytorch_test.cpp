@@ -5,7 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "libsten/graph/graph_json.h"
+#include "libsten/nn/layers.h"
 #include "libsten/train/trainer.h"
+#include "tests/support/temp_dir.h"
 
 using namespace sten;
 
@@ -23,8 +26,16 @@ Json reference() {
 // The run of that name; paths in its recipe begin at the file.
 Recipe recipe_of(const Json& run) { return parse_recipe(run.at("recipe").dump(), reference_file); }
 
-// Weights that become sparse are in `layout` while training, if one is given.
-void check_run(const std::string& name, Index accumulate = 1, const std::string& layout = {}) {
+// The perceptron as a user writes it.
+struct WrittenModule : Module {
+  Child<Linear> hidden = child<Linear>("layers.0", 64, 32), out = child<Linear>("layers.1", 32, 10);
+  Var forward(const Var& x) const { return out(relu(hidden(x))); }
+};
+
+// Weights that become sparse are in `layout` while training, if one is given; `graph` is a file that
+// stands for the model.
+void check_run(const std::string& name, Index accumulate = 1, const std::string& layout = {},
+               const std::string& graph = {}) {
   CAPTURE(name);
   CAPTURE(layout);
   const Json all = reference();
@@ -34,6 +45,11 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
   Recipe recipe = recipe_of(*run);
   recipe.accumulate = accumulate;
   if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
+  if (!graph.empty()) {
+    recipe.model = {};
+    recipe.model.kind = "graph";
+    recipe.model.file = graph;
+  }
   const auto losses = run->at("losses").get<std::vector<double>>();
   REQUIRE(losses.size() == 50);
   Trainer trainer(std::make_shared<const Task>(recipe));
@@ -101,6 +117,17 @@ TEST_CASE("so have those in n:m:g, with fixed masks and with refreshed ones") {
   check_run("mlp.nmg.refresh");
   check_run("mlp.nmg.refresh", 1, "nmg:n=2,m=4,g=2");
   check_run("bert.nmg.adamw", 1, "nmg:n=1,m=4,g=4");
+}
+
+TEST_CASE("so have those of a traced module that a user wrote") {
+  const TempDir dir;
+  WrittenModule net;
+  const Graph g = trace(net, {{"x", Dense::zeros(DType::F32, {1, 64})}});
+  const std::string file = dir.write("graph.json", to_json(g));
+  for (const char* name : {"mlp.sgd", "mlp.adamw", "mlp.sgd.all", "mlp.fixed.adamw",
+                           "mlp.refresh.sgd", "mlp.nmg.adamw"})
+    check_run(name, 1, {}, file);
+  check_run("mlp.sgd", 4, {}, file);
 }
 
 TEST_CASE("the shipped model has PyTorch's loss and accuracy on text that it was not trained on") {

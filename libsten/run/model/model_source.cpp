@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* of_graph = "graph";
-
 // The file of a directory, or "".
 std::string file_in(const std::string& directory, const char* name) {
   const fs::path path = fs::path(directory) / name;
@@ -46,17 +44,18 @@ void describe_directory(const std::string& directory, ModelSource& source) {
     source.recipe = read_recipe(recipe);
     what.model = source.recipe->model;
     // What the recipe names may be gone; what the run left has the same nodes.
-    const std::string own = file_in(directory, RunFiles::onnx_file);
-    if (what.model.kind == "onnx" && !own.empty() && !fs::exists(what.model.file))
-      what.model.file = own;
+    if (is_from_file(what.model) && !fs::exists(what.model.file))
+      if (const std::string own = file_in(directory, RunFiles::model_file(what.model));
+          !own.empty())
+        what.model.file = own;
   }
   const std::string config = file_in(directory, "config.json");
   // Beside a recipe, too, for the same reason.
   if (!config.empty() && (!what.is_known() || has_config(what.model)))
     what.model = model_of_config(config);
   if (what.is_known()) return;
-  what.graph = file_in(directory, "graph.json");
-  if (!what.graph.empty()) what.model.kind = of_graph;
+  what.model.file = file_in(directory, RunFiles::graph_file);
+  if (!what.model.file.empty()) what.model.kind = "graph";
 }
 
 OnnxPort port(std::string name, DType dtype, std::vector<std::string> axes) {
@@ -136,8 +135,8 @@ ModelDescription describe_model(const std::string& file) {
   const auto json = parse_json(text_of(bytes.bytes()), name, Fault::input);
   ModelDescription what;
   if (json.contains("nodes")) {
-    what.model.kind = of_graph;
-    what.graph = file;
+    what.model.kind = "graph";
+    what.model.file = file;
   } else if (json.contains("model")) {
     const Recipe recipe = read_recipe(file);
     what.model = recipe.model;
@@ -179,13 +178,13 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
                     {.mask = has_mask, .last = last}),
                 text_ports(false, has_mask), gpt_unused());
   }
-  if (m.kind == of_graph) {
-    const MappedFile text = open_data(source.what.graph);
+  if (m.kind == "graph") {
+    const MappedFile text = open_data(m.file);
     try {
       const Graph g = inference_graph(parse_graph(text_of(text.bytes())));
       return with(g, ports_of(g), {});
     } catch (const Error& e) {
-      throw Error(Fault::input, fmt::format("{}: {}", printable(source.what.graph), e.what()));
+      throw Error(Fault::input, fmt::format("{}: {}", printable(m.file), e.what()));
     }
   }
   return with(inference_graph(recipe_model(m)), {recipe_port(m)},
@@ -194,12 +193,9 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
 
 Task task_of(const ModelSource& source, Recipe data) {
   if (!source.what.is_known()) fail_unknown(source);
-  if (source.what.model.kind == of_graph)
-    fail_usage("{}: is a graph, whose inputs a recipe's data do not name; --input does",
-               source.name);
   ModelRecipe model = source.what.model;
   model.weights = source.name;  // messages alone: the task gets them
-  if (data.model.kind == "onnx" && model.kind == "onnx" && model.output.empty())
+  if (data.model.kind == model.kind && is_from_file(model) && model.output.empty())
     model.output = data.model.output;
   data.model = std::move(model);
   data.sparsity.clear();

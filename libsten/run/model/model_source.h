@@ -12,8 +12,7 @@ namespace sten {
 
 // What a checkpoint does not say of itself.
 struct ModelDescription {
-  ModelRecipe model;       // of kind "graph" where `graph` says what it is
-  std::string graph;       // a file of to_json(Graph)
+  ModelRecipe model;
   std::string vocabulary;  // the tokenizer's file beside them; empty: none
 
   bool is_known() const { return !model.kind.empty(); }

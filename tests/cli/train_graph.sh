@@ -1,0 +1,55 @@
+# Graphs of the library as text, such as traces of modules: sten-train trains them, sten-run runs them.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+mkdir net
+cat >net/graph.json <<'EOF'
+{"inputs": ["pixels", "draw"],
+ "weights": [{"name": "hidden.weight", "shape": [32, 64], "init": "uniform:bound=0.125"},
+             {"name": "out.weight", "shape": [10, 32], "init": "uniform:bound=0.18"}],
+ "nodes": [{"name": "hidden", "op": "linear", "inputs": ["pixels", "hidden.weight"]},
+           {"name": "relu", "op": "relu", "inputs": ["hidden"]},
+           {"name": "drop", "op": "dropout", "inputs": ["relu", "draw"], "attributes": {"p": 0.1, "seed": 1}},
+           {"name": "out", "op": "linear", "inputs": ["drop", "out.weight"]},
+           {"name": "shares", "op": "softmax", "inputs": ["out"]}],
+ "outputs": ["shares", "out"]}
+EOF
+cp "$STEN_SOURCE/recipes/data/digits.csv" .
+cat >recipe.json <<'EOF'
+{
+  "schema": 1,
+  "model": {"kind": "graph", "file": "net/graph.json", "output": "out"},
+  "data": {"kind": "csv", "file": "digits.csv", "scale": 0.125, "shift": -1},
+  "optimizer": {"rate": 0.01},
+  "steps": 120,
+  "sparsity": [{"target": "hidden.weight", "sparsifier": "magnitude:sparsity=0.5", "save": "csr"}]
+}
+EOF
+expect_exit 0 sten-train recipe.json --out run --threads 1
+cmp net/graph.json run/graph.json || fail 'the run has not its graph'
+header run/model.sten.safetensors | grep -qF '"hidden.weight::values"' || fail 'the weight is not sparse'
+expect_exit 0 sten-run run --min-accuracy 0.85
+
+# What the recipe names may be gone.
+mv net/graph.json gone.json
+expect_exit 0 sten-run run --min-accuracy 0.85
+mv gone.json net/graph.json
+
+# The graph beside weights, on the data of a recipe.
+cp run/model.sten.safetensors net/model.safetensors
+expect_exit 0 sten-run net --data recipe.json --min-accuracy 0.85
+
+# On from there.
+expect_exit 0 sten-train recipe.json --out run2 --threads 1 --set model.weights=net/model.safetensors --set steps=5
+expect_exit 2 sten-train recipe.json --out net --threads 1 --force
+expect_err 'graph.json'
+cmp net/graph.json run/graph.json || fail 'the graph was written over'
+expect_exit 2 sten-train recipe.json --out none --set model.output=outs
+expect_err "model.output: 'outs' is no output of"
+expect_exit 2 sten-train recipe.json --out none --set data.input=pixel
+expect_err "'pixel' is no input of"
+printf '{"nodes": 3}' >bad.json
+expect_exit 1 sten-train recipe.json --out none --set model.file=bad.json
+expect_one_line_err
+expect_err 'bad.json: '
+expect_exit 1 sten-train recipe.json --out none --set model.file=none.json
