@@ -1,17 +1,14 @@
 // The code examples of the paper on STen (Ivanov et al. 2023), as a user of sten writes them.
-#include <doctest/doctest.h>
-
-#include <numeric>
-
-#include "libsten/base/log.h"
+// Nothing falls back: what did would be an Error.
 #include "libsten/dispatch/route.h"
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/ops/operators.h"
+#include "libsten/nn/layers.h"
+#include "libsten/ops/in_place.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/sparsify/same_pattern.h"
 #include "libsten/sparsify/streaming.h"
-#include "tests/support/parts.h"
+#include "tests/extend/paper.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -57,6 +54,24 @@ MyCsc csr_to_my_csc(const Csr& x, const Spec&) {
 }
 const bool has_ways = add_edge<MyCsc, Csr>(my_csc_to_csr) && add_edge<Csr, MyCsc>(csr_to_my_csc);
 
+// Section 3.2: implementations for the layout, here those of the built-in CSC, whose parts it has.
+Outputs as_built_in(Name op, const Call& call) {
+  std::vector<Tensor> in(call.in.begin(), call.in.end());
+  for (Tensor& t : in)
+    if (t.is<MyCsc>()) t = t.as<MyCsc>().as_csc();
+  // What its signature says; what else a format asks for is done after it.
+  std::vector<const OutFormat*> formats;
+  for (const OutFormat* f : call.formats) formats.push_back(f ? &OutFormat::dense() : nullptr);
+  return run(op, {in, formats, call.attributes, call.shapes});
+}
+const bool has_products =
+    add_operator({"linear", {"dense", "my-csc"}, {{}}},
+                 [](const Call& call) { return as_built_in("linear", call); }) &&
+    add_operator({"matmul", {"my-csc", "dense"}, {{}}},
+                 [](const Call& call) { return as_built_in("matmul", call); }) &&
+    add_operator({"matmul.grad", {"dense", "my-csc", "dense"}, {{}, {}}},
+                 [](const Call& call) { return as_built_in("matmul.grad", call); });
+
 // Section 3.3, `class RandomFractionSparsifier`, and its implementation for dense to CSC.
 struct Drop {
   static constexpr const char* name = "drop";
@@ -80,32 +95,21 @@ const bool has_drop_to_my_csc = [] {
   return true;
 }();
 
-double share(const Tensor& x) {
-  return static_cast<double>(x.stored().count()) / static_cast<double>(size_of(x.shape()));
-}
-double mean_square(const Tensor& x) {
-  const Tensor squares = mul(x, x);
-  const auto v = squares.values()->as<float>();
-  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
-}
-Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
-
-// The plans that are carried out while it lives, and the warnings.
-struct Watch {
-  std::vector<std::string> plans, warnings;
-  Watch() {
-    Operators::log_plans(&plans);
-    set_log_sink([this](const std::string& text) { warnings.push_back(text); });
-  }
-  ~Watch() {
-    Operators::log_plans(nullptr);
-    set_log_sink([](const std::string& text) {
-      std::fputs(("sten: warning: " + text + "\n").c_str(), stderr);
-    });
-  }
-};
-
 }  // namespace
+
+TEST_CASE("a tensor becomes CSR by a sparsifier, and a product with it is dispatched to CSR's") {
+  // Section 3.1: x = sten.torch_tensor_to_csr(sparsifier, x)
+  // Section 3.2: c = torch.mm(a, b)
+  Dice dice(1);
+  const StrictWatch watch;
+  const Tensor a = sparsify(normals(dice, {4, 4}), by("magnitude:sparsity=0.5"), Spec("csr"));
+  const Tensor b = normals(dice, {4, 4});
+  const Tensor c = matmul(a, b);
+  CHECK(a.layout() == "csr");
+  CHECK(a.stored().count() == 8);
+  CHECK(c.layout() == "dense");
+  CHECK(watch.plans == std::vector<std::string>{"matmul(csr, dense) -> keep-all/dense: exact"});
+}
 
 TEST_CASE("a CSC layout of one's own is saved, loaded and converted as the built-in one is") {
   Dice dice(1);
@@ -134,6 +138,7 @@ TEST_CASE("a sparsifier of one's own writes a CSC layout of one's own, by the wa
   // Section 3.3: dense_to_csc_random_fraction(RandomFractionSparsifier(0.5), tensor)
   Dice dice(2);
   const Dense x = normals(dice, {50, 40});
+  const StrictWatch watch;
   const int before = drops;
   const Tensor t = sparsify(x, by("drop:fraction=0.9"), Spec("my-csc"));
   CHECK(drops == before + 1);
@@ -157,9 +162,11 @@ TEST_CASE(
   Dice dice(3);
   const Tensor a = normals(dice, {30, 40}), b = normals(dice, {30, 40}), v = normals(dice, {40, 5}),
                dy = normals(dice, {30, 5});
-  Watch watch;
+  const StrictWatch watch;
   Tape tape;
-  const Var va = tape.parameter(a), vb = tape.parameter(b), c = sparse_add(va, vb);
+  // What is sparse stays so on its way back.
+  const OutFormat all = OutFormat::fused(KeepAll{}, Spec("my-csc"));
+  const Var va = tape.parameter(a, all), vb = tape.parameter(b, all), c = sparse_add(va, vb);
   CHECK(c.value().layout() == "my-csc");
   const Dense sum = add(a, b).to_dense();
   CHECK(same_bits(c.value().to_dense(), masked_by(sum, half.external.select(sum))));
@@ -173,142 +180,66 @@ TEST_CASE(
   CHECK(watch.plans.at(0) == "add(dense, dense) -> keep-all/dense: exact");
 }
 
-TEST_CASE("the sum of two sparse tensors with keep-all has the union of their positions") {
-  // Section 3.3, the keep-all sparsifier.
-  const Tensor a = packed(Dense::of({2, 3}, {1, 0, 2, 0, 0, 3}), "csr"),
-               b = packed(Dense::of({2, 3}, {0, 4, -2, 0, 0, 5}), "csr");
-  Watch watch;
-  const Tensor c = add(a, b, OutFormat::fused(KeepAll{}, Spec("csr")));
-  CHECK(ones_of(c.stored()) == std::vector<int>{1, 1, 1, 0, 0, 1});
-  CHECK(same_bits(c.to_dense(), Dense::of({2, 3}, {1, 4, 0, 0, 0, 8})));
-  CHECK(watch.plans.at(0) == "add(csr, csr) -> keep-all/csr: exact");
-}
-
-// Section 3.4, `class SparseLinear`: weights are CSC, and so are their gradients.
-struct SparseLinear {
-  Parameter w;
-  OutFormat grad;
-  SparseLinear(Dice& dice, Index in, Index out, double sparsity, const OutFormat& grad)
-      : w(sparsify(normals(dice, {in, out}), RandomFraction{sparsity}, Spec("csc"))), grad(grad) {}
-  Var forward(Tape& tape, const Var& x, Var& weight) const {
-    weight = tape.parameter(w.value, grad);
-    return matmul(x, weight);
+// Section 3.4, `class SparseLinear(torch.nn.Module)`: the weight is CSC, and so is its gradient.
+struct SparseLinear : Module {
+  const ModuleWeight& w;
+  SparseLinear(Index in, Index out, double sparsity, const OutFormat& grad)
+      : w(weight("w", {in, out}, Spec::parse("normal:std=1"))) {
+    initialize(4);
+    sparsify("w", {RandomFraction{sparsity}, Spec("csc"), grad});
   }
+  Var forward(const Var& x) const { return matmul(x, w); }
 };
 
 TEST_CASE("a sparse linear layer from scratch learns, and its weight stays CSC where it was") {
-  const OutFormat grads[] = {
-      OutFormat{KeepAll{}, Spec("dense"), RandomFraction{0.5, 5}, Spec("csc")},  // the paper's
-      OutFormat::fused(SamePattern{}, Spec("csc")),                              // the default
-  };
-  for (const OutFormat& grad : grads) {
+  Dice dice(4);
+  const Tensor x = normals(dice, {64, 20});
+  const OutFormat papers{KeepAll{}, Spec("dense"), RandomFraction{0.5, 5}, Spec("csc")},
+      own_positions = OutFormat::fused(SamePattern{}, Spec("csc"));
+  for (const OutFormat& grad : {papers, own_positions}) {
     CAPTURE(grad.str());
-    Dice dice(4);
-    SparseLinear layer(dice, 20, 10, 0.5, grad);
-    const Mask before = layer.w.value.stored();
-    const Tensor x = normals(dice, {64, 20});
-    const Tensor y = matmul(x, layer.w.value.with_values(normals(dice, {before.count()}).values));
-    const Sgd sgd({.rate = 0.2});
-    double first = 0, last = 0;
+    SparseLinear layer(20, 10, 0.5, grad);
+    const Tensor first = layer.values().at("w");
+    const Tensor y = matmul(x, first.with_values(normals(dice, {first.stored().count()}).values));
+    std::vector<float> losses;
+    const StrictWatch watch;
     for (int step = 0; step < 20; ++step) {
-      Tape tape;
-      Var w = layer.w.value;
-      const Var miss = sub(layer.forward(tape, x, w), y);
-      tape.backward(miss, scale(miss.value(), 2.0 / 640));  // of the mean square
-      CHECK(w.grad()->layout() == "csc");
-      sgd.step(layer.w, *w.grad());
-      last = mean_square(miss.value());
-      if (step == 0) first = last;
+      Gradients g = gradients(layer, [&] { return mse(layer.forward(x), Var(y)); });
+      Tensor& gradient = g.of.at("w");
+      CHECK(gradient.layout() == "csc");
+      // The step that the paper calls in place: w is as it was, and takes what falls on its positions
+      // (SameFormatSparsifier, section 4.4).
+      scale_(gradient, -0.2);
+      add_(layer.parameters().front()->value, gradient);
+      losses.push_back(g.loss.values()->as<float>()[0]);
     }
-    CHECK(last < first / 2);
-    CHECK(layer.w.value.layout() == "csc");
-    CHECK(same_mask(layer.w.value.stored(), before));
+    // A random half of the positions has no gradient in the paper's format.
+    CHECK(losses.back() < 0.75 * losses.front());
+    CHECK(layer.values().at("w").layout() == "csc");
+    CHECK(same_mask(layer.values().at("w").stored(), first.stored()));
+    CHECK(watch.plans.at(0) == "matmul(dense, csc) -> keep-all/dense: exact");
   }
 }
+
+// An existing model: its code does not know of sparsity.
+struct Activated : Module {
+  const ModuleWeight& w = weight("weight", {20, 30}, Spec::parse("normal:std=1"));
+  Var forward(const Var& x) const { return named("gelu", gelu(linear(x, w))); }
+};
+struct Model : Module {
+  Child<Activated> net = child<Activated>("net");
+  const ModuleWeight& out = weight("out", {20, 5}, Spec::parse("normal:std=1"));
+  Var forward(const Var& x) const { return matmul(net(x), out); }
+};
 
 TEST_CASE(
-    "an operator without a sparse implementation runs dense, warns once, and fails if strict") {
-  // Section 3.2, the fallback to dense implementations.
-  Dice dice(5);
-  const Dense d =
-      masked_by(normals(dice, {8, 6}), by("random:fraction=0.5").select(normals(dice, {8, 6})));
-  const Tensor x = packed(d, "my-csc");
-  const std::string plan =
-      "sigmoid(my-csc) -> keep-all/dense: no implementation for these layouts; dense with masks, "
-      "sigmoid(dense) -> keep-all/dense";
-  CHECK(operators().plan({"sigmoid", {"my-csc"}})->text == plan);
-  const Watch watch;
-  CHECK(same_bits(sigmoid(x).to_dense(), sigmoid(Tensor(d)).to_dense()));
-  sigmoid(x);
-  CHECK(watch.warnings == std::vector<std::string>{plan});
-  set_strict(true);
-  CHECK(error_of([&] { sigmoid(x); }) == "strict: " + plan);
-  set_strict(false);
-}
-
-TEST_CASE("a layout with one lossless way to a known one has its implementations") {
-  // Section 4.4, conversions that lose nothing.
-  Dice dice(6);
-  const Mask band = packed(Dense::zeros(DType::F32, {6, 6}), "banded:k=1").stored();
-  const Dense a = masked_by(normals(dice, {6, 6}), band);
-  const Tensor b = normals(dice, {6, 4}), c = matmul(Tensor(a), b);
-  for (const char* spec : {"my-csc", "banded:k=1"}) {
-    const Tensor sparse = packed(a, band, spec);
-    const std::string name(sparse.layout());
-    const Watch watch;
-    const Tensor got = matmul(sparse, b);
-    for (Index i = 0; i < 24; ++i)
-      CHECK(got.values()->as<float>()[i] == doctest::Approx(c.values()->as<float>()[i]));
-    CHECK(watch.plans == std::vector<std::string>{
-                             "matmul(" + name +
-                             ", dense) -> keep-all/dense: no implementation for these layouts; "
-                             "converts " +
-                             name + " to csr (cost 1) for matmul(csr, dense) -> keep-all/dense"});
-  }
-}
-
-TEST_CASE("operators write a layout of one's own that csr leads to while they compute") {
-  Dice dice(8);
-  const Tensor x = normals(dice, {8, 6}), w = normals(dice, {5, 6});
-  const OutFormat format = OutFormat::fused(Relu{}, Spec("my-csc"));
-  const Watch watch;
-  const Tensor y = linear(x, w, format);
-  CHECK(y.layout() == "my-csc");
-  CHECK(same_bits(y.to_dense(), relu(linear(x, w)).to_dense()));
-  CHECK(watch.plans.at(0) == "linear(dense, dense) -> relu/my-csc: exact");
-}
-
-TEST_CASE("gradients of weights and of intermediate tensors have formats of their own") {
-  // Section 3.4: sb.set_weight_grad and sb.set_interm_grad.
-  Dice dice(7);
-  const Tensor x = normals(dice, {16, 20}),
-               w = packed(normals(dice, {20, 10}),
-                          by("random:fraction=0.8").select(normals(dice, {20, 10})), "csc"),
-               v = normals(dice, {10, 5});
-  Watch watch;
-  Tape tape;
-  const Var weight = tape.parameter(w, OutFormat::fused(RandomFraction{0.9}, Spec("coo")));
-  const Formats formats(OutFormat::fused(Relu{}, Spec("csr")),
-                        OutFormat::fused(Threshold{1}, Spec("csc")));
-  const Var h = matmul(Var(x), weight, formats), y = matmul(h, v);
-  CHECK(h.value().layout() == "csr");
-  h.keep_grad();
-  tape.backward(y, Tensor(normals(dice, {16, 5})));
-  CHECK(h.grad()->layout() == "csc");
-  CHECK(weight.grad()->layout() == "coo");
-  CHECK(watch.plans.at(0) == "matmul(dense, csc) -> relu/csr: exact");
-  CHECK(watch.plans.at(2) == "matmul.grad(dense, csr, dense) -> threshold/csc, none: exact");
-}
-
-TEST_CASE("an existing model is made sparse: a weight and an activation, by their names") {
-  // Section 3.4: sb = sten.SparsityBuilder()
-  const Graph net({{"x"},
-                   {{"net.weight", {20, 30}, Spec::parse("normal:std=1")},
-                    {"net.out", {20, 5}, Spec::parse("normal:std=1")}},
-                   {{"net", "linear", {"x", "net.weight"}},
-                    {"net.gelu", "gelu", {"net"}},
-                    {"y", "matmul", {"net.gelu", "net.out"}}},
-                   {"y", "net.gelu"}});
+    "an existing model is traced, and made sparse by the names of a weight and an activation") {
+  // Section 3.4: sb = sten.SparsityBuilder(), and section 4.1, the trace.
+  Dice dice(11);
+  const Tensor x = normals(dice, {16, 30});
+  Model net;
+  net.initialize(1);
+  const Graph traced = trace(net, {{"x", x}});
   SparsityBuilder sb;
   // Sparsify a parameter:
   sb.set_weight("net.weight", by("drop:fraction=0.9"), Spec("my-csc"));
@@ -316,56 +247,60 @@ TEST_CASE("an existing model is made sparse: a weight and an activation, by thei
   sb.set_interm("net.gelu",
                 {by("drop:fraction=0.9"), Spec("my-csc"), by("keep-all"), Spec("my-csc")});
   // Create sparse version of original model:
-  const Graph snet = sb.sparse_graph(net);
-  const NamedValues<Tensor> dense = initial_weights(net, 1), w = sparse_weights(snet, dense);
+  const Graph snet = sb.sparse_graph(traced);
+  const NamedValues<Tensor> w = sparse_weights(snet, net.values());
 
   CHECK(w.at("net.weight").layout() == "my-csc");
   CHECK(share(w.at("net.weight")) == doctest::Approx(0.1).epsilon(0.3));
-  CHECK(w.at("net.out").layout() == "dense");
-  Dice dice(11);
-  const Tensor x = normals(dice, {16, 30});
-  const Watch watch;
-  const NamedValues<Tensor> y = snet.run<Tensor>(w, {{"x", x}});
-  CHECK(y.at("net.gelu").layout() == "my-csc");
-  CHECK(share(y.at("net.gelu")) == doctest::Approx(0.1).epsilon(0.3));
-  CHECK(watch.plans.at(1) == "gelu(dense) -> drop/my-csc: exact");
+  CHECK(w.at("out").layout() == "dense");
+  const StrictWatch watch;
+  snet.run<Tensor>(w, {{"x", x}});
+  CHECK(watch.plans.at(0) == "linear(dense, my-csc) -> keep-all/dense: exact");
+  CHECK(watch.plans.at(2) == "gelu(dense) -> drop/my-csc: exact");
   // The original model is as it was.
-  CHECK(net.run<Tensor>(dense, {{"x", x}}).at("net.gelu").layout() == "dense");
-  CHECK(net.find_weight("net.weight")->format.is_dense());
+  CHECK(net.values().at("net.weight").layout() == "dense");
+  CHECK(traced.find_weight("net.weight")->format.is_dense());
 }
 
-TEST_CASE("the gradients of a model made sparse are sparse, each in a format of its own") {
-  // Section 3.4: sb.set_weight_grad and sb.set_interm_grad, and iterative sparsification.
-  const Graph net({{"x", "target"},
-                   {{"net.weight", {20, 30}, Spec::parse("uniform:bound=0.1")}},
-                   {{"net", "linear", {"x", "net.weight"}},
-                    {"net.relu", "relu", {"net"}},
-                    {"loss", "mse", {"net.relu", "target"}}},
-                   {"loss"}});
-  SparsityBuilder sb;
-  sb.set_weight("net.weight", by("magnitude:sparsity=0.5"), Spec("masked"));
-  sb.set_weight_grad("net.weight", OutFormat::after(by("magnitude:sparsity=0.75"), Spec("masked")));
-  sb.set_interm_grad("net", OutFormat::after(by("magnitude:sparsity=0.9"), Spec("dense")));
-  const Graph snet = sb.sparse_graph(net);
-  Parameter weight("net.weight", sparse_weights(snet, initial_weights(net, 2)).at("net.weight"));
-  Dice dice(12);
-  const NamedValues<Var> in{{"x", Tensor(normals(dice, {64, 30}))},
-                            {"target", Tensor(normals(dice, {64, 20}))}};
-  const Sgd sgd({.rate = 5});
-  std::vector<double> losses;
-  for (int step = 0; step < 30; ++step) {
-    // The sparsity can be adjusted as fine-tuning proceeds.
-    if (step == 15)
-      weight.value = sparsify(weight.value, by("magnitude:sparsity=0.75"), Spec("masked"));
-    Tape tape;
-    const NamedValues<Var> w = tape_weights(tape, snet, {{"net.weight", weight.value}});
-    const Var loss = snet.run<Var>(w, in).at("loss");
-    tape.backward(loss);
-    CHECK(w.at("net.weight").grad()->stored().count() == 150);
-    sgd.step(weight, *w.at("net.weight").grad());
-    losses.push_back(loss.value().values()->as<float>()[0]);
-  }
-  CHECK(losses[14] < losses[0]);
-  CHECK(losses[29] < losses[15]);
-  CHECK(weight.value.stored().count() == 150);
+// Section 4.5: a forward of one's own, and the backward that knows what it preserved (ctx).
+Outputs hinge(const Call& call) {
+  const Dense& x = call.in[0].as<Dense>();
+  const Mask above = Sparsifier(Relu{}).select(x);
+  call.save("above", registry().pack(x, above, Spec("masked")));
+  return {Tensor(masked_by(x, above))};
+}
+Outputs hinge_grad(const Call& call) {
+  const Mask above = call.saved("above")->stored();
+  return {Tensor(masked_by(call.in[0].as<Dense>(), above))};
+}
+const bool has_hinge = declare_operator("hinge", {Keeps::nothing}) &&
+                       add_operator({"hinge", {"dense"}, {{}}}, hinge) &&
+                       add_operator({"hinge.grad", {"dense"}, {{}}}, hinge_grad);
+
+TEST_CASE("a backward of one's own reads what its forward preserved") {
+  Dice dice(9);
+  const Tensor x = normals(dice, {6, 5}), dy = normals(dice, {6, 5});
+  const StrictWatch watch;
+  Tape tape;
+  const Var a = tape.parameter(x), b = tape.parameter(x);
+  tape.backward(apply("hinge", {a}), dy);
+  tape.backward(relu(b), dy);
+  CHECK(same_bits(a.grad()->to_dense(), b.grad()->to_dense()));
+}
+
+TEST_CASE("in-place operators keep a sparse tensor's format, and views write through") {
+  // Section 4.4: add_, views, and the in-place fallback's resparsification.
+  Dice dice(10);
+  const StrictWatch watch;
+  Tensor x = sparsify(normals(dice, {6, 5}), by("magnitude:sparsity=0.5"), Spec("my-csc"));
+  const Mask before = x.stored();
+  const Dense y = normals(dice, {6, 5}),
+              sum = masked_by(add(Tensor(x.to_dense()), y).to_dense(), before);
+  add_(x, y);
+  CHECK(x.layout() == "my-csc");
+  CHECK(same_bits(x.to_dense(), sum));
+  Tensor z = y;
+  View(z, 0, 2, 4).set(Tensor(Dense::zeros(DType::F32, {2, 5})));
+  CHECK(same_bits(slice(z, 0, 2, 4).to_dense(), Dense::zeros(DType::F32, {2, 5})));
+  CHECK(same_bits(slice(z, 0, 4, 6).to_dense(), slice(Tensor(y), 0, 4, 6).to_dense()));
 }

@@ -1,0 +1,37 @@
+// What tests of the paper's examples and claims share.
+#pragma once
+#include <doctest/doctest.h>
+
+#include "libsten/base/log.h"
+#include "libsten/ops/operators.h"
+#include "tests/support/parts.h"
+
+namespace sten::testing {
+
+inline double share(const Tensor& x) {
+  return static_cast<double>(x.stored().count()) / static_cast<double>(size_of(x.shape()));
+}
+inline Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
+
+// The plans that are carried out while it lives, and the warnings.
+struct Watch {
+  std::vector<std::string> plans, warnings;
+  Watch() {
+    Operators::log_plans(&plans);
+    set_log_sink([this](const std::string& text) { warnings.push_back(text); });
+  }
+  ~Watch() {
+    Operators::log_plans(nullptr);
+    set_log_sink([](const std::string& text) {
+      std::fputs(("sten: warning: " + text + "\n").c_str(), stderr);
+    });
+  }
+};
+
+// The same, and what falls back is an Error.
+struct StrictWatch : Watch {
+  StrictWatch() { set_strict(true); }
+  ~StrictWatch() { set_strict(false); }
+};
+
+}  // namespace sten::testing
