@@ -114,6 +114,9 @@ void check(const JsonReader& at, const Recipe& r) {
     place(at, "accumulate")
         .fail(fmt::format("{} parts do not divide a batch of {}", r.accumulate, r.batch));
   if (r.distillation) check_teacher(at["distillation"], r);
+  if (r.ema > 0 &&
+      std::ranges::any_of(r.sparsity, [](const auto& s) { return s.scores.has_value(); }))
+    at["ema"].fail("and scores that are learned exclude each other");
   if (r.evaluation.keep_best && r.data.validation == 0)
     at["evaluation"]["keep_best"].fail("needs a share of data for validation");
 }

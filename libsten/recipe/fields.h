@@ -176,6 +176,15 @@ void fields_of(V& v, CalibrationRecipe& c) {
 }
 
 template <class V>
+void fields_of(V& v, ScoresRecipe& s) {
+  v("rate", s.rate, {.low = 0, .above = true});
+  v("penalty", s.penalty, {.low = 0});
+  v("warmup", s.warmup, count_from(0));
+  v("initial", s.initial);
+  v("end", s.end, {.or_zero_absent = true, .low = 1, .high = most});
+}
+
+template <class V>
 void fields_of(V& v, DistillationRecipe& d) {
   v("teacher", d.teacher, {.path = true});
   v("logits", d.logits, fraction());
@@ -193,6 +202,7 @@ void fields_of(V& v, SparsityRecipe& s) {
   v.section("schedule", s.schedule);
   v.mask(s.mask);
   v.optional("calibration", s.calibration);
+  v.optional("scores", s.scores);
 }
 
 template <class V>

@@ -141,6 +141,16 @@ struct CalibrationRecipe {
   std::string scope{};  // of magnitude: row | local (each weight); filled in: row for wanda
 };
 
+// Scores that are trained with the weights, and say how these compute from the schedule's begin to
+// `end` (train/learned_scores.h).
+struct ScoresRecipe {
+  double rate = 0.01;  // the optimizer's, for scores; `rate` multiplies it, too
+  double penalty = 0;  // the loss gets so many times the sum of what scores cost
+  Index warmup = 0;    // steps in which that rises from 0
+  double initial = 0;  // of each score; filled in: the sparsifier's
+  Index end = 0;       // from this step on the mask is fixed; filled in as the last step
+};
+
 struct SparsityRecipe {
   std::string target;     // a name, glob or re: of weights; what matches of rank below 2 is
                           // left as it is (targets.h)
@@ -150,6 +160,7 @@ struct SparsityRecipe {
   ScheduleRecipe schedule;
   MaskRecipe mask;
   std::optional<CalibrationRecipe> calibration;
+  std::optional<ScoresRecipe> scores;
 };
 
 // A dense model whose outputs are learned from, beside the labels.

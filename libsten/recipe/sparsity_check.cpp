@@ -22,7 +22,6 @@ Spec checked_sparsifier(const Spec& by_any_name) {
   const Spec own = is_structure(s) ? own_sparsifier(s) : s;
   const Sparsifier by = registry().sparsifier(own);
   if (by.needs_pattern() || by.needs_own()) fail_usage("{} chooses nothing by itself", s.name());
-  if (by.scores_are_learned()) fail_usage("{} takes scores that training does not make", s.name());
   if (says_again) {
     const double implied = by.share()->sparsity();
     if (!(std::abs(given.number("sparsity") - implied) < rounding))
@@ -114,6 +113,7 @@ void check_ends(const JsonReader& at, const SparsityRecipe& s) {
   };
   after("schedule", s.schedule.end);
   after("mask", s.mask.end);
+  if (s.scores) after("scores", s.scores->end);
 }
 
 // What of the ways of changing masks goes with which sparsifiers and layouts.
@@ -131,6 +131,35 @@ void check_mask(const JsonReader& at, const SparsityRecipe& s) {
     at["mask"]["kind"].fail(
         fmt::format("straight-through is for sparsifiers that rank by values, and this is {}",
                     s.sparsifier.str()));
+}
+
+// Sparsifiers whose scores can be learned in training.
+struct Learned {
+  const char* sparsifier;
+  double initial;
+  bool has_penalty;
+};
+constexpr Learned all_learned[] = {{"l0", 2, true}};
+
+void check_scores(const JsonReader& at, SparsityRecipe& s) {
+  const JsonReader section = at["scores"];
+  const auto* found = std::ranges::find_if(
+      all_learned, [&](const Learned& l) { return s.sparsifier.is(l.sparsifier); });
+  if (found == std::end(all_learned))
+    section.fail(fmt::format("{} has no scores that are learned", s.sparsifier.name()));
+  if (found->has_penalty && !(s.scores->penalty > 0))
+    place(section, "penalty")
+        .fail(
+            fmt::format("nothing would be pruned: {} needs a penalty above 0", found->sparsifier));
+  if (!found->has_penalty)
+    for (const char* key : {"penalty", "warmup"})
+      if (section.has(key)) section[key].fail(fmt::format("{} has none", s.sparsifier.str()));
+  if (!section.has("initial")) s.scores->initial = found->initial;
+  if (s.mask.kind != "fixed")
+    at["mask"].fail("and scores exclude each other: what scores keep can change in every step");
+  if (s.calibration) at["calibration"].fail("and scores exclude each other");
+  if (!s.schedule.sparsifiers.empty())
+    at["schedule"]["sparsifiers"].fail("and scores exclude each other");
 }
 
 void check_calibration(const JsonReader& at, SparsityRecipe& s) {
@@ -167,7 +196,12 @@ void check(const JsonReader& at, SparsityRecipe& s) {
   for (const Spec& stage : s.schedule.sparsifiers)
     place(at, "layout").read([&] { return checked_layout(s.layout, stage); });
   s.save = place(at, "save").read([&] { return checked_layout(s.save, s.sparsifier); });
-  if (s.schedule.begin == 0 && registry().sparsifier(s.sparsifier).needs_scores())
+  const Sparsifier by = registry().sparsifier(s.sparsifier);
+  if (by.scores_are_learned() && !s.scores)
+    place(at, "sparsifier")
+        .fail(fmt::format("{} takes scores that are learned: see the key scores",
+                          s.sparsifier.name()));
+  if (s.schedule.begin == 0 && by.needs_scores() && !by.scores_are_learned())
     place(at, "sparsifier")
         .fail(fmt::format("{} ranks by gradients, and before step 0 there are none: set "
                           "schedule/begin above 0",
@@ -176,6 +210,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
     at["layout"].fail("dense does not keep pruned weights at 0; masked does");
   check_ends(at, s);
   check_mask(at, s);
+  if (s.scores) check_scores(at, s);
   if (s.calibration) check_calibration(at["calibration"], s);
 }
 

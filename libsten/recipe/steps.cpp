@@ -15,6 +15,8 @@ void fill_in(SparsityRecipe& s, Index steps, const std::string& at) {
   check_end(by.end, "/schedule/end");
   if (s.mask.end == 0) s.mask.end = steps;
   check_end(s.mask.end, "/mask/end");
+  if (s.scores && s.scores->end == 0) s.scores->end = steps;
+  if (s.scores) check_end(s.scores->end, "/scores/end");
   try {
     sparsity_stages(s, 0, 1, steps);
   } catch (const Error& e) {

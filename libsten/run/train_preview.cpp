@@ -42,6 +42,13 @@ std::string calibration_text(const CalibrationRecipe& c) {
                      c.reconstruct || c.method == "admm" ? " and solved" : "", c.method, c.rows);
 }
 
+std::string scores_text(const ScoresRecipe& s) {
+  std::string text = fmt::format("scores are learned before step {}: rate {}", s.end, s.rate);
+  if (s.penalty > 0) text += fmt::format(", penalty {}", s.penalty);
+  if (s.warmup > 0) text += fmt::format(" after {} steps", s.warmup);
+  return text;
+}
+
 // "/sparsity/0: layers.* is 3 weights: magnitude:sparsity=0.1 from step 0, ...; masks are fixed"
 std::string entry_note(std::size_t number, const SparsityRecipe& entry,
                        std::span<const WeightStages> weights) {
@@ -52,11 +59,11 @@ std::string entry_note(std::size_t number, const SparsityRecipe& entry,
   } else {
     for (const SparsityStage& s : weights.front().stages) stages.push_back(stage_text(s));
   }
-  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}{}; masks: {}", number,
-                     quote(entry.target), weights.size(), weights.size() == 1 ? "" : "s",
+  return fmt::format("/sparsity/{}: {} is {} weight{}: {}{}{}; {}", number, quote(entry.target),
+                     weights.size(), weights.size() == 1 ? "" : "s",
                      entry.schedule.kind == "layer-wise" ? entry.sparsifier.str() + ", " : "",
                      listed(stages), entry.calibration ? calibration_text(*entry.calibration) : "",
-                     mask_text(entry.mask));
+                     entry.scores ? scores_text(*entry.scores) : "masks: " + mask_text(entry.mask));
 }
 
 std::string optimizer_text(const Recipe& r) {

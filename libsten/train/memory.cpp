@@ -117,7 +117,9 @@ TrainMemory estimate_memory(const Task& task, const std::vector<WeightStages>& s
   for (const WeightStages& p : stages) {
     const Index n = size_of(task.graph().find_weight(p.weight)->shape);
     m.sparsity += ceil_div(n, 8);
-    if (p.is_straight_through()) m.sparsity += 4 * n;
+    if (p.is_straight_through() || p.scores) m.sparsity += 4 * n;
+    // Gradients of scores, and what is remembered of these.
+    if (p.scores) m.sparsity += 4 * n * (o.kind == "adamw" ? 3 : o.momentum > 0 ? 2 : 1);
     if (registry().sparsifier(p.stages.back().by).needs_scores()) m.sparsity += 4 * n;
   }
   const auto parts = task.batch(0);

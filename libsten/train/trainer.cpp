@@ -25,6 +25,12 @@ std::variant<Sgd, AdamW> optimizer_of(const OptimizerRecipe& o) {
 
 double number_of(const Tensor& scalar) { return double{scalar.as<Dense>().values.as<float>()[0]}; }
 
+Dense filled(const Shape& shape, double v) {
+  Dense x = Dense::zeros(DType::F32, shape);
+  std::ranges::fill(x.values.mutate<float>(), static_cast<float>(v));
+  return x;
+}
+
 // In memory that nobody else holds: the first step need not copy it, and a file that it was mapped
 // from may go.
 Tensor in_own_memory(const Tensor& t) {
@@ -49,7 +55,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
   for (const WeightStages& p : stages_) {
     of_weight.emplace(p.weight, &p);
     for (const SparsityStage& s : p.stages) begins.insert(s.step);
-    state_.is_measured &= !p.is_straight_through();
+    state_.is_measured &= !p.is_straight_through() && !p.scores;
   }
   begins_.assign(begins.begin(), begins.end());
   state_.is_measured &= task_->recipe().ema == 0;
@@ -63,13 +69,18 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
     const auto at = of_weight.find(w.name);
     if (at == of_weight.end()) continue;
     s.stages = at->second;
+    s.kept = size_of(w.shape);
+    if (s.stages->scores) {
+      s.learned = &learned_scores(s.stages->stages.back().by);
+      state_.scores.emplace(w.name, filled(w.shape, s.stages->scores->initial));
+      continue;
+    }
     for (const SparsityStage& stage : s.stages->stages) {
       const Sparsifier by = registry().sparsifier(stage.by);
       if (by.adds_scores()) s.accumulating = by;
       s.ranks_by_gradient |= by.needs_scores() && !by.adds_scores();
     }
     if (s.accumulating) state_.scores.emplace(w.name, Dense::zeros(DType::F32, w.shape));
-    s.kept = size_of(w.shape);
   }
   first_weights_ = fmt::format("{:016x}", hash);
 }
@@ -80,6 +91,10 @@ void Trainer::begin_stages() {
   calibrate();
   for (std::size_t i = 0; i < sparse_.size(); ++i) {
     if (!sparse_[i].stages) continue;
+    if (sparse_[i].learned) {
+      begin_scores(i);
+      continue;
+    }
     if (is_straight_through(i))
       select_computing(i);
     else if (const SparsityStage* stage = sparse_[i].stages->beginning(state_.step))
@@ -100,8 +115,9 @@ double Trainer::sparsity() const {
 }
 
 bool Trainer::is_sparse_as_planned() const {
-  return std::ranges::all_of(
-      stages_, [&](const WeightStages& p) { return p.stages.back().step < state_.step; });
+  return std::ranges::all_of(stages_, [&](const WeightStages& p) {
+    return p.scores ? p.scores->end <= state_.step : p.stages.back().step < state_.step;
+  });
 }
 
 // ------------------------------------------------------------------------------------ gradients
@@ -231,6 +247,7 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
     u.scale_gradient(scale);
     std::visit([&](const auto& o) { o.step(p, *gradients[i], u); }, optimizer_);
     if (is_anew) count(i);
+    if (sparse_[i].score_gradient) update_scores(i);
   }
   if (task_->recipe().ema > 0)
     for (Parameter& p : state_.parameters)
@@ -260,6 +277,7 @@ TrainStep Trainer::step() {
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
   if (ranks_->size() > 1 && result.predictions > 0) statistics.exchange(*ranks_, task_->parts());
   pull_to_zero(sum);
+  if (!sum.empty()) take_score_gradients(sum);
   double scale = 1;
   if (recipe.clip > 0) {
     double squares = 0;

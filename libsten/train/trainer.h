@@ -12,6 +12,7 @@
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/train/distillation.h"
+#include "libsten/train/learned_scores.h"
 #include "libsten/train/running_statistics.h"
 #include "libsten/train/task.h"
 #include "libsten/train/weight_stages.h"
@@ -23,12 +24,16 @@ struct TrainState {
   Index step = 0;                     // the next one
   std::vector<Parameter> parameters;  // in the order of the graph's weights
   NamedValues<Tensor> scores;         // dense; of weights that are ranked by more than values
+                                      // (what an optimizer remembers of them is their weight's)
   // Whether values of the parameters are what is measured and saved, too (Trainer::weights()).
   bool is_measured = true;
 };
 
 // Under which a parameter's state has the average of its values.
 inline constexpr const char* average_key = "ema";
+
+// What the optimizer remembers of learned scores has this before its names.
+inline constexpr std::string_view score_state = "score-";
 
 // Bytes of gradients that a rank gives to its transport in a step, and how many they would be if all
 // were dense; of all weights, and of those that are sparse in that step.
@@ -82,8 +87,11 @@ class Trainer {
     std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
     bool ranks_by_gradient = false;
     Index kept = 0;
-    // Of the values, what the forward pass of this step takes: straight-through.
+    // Of the values, what the forward pass of this step takes: straight-through, or by scores.
     std::optional<Tensor> computing;
+    const LearnedScores* learned = nullptr;
+    std::optional<Mask> selected;          // of this step, by learned scores
+    std::optional<Tensor> score_gradient;  // of this step
   };
 
   class Exchange;  // of gradients, between ranks
@@ -104,6 +112,13 @@ class Trainer {
   void complete(Gradients& gradients) const;
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;
+  bool learns_scores(std::size_t i) const;
+  ScoredWeight scored(std::size_t i) const;
+  void begin_scores(std::size_t i);
+  void end_scores(std::size_t i);
+  void take_score_gradients(Gradients& gradients);
+  void update_scores(std::size_t i);
+  Tensor measured_by_scores(std::size_t i) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale);
   void select(std::size_t i, const Spec& by);

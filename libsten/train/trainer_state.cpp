@@ -19,16 +19,25 @@ bool is_dense(const Tensor& t, DType dtype, const Shape& shape) {
   return t.is<Dense>() && t.dtype() == dtype && t.shape() == shape;
 }
 
-// All of it, or nothing where the weight has had no gradient yet.
-void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_averaged) {
+bool is_of_scores(const std::string& key) { return key.starts_with(score_state); }
+
+// All of it, or nothing where the weight has had no gradient yet; of scores the same.
+void check_remembered(const Parameter& p, const OptimizerRecipe& o, bool is_averaged,
+                      bool has_scores) {
   if (p.state.empty()) return;
-  auto wanted = remembered(o);
-  if (is_averaged) wanted.insert(std::ranges::lower_bound(wanted, average_key), average_key);
-  const bool is_all = std::ranges::equal(p.state, wanted, {},
-                                         [](const auto& s) -> std::string_view { return s.first; });
+  const auto of_optimizer = remembered(o);
+  std::vector<std::string> wanted(of_optimizer.begin(), of_optimizer.end());
+  if (is_averaged) wanted.emplace_back(average_key);
+  if (has_scores &&
+      std::ranges::any_of(p.state, [](const auto& s) { return is_of_scores(s.first); }))
+    for (const std::string_view key : of_optimizer)
+      wanted.push_back(std::string(score_state) + std::string(key));
+  std::ranges::sort(wanted);
+  const bool is_all =
+      std::ranges::equal(p.state, wanted, {}, [](const auto& s) { return s.first; });
   if (!is_all) fail("a state of {} is not what {} remembers of it", quote(p.name), o.kind);
   for (const auto& [key, s] : p.state) {
-    if (key == "step") {
+    if (key == "step" || key == std::string(score_state) + "step") {
       if (!is_dense(s, DType::I64, {}) || s.as<Dense>().values.as<std::int64_t>()[0] < 1)
         fail("a state of {} counts no steps", quote(p.name));
       continue;
@@ -57,24 +66,28 @@ void Trainer::check_state(const TrainState& state) const {
            to_string(p.value.shape()), quote(weights[i].name), to_string(weights[i].shape));
     if (!p.value.values() || p.value.values()->dtype() != DType::F32)
       fail("a state of {} is {}, which is not trained", quote(p.name), p.value.spec().str());
-    check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0);
+    const Sparse& s = sparse_[i];
+    // They end when the step of their end begins.
+    const bool has_scores = s.learned && s.stages->has_scores(state.step - 1);
+    check_remembered(p, task_->recipe().optimizer, task_->recipe().ema > 0, has_scores);
     if (!p.state.empty() && task_->graph().is_statistic(p.name))
       fail("a state of {} is of an optimizer, and it is a running statistic", quote(p.name));
-    const Sparse& s = sparse_[i];
     if (s.stages && is_straight_through(i) && !p.value.is<Dense>())
       fail("a state of {} is {}, and a mask that is straight-through goes with dense",
            quote(p.name), p.value.spec().str());
-    if (s.stages && !is_straight_through(i) && s.stages->current(state.step - 1) &&
+    if (has_scores && !p.value.is<Dense>())
+      fail("a state of {} is {}, and scores go with dense", quote(p.name), p.value.spec().str());
+    if (s.stages && !is_straight_through(i) && !has_scores && s.stages->current(state.step - 1) &&
         p.value.layout_name() != Name(s.stages->layout.name()))
       fail("a state of {} is {}, and after step {} it has to be {}", quote(p.name),
            p.value.spec().str(), state.step, s.stages->layout.str());
     const auto at = state.scores.find(p.name);
     if (at == state.scores.end()) {
-      if (s.accumulating) fail("a state of {} has no scores", quote(p.name));
+      if (s.accumulating || has_scores) fail("a state of {} has no scores", quote(p.name));
       continue;
     }
     ++scores;
-    if (!(s.accumulating || s.ranks_by_gradient) ||
+    if (!(s.accumulating || s.ranks_by_gradient || has_scores) ||
         !is_dense(at->second, DType::F32, weights[i].shape))
       fail("a state of {} has scores that are none of its own", quote(p.name));
   }

@@ -84,7 +84,7 @@ void Trainer::regrow(std::size_t i, const Tensor& gradient) {
 void Trainer::pull_to_zero(Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& computing = sparse_[i].computing;
-    if (!computing || !gradients[i]) continue;
+    if (!is_straight_through(i) || !computing || !gradients[i]) continue;
     const Mask kept = computing->stored();
     const auto w = state_.parameters[i].value.values()->as<float>();
     const auto by = static_cast<float>(sparse_[i].stages->mask.decay);
@@ -121,6 +121,7 @@ void Trainer::average(Parameter& p) const {
 }
 
 Tensor Trainer::measured(std::size_t i) const {
+  if (sparse_[i].learned) return measured_by_scores(i);
   const Parameter& p = state_.parameters[i];
   Tensor value = p.value;
   if (const auto at = p.state.find(average_key); at != p.state.end())

@@ -14,6 +14,7 @@ struct WeightStages {
   MaskRecipe mask;
   Index mask_begin = 0;
   std::optional<CalibrationRecipe> calibration;
+  std::optional<ScoresRecipe> scores;
 
   // The stage that begins at a step; nullptr where none does.
   const SparsityStage* beginning(Index step) const;
@@ -23,6 +24,8 @@ struct WeightStages {
   bool refreshes(Index step) const;
   // Whether all weights stay, and the forward pass takes those that are selected.
   bool is_straight_through() const { return mask.kind == "straight-through"; }
+  // Whether scores say how the weight computes in that step, or are learned for that.
+  bool has_scores(Index step) const { return scores && step < scores->end; }
 };
 
 // In the order of the recipe's entries, and of the graph's weights within one. Error (usage) for a

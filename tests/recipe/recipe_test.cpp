@@ -390,3 +390,36 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
                            "mask": {"kind": "straight-through"})"),
             "straight-through is for sparsifiers that rank by values"));
 }
+
+TEST_CASE("scores that are learned are read, and refused where nothing learns them") {
+  const SparsityRecipe s = entry_of(R"("sparsifier": "l0", "save": "csr", "scores":
+      {"rate": 0.1, "penalty": 1e-3, "warmup": 10, "initial": -1, "end": 300})");
+  REQUIRE(s.scores);
+  CHECK(s.scores->rate == 0.1);
+  CHECK(s.scores->penalty == 1e-3);
+  CHECK(s.scores->warmup == 10);
+  CHECK(s.scores->initial == -1);
+  CHECK(s.scores->end == 300);
+  const SparsityRecipe open =
+      entry_of(R"("sparsifier": "l0", "scores": {"penalty": 1e-3}, "save": "csr")");
+  CHECK(open.scores->initial == 2);
+  CHECK(open.scores->end == 400);
+  CHECK(entry_error(R"("sparsifier": "l0")") ==
+        "/sparsity/0/sparsifier: l0 takes scores that are learned: see the key scores");
+  CHECK(entry_error(R"("sparsifier": "l0", "scores": {})") ==
+        "/sparsity/0/scores: nothing would be pruned: l0 needs a penalty above 0");
+  CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
+        "/sparsity/0/scores: per-block has no scores that are learned");
+  CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==
+        "/sparsity/0/scores/end: 401 is after the last of 400 steps");
+  CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 4},
+                       "schedule": {"begin": 5})") ==
+        "/sparsity/0/scores/end: 4 is not after the schedule's begin, 5");
+  CHECK(has(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1}, "mask": {"refresh": 5})"),
+            "/sparsity/0/mask: and scores exclude each other"));
+  CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1},
+                       "calibration": {"method": "admm"})") ==
+        "/sparsity/0/calibration: and scores exclude each other");
+  CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1})", {"ema=0.9"}) ==
+        "--set: /ema: and scores that are learned exclude each other");
+}

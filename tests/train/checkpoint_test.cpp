@@ -116,6 +116,26 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
   check_goes_on(dir, r, 3);
 }
 
+TEST_CASE("learned scores go on from files bit for bit, before they begin, and after their end") {
+  const TempDir dir;
+  for (const char* kind : {"adamw", "sgd"})
+    for (const auto& [begin, end] :
+         {std::pair<Index, Index>{0, 9}, {0, 7}, {6, 8}, {0, 5}, {0, 3}}) {
+      CAPTURE(kind);
+      CAPTURE(begin);
+      CAPTURE(end);
+      Recipe r = small_mlp(dir);
+      r.steps = 9;
+      r.optimizer.kind = kind;
+      r.optimizer.momentum = 0.9;
+      r.accumulate = 2;
+      r.sparsity = {sparse("layers.*.weight", "l0")};
+      r.sparsity[0].schedule.begin = begin;
+      r.sparsity[0].scores = {.rate = 0.5, .penalty = 0.01, .warmup = 4, .initial = 1, .end = end};
+      check_goes_on(dir, r, 5);
+    }
+}
+
 TEST_CASE(
     "a model of images goes on from files bit for bit, with its statistics and its dropouts") {
   const TempDir dir;
@@ -194,6 +214,33 @@ TEST_CASE("a state that lacks what it has to have, or has what is none of its ow
         }).starts_with("a state of '" + name + "' has v F32 [2]"));
   CHECK(restored([](TrainState& s) { s.step = -1; }) ==
         "a state of step -1 is not of a run of 12 steps");
+}
+
+TEST_CASE("a state that is none of learned scores' is refused") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", "l0")};
+  r.sparsity[0].scores = {.penalty = 0.01, .initial = 1, .end = 6};
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 4; ++i) t->step();
+  const auto restored = [&](const auto& change) {
+    TrainState s = t->state();
+    change(s, *std::ranges::find(s.parameters, "layers.1.weight", &Parameter::name));
+    return error_of([&] { trainer_of(r)->restore(std::move(s)); });
+  };
+  CHECK(restored([](TrainState&, Parameter&) {}) == "");
+  CHECK(restored([](TrainState& s, Parameter&) { s.scores.clear(); }) ==
+        "a state of 'layers.1.weight' has no scores");
+  CHECK(restored([](TrainState&, Parameter& p) { p.state.erase("score-v"); }) ==
+        "a state of 'layers.1.weight' is not what adamw remembers of it");
+  CHECK(restored([](TrainState& s, Parameter&) { s.step = 7; }) ==
+        "a state of 'layers.1.weight' is not what adamw remembers of it");
+  CHECK(restored([](TrainState&, Parameter& p) {
+          p.state.find("score-step")->second = Dense::zeros(DType::I64, {});
+        }) == "a state of 'layers.1.weight' counts no steps");
+  CHECK(restored([](TrainState&, Parameter& p) {
+          p.value = registry().pack(p.value.to_dense(), p.value.stored(), Spec("masked"));
+        }) == "a state of 'layers.1.weight' is masked, and scores go with dense");
 }
 
 TEST_CASE("losses that are no numbers are kept as they are") {

@@ -130,6 +130,11 @@ TEST_CASE("ranks that share each batch train the model of one process") {
     s.schedule.end = 10;
     r.sparsity = {s};
   }
+  SUBCASE("gates that are learned") {
+    SparsityRecipe s = sparse("layers.*.weight", "l0");
+    s.scores = ScoresRecipe{.penalty = 1e-3, .initial = 1, .end = 9};
+    r.sparsity = {s};
+  }
   SUBCASE("calibrated") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.5");
     s.schedule.begin = 3;

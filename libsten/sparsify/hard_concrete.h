@@ -1,0 +1,46 @@
+// Hard-concrete gates (Louizos, Welling, Kingma 2018): between 0 and 1, and at both ends with a
+// probability above 0, so that whether a weight is 0 has a gradient. `a` is the log of a gate's odds.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+namespace sten::hard_concrete {
+
+// The paper's temperature, and the ends of the interval that is clamped to [0, 1].
+inline constexpr double beta = 2.0 / 3, gamma = -0.1, zeta = 1.1;
+
+struct Gate {
+  double z = 0;
+  double by_a = 0;  // dz/da
+};
+
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+inline Gate stretched(double s, double ds) {
+  const double z = s * (zeta - gamma) + gamma;
+  if (z <= 0) return {0, 0};
+  if (z >= 1) return {1, 0};
+  return {z, ds * (zeta - gamma)};
+}
+
+// For u uniform in (0, 1).
+inline Gate sample(double a, double u) {
+  const double s = sigmoid((std::log(u) - std::log1p(-u) + a) / beta);
+  return stretched(s, s * (1 - s) / beta);
+}
+
+// Without chance: what evaluation takes, above 0 where the sparsifier l0 keeps.
+inline Gate expected(double a) {
+  const double s = sigmoid(a);
+  return stretched(s, s * (1 - s));
+}
+
+// The probability that a sample is above 0: what a weight adds to the expected L0 norm. With its
+// derivative by a.
+inline Gate penalty(double a) {
+  static const double shift = beta * std::log(-gamma / zeta);
+  const double p = sigmoid(a - shift);
+  return {p, p * (1 - p)};
+}
+
+}  // namespace sten::hard_concrete

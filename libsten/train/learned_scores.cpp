@@ -1,0 +1,103 @@
+#include "libsten/train/learned_scores.h"
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/random.h"
+#include "libsten/sparsify/hard_concrete.h"
+
+namespace sten {
+namespace {
+
+struct Element {
+  double w, score;
+  bool kept;
+  std::uint64_t seed;
+  Index i;
+
+  // Within (0, 1), exact: logarithms of it and of what is left of 1 are numbers.
+  double uniform(std::uint64_t of = 0) const {
+    const std::uint64_t bits = random_bits(seed, 2 * static_cast<std::uint64_t>(i) + of);
+    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+  }
+};
+
+// A value, and its derivatives.
+struct Term {
+  double value = 0, by_w = 0, by_score = 0;
+};
+
+// Each element takes the time of some logarithms.
+constexpr Index grain = 4096;
+
+// f(i, element) for all of them, in pieces that threads share.
+template <class F>
+void for_each_element(const ScoredWeight& x, F&& f) {
+  const float *w = x.w.values.as<float>().data(), *s = x.scores.values.as<float>().data();
+  parallel_for(x.w.size(), grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      f(i, Element{double{w[i]}, double{s[i]}, !x.kept || (*x.kept)[i], x.seed, i});
+  });
+}
+
+Dense like(const Dense& x) { return {x.extents, Values::uninitialized(DType::F32, x.size())}; }
+
+// From a rule for one element: static Term computing(e), penalty(e); double measured(e).
+template <class Rule>
+class ByElement : public LearnedScores {
+ public:
+  bool learn_dense() const override { return Rule::learn_dense; }
+  Dense computing(const ScoredWeight& x) const override {
+    return mapped(x, [](const Element& e) { return Rule::computing(e).value; });
+  }
+  Dense backward(const ScoredWeight& x, double penalty, Dense& gradient) const override {
+    Dense by_scores = like(x.scores);
+    float *g = gradient.values.mutate<float>().data(),
+          *gs = by_scores.values.mutate<float>().data();
+    for_each_element(x, [&](Index i, const Element& e) {
+      const Term c = Rule::computing(e), p = penalty > 0 ? Rule::penalty(e) : Term{};
+      gs[i] = static_cast<float>(g[i] * c.by_score + penalty * p.by_score);
+      g[i] = static_cast<float>(g[i] * c.by_w + penalty * p.by_w);
+    });
+    return by_scores;
+  }
+  double penalty_of(const ScoredWeight& x) const override {
+    double sum = 0;
+    const float *w = x.w.values.as<float>().data(), *s = x.scores.values.as<float>().data();
+    for (Index i = 0; i < x.w.size(); ++i)
+      sum += Rule::penalty({double{w[i]}, double{s[i]}, true, x.seed, i}).value;
+    return sum;
+  }
+  Dense measured(const ScoredWeight& x) const override { return mapped(x, Rule::measured); }
+
+ private:
+  template <class F>
+  static Dense mapped(const ScoredWeight& x, F f) {
+    Dense y = like(x.w);
+    float* to = y.values.mutate<float>().data();
+    for_each_element(x, [&](Index i, const Element& e) { to[i] = static_cast<float>(f(e)); });
+    return y;
+  }
+};
+
+struct HardConcreteGates {
+  static constexpr bool learn_dense = false;
+  static Term computing(const Element& e) {
+    const auto [z, by_a] = hard_concrete::sample(e.score, e.uniform());
+    return {e.w * z, z, e.w * by_a};
+  }
+  static Term penalty(const Element& e) {
+    const auto [p, by_a] = hard_concrete::penalty(e.score);
+    return {p, 0, by_a};
+  }
+  static double measured(const Element& e) { return e.w * hard_concrete::expected(e.score).z; }
+};
+
+}  // namespace
+
+const LearnedScores& learned_scores(const Spec& sparsifier) {
+  static const ByElement<HardConcreteGates> gates;
+  if (sparsifier.is("l0")) return gates;
+  fail_usage("{} has no scores that are learned in training", sparsifier.name());
+}
+
+}  // namespace sten
