@@ -91,6 +91,8 @@ void add_builtin(Registry& r) {
   add_made<BlockMagnitude>(r, "block-magnitude:sparsity=0.5,h=2,w=3");
   add_made<Gradient>(r, "gradient:sparsity=0.9");
   add_made<Movement>(r, "movement:sparsity=0.9");
+  add_made<SoftMovement>(r, "soft-movement:at=0.1");
+  add_made<VariationalDropout>(r, "variational-dropout:at=3");
   add_plain<L0>(r);
   add_plain<Relu>(r);
   add_plain<SamePattern>(r);

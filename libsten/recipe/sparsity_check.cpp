@@ -139,7 +139,10 @@ struct Learned {
   double initial;
   bool has_penalty;
 };
-constexpr Learned all_learned[] = {{"l0", 2, true}};
+constexpr Learned all_learned[] = {{"l0", 2, true},
+                                   {"movement", 0, false},
+                                   {"soft-movement", 0, true},
+                                   {"variational-dropout", -8, true}};
 
 void check_scores(const JsonReader& at, SparsityRecipe& s) {
   const JsonReader section = at["scores"];

@@ -6,6 +6,7 @@
 #include "kernels/elementwise.h"
 #include "libsten/sparsify/magnitude.h"
 #include "libsten/sparsify/streaming.h"
+#include "libsten/sparsify/variational_dropout.h"
 
 namespace sten {
 namespace {
@@ -67,6 +68,18 @@ Dense ranks_by(const Dense& x, const Dense& scores, bool wide, F&& rank) {
   else
     fill(float{}, std::uint32_t{});
   return out;
+}
+
+// Where keep(value, score), or the value is not finite.
+template <class F>
+Mask keep_where(const Dense& x, const Dense& scores, F&& keep) {
+  if (const auto i = first_nan(scores)) fail_nan(*i);
+  Mask mask = Mask::none(x.extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  for_each_score<double>(x, scores, [&](Index i, double v, double s) {
+    if (keep(v, s) || !std::isfinite(v)) set_bit(bits, i);
+  });
+  return mask;
 }
 
 template <class T>
@@ -158,17 +171,36 @@ Mask Movement::select(const Dense& x, const Hints& hints) const {
   return Magnitude{sparsity}.select(movement_ranks(x, s, ranks_are_wide(x, s), below_zero), {});
 }
 
-Mask L0::select(const Dense& x, const Hints& hints) const {
-  const Dense& a = scores_in(name, x, hints);
-  if (const auto i = first_nan(a)) fail_nan(*i);
-  Mask mask = Mask::none(x.extents);
-  std::uint8_t* bits = mask.bits.mutate();
-  for_each_score<double>(x, a, [&](Index i, double v, double alpha) {
-    // The gate rises with alpha and opens at -ln 11 = -2.3979; only there the formula is needed.
-    const bool open = alpha > -2.3 || (alpha > -2.5 && 1.2 / (1 + std::exp(-alpha)) - 0.1 > 0);
-    if (open || !std::isfinite(v)) set_bit(bits, i);
+Mask SoftMovement::select(const Dense& x, const Hints& hints) const {
+  return keep_where(x, scores_in(name, x, hints),
+                    [this](double, double s) { return 1 / (1 + std::exp(-s)) > at; });
+}
+
+Mask VariationalDropout::select(const Dense& x, const Hints& hints) const {
+  return keep_where(x, scores_in(name, x, hints), [this](double v, double s) {
+    return variational_dropout::log_alpha(v, s) <= at;
   });
-  return mask;
+}
+
+VariationalDropout VariationalDropout::make(const Spec& spec) {
+  spec.check_keys({"at"});
+  VariationalDropout s;
+  if (spec.has("at")) s.at = spec.number("at");
+  return s;
+}
+
+Mask L0::select(const Dense& x, const Hints& hints) const {
+  return keep_where(x, scores_in(name, x, hints), [](double, double a) {
+    // The gate rises with a and opens at -ln 11 = -2.3979; only there the formula is needed.
+    return a > -2.3 || (a > -2.5 && 1.2 / (1 + std::exp(-a)) - 0.1 > 0);
+  });
+}
+
+SoftMovement SoftMovement::make(const Spec& spec) {
+  spec.check_keys({"at"});
+  SoftMovement s;
+  if (spec.has("at")) s.at = fraction_of(spec, "at");
+  return s;
 }
 
 Gradient Gradient::make(const Spec& spec) {

@@ -32,6 +32,16 @@ struct Movement {
   static Movement make(const Spec& spec);
 };
 
+// Soft movement pruning (the same): keeps where sigmoid(S) > at, in double; Hints::scores is S.
+struct SoftMovement {
+  static constexpr const char* name = "soft-movement";
+  static constexpr bool needs_scores = true;
+  static constexpr bool scores_are_learned = true;
+  double at = 0.1;
+  Mask select(const Dense& x, const Hints& hints) const;
+  static SoftMovement make(const Spec& spec);
+};
+
 // L0 regularisation (Louizos, Welling, Kingma 2018): keeps where the hard-concrete gate
 // clamp(1.2 * sigmoid(a) - 0.1, 0, 1) is above 0, computed in double; Hints::scores is a.
 struct L0 {
@@ -39,6 +49,17 @@ struct L0 {
   static constexpr bool needs_scores = true;
   static constexpr bool scores_are_learned = true;
   Mask select(const Dense& x, const Hints& hints) const;
+};
+
+// Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps where log alpha = log(sigma^2 / x^2)
+// is at most `at`, in double; Hints::scores is log sigma^2.
+struct VariationalDropout {
+  static constexpr const char* name = "variational-dropout";
+  static constexpr bool needs_scores = true;
+  static constexpr bool scores_are_learned = true;
+  double at = 3;
+  Mask select(const Dense& x, const Hints& hints) const;
+  static VariationalDropout make(const Spec& spec);
 };
 
 // The first NaN; none for dtypes that have none.

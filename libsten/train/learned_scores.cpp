@@ -4,6 +4,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/random.h"
 #include "libsten/sparsify/hard_concrete.h"
+#include "libsten/sparsify/variational_dropout.h"
 
 namespace sten {
 namespace {
@@ -92,11 +93,46 @@ struct HardConcreteGates {
   static double measured(const Element& e) { return e.w * hard_concrete::expected(e.score).z; }
 };
 
+// The mask's gradient goes straight through: to the score of a pruned element too, as if it computed.
+template <bool is_soft>
+struct MovementScores {
+  static constexpr bool learn_dense = !is_soft;
+  static Term computing(const Element& e) { return {e.kept ? e.w : 0, e.kept ? 1.0 : 0.0, e.w}; }
+  static Term penalty(const Element& e) {
+    if (!is_soft) return {};
+    const double p = hard_concrete::sigmoid(e.score);
+    return {p, 0, p * (1 - p)};
+  }
+  static double measured(const Element& e) { return e.w; }
+};
+
+// Scores are the logarithms of variances. Noise is added to the weights, one sample for a batch, where
+// the paper samples what layers give (its local reparameterization).
+struct VariationalNoise {
+  static constexpr bool learn_dense = false;
+  static Term computing(const Element& e) {
+    const double noise =
+        std::exp(0.5 * e.score) * variational_dropout::normal(e.uniform(0), e.uniform(1));
+    return {e.w + noise, 1, 0.5 * noise};
+  }
+  static Term penalty(const Element& e) {
+    const auto d = variational_dropout::divergence(e.w, e.score);
+    return {d.value, d.by_w, d.by_log_sigma2};
+  }
+  static double measured(const Element& e) { return e.w; }
+};
+
 }  // namespace
 
 const LearnedScores& learned_scores(const Spec& sparsifier) {
   static const ByElement<HardConcreteGates> gates;
+  static const ByElement<MovementScores<false>> movement;
+  static const ByElement<MovementScores<true>> soft_movement;
   if (sparsifier.is("l0")) return gates;
+  if (sparsifier.is("movement")) return movement;
+  if (sparsifier.is("soft-movement")) return soft_movement;
+  static const ByElement<VariationalNoise> noise;
+  if (sparsifier.is("variational-dropout")) return noise;
   fail_usage("{} has no scores that are learned in training", sparsifier.name());
 }
 

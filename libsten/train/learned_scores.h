@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "libsten/base/spec.h"
-#include "libsten/tensor/mask.h"
+#include "libsten/tensor/dense.h"
 
 namespace sten {
 

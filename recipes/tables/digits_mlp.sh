@@ -5,7 +5,8 @@
 #   recipes/tables/digits_mlp.sh [DIR]      DIR keeps the runs, and what is there is not run again
 # In the environment, for a smaller table: METHODS, SEEDS, and SET, more arguments of sten-train.
 set -euo pipefail
-read -ra methods <<<"${METHODS:-dense one-shot iterative layer-wise from-scratch nmg}"
+all="dense one-shot iterative layer-wise from-scratch nmg l0 movement soft-movement variational-dropout"
+read -ra methods <<<"${METHODS:-$all}"
 read -ra seeds <<<"${SEEDS:-0 1 2 3 4}"
 read -ra set <<<"${SET-}"
 here=$(cd "$(dirname "$0")" && pwd)

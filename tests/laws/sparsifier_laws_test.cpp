@@ -63,6 +63,8 @@ TEST_CASE("every sparsifier is of the kind that the paper's table has") {
                                           {"block-magnitude", Kind::materializing},
                                           {"nmg", Kind::materializing},
                                           {"movement", Kind::materializing},
+                                          {"soft-movement", Kind::materializing},
+                                          {"variational-dropout", Kind::materializing},
                                           {"l0", Kind::materializing},
                                           {"gradient", Kind::materializing},
                                           {"same-pattern", Kind::materializing},

@@ -408,6 +408,9 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
         "/sparsity/0/sparsifier: l0 takes scores that are learned: see the key scores");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {})") ==
         "/sparsity/0/scores: nothing would be pruned: l0 needs a penalty above 0");
+  CHECK(entry_error(R"("sparsifier": "movement:sparsity=0.5", "schedule": {"begin": 5},
+                       "scores": {"penalty": 1})") ==
+        "/sparsity/0/scores/penalty: movement:sparsity=0.5 has none");
   CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
         "/sparsity/0/scores: per-block has no scores that are learned");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==

@@ -199,6 +199,11 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   if (s.is("same-pattern")) return *hints.pattern;
   if (s.is("resparsify"))
     return reference_mask(hints.own->spec(), x, {hints.pattern, hints.scores, nullptr});
+  if (s.is("soft-movement"))
+    return keep_if([&](Index i) { return 1 / (1 + std::exp(-score[i])) > s.number("at"); });
+  if (s.is("variational-dropout"))
+    return keep_if(
+        [&](Index i) { return score[i] - std::log(v[i] * v[i] + 1e-8) <= s.number("at"); });
   if (s.is("l0"))
     return keep_if(
         [&](Index i) { return std::clamp(1.2 / (1 + std::exp(-score[i])) - 0.1, 0.0, 1.0) > 0; });

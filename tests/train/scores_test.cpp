@@ -1,6 +1,7 @@
 // Scores that are learned with the weights.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
@@ -66,11 +67,36 @@ TEST_CASE("gradients of gates are those of differences, with the same sample") {
   check_gradients("l0", -3, 3);
 }
 
+TEST_CASE("gradients of noise and of its divergence are those of differences") {
+  check_gradients("variational-dropout", -7, -1);
+}
+
+TEST_CASE("a mask of movement hides weights, and lets gradients through to scores") {
+  const Dense w = f32({2, 2}, {1, -2, 3, -4}), s = f32({2, 2}, {0.5, -1, 0, -2});
+  const Mask kept = mask_of({2, 2}, {1, 0, 1, 0});
+  for (const char* by : {"movement", "soft-movement"}) {
+    const LearnedScores& l = learned_scores(Spec(by));
+    const ScoredWeight x{w, s, &kept, 0};
+    CHECK(floats(l.computing(x)) == std::vector<float>{1, 0, 3, 0});
+    Dense g = f32({2, 2}, {10, 20, 30, 40});
+    const auto by_scores = floats(l.backward(x, 0, g));
+    CHECK(floats(g) == std::vector<float>{10, 0, 30, 0});
+    CHECK(by_scores == std::vector<float>{10, -40, 90, -160});
+    CHECK(floats(l.measured(x)) == floats(w));
+  }
+  // sigmoid(s), and what that adds to the scores' gradients.
+  const LearnedScores& soft = learned_scores(Spec("soft-movement"));
+  const ScoredWeight x{w, s, &kept, 0};
+  CHECK(soft.penalty_of(x) == doctest::Approx(0.622459 + 0.268941 + 0.5 + 0.119203));
+  Dense none = Dense::zeros(DType::F32, {2, 2});
+  CHECK(floats(soft.backward(x, 2, none))[2] == doctest::Approx(2 * 0.25));
+}
+
 TEST_CASE("samples are the same at any number of threads, and others in another step") {
   Dice dice(8);
   const Shape shape{300, 70};
   const Dense w = normals(dice, shape), scores = normals(dice, shape);
-  for (const char* by : {"l0"}) {
+  for (const char* by : {"l0", "variational-dropout"}) {
     CAPTURE(by);
     const LearnedScores& l = learned_scores(Spec(by));
     std::optional<Dense> one;
@@ -103,6 +129,60 @@ TEST_CASE("gates shut under their penalty, and what is left has learned") {
   while (!t->is_done()) t->step();
   CHECK(t->sparsity() == sparsity);
   CHECK(same_mask(mask_in(*t, scored_weight), before.at(scored_weight).stored()));
+  CHECK(accuracy(*t) > 0.9);
+}
+
+TEST_CASE("noise takes what the loss does not need, and what is left has learned") {
+  const TempDir dir;
+  Recipe r = learned(dir, "variational-dropout", 1e-2);
+  r.steps = 600;
+  r.sparsity[0].scores->initial = -8;
+  r.sparsity[0].scores->warmup = 100;
+  r.sparsity[0].scores->end = 500;
+  const auto t = trainer_of(r);
+  while (!t->is_done()) t->step();
+  CHECK(t->sparsity() > 0.5);
+  CHECK(accuracy(*t) > 0.9);
+}
+
+TEST_CASE("soft movement prunes below its threshold, and what is left has learned") {
+  const TempDir dir;
+  Recipe r = learned(dir, "soft-movement:at=0.1", 2e-3);
+  r.steps = 400;
+  r.sparsity[0].scores->initial = 0;
+  r.sparsity[0].scores->end = 300;
+  const auto t = trainer_of(r);
+  while (!t->is_done()) t->step();
+  CHECK(t->sparsity() > 0.5);
+  CHECK(accuracy(*t) > 0.9);
+}
+
+TEST_CASE("movement keeps as many as its stage says, by scores that learn from the first step") {
+  const TempDir dir;
+  Recipe r = learned(dir, "movement:sparsity=0.8", 0);
+  r.steps = 400;
+  r.sparsity[0].scores->initial = 0;
+  r.sparsity[0].scores->end = 300;
+  ScheduleRecipe& schedule = r.sparsity[0].schedule;
+  schedule.kind = "cubic";
+  schedule.to = 0.8;
+  schedule.stages = 10;
+  schedule.begin = 20;
+  schedule.end = 220;
+  const auto t = trainer_of(r);
+  for (int i = 0; i < 10; ++i) t->step();
+  CHECK(t->sparsity() == 0);
+  // But for units that are never above 0.
+  const auto scores = floats(t->state().scores.at(scored_weight).to_dense());
+  CHECK(std::ranges::count(scores, 0.0F) < std::ssize(scores) / 5);
+  while (t->state().step < 250) t->step();
+  CHECK(t->sparsity() == doctest::Approx(0.8).epsilon(1e-3));
+  // Pruned weights keep their values, and can come back.
+  CHECK(parameter(*t, scored_weight).value.is<Dense>());
+  const Mask before = t->weights().at(scored_weight).stored();
+  while (!t->is_done()) t->step();
+  CHECK_FALSE(same_mask(before, mask_in(*t, scored_weight)));
+  CHECK(t->sparsity() == doctest::Approx(0.8).epsilon(1e-3));
   CHECK(accuracy(*t) > 0.9);
 }
 
