@@ -122,8 +122,8 @@ TEST_CASE("learned scores go on from files bit for bit, before they begin, and a
   for (const char* kind : {"adamw", "sgd"})
     for (const char* by :
          {"l0", "movement:sparsity=0.5", "soft-movement:at=0.4", "variational-dropout:at=3"})
-      for (const auto& [begin, end] :
-           {std::pair<Index, Index>{0, 9}, {0, 7}, {6, 8}, {0, 5}, {0, 3}}) {
+      for (const auto& steps : {std::pair<Index, Index>{0, 9}, {0, 7}, {6, 8}, {0, 5}, {0, 3}}) {
+        const Index begin = steps.first, end = steps.second;
         CAPTURE(kind);
         CAPTURE(begin);
         CAPTURE(end);
