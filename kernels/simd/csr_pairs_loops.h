@@ -12,7 +12,8 @@ class CsrPairsLoops {
   using Vec = typename L::Vec;
   using Int = std::int64_t;
   static constexpr int width = L::width(2);
-  static constexpr int step = width * L::lanes, line = 16;
+  static constexpr int step = width * L::lanes;
+  static constexpr int line = 16;  // floats of a cache line
 
   // Of a row of C.
   struct Sums {
@@ -72,8 +73,8 @@ class CsrPairsLoops {
     const std::uint16_t* columns = all.columns;
     const float* values = all.values;
     for (const CsrPair *pair = all.pairs, *const end = pair + all.count; pair < end; ++pair) {
-      float *const c0 = c + pair->rows[0] * panel_width, *const c1 =
-                                                             c + pair->rows[1] * panel_width;
+      float* const c0 = c + pair->rows[0] * panel_width;
+      float* const c1 = c + pair->rows[1] * panel_width;
       // A pair takes too long for the processor to look ahead to where the next one begins.
       if (pair + 1 < end)
         for (const std::uint16_t row : pair[1].rows)

@@ -63,7 +63,7 @@ class Pairing {
       if (alone >= 0) add(alone, p, 0);
       alone = alone >= 0 ? -1 : p;
     }
-    if (alone >= 0) {  // with a row that is empty, or of padding
+    if (alone >= 0) {  // with any row of the band, or of its padding, to which nothing is added
       const Piece& p = pieces[alone];
       const Index other = alone + 1 < pair_band ? alone + 1 : alone - 1;
       pairs_.push_back({{p, {other, p.end, p.end, p.values}}, 0});

@@ -49,8 +49,8 @@ struct DataRecipe {
   std::string label = "last";    // csv: first | last | a column's name
   std::string features, labels;  // arrays: .npy or idx
   std::vector<Index> shape;      // csv and arrays: of a row, [height, width, channels]
-  // Of models from files. arrays: files by the inputs of the model that they are for; csv and arrays: the
-  // input that features are for, empty where there is one alone.
+  // Of models from files. arrays: files by the inputs of the model that they are for; csv and
+  // arrays: the input that features are for, empty where there is one alone.
   std::map<std::string, std::string> inputs;
   std::string input;
   std::string folder;            // cifar: the .bin files; images: a folder for each class

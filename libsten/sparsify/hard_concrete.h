@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/sparsify/sigmoid.h"
+
 namespace sten::hard_concrete {
 
 // The paper's temperature, and the ends of the interval that is clamped to [0, 1].
@@ -14,8 +16,6 @@ struct Gate {
   double by_a = 0;  // dz/da
 };
 
-inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
 inline Gate stretched(double s, double ds) {
   const double z = s * (zeta - gamma) + gamma;
   if (z <= 0) return {0, 0};
@@ -25,13 +25,13 @@ inline Gate stretched(double s, double ds) {
 
 // For u uniform in (0, 1).
 inline Gate sample(double a, double u) {
-  const double s = sigmoid((std::log(u) - std::log1p(-u) + a) / beta);
+  const double s = sigmoid_of((std::log(u) - std::log1p(-u) + a) / beta);
   return stretched(s, s * (1 - s) / beta);
 }
 
 // Without chance: what evaluation takes, above 0 where the sparsifier l0 keeps.
 inline Gate expected(double a) {
-  const double s = sigmoid(a);
+  const double s = sigmoid_of(a);
   return stretched(s, s * (1 - s));
 }
 
@@ -39,7 +39,7 @@ inline Gate expected(double a) {
 // derivative by a.
 inline Gate penalty(double a) {
   static const double shift = beta * std::log(-gamma / zeta);
-  const double p = sigmoid(a - shift);
+  const double p = sigmoid_of(a - shift);
   return {p, p * (1 - p)};
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/elementwise.h"
+#include "libsten/sparsify/hard_concrete.h"
 #include "libsten/sparsify/magnitude.h"
 #include "libsten/sparsify/streaming.h"
 #include "libsten/sparsify/variational_dropout.h"
@@ -173,7 +174,7 @@ Mask Movement::select(const Dense& x, const Hints& hints) const {
 
 Mask SoftMovement::select(const Dense& x, const Hints& hints) const {
   return keep_where(x, scores_in(name, x, hints),
-                    [this](double, double s) { return 1 / (1 + std::exp(-s)) > at; });
+                    [this](double, double s) { return sigmoid_of(s) > at; });
 }
 
 Mask VariationalDropout::select(const Dense& x, const Hints& hints) const {
@@ -192,7 +193,7 @@ VariationalDropout VariationalDropout::make(const Spec& spec) {
 Mask L0::select(const Dense& x, const Hints& hints) const {
   return keep_where(x, scores_in(name, x, hints), [](double, double a) {
     // The gate rises with a and opens at -ln 11 = -2.3979; only there the formula is needed.
-    return a > -2.3 || (a > -2.5 && 1.2 / (1 + std::exp(-a)) - 0.1 > 0);
+    return a > -2.3 || (a > -2.5 && hard_concrete::expected(a).z > 0);
   });
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/sparsify/sigmoid.h"
+
 namespace sten::variational_dropout {
 
 // So that a weight of 0 has an alpha.
@@ -23,13 +25,12 @@ struct Divergence {
 // The approximation of the paper's equation 14, which is 0 at an infinite alpha.
 inline Divergence divergence(double w, double log_sigma2) {
   constexpr double k1 = 0.63576, k2 = 1.87320, k3 = 1.48695;
-  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   const double given = log_alpha(w, log_sigma2);
   const double a = std::clamp(given, -most_log_alpha, most_log_alpha);
-  const double s = sigmoid(k2 + k3 * a);
+  const double s = sigmoid_of(k2 + k3 * a);
   const double value = k1 - k1 * s + 0.5 * std::log1p(std::exp(-a));
   if (a != given) return {value, 0, 0};
-  const double by_a = -k1 * k3 * s * (1 - s) - 0.5 * sigmoid(-a);
+  const double by_a = -k1 * k3 * s * (1 - s) - 0.5 * sigmoid_of(-a);
   return {value, by_a * -2 * w / (w * w + least_square), by_a};
 }
 

@@ -100,7 +100,7 @@ struct MovementScores {
   static Term computing(const Element& e) { return {e.kept ? e.w : 0, e.kept ? 1.0 : 0.0, e.w}; }
   static Term penalty(const Element& e) {
     if (!is_soft) return {};
-    const double p = hard_concrete::sigmoid(e.score);
+    const double p = sigmoid_of(e.score);
     return {p, 0, p * (1 - p)};
   }
   static double measured(const Element& e) { return e.w; }

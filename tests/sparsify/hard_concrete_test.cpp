@@ -35,7 +35,7 @@ TEST_CASE("gates are 0, 1 and between as often as the paper's distribution says"
     // Q(x) = sigmoid(beta * log(x' / (1 - x')) - a), x' = (x - gamma) / (zeta - gamma).
     const auto q = [&](double x) {
       const double y = (x + 0.1) / 1.2;
-      return hard_concrete::sigmoid(2.0 / 3 * std::log(y / (1 - y)) - a);
+      return sigmoid_of(2.0 / 3 * std::log(y / (1 - y)) - a);
     };
     CHECK(shut == doctest::Approx(n * q(0)).epsilon(1e-3).scale(n));
     CHECK(open == doctest::Approx(n * (1 - q(1))).epsilon(1e-3).scale(n));
