@@ -36,7 +36,7 @@ Graph inference_graph(const Graph& g) {
     for (std::string& name : n.inputs)
       if (const auto at = passed.find(name); at != passed.end()) name = at->second;
     if (n.op.text() == "dropout") {
-      if (!outputs.contains(n.name)) {
+      if (!outputs.contains(n.name) && n.formats.out.is_dense()) {
         passed.emplace(n.name, n.inputs.front());
         continue;
       }

@@ -56,6 +56,9 @@ double squares(const T* x, Index n, const std::uint8_t* mask) {
 
 double squared_norm(const Tensor& gradient, const Tensor& w) {
   const bool is_dense = gradient.is<Dense>();
+  // Of other positions, those of the weight count.
+  if (!is_dense && !w.is<Dense>() && gradient.spec() != w.spec())
+    return squared_norm(gradient.to_dense(), w);
   Array<std::uint8_t> mask;
   if (is_dense && !w.is<Dense>()) mask = w.is<Masked>() ? w.as<Masked>().mask : w.stored().bits;
   const Values& v = *gradient.values();

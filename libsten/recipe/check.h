@@ -15,6 +15,8 @@ void check(const JsonReader& at, const OptimizerRecipe& o);
 void check(const JsonReader& at, const RateRecipe& r);
 // Fills in what follows from other values: the sparsifier of the last stage, numbers of layouts.
 void check(const JsonReader& at, SparsityRecipe& s);
+// Fills in the layout.
+void check(const JsonReader& at, FormatRecipe& f);
 void check(const JsonReader& at, const Recipe& r);
 
 }  // namespace sten::recipe_detail

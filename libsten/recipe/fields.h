@@ -206,6 +206,19 @@ void fields_of(V& v, SparsityRecipe& s) {
 }
 
 template <class V>
+void fields_of(V& v, FormatRecipe& f) {
+  v("of", f.of,
+    {.required = true, .choices = {"intermediate", "weight-gradient", "intermediate-gradient"}});
+  v("target", f.target, {.required = true});
+  v("inline", f.inline_by);
+  v("temporary", f.temporary);
+  v("external", f.external);
+  v("layout", f.layout);
+  v("begin", f.begin, count_from(0));
+  v("end", f.end, {.or_zero_absent = true, .low = 1, .high = most});
+}
+
+template <class V>
 void fields_of(V& v, ExchangeRecipe& e) {
   v("transport", e.transport, {.choices = {"float32", "bfloat16"}});
   v("overlap", e.overlap, {.choices = {"auto", "always", "never"}});
@@ -261,6 +274,7 @@ void fields_of(V& v, Recipe& r) {
   v("seed", r.seed);
   v("products", r.products, {.choices = {"onednn", "openblas", "own"}});
   v.list("sparsity", r.sparsity);
+  v.list("formats", r.formats);
   v.section("exchange", r.exchange);
   v.section("evaluation", r.evaluation);
   Checkpoints checkpoints{r};

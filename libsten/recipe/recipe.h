@@ -163,6 +163,18 @@ struct SparsityRecipe {
   std::optional<ScoresRecipe> scores;
 };
 
+// How values of the model, or gradients, are sparsified and stored while it trains: the four parts
+// of OutFormat, from step `begin` on, before `end`.
+struct FormatRecipe {
+  std::string of;      // intermediate | weight-gradient | intermediate-gradient
+  std::string target;  // a name, glob or re: of nodes of the model, or of weights
+  Spec inline_by{"keep-all"}, temporary{"dense"}, external{"keep-all"};
+  Spec layout{"dense"};      // filled in: as `temporary`
+  Index begin = 0, end = 0;  // steps; end is filled in as all of them
+
+  bool holds(Index step) const { return begin <= step && step < end; }
+};
+
 // A dense model whose outputs are learned from, beside the labels.
 struct DistillationRecipe {
   std::string teacher;     // a checkpoint of the same model; empty: model.weights
@@ -208,6 +220,7 @@ struct Recipe {
   std::string products;                  // onednn | openblas | own: multiplies dense matrices;
                                          // empty: the faster one, or that of the resumed run
   std::vector<SparsityRecipe> sparsity;  // a weight has at most one
+  std::vector<FormatRecipe> formats;
   ExchangeRecipe exchange;
   EvaluationRecipe evaluation;
   Index checkpoint_every = 0;  // steps; 0: none but the last

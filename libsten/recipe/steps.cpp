@@ -24,6 +24,13 @@ void fill_in(SparsityRecipe& s, Index steps, const std::string& at) {
   }
 }
 
+void fill_in(FormatRecipe& f, Index steps, const std::string& at) {
+  if (f.begin >= steps)
+    fail_usage("{}/begin: {} is after the last of {} steps", at, f.begin, steps);
+  if (f.end == 0) f.end = steps;
+  if (f.end > steps) fail_usage("{}/end: {} is after the last of {} steps", at, f.end, steps);
+}
+
 }  // namespace
 
 Recipe in_steps(Recipe r, Index steps) {
@@ -36,6 +43,8 @@ Recipe in_steps(Recipe r, Index steps) {
     fail_usage("/rate/rewind: there is no sparsity whose stages it could begin again at");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i)
     fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i));
+  for (std::size_t i = 0; i < r.formats.size(); ++i)
+    fill_in(r.formats[i], steps, fmt::format("/formats/{}", i));
   return r;
 }
 

@@ -120,9 +120,9 @@ class Training {
     directory_->cut_metrics(nullptr);
     record_.data = task_->content();
     record_.first_weights = trainer_.first_weights();
-    record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation);
+    record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation, 0);
     if (recipe().evaluation.test)
-      record_.test_before = task_->measure(trainer_.weights(), DataSplit::test);
+      record_.test_before = task_->measure(trainer_.weights(), DataSplit::test, 0);
   }
 
   TrainState take_over(TrainCheckpoint last) {
@@ -178,7 +178,8 @@ class Training {
   }
 
   void validate() {
-    last_validation_ = task_->measure(trainer_.weights(), DataSplit::validation);
+    last_validation_ =
+        task_->measure(trainer_.weights(), DataSplit::validation, trainer_.state().step - 1);
     if (last_validation_.count == 0) return;
     log("validation", last_validation_);
     if (!recipe().evaluation.keep_best || !trainer_.is_sparse_as_planned()) return;

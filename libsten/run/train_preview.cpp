@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
@@ -10,6 +11,8 @@
 #include "libsten/train/memory.h"
 #include "libsten/train/products.h"
 #include "libsten/train/run_directory.h"
+#include "libsten/train/step_formats.h"
+#include "libsten/train/step_routes.h"
 
 namespace sten {
 namespace {
@@ -85,6 +88,13 @@ std::string teacher_text(const Recipe& r) {
                      d.temperature, d.hidden);
 }
 
+// "/formats/0: intermediate 'layers.*.relu': relu -> csr -> keep-all -> csr, steps 100 to 2000"
+std::string format_note(std::size_t number, const FormatRecipe& f) {
+  return fmt::format("/formats/{}: {} {}: {} -> {} -> {} -> {}, from step {}, before step {}",
+                     number, f.of, quote(f.target), f.inline_by.str(), f.temporary.str(),
+                     f.external.str(), f.layout.str(), f.begin, f.end);
+}
+
 class Preview {
  public:
   explicit Preview(const TrainOptions& o)
@@ -93,6 +103,7 @@ class Preview {
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
     training_graph(task_);
+    check_formats(recipe(), task_.graph());
     if (recipe().distillation) task_.teacher_weights();
     products_of(recipe());
     try_sparsity(stages_, task_.graph(), true);
@@ -116,8 +127,10 @@ class Preview {
     r_.spare = {"elements", "stages", "shape", "layout"};
     add_steps();
     add_rows();
+    add_formats();
     add_parameters();
     add_memory();
+    add_routes();
     return std::move(r_);
   }
 
@@ -183,6 +196,28 @@ class Preview {
                                    r.data.text.empty() ? "rows" : "windows", epochs,
                                    optimizer_text(r)));
     if (r.distillation) r_.notes.push_back(teacher_text(r));
+  }
+
+  void add_formats() {
+    for (std::size_t i = 0; i < recipe().formats.size(); ++i)
+      r_.notes.push_back(format_note(i, recipe().formats[i]));
+  }
+
+  // Of the last step, and of others in which other formats begin to hold.
+  void add_routes() {
+    std::set<Index> steps{recipe().steps - 1};
+    for (const FormatRecipe& f : recipe().formats)
+      for (const Index step : {f.begin, f.end})
+        if (step < recipe().steps) steps.insert(step);
+    for (const Index step : steps) {
+      const std::vector<NodeRoute> routes = step_routes(task_, stages_, step);
+      Index inexact = 0;
+      for (const NodeRoute& r : routes)
+        for (const auto& plan : {r.forward, r.backward}) inexact += plan && plan->way != Way::exact;
+      if (step == recipe().steps - 1) r_.facts.emplace_back("routes/not_exact", inexact);
+      for (const std::string& line : route_lines(routes))
+        r_.notes.push_back(fmt::format("step {}: {}", step, line));
+    }
   }
 
   void add_parameters() {

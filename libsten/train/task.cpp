@@ -18,6 +18,7 @@
 #include "libsten/nn/weights.h"
 #include "libsten/train/data.h"
 #include "libsten/train/recipe_model.h"
+#include "libsten/train/step_formats.h"
 
 namespace sten {
 namespace {
@@ -230,14 +231,22 @@ std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
 
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
 
-Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s) const {
+Graph Task::measured_graph(std::optional<Index> step) const {
+  // What stands for a dropout keeps its format.
+  if (recipe_.formats.empty()) return *evaluation_;
+  return inference_graph(with_value_formats(*graph_, recipe_, step.value_or(recipe_.steps - 1)));
+}
+
+Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s,
+                       std::optional<Index> step) const {
   PredictionSums sums;
+  const Graph graph = measured_graph(step);
   const std::string &logits = graph_->outputs().front(), &labels = evaluation_->inputs().back();
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
-    const Tensor y = evaluation_->run<Tensor>(weights, part.inputs).at(logits);
-    sums += predictions_of(y.as<Dense>(), part.inputs.at(labels).as<Dense>(), scorer());
+    const Dense y = graph.run<Tensor>(weights, part.inputs).at(logits).to_dense();
+    sums += predictions_of(y, part.inputs.at(labels).as<Dense>(), scorer());
   }
   return sums.measured();
 }

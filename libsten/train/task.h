@@ -100,9 +100,13 @@ class Task {
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
   // What measure() computes one after the other: inputs of the evaluation graph.
   const TaskData& data() const { return *data_; }
-  // On all of a split, always the same rows and masks; a count of 0 where it is empty. The mean is
-  // computed in double.
-  Measured measure(const NamedValues<Tensor>& weights, DataSplit s) const;
+  // The evaluation graph with the formats of values that the recipe has in that step; without one,
+  // in the last.
+  Graph measured_graph(std::optional<Index> step = {}) const;
+  // By that graph on all of a split, always the same rows and masks; a count of 0 where it is empty.
+  // The mean is computed in double.
+  Measured measure(const NamedValues<Tensor>& weights, DataSplit s,
+                   std::optional<Index> step = {}) const;
 
  private:
   NamedValues<Tensor> weights_of(const Checkpoint& file, bool may_begin_anew = false) const;

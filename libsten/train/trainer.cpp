@@ -13,6 +13,7 @@
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
 #include "libsten/recipe/rate.h"
+#include "libsten/train/step_formats.h"
 
 namespace sten {
 namespace {
@@ -43,12 +44,14 @@ Tensor in_own_memory(const Tensor& t) {
 Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks)
     : task_(std::move(task)),
       ranks_(ranks ? std::move(ranks) : comm_self()),
-      graph_(with_moments(training_graph(*task_))),
+      plain_(with_moments(training_graph(*task_))),
+      graph_(plain_),
       // Beside the moments, what training_graph() has last.
-      loss_(graph_.outputs()[task_->graph().outputs().size() -
+      loss_(plain_.outputs()[task_->graph().outputs().size() -
                              (task_->recipe().distillation ? 0 : 1)]),
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
+  check_formats(task_->recipe(), task_->graph());
   if (task_->recipe().distillation) teacher_.emplace(*task_);
   std::unordered_map<std::string_view, const WeightStages*> of_weight;
   std::set<Index> begins;
@@ -115,9 +118,10 @@ double Trainer::sparsity() const {
 }
 
 bool Trainer::is_sparse_as_planned() const {
-  return std::ranges::all_of(stages_, [&](const WeightStages& p) {
+  const bool is_sparse = std::ranges::all_of(stages_, [&](const WeightStages& p) {
     return p.scores ? p.scores->end <= state_.step : p.stages.back().step < state_.step;
   });
+  return is_sparse && has_last_formats(task_->recipe(), state_.step);
 }
 
 // ------------------------------------------------------------------------------------ gradients
@@ -133,6 +137,8 @@ bool Trainer::needs_all_positions(std::size_t i) const {
 // than one for that alone.
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Tensor& w = state_.parameters[i].value;
+  if (const auto& asked = graph_.weights()[i].format.grad)
+    return is_formatted_by_tape(*asked) ? *asked : OutFormat::dense();
   if (has_dense_values(w) || needs_all_positions(i)) return OutFormat::dense();
   own = OutFormat::same_as(w);
   return own;
@@ -262,6 +268,7 @@ double Trainer::rate() const {
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
+  begin_formats();
   begin_stages();
   TrainStep result;
   result.step = state_.step;
@@ -276,6 +283,7 @@ TrainStep Trainer::step() {
   Gradients sum =
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
   if (ranks_->size() > 1 && result.predictions > 0) statistics.exchange(*ranks_, task_->parts());
+  format_gradients(sum);
   pull_to_zero(sum);
   if (!sum.empty()) take_score_gradients(sum);
   double scale = 1;
@@ -306,6 +314,7 @@ void Trainer::restore(TrainState state) {
   state.is_measured = state_.is_measured;
   state_ = std::move(state);
   has_new_positions_ = true;
+  has_formats_ = false;
   for (Parameter& p : state_.parameters) {
     p.value = in_own_memory(p.value);
     for (auto& [name, s] : p.state) s = in_own_memory(s);

@@ -72,7 +72,7 @@ class Trainer {
   double sparsity() const;
   // A hash of the weights before the first step, as text.
   const std::string& first_weights() const { return first_weights_; }
-  // Whether no stage is still to come.
+  // Whether no stage is still to come, and no other format.
   bool is_sparse_as_planned() const;
   // To go on from there. Error where it is not of this recipe: of another model, without a mask or
   // scores that it has to have by then, or with what its optimizer does not remember.
@@ -98,11 +98,14 @@ class Trainer {
 
   void check_state(const TrainState& state) const;
   double rate() const;
+  void begin_formats();
   void begin_stages();
   void calibrate();
   bool is_straight_through(std::size_t i) const;
   bool needs_all_positions(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
+  bool is_formatted_by_tape(const OutFormat& gradient) const;
+  void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(double)>& on_loss,
                     const Tape::Receiver& on_gradient) const;
@@ -130,8 +133,10 @@ class Trainer {
 
   std::shared_ptr<const Task> task_;
   std::shared_ptr<Communicator> ranks_;
-  Graph graph_;       // what is minimised, with moments
-  std::string loss_;  // the output that is
+  const Graph plain_;         // what is minimised, with moments
+  Graph graph_;               // the same with the formats of this step
+  bool has_formats_ = false;  // that graph_ has those
+  std::string loss_;          // the output that is
   std::optional<Teacher> teacher_;
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // by parameter

@@ -26,6 +26,13 @@ expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --dry-run \
 expect_out '50.00 %'
 expect_out 'nm:n=2,m=4'
 
+# Formats of values and gradients, and which implementation each node takes.
+expect_exit 0 sten-train "$digits" --dry-run \
+  --set 'formats=[{"of":"intermediate","target":"layers.*.relu","inline":"relu","temporary":"csr","begin":100}]'
+expect_out "/formats/0: intermediate 'layers.*.relu': relu -> csr -> keep-all -> csr, from step 100, before step 2000"
+expect_out 'step 100: linear(csr, '
+expect_out 'step 1999: linear(csr, '
+
 # What training would refuse is refused.
 refused() { # refused CODE TEXT ARGUMENT...
   local code=$1 text=$2
@@ -40,6 +47,8 @@ refused 2 "/sparsity/1/target: 'layers.0.weight' is a weight of /sparsity/0, too
   --set sparsity.1.target=layers.0.weight --set sparsity.1.sparsifier=relu
 refused 2 "--set: /optimizer/lr: is unknown, did you mean 'rate'?" --set optimizer.lr=1
 refused 2 "--set: /optimizer/rat: is unknown, did you mean 'rate'?" --set optimizer.rat=1
+refused 2 "/formats/0/target: 'relu' matches none of the 6 values of the model; near are " \
+  --set 'formats=[{"of":"intermediate","target":"relu","layout":"csr"}]'
 refused 2 '/sparsity/0/schedule/end: 1600 is after the last of 1000 steps' --set steps=1000
 refused 2 'stages do not fit in 5 steps' --set sparsity.0.schedule.end=405
 refused 2 'is not key=value' --set steps

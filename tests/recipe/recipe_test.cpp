@@ -72,6 +72,10 @@ const char* whole = R"({
      "calibration": {"method": "wanda", "rows": 9, "reconstruct": true, "damping": 0.1}},
     {"target": "e", "sparsifier": "magnitude:sparsity=0.5",
      "schedule": {"kind": "layer-wise", "end": 200}, "mask": "fixed"}],
+  "formats": [
+    {"of": "intermediate", "target": "*.gelu", "inline": "threshold:at=0.1", "temporary": "csr",
+     "external": "magnitude:sparsity=0.9", "layout": "coo", "begin": 5, "end": 300},
+    {"of": "weight-gradient", "target": "a", "temporary": "masked"}],
   "exchange": {"transport": "bfloat16", "overlap": "always"},
   "evaluation": {"every": 100, "batch": 32, "keep_best": true, "test": false},
   "checkpoints": {"every": 50, "keep": 3}, "logging": {"every": 1}
@@ -143,6 +147,14 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.sparsity[6].calibration->damping == 0.1);
   CHECK(r.sparsity[6].calibration->scope == "local");
   CHECK(r.sparsity[7].schedule.end == 200);
+  REQUIRE(r.formats.size() == 2);
+  CHECK(r.formats[0].inline_by.str() == "threshold:at=0.1");
+  CHECK(r.formats[0].external.str() == "magnitude:sparsity=0.9");
+  CHECK(r.formats[0].layout.str() == "coo");
+  CHECK(r.formats[0].begin == 5);
+  CHECK(r.formats[0].end == 300);
+  CHECK(r.formats[1].layout.str() == "masked");
+  CHECK(r.formats[1].end == 400);
 }
 
 TEST_CASE("a recipe that was written and read is the same") {
@@ -425,4 +437,26 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
         "/sparsity/0/calibration: and scores exclude each other");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1})", {"ema=0.9"}) ==
         "--set: /ema: and scores that are learned exclude each other");
+}
+
+TEST_CASE("formats of values and gradients without a meaning are refused") {
+  const auto refused = [](const std::string& entry) {
+    return error(with(R"("formats": [{"of": "intermediate", "target": "x")" + entry + "}]"));
+  };
+  CHECK(refused("") == "/formats/0: changes nothing: give it a sparsifier or a layout");
+  CHECK(refused(R"(, "layout": "crs")").starts_with("/formats/0/layout: "));
+  CHECK(refused(R"(, "inline": "treshold:at=1")").starts_with("/formats/0/inline: "));
+  CHECK(refused(R"(, "external": "movement:sparsity=0.5")") ==
+        "/formats/0/external: movement chooses by scores, and those are of weights");
+  CHECK(refused(R"(, "external": "resparsify")") ==
+        "/formats/0/external: resparsify chooses nothing by itself");
+  CHECK(refused(R"(, "inline": "same-pattern")") ==
+        "/formats/0/inline: same-pattern takes the positions of another tensor, and a value has "
+        "none");
+  CHECK(refused(R"(, "layout": "csr", "begin": 5, "end": 5)") ==
+        "/formats/0/end: 5 is not after the begin, 5");
+  CHECK(refused(R"(, "layout": "csr", "end": 401)") ==
+        "/formats/0/end: 401 is after the last of 400 steps");
+  CHECK(refused(R"(, "layout": "csr", "begin": 400)") ==
+        "/formats/0/begin: 400 is after the last of 400 steps");
 }

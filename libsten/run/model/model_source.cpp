@@ -203,7 +203,7 @@ Task task_of(const ModelSource& source, Recipe data) {
 }
 
 RunnableModel read_model(const ModelSource& source, const Task& task) {
-  Graph g = without_loss(task.evaluation_graph());
+  Graph g = without_loss(task.measured_graph());
   std::vector<ModelInput> inputs = ports_of(g);
   return {source.name, std::move(g), task.stored_weights(), std::move(inputs)};
 }

@@ -1,0 +1,33 @@
+#include "libsten/dispatch/registry.h"
+#include "libsten/recipe/check.h"
+
+namespace sten::recipe_detail {
+namespace {
+
+// What values and gradients can be sparsified by: nothing is known of them but themselves, and of
+// gradients the positions of what they are of.
+void check_sparsifier(const FormatRecipe& f, const Spec& spec) {
+  const Sparsifier by = registry().sparsifier(spec);
+  if (by.needs_scores()) fail_usage("{} chooses by scores, and those are of weights", spec.name());
+  if (by.needs_own()) fail_usage("{} chooses nothing by itself", spec.name());
+  if (by.needs_pattern() && f.of == "intermediate")
+    fail_usage("{} takes the positions of another tensor, and a value has none", spec.name());
+}
+
+}  // namespace
+
+void check(const JsonReader& at, FormatRecipe& f) {
+  if (f.target.empty()) at["target"].fail("is empty");
+  if (!at.has("layout")) f.layout = f.temporary;
+  place(at, "inline").read([&] { check_sparsifier(f, f.inline_by); });
+  place(at, "external").read([&] { check_sparsifier(f, f.external); });
+  place(at, "temporary").read([&] { f.temporary = registry().canonical(f.temporary); });
+  place(at, "layout").read([&] { f.layout = registry().canonical(f.layout); });
+  const Spec nothing("keep-all"), dense("dense");
+  if (f.inline_by == nothing && f.external == nothing && f.temporary == dense && f.layout == dense)
+    at.fail("changes nothing: give it a sparsifier or a layout");
+  if (f.end > 0 && f.end <= f.begin)
+    at["end"].fail(fmt::format("{} is not after the begin, {}", f.end, f.begin));
+}
+
+}  // namespace sten::recipe_detail

@@ -1,0 +1,207 @@
+// Values and gradients in the formats of a recipe.
+#include <doctest/doctest.h>
+
+#include "libsten/train/step_formats.h"
+#include "libsten/train/step_routes.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+FormatRecipe format(const std::string& of, const std::string& target, Index begin = 0,
+                    Index end = 12) {
+  FormatRecipe f;
+  f.of = of;
+  f.target = target;
+  f.begin = begin;
+  f.end = end;
+  return f;
+}
+
+std::vector<double> losses(const Recipe& r) {
+  Trainer t(std::make_shared<Task>(r));
+  std::vector<double> all;
+  while (!t.is_done()) all.push_back(t.step().loss);
+  return all;
+}
+
+// Elements of a weight that the first step of such a recipe moves.
+Index moved(const Recipe& r, const std::string& weight) {
+  const auto task = std::make_shared<Task>(r);
+  Trainer t(task);
+  const auto before = floats(task->first_weights().at(weight).to_dense());
+  t.step();
+  for (const Parameter& p : t.state().parameters) {
+    if (p.name != weight) continue;
+    const auto after = floats(p.value.to_dense());
+    Index n = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) n += before[i] != after[i];
+    return n;
+  }
+  return -1;
+}
+
+std::string error_of_formats(const Recipe& r) {
+  return error_of([&] { Trainer t(std::make_shared<Task>(r)); });
+}
+
+}  // namespace
+
+TEST_CASE("a value that is stored in csr without its zeros trains as a dense one does") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  const std::vector<double> plain = losses(r);
+  FormatRecipe f = format("intermediate", "layers.*.relu");
+  f.inline_by = Spec("relu");
+  f.temporary = f.layout = Spec("csr");
+  r.formats = {f};
+  const std::vector<double> sparse = losses(r);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    CHECK(sparse[i] == doctest::Approx(plain[i]).epsilon(1e-4));
+}
+
+TEST_CASE("a format of a recipe holds from its begin on, before its end") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer.rate = 1e-30;  // so that steps differ by their rows alone
+  const std::vector<double> plain = losses(r);
+  FormatRecipe f = format("intermediate", "layers.1", 3, 5);
+  f.external = Spec::parse("threshold:at=1e9");  // nothing stays
+  r.formats = {f};
+  const std::vector<double> some = losses(r);
+  for (Index i = 0; i < 12; ++i) CHECK((some[i] == plain[i]) == (i < 3 || i >= 5));
+}
+
+TEST_CASE("evaluation has the values' formats of its step") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  FormatRecipe f = format("intermediate", "layers.1.relu", 3, 12);
+  f.inline_by = Spec("relu");
+  f.temporary = f.layout = Spec("csr");
+  r.formats = {f, format("intermediate-gradient", "layers.0", 0, 12)};
+  r.formats[1].layout = Spec("masked");
+  const Task task(r);
+  const auto layout_at = [&](std::optional<Index> step) {
+    return task.measured_graph(step).find_node("layers.1.relu")->formats.out.layout.str();
+  };
+  CHECK(layout_at(2) == "dense");
+  CHECK(layout_at(3) == "csr");
+  CHECK(layout_at({}) == "csr");
+  const Measured sparse = task.measure(task.first_weights(), DataSplit::validation);
+  const Measured dense = task.measure(task.first_weights(), DataSplit::validation, 0);
+  CHECK(sparse.loss == doctest::Approx(dense.loss).epsilon(1e-5));
+}
+
+TEST_CASE("a sparsifier takes the gradient of the whole batch, in however many parts it comes") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.optimizer = {"sgd"};
+  r.optimizer.weight_decay = 0;
+  FormatRecipe f = format("weight-gradient", "layers.1.weight");
+  f.external = Spec::parse("magnitude:sparsity=0.75");
+  r.formats = {f};
+  CHECK(moved(r, "layers.1.weight") == 256);  // of 1024
+  r.accumulate = 2;
+  CHECK(moved(r, "layers.1.weight") == 256);
+  r.formats[0].temporary = r.formats[0].layout = Spec("csr");
+  CHECK(moved(r, "layers.1.weight") == 256);
+}
+
+TEST_CASE(
+    "a random sparsifier of a recipe draws anew in each step, and the same for the same step") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  FormatRecipe f = format("intermediate", "layers.0.relu");
+  f.inline_by = Spec::parse("random:fraction=0.5");
+  r.formats = {f};
+  const Task task(r);
+  const auto drawn = [&](Index step) {
+    return with_formats(task.graph(), r, step)
+        .find_node("layers.0.relu")
+        ->formats.out.inline_by.spec();
+  };
+  CHECK(drawn(1) == drawn(1));
+  CHECK(drawn(1) != drawn(2));
+  r.formats[0].inline_by = Spec::parse("random:fraction=0.5,seed=3");
+  CHECK(drawn(1) == drawn(2));
+}
+
+TEST_CASE("a run that goes on has the formats of its step") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  FormatRecipe f = format("intermediate", "layers.1", 3, 9);
+  f.external = Spec::parse("magnitude:sparsity=0.5");
+  r.formats = {f};
+  const auto task = std::make_shared<Task>(r);
+  Trainer all(task), first(task), rest(task);
+  for (int i = 0; i < 6; ++i) first.step();
+  rest.restore(first.state());
+  double a = 0, b = 1;
+  while (!all.is_done()) a = all.step().loss;
+  while (!rest.is_done()) b = rest.step().loss;
+  CHECK(a == b);
+}
+
+TEST_CASE("formats that do not fit the model are refused with their place") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.formats = {format("intermediate", "layers.0.rule")};
+  CHECK(has(error_of_formats(r),
+            "/formats/0/target: 'layers.0.rule' matches none of the 6 values of the model; near "
+            "are 'layers.0.relu'"));
+  r.formats = {format("weight-gradient", "layers.0")};
+  CHECK(has(error_of_formats(r), "'layers.0' matches none of the 6 weights of the model"));
+  r.formats = {format("intermediate", "layers.*"), format("intermediate", "layers.0", 11, 12)};
+  CHECK(
+      has(error_of_formats(r),
+          "/formats/1/target: 'layers.0' is meant by /formats/0, too, for some of the same steps"));
+  r.formats = {format("intermediate", "layers.*", 0, 11),
+               format("intermediate", "layers.0", 11, 12)};
+  CHECK(error_of_formats(r).empty());
+  SparsityRecipe s;
+  s.target = "layers.0.weight";
+  s.sparsifier = Spec::parse("magnitude:sparsity=0.5");
+  s.mask.kind = "straight-through";
+  s.mask.end = s.schedule.end = 12;
+  r.sparsity = {s};
+  r.formats = {format("weight-gradient", "layers.0.weight")};
+  CHECK(has(error_of_formats(r),
+            "all of the gradient of 'layers.0.weight' is needed: its mask is straight-through"));
+}
+
+TEST_CASE("the routes of a step are those that it takes") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  SparsityRecipe s;
+  s.target = "layers.1.weight";
+  s.sparsifier = Spec::parse("magnitude:sparsity=0.5");
+  s.layout = Spec("csr");
+  s.mask.end = s.schedule.end = 12;
+  r.sparsity = {s};
+  FormatRecipe f = format("intermediate", "layers.*.relu");
+  f.inline_by = Spec("relu");
+  f.temporary = f.layout = Spec("csr");
+  FormatRecipe g = format("weight-gradient", "layers.0.weight");
+  g.external = Spec::parse("magnitude:sparsity=0.75");
+  FormatRecipe h = format("intermediate-gradient", "layers.0.relu");
+  h.inline_by = Spec::parse("threshold:at=1e-3");
+  h.temporary = h.layout = Spec("masked");
+  r.formats = {f, g, h};
+  const auto task = std::make_shared<Task>(r);
+  std::vector<std::string> planned, taken;
+  for (const NodeRoute& n : step_routes(*task, weight_stages(r, task->graph()), 0))
+    planned.push_back(n.forward->text);
+  const std::size_t forwards = planned.size();
+  auto routes = step_routes(*task, weight_stages(r, task->graph()), 0);
+  std::reverse(routes.begin(), routes.end());
+  for (const NodeRoute& n : routes)
+    if (n.backward) planned.push_back(n.backward->text);
+  CHECK(planned.size() == 2 * forwards);
+  Trainer t(task);
+  Operators::log_plans(&taken);
+  t.step();
+  Operators::log_plans(nullptr);
+  CHECK(taken == planned);
+}
