@@ -56,6 +56,7 @@
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/dispatch/signature.h"
+#include "libsten/dispatch/sparsify.h"
 #include "libsten/dispatch/structure.h"
 
 // Operators, products and gradients.

@@ -29,28 +29,36 @@ void add_plain(Registry& r) {
   });
 }
 
-std::optional<Tensor> fit_nmg(const Dense& x, const Spec& sparsifier, const Spec& layout,
-                              Mask* kept) {
-  const NmgFit fit = NmgFit::make(sparsifier);
+// Whether a layout has the numbers of its own sparsifier.
+bool fits(const NmgFit& fit, const Spec& layout) {
   const Dims dims = dims_of(layout);
-  if (layout.integer("n") != fit.n || layout.integer("m") != fit.m ||
-      layout.integer("g") != fit.g || layout.integer("axis", 0) != fit.axis ||
-      dims.row != fit.dims.row || dims.col != fit.dims.col)
-    return std::nullopt;
-  if (x.device() != Device::cpu && !fit.selects_on_device(x)) return std::nullopt;
-  return fit.fit(x, kept);
+  return layout.integer("n") == fit.n && layout.integer("m") == fit.m &&
+         layout.integer("g") == fit.g && layout.integer("axis", 0) == fit.axis &&
+         dims.row == fit.dims.row && dims.col == fit.dims.col;
+}
+bool fits(const PerBlock& fit, const Spec& layout) {
+  const Dims dims = dims_of(layout);
+  return layout.integer("n") == fit.n && layout.integer("m") == fit.m &&
+         layout.integer("axis", 1) == fit.axis && dims.row == fit.dims.row &&
+         dims.col == fit.dims.col;
 }
 
-std::optional<Tensor> fit_nm(const Dense& x, const Spec& sparsifier, const Spec& layout,
-                             Mask* kept) {
-  const PerBlock fit = PerBlock::make(sparsifier);
-  const Dims dims = dims_of(layout);
-  if (layout.integer("n") != fit.n || layout.integer("m") != fit.m ||
-      layout.integer("axis", 1) != fit.axis || dims.row != fit.dims.row || dims.col != fit.dims.col)
-    return std::nullopt;
-  if (x.device() != Device::cpu && !fit.selects_on_device(x)) return std::nullopt;
-  if (auto packed = fit.fit(x, kept)) return *std::move(packed);
-  return std::nullopt;
+Nm fit_nm(const PerBlock& fit, const Dense& x, const SparsifyCall& call) {
+  auto packed = fit.fit(x, call.kept);
+  if (!packed) fail_unsupported("{}: blocks of {} are not ranked at once", PerBlock::name, fit.m);
+  return *std::move(packed);
+}
+
+// What a sparsifier keeps of the entries of an L, for those that can choose among them.
+template <class L, class F>
+void add_stored(Registry& r, F make) {
+  r.add_implementation(
+      {SparsifierImplementation::any_stored, L::name, L::name,
+       [](const Sparsifier&, const Spec& in, const Spec& out) { return in == out; },
+       [make](const Sparsifier& s, const Tensor& x, const SparsifyCall& call) -> Tensor {
+         const Entries e = *entries_of(x);
+         return make(x.as<L>(), kept_entries(e, s.select_stored(e, call.hints)));
+       }});
 }
 
 }  // namespace
@@ -97,8 +105,22 @@ void add_builtin(Registry& r) {
   add_plain<Relu>(r);
   add_plain<SamePattern>(r);
   add_plain<Resparsify>(r);
-  r.add_fused(PerBlock::name, Nm::name, fit_nm);
-  r.add_fused(NmgFit::name, Nmg::name, fit_nmg);
+
+  const auto of_dense = [](const auto& fit, const Spec&, const Spec& out) {
+    return fits(fit, out);
+  };
+  r.add_implementation<PerBlock, Dense, Nm>(fit_nm, of_dense);
+  r.add_implementation<NmgFit, Dense, Nmg>(
+      [](const NmgFit& fit, const Dense& x, const SparsifyCall& c) { return fit.fit(x, c.kept); },
+      of_dense);
+  r.add_implementation<NmgFit, Nmg, Nmg>(
+      [](const NmgFit& fit, const Nmg& x, const SparsifyCall&) { return fit.fit_again(x); },
+      [](const NmgFit& fit, const Spec& in, const Spec& out) {
+        return fits(fit, in) && fits(fit, out);
+      });
+  add_stored<Csr>(r, [](const Csr& x, const Entries& e) { return to_csr(e, x.dims); });
+  add_stored<Coo>(r, [](const Coo& x, const Entries& e) { return to_coo(e, x.dims); });
+  add_stored<Bitmask>(r, [](const Bitmask&, const Entries& e) { return to_bitmask(e); });
 }
 
 }  // namespace sten

@@ -87,7 +87,7 @@ Tensor finish(Tensor x, const OutFormat& f, bool is_after, const OutHints& given
   Mask pattern;
   Hints hints{nullptr, given.scores, given.own};
   const auto by = [&](const Sparsifier& s, const Spec& layout) {
-    if (s.kind() == Kind::materializing && given.like && !hints.pattern) {
+    if ((s.needs_pattern() || s.needs_own()) && given.like && !hints.pattern) {
       pattern = given.like->stored();
       hints.pattern = &pattern;
     }

@@ -93,8 +93,6 @@ struct Operator {
   Keeps keeps = Keeps::inputs;
 };
 
-enum class Way { exact, converted, dense };
-
 // One decision, as data.
 struct Plan {
   Way way = Way::exact;

@@ -1,6 +1,5 @@
 #include "libsten/dispatch/out_format.h"
 
-#include "libsten/dispatch/route.h"
 #include "libsten/sparsify/same_pattern.h"
 
 namespace sten {
@@ -36,29 +35,6 @@ std::string OutFormat::str() const {
 const Formats& Formats::dense() {
   static const Formats formats;
   return formats;
-}
-
-bool is_keep_all(const Sparsifier& s) {
-  static const Name keep_all(KeepAll::name);
-  return s.name() == keep_all;
-}
-
-Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
-  if (is_keep_all(s)) return convert(x, layout);
-  const Dense values = x.to_dense();
-  // What is selected and packed at once sees positions that are not stored as zeros, too.
-  if (x.is<Dense>() && s.has_spec()) return registry().prune(values, s.spec(), layout, hints);
-  Mask keep = s.select(values, hints);
-  if (!x.is<Dense>()) {
-    const Mask had = x.stored();
-    const Device here = keep.device();
-    keep = keep.to(Device::cpu);
-    const Array<std::uint8_t> stored = had.bits.to(Device::cpu);
-    std::uint8_t* bits = keep.bits.mutate();
-    for (std::size_t i = 0; i < keep.bits.size(); ++i) bits[i] &= stored[i];
-    keep = keep.to(here);
-  }
-  return registry().pack(values, keep, layout);
 }
 
 }  // namespace sten

@@ -2,9 +2,8 @@
 #pragma once
 #include <string>
 
-#include "libsten/sparsify/sparsifier.h"
+#include "libsten/dispatch/sparsify.h"
 #include "libsten/sparsify/streaming.h"
-#include "libsten/tensor/tensor.h"
 
 namespace sten {
 
@@ -40,11 +39,5 @@ struct Formats {
   Formats(OutFormat out = {}, OutFormat grad = {}) : out(std::move(out)), grad(std::move(grad)) {}
   static const Formats& dense();
 };
-
-bool is_keep_all(const Sparsifier& s);
-
-// x with what s keeps of the positions it stores, in that layout: keep-all is a lossless
-// conversion.
-Tensor sparsify(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {});
 
 }  // namespace sten

@@ -32,7 +32,8 @@ void Registry::add(std::string name, LayoutEntry entry) {
     // They know the type that had the name.
     edges_.erase(name);
     for (auto& [from, to] : edges_) to.erase(name);
-    std::erase_if(fused_, [&](const auto& f) { return f.first.second == name; });
+    for (auto& [sparsifier, all] : implementations_)
+      std::erase_if(all, [&](const auto& i) { return i->in == name || i->out == name; });
   }
   layouts_.insert_or_assign(std::move(name), std::move(entry));
 }
@@ -41,7 +42,7 @@ void Registry::add_sparsifier(std::string name, const Spec& example,
                               std::function<Sparsifier(const Spec&)> make,
                               std::vector<std::string> own_keys) {
   const std::unique_lock hold(lock_);
-  std::erase_if(fused_, [&](const auto& f) { return f.first.first == name; });
+  implementations_.erase(name);
   sparsifiers_.insert_or_assign(std::move(name),
                                 SparsifierEntry{example, std::move(make), std::move(own_keys)});
 }
@@ -78,29 +79,49 @@ Tensor Registry::pack(const Dense& x, const Mask& keep, const Spec& spec) const 
                 [&](const Dense& d) { return entry.pack(d, keep.to(Device::cpu), spec); });
 }
 
-void Registry::add_fused(std::string sparsifier, std::string layout, Fused way) {
+void Registry::add_implementation(SparsifierImplementation made) {
+  layout(made.in);
+  layout(made.out);
   const std::unique_lock hold(lock_);
-  fused_.insert_or_assign({std::move(sparsifier), std::move(layout)}, std::move(way));
+  Implementations& all = implementations_[made.sparsifier];
+  std::erase_if(all, [&](const auto& i) { return i->in == made.in && i->out == made.out; });
+  all.push_back(std::make_shared<const SparsifierImplementation>(std::move(made)));
 }
 
-Tensor Registry::prune(const Dense& x, const Spec& sparsifier, const Spec& layout,
-                       const Hints& hints, Mask* kept) const {
+Registry::Implementations Registry::implementations(const Sparsifier& s) const {
+  Implementations found;
+  const std::shared_lock hold(lock_);
+  const auto add = [&](std::string_view name) {
+    if (const auto at = implementations_.find(name); at != implementations_.end())
+      found.insert(found.end(), at->second.begin(), at->second.end());
+  };
+  add(s.name().text());
+  if (s.selects_stored()) add(SparsifierImplementation::any_stored);
+  return found;
+}
+
+Tensor Registry::prune(const Dense& x, const Sparsifier& s, const Spec& layout, const Hints& hints,
+                       Mask* kept) const {
   check_layout(layout);
-  if (x.device() != Device::cpu && !this->sparsifier(sparsifier).selects_on_device(x)) {
-    Tensor t = on_cpu(sparsifier.str(), x,
-                      [&](const Dense& d) { return prune(d, sparsifier, layout, hints, kept); });
+  if (x.device() != Device::cpu && !s.selects_on_device(x)) {
+    Tensor t =
+        on_cpu(s.spec().str(), x, [&](const Dense& d) { return prune(d, s, layout, hints, kept); });
     if (kept) *kept = kept->to(x.device());
     return t;
   }
-  Fused way;
-  {
-    const std::shared_lock hold(lock_);
-    const auto at = fused_.find({sparsifier.name(), layout.name()});
-    if (at != fused_.end()) way = at->second;
+  static const Spec dense(Dense::name);
+  for (const auto& i : implementations(s)) {
+    if (i->in != Dense::name || i->out != layout.name() || !i->serves(s, dense, layout)) continue;
+    try {
+      if (kept) *kept = {};
+      Tensor t = i->run(s, x, {layout, hints, kept});
+      if (kept && kept->bits.size() == 0) *kept = t.stored();
+      return t;
+    } catch (const Unsupported&) {
+      break;
+    }
   }
-  if (way)
-    if (auto t = way(x, sparsifier, layout, kept)) return *std::move(t);
-  Mask mask = this->sparsifier(sparsifier).select(x, hints);
+  Mask mask = s.select(x, hints);
   Tensor t = pack(x, mask, layout);
   if (kept) *kept = std::move(mask);
   return t;

@@ -9,6 +9,27 @@
 
 namespace sten {
 
+// What an implementation of a sparsifier gets besides the sparsifier and the tensor.
+struct SparsifyCall {
+  const Spec& layout;  // to write
+  const Hints& hints;
+  // Becomes the positions that stay, unless it is nullptr. Left alone, those that the result stores.
+  Mask* kept = nullptr;
+};
+
+// A way from a tensor in one layout to what a sparsifier keeps of it, in another. What selecting from
+// the dense form, and dropping what is not stored, would give; Unsupported for tensors it cannot
+// handle, which go that way then.
+struct SparsifierImplementation {
+  std::string sparsifier, in, out;
+  // Whether it serves these numbers; layouts are those above.
+  std::function<bool(const Sparsifier& s, const Spec& in, const Spec& out)> serves;
+  std::function<Tensor(const Sparsifier& s, const Tensor& x, const SparsifyCall& call)> run;
+
+  // Instead of a sparsifier's name: all that can choose among entries (Sparsifier::selects_stored).
+  static constexpr const char* any_stored = "*stored";
+};
+
 class Registry {
  public:
   // Makes L known to files, conversions and programs. `example` is a spec that the tests of every
@@ -36,12 +57,16 @@ class Registry {
         S::name, example, [](const Spec& s) { return S::make(s); }, std::move(own_keys));
   }
 
-  // A way to select and pack at once, with equal results: what prune() takes for a sparsifier of S
-  // and layouts L, unless it gives nothing because the two specs do not fit each other. Both are
-  // registered before, and to register either anew ends it.
-  using Fused = std::function<std::optional<Tensor>(const Dense& x, const Spec& sparsifier,
-                                                    const Spec& layout, Mask* kept)>;
-  void add_fused(std::string sparsifier, std::string layout, Fused way);
+  // run(const S&, const In&, const SparsifyCall&) gives an Out (SparsifierImplementation). `serves`,
+  // if not empty, has to agree. All three are registered before, and to register one of them anew
+  // ends it; the same three, or what is `any_stored`, replace.
+  template <class S, Layout In, Layout Out, class F>
+  void add_implementation(
+      F run, std::function<bool(const S&, const Spec& in, const Spec& out)> serves = nullptr);
+  void add_implementation(SparsifierImplementation made);
+  // Those that may serve the sparsifier: of its name, then of any.
+  using Implementations = std::vector<std::shared_ptr<const SparsifierImplementation>>;
+  Implementations implementations(const Sparsifier& s) const;
 
   // Error (usage) where the layout is unknown or the spec can never be packed; what is near is
   // suggested.
@@ -51,10 +76,14 @@ class Registry {
   // x where the mask keeps it, exactly, or Error. On x's device, as prune(); falls back to the CPU
   // where the layout is not packed there.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
-  // What a sparsifier keeps of x, packed; in one step where there is one for the pair. `kept` gets
-  // the mask, if there is need for it.
-  Tensor prune(const Dense& x, const Spec& sparsifier, const Spec& layout, const Hints& hints = {},
+  // What a sparsifier keeps of x, packed; in one step where there is an implementation for dense.
+  // `kept` gets the mask, if there is need for it.
+  Tensor prune(const Dense& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {},
                Mask* kept = nullptr) const;
+  Tensor prune(const Dense& x, const Spec& sparsifier, const Spec& layout, const Hints& hints = {},
+               Mask* kept = nullptr) const {
+    return prune(x, this->sparsifier(sparsifier), layout, hints, kept);
+  }
   // From parts read elsewhere, all of them checked: Error.
   Tensor load(const Stored& stored) const;
   // Names of the parts a layout is saved as, in order.
@@ -123,7 +152,7 @@ class Registry {
   std::map<std::string, LayoutEntry, std::less<>> layouts_;
   std::map<std::string, SparsifierEntry, std::less<>> sparsifiers_;
   std::map<std::string, std::map<std::string, Edge>, std::less<>> edges_;
-  std::map<std::pair<std::string, std::string>, Fused> fused_;  // by sparsifier and layout
+  std::map<std::string, Implementations, std::less<>> implementations_;  // by sparsifier
 };
 
 // The process-wide one, with the built-ins in it.
@@ -145,6 +174,27 @@ template <Layout From, Layout To>
 bool add_edge(To (*convert)(const From& x, const Spec& to)) {
   registry().add_edge<From, To>(convert);
   return true;
+}
+
+// run(const S& s, const In& x, const SparsifyCall& call): what s keeps of x, as call.layout.
+template <class S, Layout In, Layout Out>
+bool add_sparsifier_implementation(Out (*run)(const S&, const In&, const SparsifyCall&)) {
+  registry().add_implementation<S, In, Out>(run);
+  return true;
+}
+
+template <class S, Layout In, Layout Out, class F>
+void Registry::add_implementation(
+    F run, std::function<bool(const S&, const Spec& in, const Spec& out)> serves) {
+  add_implementation(
+      {S::name, In::name, Out::name,
+       [serves = std::move(serves)](const Sparsifier& s, const Spec& in, const Spec& out) {
+         const S* own = s.get<S>();
+         return own && (!serves || serves(*own, in, out));
+       },
+       [run](const Sparsifier& s, const Tensor& x, const SparsifyCall& call) -> Tensor {
+         return Out(run(*s.get<S>(), x.as<In>(), call));
+       }});
 }
 
 template <Layout From, Layout To>

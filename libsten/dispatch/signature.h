@@ -42,6 +42,10 @@ struct OutSignature {
   friend bool operator==(const OutSignature&, const OutSignature&) = default;
 };
 
+// How an implementation is found: for these layouts; for others, to which there are ways without
+// loss; for dense.
+enum class Way { exact, converted, dense };
+
 struct Signature {
   Name op;
   std::vector<Name> in;  // layouts

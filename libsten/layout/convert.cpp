@@ -131,4 +131,45 @@ Csc to_csc(const Coo& x) {
 Csr to_csr(const Nm& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 Csr to_csr(const Nmg& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 
+// Without dims, entries are in the order of rows.
+Csr to_csr(const Entries& x, Dims dims) {
+  if (dims.given()) return gathered(x.extents, dims, x.values, x.at);
+  const MatrixView v = MatrixView::of(x.extents);
+  layout_detail::check_columns(v, Csr::name);
+  Csr out{x.extents,
+          {},
+          Array<std::int64_t>(v.rows + 1),
+          Array<std::int32_t>::uninitialized(x.size()),
+          x.values};
+  std::int64_t* ptr = out.ptr.mutate();
+  std::int32_t* index = out.index.mutate();
+  for (Index r = 0, k = 0; r < v.rows; ptr[++r] = k)
+    for (const Index first = r * v.cols; k < x.size() && x.at[k] < first + v.cols; ++k)
+      index[k] = static_cast<std::int32_t>(x.at[k] - first);
+  return out;
+}
+
+Coo to_coo(const Entries& x, Dims dims) {
+  if (dims.given()) return to_coo(to_csr(x, dims));
+  const MatrixView v = MatrixView::of(x.extents);
+  Coo out{x.extents,
+          {},
+          Array<std::int32_t>::uninitialized(x.size()),
+          Array<std::int32_t>::uninitialized(x.size()),
+          x.values};
+  std::int32_t *row = out.row.mutate(), *col = out.col.mutate();
+  for (Index k = 0; k < x.size(); ++k) {
+    row[k] = static_cast<std::int32_t>(x.at[k] / v.cols);
+    col[k] = static_cast<std::int32_t>(x.at[k] % v.cols);
+  }
+  return out;
+}
+
+Bitmask to_bitmask(const Entries& x) {
+  Mask mask = Mask::none(x.extents);
+  std::uint8_t* bits = mask.bits.mutate();
+  for (const Index at : x.at) set_bit(bits, at);
+  return {x.extents, mask.bits, x.values};
+}
+
 }  // namespace sten

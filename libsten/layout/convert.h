@@ -4,6 +4,7 @@
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/coo.h"
 #include "libsten/layout/ell.h"
+#include "libsten/layout/entries.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg.h"
 
@@ -20,5 +21,10 @@ Csc to_csc(const Coo& x);
 // Every slot within the tensor: a filler cannot be told from a kept zero.
 Csr to_csr(const Nm& x);
 Csr to_csr(const Nmg& x);
+
+// What has these entries.
+Csr to_csr(const Entries& x, Dims dims);
+Coo to_coo(const Entries& x, Dims dims);
+Bitmask to_bitmask(const Entries& x);
 
 }  // namespace sten

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/coo.h"
@@ -63,14 +64,33 @@ std::vector<Slot> slots_of(const Bcsr& x) {
   return slots;
 }
 
-std::vector<Slot> slots_of(const Bitmask& x) {
-  std::vector<Slot> slots;
-  slots.reserve(x.values.size());
+// Dense offsets of all values, for layouts that have them in this order: without dims rows are one
+// after the other.
+std::vector<Index> offsets_of(const Csr& x) {
+  const Index cols = x.view().cols, lines = std::ssize(x.ptr) - 1;
+  std::vector<Index> at(x.values.size());
+  parallel_for(lines, std::max<Index>(1, lines / 64), [&](Index begin, Index end) {
+    for (Index l = begin; l < end; ++l)
+      for (Index k = x.ptr[l]; k < x.ptr[l + 1]; ++k) at[k] = l * cols + x.index[k];
+  });
+  return at;
+}
+
+std::vector<Index> offsets_of(const Coo& x) {
+  const Index cols = MatrixView::of(x.extents).cols;
+  std::vector<Index> at(x.values.size());
+  for (Index k = 0; k < std::ssize(at); ++k) at[k] = x.row[k] * cols + x.col[k];
+  return at;
+}
+
+std::vector<Index> offsets_of(const Bitmask& x) {
+  std::vector<Index> at;
+  at.reserve(x.values.size());
   const std::span<const std::uint8_t> mask = x.mask;
   for (Index byte = 0; byte < std::ssize(mask); ++byte)
     for (unsigned bits = mask[byte]; bits; bits &= bits - 1)
-      slots.push_back({byte * 8 + std::countr_zero(bits), std::ssize(slots)});
-  return slots;
+      at.push_back(byte * 8 + std::countr_zero(bits));
+  return at;
 }
 
 template <class L>
@@ -84,7 +104,7 @@ std::vector<Slot> slots_of(const L& x) {
 }
 
 template <class L>
-Entries entries(const L& x) {
+Entries sorted_entries(const L& x) {
   std::vector<Slot> slots = slots_of(x);
   const auto before = [](const Slot& a, const Slot& b) { return a.at < b.at; };
   if (!std::is_sorted(slots.begin(), slots.end(), before))
@@ -102,6 +122,19 @@ Entries entries(const L& x) {
   return e;
 }
 
+template <class L>
+Entries entries(const L& x) {
+  if constexpr (requires {
+                  offsets_of(x);
+                  x.dims;
+                })
+    return x.dims.given() ? sorted_entries(x) : Entries{x.extents, offsets_of(x), x.values};
+  else if constexpr (requires { offsets_of(x); })
+    return {x.extents, offsets_of(x), x.values};
+  else
+    return sorted_entries(x);
+}
+
 template <class... L>
 std::optional<Entries> entries_of_one(const Tensor& t) {
   std::optional<Entries> e;
@@ -114,6 +147,23 @@ std::optional<Entries> entries_of_one(const Tensor& t) {
 std::optional<Entries> entries_of(const Tensor& t) {
   if (t.device() != Device::cpu) return std::nullopt;
   return entries_of_one<Csr, Csc, Coo, Ell, Bcsr, Bitmask, Nm, Nmg>(t);
+}
+
+Entries kept_entries(const Entries& e, const Mask& keep) {
+  const std::uint8_t* bits = keep.bits.data();
+  const Index count = keep.count();
+  Entries out{e.extents, std::vector<Index>(count), Values::uninitialized(e.values.dtype(), count)};
+  with_width(e.values.width(), [&]<class U>(U) {
+    const U* from = e.values.as<U>().data();
+    U* to = out.values.mutate<U>().data();
+    Index n = 0;
+    for (Index k = 0; k < e.size(); ++k)
+      if (bit_at(bits, k)) {
+        out.at[n] = e.at[k];
+        to[n++] = from[k];
+      }
+  });
+  return out;
 }
 
 Dense values_at(const Entries& e, const std::vector<Index>& at) {

@@ -18,8 +18,12 @@ struct Entries {
 };
 
 // Those that the tensor stores, the fillers of n:m and n:m:g among them; in time and memory that
-// grow with the tensor's parts. None for dense, masked, a user's own layout, or on a device.
+// grow with the tensor's parts. Values that are in this order are shared. None for dense, masked, a
+// user's own layout, or on a device.
 std::optional<Entries> entries_of(const Tensor& t);
+
+// Those that the mask keeps, which has a bit for each entry: [size()].
+Entries kept_entries(const Entries& e, const Mask& keep);
 
 // The values at these offsets, which ascend, as a line; 0 where there is no entry.
 Dense values_at(const Entries& e, const std::vector<Index>& at);

@@ -52,21 +52,15 @@ void make_dense(Parameter& p) {
 void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const Hints& hints) {
   const Dense values = p.value.as<Dense>();
   Mask kept;
-  std::optional<Tensor> next;
-  if (by.has_spec()) {
-    next = registry().prune(values, by.spec(), layout, hints, &kept);
-  } else {
-    kept = by.select(values, hints);
-    next = registry().pack(values, kept, layout);
-  }
+  Tensor next = registry().prune(values, by, layout, hints, &kept);
   for (auto& [name, s] : p.state) {
     if (!is_per_value(s, p.value)) continue;
-    if (has_dense_values(*next))
+    if (has_dense_values(next))
       s = Dense::pack(s.as<Dense>(), kept);
     else
-      s = collect(s, *slot_offsets(*next), kept);
+      s = collect(s, *slot_offsets(next), kept);
   }
-  p.value = *std::move(next);
+  p.value = std::move(next);
 }
 
 }  // namespace optim_detail

@@ -1,5 +1,6 @@
 #include "libsten/sparsify/block_magnitude.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,6 +9,11 @@
 
 namespace sten {
 namespace {
+
+// NaN ranks as infinity: it stays rather than vanish unseen.
+double rank_of(double sum) {
+  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
+}
 
 struct Grid {
   MatrixView view;
@@ -57,8 +63,7 @@ Dense BlockMagnitude::sums(const Dense& x) const {
         double s = sum[b * grid.cols + k];
         for (Index c = k * grid.w; c < std::min((k + 1) * grid.w, grid.view.cols); ++c)
           s += std::abs(static_cast<double>(E::decode(v[start + c * grid.view.col_stride])));
-        // NaN ranks as infinity: it stays rather than vanish unseen.
-        sum[b * grid.cols + k] = std::isnan(s) ? std::numeric_limits<double>::infinity() : s;
+        sum[b * grid.cols + k] = rank_of(s);
       }
     });
   });
@@ -80,6 +85,43 @@ Mask BlockMagnitude::expand(const Shape& shape, const Mask& blocks) const {
 
 Mask BlockMagnitude::select(const Dense& x, const Hints&) const {
   return expand(x.extents, Magnitude{sparsity}.select(sums(x), {}));
+}
+
+Mask BlockMagnitude::select_stored(const Entries& x, const Hints&) const {
+  const Grid grid(x.extents, *this);
+  const auto places = sparsify_detail::places_of(x, grid.view);
+  // Of a block: its number, and its entries in row-major order.
+  std::vector<std::pair<Index, Index>> order(places.size());
+  std::transform(places.begin(), places.end(), order.begin(), [&](const auto& p) {
+    const Index batch = p.line / grid.view.rows, row = p.line % grid.view.rows;
+    const Index line = batch * grid.row_blocks + row / grid.h;
+    return std::pair(line * grid.cols + p.col / grid.w, p.entry);
+  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Entries blocks{{grid.blocks}, {}, {}};
+  std::vector<double> sums;
+  with_float(x.values.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    for (const auto& [block, k] : order) {
+      if (blocks.at.empty() || blocks.at.back() != block) {
+        blocks.at.push_back(block);
+        sums.push_back(0);
+      }
+      sums.back() += std::abs(static_cast<double>(E::decode(v[k])));
+    }
+  });
+  blocks.values = Values::uninitialized(DType::F64, std::ssize(sums));
+  std::transform(sums.begin(), sums.end(), blocks.values.mutate<double>().begin(), rank_of);
+  const Mask kept = Magnitude{sparsity}.select_stored(blocks, {});
+  Mask mask = Mask::none({x.size()});
+  std::uint8_t* bits = mask.bits.mutate();
+  std::size_t b = 0;
+  for (const auto& [block, k] : order) {
+    while (blocks.at[b] != block) ++b;
+    if (kept[static_cast<Index>(b)]) set_bit(bits, k);
+  }
+  return mask;
 }
 
 BlockMagnitude BlockMagnitude::make(const Spec& spec) {

@@ -16,6 +16,7 @@ struct BlockMagnitude {
   Index h = 4, w = 4;
   Dims dims;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   // The sums, F64 [batches * ceil(rows / h) * ceil(columns / w)].
   Dense sums(const Dense& x) const;
   // The mask of x's shape that keeps what is in the blocks of `blocks`, which is of sums()' shape.

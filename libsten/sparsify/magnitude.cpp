@@ -69,6 +69,28 @@ std::optional<KeyPlace<U>> select_by_sample(std::span<const U> x, Index rank,
   return place;
 }
 
+// All but the `drop` smallest, which are some but not all: into bits of 0.
+void keep_all_but(Index drop, const Values& x, std::uint8_t* bits) {
+  with_width(x.width(), [&]<class U>(U) {
+    const auto v = x.as<U>();
+    std::vector<Index> before;
+    std::optional<KeyPlace<U>> last;
+    if (x.size() < few_keys)
+      last = select_of_few(v, drop - 1);
+    else
+      last = select_by_sample(v, drop - 1, before);
+    if (!last) last = select_key<U>([&](const auto& f) { f(v); }, drop - 1);
+    keep_above(v, last->key, last->below + last->equals - drop, last->equals, bits,
+               std::move(before));
+  });
+}
+
+template <class U>
+Index count_zeros(std::span<const U> v) {
+  return std::count_if(v.begin(), v.end(),
+                       [](U bits) { return kernels::magnitude_key(bits) == 0; });
+}
+
 }  // namespace
 
 Mask Magnitude::select(const Dense& x, const Hints&) const {
@@ -85,17 +107,28 @@ Mask Magnitude::select(const Dense& x, const Hints&) const {
   if (drop == 0) return Mask::all(x.extents);
   Mask mask = Mask::none(x.extents);
   if (drop == x.size()) return mask;
+  keep_all_but(drop, x.values, mask.bits.mutate());
+  return mask;
+}
+
+// What is not stored ranks with the zeros that are.
+Mask Magnitude::select_stored(const Entries& x, const Hints&) const {
+  const Index n = size_of(x.extents), absent = n - x.size();
+  const Index drop = std::llround(sparsity * static_cast<double>(n));
+  if (drop == 0) return Mask::all({x.size()});
+  Mask mask = Mask::none({x.size()});
+  if (drop == n) return mask;
+  std::uint8_t* bits = mask.bits.mutate();
   with_width(x.values.width(), [&]<class U>(U) {
     const auto v = x.values.as<U>();
-    std::vector<Index> before;
-    std::optional<KeyPlace<U>> last;
-    if (x.size() < few_keys)
-      last = select_of_few(v, drop - 1);
-    else
-      last = select_by_sample(v, drop - 1, before);
-    if (!last) last = select_key<U>([&](const auto& f) { f(v); }, drop - 1);
-    keep_above(v, last->key, last->below + last->equals - drop, last->equals, mask.bits.mutate(),
-               std::move(before));
+    const Index zeros = absent + count_zeros(v);
+    if (drop > zeros) return keep_all_but(drop - absent, x.values, bits);
+    // The first zeros of all stay, stored or not.
+    for (Index k = 0, nonzeros = 0; k < x.size(); ++k) {
+      const bool is_zero = kernels::magnitude_key(v[k]) == 0;
+      if (!is_zero || x.at[k] - nonzeros < zeros - drop) set_bit(bits, k);
+      nonzeros += !is_zero;
+    }
   });
   return mask;
 }

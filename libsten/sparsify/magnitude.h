@@ -10,6 +10,7 @@ struct Magnitude {
   static constexpr const char* name = "magnitude";
   double sparsity = 0.5;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   bool selects_on_device(const Dense&) const { return true; }
   static Magnitude make(const Spec& spec);
 };

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/block/nmg/nmg_swaps.h"
+#include "libsten/base/error.h"
 
 namespace sten {
 namespace {
@@ -25,6 +26,14 @@ std::size_t scratch_of(const NmgGeometry& geo, const kernels::NmgFormat& format,
 }
 
 }  // namespace
+
+void check_nmg_chunk(const NmgGeometry& geo, const Shape& shape) {
+  constexpr Index always = Index{1} << 25, most_times = 16;
+  const Index chunk = geo.m * geo.strips, elements = size_of(shape);
+  if (elements > 0 && chunk > always && chunk / most_times > elements)
+    fail("n={},m={},g={}: a chunk of {} x {} elements is far larger than a tensor of shape {}",
+         geo.n, geo.m, geo.g, geo.m, geo.strips, to_string(shape));
+}
 
 template <class E>
 NmgChunkFit<E>::NmgChunkFit(const NmgGeometry& geo, const PatternTable& table, FitMethod method)

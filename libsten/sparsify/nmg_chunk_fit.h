@@ -14,6 +14,10 @@ namespace sten {
 
 enum class FitMethod { exact, swaps, heuristic, greedy };
 
+// Error for a chunk that is far larger than the tensor: it is fitted as a whole, its padding too, and
+// would cost what the tensor does not.
+void check_nmg_chunk(const NmgGeometry& geo, const Shape& shape);
+
 // For elements E (floats.h) of a tensor with that geometry. One fit at a time.
 template <class E>
 class NmgChunkFit {

@@ -10,16 +10,6 @@
 namespace sten {
 namespace {
 
-// A chunk is fitted as a whole, its padding too: one that is far larger than the tensor would cost
-// what the tensor does not.
-void check_chunk(const NmgGeometry& geo, const Shape& shape) {
-  constexpr Index always = Index{1} << 25, most_times = 16;
-  const Index chunk = geo.m * geo.strips, elements = size_of(shape);
-  if (elements > 0 && chunk > always && chunk / most_times > elements)
-    fail("n={},m={},g={}: a chunk of {} x {} elements is far larger than a tensor of shape {}",
-         geo.n, geo.m, geo.g, geo.m, geo.strips, to_string(shape));
-}
-
 // The kept positions of fitted strips, as bits.
 class ChunkBits {
  public:
@@ -163,7 +153,7 @@ bool NmgFit::selects_on_device(const Dense& x) const {
 Mask NmgFit::select(const Dense& x, const Hints&) const {
   sparsify_detail::check_prunable(x.dtype());
   const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
-  check_chunk(geo, x.extents);
+  check_nmg_chunk(geo, x.extents);
   Mask mask = Mask::none(x.extents, x.device());
   std::uint8_t* bits = mask.bits.mutate();
   if (x.device() != Device::cpu) {
@@ -181,7 +171,7 @@ Mask NmgFit::select(const Dense& x, const Hints&) const {
 
 Nmg NmgFit::fit(const Dense& x, Mask* kept) const {
   sparsify_detail::check_prunable(x.dtype());
-  check_chunk(NmgGeometry::of(x.extents, n, m, g, axis, dims), x.extents);
+  check_nmg_chunk(NmgGeometry::of(x.extents, n, m, g, axis, dims), x.extents);
   Nmg out = Nmg::unwritten(x.dtype(), x.extents, n, m, g, axis, dims, x.device());
   if (kept) *kept = Mask::none(x.extents, x.device());
   std::uint8_t* bits = kept ? kept->bits.mutate() : nullptr;

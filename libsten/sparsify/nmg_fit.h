@@ -24,10 +24,14 @@ struct NmgFit {
   Share share() const { return {n, m}; }
   std::string_view fit_name() const;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   // What select() keeps, as n:m:g with the same numbers: what Nmg::pack() gives, but each chunk is
   // written while it is in cache. kept: where the mask goes; nullptr if there is no need for one.
   // Where x is on a device, so are they; selects_on_device() holds, as for select().
   Nmg fit(const Dense& x, Mask* kept = nullptr) const;
+  // What select() keeps of the positions that x stores, fillers among them; the numbers of x are
+  // those of the fit. One chunk after the other, and none of them dense for longer than that.
+  Nmg fit_again(const Nmg& x) const;
   bool selects_on_device(const Dense& x) const;
   static NmgFit make(const Spec& spec);
 };

@@ -2,11 +2,13 @@
 
 namespace sten {
 
-Mask Resparsify::select(const Dense& x, const Hints& hints) const {
+const Sparsifier& Resparsify::own(const Hints& hints) {
   if (!hints.own) fail_usage("resparsify needs the sparsifier that the tensor has");
-  Hints rest = hints;
-  rest.own = nullptr;
-  return hints.own->select(x, rest);
+  return *hints.own;
+}
+
+Mask Resparsify::select(const Dense& x, const Hints& hints) const {
+  return own(hints).select(x, without_own(hints));
 }
 
 }  // namespace sten

@@ -10,6 +10,12 @@ struct Resparsify {
   // By Hints::own, which gets the other hints: Error (usage) where there is none, or it is a
   // resparsify itself.
   Mask select(const Dense& x, const Hints& hints) const;
+  // That one: Error (usage) where there is none.
+  static const Sparsifier& own(const Hints& hints);
+  static Hints without_own(Hints hints) {
+    hints.own = nullptr;
+    return hints;
+  }
 };
 
 }  // namespace sten

@@ -8,4 +8,16 @@ Mask SamePattern::select(const Dense& x, const Hints& hints) const {
   return *hints.pattern;
 }
 
+Mask SamePattern::select_stored(const Entries& x, const Hints& hints) const {
+  if (!hints.pattern) fail_usage("same-pattern needs the pattern that the tensor had");
+  if (hints.pattern->extents != x.extents)
+    fail_usage("a pattern of shape {} does not fit a tensor of shape {}",
+               to_string(hints.pattern->extents), to_string(x.extents));
+  Mask mask = Mask::none({x.size()});
+  std::uint8_t* bits = mask.bits.mutate();
+  for (Index k = 0; k < x.size(); ++k)
+    if ((*hints.pattern)[x.at[k]]) set_bit(bits, k);
+  return mask;
+}
+
 }  // namespace sten

@@ -9,6 +9,7 @@ struct SamePattern {
   static constexpr bool needs_pattern = true;
   // Hints::pattern, which has to have the shape of x: Error (usage).
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
 };
 
 }  // namespace sten

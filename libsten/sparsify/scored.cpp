@@ -13,16 +13,20 @@ namespace sten {
 namespace {
 
 // The scores, fit for x.
-const Dense& scores_in(const char* name, const Dense& x, const Hints& hints) {
-  sparsify_detail::check_prunable(x.dtype());
+const Dense& scores_in(const char* name, const Shape& extents, DType dtype, const Hints& hints) {
+  sparsify_detail::check_prunable(dtype);
   if (!hints.scores) fail_usage("{} needs scores: one for each element", name);
   const Dense& s = *hints.scores;
-  if (s.extents != x.extents)
+  if (s.extents != extents)
     fail_usage("scores of shape {} do not fit a tensor of shape {}", to_string(s.extents),
-               to_string(x.extents));
+               to_string(extents));
   if (!is_prunable(s.dtype()))
     fail("scores are {}; F64 F32 F16 BF16 F8_E4M3 F8_E5M2 can be ranked", name_of(s.dtype()));
   return s;
+}
+
+const Dense& scores_in(const char* name, const Dense& x, const Hints& hints) {
+  return scores_in(name, x.extents, x.dtype(), hints);
 }
 
 [[noreturn]] void fail_nan(Index i) { fail("the score of element {} is NaN", i); }
@@ -81,6 +85,28 @@ Mask keep_where(const Dense& x, const Dense& scores, F&& keep) {
     if (keep(v, s) || !std::isfinite(v)) set_bit(bits, i);
   });
   return mask;
+}
+
+// The entries and their scores as two lines.
+struct StoredScores {
+  Dense x, scores;
+  StoredScores(const char* name, const Entries& e, const Hints& hints) : x{{e.size()}, e.values} {
+    const Dense& all = scores_in(name, e.extents, e.values.dtype(), hints);
+    if (const auto i = first_nan(all)) fail_nan(*i);
+    scores = {{e.size()}, Values::uninitialized(all.dtype(), e.size())};
+    with_width(all.values.width(), [&]<class U>(U) {
+      const U* from = all.values.as<U>().data();
+      U* to = scores.values.mutate<U>().data();
+      for (Index k = 0; k < e.size(); ++k) to[k] = from[e.at[k]];
+    });
+  }
+};
+
+// Of one that looks at no other elements.
+template <class S>
+Mask select_alone(const S& s, const Entries& e, const Hints& hints) {
+  const StoredScores line(S::name, e, hints);
+  return s.select(line.x, {nullptr, &line.scores, nullptr});
 }
 
 template <class T>
@@ -149,6 +175,12 @@ Mask Gradient::select(const Dense& x, const Hints& hints) const {
   return Magnitude{sparsity}.select(gradient_ranks(x, g, ranks_are_wide(x, g)), {});
 }
 
+Mask Gradient::select_stored(const Entries& x, const Hints& hints) const {
+  const StoredScores line(name, x, hints);
+  const Dense ranks = gradient_ranks(line.x, line.scores, ranks_are_wide(line.x, line.scores));
+  return Magnitude{sparsity}.select_stored({x.extents, x.at, ranks.values}, {});
+}
+
 Dense Movement::scores_of(const Dense& x, const Dense& gradient) {
   if (x.extents != gradient.extents)
     fail_usage("a gradient of shape {} does not fit a tensor of shape {}",
@@ -177,10 +209,18 @@ Mask SoftMovement::select(const Dense& x, const Hints& hints) const {
                     [this](double, double s) { return sigmoid_of(s) > at; });
 }
 
+Mask SoftMovement::select_stored(const Entries& x, const Hints& hints) const {
+  return select_alone(*this, x, hints);
+}
+
 Mask VariationalDropout::select(const Dense& x, const Hints& hints) const {
   return keep_where(x, scores_in(name, x, hints), [this](double v, double s) {
     return variational_dropout::log_alpha(v, s) <= at;
   });
+}
+
+Mask VariationalDropout::select_stored(const Entries& x, const Hints& hints) const {
+  return select_alone(*this, x, hints);
 }
 
 VariationalDropout VariationalDropout::make(const Spec& spec) {
@@ -195,6 +235,10 @@ Mask L0::select(const Dense& x, const Hints& hints) const {
     // The gate rises with a and opens at -ln 11 = -2.3979; only there the formula is needed.
     return a > -2.3 || (a > -2.5 && hard_concrete::expected(a).z > 0);
   });
+}
+
+Mask L0::select_stored(const Entries& x, const Hints& hints) const {
+  return select_alone(*this, x, hints);
 }
 
 SoftMovement SoftMovement::make(const Spec& spec) {

@@ -2,7 +2,8 @@
 //
 // Scores have any prunable dtype and are read as float, as double if they or the values are F64.
 // NaN among them is an Error that names the element. A value that is not finite itself ranks above
-// all numbers, whatever its score.
+// all numbers, whatever its score. Of a tensor's entries only their scores count, and NaN anywhere
+// is an Error still; movement ranks all elements by their scores, stored or not.
 #pragma once
 #include "libsten/sparsify/sparsifier.h"
 
@@ -15,6 +16,7 @@ struct Gradient {
   static constexpr bool needs_scores = true;
   double sparsity = 0.5;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   static Gradient make(const Spec& spec);
 };
 
@@ -39,6 +41,7 @@ struct SoftMovement {
   static constexpr bool scores_are_learned = true;
   double at = 0.1;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   static SoftMovement make(const Spec& spec);
 };
 
@@ -49,6 +52,7 @@ struct L0 {
   static constexpr bool needs_scores = true;
   static constexpr bool scores_are_learned = true;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
 };
 
 // Variational dropout (Molchanov, Ashukha, Vetrov 2017): keeps where log alpha = log(sigma^2 / x^2)
@@ -59,6 +63,7 @@ struct VariationalDropout {
   static constexpr bool scores_are_learned = true;
   double at = 3;
   Mask select(const Dense& x, const Hints& hints) const;
+  Mask select_stored(const Entries& x, const Hints& hints) const;
   static VariationalDropout make(const Spec& spec);
 };
 

@@ -1,5 +1,7 @@
 #include "libsten/sparsify/sparsifier.h"
 
+#include <algorithm>
+
 #include "libsten/base/fallback.h"
 
 namespace sten {
@@ -19,6 +21,20 @@ void check_prunable(DType dtype) {
 MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
   if (shape.size() < 2 && !dims.given()) return MatrixView::of({1, size_of(shape)});
   return MatrixView::of(shape, dims, axis == 0);
+}
+
+std::vector<EntryPlace> places_of(const Entries& x, const MatrixView& view) {
+  std::vector<EntryPlace> places(x.at.size());
+  for (Index k = 0; k < x.size(); ++k) {
+    const auto [line, col] = view.place(x.at[k]);
+    places[k] = {line, col, k};
+  }
+  const auto before = [](const EntryPlace& a, const EntryPlace& b) {
+    return a.line != b.line ? a.line < b.line : a.col < b.col;
+  };
+  if (!std::is_sorted(places.begin(), places.end(), before))
+    std::sort(places.begin(), places.end(), before);
+  return places;
 }
 
 }  // namespace sparsify_detail

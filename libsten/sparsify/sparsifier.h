@@ -10,6 +10,11 @@
 //                                                             optional: the same for the whole
 //                                                             tensor into a mask of zeros, or false
 //   materializing  Mask select(const Dense& x, const Hints& h) const
+//                  Mask select_stored(const Entries& x, const Hints& h) const
+//                                                             optional: what select() keeps of these
+//                                                             entries where all else is 0, a bit for
+//                                                             each, [x.size()]; in memory that grows
+//                                                             with them. The other kinds need none
 //
 // A materializing one says what it reads of Hints: static constexpr bool needs_scores = true,
 // needs_pattern, needs_own. Of scores it says further
@@ -36,12 +41,11 @@
 #pragma once
 #include <memory>
 #include <optional>
-#include <span>
+#include <typeinfo>
 
-#include "libsten/base/floats.h"
 #include "libsten/base/name.h"
-#include "libsten/base/parallel.h"
 #include "libsten/base/spec.h"
+#include "libsten/sparsify/kinds.h"
 #include "libsten/tensor/layout.h"
 
 namespace sten {
@@ -62,91 +66,12 @@ struct Share {
 };
 
 template <class S>
-concept Streaming = Named<S> && requires(const S& s) {
-  { s.keep(0.0f, Index{}) } -> std::same_as<bool>;
-};
-template <class S>
-concept Blocking = Named<S> &&
-    requires(const S& s, std::span<const float> in, std::span<std::uint8_t> keep) {
-  { s.block() } -> std::convertible_to<Index>;
-  s.select(in, keep);
-};
-template <class S>
 concept Materializing = Named<S> && requires(const S& s, const Dense& x, const Hints& h) {
   { s.select(x, h) } -> std::same_as<Mask>;
 };
 
 enum class Kind { streaming, blocking, materializing };
 std::string_view name_of(Kind kind);
-
-namespace sparsify_detail {
-
-// Error unless elements of the dtype have a magnitude.
-void check_prunable(DType dtype);
-// The matrix whose rows are the lines that blocks run along; rank 0 and 1 are a single line.
-MatrixView lines_of(const Shape& shape, Index axis, Dims dims);
-
-template <Streaming S>
-Mask stream(const S& s, const Dense& x) {
-  Mask mask = Mask::none(x.extents);
-  std::uint8_t* bits = mask.bits.mutate();
-  with_float(x.dtype(), [&]<class E>(E) {
-    const auto v = x.values.as<typename E::Bits>();
-    parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i)
-        if (s.keep(E::decode(v[i]), i)) set_bit(bits, i);
-    });
-  });
-  return mask;
-}
-
-template <Blocking S>
-Mask block(const S& s, const Dense& x) {
-  Index axis = 1;
-  Dims dims;
-  if constexpr (requires { s.axis; }) axis = s.axis;
-  if constexpr (requires { s.dims; }) dims = s.dims;
-  const MatrixView view = lines_of(x.extents, axis, dims);
-  if (s.block() < 1) fail_usage("{}: blocks of {} values", S::name, s.block());
-  Mask mask = Mask::none(x.extents, x.device());
-  // Without columns there may be any number of empty lines.
-  if (x.size() == 0) return mask;
-  if constexpr (requires { s.select_lines(x, view, mask.bits.mutate()); })
-    if (s.select_lines(x, view, mask.bits.mutate())) return mask;
-  const Index b = std::min<Index>(s.block(), view.cols);
-  std::uint8_t* bits = mask.bits.mutate();
-  with_float(x.dtype(), [&]<class E>(E) {
-    constexpr bool in_double = std::same_as<typename E::Score, double> &&
-                               requires(std::span<const double> in, std::span<std::uint8_t> keep) {
-      s.select(in, keep);
-    };
-    using Score = std::conditional_t<in_double, double, float>;
-    const auto v = x.values.as<typename E::Bits>();
-    const Index grain = std::max<Index>(1, mask_grain / (view.cols + 1));
-    parallel_for(view.batches * view.rows, grain, [&](Index begin, Index end) {
-      std::vector<Score> in(b);
-      std::vector<std::uint8_t> keep(b);
-      for (Index l = begin; l < end; ++l) {
-        const Index start = view.line_offset(l);
-        for (Index c = 0; c < view.cols; c += b) {
-          const Index width = std::min(b, view.cols - c);
-          for (Index j = 0; j < width; ++j)
-            in[j] = static_cast<Score>(E::decode(v[start + (c + j) * view.col_stride]));
-          std::fill(keep.begin(), keep.end(), std::uint8_t{0});
-          s.select(std::span<const Score>(in.data(), width), std::span(keep.data(), width));
-          for (Index j = 0; j < width; ++j) {
-            const Index i = start + (c + j) * view.col_stride;
-            // Lines share bytes of the mask.
-            if (keep[j]) set_bit_shared(bits, i);
-          }
-        }
-      }
-    });
-  });
-  return mask;
-}
-
-}  // namespace sparsify_detail
 
 // Any of the three kinds, as a value; copies share.
 class Sparsifier {
@@ -194,6 +119,20 @@ class Sparsifier {
   Mask select(const Dense& x, const Hints& hints = {}) const;
   // Whether it can: bool selects_on_device(const Dense& x) const of the sparsifier.
   bool selects_on_device(const Dense& x) const { return self_->selects_on_device(x); }
+  // What select() keeps of these entries where all else is 0, a bit for each, [x.size()]: in memory
+  // that grows with them, where selects_stored(). The hints are those of the whole tensor.
+  Mask select_stored(const Entries& x, const Hints& hints = {}) const {
+    return self_->select_stored(x, hints);
+  }
+  bool selects_stored() const { return self_->selects_stored; }
+
+  // What it was made from; nullptr where that is another type.
+  template <class S>
+  const S* get() const {
+    const Concept& self = *self_;
+    return typeid(self) == typeid(Model<S>) ? &static_cast<const Model<S>&>(self).sparsifier
+                                            : nullptr;
+  }
 
   // Whether select_rows() can tell what stays of some rows, without the others: a streaming
   // sparsifier, and one whose blocks run along rows.
@@ -213,7 +152,7 @@ class Sparsifier {
     Name name;
     Kind kind;
     bool needs_scores, needs_pattern, needs_own, adds_scores, scores_are_learned, has_seed;
-    bool is_local;
+    bool is_local, selects_stored;
     virtual ~Concept() = default;
     virtual Dense scores_of(const Dense& x, const Dense& gradient) const = 0;
     virtual void add_scores(Dense& scores, const Dense& x, const Dense& gradient) const = 0;
@@ -221,6 +160,7 @@ class Sparsifier {
     virtual std::string_view fit_name() const = 0;
     virtual Mask select(const Dense& x, const Hints& h) const = 0;
     virtual bool selects_on_device(const Dense& x) const = 0;
+    virtual Mask select_stored(const Entries& x, const Hints& h) const = 0;
     virtual void select_rows(const float*, Index, Index, Index, std::uint8_t*) const = 0;
     virtual void select_rows(const double*, Index, Index, Index, std::uint8_t*) const = 0;
   };
@@ -243,6 +183,9 @@ struct Sparsifier::Model final : Concept {
     if constexpr (requires { S::scores_are_learned; }) scores_are_learned = S::scores_are_learned;
     adds_scores = requires(Dense & scores, const Dense& x) { S::add_scores(scores, x, x); };
     has_seed = requires { sparsifier.seed; };
+    selects_stored = !Materializing<S> || requires(const Entries& x) {
+      sparsifier.select_stored(x, Hints());
+    };
     is_local = kind == Kind::streaming;
     if constexpr (Blocking<S> && !Materializing<S>) {
       is_local = true;
@@ -278,8 +221,21 @@ struct Sparsifier::Model final : Concept {
   Mask select(const Dense& x, const Hints& h) const override {
     if constexpr (Materializing<S>) return sparsifier.select(x, h);
     if constexpr (!Materializing<S>) sparsify_detail::check_prunable(x.dtype());
-    if constexpr (Streaming<S>) return sparsify_detail::stream(sparsifier, x);
+    if constexpr (Streaming<S>)
+      return sparsify_detail::stream(sparsifier, x.extents, x.values, [](Index i) { return i; });
     if constexpr (Blocking<S>) return sparsify_detail::block(sparsifier, x);
+  }
+  Mask select_stored(const Entries& x, [[maybe_unused]] const Hints& h) const override {
+    sparsify_detail::check_prunable(x.values.dtype());
+    if constexpr (requires { sparsifier.select_stored(x, h); })
+      return sparsifier.select_stored(x, h);
+    else if constexpr (Materializing<S>)
+      fail_usage("{} has to see the whole tensor", S::name);
+    else if constexpr (Streaming<S>)
+      return sparsify_detail::stream(sparsifier, {x.size()}, x.values,
+                                     [&](Index k) { return x.at[k]; });
+    else
+      return sparsify_detail::block_stored(sparsifier, x);
   }
   bool selects_on_device([[maybe_unused]] const Dense& x) const override {
     if constexpr (requires { sparsifier.selects_on_device(x); })
@@ -296,16 +252,15 @@ struct Sparsifier::Model final : Concept {
     select_lines(x, first, rows, cols, keep);
   }
 
+  S sparsifier;
+
  private:
   template <class T>
   void select_lines(const T* x, Index first, Index rows, Index cols, std::uint8_t* keep) const {
     if constexpr (Streaming<S>) {
       for (Index i = 0; i < rows * cols; ++i) keep[i] = sparsifier.keep(x[i], first + i);
     } else if constexpr (Blocking<S> && !Materializing<S>) {
-      using In = std::conditional_t < requires(std::span<const T> in, std::span<std::uint8_t> k) {
-        sparsifier.select(in, k);
-      }
-      , T, float > ;
+      using In = std::conditional_t<sparsify_detail::SelectsAs<S, T>, T, float>;
       const Index b = std::min<Index>(sparsifier.block(), cols);
       if (b < 1) return;
       std::vector<In> in(b);
@@ -320,8 +275,6 @@ struct Sparsifier::Model final : Concept {
       fail_usage("{} has to see the whole tensor", S::name);
     }
   }
-
-  S sparsifier;
 };
 
 }  // namespace sten

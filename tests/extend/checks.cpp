@@ -1,7 +1,9 @@
 // A layout and a sparsifier from outside of the library do what the built-in ones do.
 #include <doctest/doctest.h>
 
+#include "libsten/base/fallback.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/dispatch/sparsify.h"
 #include "tests/support/parts.h"
 
 using namespace sten;
@@ -153,4 +155,25 @@ TEST_CASE("the sparsifier selects the same in every dtype that holds the numbers
   CHECK(same_mask(m, s.select(same)));
   const Threads three(3);
   CHECK(same_mask(m, s.select(wide)));
+}
+
+TEST_CASE("the band's implementation for csr keeps what the sparsifier keeps of the dense form") {
+  Dice dice(7);
+  const Dense d = any_bits(dice, DType::BF16, {9, 7});
+  const Mask some = random_mask(dice, {9, 7}, 0.6);
+  const Sparsifier band = registry().sparsifier(Spec::parse("band:k=2"));
+  Mask want = band.select(d);
+  for (Index i = 0; i < want.size(); ++i) want.set(i, want[i] && some[i]);
+  const Spec banded = Spec::parse("banded:k=2");
+  set_strict(true);
+  const Tensor t = sparsify(packed(d, some, "csr"), band, banded);
+  const Tensor by_way = sparsify(packed(d, some, "coo"), band, banded);
+  const std::string other =
+      error_of([&] { sparsify(packed(d, some, "csr"), band, Spec::parse("banded:k=3")); });
+  set_strict(false);
+  CHECK(same_parts(t.save(), packed(d, want, "banded:k=2").save()));
+  CHECK(same_parts(by_way.save(), t.save()));
+  CHECK(other == "strict: band(csr) -> banded:k=3: another band; selects of the dense form");
+  CHECK(plan_sparsify(band, Spec("csr"), banded).text == "band(csr) -> banded:k=2: exact");
+  CHECK(plan_sparsify(band, Spec("coo"), banded).way == Way::converted);
 }

@@ -84,4 +84,18 @@ struct RowShare {
 };
 const bool has_row_share = add_sparsifier<RowShare>("row-share:of=0.5");
 
+// What of a csr matrix lies in the band, without its dense form.
+Banded band_of(const Band& band, const Csr& x, const SparsifyCall& call) {
+  if (x.dims.given() || call.layout.integer("k") != band.k) fail_unsupported("another band");
+  auto out = with_parameters<Banded>(x.extents, call.layout);
+  const Shape slots = out.slots();
+  out.values = Values(x.values.dtype(), size_of(slots));
+  for (Index r = 0; r < x.extents[0]; ++r)
+    for (Index i = x.ptr[r]; i < x.ptr[r + 1]; ++i)
+      if (std::abs(x.index[i] - r) <= band.k)
+        out.values.put(r * slots[1] + x.index[i] - r + band.k, x.values, i);
+  return out;
+}
+const bool has_band_of = add_sparsifier_implementation<Band, Csr, Banded>(band_of);
+
 }  // namespace

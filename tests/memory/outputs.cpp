@@ -54,6 +54,40 @@ TEST_CASE("a streaming sparsifier in an output's format leaves nothing dense to 
   }
 }
 
+TEST_CASE("neither pass of a two-pass format makes anything dense") {
+  const Threads one(1);
+  Dice dice(4);
+  constexpr Index n = 4096;
+  const Tensor x = normals(dice, {n, 4}), w = normals(dice, {n, 4});
+  const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
+  // What csr and a copy with its positions take, several times.
+  constexpr std::int64_t sparse_bytes = n * n / 100 * 8, dense_bytes_here = n * n * 4;
+  constexpr std::int64_t most_here = 10 * sparse_bytes;
+  static_assert(most_here < dense_bytes_here / 4);
+  for (const char* second : {"magnitude:sparsity=0.995", "random:fraction=0.5", "per-block:n=1,m=4",
+                             "block-magnitude:sparsity=0.99,h=8,w=8", "nmg:n=1,m=4,g=4"}) {
+    CAPTURE(std::string(second));
+    const OutFormat format{by("threshold:at=6"), Spec("csr"), by(second), Spec("csr")};
+    std::optional<Tensor> y;
+    CHECK(steady_bytes_of([&] { y = linear(x, w, format); }) < most_here);
+    CHECK(y->stored().count() > n * n / 2000);
+  }
+  const Tensor sparse = linear(x, w, OutFormat::fused(by("threshold:at=6"), Spec("csr")));
+  CHECK(sparse.stored().count() < n * n / 80);
+  CHECK(sparse.stored().count() > n * n / 125);
+  const Sparsifier magnitude = by("magnitude:sparsity=0.995");
+  for (const char* layout : {"csr", "csc", "coo", "bitmask"}) {
+    CAPTURE(std::string(layout));
+    const Tensor t = convert(sparse, Spec(layout));
+    std::optional<Tensor> y;
+    CHECK(steady_bytes_of([&] { y = sparsify(t, magnitude, Spec(layout)); }) < most_here);
+    CHECK(y->stored().count() == n * n - std::llround(0.995 * n * n));
+  }
+  // The counter sees what is made of a layout that has no other way.
+  const Tensor masked = convert(sparse, Spec("masked"));
+  CHECK(steady_bytes_of([&] { sparsify(masked, magnitude, Spec("masked")); }) >= dense_bytes_here);
+}
+
 TEST_CASE("a streaming sparsifier in a gradient's format leaves nothing dense to be made") {
   const Threads one(1);
   Dice dice(2);

@@ -1,0 +1,137 @@
+// The fit of tensors that are sparse already, without their dense form.
+#include <algorithm>
+
+#include "libsten/layout/nmg_place.h"
+#include "libsten/sparsify/nmg_fit.h"
+
+namespace sten {
+namespace {
+
+// One thread's: fits chunks of which only some elements are known, all else being 0.
+template <class E>
+class StoredChunk {
+ public:
+  using Bits = typename E::Bits;
+
+  StoredChunk(const NmgFit& fit, const PatternTable& table)
+      : geo_(NmgGeometry::of({fit.m, table.count() * fit.g}, fit.n, fit.m, fit.g, 0, {})),
+        table_(table),
+        unit_(geo_, 0),
+        fit_(geo_, table, fit.method),
+        values_(fit.m * geo_.strips),
+        is_stored_(values_.size()),
+        placer_(table, fit.g),
+        kept_(geo_) {}
+
+  void begin(const NmgUnit& there) {
+    unit_.rows = there.rows;
+    unit_.cols = there.cols;
+    std::fill(values_.begin(), values_.end(), Bits{0});
+    std::fill(is_stored_.begin(), is_stored_.end(), std::uint8_t{0});
+  }
+  void put(Index row, Index strip, Bits v) {
+    if (row >= unit_.rows || strip >= unit_.cols) return;  // padding
+    values_[row * geo_.strips + strip] = v;
+    is_stored_[row * geo_.strips + strip] = 1;
+  }
+  // The pattern of each strip; valid until the next begin().
+  std::span<const std::uint16_t> patterns() { return fit_.fit(values_.data(), unit_); }
+
+  // What is stored and fitted, as n:m:g. values: [C, g, n], index: [C, g].
+  template <class I>
+  void write(Bits* values, I* index) {
+    const std::span<const std::uint16_t> pattern_of = patterns();
+    kept_.clear();
+    for (Index s = 0; s < unit_.cols; ++s)
+      for (const std::uint16_t r : table_[pattern_of[s]])
+        if (r < unit_.rows && is_stored_[r * geo_.strips + s]) kept_.keep(s, r);
+    placer_.place(kept_);  // there is one: the fit's
+    write_placed(geo_, unit_, table_, kept_, placer_, values_.data(), values, index);
+  }
+
+ private:
+  const NmgGeometry geo_;  // of the chunk alone
+  const PatternTable& table_;
+  NmgUnit unit_;
+  NmgChunkFit<E> fit_;
+  std::vector<Bits> values_;             // [m, strips]
+  std::vector<std::uint8_t> is_stored_;  // likewise
+  ChunkPlacer placer_;
+  ChunkPositions kept_;
+};
+
+}  // namespace
+
+Nmg NmgFit::fit_again(const Nmg& x) const {
+  sparsify_detail::check_prunable(x.values.dtype());
+  const NmgGeometry geo = x.geometry();
+  check_nmg_chunk(geo, x.extents);
+  Nmg out = Nmg::unwritten(x.values.dtype(), x.extents, n, m, g, axis, dims);
+  const auto table = PatternTable::get(n, m);
+  const bool narrow = out.index.width() == 1;
+  std::uint8_t* index8 = narrow ? out.index.mutate<std::uint8_t>().data() : nullptr;
+  std::uint16_t* index16 = narrow ? nullptr : out.index.mutate<std::uint16_t>().data();
+  with_float(x.values.dtype(), [&]<class E>(E) {
+    using U = typename E::Bits;
+    const U* from = x.values.as<U>().data();
+    U* to = out.values.mutate<U>().data();
+    Pool<StoredChunk<E>> chunks;
+    const Index grain = std::max<Index>(1, mask_grain / (geo.strips * geo.m));
+    parallel_for(geo.units(), grain, [&](Index begin, Index end) {
+      const auto make = [&] { return std::make_unique<StoredChunk<E>>(*this, *table); };
+      chunks.with(make, [&](StoredChunk<E>& chunk) {
+        for (Index u = begin; u < end; ++u) {
+          chunk.begin(NmgUnit(geo, u));
+          const Index first = u * geo.strips;
+          for (Index slot = first; slot < first + geo.strips; ++slot) {
+            const auto rows = (*table)[(slot - first) / g];
+            for (Index i = 0; i < n; ++i)
+              chunk.put(rows[i], strip_at(x.index, slot), from[slot * n + i]);
+          }
+          if (narrow)
+            chunk.write(to + first * n, index8 + first);
+          else
+            chunk.write(to + first * n, index16 + first);
+        }
+      });
+    });
+  });
+  return out;
+}
+
+Mask NmgFit::select_stored(const Entries& x, const Hints&) const {
+  const NmgGeometry geo = NmgGeometry::of(x.extents, n, m, g, axis, dims);
+  check_nmg_chunk(geo, x.extents);
+  const auto table = PatternTable::get(n, m);
+  struct Place {
+    Index unit, row, strip, entry;
+  };
+  std::vector<Place> places(x.at.size());
+  for (Index k = 0; k < x.size(); ++k) {
+    const auto [line, col] = geo.view.place(x.at[k]);
+    const Index batch = line / geo.view.rows, row = line % geo.view.rows;
+    places[k] = {(batch * geo.row_blocks + row / m) * geo.chunks + col / geo.strips, row % m,
+                 col % geo.strips, k};
+  }
+  const auto before = [](const Place& a, const Place& b) { return a.unit < b.unit; };
+  std::sort(places.begin(), places.end(), before);
+  Mask mask = Mask::none({x.size()});
+  std::uint8_t* bits = mask.bits.mutate();
+  with_float(x.values.dtype(), [&]<class E>(E) {
+    const auto v = x.values.as<typename E::Bits>();
+    StoredChunk<E> chunk(*this, *table);
+    for (auto p = places.begin(); p != places.end();) {
+      const auto end = std::upper_bound(p, places.end(), *p, before);
+      chunk.begin(NmgUnit(geo, p->unit));
+      for (auto q = p; q != end; ++q) chunk.put(q->row, q->strip, v[q->entry]);
+      const std::span<const std::uint16_t> pattern_of = chunk.patterns();
+      for (; p != end; ++p)
+        if (std::ranges::binary_search((*table)[pattern_of[p->strip]],
+                                       static_cast<std::uint16_t>(p->row)))
+          set_bit(bits, p->entry);
+    }
+  });
+  return mask;
+}
+
+}  // namespace sten

@@ -1,0 +1,104 @@
+// What holds for every registered sparsifier, and every two layouts.
+#include <doctest/doctest.h>
+
+#include "libsten/base/fallback.h"
+#include "libsten/dispatch/sparsify.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// What is kept of the dense form, without what was not stored.
+Tensor of_dense_form(const Tensor& x, const Sparsifier& s, const Spec& layout, const Hints& hints) {
+  Mask keep = s.select(x.to_dense(), hints);
+  const Mask had = x.stored();
+  for (Index i = 0; i < keep.size(); ++i) keep.set(i, keep[i] && had[i]);
+  return registry().pack(x.to_dense(), keep, layout);
+}
+
+template <class F>
+std::optional<Tensor> result_of(F&& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Some positions of x, zeros among them, in a layout: none where it holds no such.
+std::optional<Tensor> some_of(Dice& dice, const Dense& x, const Spec& layout) {
+  const auto own = own_mask(dice, layout, x.extents);
+  const Mask some = random_mask(dice, x.extents, dice.one_of<double>({0.1, 0.5, 1}));
+  return result_of([&] { return registry().pack(x, own ? *own : some, layout); });
+}
+
+// Few magnitudes, so that many are equal, or any bits.
+Dense some_numbers(Dice& dice, DType dtype, const Shape& shape) {
+  if (dice.below(2)) return any_bits(dice, dtype, shape);
+  Dense x = Dense::zeros(dtype, shape);
+  const Dense few = any_bits(dice, dtype, {4});
+  for (Index i = 0; i < x.size(); ++i)
+    if (const Index k = dice.below(6); k < 4) x.values.put(i, few.values, k);
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("every sparsifier keeps of any layout, in any layout, what it keeps of the dense form") {
+  const Warnings warnings;  // of those that only the dense form serves
+  Dice dice(1);
+  for (const auto& sparsifier : builtin_sparsifiers())
+    for (const auto& from : registry().layouts()) {
+      if (from.name == "dense") continue;  // of which all is stored
+      for (const auto& to : registry().layouts())
+        for (int round = 0; round < shapes_to_try(4); ++round) {
+          const Shape shape = random_shape(dice);
+          const DType dtype = dice.one_of(prunable_dtypes());
+          const Spec in = vary_layout(dice, from.spec, shape);
+          const Spec out =
+              dice.below(2) && from.name == to.name ? in : vary_layout(dice, to.spec, shape);
+          Spec by = vary_sparsifier(dice, sparsifier.spec, shape);
+          for (const char* key : {"sparsity", "fraction"})
+            if (by.has(key)) by.set(key, dice.one_of<std::string>({"0", "0.3", "0.6", "0.9", "1"}));
+          if (by.is("nmg") && dice.below(4) == 0) by.set("fit", "greedy");
+          const Sparsifier s = registry().sparsifier(by);
+          const auto x = some_of(dice, some_numbers(dice, dtype, shape), in);
+          if (!x) continue;
+          Dense scores = normals(dice, shape);
+          const Mask had = random_mask(dice, shape, 0.5);
+          const Sparsifier own = registry().sparsifier(Spec::parse("magnitude:sparsity=0.8"));
+          const Hints hints{&had, &scores, &own};
+          const auto want = result_of([&] { return of_dense_form(*x, s, out, hints); });
+          const auto got = result_of([&] { return sparsify(*x, s, out, hints); });
+          const bool is_same = want && got ? same_parts(want->save(), got->save())
+                                           : want.has_value() == got.has_value();
+          if (!is_same)
+            FAIL_CHECK(by.str() << " of " << x->spec().str() << " as " << out.str() << ", "
+                                << name_of(dtype) << " " << to_string(shape));
+        }
+    }
+}
+
+TEST_CASE("what is sparse stays so while a built-in sparsifier chooses") {
+  const Spec csr("csr");
+  for (const auto& sparsifier : builtin_sparsifiers()) {
+    CAPTURE(sparsifier.name);
+    const Sparsifier s = registry().sparsifier(sparsifier.spec);
+    if (sparsifier.name == "resparsify" || sparsifier.name == "movement") continue;  // see below
+    for (const auto& from : registry().layouts()) {
+      if (from.name.starts_with("user-") || from.name == "dense" || from.name == "masked") continue;
+      const SparsifyPlan plan = plan_sparsify(s, from.spec, csr);
+      CAPTURE(plan.text);
+      CHECK(plan.way != Way::dense);
+      CHECK(!plan.is_fallback);
+    }
+  }
+  // Its scores are dense, and rank all elements.
+  const SparsifyPlan plan =
+      plan_sparsify(registry().sparsifier(Spec::parse("movement:sparsity=0.5")), csr, csr);
+  CHECK(plan.way == Way::dense);
+  CHECK(!plan.is_fallback);
+}
