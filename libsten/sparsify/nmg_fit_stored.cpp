@@ -115,21 +115,32 @@ Mask NmgFit::select_stored(const Entries& x, const Hints&) const {
   }
   const auto before = [](const Place& a, const Place& b) { return a.unit < b.unit; };
   std::sort(places.begin(), places.end(), before);
+  std::vector<Index> first;  // of each unit that has entries, and the end
+  for (Index k = 0; k < x.size(); ++k)
+    if (k == 0 || before(places[k - 1], places[k])) first.push_back(k);
+  const Index units = std::ssize(first);
+  first.push_back(x.size());
   Mask mask = Mask::none({x.size()});
   std::uint8_t* bits = mask.bits.mutate();
   with_float(x.values.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
-    StoredChunk<E> chunk(*this, *table);
-    for (auto p = places.begin(); p != places.end();) {
-      const auto end = std::upper_bound(p, places.end(), *p, before);
-      chunk.begin(NmgUnit(geo, p->unit));
-      for (auto q = p; q != end; ++q) chunk.put(q->row, q->strip, v[q->entry]);
-      const std::span<const std::uint16_t> pattern_of = chunk.patterns();
-      for (; p != end; ++p)
-        if (std::ranges::binary_search((*table)[pattern_of[p->strip]],
-                                       static_cast<std::uint16_t>(p->row)))
-          set_bit(bits, p->entry);
-    }
+    Pool<StoredChunk<E>> chunks;
+    const Index grain = std::max<Index>(1, mask_grain / (geo.strips * geo.m));
+    parallel_for(units, grain, [&](Index begin, Index end) {
+      const auto make = [&] { return std::make_unique<StoredChunk<E>>(*this, *table); };
+      chunks.with(make, [&](StoredChunk<E>& chunk) {
+        for (Index u = begin; u < end; ++u) {
+          const std::span<const Place> own(places.data() + first[u], places.data() + first[u + 1]);
+          chunk.begin(NmgUnit(geo, own[0].unit));
+          for (const Place& p : own) chunk.put(p.row, p.strip, v[p.entry]);
+          const std::span<const std::uint16_t> pattern_of = chunk.patterns();
+          for (const Place& p : own)
+            if (std::ranges::binary_search((*table)[pattern_of[p.strip]],
+                                           static_cast<std::uint16_t>(p.row)))
+              set_bit_shared(bits, p.entry);
+        }
+      });
+    });
   });
   return mask;
 }

@@ -25,10 +25,12 @@ MatrixView lines_of(const Shape& shape, Index axis, Dims dims) {
 
 std::vector<EntryPlace> places_of(const Entries& x, const MatrixView& view) {
   std::vector<EntryPlace> places(x.at.size());
-  for (Index k = 0; k < x.size(); ++k) {
-    const auto [line, col] = view.place(x.at[k]);
-    places[k] = {line, col, k};
-  }
+  parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      const auto [line, col] = view.place(x.at[k]);
+      places[k] = {line, col, k};
+    }
+  });
   const auto before = [](const EntryPlace& a, const EntryPlace& b) {
     return a.line != b.line ? a.line < b.line : a.col < b.col;
   };
