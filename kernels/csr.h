@@ -52,6 +52,15 @@ struct CsrPairs {
   const float* values;           // [both, 2], [each, 2], [rest]
 };
 
+// Rows of csr as they lie, for products of what is multiplied once or twice and not packed before.
+// The entries that count are those of some columns: from `first` to `last` of each row.
+struct CsrLines {
+  std::int64_t count;  // rows
+  const std::int64_t *first, *last;
+  const std::int32_t* index;  // rows of B, which are b_stride apart
+  const float* values;
+};
+
 // Of panels: for a few columns of B, and for many.
 inline constexpr std::int64_t csr_widths[] = {few_width, panel_width};
 
@@ -63,6 +72,14 @@ struct CsrTable {
   // Of panel_width, for runs of height 1, whose values it does not read: the product of row and
   // column of each strip, sums[strip] += C[row of C] . slab[row of the slab].
   void (*sample)(const CsrRuns& runs, const float* slab, const float* c, float* sums);
+  // C = start + A * B of `width` columns; start [width] is added to each row, nullptr: what is in C.
+  void (*multiply_lines)(const CsrLines& a, std::int64_t width, const float* b,
+                         std::int64_t b_stride, const float* start, float* c,
+                         std::int64_t c_stride);
+  // Of each entry, whose value it does not read: sums[entry] += C[row] . B[index], of `width`
+  // columns.
+  void (*sample_lines)(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
+                       const float* c, std::int64_t c_stride, float* sums);
 };
 
 // nullptr where has_isa() says no.

@@ -50,8 +50,30 @@ void sample(const CsrRuns& runs, const float* slab, const float* c, float* sums)
   });
 }
 
-constexpr CsrTable table{
-    {multiply<csr_widths[0]>, multiply<csr_widths[1]>}, multiply_pairs, sample};
+void multiply_lines(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
+                    const float* start, float* c, std::int64_t c_stride) {
+  for (std::int64_t r = 0; r < a.count; ++r)
+    for (std::int64_t j = 0; j < width; ++j) {
+      float sum = start ? start[j] : c[r * c_stride + j];
+      for (std::int64_t e = a.first[r]; e < a.last[r]; ++e)
+        sum += a.values[e] * b[a.index[e] * b_stride + j];
+      c[r * c_stride + j] = sum;
+    }
+}
+
+void sample_lines(const CsrLines& a, std::int64_t width, const float* b, std::int64_t b_stride,
+                  const float* c, std::int64_t c_stride, float* sums) {
+  for (std::int64_t r = 0; r < a.count; ++r)
+    for (std::int64_t e = a.first[r]; e < a.last[r]; ++e)
+      for (std::int64_t j = 0; j < width; ++j)
+        sums[e] += c[r * c_stride + j] * b[a.index[e] * b_stride + j];
+}
+
+constexpr CsrTable table{{multiply<csr_widths[0]>, multiply<csr_widths[1]>},
+                         multiply_pairs,
+                         sample,
+                         multiply_lines,
+                         sample_lines};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #include "kernels/simd/csr.h"
+#include "kernels/simd/csr_lines_loops.h"
 #include "kernels/simd/csr_loops.h"
 #include "kernels/simd/csr_pairs_loops.h"
 #include "kernels/simd/floats16.h"
@@ -31,8 +32,12 @@ struct Lanes : simd::Floats16 {
 
 using Narrow = simd::CsrLoops<Lanes, csr_widths[0]>;
 using Wide = simd::CsrLoops<Lanes, csr_widths[1]>;
-constexpr CsrTable table{
-    {Narrow::multiply, Wide::multiply}, simd::CsrPairsLoops<Lanes>::multiply, Wide::sample};
+using Lines = simd::CsrLinesLoops<Lanes, 8>;
+constexpr CsrTable table{{Narrow::multiply, Wide::multiply},
+                         simd::CsrPairsLoops<Lanes>::multiply,
+                         Wide::sample,
+                         Lines::multiply,
+                         Lines::sample};
 
 }  // namespace
 }  // namespace sten::kernels::avx512

@@ -105,3 +105,52 @@ TEST_CASE("products of pairs agree with the reference on every ISA, and touch no
     }
   }
 }
+
+TEST_CASE("products of csr as it lies agree with the reference on every ISA, at any width") {
+  Dice dice(6);
+  const Index b_rows = 9, most = 300;
+  for (int round = 0; round < 150; ++round) {
+    const Index width = 1 + dice.below(round % 3 ? 40 : most), stride = width + dice.below(3),
+                count = dice.below(6);
+    std::vector<std::int64_t> first, last;
+    std::int64_t entries = 0;
+    for (Index r = 0; r < count; ++r) {
+      entries += dice.below(3);  // some that do not count
+      first.push_back(entries);
+      last.push_back(entries += dice.below(round % 2 ? 4 : 20));
+    }
+    std::vector<std::int32_t> numbers;
+    for (std::int64_t e = 0; e < entries; ++e)
+      numbers.push_back(static_cast<std::int32_t>(dice.below(b_rows)));
+    // Where the last row ends, less what lies between two.
+    const Index size = std::max<Index>(0, (count - 1) * stride + width);
+    Fenced<std::int64_t> from(first), to(last);
+    Fenced<std::int32_t> index(numbers);
+    Fenced<float> values(floats(normals(dice, {entries}))), start(floats(normals(dice, {width}))),
+        b(floats(normals(dice, {(b_rows - 1) * stride + width})));
+    const std::vector<float> c = floats(normals(dice, {size})),
+                             sums = floats(normals(dice, {entries}));
+    const kernels::CsrLines a{count, from.data(), to.data(), index.data(), values.data()};
+    const auto run_with = [&](const kernels::CsrTable& table, int way) {
+      Fenced<float> y(c), out(sums);
+      if (way == 2)
+        table.sample_lines(a, width, b.data(), stride, y.data(), stride, out.data());
+      else
+        table.multiply_lines(a, width, b.data(), stride, way ? start.data() : nullptr, y.data(),
+                             stride);
+      return way == 2 ? out.values() : y.values();
+    };
+    for (int way = 0; way < 3; ++way) {
+      const std::vector<float> wanted = run_with(*kernels::csr_gemm_reference(), way);
+      for (const kernels::Isa isa : kernels::all_isas) {
+        const kernels::CsrTable* table = kernels::csr_gemm_for(isa);
+        if (!table) continue;
+        const std::vector<float> got = run_with(*table, way);
+        Index wrong = 0;
+        for (std::size_t i = 0; i < got.size(); ++i)
+          wrong += !(std::abs(got[i] - wanted[i]) <= 1e-5f * (20 + std::abs(wanted[i])));
+        CHECK_MESSAGE(wrong == 0, way, " ", width, " ", kernels::name_of(isa));
+      }
+    }
+  }
+}
