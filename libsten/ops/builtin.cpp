@@ -38,6 +38,7 @@ void add_builtin_operators(Operators& all) {
   add_nll_loss(all);
   add_sparse_add(all);
   add_linear(all);
+  add_sparse_linear(all);
   add_convolutions(all);
   add_sparse_convolutions(all);
   add_conv_relu(all);

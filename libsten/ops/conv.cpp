@@ -102,7 +102,7 @@ void add_convolution(Operators& all, const char* op) {
       if (has_bias) in.emplace_back("dense");
       add_streamed(all, op, in, 1, convolution<transposed>);
       in.insert(in.begin(), "dense");
-      add_product_grad(all, grad, in, 1, convolution_grad<transposed>);
+      add_product_grad(all, grad, in, {1}, convolution_grad<transposed>);
     }
 }
 

@@ -146,7 +146,7 @@ void add_sparse_convolutions(Operators& all) {
       if (has_bias) in.emplace_back("dense");
       add_streamed(all, "conv", in, 1, sparse_convolution);
       in.insert(in.begin(), "dense");
-      add_product_grad(all, "conv.grad", in, 1, sparse_convolution_grad);
+      add_product_grad(all, "conv.grad", in, {1}, sparse_convolution_grad);
     }
   }
 }

@@ -1,8 +1,7 @@
-// y[..., M] = x[..., K] * w[M, K]^T + b[M], w in any layout that has products.
+// Linear layers of dense or masked x, w in any layout that has products.
+#include "libsten/ops/linear.h"
 #include "libsten/ops/bias.h"
 #include "libsten/ops/check.h"
-#include "libsten/ops/gemm.h"
-#include "libsten/ops/output.h"
 #include "libsten/ops/product_output.h"
 #include "libsten/ops/register.h"
 #include "libsten/product/sampled_product.h"
@@ -14,39 +13,13 @@ namespace {
 
 const Name same_pattern(SamePattern::name);
 
-// Of one call, checked.
-struct Linear {
-  Index tokens, in, out;  // N, K, M
-  Shape y;
-  bool has_bias;
-
-  Linear(const Tensor& x, const Tensor& w, const Tensor* b) : has_bias(b) {
-    y = x.shape();
-    const Shape weight = w.shape();
-    if (weight.size() != 2) fail_usage("linear: w is {}, not [out, in]", to_string(weight));
-    if (y.empty() || y.back() != weight[1])
-      fail_usage("linear: x is {} but w expects {} columns", to_string(y), weight[1]);
-    if (b && b->shape() != Shape{weight[0]})
-      fail_usage("linear: b is {} but w has {} rows", to_string(b->shape()), weight[0]);
-    for (const Tensor* t : {&w, b})
-      if (t && t->dtype() != x.dtype())
-        fail_usage("linear: x is {} but {} is {}", name_of(x.dtype()), t == b ? "b" : "w",
-                   name_of(t->dtype()));
-    in = weight[1];
-    out = weight[0];
-    tokens = 1;
-    for (std::size_t i = 0; i + 1 < y.size(); ++i) tokens *= y[i];
-    y.back() = out;
-  }
-};
-
 Outputs linear(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
   const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
   const Linear l(x, w, bias);
   return with_real("linear", x.dtype(), [&]<class T>(T) -> Outputs {
-    const T* from = x.as<Dense>().values.as<T>().data();
+    const T* from = values_of<T>(x);
     const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
     return {write_tokens<T>(call.out(), l.y, l.out, [&](Index token, Index count, T* to) {
       if (has_dense_values(w)) {
@@ -66,22 +39,27 @@ Outputs linear(const Call& call) {
 Outputs linear_grad(const Call& call) {
   const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
   const Linear l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
-  check_gradient("linear.grad", dy.as<Dense>(), l.y);
+  l.check_gradient(dy);
   check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
   return with_real("linear.grad", x.dtype(), [&]<class T>(T) -> Outputs {
-    const T* g = dy.as<Dense>().values.as<T>().data();
-    const T* from = x.as<Dense>().values.as<T>().data();
+    const T* g = values_of<T>(dy);
+    const T* from = values_of<T>(x);
     Outputs grads(call.formats.size());
-    if (call.wants(0))
-      grads[0] = write_tokens<T>(call.out(0), x.shape(), l.in, [&](Index token, Index n, T* to) {
-        const T* rows = g + token * l.out;
-        if (has_dense_values(w))
-          gemm(Turned::none, n, l.in, l.out, rows, values_of<T>(w), to);
-        else if constexpr (std::same_as<T, float>)
-          sparse_transposed_linear(w, n, rows, to);
-        else
-          refuse_double(w);
-      });
+    const auto back = [&](Index token, Index n, T* to) {
+      const T* rows = g + token * l.out;
+      if (has_dense_values(w))
+        gemm(Turned::none, n, l.in, l.out, rows, values_of<T>(w), to);
+      else if constexpr (std::same_as<T, float>)
+        sparse_transposed_linear(w, n, rows, to);
+      else
+        refuse_double(w);
+    };
+    if (call.wants(0) && call.out(0).inline_by.name() == same_pattern)
+      grads[0] = gradient_at<T>(
+          "linear.grad", x, call.out(0), [&]() -> Tensor { refuse_double(x); },
+          [&](T* to) { back(0, l.tokens, to); });
+    else if (call.wants(0))
+      grads[0] = write_tokens<T>(call.out(0), x.shape(), l.in, back);
     if (call.wants(1) && call.out(1).inline_by.name() == same_pattern)
       grads[1] = gradient_at<T>(
           "linear.grad", w, call.out(1),
@@ -108,10 +86,12 @@ void add_linear(Operators& all) {
     };
     std::vector<std::string> layouts = sparse_product_layouts();
     layouts.push_back("dense");
-    for (const Name layout : layouts) {
-      add_streamed(all, "linear", inputs({"dense", layout}), 1, linear);
-      add_product_grad(all, "linear.grad", inputs({"dense", "dense", layout}), 1, linear_grad);
-    }
+    for (const Name layout : layouts)
+      for (const Name x : {Name("dense"), Name("masked")}) {
+        add_streamed(all, "linear", inputs({x, layout}), 1, linear);
+        for (const Name dy : {Name("dense"), Name("masked")})
+          add_product_grad(all, "linear.grad", inputs({dy, x, layout}), {0, 1}, linear_grad);
+      }
   }
 }
 

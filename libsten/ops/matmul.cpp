@@ -63,8 +63,8 @@ void add_matmul(Operators& all) {
   add_streamed(all, "matmul.grad", {"dense", "dense", "dense"}, 2, matmul_grad);
   add_streamed(all, "matmul", {"masked", "dense"}, 1, matmul);
   add_streamed(all, "matmul", {"dense", "masked"}, 1, matmul);
-  add_product_grad(all, "matmul.grad", {"dense", "masked", "dense"}, 0, matmul_grad);
-  add_product_grad(all, "matmul.grad", {"dense", "dense", "masked"}, 1, matmul_grad);
+  add_product_grad(all, "matmul.grad", {"dense", "masked", "dense"}, {0}, matmul_grad);
+  add_product_grad(all, "matmul.grad", {"dense", "dense", "masked"}, {1}, matmul_grad);
 }
 
 }  // namespace sten

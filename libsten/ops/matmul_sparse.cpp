@@ -96,9 +96,9 @@ void add_sparse_matmul(Operators& all) {
   for (const Name layout : sparse_product_layouts()) {
     if (layout == Name(Masked::name)) continue;  // as dense, in matmul.cpp
     add_streamed(all, "matmul", {layout, "dense"}, 1, sparse_left);
-    add_product_grad(all, "matmul.grad", {"dense", layout, "dense"}, 0, sparse_left_grad);
+    add_product_grad(all, "matmul.grad", {"dense", layout, "dense"}, {0}, sparse_left_grad);
     add_streamed(all, "matmul", {"dense", layout}, 1, sparse_right);
-    add_product_grad(all, "matmul.grad", {"dense", "dense", layout}, 1, sparse_right_grad);
+    add_product_grad(all, "matmul.grad", {"dense", "dense", layout}, {1}, sparse_right_grad);
   }
 }
 

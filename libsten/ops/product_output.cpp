@@ -1,5 +1,7 @@
 #include "libsten/ops/product_output.h"
 
+#include <algorithm>
+
 #include "kernels/elementwise.h"
 #include "libsten/layout/masked.h"
 #include "libsten/sparsify/same_pattern.h"
@@ -26,23 +28,25 @@ void check_same_pattern(std::string_view op, const Tensor& w, const OutFormat& f
                w.spec().str());
 }
 
-void add_product_grad(Operators& all, Name op, std::vector<Name> in, std::size_t factor,
-                      Implementation run) {
+bool has_product_grads(const Signature& s, const std::vector<std::size_t>& factors) {
+  static const Name same_pattern(SamePattern::name), dense("dense");
+  for (std::size_t i = 0; i < s.out.size(); ++i) {
+    const OutSignature& o = s.out[i];
+    if (o.is_none() || (o.local && writes_rows(o.tmp))) continue;
+    if (o.inline_by != same_pattern || o.tmp == dense || o.tmp != s.in[i + 1] ||
+        std::ranges::find(factors, i) == factors.end())
+      return false;
+  }
+  return true;
+}
+
+void add_product_grad(Operators& all, Name op, std::vector<Name> in,
+                      std::vector<std::size_t> factors, Implementation run) {
   const std::size_t outputs = in.size() - 1;
-  const Name layout = in[factor + 1];
   add_streamed(all, op, in, outputs, run);
-  if (layout == Name("dense")) return;
-  const auto with_factor = [&](const OutSignature& other) {
-    std::vector<OutSignature> out(outputs, other);
-    out[factor] = {Name(SamePattern::name), layout};
-    return out;
-  };
-  all.add({op, in, with_factor({})}, run);
-  all.add({op, in, with_factor({any::local, any::layout})}, std::move(run),
-          [factor](const Signature& s) {
-            for (std::size_t i = 0; i < s.out.size(); ++i)
-              if (i != factor && !s.out[i].is_none() && !writes_rows(s.out[i].tmp)) return false;
-            return true;
+  all.add({op, std::move(in), std::vector<OutSignature>(outputs, {any::sparsifier, any::layout})},
+          std::move(run), [factors = std::move(factors)](const Signature& s) {
+            return has_product_grads(s, factors);
           });
 }
 

@@ -10,8 +10,9 @@
 
 namespace sten {
 
-// Tiles of outputs that are not dense: as many elements, or one row.
-inline constexpr Index tile_elements = Index{1} << 16;
+// Tiles of outputs that are not dense: as many elements, or one row. Tokens of a product are an
+// eighth of all if that is more, since the other factor is read for each tile.
+inline constexpr Index tile_elements = Index{1} << 16, most_tile_elements = Index{1} << 21;
 
 // An output of that shape, `width` values for each token, of which `fill(token, count, T* to)`
 // computes some, on threads().
@@ -27,14 +28,17 @@ Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill)
   }
   const Index in_row = out.cols() / width;  // tokens
   const Index step = dense_library().row_step, unit = step / std::gcd(step, in_row);
-  const Index at_once =
-      std::min(out.rows(), std::max<Index>(1, tile_elements / out.cols() / unit) * unit);
+  const Index few = std::max<Index>(1, tile_elements / out.cols());
+  const Index most =
+      std::max<Index>(few, std::min(out.rows() / 8, most_tile_elements / out.cols()));
+  const Index at_once = std::min(out.rows(), std::max<Index>(1, most / unit) * unit);
   std::vector<T> tile(at_once * out.cols());
   for (Index row = 0; row < out.rows(); row += at_once) {
     const Index count = std::min(at_once, out.rows() - row);
     fill(row * in_row, count * in_row, tile.data());
-    parallel_for(count, ceil_div(count, threads()), [&](Index begin, Index end) {
-      out.write(row + begin, end - begin, tile.data() + begin * out.cols());
+    parallel_for(count, few, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; i += few)
+        out.write(row + i, std::min(few, end - i), tile.data() + i * out.cols());
     });
   }
   return out.take();
@@ -155,9 +159,11 @@ Tensor gradient_at(std::string_view op, const Tensor& w, const OutFormat& format
   return masked_gradient(w, [&](Values& v) { fill(v.mutate<T>().data()); });
 }
 
-// The gradient of a product with a factor in[factor + 1] in one layout: serves all that
-// add_streamed() does, and beside it same-pattern for the factor's gradient, output `factor`.
-void add_product_grad(Operators& all, Name op, std::vector<Name> in, std::size_t factor,
-                      Implementation run);
+// The gradient of a product: serves all that add_streamed() does, and beside it same-pattern for
+// output i of `factors`, the gradient of in[i + 1], which is not dense.
+void add_product_grad(Operators& all, Name op, std::vector<Name> in,
+                      std::vector<std::size_t> factors, Implementation run);
+// Whether it has only outputs of those kinds.
+bool has_product_grads(const Signature& s, const std::vector<std::size_t>& factors);
 
 }  // namespace sten

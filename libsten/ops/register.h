@@ -40,6 +40,7 @@ void add_makers(Operators& all);  // range, constant-of-shape, shape, size
 
 void add_sparse_add(Operators& all);
 void add_linear(Operators& all);
+void add_sparse_linear(Operators& all);
 void add_convolutions(Operators& all);  // conv, conv-transpose
 void add_sparse_convolutions(Operators& all);
 void add_conv_relu(Operators& all);
@@ -48,6 +49,6 @@ void add_resize(Operators& all);
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
-void add_sparse_signals(Operators& all);  // of linear, matmul and relu
+void add_sparse_signals(Operators& all);  // of matmul and relu
 
 }  // namespace sten

@@ -74,6 +74,38 @@ TEST_CASE("two layers learn, with a sparse weight and sparse activations, and no
   CHECK(common(w.value, before) == 64);
 }
 
+TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
+  const Strict strict;
+  const Tensor x = waves({32, 8}, 1.7);
+  Tape tape;
+  const Var a = tape.parameter(waves({16, 8}, 2.1)), b = tape.parameter(waves({16}, 0.7)),
+            c = tape.parameter(waves({4, 16}, 0.9)), d = tape.parameter(waves({4}, 0.2));
+  const OutFormat there = OutFormat::fused(by("same-pattern"), Spec("csr"));
+  const Formats hidden(OutFormat::fused(by("relu"), Spec("csr")), there);
+  const Var h = linear(Var(x), a, b, hidden);  // of relu(x a^T + b), what is above 0
+  const Var z = linear(h, c, d);
+  CHECK(h.value().layout() == "csr");
+  tape.backward(z, waves({32, 4}, 0.4));
+  const Tensor learned = *a.grad();
+  SparsityBuilder sb;
+  const OutFormat kept = OutFormat::fused(by("keep-all"), Spec("csr"));
+  sb.set_interm("layers.0", OutFormat::fused(by("relu"), Spec("csr")))
+      .set_interm_grad("layers.0", kept)
+      .set_interm("layers.0.relu", kept)
+      .set_interm_grad("layers.0.relu", there);
+  const Graph sparse = sb.sparse_graph(mlp({8, 16, 4}));
+  Tape other;
+  const NamedValues<Tensor> values{{"layers.0.weight", a.value()},
+                                   {"layers.0.bias", b.value()},
+                                   {"layers.1.weight", c.value()},
+                                   {"layers.1.bias", d.value()}};
+  const NamedValues<Var> w = tape_weights(other, sparse, values);
+  other.backward(sparse.run<Var>(w, {{"x", x}}).at("layers.1"), waves({32, 4}, 0.4));
+  const Tensor again = *w.at("layers.0.weight").grad();
+  for (Index i = 0; i < 16 * 8; ++i)
+    CHECK(learned.values()->as<float>()[i] == again.values()->as<float>()[i]);
+}
+
 TEST_CASE("a step may select anew, if the gradient is dense") {
   Parameter w("w", sparsify(waves({8, 8}, 2.1), by("magnitude:sparsity=0.75"), Spec("csr")));
   const Mask before = w.value.stored();

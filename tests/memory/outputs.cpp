@@ -145,3 +145,30 @@ TEST_CASE("a call through the dispatcher allocates its outputs and nothing else"
   // The list of outputs.
   CHECK(calls - before == 1);
 }
+
+TEST_CASE(
+    "a step with sparse activations makes nothing dense of their size, forwards or backwards") {
+  const Threads one(1);
+  Dice dice(4);
+  const Tensor x = normals(dice, {rows, inner}), w = normals(dice, {cols, inner}),
+               v = normals(dice, {inner, cols}), dy = normals(dice, {rows, inner});
+  Dense b = Dense::zeros(DType::F32, {cols});
+  std::ranges::fill(b.values.mutate<float>(), -1.2816F * 8);  // nine of ten sums are below 0
+  const Formats csr(OutFormat::fused(registry().sparsifier(Spec("relu")), Spec("csr")),
+                    OutFormat::fused(registry().sparsifier(Spec("same-pattern")), Spec("csr")));
+  Index kept = 0;
+  const auto step = [&](bool is_sparse) {
+    Tape tape;
+    const Var vw = tape.parameter(w), vb = tape.parameter(b), vv = tape.parameter(v);
+    const Var h = is_sparse ? linear(Var(x), vw, vb, csr) : relu(linear(Var(x), vw, vb));
+    if (is_sparse) kept = h.value().values()->size();
+    tape.backward(linear(h, vv), dy);
+  };
+  const std::int64_t dense = steady_bytes_of([&] { step(false); }),
+                     sparse = steady_bytes_of([&] { step(true); });
+  CHECK(kept > rows * cols / 12);
+  CHECK(kept < rows * cols / 8);
+  // Everything that a step holds at once, weights and their gradients too.
+  CHECK(dense > 2 * dense_bytes);
+  CHECK(sparse < dense_bytes);
+}
