@@ -91,6 +91,12 @@ int main(int argc, char** argv) {
         ->type_name("N")
         ->check(CLI::Range(2, 1 << 20))
         ->group(of_models);
+    list(
+        "--activations", o->activations, "LAYOUT",
+        "Of step: an MLP of two layers instead of a BERT, its hidden activations in csr, csc, coo, "
+        "bitmask, masked or bcsr:h=4,w=4, each with [sparsity=0.9], beside the dense one; --shape "
+        "is INxHIDDENxOUT (default 768x3072x768), --batch rows (default 4096); repeatable")
+        ->group(of_models);
     app.add_option("--transport", o->transport,
                    "Of step and allreduce: how gradients travel, float32 (default) or bfloat16")
         ->type_name("KIND")

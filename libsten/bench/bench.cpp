@@ -10,6 +10,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/base/processor.h"
 #include "libsten/base/text.h"
+#include "libsten/bench/activations.h"
 #include "libsten/bench/against.h"
 #include "libsten/bench/allreduce.h"
 #include "libsten/bench/bert.h"
@@ -47,6 +48,16 @@ void check(const BenchOptions& o) {
   if (!is_of_bert(o) && o.batch) fail_usage("--batch belongs to step and model");
   if (!is_of_bert(o) && o.window) fail_usage("--window belongs to step and model");
   if (o.bench != "step" && o.refresh) fail_usage("--refresh belongs to step");
+  if (o.bench != "step" && !o.activations.empty()) fail_usage("--activations belongs to step");
+  if (!o.activations.empty()) {
+    if (!o.layouts.empty() || !o.configs.empty() || o.window || o.refresh)
+      fail_usage("--activations is of an MLP with dense weights: without --{}",
+                 !o.layouts.empty()   ? "layouts"
+                 : !o.configs.empty() ? "config"
+                 : o.window           ? "window"
+                                      : "refresh");
+    if (o.ranks->size() > 1) fail_usage("--activations is measured in one process");
+  }
   if (o.bench != "model" && !o.weights.empty()) fail_usage("--weights belongs to model");
   if (o.bench != "model" && !o.model.empty()) fail_usage("--model belongs to model");
   if (!o.model.empty() && !(o.configs.empty() && o.shapes.empty() && o.weights.empty()))
@@ -81,7 +92,9 @@ BenchOptions with_defaults(BenchOptions o) {
     if (o.layouts.empty() && !stored_layouts(Checkpoint::open(o.weights)).empty())
       o.layouts = {stored_layout};
   }
-  if (is_of_bert(o)) {
+  if (!o.activations.empty()) {
+    if (o.shapes.empty()) o.shapes = {"768x3072x768"};
+  } else if (is_of_bert(o)) {
     if (o.shapes.empty() && o.configs.empty() && o.model.empty())
       o.shapes = o.bench == "model" ? std::vector<std::string>{"bert-base"}
                                     : std::vector<std::string>{"2x768x30522", "4x160x70"};
@@ -112,6 +125,7 @@ struct Measurement {
 std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
   if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
   if (o.bench == "dispatch") return bench_dispatch(o);
+  if (!o.activations.empty()) return bench_activations(o, m.notes);
   if (o.bench == "step") return bench_step(o);
   if (o.bench == "allreduce") return bench_allreduce(o);
   if (o.bench == "model") return bench_model(o, m.notes);
@@ -127,11 +141,16 @@ std::string baseline_of(const BenchOptions& o) {
   if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
   if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
   if (o.bench == "allreduce") return "the sum of dense gradients";
+  if (!o.activations.empty()) return "the same with dense activations";
   return o.bench == "step" ? "the dense step" : "the dense model, of an operator to what it took";
 }
 
 // One row of an earlier measurement, for itself.
 std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
+  if (!o.activations.empty()) {
+    o.shapes = {fmt::format("{}", fmt::join(row.shape.begin() + 1, row.shape.end(), "x"))};
+    if (row.layout != "dense") o.activations = {row.layout};
+  }
   if (!is_of_bert(o)) o.shapes = {fmt::format("{}", fmt::join(row.shape, "x"))};
   if (!row.model.empty()) o.shapes = {row.model};
   o.layouts = {row.layout};
@@ -210,6 +229,9 @@ Outcome run_bench(const BenchOptions& options) {
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
   if (!o.model.empty()) {
     r.notes.push_back("shape: --batch and --window");
+  } else if (!o.activations.empty()) {
+    r.notes.push_back("shape: rows, and features into, within and out of the two layers");
+    r.notes.push_back("linear: the second layer alone, forward");
   } else if (o.bench == "allreduce") {
     r.notes.push_back("shape: layers and hidden size, of which the encoder's gradients are summed");
     r.notes.push_back("bytes: that each rank gives; pack: the part of ms in which nothing travels");

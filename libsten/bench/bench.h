@@ -18,6 +18,8 @@ struct BenchOptions {
                                      // the one beside them
   std::string model;                 // of model: an ONNX model instead of a BERT; empty: none
   std::string weights;               // of model: a checkpoint; empty: random ones
+  std::vector<std::string> activations;   // of step: layouts of hidden activations of an MLP
+                                          // instead of a BERT; empty: none
   std::optional<Index> batch, window;     // of step and model: sequences, and tokens of each
   std::optional<int> refresh;             // of step: every so many steps a mask is new; 100
   std::optional<int> repeats;             // see Turns

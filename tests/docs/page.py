@@ -27,6 +27,7 @@ LESS = {
     "sten-bench gemm": "--shape 16x64x32",
     "sten-bench convert": "--shape 64x256",
     "sten-bench dispatch": "",
+    "sten-bench step --activations": "--shape 16x64x16 --batch 32",
     "sten-bench step": "--shape 1x64x50 --shape 1x32x50 --batch 1 --window 8",
     "sten-bench model": "--config recipes/models/shakespeare-bert/config.json --batch 1 --window 8",
 }
@@ -52,6 +53,7 @@ def shorter(command):
     for name, more in LESS.items():
         if command.startswith(name):
             command = re.sub(r" --repeats \d+", "", command) + f" {more} --repeats 1"
+            break
     return command.replace("$TRAIN tune {in} {out}", "$TRAIN tune {in} {out} --epochs 5")
 
 
