@@ -1,0 +1,19 @@
+# Formats of values and gradients in a recipe: no operator falls back, the loss is that of the dense recipe, and the run
+# that is left computes with them.
+. "$(dirname "$0")/_lib.sh"
+cd "$T"
+recipes=$STEN_SOURCE/recipes
+short=(--set steps=40 --set evaluation.every=20 --set checkpoints.every=20 --threads 1 -q)
+
+expect_exit 0 sten-train "$recipes/digits-mlp-csr-activations.json" --dry-run --set steps=40
+expect_out 'step 39: linear(csr, dense, dense) -> relu/csr: exact: layers.1'
+expect_out 'step 39: relu.grad(csr, csr) -> keep-all/csr: exact: layers.1.relu and 1 more'
+if grep '^step ' "$T/out" | grep -qv ': exact: '; then fail "a node falls back: $(cat "$T/out")"; fi
+
+expect_exit 0 sten-train "$recipes/digits-mlp-csr-activations.json" --out sparse "${short[@]}" --strict
+expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --out dense "${short[@]}"
+# Sums in another order: the same to four digits.
+losses() { sed -n 's/.*"split":"validation","loss":\([0-9.]*\).*/\1/p' "$1/metrics.jsonl" | cut -c1-6; }
+[ "$(losses sparse)" = "$(losses dense)" ] || fail "losses are $(losses sparse), and $(losses dense) dense"
+[ "$(losses sparse | wc -l)" = 2 ] || fail "there are $(losses sparse | wc -l) losses"
+expect_exit 0 sten-run sparse --strict
