@@ -4,6 +4,7 @@
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/functions.h"
+#include "kernels/simd/nm_sample.h"
 #include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
@@ -33,6 +34,9 @@ const EpilogueTable* epilogue_avx512() { return nullptr; }
 
 const FunctionsTable* functions_avx2() { return nullptr; }
 const FunctionsTable* functions_avx512() { return nullptr; }
+
+const NmSampleTable* nm_sample_avx2() { return nullptr; }
+const NmSampleTable* nm_sample_avx512() { return nullptr; }
 
 const NmSelectTable* nm_select_avx2() { return nullptr; }
 const NmSelectTable* nm_select_avx512() { return nullptr; }

@@ -12,6 +12,7 @@ namespace sten::kernels::avx2 {
 namespace {
 
 struct Lanes : simd::Floats8 {
+  static constexpr int pair_sets = 1;
   static constexpr int width(int height) { return height <= 2 ? 4 : 2; }
   static void add_sums(float* p, const Vec* v) {
     const Vec fours = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));

@@ -12,6 +12,7 @@ namespace sten::kernels::avx512 {
 namespace {
 
 struct Lanes : simd::Floats16 {
+  static constexpr int pair_sets = 2;
   static constexpr int width(int) { return 4; }
   // Of a and b, half as many sums, side by side in every four lanes.
   static Vec add_pairs(Vec a, Vec b) {

@@ -1,4 +1,6 @@
-// Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h.
+// Products of pairs of sparse rows in vectors; lanes as in kernels/simd/csr_loops.h, and kept(v): v,
+// loaded once. Each row has `pair_sets` sums in turns, as many as fit the registers: a sum has to
+// wait for the one before.
 #pragma once
 #include "kernels/csr.h"
 #include "kernels/simd/each.h"
@@ -13,7 +15,8 @@ class CsrPairsLoops {
   using Int = std::int64_t;
   static constexpr int width = L::width(2);
   static constexpr int step = width * L::lanes;
-  static constexpr int line = 16;  // floats of a cache line
+  static constexpr int other = 2 * (L::pair_sets - 1);  // where the second set begins
+  static constexpr int line = 16;                       // floats of a cache line
 
   // Of a row of C.
   struct Sums {
@@ -25,6 +28,12 @@ class CsrPairsLoops {
     STEN_INLINE void store(float* c) const {
       each<width>([&](auto j) STEN_INLINE { L::store(c + j * L::lanes, of[j]); });
     }
+    STEN_INLINE void clear() {
+      each<width>([&](auto j) STEN_INLINE { of[j] = L::zero(); });
+    }
+    STEN_INLINE void add(const Sums& more) {
+      each<width>([&](auto j) STEN_INLINE { of[j] = L::add(of[j], more.of[j]); });
+    }
     STEN_INLINE void add(Vec value, const float* b) {
       each<width>([&](auto j)
                       STEN_INLINE { of[j] = L::fma(value, L::load(b + j * L::lanes), of[j]); });
@@ -32,7 +41,7 @@ class CsrPairsLoops {
   };
   STEN_INLINE static void add(Sums* sums, Vec value0, Vec value1, const float* b) {
     each<width>([&](auto j) STEN_INLINE {
-      const Vec in = L::load(b + j * L::lanes);
+      const Vec in = L::kept(L::load(b + j * L::lanes));
       sums[0].of[j] = L::fma(value0, in, sums[0].of[j]);
       sums[1].of[j] = L::fma(value1, in, sums[1].of[j]);
     });
@@ -47,7 +56,7 @@ class CsrPairsLoops {
       std::uint32_t rows;
       __builtin_memcpy(&rows, columns, sizeof rows);
       add(sums, L::template pick<0>(v), L::template pick<1>(v), row(rows & 0xffff));
-      add(sums, L::template pick<2>(v), L::template pick<3>(v), row(rows >> 16));
+      add(sums + other, L::template pick<2>(v), L::template pick<3>(v), row(rows >> 16));
     }
     Int e = 0;
     for (; e + 2 <= pair.each; e += 2, columns += 4, values += 4) {
@@ -56,7 +65,8 @@ class CsrPairsLoops {
       __builtin_memcpy(&rows, columns, sizeof rows);
       each<4>([&](auto i) STEN_INLINE {
         constexpr std::size_t at = decltype(i)::value;
-        sums[at % 2].add(L::template pick<at>(v), row(rows >> 16 * at & 0xffff));
+        sums[at < 2 ? at : at - 2 + other].add(L::template pick<at>(v),
+                                               row(rows >> 16 * at & 0xffff));
       });
     }
     if (e < pair.each) {
@@ -81,10 +91,12 @@ class CsrPairsLoops {
           for (int at = 0; at < panel_width; at += line)
             __builtin_prefetch(c + row * panel_width + at, 1);
       for (int at = 0; at < panel_width; at += step) {
-        Sums sums[2];
+        Sums sums[2 * L::pair_sets];
         sums[0].load(c0 + at);
         sums[1].load(c1 + at);
+        each<other>([&](auto i) STEN_INLINE { sums[i + other].clear(); });
         add(*pair, columns, values, slab + at, sums);
+        each<other>([&](auto i) STEN_INLINE { sums[i].add(sums[i + other]); });
         sums[0].store(c0 + at);
         sums[1].store(c1 + at);
       }

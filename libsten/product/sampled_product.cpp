@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/product/nm_sampled.h"
 #include "libsten/product/packed.h"
 #include "libsten/product/packed_strips.h"
+#include "libsten/product/position_shares.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {
@@ -58,40 +59,22 @@ struct Task {
   }
 };
 
-// Each entry's sum is one task's, so that threads change nothing: bands and slabs are cut in as
-// many parts as there are threads, with the least reading for each.
-void sample(const PackedStrips& a, const Activations& dy, const Activations& x, float* sums) {
-  const Index bands = a.band_count(), slabs = a.slab_count(), team = threads();
-  if (bands == 0 || slabs == 0) return;
-  Index band_parts = 1, slab_parts = 1;
-  double least = std::numeric_limits<double>::infinity();
-  for (Index i = 1; i <= std::min(bands, team); ++i) {
-    const Index j = std::min(slabs, ceil_div(team, i));
-    // Tasks too few leave threads idle: products count more than reading.
-    const double cost = static_cast<double>(a.rows) / static_cast<double>(i) +
-                        static_cast<double>(a.cols) / static_cast<double>(j) +
-                        static_cast<double>(a.rows + a.cols) *
-                            static_cast<double>(std::max<Index>(0, team - i * j));
-    if (cost < least) {
-      least = cost;
-      band_parts = i;
-      slab_parts = j;
-    }
-  }
-  parallel_for(band_parts * slab_parts, 1, [&](Index begin, Index end) {
-    for (Index t = begin; t < end; ++t) {
-      const Index i = t / slab_parts, j = t % slab_parts;
-      Task{a,
-           dy,
-           x,
-           i * bands / band_parts,
-           (i + 1) * bands / band_parts,
-           j * slabs / slab_parts,
-           (j + 1) * slabs / slab_parts,
-           sums}
-          .run();
-    }
+// The values at A's positions, by runs of single rows.
+Values sampled_runs(const Tensor& a, const Activations& dy, const Activations& x) {
+  const auto positions = a.of_positions().get<Positions>([&] { return Positions(a); });
+  const PackedStrips& runs = positions->runs;
+  std::vector<float> sums(runs.values.size());
+  share_positions(runs.rows, runs.cols, runs.band_count(), runs.slab_count(),
+                  [&](Index band0, Index band1, Index slab0, Index slab1) {
+                    Task{runs, dy, x, band0, band1, slab0, slab1, sums.data()}.run();
+                  });
+  Values values(DType::F32, a.values()->size());
+  float* to = values.mutate<float>().data();
+  parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      to[std::bit_cast<std::uint32_t>(runs.values[i]) - 1] = sums[i];
   });
+  return values;
 }
 
 }  // namespace
@@ -102,17 +85,7 @@ Tensor sampled_product(const Tensor& a, const Activations& dy, const Activations
   if (dy.features != shape[0] || x.features != shape[1] || dy.tokens != x.tokens)
     fail_usage("sampled product: {} features of {} tokens times {} of {} is not {}", dy.features,
                dy.tokens, x.features, x.tokens, to_string(shape));
-  const auto positions = a.of_positions().get<Positions>([&] { return Positions(a); });
-  const PackedStrips& runs = positions->runs;
-  std::vector<float> sums(runs.values.size());
-  sample(runs, dy, x, sums.data());
-  Values values(DType::F32, a.values()->size());
-  float* to = values.mutate<float>().data();
-  parallel_for(std::ssize(sums), mask_grain, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i)
-      to[std::bit_cast<std::uint32_t>(runs.values[i]) - 1] = sums[i];
-  });
-  return a.with_values(std::move(values));
+  return a.with_values(has_nm_sampled(a) ? nm_sampled(a, dy, x) : sampled_runs(a, dy, x));
 }
 
 Tensor sampled_gemm(const Tensor& a, Index n, const float* dc, const float* b) {

@@ -57,17 +57,29 @@ struct Task {
         else
           read_tile(x, a.slabs[s], a.slab_rows(s), token, width, slab);
         const bool more = token + width < last;  // panels of this slab
+        Index done = begin * a.band_rows;        // rows that are written
         for (Index b = begin; b < end; ++b) {
           fetch(more ? s : s + 1, more ? token + width : first, b - begin, end - begin);
           multiply(a.part(s, b), in, panel + (b - begin) * band_size);
+          // What is finished is written while it is in the first caches.
+          if (s + 1 == a.slab_count()) done = write(panel, token, done, (b + 1) * a.band_rows);
         }
       }
     }
-    const Index row = begin * a.band_rows, rows = std::min(a.rows, end * a.band_rows) - row;
-    float* panel = panels;
-    for (Index token = first; token < last; token += width, panel += panel_size)
-      write_tile(panel, row, rows, token, width, stream, y, epilogue);
+    if (a.slab_count() == 0)
+      for (Index token = first; token < last; token += width)
+        write(panels, token, begin * a.band_rows, end * a.band_rows);
     if (stream) stream_done();
+  }
+  // Rows of a panel from `done` on, if they are many enough; returns how far it came. Whole lines of
+  // tokens as long as more rows follow.
+  Index write(float* panel, Index token, Index done, Index ready) const {
+    constexpr Index least = 64, line = 16;
+    const Index row = begin * a.band_rows, rows = std::min(a.rows, end * a.band_rows);
+    ready = ready >= rows ? rows : ready / line * line;
+    if (ready <= done || (ready < rows && ready - done < least)) return done;
+    write_tile(panel + (done - row) * width, done, ready - done, token, width, stream, y, epilogue);
+    return ready;
   }
 };
 

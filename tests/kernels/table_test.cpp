@@ -10,6 +10,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/epilogue.h"
 #include "kernels/functions.h"
+#include "kernels/nm_sample.h"
 #include "kernels/nm_select.h"
 #include "kernels/nmg_exact.h"
 #include "kernels/nmg_gemm.h"
@@ -65,6 +66,7 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
   check_family(elementwise_for, elementwise);
   check_family(epilogue_for, epilogue);
   check_family(functions_for, functions);
+  check_family(nm_sample_for, nm_sample);
   check_family(nm_select_for, nm_select);
   check_family(nmg_exact_for, nmg_exact);
   check_family(nmg_gemm_for, nmg_gemm);

@@ -1,6 +1,8 @@
 // Products of backward passes, against the formula in double with the bound of float32's rounding.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "libsten/product/sampled_product.h"
 #include "libsten/product/sparse_product.h"
 #include "tests/product/reference.h"
@@ -92,10 +94,18 @@ TEST_CASE("gradients of every layout are those of dense at its positions, and 0 
 
 TEST_CASE("a gradient is the same from activations in any form") {
   Dice dice(5);
-  for (const Index n : {1, 63, 64, 130}) {
-    const Tensor a = sparse_tensor(dice, normals(dice, {11, 23}), Spec("csr"));
+  for (const auto& [text, n] :
+       std::vector<std::pair<const char*, Index>>{{"csr", 1},
+                                                  {"csr", 63},
+                                                  {"csr", 64},
+                                                  {"csr", 130},
+                                                  {"nmg:n=2,m=4,g=2", 63},
+                                                  {"nmg:n=2,m=4,g=2", 64},
+                                                  {"nmg:n=2,m=4,g=2", 130},
+                                                  {"nm:n=1,m=2,axis=0", 128}}) {
+    const Tensor a = sparse_tensor(dice, normals(dice, {11, 23}), Spec::parse(text));
     const Dense dy = normals(dice, {11, n}), x = normals(dice, {23, n});
-    const auto in_panels = [&](const Dense& features) {
+    const auto in_panels = [&, n = n](const Dense& features) {
       const Index rows = features.extents[0];
       std::vector<float> out(panels_size(rows, n), NAN);  // beyond the last token it is anything
       for (Index r = 0; r < rows; ++r)
@@ -113,6 +123,53 @@ TEST_CASE("a gradient is the same from activations in any form") {
     CHECK_THROWS_AS(sampled_product(a, {Form::panels, 12, n, y_panels.data()},
                                     {Form::panels, 23, n, x_panels.data()}),
                     Error);
+  }
+}
+
+TEST_CASE(
+    "gradients of n:m whose rows, columns and tokens are many and ragged are those of dense") {
+  Dice dice(8);
+  const Index m = 1107, k = 205, n = 197;
+  const Dense dy = normals(dice, {m, n}), x = normals(dice, {k, n});
+  const Bounds bounds = sampled_bounds(dy, x);
+  for (const char* text :
+       {"nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=30", "nmg:n=1,m=2,g=9", "nmg:n=1,m=3,g=5",
+        "nmg:n=3,m=5,g=2", "nm:n=2,m=4,axis=0", "nm:n=1,m=2,axis=0"}) {
+    const Tensor a = sparse_tensor(dice, normals(dice, {m, k}), Spec::parse(text));
+    const Mask stored = a.stored();
+    Dense first;
+    for (const int team : {1, 3}) {
+      const Threads scope(team);
+      const Dense got =
+          sampled_gemm(a, n, dy.values.as<float>().data(), x.values.as<float>().data()).to_dense();
+      Index wrong = 0;
+      for (Index i = 0; i < got.size(); ++i) {
+        const double off = got.values.as<float>()[i] - (stored[i] ? bounds.wanted[i] : 0);
+        wrong += !(std::abs(off) <= (stored[i] ? bounds.most[i] : 0));
+      }
+      CHECK_MESSAGE(wrong == 0, text);
+      if (team == 1) first = got;
+      CHECK_MESSAGE(same_bits(got, first), text, ": threads change nothing");
+    }
+  }
+}
+
+TEST_CASE("an infinity of the activations stays in its row or column of a gradient") {
+  Dice dice(9);
+  const Index m = 19, k = 37, n = 70, row = 6, column = 11;
+  for (const std::string& text : sparse_specs) {
+    const Tensor a = sparse_tensor(dice, normals(dice, {m, k}), Spec::parse(text));
+    Dense dy = normals(dice, {m, n}), x = normals(dice, {k, n});
+    dy.values.mutate<float>()[row * n + 3] = INFINITY;
+    x.values.mutate<float>()[column * n + 66] = INFINITY;
+    const Tensor got =
+        sampled_gemm(a, n, dy.values.as<float>().data(), x.values.as<float>().data());
+    CHECK_NOTHROW(registry().load(got.save()));  // padding is 0
+    const Dense values = got.to_dense();
+    Index wrong = 0;
+    for (Index i = 0; i < m * k; ++i)
+      if (i / k != row && i % k != column) wrong += !std::isfinite(values.values.as<float>()[i]);
+    CHECK_MESSAGE(wrong == 0, text);
   }
 }
 

@@ -1,0 +1,9 @@
+// The formula of kernels/nm_sample.h.
+#pragma once
+#include "kernels/nm_sample.h"
+
+namespace sten::kernels {
+
+const NmSampleTable* nm_sample_reference();
+
+}  // namespace sten::kernels

@@ -1,0 +1,10 @@
+// The products of kernels/nm_sample.h by ISA; nullptr where the build lacks it.
+#pragma once
+#include "kernels/nm_sample.h"
+
+namespace sten::kernels {
+
+const NmSampleTable* nm_sample_avx2();
+const NmSampleTable* nm_sample_avx512();
+
+}  // namespace sten::kernels
