@@ -9,8 +9,8 @@ namespace {
 
 const Tables<NmSampleTable>& tables() {
   static const Tables<NmSampleTable> all{{Isa::reference, nm_sample_reference()},
-                                       {Isa::avx2, nm_sample_avx2()},
-                                       {Isa::avx512, nm_sample_avx512()}};
+                                         {Isa::avx2, nm_sample_avx2()},
+                                         {Isa::avx512, nm_sample_avx512()}};
   return all;
 }
 

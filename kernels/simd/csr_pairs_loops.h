@@ -15,8 +15,7 @@ class CsrPairsLoops {
   using Int = std::int64_t;
   static constexpr int width = L::width(2);
   static constexpr int step = width * L::lanes;
-  static constexpr int other = 2 * (L::pair_sets - 1);  // where the second set begins
-  static constexpr int line = 16;                       // floats of a cache line
+  static constexpr int line = 16;  // floats of a cache line
 
   // Of a row of C.
   struct Sums {
@@ -47,7 +46,9 @@ class CsrPairsLoops {
     });
   }
 
-  // Every load counts as much as one of B: of values and columns four are loaded at once.
+  // Every load counts as much as one of B: of values and columns four are loaded at once. `other`:
+  // where the second set of sums begins, 0 if there is none.
+  template <std::size_t other>
   STEN_INLINE static void add(const CsrPair& pair, const std::uint16_t* columns,
                               const float* values, const float* slab, Sums* sums) {
     const auto row = [&](std::uint64_t r) STEN_INLINE { return slab + r * panel_width; };
@@ -90,16 +91,23 @@ class CsrPairsLoops {
         for (const std::uint16_t row : pair[1].rows)
           for (int at = 0; at < panel_width; at += line)
             __builtin_prefetch(c + row * panel_width + at, 1);
-      for (int at = 0; at < panel_width; at += step) {
-        Sums sums[2 * L::pair_sets];
-        sums[0].load(c0 + at);
-        sums[1].load(c1 + at);
-        each<other>([&](auto i) STEN_INLINE { sums[i + other].clear(); });
-        add(*pair, columns, values, slab + at, sums);
-        each<other>([&](auto i) STEN_INLINE { sums[i].add(sums[i + other]); });
-        sums[0].store(c0 + at);
-        sums[1].store(c1 + at);
-      }
+      // Short rows overlap with the next.
+      const auto multiply_with = [&](auto other) STEN_INLINE {
+        for (int at = 0; at < panel_width; at += step) {
+          Sums sums[2 + other];
+          sums[0].load(c0 + at);
+          sums[1].load(c1 + at);
+          each<other>([&](auto i) STEN_INLINE { sums[i + other].clear(); });
+          add<other>(*pair, columns, values, slab + at, sums);
+          each<other>([&](auto i) STEN_INLINE { sums[i].add(sums[i + other]); });
+          sums[0].store(c0 + at);
+          sums[1].store(c1 + at);
+        }
+      };
+      if (L::pair_sets > 1 && pair->both + pair->each >= 24)
+        multiply_with(std::integral_constant<std::size_t, 2 * (L::pair_sets - 1)>{});
+      else
+        multiply_with(std::integral_constant<std::size_t, 0>{});
       columns += pair->both + 2 * pair->each + pair->rest;
       values += 2 * (pair->both + pair->each) + pair->rest;
     }
