@@ -9,19 +9,7 @@ namespace {
 
 using tape_detail::Slot;
 
-const Name keep_all(KeepAll::name), same_pattern(SamePattern::name), add("add");
-
-// Whether what is made of a sum is the sum of what is made of its terms.
-bool is_linear(const OutFormat& f) {
-  return (f.inline_by.name() == keep_all || f.inline_by.name() == same_pattern) &&
-         f.external.name() == keep_all;
-}
-
-// Whether it asks for a dense tensor as it is.
-bool changes_nothing(const OutFormat& f) {
-  return f.inline_by.name() == keep_all && f.tmp.is(Dense::name) && f.external.name() == keep_all &&
-         f.layout.is(Dense::name);
-}
+const Name same_pattern(SamePattern::name), add("add");
 
 Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
 
@@ -55,7 +43,7 @@ void receive(Slot& s, Tensor g) {
   const bool is_last = s.expected == 0;
   const Tensor terms[] = {*std::move(s.grad), std::move(g)};
   // Sums of what has the format already keep all of it.
-  const OutFormat& f = is_last || is_linear(s.format) ? s.format : OutFormat::dense();
+  const OutFormat& f = is_last || s.format.keeps_sums() ? s.format : OutFormat::dense();
   s.grad = *std::move(run_one(add, terms, f, hints_of(s)).front());
 }
 
@@ -240,8 +228,9 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
         continue;
       }
       const Tensor terms[] = {*g, *std::move(slot->grad)};
-      const OutFormat sum{is_linear(slot->format) ? slot->format.inline_by : Sparsifier(KeepAll{}),
-                          slot->format.layout, KeepAll{}, slot->format.layout};
+      const OutFormat sum{
+          slot->format.keeps_sums() ? slot->format.inline_by : Sparsifier(KeepAll{}),
+          slot->format.layout, KeepAll{}, slot->format.layout};
       slot->grad = *std::move(run_one(add, terms, sum, hints_of(*slot)).front());
     }
   } catch (...) {
@@ -266,18 +255,17 @@ void Tape::walk(Step& step, const Receiver* to) {
   for (const SlotPtr& s : step.in) {
     hints.push_back(s ? hints_of(*s) : OutHints{});
     // The only one, or one of those that are added up.
-    const bool as_asked = s && ((s->expected == 1 && !s->grad) || is_linear(s->format));
+    const bool as_asked = s && ((s->expected == 1 && !s->grad) || s->format.keeps_sums());
     formats.push_back(!s ? nullptr : as_asked ? &s->format : &OutFormat::dense());
   }
   // A value that is used twice here gets two.
   for (std::size_t i = 0; i < step.in.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (step.in[i] && step.in[i] == step.in[j] && !is_linear(step.in[i]->format))
+      if (step.in[i] && step.in[i] == step.in[j] && !step.in[i]->format.keeps_sums())
         formats[i] = formats[j] = &OutFormat::dense();
   // A dense gradient that is there already may be added to.
   for (std::size_t i = 0; i < step.in.size(); ++i)
-    if (const SlotPtr& s = step.in[i];
-        s && s->grad && s->grad->is<Dense>() && changes_nothing(s->format))
+    if (const SlotPtr& s = step.in[i]; s && s->grad && s->grad->is<Dense>() && s->format.is_dense())
       hints[i].sum = &s->grad;
   Outputs grads = run(step.op, {in, formats, step.attributes, step.shapes, hints, &step.saved});
   for (std::size_t i = 0; i < step.in.size(); ++i) {

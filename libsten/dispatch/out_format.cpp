@@ -27,6 +27,11 @@ bool OutFormat::is_dense() const {
          layout.is(Dense::name);
 }
 
+bool OutFormat::keeps_sums() const {
+  static const Name same_pattern(SamePattern::name);
+  return (is_keep_all(inline_by) || inline_by.name() == same_pattern) && is_keep_all(external);
+}
+
 std::string OutFormat::str() const {
   return fmt::format("{} -> {} -> {} -> {}", inline_by.spec().str(), tmp.str(),
                      external.spec().str(), layout.str());

@@ -27,6 +27,9 @@ struct OutFormat {
   static OutFormat after(Sparsifier by, const Spec& layout);
 
   bool is_dense() const;
+  // Whether what is made of a sum is the sum of what is made of its terms: keep-all or same-pattern,
+  // and nothing after it.
+  bool keeps_sums() const;
 
   // "threshold:at=0.5 -> csr -> keep-all -> csr"
   std::string str() const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "libsten/base/text.h"
-#include "libsten/sparsify/same_pattern.h"
 
 namespace sten {
 namespace {
@@ -22,12 +21,6 @@ Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
 bool has_gradient(Name op) { return !operators().patterns(grad_of(op)).empty(); }
 
 OutSignature written(const OutFormat& f) { return {f.inline_by, f.tmp.name()}; }
-
-// Whether contributions to a gradient have its format one by one.
-bool adds_up(const OutFormat& f) {
-  return (is_keep_all(f.inline_by) || f.inline_by.name() == Name(SamePattern::name)) &&
-         is_keep_all(f.external);
-}
 
 class Walk {
  public:
@@ -85,7 +78,7 @@ class Walk {
     for (std::size_t i = 0; i < n.inputs.size(); ++i) {
       const Value& v = values_.at(n.inputs[i]);
       if (keeps == Keeps::inputs || (keeps == Keeps::others && i > 0)) s.in.push_back(v.layout);
-      const bool as_asked = v.uses == 1 || adds_up(*v.grad);
+      const bool as_asked = v.uses == 1 || v.grad->keeps_sums();
       s.out.push_back(!v.wants_grad ? OutSignature::none()
                       : as_asked    ? written(*v.grad)
                                     : OutSignature());

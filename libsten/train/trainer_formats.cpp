@@ -1,6 +1,5 @@
 // Formats of values and gradients, as the recipe has them for a step.
 #include "libsten/dispatch/out_format.h"
-#include "libsten/sparsify/same_pattern.h"
 #include "libsten/train/step_formats.h"
 #include "libsten/train/trainer.h"
 
@@ -16,10 +15,7 @@ void Trainer::begin_formats() {
 // A sparsifier chooses from the gradient of the whole batch: what a tape has of a part of it, or of
 // one rank's, is summed before.
 bool Trainer::is_formatted_by_tape(const OutFormat& gradient) const {
-  const bool keeps_sums =
-      (is_keep_all(gradient.inline_by) || gradient.inline_by.name() == Name(SamePattern::name)) &&
-      is_keep_all(gradient.external);
-  return keeps_sums || task_->parts() == 1;
+  return gradient.keeps_sums() || task_->parts() == 1;
 }
 
 void Trainer::format_gradients(Gradients& gradients) const {
