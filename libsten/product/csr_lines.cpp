@@ -62,8 +62,9 @@ struct Block {
 };
 Block block_of(const RowsOperand& x, Index row, Index rows, Index col, Index cols, bool copy,
                Scratch& memory) {
+  if (rows == 0) return {memory.of(panel), panel};  // of a matrix that may have no memory
   if (!copy && !x.sparse && !x.is_turned) return {x.dense + row * x.stride + col, x.stride};
-  float* to = memory.of(std::max<Index>(1, rows) * panel);
+  float* to = memory.of(rows * panel);
   if (x.is_turned) {
     transpose_tiles(x.dense + col * x.stride + row, x.stride, cols, rows, to, panel);
   } else if (!x.sparse) {
