@@ -17,7 +17,7 @@ Outputs linear(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
   const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
-  const Linear l(x, w, bias);
+  const LinearExtents l(x, w, bias);
   return with_real("linear", x.dtype(), [&]<class T>(T) -> Outputs {
     const T* from = values_of<T>(x);
     const T* b = bias ? bias->as<Dense>().values.as<T>().data() : nullptr;
@@ -38,7 +38,7 @@ Outputs linear(const Call& call) {
 
 Outputs linear_grad(const Call& call) {
   const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
-  const Linear l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
+  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
   l.check_gradient(dy);
   check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
   return with_real("linear.grad", x.dtype(), [&]<class T>(T) -> Outputs {

@@ -5,12 +5,12 @@
 namespace sten {
 
 // y[..., M] = x[..., K] * w[M, K]^T + b[M] of one call, checked.
-struct Linear {
+struct LinearExtents {
   Index tokens, in, out;  // N, K, M
   Shape y;
   bool has_bias;
 
-  Linear(const Tensor& x, const Tensor& w, const Tensor* b) : has_bias(b) {
+  LinearExtents(const Tensor& x, const Tensor& w, const Tensor* b) : has_bias(b) {
     y = x.shape();
     const Shape weight = w.shape();
     if (weight.size() != 2) fail_usage("linear: w is {}, not [out, in]", to_string(weight));

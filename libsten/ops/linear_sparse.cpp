@@ -69,7 +69,7 @@ void each_tile(Index tokens, Index features, F&& f) {
 Outputs linear(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
-  const Linear l(x, w, call.in.size() > 2 ? &call.in[2] : nullptr);
+  const LinearExtents l(x, w, call.in.size() > 2 ? &call.in[2] : nullptr);
   const float* bias = l.has_bias ? values_of<float>(call.in[2]) : nullptr;
   const TokenMatrix from(x);
   if (!has_dense_values(w)) check_factor(w);
@@ -86,8 +86,8 @@ Outputs linear(const Call& call) {
 }
 
 // dx = dy w: at the positions of a csr x alone, or all of it.
-Tensor gradient_of_x(const Linear& l, const OutFormat& format, const Tensor& x, const Tensor& w,
-                     const TokenMatrix& dy, const TokenMatrix& in) {
+Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tensor& x,
+                     const Tensor& w, const TokenMatrix& dy, const TokenMatrix& in) {
   const bool is_dense = has_dense_values(w);
   const auto all = [&](Index token, Index count, float* to) {
     if (is_dense && dy.is_sparse())
@@ -125,7 +125,7 @@ Tensor gradient_of_x(const Linear& l, const OutFormat& format, const Tensor& x, 
 }
 
 // dw = dy^T x at w's positions, w being sparse: the sum over tiles of tokens.
-Tensor sampled_gradient(const Linear& l, const Tensor& w, const TokenMatrix& dy,
+Tensor sampled_gradient(const LinearExtents& l, const Tensor& w, const TokenMatrix& dy,
                         const TokenMatrix& in) {
   Values sum(DType::F32, w.values()->size());
   const auto to = sum.mutate<float>();
@@ -140,7 +140,7 @@ Tensor sampled_gradient(const Linear& l, const Tensor& w, const TokenMatrix& dy,
 }
 
 // dw = dy^T x: by the rows of dy^T where it is sparse and x is not, else turned by those of x^T.
-Tensor gradient_of_w(const Linear& l, const OutFormat& format, const Tensor& w,
+Tensor gradient_of_w(const LinearExtents& l, const OutFormat& format, const Tensor& w,
                      const TokenMatrix& dy, const TokenMatrix& in) {
   if (is_same_pattern(format) && !has_dense_values(w)) {
     check_same_pattern("linear.grad", w, format);
@@ -160,7 +160,7 @@ Tensor gradient_of_w(const Linear& l, const OutFormat& format, const Tensor& w,
 }
 
 // The sum of dy over the tokens.
-Tensor gradient_of_b(const Linear& l, const OutFormat& format, const TokenMatrix& dy) {
+Tensor gradient_of_b(const LinearExtents& l, const OutFormat& format, const TokenMatrix& dy) {
   if (!dy.is_sparse()) return bias_gradient(format, l.tokens, l.out, dy.dense());
   std::vector<double> sums(l.out);
   const CsrEntries& a = dy.entries();
@@ -170,7 +170,7 @@ Tensor gradient_of_b(const Linear& l, const OutFormat& format, const TokenMatrix
 
 Outputs linear_grad(const Call& call) {
   const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
-  const Linear l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
+  const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
   l.check_gradient(dy);
   check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
   if (!has_dense_values(w)) check_factor(w);
