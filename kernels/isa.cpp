@@ -17,9 +17,9 @@ struct Row {
   const char *name, *target;
 };
 constexpr Row isas[] = {
-    {"reference", ""},
-    {"avx2", STEN_AVX2},
-    {"avx512", STEN_AVX512},
+    {"reference", ""},       {"avx2", STEN_AVX2},
+    {"avx512", STEN_AVX512}, {"avx512_bf16", STEN_AVX512_BF16},
+    {"amx", STEN_AMX},
 };
 constexpr std::size_t count = std::size(all_isas);
 static_assert(std::size(isas) == count);
@@ -76,6 +76,8 @@ IsaChoice choose_isa(const char* wanted) {
 }
 
 Isa active_isa() { return chosen().isa; }
+
+Isa float32_isa() { return active_isa() >= Isa::avx512_bf16 ? Isa::avx512 : active_isa(); }
 
 const char* isa_error() { return chosen().error[0] == '\0' ? nullptr : chosen().error; }
 

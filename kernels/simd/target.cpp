@@ -1,6 +1,8 @@
 #include "kernels/simd/target.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,10 +12,27 @@
 namespace sten::kernels {
 namespace {
 
-// Not among what clang 14 answers itself; the others answer for the operating system too.
+// Not among what clang 14 or g++ 12 answer themselves; the others answer for the operating system too.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+// Of leaf 7: a bit of edx, or of eax of its subleaf 1.
+bool has_leaf_7(unsigned subleaf, unsigned bit) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, subleaf, &a, &b, &c, &d) && ((subleaf ? a : d) >> bit & 1);
+}
+
+// Tiles are 8 KB of state for each thread, which Linux lets a process have that asks for them.
+bool may_use_tiles() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
+  unsigned enabled = 0;
+  asm("xgetbv" : "=a"(enabled), "=d"(d) : "c"(0));
+  constexpr unsigned tiles = 3u << 17;  // their configuration and their data
+  constexpr long request = 0x1023, tile_data = 18;
+  return (enabled & tiles) == tiles && syscall(SYS_arch_prctl, request, tile_data) == 0;
 }
 
 // One line for each: the compiler answers for literals only.
@@ -32,6 +51,10 @@ bool cpu_has(std::string_view feature) {
   STEN_FEATURE("avx512dq");
   STEN_FEATURE("avx512vl");
   STEN_FEATURE("avx512vbmi2");
+  if (feature == "avx512bf16") return has_leaf_7(1, 5);
+  if (feature == "amx-tile") return has_leaf_7(0, 24) && may_use_tiles();
+  if (feature == "amx-bf16") return has_leaf_7(0, 22);
+  if (feature == "amx-int8") return has_leaf_7(0, 25);
 #undef STEN_FEATURE
   std::fprintf(stderr, "kernels/simd/target.cpp has no line for %s\n", feature.data());
   std::abort();

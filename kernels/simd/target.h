@@ -6,6 +6,8 @@
 #define STEN_AVX2 "avx2,fma,bmi,bmi2,f16c,popcnt"
 #define STEN_AVX512 STEN_AVX2 ",avx512f,avx512cd,avx512bw,avx512dq,avx512vl"
 #define STEN_AVX512_VBMI2 STEN_AVX512 ",avx512vbmi2"
+#define STEN_AVX512_BF16 STEN_AVX512_VBMI2 ",avx512bf16"
+#define STEN_AMX STEN_AVX512_BF16 ",amx-tile,amx-bf16,amx-int8"
 
 namespace sten::kernels {
 

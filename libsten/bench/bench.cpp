@@ -207,7 +207,7 @@ Outcome run_bench(const BenchOptions& options) {
   const bool is_there = use_device(given.device) != Device::cpu;
   const BenchOptions o = with_defaults(given);
   const std::string cpu = cpu_name();
-  const std::string isa = is_there ? device_text() : kernels::name_of(kernels::active_isa());
+  const std::string isa = is_there ? device_text() : kernels::name_of(kernels::float32_isa());
   std::optional<Baseline> baseline;
   if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
 

@@ -108,7 +108,7 @@ Checkpoint open_model(const fs::path& directory) {
 }  // namespace
 
 RunMachine RunMachine::here(int ranks) {
-  return {std::string(sten::version()), kernels::name_of(kernels::active_isa()),
+  return {std::string(sten::version()), kernels::name_of(kernels::float32_isa()),
           dense_library().name, sten::threads(), ranks};
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t most_bytes = std::size_t{4} << 20, most_uses = 10'000;
 
 std::string this_machine() {
   return fmt::format("{}, {}, {} threads, {}, sten {}", cpu_name(),
-                     kernels::name_of(kernels::active_isa()), threads(), dense_library().name,
+                     kernels::name_of(kernels::float32_isa()), threads(), dense_library().name,
                      version());
 }
 
