@@ -9,6 +9,7 @@
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_lanes.h"
+#include "kernels/simd/pairs.h"
 #include "kernels/simd/panels.h"
 #include "kernels/simd/peak.h"
 #include "kernels/simd/rows.h"
@@ -52,6 +53,10 @@ const NmgLanesTable* nmg_lanes_avx512() { return nullptr; }
 
 const PeakTable* peak_avx2() { return nullptr; }
 const PeakTable* peak_avx512() { return nullptr; }
+
+const PairsTable* pairs_avx2() { return nullptr; }
+const PairsTable* pairs_avx512() { return nullptr; }
+const PairsTable* pairs_avx512_bf16() { return nullptr; }
 
 const PanelsTable* panels_avx2(std::int64_t) { return nullptr; }
 const PanelsTable* panels_avx512(std::int64_t) { return nullptr; }

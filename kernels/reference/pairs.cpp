@@ -1,0 +1,52 @@
+#include "kernels/reference/pairs.h"
+
+namespace sten::kernels {
+namespace {
+
+// at(k, t): feature k of token t, rounded.
+template <class F>
+void fill_pairs(std::int64_t features, std::int64_t tokens, std::uint16_t* y, std::int64_t ldy,
+                F&& at) {
+  for (std::int64_t k = 0; k < features; k += 2)
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      y[k / 2 * ldy + 2 * t] = at(k, t);
+      y[k / 2 * ldy + 2 * t + 1] = k + 1 < features ? at(k + 1, t) : 0;
+    }
+}
+
+void round_features(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                    std::uint16_t* y, std::int64_t ldy) {
+  fill_pairs(features, tokens, y, ldy,
+             [&](std::int64_t k, std::int64_t t) { return round_to_bf16(x[k * ldx + t]); });
+}
+void round_tokens(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                  std::uint16_t* y, std::int64_t ldy) {
+  fill_pairs(features, tokens, y, ldy,
+             [&](std::int64_t k, std::int64_t t) { return round_to_bf16(x[t * ldx + k]); });
+}
+void pair_features(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                   std::int64_t tokens, std::uint16_t* y, std::int64_t ldy) {
+  fill_pairs(features, tokens, y, ldy,
+             [&](std::int64_t k, std::int64_t t) { return x[k * ldx + t]; });
+}
+void pair_tokens(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                 std::int64_t tokens, std::uint16_t* y, std::int64_t ldy) {
+  fill_pairs(features, tokens, y, ldy,
+             [&](std::int64_t k, std::int64_t t) { return x[t * ldx + k]; });
+}
+void widen_features(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                    std::int64_t tokens, float* y, std::int64_t ldy) {
+  for (std::int64_t k = 0; k < features; ++k)
+    for (std::int64_t t = 0; t < tokens; ++t)
+      y[k * ldy + t] = widen_bf16(x[k / 2 * ldx + 2 * t + k % 2]);
+}
+
+}  // namespace
+
+const PairsTable* pairs_reference() {
+  static constexpr PairsTable table{round_features, round_tokens, pair_features, pair_tokens,
+                                    widen_features};
+  return &table;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,75 @@
+// 16 pairs of bfloat16, with AVX-512: what kernels/simd/pairs_loops.h asks for.
+#pragma once
+#include <immintrin.h>
+
+#include "kernels/simd/target.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+namespace {  // each file has its own, of its own instructions
+
+struct Pairs16 {
+  using Vec = __m512i;
+  static constexpr int lanes = 16;
+
+  // Rounded, in the upper half of each number; the lower means nothing.
+  static Vec rounded(const float* x) {
+    const Vec bits = _mm512_loadu_si512(x), one = _mm512_set1_epi32(1);
+    const Vec magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffffff));
+    const Vec odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), one);
+    Vec r = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    r = _mm512_mask_or_epi32(r, _mm512_cmpgt_epi32_mask(magnitude, _mm512_set1_epi32(0x7f800000)),
+                             bits, _mm512_set1_epi32(0x400000));
+    return _mm512_mask_and_epi32(r,
+                                 _mm512_cmplt_epi32_mask(magnitude, _mm512_set1_epi32(0x00800000)),
+                                 bits, _mm512_set1_epi32(static_cast<int>(0x80000000u)));
+  }
+  static Vec round(const float* even, const float* odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(rounded(even), 16), rounded(odd));
+  }
+  static __m256i half(const float* x) {
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded(x), 16));
+  }
+  static Vec round_row(const float* x) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(half(x)), half(x + 16), 1);
+  }
+  static Vec wide(const std::uint16_t* x) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x)));
+  }
+  static Vec join(const std::uint16_t* even, const std::uint16_t* odd) {
+    return _mm512_or_si512(wide(even), _mm512_slli_epi32(wide(odd), 16));
+  }
+  static Vec low(Vec v) { return _mm512_slli_epi32(v, 16); }
+  static Vec high(Vec v) {
+    return _mm512_and_si512(v, _mm512_set1_epi32(static_cast<int>(0xffff0000u)));
+  }
+
+  static void transpose(Vec* rows) {
+    Vec a[16];
+    for (int i = 0; i < 16; i += 2) {
+      a[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+      a[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4)
+      for (int j = 0; j < 2; ++j) {
+        rows[i + 2 * j] = _mm512_unpacklo_epi64(a[i + j], a[i + 2 + j]);
+        rows[i + 2 * j + 1] = _mm512_unpackhi_epi64(a[i + j], a[i + 2 + j]);
+      }
+    // rows[4 i + j] has columns j, 4 + j, 8 + j and 12 + j of rows 4 i to 4 i + 3.
+    for (int j = 0; j < 4; ++j) {
+      const Vec low01 = _mm512_shuffle_i32x4(rows[j], rows[4 + j], 0x44);
+      const Vec high01 = _mm512_shuffle_i32x4(rows[j], rows[4 + j], 0xee);
+      const Vec low23 = _mm512_shuffle_i32x4(rows[8 + j], rows[12 + j], 0x44);
+      const Vec high23 = _mm512_shuffle_i32x4(rows[8 + j], rows[12 + j], 0xee);
+      a[j] = _mm512_shuffle_i32x4(low01, low23, 0x88);
+      a[4 + j] = _mm512_shuffle_i32x4(low01, low23, 0xdd);
+      a[8 + j] = _mm512_shuffle_i32x4(high01, high23, 0x88);
+      a[12 + j] = _mm512_shuffle_i32x4(high01, high23, 0xdd);
+    }
+    for (int i = 0; i < 16; ++i) rows[i] = a[i];
+  }
+};
+
+}  // namespace
+}  // namespace sten::kernels::simd
+STEN_TARGET_END

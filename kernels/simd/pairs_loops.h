@@ -1,0 +1,113 @@
+// The loops of kernels/pairs.h, for vectors of any width. V has the instructions:
+//   lanes            numbers in a vector, L
+//   Vec              of L pairs, or of the bits of L floats
+//   round(e, o)      of L floats each, the even features and the odd ones, the pairs
+//   round_row(x)     of 2 L features of one token, the L pairs
+//   join(e, o)       as round(), of bfloat16
+//   transpose(rows)  of L vectors
+#pragma once
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/pairs.h"
+#include "kernels/reference/pairs.h"
+#include "kernels/simd/target.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+template <class V>
+class PairsLoops {
+  using Vec = typename V::Vec;
+  static constexpr std::int64_t lanes = V::lanes;
+
+  static void store(std::uint16_t* to, Vec v) { std::memcpy(to, &v, sizeof v); }
+  static Vec pairs_of(const float* even, const float* odd) { return V::round(even, odd); }
+  static Vec pairs_of(const std::uint16_t* even, const std::uint16_t* odd) {
+    return V::join(even, odd);
+  }
+  static Vec row_of(const float* x) { return V::round_row(x); }
+  static Vec row_of(const std::uint16_t* x) {
+    Vec v;
+    std::memcpy(&v, x, sizeof v);
+    return v;
+  }
+
+ public:
+  template <class T>
+  static void features(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                       std::uint16_t* y, std::int64_t ldy) {
+    alignas(64) const T zeros[lanes]{};
+    for (std::int64_t k = 0; k < features; k += 2, y += ldy) {
+      const T* even = x + k * ldx;
+      const bool both = k + 1 < features;
+      const T* odd = both ? even + ldx : zeros;
+      std::int64_t t = 0;
+      for (; t + lanes <= tokens; t += lanes)
+        store(y + 2 * t, pairs_of(even + t, both ? odd + t : odd));
+      if (t == tokens) continue;
+      alignas(64) T some[2][lanes]{};
+      std::copy_n(even + t, tokens - t, some[0]);
+      if (both) std::copy_n(odd + t, tokens - t, some[1]);
+      const Vec v = pairs_of(some[0], some[1]);
+      std::memcpy(y + 2 * t, &v, (tokens - t) * 4);
+    }
+  }
+
+  template <class T>
+  static void tokens(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                     std::uint16_t* y, std::int64_t ldy) {
+    for (std::int64_t t = 0; t < tokens; t += lanes) {
+      const std::int64_t count = std::min(lanes, tokens - t);
+      for (std::int64_t k = 0; k < features; k += 2 * lanes) {
+        const std::int64_t depth = std::min(2 * lanes, features - k);
+        Vec rows[lanes];
+        for (std::int64_t r = 0; r < lanes; ++r) {
+          const T* from = x + (t + r) * ldx + k;
+          if (r >= count) {
+            rows[r] = Vec{};
+          } else if (depth == 2 * lanes) {
+            rows[r] = row_of(from);
+          } else {
+            alignas(64) T some[2 * lanes]{};
+            std::copy_n(from, depth, some);
+            rows[r] = row_of(some);
+          }
+        }
+        V::transpose(rows);
+        std::uint16_t* to = y + k / 2 * ldy + 2 * t;
+        const std::int64_t pairs = (depth + 1) / 2;
+        if (count == lanes)
+          for (std::int64_t p = 0; p < pairs; ++p) store(to + p * ldy, rows[p]);
+        else
+          for (std::int64_t p = 0; p < pairs; ++p) std::memcpy(to + p * ldy, &rows[p], count * 4);
+      }
+    }
+  }
+
+  static void widen(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                    std::int64_t tokens, float* y, std::int64_t ldy) {
+    for (std::int64_t k = 0; k < features; k += 2, x += ldx) {
+      float *even = y + k * ldy, *odd = k + 1 < features ? even + ldy : nullptr;
+      std::int64_t t = 0;
+      for (; t + lanes <= tokens; t += lanes) {
+        const Vec v = row_of(x + 2 * t), e = V::low(v), o = V::high(v);
+        std::memcpy(even + t, &e, sizeof e);
+        if (odd) std::memcpy(odd + t, &o, sizeof o);
+      }
+      for (; t < tokens; ++t) {
+        even[t] = widen_bf16(x[2 * t]);
+        if (odd) odd[t] = widen_bf16(x[2 * t + 1]);
+      }
+    }
+  }
+
+  static constexpr PairsTable table() {
+    return {features<float>, tokens<float>, features<std::uint16_t>, tokens<std::uint16_t>, widen};
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END
