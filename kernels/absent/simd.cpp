@@ -14,6 +14,7 @@
 #include "kernels/simd/peak.h"
 #include "kernels/simd/rows.h"
 #include "kernels/simd/target.h"
+#include "kernels/simd/tiles.h"
 #include "kernels/simd/winograd.h"
 
 namespace sten::kernels {
@@ -62,6 +63,11 @@ const PanelsTable* panels_avx2(std::int64_t) { return nullptr; }
 const PanelsTable* panels_avx512(std::int64_t) { return nullptr; }
 const RowsTable* rows_avx2() { return nullptr; }
 const RowsTable* rows_avx512() { return nullptr; }
+
+const TilesTable* tiles_avx2() { return nullptr; }
+const TilesTable* tiles_avx512() { return nullptr; }
+const TilesTable* tiles_avx512_bf16() { return nullptr; }
+const TilesTable* tiles_amx() { return nullptr; }
 
 const WinogradTable* winograd_avx2() { return nullptr; }
 const WinogradTable* winograd_avx512() { return nullptr; }

@@ -19,6 +19,7 @@
 #include "kernels/peak.h"
 #include "kernels/reference/rows.h"
 #include "kernels/simd/rows.h"
+#include "kernels/tiles.h"
 
 using namespace sten::kernels;
 
@@ -75,6 +76,7 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
   check_family(pairs_for, pairs);
   check_family(peak_for, peak);
   check_family(rows_for, rows);
+  check_family(tiles_for, tiles);
 }
 
 TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and nothing below has it") {

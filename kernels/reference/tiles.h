@@ -1,0 +1,8 @@
+#pragma once
+#include "kernels/tiles.h"
+
+namespace sten::kernels {
+
+const TilesTable* tiles_reference();
+
+}  // namespace sten::kernels

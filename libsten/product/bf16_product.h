@@ -1,0 +1,30 @@
+// Products of bfloat16 with float32 sums, on threads() threads.
+#pragma once
+#include "libsten/product/pairs.h"
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+template <class Y>
+struct EpilogueFor {
+  using Type = Epilogue;
+};
+template <>
+struct EpilogueFor<PairsOut> {
+  using Type = PairsEpilogue;
+};
+
+// y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of the float32 sums, before they are
+// rounded where y is in pairs. X is Pairs, which are worked with where they lie, or what becomes
+// pairs on the way: Activations, which are rounded, or Activations16. Y is PairsOut or
+// ActivationsOut. A is of rank 2, dense or nmgv, of BF16, or of F32, which is rounded; x and y are of
+// its extents: else Error (usage). What a product makes of A is kept with it.
+//
+// With A and x as they were rounded, |y - exact| <= (K + 2) 2^-24 sum |a| |x|; rounding one of them
+// adds at most 2^-8 sum |a| |x|, and both 2^-7 (1 + 2^-9) of it. On tiles of AMX numbers below 2^-126
+// count as 0.
+template <class X, class Y>
+void bf16_product(const Tensor& a, const X& x, const Y& y,
+                  const typename EpilogueFor<Y>::Type& epilogue = {});
+
+}  // namespace sten

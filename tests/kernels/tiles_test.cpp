@@ -1,0 +1,97 @@
+#include "kernels/tiles.h"
+
+#include <cmath>
+
+#include "kernels/pairs.h"
+#include "libsten/base/array.h"
+#include "tests/kernels/fenced.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Array<std::uint16_t> random_words(Index n, Dice& dice) {
+  Array<std::uint16_t> all(n);
+  for (Index i = 0; i < n; ++i)
+    all.mutate()[i] = kernels::round_to_bf16(static_cast<float>(dice.normal()));
+  return all;
+}
+
+// Rows of one and two tiles, with all columns or some, of several depths.
+struct TilesCase {
+  Index lanes, panels;
+  static constexpr Index pairs = 64;  // rows of a panel
+  Array<std::uint16_t> values, x;
+  Array<std::uint32_t> columns;
+  std::vector<kernels::TileRows> rows;
+  Index row_count = 0;
+
+  TilesCase(Index lanes_, Index panels_, Dice& dice) : lanes(lanes_), panels(panels_) {
+    x = random_words(panels * pairs * lanes * 2, dice);
+    values = random_words(40 * kernels::tile_size, dice);
+    columns = Array<std::uint32_t>(20 * kernels::tile_pairs);
+    for (std::uint32_t& c : std::span(columns.mutate(), columns.size()))
+      c = static_cast<std::uint32_t>(dice.below(pairs)) * kernels::panel_width * 4;
+    const std::uint16_t* value = values.data();
+    for (const Index tiles : {2, 1, 2, 1})
+      for (const Index depth : {3, 0, 1, 4}) {
+        const bool all = (tiles + depth + std::ssize(rows)) % 2;
+        rows.push_back({value, all ? nullptr : columns.data() + 16 * depth, tiles, depth});
+        value = values.data() + (value - values.data() + tiles * depth * kernels::tile_size) %
+                                    (24 * kernels::tile_size);
+        row_count += tiles * kernels::tile_rows;
+      }
+  }
+
+  // What is right, in double, and the sum of magnitudes.
+  std::pair<double, double> at(Index row, Index panel, Index token, double sum) const {
+    const kernels::TileRows* a = rows.data();
+    for (; row >= a->tiles * kernels::tile_rows; ++a) row -= a->tiles * kernels::tile_rows;
+    double size = std::abs(sum);
+    for (Index i = 0; i < a->depth * 16; ++i)
+      for (Index j = 0; j < 2; ++j) {
+        const Index line = a->columns ? a->columns[i] / 256 : i;
+        const double v = kernels::widen_bf16(
+            a->values[((i / 16 * a->tiles + row / 16) * 16 + row % 16) * 32 + i % 16 * 2 + j]);
+        const double f = kernels::widen_bf16(x[((panel * pairs + line) * lanes + token) * 2 + j]);
+        sum += v * f;
+        size += std::abs(v * f);
+      }
+    return {sum, size};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the rounding of sums") {
+  for (const kernels::Isa isa : kernels::all_isas) {
+    const kernels::TilesTable* table = kernels::tiles_for(isa);
+    if (!table) continue;
+    const std::string name = kernels::name_of(isa);
+    CAPTURE(name);
+    for (const Index lanes : {kernels::few_width, kernels::panel_width})
+      for (const Index panels : {1, 3})
+        for (const bool more : {false, true}) {
+          Dice dice(panels);
+          const TilesCase c(lanes, panels, dice);
+          const Index size = c.row_count * lanes;
+          Array<float> sums(panels * size);
+          for (std::size_t i = 0; i < sums.size(); ++i)
+            sums.mutate()[i] = static_cast<float>(dice.normal());
+          const Array<float> before = sums;
+          kernels::TileFetch fetch{reinterpret_cast<const char*>(c.x.data()), 0, 256, 256, 40, 3};
+          table->multiply[lanes == kernels::panel_width](
+              c.rows.data(), std::ssize(c.rows),
+              {panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size}, more, fetch);
+          for (Index p = 0; p < panels; ++p)
+            for (Index r = 0; r < c.row_count; ++r)
+              for (Index t = 0; t < lanes; ++t) {
+                const Index i = p * size + r * lanes + t;
+                const auto [sum, magnitudes] = c.at(r, p, t, more ? before[i] : 0);
+                REQUIRE(std::abs(sums[i] - sum) <= magnitudes * 130 / (1 << 24));
+              }
+        }
+  }
+}

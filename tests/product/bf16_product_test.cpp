@@ -1,0 +1,190 @@
+#include "libsten/product/bf16_product.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "libsten/dispatch/route.h"
+#include "libsten/layout/compressed.h"
+#include "libsten/product/bf16_packed.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// A weight of which 16 * tiles rows share the features that they keep: 1 of `of` pairs; all if 1.
+Dense tiled_weight(Index rows, Index cols, Index tiles, Index of, DType dtype, Dice& dice) {
+  Dense a = Dense::zeros(dtype, {rows, cols});
+  std::vector<bool> keeps;
+  for (Index r = 0; r < rows; ++r) {
+    if (r % (16 * tiles) == 0) {
+      keeps.clear();
+      for (Index k = 0; k < cols; k += 2) keeps.push_back(dice.below(of) == 0);
+    }
+    for (Index k = 0; k < cols; ++k) {
+      if (!keeps[k / 2]) continue;
+      const auto v = static_cast<float>(dice.normal());
+      if (dtype == DType::F32)
+        a.values.mutate<float>()[r * cols + k] = v;
+      else
+        a.values.mutate<std::uint16_t>()[r * cols + k] = kernels::round_to_bf16(v);
+    }
+  }
+  return a;
+}
+double value_of(const Dense& a, Index i) {
+  return a.dtype() == DType::F32 ? a.values.as<float>()[i]
+                                 : kernels::widen_bf16(a.values.as<std::uint16_t>()[i]);
+}
+
+// Activations in one of the forms, as floats that a test can read.
+struct Case {
+  Index rows, cols, tokens;
+  Dense a;
+  Tensor weight;
+  Array<float> x;  // [cols, tokens]
+
+  Case(Index m, Index k, Index n, Index tiles, Index of, DType dtype, std::uint64_t seed)
+      : rows(m), cols(k), tokens(n), a(), weight(Dense()), x(k * n) {
+    Dice dice(seed);
+    a = tiled_weight(m, k, tiles, of, dtype, dice);
+    weight = of > 1 ? convert(a, Spec(Csr::name)) : Tensor(a);
+    for (std::size_t i = 0; i < x.size(); ++i) x.mutate()[i] = static_cast<float>(dice.normal());
+  }
+
+  Array<float> product(Form form) const {
+    Array<float> in = x, out(rows * tokens);
+    if (form == Form::tokens)
+      for (Index t = 0; t < tokens; ++t)
+        for (Index k = 0; k < cols; ++k) in.mutate()[t * cols + k] = x[k * tokens + t];
+    bf16_product(weight, Activations{form, cols, tokens, in.data()},
+                 ActivationsOut{form, rows, tokens, out.mutate()});
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a product of bfloat16 is within its bound, element by element, of any shape") {
+  Dice dice(7);
+  const std::vector<Index> extents{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 70, 130};
+  for (int i = 0; i < 500; ++i) {
+    const Index m = dice.one_of(extents), k = dice.one_of(extents), n = dice.one_of(extents);
+    const Index tiles = 1 + dice.below(3), of = 1 + 2 * dice.below(3);
+    const bool by_tokens = dice.below(2);
+    const DType dtype = dice.below(2) ? DType::F32 : DType::BF16;
+    CAPTURE(m);
+    CAPTURE(k);
+    CAPTURE(n);
+    CAPTURE(tiles);
+    CAPTURE(of);
+    const Case c(m, k, n, tiles, of, dtype, i);
+    const Array<float> y = c.product(by_tokens ? Form::tokens : Form::features);
+    for (Index r = 0; r < m; ++r)
+      for (Index t = 0; t < n; ++t) {
+        double sum = 0, size = 0;
+        for (Index j = 0; j < k; ++j) {
+          const double p = value_of(c.a, r * k + j) * c.x[j * n + t];
+          sum += p, size += std::abs(p);
+        }
+        const double rounding = std::ldexp(1, -7) + std::ldexp(1, -16);
+        const double summing = std::ldexp(static_cast<double>(k + 2), -24) * 1.01;
+        REQUIRE(std::abs(y[by_tokens ? t * m + r : r * n + t] - sum) <=
+                size * (rounding + summing));
+      }
+  }
+}
+
+TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whatever the threads") {
+  for (const Index of : {1, 4})
+    for (const Index m : {5, 70, 320})
+      for (const Index n : {3, 16, 40, 200}) {
+        CAPTURE(of);
+        CAPTURE(m);
+        CAPTURE(n);
+        const Index k = 300;
+        const Case c(m, k, n, 2, of, DType::F32, m + n);
+        Dice dice(m * n);
+        Array<std::uint16_t> x(pairs_size(k, n)), residual(pairs_size(m, n));
+        to_pairs(Activations{Form::features, k, n, c.x.data()}, PairsOut{k, n, x.mutate()});
+        Array<float> added(m * n), bias(m), sums(m * n);
+        for (std::size_t i = 0; i < added.size(); ++i)
+          added.mutate()[i] = static_cast<float>(dice.normal());
+        for (Index i = 0; i < m; ++i) bias.mutate()[i] = static_cast<float>(dice.normal());
+        to_pairs(Activations{Form::features, m, n, added.data()},
+                 PairsOut{m, n, residual.mutate()});
+        from_pairs({m, n, residual.data()}, {Form::features, m, n, added.mutate()});
+        bf16_product(c.weight, Pairs{k, n, x.data()},
+                     ActivationsOut{Form::features, m, n, sums.mutate()});
+        const auto run = [&](int team) {
+          const Threads some(team);
+          Array<std::uint16_t> y = residual;  // added to itself
+          bf16_product(c.weight, Pairs{k, n, x.data()}, PairsOut{m, n, y.mutate()},
+                       {0.5f, bias.data(), y.data(), kernels::Activation::relu});
+          Array<float> wide(m * n);
+          from_pairs({m, n, y.data()}, {Form::features, m, n, wide.mutate()});
+          return wide;
+        };
+        const Array<float> y = run(1), other = run(3);
+        for (Index i = 0; i < m * n; ++i) {
+          const double wanted = std::max(0.0, 0.5 * sums[i] + bias[i / n] + added[i]);
+          REQUIRE(std::abs(y[i] - wanted) <= wanted / 256 + 1e-5);
+          REQUIRE(y[i] == other[i]);
+        }
+      }
+}
+
+TEST_CASE("rows that share their columns are packed without what is pruned, others are not") {
+  Dice dice(1);
+  const Dense shared = tiled_weight(128, 512, 2, 4, DType::F32, dice);
+  const Bf16Packed packed = pack_bf16(convert(shared, Spec(Csr::name)));
+  CHECK(packed.has_columns());
+  CHECK(packed.tiles_of(0) == 2);
+  CHECK(packed.values.size() < 128 * 512 / 3);
+  const Bf16Packed single =
+      pack_bf16(convert(tiled_weight(128, 512, 1, 4, DType::BF16, dice), Spec(Csr::name)));
+  CHECK(single.has_columns());
+  CHECK(single.tiles_of(0) == 1);
+  Dense others = Dense::zeros(DType::F32, {128, 512});
+  for (float& v : others.values.mutate<float>())
+    if (dice.below(4) == 0) v = static_cast<float>(dice.normal());
+  CHECK_FALSE(pack_bf16(convert(others, Spec(Csr::name))).has_columns());
+}
+
+TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
+  Dice dice(3);
+  const Index m = 64, k = 256, n = 20;
+  Case c(m, k, n, 2, 4, DType::F32, 5);
+  REQUIRE(pack_bf16(c.weight).has_columns());
+  for (Index f = 0; f < k; ++f) c.x.mutate()[f * n] = f % 2 ? INFINITY : NAN;
+  const Array<float> y = c.product(Form::features);
+  for (Index r = 0; r < m; ++r) {
+    CHECK(std::isnan(y[r * n]));
+    for (Index t = 1; t < n; ++t) CHECK(std::isfinite(y[r * n + t]));
+  }
+  // A feature that the first 32 rows do not have.
+  Index absent = 0;
+  while (value_of(c.a, absent) != 0) ++absent;
+  for (Index f = 0; f < k; ++f) c.x.mutate()[f * n] = f == absent ? INFINITY : 1.0f;
+  const Array<float> other = c.product(Form::features);
+  for (Index r = 0; r < 32; ++r) CHECK(std::isfinite(other[r * n]));
+}
+
+TEST_CASE("a weight of another dtype, and activations of other extents, are usage errors") {
+  const Tensor half = Dense::zeros(DType::F16, {4, 4}), weight = Dense::zeros(DType::BF16, {4, 6});
+  Array<float> x(64), y(64);
+  const auto product = [&](const Tensor& a, Index k, Index m, Index n) {
+    return fault_of([&] {
+      bf16_product(a, Activations{Form::features, k, 4, x.data()},
+                   ActivationsOut{Form::features, m, n, y.mutate()});
+    });
+  };
+  CHECK(product(half, 4, 4, 4) == Fault::usage);
+  CHECK(product(weight, 5, 4, 4) == Fault::usage);
+  CHECK(product(weight, 6, 3, 4) == Fault::usage);
+  CHECK(product(weight, 6, 4, 3) == Fault::usage);
+  CHECK_FALSE(product(weight, 6, 4, 4).has_value());
+}
