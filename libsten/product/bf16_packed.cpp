@@ -11,7 +11,7 @@ namespace {
 using kernels::tile_pairs, kernels::tile_rows, kernels::tile_size;
 
 // Slabs of `size` features, a multiple of 32, or as equal as they can be.
-std::vector<Index> slabs_of(Index cols, Index size) {
+std::vector<Index> bf16_slabs(Index cols, Index size) {
   std::vector<Index> slabs{0};
   const Index tiles = ceil_div(cols, tile_features);
   const Index count = ceil_div(tiles, std::max<Index>(1, size / tile_features));
@@ -59,7 +59,7 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
   constexpr Index slab = 256, group = 2 * tile_rows;
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
-  p.slabs = slabs_of(p.cols, slab);
+  p.slabs = bf16_slabs(p.cols, slab);
   const Index rows = ceil_div(p.rows, tile_rows) * tile_rows;
   for (Index r = 0; r < rows; r += group) p.group_rows.push_back(r);
   p.group_rows.push_back(rows);
@@ -99,7 +99,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
   // So wide that what rows have in a slab stays in the first cache for all panels.
   constexpr Index most_steps = 12, most_features = 1536;
   const Index average = std::max<Index>(1, 2 * total / std::max<Index>(1, count));
-  p.slabs = slabs_of(p.cols, std::clamp<Index>(most_steps * tile_features * p.cols / average,
+  p.slabs = bf16_slabs(p.cols, std::clamp<Index>(most_steps * tile_features * p.cols / average,
                                                tile_features, most_features));
   // Where the pairs of a slab begin, and its depth.
   const auto first_of = [&](Index g, Index s) {
