@@ -27,15 +27,6 @@ struct TileRows {
   std::int64_t depth;  // in steps of 32 features
 };
 
-// Lines of memory that the second cache is asked for, a few with each step: all at once they would
-// keep those waiting that are needed now.
-struct TileFetch {
-  const char* row = nullptr;
-  std::int64_t column = 0, columns = 0, stride = 0;  // of the rows to come, in bytes
-  std::int64_t lines = 0;                            // to come
-  std::int64_t at_once = 0;
-};
-
 // Panels of x that are multiplied by the same rows.
 struct TilePanels {
   std::int64_t count;
@@ -46,8 +37,8 @@ struct TilePanels {
 };
 
 // C = A * x, or with `more` C += A * x, for `count` rows, whose sums follow each other.
-using TilesRun = void(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
-                      TileFetch& fetch);
+using TilesRun = void(const TileRows* rows, std::int64_t count, const TilePanels& panels,
+                      bool more);
 
 struct TilesTable {
   TilesRun* multiply[2];  // of few_width lanes, of panel_width

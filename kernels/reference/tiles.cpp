@@ -6,8 +6,7 @@ namespace sten::kernels {
 namespace {
 
 template <std::int64_t lanes>
-void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
-              TileFetch&) {
+void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more) {
   std::int64_t row = 0;
   for (const TileRows* a = rows; a < rows + count; row += a->tiles * tile_rows, ++a)
     for (std::int64_t p = 0; p < panels.count; ++p)

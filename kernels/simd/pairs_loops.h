@@ -21,7 +21,7 @@ namespace sten::kernels::simd {
 template <class V>
 class PairsLoops {
   using Vec = typename V::Vec;
-  static constexpr std::int64_t lanes = V::lanes;
+  static constexpr std::int64_t lanes = V::lanes, ahead = 16;
 
   static void store(std::uint16_t* to, Vec v) { std::memcpy(to, &v, sizeof v); }
   static Vec pairs_of(const float* even, const float* odd) { return V::round(even, odd); }
@@ -45,6 +45,11 @@ class PairsLoops {
       const bool both = k + 1 < features;
       const T* odd = both ? even + ldx : zeros;
       std::int64_t t = 0;
+      // Rows may be pages apart, which no processor foresees.
+      for (std::int64_t i = 0; i < tokens; i += 64 / static_cast<std::int64_t>(sizeof(T))) {
+        _mm_prefetch(reinterpret_cast<const char*>(even + ahead * ldx + i), _MM_HINT_T1);
+        _mm_prefetch(reinterpret_cast<const char*>(even + (ahead + 1) * ldx + i), _MM_HINT_T1);
+      }
       for (; t + lanes <= tokens; t += lanes)
         store(y + 2 * t, pairs_of(even + t, both ? odd + t : odd));
       if (t == tokens) continue;

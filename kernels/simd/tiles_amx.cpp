@@ -32,16 +32,6 @@ constexpr Config config;
 #define STEN_TILE_PRODUCT(sum, a, x) \
   asm volatile("tdpbf16ps %%tmm" #x ", %%tmm" #a ", %%tmm" #sum ::)
 
-inline void fetch_lines(TileFetch& f) {
-  const std::int64_t count = std::min(f.at_once, f.lines);
-  for (std::int64_t i = 0; i < count; ++i) {
-    _mm_prefetch(f.row + f.column, _MM_HINT_T1);
-    f.column += 64;
-    if (f.column >= f.columns) f.column = 0, f.row += f.stride;
-  }
-  f.lines -= count;
-}
-
 // Of one panel, tokens 32 j to 32 j + 31, or a narrow panel: `wide` says whether there is a second
 // tile of tokens.
 template <bool wide>
@@ -67,7 +57,7 @@ struct Ring {
 // Sums of 16 * tiles rows and one or two tiles of tokens.
 template <int tiles, bool wide, bool gathers>
 inline void multiply(const TileRows& a, const std::uint16_t* x, bool more, float* c,
-                     TileFetch& fetch, const char* next, std::int64_t ahead) {
+                     const char* next, std::int64_t ahead) {
   constexpr std::int64_t lanes = wide ? panel_width : few_width, c_stride = lanes * 4;
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
   float* below = c + tile_rows * lanes;
@@ -113,7 +103,6 @@ inline void multiply(const TileRows& a, const std::uint16_t* x, bool more, float
     if constexpr (gathers)
       if (copies) ring.template copy<8>(a, step + 2, x);
     if constexpr (tiles == 2 && wide) STEN_TILE_PRODUCT(3, 5, 7);
-    fetch_lines(fetch);
   }
   STEN_TILE_STORE(0, c, c_stride);
   if constexpr (wide) STEN_TILE_STORE(1, c + 16, c_stride);
@@ -124,7 +113,7 @@ inline void multiply(const TileRows& a, const std::uint16_t* x, bool more, float
 // Sums of 16 rows and all four tiles of tokens of a panel: A's tile is loaded once for these.
 template <bool gathers>
 inline void multiply_one(const TileRows& a, const std::uint16_t* x, bool more, float* c,
-                         TileFetch& fetch, const char* next, std::int64_t ahead) {
+                         const char* next, std::int64_t ahead) {
   constexpr std::int64_t c_stride = panel_width * 4, x_stride = gathers ? 64 : panel_width * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
   if (more) {
@@ -174,7 +163,6 @@ inline void multiply_one(const TileRows& a, const std::uint16_t* x, bool more, f
     STEN_TILE_LOAD(5, line + 3 * tile, x_stride);
     STEN_TILE_PRODUCT(3, 4, 5);
     if (copies) copy(step + 2, 12, 4);
-    fetch_lines(fetch);
   }
   STEN_TILE_STORE(0, c, c_stride);
   STEN_TILE_STORE(1, c + 16, c_stride);
@@ -183,8 +171,7 @@ inline void multiply_one(const TileRows& a, const std::uint16_t* x, bool more, f
 }
 
 template <bool wide>
-void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
-         TileFetch& fetch) {
+void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more) {
   constexpr std::int64_t lanes = wide ? panel_width : few_width;
   asm volatile("ldtilecfg %0" ::"m"(config));
   std::int64_t row = 0;
@@ -201,7 +188,7 @@ void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, boo
     for (std::int64_t p = 0; p < panels.count; ++p)
       for (std::int64_t half = 0; half < in_panel; ++half, next += a->depth * ahead * 64)
         pass(*a, panels.x + p * panels.x_step + half * 64, more,
-             panels.c + p * panels.c_step + row * lanes + half * 32, fetch, next, ahead);
+             panels.c + p * panels.c_step + row * lanes + half * 32, next, ahead);
   }
   asm volatile("tilerelease" ::);
 }

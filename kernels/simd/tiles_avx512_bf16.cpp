@@ -44,8 +44,7 @@ void block(const TileRows& a, const std::uint16_t* values, const std::uint16_t* 
 }
 
 template <int r, int t, std::int64_t lanes>
-void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
-         TileFetch&) {
+void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more) {
   static_assert(tile_rows % r == 0 && lanes % (t * 16) == 0);
   std::int64_t first = 0;
   for (const TileRows* a = rows; a < rows + count; first += a->tiles * tile_rows, ++a)

@@ -67,8 +67,7 @@ class TilesLoops {
 
  public:
   template <std::int64_t lanes>
-  static void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
-                  TileFetch&) {
+  static void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more) {
     constexpr std::int64_t width = t * V::lanes;
     static_assert(tile_rows % r == 0 && lanes % width == 0);
     std::int64_t first = 0;

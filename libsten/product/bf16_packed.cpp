@@ -22,7 +22,7 @@ std::vector<Index> bf16_slabs(Index cols, Index size) {
 
 // f(value(row, feature)), where value is that of `a` in bfloat16, or 0 beyond the edges.
 template <class F>
-void with_values(const Dense& a, F&& f) {
+void with_bf16_values(const Dense& a, F&& f) {
   const Index rows = a.extents[0], cols = a.extents[1];
   const auto value_of = [&](const auto* from, auto convert) {
     f([=](Index r, Index k) {
@@ -55,8 +55,8 @@ std::vector<std::vector<std::uint32_t>> pairs_of_tiles(const Mask& stored) {
 }  // namespace
 
 Bf16Packed pack_bf16_dense(const Dense& a) {
-  // A slab of a panel is 32 KB and stays in the first cache.
-  constexpr Index slab = 256, group = 2 * tile_rows;
+  // As few slabs as can be: storing sums of tiles and loading them costs as much as ten products.
+  constexpr Index slab = 3072, group = 2 * tile_rows;
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
   p.slabs = bf16_slabs(p.cols, slab);
@@ -72,7 +72,7 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
       at += p.tiles_of(g) * depth * tile_size;
     }
   std::uint16_t* all = p.values.mutate();
-  with_values(a, [&](auto value) {
+  with_bf16_values(a, [&](auto value) {
     parallel_for(p.group_count(), 1, [&](Index begin, Index end) {
       for (Index g = begin; g < end; ++g)
         for (Index s = 0; s < p.slab_count(); ++s) {
@@ -96,11 +96,12 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
   p.group_rows = std::move(group_rows);
   Index total = 0;
   for (const auto& own : pairs) total += std::ssize(own);
-  // So wide that what rows have in a slab stays in the first cache for all panels.
-  constexpr Index most_steps = 12, most_features = 1536;
+  // Rows of pairs are copied from a slab, which has to be small, but not so small that sums come and
+  // go often.
+  constexpr Index steps_of_slab = 8, least_features = 512, most_features = 1536;
   const Index average = std::max<Index>(1, 2 * total / std::max<Index>(1, count));
-  p.slabs = bf16_slabs(p.cols, std::clamp<Index>(most_steps * tile_features * p.cols / average,
-                                               tile_features, most_features));
+  p.slabs = bf16_slabs(p.cols, std::clamp<Index>(steps_of_slab * tile_features * p.cols / average,
+                                                 least_features, most_features));
   // Where the pairs of a slab begin, and its depth.
   const auto first_of = [&](Index g, Index s) {
     const auto pair = static_cast<std::uint32_t>(ceil_div(p.slabs[s], Index{2}));
@@ -127,7 +128,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
     }
   std::uint16_t* values = p.values.mutate();
   std::uint32_t* columns = p.columns.mutate();
-  with_values(a, [&](auto value_at) {
+  with_bf16_values(a, [&](auto value_at) {
     parallel_for(p.slab_count() * count, 1, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         const Index s = i / count, g = i % count;

@@ -18,10 +18,20 @@ inline constexpr bool is_in_place = false;
 template <>
 inline constexpr bool is_in_place<Pairs> = true;
 
+// Memory of this thread for x in pairs, and for sums.
+struct Bf16Scratch {
+  Scratch x, sums;
+};
+inline Bf16Scratch& bf16_scratch() {
+  thread_local Bf16Scratch memory;
+  return memory;
+}
+
 // Some groups of rows times some panels.
 template <class X, class Y>
 struct Bf16Task {
   using YEpilogue = typename EpilogueFor<Y>::Type;
+  static constexpr Index finished_rows = 64;  // at a time: their sums stay in the first caches
   const Bf16Packed& a;
   const X& x;
   const Y& y;
@@ -33,111 +43,92 @@ struct Bf16Task {
 
   Index panels() const { return ceil_div(last - first, lanes); }
   Index token(Index panel) const { return first + panel * lanes; }
-  Index slab_pairs(Index s) const { return padded_features(a.slab_features(s)) / 2; }
-  // Of a whole panel, in elements.
-  Index panel_size() const { return padded_features(a.cols) * lanes; }
   Index row_of(Index group) const { return a.group_rows[group]; }
+  Index rows_of(Index from, Index to) const { return row_of(to) - row_of(from); }
 
-  // What read_slab() will read of some slab.
-  kernels::TileFetch fetch(Index s, Index steps) const {
-    kernels::TileFetch f;
-    if constexpr (!is_in_place<X>) {
-      if (s == a.slab_count()) return f;
-      constexpr Index size = sizeof(*x.at), line = 64;
-      const Index features = a.slab_features(s), tokens = std::min(last, x.tokens) - first;
-      const bool by_tokens = x.form == Form::tokens;
-      if (x.form == Form::panels || x.form == Form::few) return f;
-      f.row = reinterpret_cast<const char*>(x.tile(a.slabs[s], first));
-      f.columns = (by_tokens ? features : tokens) * size;
-      f.stride = x.stride() * size;
-      f.lines = (by_tokens ? tokens : features) * ceil_div(f.columns, line);
-      f.at_once = ceil_div(f.lines, std::max<Index>(1, steps));
-    }
-    return f;
-  }
+  // Slab s of all panels, which are `step` elements apart. A few features of one panel after the
+  // other: where x is by features, their rows are pages apart.
   void read_slab(Index s, std::uint16_t* to, Index step) const {
-    if constexpr (!is_in_place<X>)
-      for (Index p = 0; p < panels(); ++p)
-        read_pairs(x, a.slabs[s], a.slab_features(s), token(p), lanes, to + p * step);
-  }
-
-  void finish(float* c, Index c_step, Index row, Index rows) const {
-    const Index count = std::min(rows, a.rows - row);
-    if (count <= 0) return;
-    for (Index p = 0; p < panels(); ++p) {
-      if constexpr (std::is_same_v<Y, PairsOut>)
-        write_pairs(c + p * c_step, row, count, token(p), y, epilogue);
-      else
-        write_tile(c + p * c_step, row, count, token(p), lanes, stream, y, epilogue);
+    if constexpr (!is_in_place<X>) {
+      const Index k0 = a.slabs[s], k1 = a.slabs[s + 1];
+      const Index some = x.form == Form::tokens ? k1 - k0 : tile_features;
+      for (Index k = k0; k < k1; k += some)
+        for (Index p = 0; p < panels(); ++p)
+          read_pairs(x, k, std::min(some, k1 - k), token(p), lanes,
+                     to + p * step + (k - k0) * lanes);
     }
   }
 
-  // Steps of the kernel in a slab.
-  Index steps(Index s, Index from, Index to) const {
-    Index n = 0;
-    for (Index g = from; g < to; ++g) n += a.parts[s * a.group_count() + g].depth;
-    return n * panels() * (lanes / few_width) / 2;
+  // Sums of `rows` rows from `row` on, of panels that are `step` apart, become y.
+  void finish(float* sums, Index step, Index row, Index rows) const {
+    const Index count = std::min(rows, a.rows - row);
+    Index some = kernels::tile_rows;
+    if constexpr (std::is_same_v<Y, ActivationsOut>)
+      if (y.form == Form::tokens) some = finished_rows;
+    for (Index r = 0; r < count; r += some)
+      for (Index p = 0; p < panels(); ++p) {
+        const Index n = std::min(some, count - r);
+        float* from = sums + p * step + r * lanes;
+        if constexpr (std::is_same_v<Y, PairsOut>)
+          write_pairs(from, row + r, n, token(p), y, epilogue);
+        else
+          write_tile(from, row + r, n, token(p), lanes, stream, y, epilogue);
+      }
+  }
+
+  // All slabs times the groups from `from` to `to`. x: all slabs in pairs, panels being `step` apart;
+  // or nullptr where slab after slab is read to `slab`.
+  void multiply(Index from, Index to, const std::uint16_t* in, std::uint16_t* slab,
+                Index step) const {
+    const auto run = bf16_kernels().multiply[lanes == panel_width];
+    const Index slabs = a.slab_count(), count = panels();
+    // With one slab sums are finished at once, and their memory is used again.
+    const bool at_once = slabs <= 1;
+    const Index kept = at_once ? finished_rows + 32 : rows_of(from, to);
+    float* memory = bf16_scratch().sums.of(count * kept * lanes);
+    if (slabs == 0) std::fill_n(memory, count * kept * lanes, 0.0f);
+    for (Index s = 0; s < std::max<Index>(1, slabs); ++s) {
+      if (!in && slabs) read_slab(s, slab, step);
+      const std::uint16_t* panel = in && slabs ? in + a.slabs[s] * lanes : slab;
+      for (Index g = from; g < to;) {
+        Index until = g + 1;
+        while (until < to && rows_of(g, until + 1) <= finished_rows) ++until;
+        float* sums = memory + (at_once ? 0 : rows_of(from, g) * lanes);
+        if (slabs)
+          run(a.parts.data() + s * a.group_count() + g, until - g,
+              {count, panel, step, sums, kept * lanes}, s > 0);
+        if (s + 1 >= slabs) finish(sums, kept * lanes, row_of(g), rows_of(g, until));
+        g = until;
+      }
+    }
   }
 
   void run() const {
-    // Sums of some rows stay in the second cache, and in the first while they are finished.
-    constexpr Index band_bytes = 768 << 10, finished = 64;
-    thread_local Scratch x_memory, c_memory;
-    const auto multiply = bf16_kernels().multiply[lanes == panel_width];
-    const Index count = panels(), all_rows = row_of(end) - row_of(begin);
-    if (all_rows == 0 || count == 0) return;
-    // Rows whose sums stay in the second cache.
-    const Index bands = std::min(end - begin, ceil_div(all_rows * count * lanes * 4, band_bytes));
-    const bool whole = bands > 1 && !is_in_place<X>;  // x is read once for all bands
-    std::uint16_t* pairs = nullptr;
-    Index x_step = panel_size(), most_pairs = 0;
-    for (Index s = 0; s < a.slab_count(); ++s) most_pairs = std::max(most_pairs, slab_pairs(s));
-    if constexpr (!is_in_place<X>) {
-      if (!whole) x_step = most_pairs * 2 * lanes;
-      pairs = reinterpret_cast<std::uint16_t*>(x_memory.of(count * x_step / 2));
-      if (whole)
-        for (Index s = 0; s < a.slab_count(); ++s) read_slab(s, pairs + a.slabs[s] * lanes, x_step);
-    }
-    for (Index band = 0; band < bands; ++band) {
-      const Index from = begin + band * (end - begin) / bands;
-      const Index to = begin + (band + 1) * (end - begin) / bands;
-      const Index row = row_of(from), c_step = (row_of(to) - row) * lanes;
-      float* c = c_memory.of(count * c_step);
-      if (a.slab_count() == 0) {
-        std::fill_n(c, count * c_step, 0.0f);
-        finish(c, c_step, row, row_of(to) - row);
-      }
-      for (Index s = 0; s < a.slab_count(); ++s) {
-        const std::uint16_t* in;
-        if constexpr (is_in_place<X>) {
-          in = x.tile(a.slabs[s], first);
-        } else {
-          if (!whole) read_slab(s, pairs, x_step);
-          in = whole ? pairs + a.slabs[s] * lanes : pairs;
-        }
-        kernels::TileFetch next;
-        if (!whole) next = fetch(s + 1, steps(s, from, to));
-        const bool is_last = s + 1 == a.slab_count();
-        const kernels::TileRows* parts = a.parts.data() + s * a.group_count();
-        // Slabs of x that the first cache holds are multiplied by all rows; else what rows have in
-        // a slab is multiplied by all panels.
-        if (!a.has_columns() && !is_last) {
-          for (Index p = 0; p < count; ++p)
-            multiply(parts + from, to - from, {1, in + p * x_step, 0, c + p * c_step, 0}, s > 0,
-                     next);
-          continue;
-        }
-        for (Index g = from; g < to;) {
-          Index until = g + 1;
-          if (!is_last) until = to;
-          while (until < to && row_of(until) - row_of(g) < finished) ++until;
-          float* sums = c + (row_of(g) - row) * lanes;
-          multiply(parts + g, until - g, {count, in, x_step, sums, c_step}, s > 0, next);
-          if (is_last) finish(sums, c_step, row_of(g), row_of(until) - row_of(g));
-          g = until;
-        }
-      }
-    }
+    if (first >= last || begin >= end) return;
+    const Index count = panels(), size = padded_features(a.cols) * lanes;
+    if constexpr (is_in_place<X>) return in_bands(x.tile(0, first), nullptr, size, count);
+    Index widest = 0;
+    for (Index s = 0; s < a.slab_count(); ++s) widest = std::max(widest, a.slab_features(s));
+    // x is read once for all bands, or slab after slab where there is but one.
+    const bool one_band = bands(count) == 1;
+    const Index step = one_band ? padded_features(widest) * lanes : size;
+    auto* pairs = reinterpret_cast<std::uint16_t*>(bf16_scratch().x.of(count * step / 2));
+    if (one_band) return in_bands(nullptr, pairs, step, count);
+    for (Index s = 0; s < a.slab_count(); ++s) read_slab(s, pairs + a.slabs[s] * lanes, step);
+    in_bands(pairs, nullptr, step, count);
+  }
+
+ private:
+  // Bands of rows whose sums stay in the second cache.
+  Index bands(Index count) const {
+    constexpr Index most_bytes = Index{768} << 10;
+    if (a.slab_count() <= 1) return 1;
+    return std::min(end - begin, ceil_div(rows_of(begin, end) * count * lanes * 4, most_bytes));
+  }
+  void in_bands(const std::uint16_t* in, std::uint16_t* slab, Index step, Index count) const {
+    const Index n = bands(count);
+    for (Index i = 0; i < n; ++i)
+      multiply(begin + i * (end - begin) / n, begin + (i + 1) * (end - begin) / n, in, slab, step);
     if (stream) stream_done();
   }
 };
@@ -148,29 +139,28 @@ struct Bf16Task {
 template <class X, class Y>
 void bf16_tiles_product(const Bf16Packed& a, const X& x, const Y& y,
                         const typename EpilogueFor<Y>::Type& epilogue) {
-  constexpr Index together = 4;  // panels, so that A is read from memory once for all of them
-  const Index lanes = lanes_of(x.tokens);
-  const Index panels = ceil_div(x.tokens, lanes), groups_of_rows = a.group_count();
-  if (panels == 0 || groups_of_rows == 0) return;
+  const Index lanes = lanes_of(x.tokens), units = a.group_count();
+  const Index panels = ceil_div(x.tokens, lanes);
+  if (panels == 0 || units == 0) return;
   bool stream = false;
   if constexpr (std::is_same_v<Y, ActivationsOut>) stream = epilogue.stream || is_streamed(y);
+  // Panels whose slabs fill a fifth of the second cache: A is read from memory once for all of them.
+  constexpr Index slab_bytes = Index{400} << 10;
+  const Index slab = std::max<Index>(1, a.slab_count() ? a.slab_features(0) : 1);
+  const Index together = std::clamp<Index>(slab_bytes / (slab * lanes * 2), 2, 4);
   Index groups = ceil_div(panels, std::min(together, ceil_div(panels, threads())));
+  // As many for each thread.
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());
-  const Index parts =
-      std::min<Index>(groups_of_rows, groups < threads() ? ceil_div(threads(), groups) : 1);
+  // Few panels are not enough for all threads: then rows are shared out too.
+  const Index parts = std::min<Index>(units, groups < threads() ? ceil_div(threads(), groups) : 1);
   const auto some = [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
       const Index i = t / parts, part = t % parts;
-      bf16_detail::Bf16Task<X, Y>{a,
-                                  x,
-                                  y,
-                                  epilogue,
-                                  lanes,
-                                  i * panels / groups * lanes,
-                                  std::min(x.tokens, (i + 1) * panels / groups * lanes),
-                                  part * groups_of_rows / parts,
-                                  (part + 1) * groups_of_rows / parts,
-                                  stream}
+      const Index from = i * panels / groups * lanes;
+      const Index to = std::min(x.tokens, (i + 1) * panels / groups * lanes);
+      bf16_detail::Bf16Task<X, Y>{
+          a,     x, y, epilogue, lanes, from, to, part * units / parts, (part + 1) * units / parts,
+          stream}
           .run();
     }
   };

@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-using Words = std::vector<std::uint16_t>;
+using PairWords = std::vector<std::uint16_t>;
 
 // Numbers of all sizes, ties, and what has rules of its own.
 std::vector<float> hard_floats(std::size_t n, std::uint64_t seed) {
@@ -66,7 +66,7 @@ TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside
         CAPTURE(tokens);
         const auto pairs = static_cast<std::size_t>((features + 1) / 2 * tokens * 2);
         Fenced<float> x(hard_floats(features * tokens, features * 100 + tokens));
-        Words words(features * tokens);
+        PairWords words(features * tokens);
         for (std::size_t i = 0; i < words.size(); ++i)
           words[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x.data()[i]) >> 16);
         Fenced<std::uint16_t> x16(words);

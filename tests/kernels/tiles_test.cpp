@@ -81,10 +81,9 @@ TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the r
           for (std::size_t i = 0; i < sums.size(); ++i)
             sums.mutate()[i] = static_cast<float>(dice.normal());
           const Array<float> before = sums;
-          kernels::TileFetch fetch{reinterpret_cast<const char*>(c.x.data()), 0, 256, 256, 40, 3};
           table->multiply[lanes == kernels::panel_width](
               c.rows.data(), std::ssize(c.rows),
-              {panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size}, more, fetch);
+              {panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size}, more);
           for (Index p = 0; p < panels; ++p)
             for (Index r = 0; r < c.row_count; ++r)
               for (Index t = 0; t < lanes; ++t) {

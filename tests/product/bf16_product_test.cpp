@@ -41,13 +41,13 @@ double value_of(const Dense& a, Index i) {
 }
 
 // Activations in one of the forms, as floats that a test can read.
-struct Case {
+struct Bf16Case {
   Index rows, cols, tokens;
   Dense a;
   Tensor weight;
   Array<float> x;  // [cols, tokens]
 
-  Case(Index m, Index k, Index n, Index tiles, Index of, DType dtype, std::uint64_t seed)
+  Bf16Case(Index m, Index k, Index n, Index tiles, Index of, DType dtype, std::uint64_t seed)
       : rows(m), cols(k), tokens(n), a(), weight(Dense()), x(k * n) {
     Dice dice(seed);
     a = tiled_weight(m, k, tiles, of, dtype, dice);
@@ -81,7 +81,7 @@ TEST_CASE("a product of bfloat16 is within its bound, element by element, of any
     CAPTURE(n);
     CAPTURE(tiles);
     CAPTURE(of);
-    const Case c(m, k, n, tiles, of, dtype, i);
+    const Bf16Case c(m, k, n, tiles, of, dtype, i);
     const Array<float> y = c.product(by_tokens ? Form::tokens : Form::features);
     for (Index r = 0; r < m; ++r)
       for (Index t = 0; t < n; ++t) {
@@ -106,7 +106,7 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
         CAPTURE(m);
         CAPTURE(n);
         const Index k = 300;
-        const Case c(m, k, n, 2, of, DType::F32, m + n);
+        const Bf16Case c(m, k, n, 2, of, DType::F32, m + n);
         Dice dice(m * n);
         Array<std::uint16_t> x(pairs_size(k, n)), residual(pairs_size(m, n));
         to_pairs(Activations{Form::features, k, n, c.x.data()}, PairsOut{k, n, x.mutate()});
@@ -157,7 +157,7 @@ TEST_CASE("rows that share their columns are packed without what is pruned, othe
 TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
   Dice dice(3);
   const Index m = 64, k = 256, n = 20;
-  Case c(m, k, n, 2, 4, DType::F32, 5);
+  Bf16Case c(m, k, n, 2, 4, DType::F32, 5);
   REQUIRE(pack_bf16(c.weight).has_columns());
   for (Index f = 0; f < k; ++f) c.x.mutate()[f * n] = f % 2 ? INFINITY : NAN;
   const Array<float> y = c.product(Form::features);
