@@ -1,5 +1,7 @@
 // Products of bfloat16 with float32 sums, on threads() threads.
 #pragma once
+#include <memory>
+
 #include "libsten/product/pairs.h"
 #include "libsten/tensor/tensor.h"
 
@@ -26,5 +28,19 @@ struct EpilogueFor<PairsOut> {
 template <class X, class Y>
 void bf16_product(const Tensor& a, const X& x, const Y& y,
                   const typename EpilogueFor<Y>::Type& epilogue = {});
+
+struct Bf16Packed;
+
+// A weight as bf16_product() takes it, packed when this is made: but for the first one its products
+// allocate nothing, once each thread has the memory that it works in.
+class Bf16Factor {
+ public:
+  explicit Bf16Factor(const Tensor& a);
+  template <class X, class Y>
+  void multiply(const X& x, const Y& y, const typename EpilogueFor<Y>::Type& epilogue = {}) const;
+
+ private:
+  std::shared_ptr<const Bf16Packed> packed_;
+};
 
 }  // namespace sten

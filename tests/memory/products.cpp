@@ -1,0 +1,27 @@
+// What products that are computed again and again allocate.
+#include <doctest/doctest.h>
+
+#include "libsten/product/bf16_product.h"
+#include "tests/memory/counter.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("the second product of bfloat16 with a weight allocates nothing") {
+  const Threads one(1);
+  const Index rows = 200, cols = 300, tokens = 150;
+  const Bf16Factor weight(Dense::zeros(DType::BF16, {rows, cols}));
+  Array<std::uint16_t> x(pairs_size(cols, tokens)), y(pairs_size(rows, tokens));
+  Array<float> floats(rows * tokens);
+  const auto multiply = [&] {
+    weight.multiply(Pairs{cols, tokens, x.data()}, PairsOut{rows, tokens, y.mutate()},
+                    {1, nullptr, y.data(), kernels::Activation::gelu});
+    weight.multiply(Activations16{Form::tokens, cols, tokens, x.data()},
+                    ActivationsOut{Form::tokens, rows, tokens, floats.mutate()});
+  };
+  multiply();
+  const std::int64_t before = calls;
+  multiply();
+  CHECK(calls - before == 0);
+}
