@@ -38,6 +38,10 @@ struct PairsTable {
   // From pairs to rows of features, exactly.
   void (*widen_features)(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
                          std::int64_t tokens, float* y, std::int64_t ldy);
+  // Rows of features to rows of tokens, both float32: y[t][k] = x[k][t]. `stream`: whole lines of 64
+  // bytes that y has aligned go past the caches, and stream_done() of kernels/epilogue.h follows.
+  void (*turn)(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+               bool stream, float* y, std::int64_t ldy);
 };
 
 // nullptr where has_isa() says no.

@@ -40,12 +40,17 @@ void widen_features(const std::uint16_t* x, std::int64_t ldx, std::int64_t featu
     for (std::int64_t t = 0; t < tokens; ++t)
       y[k * ldy + t] = widen_bf16(x[k / 2 * ldx + 2 * t + k % 2]);
 }
+void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens, bool,
+          float* y, std::int64_t ldy) {
+  for (std::int64_t k = 0; k < features; ++k)
+    for (std::int64_t t = 0; t < tokens; ++t) y[t * ldy + k] = x[k * ldx + t];
+}
 
 }  // namespace
 
 const PairsTable* pairs_reference() {
-  static constexpr PairsTable table{round_features, round_tokens, pair_features, pair_tokens,
-                                    widen_features};
+  static constexpr PairsTable table{round_features, round_tokens,   pair_features,
+                                    pair_tokens,    widen_features, turn};
   return &table;
 }
 

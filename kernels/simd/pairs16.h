@@ -44,6 +44,8 @@ struct Pairs16 {
     return _mm512_and_si512(v, _mm512_set1_epi32(static_cast<int>(0xffff0000u)));
   }
 
+  static void stream(float* to, Vec v) { _mm512_stream_si512(reinterpret_cast<Vec*>(to), v); }
+
   static void transpose(Vec* rows) {
     Vec a[16];
     for (int i = 0; i < 16; i += 2) {

@@ -45,6 +45,8 @@ struct Pairs8 {
     return _mm256_and_si256(v, _mm256_set1_epi32(static_cast<int>(0xffff0000u)));
   }
 
+  static void stream(float* to, Vec v) { _mm256_stream_si256(reinterpret_cast<Vec*>(to), v); }
+
   static void transpose(Vec* rows) {
     Vec a[8];
     for (int i = 0; i < 8; i += 2) {

@@ -5,6 +5,7 @@
 //   round_row(x)     of 2 L features of one token, the L pairs
 //   join(e, o)       as round(), of bfloat16
 //   transpose(rows)  of L vectors
+//   stream(to, v)    past the caches; `to` is aligned
 #pragma once
 #include <immintrin.h>
 
@@ -109,8 +110,35 @@ class PairsLoops {
     }
   }
 
+  static void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                   bool stream, float* y, std::int64_t ldy) {
+    stream = stream && reinterpret_cast<std::uintptr_t>(y) % 64 == 0 && ldy % 16 == 0;
+    for (std::int64_t t = 0; t < tokens; t += lanes)
+      for (std::int64_t k = 0; k < features; k += lanes) {
+        const std::int64_t rows = std::min(lanes, features - k),
+                           count = std::min(lanes, tokens - t);
+        if (rows < lanes || count < lanes) {
+          for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t r = 0; r < rows; ++r)
+              y[(t + i) * ldy + k + r] = x[(k + r) * ldx + t + i];
+          continue;
+        }
+        Vec square[lanes];
+        for (std::int64_t r = 0; r < lanes; ++r)
+          std::memcpy(&square[r], x + (k + r) * ldx + t, sizeof(Vec));
+        V::transpose(square);
+        float* to = y + t * ldy + k;
+        if (stream)
+          for (std::int64_t i = 0; i < lanes; ++i) V::stream(to + i * ldy, square[i]);
+        else
+          for (std::int64_t i = 0; i < lanes; ++i)
+            std::memcpy(to + i * ldy, &square[i], sizeof(Vec));
+      }
+  }
+
   static constexpr PairsTable table() {
-    return {features<float>, tokens<float>, features<std::uint16_t>, tokens<std::uint16_t>, widen};
+    return {features<float>,       tokens<float>, features<std::uint16_t>,
+            tokens<std::uint16_t>, widen,         turn};
   }
 };
 

@@ -80,9 +80,20 @@ struct Bf16Task {
         float* from = sums + p * step + r * lanes;
         if constexpr (std::is_same_v<Y, PairsOut>)
           write_pairs(from, row + r, n, token(p), y, epilogue);
+        else if (y.form == Form::tokens && !epilogue.residual)
+          turn(from, row + r, n, token(p));
         else
           write_tile(from, row + r, n, token(p), lanes, stream, y, epilogue);
       }
+  }
+  // As write_tile() does it, without a copy between.
+  void turn(float* tile, Index row, Index rows, Index token) const {
+    const Index tokens = std::min(lanes, y.tokens - token);
+    if (!epilogue.does_nothing())
+      kernels::epilogue().finish(tile, lanes, rows, tokens, epilogue.scale,
+                                 epilogue.bias ? epilogue.bias + row : nullptr, nullptr, 0,
+                                 epilogue.activation);
+    kernels::pairs().turn(tile, lanes, rows, tokens, stream, y.tile(row, token), y.stride());
   }
 
   // All slabs times the groups from `from` to `to`. x: all slabs in pairs, panels being `step` apart;

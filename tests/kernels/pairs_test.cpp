@@ -4,6 +4,8 @@
 #include <limits>
 #include <random>
 
+#include "kernels/epilogue.h"
+#include "libsten/base/array.h"
 #include "tests/kernels/fenced.h"
 
 using namespace sten;
@@ -91,5 +93,26 @@ TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside
               std::bit_cast<std::uint32_t>(wanted.data()[i]))
             FAIL_CHECK("element " << i);
       }
+  });
+}
+
+TEST_CASE("rows of features become rows of tokens, wherever these begin") {
+  each_pairs_table([&](const kernels::PairsTable& table) {
+    for (const std::int64_t features : {0, 1, 15, 16, 40, 64})
+      for (const std::int64_t tokens : {0, 1, 17, 64})
+        for (const std::int64_t begin : {0, 3, 16})
+          for (const bool stream : {false, true}) {
+            const std::int64_t stride = 80;
+            std::vector<float> x(features * 64), wanted(begin + tokens * stride + 64, -1.0f);
+            for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+            Array<float> y(wanted.size());
+            std::copy(wanted.begin(), wanted.end(), y.mutate());
+            for (std::int64_t t = 0; t < tokens; ++t)
+              for (std::int64_t k = 0; k < features; ++k)
+                wanted[begin + t * stride + k] = x[k * 64 + t];
+            table.turn(x.data(), 64, features, tokens, stream, y.mutate() + begin, stride);
+            kernels::epilogue().stream_done();
+            REQUIRE(std::equal(wanted.begin(), wanted.end(), y.begin()));
+          }
   });
 }
