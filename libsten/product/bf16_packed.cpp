@@ -10,11 +10,13 @@ namespace {
 
 using kernels::tile_pairs, kernels::tile_rows, kernels::tile_size;
 
-// Slabs of `size` features, a multiple of 32, or as equal as they can be.
-std::vector<Index> bf16_slabs(Index cols, Index size) {
+// As few slabs as can be, equal ones: storing sums of tiles and loading them again costs as much as a
+// dozen products or more. But two panels of a slab stay in the second cache.
+std::vector<Index> bf16_slabs(Index cols) {
+  constexpr Index most = 3072;
   std::vector<Index> slabs{0};
   const Index tiles = ceil_div(cols, tile_features);
-  const Index count = ceil_div(tiles, std::max<Index>(1, size / tile_features));
+  const Index count = ceil_div(tiles, most / tile_features);
   for (Index s = 1; s <= count; ++s)
     slabs.push_back(std::min(cols, s * tiles / count * tile_features));
   return slabs;
@@ -55,11 +57,10 @@ std::vector<std::vector<std::uint32_t>> pairs_of_tiles(const Mask& stored) {
 }  // namespace
 
 Bf16Packed pack_bf16_dense(const Dense& a) {
-  // As few slabs as can be: storing sums of tiles and loading them costs as much as ten products.
-  constexpr Index slab = 3072, group = 2 * tile_rows;
+  constexpr Index group = 2 * tile_rows;
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
-  p.slabs = bf16_slabs(p.cols, slab);
+  p.slabs = bf16_slabs(p.cols);
   const Index rows = ceil_div(p.rows, tile_rows) * tile_rows;
   for (Index r = 0; r < rows; r += group) p.group_rows.push_back(r);
   p.group_rows.push_back(rows);
@@ -94,14 +95,7 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
   p.group_rows = std::move(group_rows);
-  Index total = 0;
-  for (const auto& own : pairs) total += std::ssize(own);
-  // Rows of pairs are copied from a slab, which has to be small, but not so small that sums come and
-  // go often.
-  constexpr Index steps_of_slab = 8, least_features = 512, most_features = 1536;
-  const Index average = std::max<Index>(1, 2 * total / std::max<Index>(1, count));
-  p.slabs = bf16_slabs(p.cols, std::clamp<Index>(steps_of_slab * tile_features * p.cols / average,
-                                                 least_features, most_features));
+  p.slabs = bf16_slabs(p.cols);
   // Where the pairs of a slab begin, and its depth.
   const auto first_of = [&](Index g, Index s) {
     const auto pair = static_cast<std::uint32_t>(ceil_div(p.slabs[s], Index{2}));

@@ -98,6 +98,32 @@ TEST_CASE("a product of bfloat16 is within its bound, element by element, of any
   }
 }
 
+TEST_CASE("weights of several slabs, and rows of several bands, are summed up whole") {
+  for (const Index of : {1, 4}) {
+    const Index m = 1700, k = 3100, n = 70;
+    const Bf16Case c(m, k, n, 2, of, DType::BF16, of);
+    REQUIRE(pack_bf16(c.weight).slab_count() == 2);
+    Array<std::uint16_t> x(pairs_size(k, n));
+    to_pairs(Activations{Form::features, k, n, c.x.data()}, PairsOut{k, n, x.mutate()});
+    Array<float> packed(m * n);
+    bf16_product(c.weight, Pairs{k, n, x.data()},
+                 ActivationsOut{Form::features, m, n, packed.mutate()});
+    const Array<float> y = c.product(Form::features);
+    CHECK(std::equal(y.begin(), y.end(), packed.begin()));
+    Dice dice(2);
+    for (int i = 0; i < 1000; ++i) {
+      const Index r = dice.below(m), t = dice.below(n);
+      double sum = 0, size = 0;
+      for (Index j = 0; j < k; ++j) {
+        const double p =
+            value_of(c.a, r * k + j) * kernels::widen_bf16(kernels::round_to_bf16(c.x[j * n + t]));
+        sum += p, size += std::abs(p);
+      }
+      REQUIRE(std::abs(y[r * n + t] - sum) <= size * std::ldexp(static_cast<double>(k + 2), -24));
+    }
+  }
+}
+
 TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whatever the threads") {
   for (const Index of : {1, 4})
     for (const Index m : {5, 70, 320})
