@@ -5,7 +5,7 @@
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
-namespace sten::kernels::simd {
+namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
 struct Pairs16 {
@@ -73,5 +73,5 @@ struct Pairs16 {
 };
 
 }  // namespace
-}  // namespace sten::kernels::simd
+}  // namespace sten::kernels::avx512
 STEN_TARGET_END

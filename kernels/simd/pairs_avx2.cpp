@@ -6,7 +6,7 @@
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
-namespace sten::kernels::simd {
+namespace sten::kernels::avx2 {
 namespace {
 
 // 8 pairs, as kernels/simd/pairs16.h has 16.
@@ -67,13 +67,13 @@ struct Pairs8 {
 };
 
 }  // namespace
-}  // namespace sten::kernels::simd
+}  // namespace sten::kernels::avx2
 STEN_TARGET_END
 
 namespace sten::kernels {
 
 const PairsTable* pairs_avx2() {
-  static constexpr PairsTable table = simd::PairsLoops<simd::Pairs8>::table();
+  static constexpr PairsTable table = simd::PairsLoops<avx2::Pairs8>::table();
   return &table;
 }
 

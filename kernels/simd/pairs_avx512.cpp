@@ -6,7 +6,7 @@
 namespace sten::kernels {
 
 const PairsTable* pairs_avx512() {
-  static constexpr PairsTable table = simd::PairsLoops<simd::Pairs16>::table();
+  static constexpr PairsTable table = simd::PairsLoops<avx512::Pairs16>::table();
   return &table;
 }
 

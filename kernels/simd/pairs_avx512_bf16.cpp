@@ -5,10 +5,10 @@
 #include "kernels/simd/pairs_loops.h"
 
 STEN_TARGET_BEGIN
-namespace sten::kernels::simd {
+namespace sten::kernels::avx512_bf16 {
 namespace {
 
-struct RoundingPairs16 : Pairs16 {
+struct RoundingPairs16 : avx512::Pairs16 {
   // Of x, and behind them of y.
   static Vec both(const float* x, const float* y) {
     const __m512bh v = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(y), _mm512_loadu_ps(x));
@@ -26,13 +26,13 @@ struct RoundingPairs16 : Pairs16 {
 };
 
 }  // namespace
-}  // namespace sten::kernels::simd
+}  // namespace sten::kernels::avx512_bf16
 STEN_TARGET_END
 
 namespace sten::kernels {
 
 const PairsTable* pairs_avx512_bf16() {
-  static constexpr PairsTable table = simd::PairsLoops<simd::RoundingPairs16>::table();
+  static constexpr PairsTable table = simd::PairsLoops<avx512_bf16::RoundingPairs16>::table();
   return &table;
 }
 

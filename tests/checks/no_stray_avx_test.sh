@@ -20,7 +20,7 @@ objdump -d -C --no-show-raw-insn "$library" | awk -v library="$library" '
   /^[0-9a-f]+ <.*>:$/ {
     name = substr($0, index($0, "<") + 1)
     sub(/>:$/, "", name)
-    allowed = name ~ /sten::kernels::avx(2|512)[a-z0-9_]*::/
+    allowed = name ~ /sten::kernels::(avx(2|512)[a-z0-9_]*|amx)::/
     next
   }
   $1 ~ /^[0-9a-f]+:$/ {
