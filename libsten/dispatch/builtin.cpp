@@ -6,7 +6,7 @@
 #include "libsten/layout/masked.h"
 #include "libsten/sparsify/block_magnitude.h"
 #include "libsten/sparsify/magnitude.h"
-#include "libsten/sparsify/nmg_fit.h"
+#include "libsten/sparsify/nmgv_fit.h"
 #include "libsten/sparsify/per_block.h"
 #include "libsten/sparsify/resparsify.h"
 #include "libsten/sparsify/same_pattern.h"
@@ -35,6 +35,12 @@ bool fits(const NmgFit& fit, const Spec& layout) {
   return layout.integer("n") == fit.n && layout.integer("m") == fit.m &&
          layout.integer("g") == fit.g && layout.integer("axis", 0) == fit.axis &&
          dims.row == fit.dims.row && dims.col == fit.dims.col;
+}
+bool fits(const NmgvFit& fit, const Spec& layout) {
+  const Dims dims = dims_of(layout);
+  return fits(fit.tiles, Nmgv::tile_spec(layout)) && layout.integer("v") == fit.v &&
+         layout.integer("w", Nmgv::usual_w) == fit.w && dims.row == fit.dims.row &&
+         dims.col == fit.dims.col;
 }
 bool fits(const PerBlock& fit, const Spec& layout) {
   const Dims dims = dims_of(layout);
@@ -74,6 +80,7 @@ void add_builtin(Registry& r) {
   r.add_layout<Bcsr>(Spec::parse("bcsr:h=4,w=4"));
   r.add_layout<Nm>(Spec::parse("nm:n=2,m=4"));
   r.add_layout<Nmg>(Spec::parse("nmg:n=2,m=4,g=2"));
+  r.add_layout<Nmgv>(Spec::parse("nmgv:n=1,m=2,g=2,v=4"));
 
   r.add_edge<Csr, Csc>([](const Csr& x, const Spec&) { return to_csc(x); });
   r.add_edge<Csc, Csr>([](const Csc& x, const Spec&) { return to_csr(x); });
@@ -89,6 +96,7 @@ void add_builtin(Registry& r) {
   r.add_edge<Csr, Bitmask>([](const Csr& x, const Spec&) { return to_bitmask(x); });
   r.add_edge<Nm, Csr>([](const Nm& x, const Spec&) { return to_csr(x); });
   r.add_edge<Nmg, Csr>([](const Nmg& x, const Spec&) { return to_csr(x); });
+  r.add_edge<Nmgv, Csr>([](const Nmgv& x, const Spec&) { return to_csr(x); });
 
   add_plain<KeepAll>(r);
   add_made<RandomFraction>(r, "random:fraction=0.5,seed=7");
@@ -96,6 +104,7 @@ void add_builtin(Registry& r) {
   add_made<PerBlock>(r, "per-block:n=2,m=4");
   add_made<Magnitude>(r, "magnitude:sparsity=0.9");
   add_made<NmgFit>(r, "nmg:n=2,m=4,g=2");
+  add_made<NmgvFit>(r, "nmgv:n=1,m=2,g=2,v=4");
   add_made<BlockMagnitude>(r, "block-magnitude:sparsity=0.5,h=2,w=3");
   add_made<Gradient>(r, "gradient:sparsity=0.9");
   add_made<Movement>(r, "movement:sparsity=0.9");
@@ -118,6 +127,9 @@ void add_builtin(Registry& r) {
       [](const NmgFit& fit, const Spec& in, const Spec& out) {
         return fits(fit, in) && fits(fit, out);
       });
+  r.add_implementation<NmgvFit, Dense, Nmgv>(
+      [](const NmgvFit& fit, const Dense& x, const SparsifyCall& c) { return fit.fit(x, c.kept); },
+      of_dense);
   add_stored<Csr>(r, [](const Csr& x, const Entries& e) { return to_csr(e, x.dims); });
   add_stored<Coo>(r, [](const Coo& x, const Entries& e) { return to_coo(e, x.dims); });
   add_stored<Bitmask>(r, [](const Bitmask&, const Entries& e) { return to_bitmask(e); });

@@ -9,7 +9,7 @@
 
 namespace sten {
 
-// Layouts whose numbers say which positions they hold, as people name them: nm, nmg.
+// Layouts whose numbers say which positions they hold, as people name them: nm, nmg, nmgv.
 std::vector<std::string> structures();
 bool is_structure(const Spec& layout);
 // The layout alone of a spec that may have keys of its own sparsifier too: "nmg:n=1,m=4,g=4,fit=x".

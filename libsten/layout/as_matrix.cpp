@@ -7,7 +7,7 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 namespace {
@@ -29,7 +29,7 @@ Tensor with_extents(const Tensor& t, const Shape& shape) {
 Tensor reshaped(const Tensor& t, const Shape& shape) {
   if (t.spec().has("dims"))
     fail_unsupported("{} with dims is not seen as another matrix", t.layout());
-  return with_extents<Dense, Masked, Csr, Csc, Coo, Ell, Bitmask, Bcsr, Nm, Nmg>(t, shape);
+  return with_extents<Dense, Masked, Csr, Csc, Coo, Ell, Bitmask, Bcsr, Nm, Nmg, Nmgv>(t, shape);
 }
 
 struct Matrix {

@@ -130,6 +130,7 @@ Csc to_csc(const Coo& x) {
 
 Csr to_csr(const Nm& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 Csr to_csr(const Nmg& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
+Csr to_csr(const Nmgv& x) { return gathered(x.extents, x.dims, x.values, x.offsets()); }
 
 // Without dims, entries are in the order of rows.
 Csr to_csr(const Entries& x, Dims dims) {

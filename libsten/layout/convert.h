@@ -6,7 +6,7 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/entries.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 
@@ -21,6 +21,7 @@ Csc to_csc(const Coo& x);
 // Every slot within the tensor: a filler cannot be told from a kept zero.
 Csr to_csr(const Nm& x);
 Csr to_csr(const Nmg& x);
+Csr to_csr(const Nmgv& x);
 
 // What has these entries.
 Csr to_csr(const Entries& x, Dims dims);

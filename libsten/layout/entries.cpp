@@ -11,6 +11,7 @@
 #include "libsten/layout/ell.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 namespace {
@@ -146,7 +147,7 @@ std::optional<Entries> entries_of_one(const Tensor& t) {
 
 std::optional<Entries> entries_of(const Tensor& t) {
   if (t.device() != Device::cpu) return std::nullopt;
-  return entries_of_one<Csr, Csc, Coo, Ell, Bcsr, Bitmask, Nm, Nmg>(t);
+  return entries_of_one<Csr, Csc, Coo, Ell, Bcsr, Bitmask, Nm, Nmg, Nmgv>(t);
 }
 
 Entries kept_entries(const Entries& e, const Mask& keep) {
@@ -182,8 +183,11 @@ bool is_far_larger_dense(const Tensor& t) {
   return elements > small / width && elements / 4 > static_cast<Index>(t.bytes()) / width;
 }
 
-void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& nmg) {
-  Nmg::check(nmg);
+namespace {
+
+// `what` is the layout's name in errors.
+void check_chunks_hold(const Shape& extents, const std::vector<Index>& at, const Spec& nmg,
+                       std::string_view what) {
   const Index axis = nmg.integer("axis", 0);
   const NmgGeometry geo = NmgGeometry::of(extents, nmg.integer("n"), nmg.integer("m"),
                                           nmg.integer("g"), axis, dims_of(nmg));
@@ -211,11 +215,27 @@ void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const S
          ++k) {
       used += k == first || places[k].strip != places[k - 1].strip;
       if (!kept.keep(places[k].strip, places[k].position))
-        refuse_strip(nmg, unit, axis, geo.n, places[k].strip);
+        refuse_strip(what, unit, axis, geo.n, places[k].strip);
     }
     // As many strips as a pattern takes always find their places.
-    if (used > geo.g && !placer.place(kept)) refuse_chunk(nmg, unit, axis, geo.g);
+    if (used > geo.g && !placer.place(kept)) refuse_chunk(what, unit, axis, geo.g);
   }
+}
+
+}  // namespace
+
+void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& spec) {
+  if (!spec.is(Nmgv::name)) {
+    Nmg::check(spec);
+    return check_chunks_hold(extents, at, spec, spec.str());
+  }
+  Nmgv::check(spec);
+  const NmgvGeometry geo = with_parameters<Nmgv>(extents, spec).geometry();
+  std::vector<Index> tiles(at.size());
+  std::transform(at.begin(), at.end(), tiles.begin(), [&](Index i) { return geo.tile_of(i); });
+  std::sort(tiles.begin(), tiles.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+  check_chunks_hold(geo.tile_shape(), tiles, Nmgv::tile_spec(spec), Nmgv::text_of_tiles(spec));
 }
 
 }  // namespace sten

@@ -32,8 +32,8 @@ Dense values_at(const Entries& e, const std::vector<Index>& at);
 // looks at the tensor then goes by entries_of().
 bool is_far_larger_dense(const Tensor& t);
 
-// Error unless the positions at these dense offsets, ascending, can be stored as nmg: as
-// Nmg::pack(), but it looks at those chunks only that have any.
-void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& nmg);
+// Error unless the positions at these dense offsets, ascending, can be stored as nmg or nmgv: as
+// pack() of those, but it looks at those chunks only that have any.
+void check_nmg_holds(const Shape& extents, const std::vector<Index>& at, const Spec& spec);
 
 }  // namespace sten

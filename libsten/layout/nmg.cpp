@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "libsten/base/error.h"
-#include "libsten/base/parallel.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg_patterns.h"
 #include "libsten/layout/nmg_place.h"
+#include "libsten/layout/nmg_slots.h"
 #include "libsten/tensor/device_view.h"
 #include "libsten/tensor/layout.h"
 #include "libsten/tensor/occupancy.h"
@@ -23,18 +22,6 @@ void check_nmg(Index n, Index m, Index g, Index axis) {
   const Index c = pattern_count(n, m, max_strips);
   if (c > max_strips || c > max_strips / g)
     fail_usage("n={},m={},g={}: a chunk has more than {} columns", n, m, g, max_strips);
-}
-
-Index unit_grain(const NmgGeometry& geo) {
-  return std::max<Index>(1, mask_grain / (geo.strips * geo.m));
-}
-
-DType index_dtype(const NmgGeometry& geo) { return geo.strips <= 256 ? DType::U8 : DType::U16; }
-
-// Dense offset of row p of strip s of a unit, or -1 in padding.
-Index at(const NmgGeometry& geo, const NmgUnit& unit, Index p, Index s) {
-  if (p >= unit.rows || s >= unit.cols) return -1;
-  return unit.offset + p * geo.view.row_stride + s * geo.view.col_stride;
 }
 
 }  // namespace
@@ -93,19 +80,19 @@ Index strip_at(const Values& index, Index slot) {
 std::optional<Index> Nmg::bytes(const Spec& spec, const Occupancy& of) {
   const auto out = with_parameters<Nmg>(of.positions().extents, spec);
   return size_of(out.part_shape(true)) * of.width() +
-         size_of(out.part_shape(false)) * width_of(index_dtype(out.geometry()));
+         size_of(out.part_shape(false)) * width_of(out.geometry().index_dtype());
 }
 
 Nmg Nmg::unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
                    Dims dims, Device device) {
   Nmg out{shape, n, m, g, axis, dims, {}, {}};
-  const DType index = index_dtype(out.geometry());
+  const DType index = out.geometry().index_dtype();
   out.values = Values::uninitialized(dtype, size_of(out.part_shape(true)), device);
   out.index = Values::uninitialized(index, size_of(out.part_shape(false)), device);
   return out;
 }
 
-Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
+Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_view what) {
   check(spec);
   check_same_shape(x, keep);
   Nmg out = unwritten(x.dtype(), x.extents, spec.integer("n"), spec.integer("m"), spec.integer("g"),
@@ -120,7 +107,7 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = x.values.as<U>();
     const auto to = out.values.mutate<U>();
-    parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
+    parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
       ChunkPlacer placer(*table, geo.g);
       ChunkPositions kept(geo);
       for (Index u = begin; u < end; ++u) {
@@ -128,9 +115,9 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
         kept.clear();
         for (Index s = 0; s < unit.cols; ++s)
           for (Index p = 0; p < unit.rows; ++p)
-            if (bit_at(bits, at(geo, unit, p, s)) && !kept.keep(s, p))
-              refuse_strip(spec, unit, out.axis, geo.n, s);
-        if (!placer.place(kept)) refuse_chunk(spec, unit, out.axis, geo.g);
+            if (bit_at(bits, nmg_offset(geo, unit, p, s)) && !kept.keep(s, p))
+              refuse_strip(what, unit, out.axis, geo.n, s);
+        if (!placer.place(kept)) refuse_chunk(what, unit, out.axis, geo.g);
         const auto write = [&](auto* index) {
           write_placed(geo, unit, *table, kept, placer, from.data(),
                        to.data() + u * geo.strips * geo.n, index + u * geo.strips);
@@ -143,23 +130,6 @@ Nmg Nmg::pack(const Dense& x, const Mask& keep, const Spec& spec) {
     });
   });
   return out;
-}
-
-// f(slot of values, dense offset or -1 in padding, unit), in parallel over units.
-template <class F>
-void Nmg::for_each_slot(F&& f) const {
-  const NmgGeometry geo = geometry();
-  const auto table = PatternTable::get(n, m);
-  parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
-    for (Index u = begin; u < end; ++u) {
-      const NmgUnit unit(geo, u);
-      for (Index slot = u * geo.strips, p = 0; p < geo.patterns; ++p)
-        for (Index j = 0; j < g; ++j, ++slot) {
-          const Index s = strip_at(index, slot);
-          for (Index i = 0; i < n; ++i) f(slot * n + i, at(geo, unit, (*table)[p][i], s), unit);
-        }
-    }
-  });
 }
 
 bool Nmg::unpacks_on_device() const { return block_matrix(geometry().view).has_value(); }
@@ -180,7 +150,7 @@ Dense Nmg::to_dense() const {
   with_width(values.width(), [&]<class U>(U) {
     const auto from = values.as<U>();
     const auto to = x.values.mutate<U>();
-    for_each_slot([&](Index slot, Index at, const NmgUnit&) {
+    for_each_nmg_slot(geometry(), index, [&](Index slot, Index at, const NmgUnit&) {
       if (at >= 0) to[at] = from[slot];
     });
   });
@@ -198,7 +168,7 @@ Mask Nmg::stored() const {
   Mask mask = Mask::none(extents);
   std::uint8_t* bits = mask.bits.mutate();
   // Units share bytes of the mask at their edges.
-  for_each_slot([&](Index, Index at, const NmgUnit&) {
+  for_each_nmg_slot(geometry(), index, [&](Index, Index at, const NmgUnit&) {
     if (at >= 0) set_bit_shared(bits, at);
   });
   return mask;
@@ -206,7 +176,8 @@ Mask Nmg::stored() const {
 
 std::vector<Index> Nmg::offsets() const {
   std::vector<Index> all(values.size(), -1);
-  for_each_slot([&](Index slot, Index at, const NmgUnit&) { all[slot] = at; });
+  for_each_nmg_slot(geometry(), index,
+                    [&](Index slot, Index at, const NmgUnit&) { all[slot] = at; });
   return all;
 }
 
@@ -218,13 +189,12 @@ double Nmg::padding() const {
   return area > 0 ? padded / area - 1 : 0;
 }
 
-void Nmg::loaded() const {
-  const NmgGeometry geo = geometry();
-  const DType expected = index_dtype(geo);
+void check_nmg_index(const NmgGeometry& geo, const Values& index) {
+  const DType expected = geo.index_dtype();
   if (index.dtype() != expected)
     fail("part 'index' is {}, a chunk of {} columns needs {}", name_of(index.dtype()), geo.strips,
          name_of(expected));
-  parallel_for(geo.units(), unit_grain(geo), [&](Index begin, Index end) {
+  parallel_for(geo.units(), nmg_grain(geo), [&](Index begin, Index end) {
     std::vector<bool> seen(geo.strips);
     for (Index u = begin; u < end; ++u) {
       seen.assign(geo.strips, false);
@@ -236,9 +206,13 @@ void Nmg::loaded() const {
       }
     }
   });
+}
+
+void Nmg::loaded() const {
+  check_nmg_index(geometry(), index);
   with_width(values.width(), [&]<class U>(U) {
     const auto stored = values.as<U>();
-    for_each_slot([&](Index slot, Index at, const NmgUnit& unit) {
+    for_each_nmg_slot(geometry(), index, [&](Index slot, Index at, const NmgUnit& unit) {
       if (at < 0 && stored[slot] != U{0})
         fail("{}: a value in padding is not 0", text_of(unit, axis));
     });

@@ -16,6 +16,8 @@ struct NmgGeometry {
 
   static NmgGeometry of(const Shape& shape, Index n, Index m, Index g, Index axis, Dims dims);
   Index units() const { return view.batches * row_blocks * chunks; }
+  // Of the strips' columns in their chunk.
+  DType index_dtype() const { return strips <= 256 ? DType::U8 : DType::U16; }
 };
 
 // A chunk of one row block: unit u of units().
@@ -59,7 +61,11 @@ struct Nmg {
   std::vector<Index> offsets() const;
   // Stores exactly the mask, by placement, never by fitting; Error if and only if that is not
   // possible. Slots of a group are sorted by column.
-  static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec);
+  static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec) {
+    return pack(x, keep, spec, spec.str());
+  }
+  // The same, where errors call the layout `what`.
+  static Nmg pack(const Dense& x, const Mask& keep, const Spec& spec, std::string_view what);
   static std::optional<Index> bytes(const Spec& spec, const Occupancy& of);
   // With values and indices that the caller writes before anything reads them.
   static Nmg unwritten(DType dtype, const Shape& shape, Index n, Index m, Index g, Index axis,
@@ -71,11 +77,11 @@ struct Nmg {
 
  private:
   Shape part_shape(bool values) const;
-  template <class F>
-  void for_each_slot(F&& f) const;
 };
 
 // Strip column of a slot, whatever the index's width.
 Index strip_at(const Values& index, Index slot);
+// Error unless every chunk has each of its strips once, in the dtype that its size asks for.
+void check_nmg_index(const NmgGeometry& geo, const Values& index);
 
 }  // namespace sten

@@ -12,13 +12,13 @@ std::string text_of(const NmgUnit& unit, Index axis) {
                      unit.col0 + unit.cols - 1);
 }
 
-void refuse_strip(const Spec& nmg, const NmgUnit& unit, Index axis, Index n, Index strip) {
-  fail("{} cannot hold {} {}: more than {} positions are kept among {}", nmg.str(),
+void refuse_strip(std::string_view nmg, const NmgUnit& unit, Index axis, Index n, Index strip) {
+  fail("{} cannot hold {} {}: more than {} positions are kept among {}", nmg,
        axis == 0 ? "column" : "row", unit.col0 + strip, n, text_of(unit, axis));
 }
 
-void refuse_chunk(const Spec& nmg, const NmgUnit& unit, Index axis, Index g) {
-  fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", nmg.str(),
+void refuse_chunk(std::string_view nmg, const NmgUnit& unit, Index axis, Index g) {
+  fail("{} cannot hold {}: no assignment uses every pattern exactly {} times", nmg,
        text_of(unit, axis), g);
 }
 

@@ -65,11 +65,11 @@ class ChunkPlacer {
   std::vector<Index> chosen_;
 };
 
-// Errors of what nmg cannot hold: a strip of the unit that keeps more than n positions, a chunk
-// whose strips find no places.
-[[noreturn]] void refuse_strip(const Spec& nmg, const NmgUnit& unit, Index axis, Index n,
+// Errors of what a layout, called `nmg`, cannot hold: a strip of the unit that keeps more than n
+// positions, a chunk whose strips find no places.
+[[noreturn]] void refuse_strip(std::string_view nmg, const NmgUnit& unit, Index axis, Index n,
                                Index strip);
-[[noreturn]] void refuse_chunk(const Spec& nmg, const NmgUnit& unit, Index axis, Index g);
+[[noreturn]] void refuse_chunk(std::string_view nmg, const NmgUnit& unit, Index axis, Index g);
 // "rows 0 to 3, columns 0 to 7"
 std::string text_of(const NmgUnit& unit, Index axis);
 
