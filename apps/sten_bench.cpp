@@ -103,15 +103,17 @@ int main(int argc, char** argv) {
         ->check(CLI::IsMember({"float32", "bfloat16"}))
         ->group(of_models);
     sten::app::add_device(app, o->device, "Of gemm and convert: where they run");
-    list("--layouts", o->layouts, "LAYOUT",
-         "nmg:n=1,m=10,g=4[,axis=0][,fit=...] and nm:n=2,m=4[,axis=1], for gemm pruned to before, "
-         "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
-         "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
-         "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
-         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for allreduce also csr and "
-         "masked; for model: of 2:4:4, 1:4:4 "
-         "and 1:10:4, or, with --weights that are sparse, stored: as they are; of model: auto, the "
-         "one that is fastest for each weight, whose zeros are those that it has)")
+    list(
+        "--layouts", o->layouts, "LAYOUT",
+        "nmg:n=1,m=10,g=4[,axis=0][,fit=...], nm:n=2,m=4[,axis=1] and nmgv:n=1,m=4,g=2,v=32[,w=2], "
+        "for gemm pruned to before, "
+        "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
+        "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
+        "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
+        "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for allreduce also csr and "
+        "masked; for model: of 2:4:4, 1:4:4 "
+        "and 1:10:4, or, with --weights that are sparse, stored: as they are; of model: auto, the "
+        "one that is fastest for each weight, whose zeros are those that it has)")
         ->group(groups::common);
     list("--form", o->forms, "FORM",
          "Of gemm: gemm, C[M,N] = A[M,K] B[K,N] (default); linear, Y[N,M] = X[N,K] A^T; chain, "

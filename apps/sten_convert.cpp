@@ -28,9 +28,12 @@ int main(int argc, char** argv) {
     app.add_option(
            "--to", o->to,
            "Layout to convert to: dense (takes every sparse tensor back), masked, bitmask, "
-           "csr, csc, coo, ell, bcsr:h=4,w=4, nm:n=2,m=4[,axis=1] and "
-           "nmg:n=1,m=10,g=4[,axis=0][,fit=exact], which keep n of m and prune what does not "
-           "fit (nmg keeps the most magnitude; fit=greedy: by the paper's rule); dims=ROW.COLUMN "
+           "csr, csc, coo, ell, bcsr:h=4,w=4, nm:n=2,m=4[,axis=1], "
+           "nmg:n=1,m=10,g=4[,axis=0][,fit=exact] and "
+           "nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0][,fit=exact], which keep n of m and prune what "
+           "does not "
+           "fit (nmg and nmgv keep the most magnitude; fit=greedy: by the paper's rule); "
+           "dims=ROW.COLUMN "
            "names the dimensions of a matrix; auto: of each tensor the smallest of those that "
            "lose nothing")
         ->type_name("LAYOUT")

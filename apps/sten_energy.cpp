@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
     auto sweeps = std::make_shared<bool>(false);
     auto axis = std::make_shared<std::optional<sten::Index>>();
     app.add_flag("--sweep", *sweeps,
-                 "Prune in memory to unstructured sparsities, n:m, n:m:g and blocks, and say what "
+                 "Prune in memory to unstructured sparsities, n:m, n:m:g, also over tiles, and "
+                 "blocks, and say what "
                  "energy each keeps at which sparsity")
         ->group(of_sweeps);
     app.add_option("--plot", sweep->plot, "Also write the sweep as a chart to FILE.svg")

@@ -105,8 +105,9 @@ int main(int argc, char** argv) {
            "row), nmg:n=1,m=10,g=4[,axis=0][,fit=exact] or 1:10:4[@0] (n kept of m, patterns in "
            "groups of g; fit=exact "
            "keeps the most magnitude, fit=swaps too, fit=heuristic nearly, fit=greedy by the "
-           "paper's rule). With nm "
-           "and nmg --sparsity is 1 - n/m and can be left out")
+           "paper's rule), nmgv:n=1,m=4,g=2,v=32[,w=2][,axis=0] or 1:4:2:32[x2] (n:m:g of whole "
+           "tiles of v rows and w columns). With nm, nmg "
+           "and nmgv --sparsity is 1 - n/m and can be left out")
         ->type_name("SPEC")
         ->allow_extra_args(false)
         ->group(groups::common);
@@ -115,9 +116,8 @@ int main(int argc, char** argv) {
            "Layout of the pruned tensors: dense (default), masked, bitmask, csr, csc, coo, ell, "
            "bcsr:h=,w=, "
            "nm:n=,m=, "
-           "nmg:n=,m=,g=; nm, nmg and bcsr alone take the numbers of --structure; auto: nm and nmg "
-           "as "
-           "such, all else as bitmask")
+           "nmg:n=,m=,g=, nmgv:n=,m=,g=,v=; nm, nmg, nmgv and bcsr alone take the numbers of "
+           "--structure; auto: nm, nmg and nmgv as such, all else as bitmask")
         ->type_name("LAYOUT")
         ->group(groups::common);
     app.add_option(
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
            "random:fraction=X, threshold:at=X, block-magnitude:sparsity=X,h=4,w=4, "
            "movement:sparsity=X, gradient:sparsity=X, l0, relu (what is above 0 stays), nm:... or "
            "2:4, "
-           "nmg:... or 1:10:4, or keep; repeatable, the first match wins")
+           "nmg:... or 1:10:4, nmgv:... or 1:4:2:32, or keep; repeatable, the first match wins")
         ->type_name("RULE")
         ->allow_extra_args(false)
         ->group(how_chosen);

@@ -4,7 +4,8 @@ both are float32. sten_load_torch.py beside it gives tensors of PyTorch."""
 import argparse, json, math, pathlib, re, struct, numpy as np  # noqa: E401
 TYPES = {f"{kind}{8 * w}": f"<{kind.lower()}{w}" for kind in "FUIC" for w in (1, 2, 4, 8)} | dict(BOOL="?", BF16="<u2")
 PARTS = dict(masked="values mask", bitmask="mask values", csr="ptr index values", csc="ptr index values",
-             coo="row col values", ell="index values", bcsr="ptr col values", nm="values pos", nmg="values index")
+             coo="row col values", ell="index values", bcsr="ptr col values", nm="values pos", nmg="values index",
+             nmgv="values index")
 # What numpy has no type for, as ml_dtypes and PyTorch call it.
 SMALL = dict(BF16="bfloat16", F8_E4M3="float8_e4m3fn", F8_E5M2="float8_e5m2", F8_E8M0="float8_e8m0fnu",
              F8_E4M3FNUZ="float8_e4m3fnuz", F8_E5M2FNUZ="float8_e5m2fnuz")
@@ -17,8 +18,8 @@ def blocks(at, axis, size):  # [..., block, size]: the axis, moved to the end an
     return at.reshape(*at.shape[:-1], at.shape[-1] // size, size)
 
 def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col=None, pos=None):  # of the values
-    name, args = layout.partition(":")[0], dict(re.findall(r"(\w+)=([\d.]+)", layout))
-    n, m, g, axis, h, w = (int(args.get(key, name == "nm")) for key in ("n", "m", "g", "axis", "h", "w"))
+    name, args = layout.partition(":")[0], dict(w=2) | dict(re.findall(r"(\w+)=([\d.]+)", layout))
+    n, m, g, axis, h, v, w = (int(args.get(key, name == "nm")) for key in ("n", "m", "g", "axis", "h", "v", "w"))
     at = np.arange(math.prod(shape)).reshape(shape)
     if "mask" in name: return at if name == "masked" else at.ravel()[np.unpackbits(mask, None, at.size, "little") == 1]
     at = at if "dims" in args else at.reshape(shape[0], math.prod(shape[1:]))
@@ -28,8 +29,13 @@ def places(layout, shape, values, mask=None, ptr=None, index=None, row=None, col
         *at.shape[:-1], 1) * at.shape[-1] + index)]
     if name == "csc": at = np.moveaxis(at, -1, -2)
     if name in ("csr", "csc"): return at.ravel()[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * at.shape[-1] + index]
+    if name in ("bcsr", "nmgv"):
+        at = np.moveaxis(blocks(blocks(at, -2, h or v), -3, w), -3, -2)  # [..., block row, block column, h, w]
+    if name == "nmgv":  # n:m:g of the blocks
+        tiles = f"nmg:n={n},m={m},g={g},axis={axis},dims={at.ndim - 4}.{at.ndim - 3}"
+        tiles = places(tiles, at.shape[:-2], values, index=index)
+        return np.pad(at.reshape(-1, v * w), ((0, 1), (0, 0)), constant_values=-1)[tiles]
     if name == "bcsr":
-        at = np.moveaxis(blocks(blocks(at, -2, h), -3, w), -3, -2)  # [..., block row, block column, h, w]
         return at.reshape(len(ptr) - 1, *at.shape[-3:])[np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), col]
     at = blocks(at, axis - 2, m)
     if name == "nm":

@@ -20,22 +20,30 @@ bool is_digits(std::string_view s) {
   return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "2:4", "1:10:4" and either with "@AXIS".
+// "2:4", "1:10:4", "1:4:2:32" or "1:4:2:32x1", and each with "@AXIS".
 std::optional<Spec> parse_short(std::string_view text) {
   const std::size_t at = text.find('@');
   std::string_view rest = text.substr(0, at);
   std::vector<std::string> numbers;
+  std::optional<std::string> w;
+  if (const std::size_t x = rest.find('x'); x != std::string_view::npos) {
+    w = rest.substr(x + 1);
+    if (!is_digits(*w)) return std::nullopt;
+    rest = rest.substr(0, x);
+  }
   for (;;) {
     const std::size_t colon = rest.find(':');
-    if (!is_digits(rest.substr(0, colon)) || numbers.size() == 3) return std::nullopt;
+    if (!is_digits(rest.substr(0, colon)) || numbers.size() == 4) return std::nullopt;
     numbers.emplace_back(rest.substr(0, colon));
     if (colon == std::string_view::npos) break;
     rest.remove_prefix(colon + 1);
   }
-  if (numbers.size() < 2) return std::nullopt;
-  Spec spec(numbers.size() == 2 ? "nm" : "nmg");
-  spec.set("n", numbers[0]).set("m", numbers[1]);
-  if (numbers.size() == 3) spec.set("g", numbers[2]);
+  if (numbers.size() < 2 || (w && numbers.size() < 4)) return std::nullopt;
+  constexpr const char* names[] = {"nm", "nmg", "nmgv"};
+  constexpr const char* keys[] = {"n", "m", "g", "v"};
+  Spec spec(names[numbers.size() - 2]);
+  for (std::size_t i = 0; i < numbers.size(); ++i) spec.set(keys[i], numbers[i]);
+  if (w) spec.set("w", *w);
   if (at == std::string_view::npos) return spec;
   if (!is_digits(text.substr(at + 1))) return std::nullopt;
   return spec.set("axis", std::string(text.substr(at + 1)));

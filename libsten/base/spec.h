@@ -14,8 +14,9 @@ class Spec {
  public:
   Spec() = default;
   explicit Spec(std::string name) : name_(std::move(name)) {}
-  // "2:4" is short for nm:n=2,m=4, "1:10:4" for nmg:n=1,m=10,g=4, "2:4@0" has axis=0 too; "90%" as
-  // a value is 0.9. Error (usage) that quotes the text and says what is wrong with it.
+  // "2:4" is short for nm:n=2,m=4, "1:10:4" for nmg:n=1,m=10,g=4, "1:4:2:32" for
+  // nmgv:n=1,m=4,g=2,v=32, "1:4:2:32x1" has w=1 too, "2:4@0" axis=0; "90%" as a value is 0.9.
+  // Error (usage) that quotes the text and says what is wrong with it.
   static Spec parse(std::string_view text);
 
   const std::string& name() const { return name_; }

@@ -7,18 +7,22 @@
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/layout/nmg_patterns.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten::calibrate {
 namespace {
 
 // Of [out, in]: how many columns a choice takes at once.
 Index step_of(const Spec& by, bool transposed) {
-  const bool across = (by.integer("axis", by.is("nmg") ? 0 : 1) == 1) != transposed;
+  const bool grouped = by.is("nmg") || by.is("nmgv");
+  const bool across = (by.integer("axis", grouped ? 0 : 1) == 1) != transposed;
   if (by.is("block-magnitude")) return by.integer(transposed ? "h" : "w", 4);
   if (by.is("per-block")) return across ? by.integer("m", 4) : 1;
-  if (!by.is("nmg")) return 0;
+  if (!grouped) return 0;
   const Index n = by.integer("n", 1), m = by.integer("m", 4);
-  return across ? m : PatternTable::get(n, m)->count() * by.integer("g", 1);
+  const Index step = across ? m : PatternTable::get(n, m)->count() * by.integer("g", 1);
+  if (!by.is("nmgv")) return step;
+  return step * (transposed ? by.integer("v", 1) : by.integer("w", Nmgv::usual_w));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "libsten/graph/sparsity_builder.h"
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 namespace {
@@ -51,7 +51,11 @@ Shape shape_in(bool turned, const Weight& w) {
 // What runs along rows runs down columns there.
 Spec turned_spec(Spec spec) {
   if (spec.is(Nm::name)) spec.set("axis", 1 - spec.integer("axis", 1));
-  if (spec.is(Nmg::name)) spec.set("axis", 1 - spec.integer("axis", 0));
+  if (spec.is(Nmg::name) || spec.is(Nmgv::name)) spec.set("axis", 1 - spec.integer("axis", 0));
+  if (spec.is(Nmgv::name)) {
+    const Index v = spec.integer("v"), w = spec.integer("w", Nmgv::usual_w);
+    spec.set("v", w).set("w", v);
+  }
   if (spec.is(Bcsr::name)) {
     const Index h = spec.integer("h", 1), w = spec.integer("w", 1);
     spec.set("h", w).set("w", h);

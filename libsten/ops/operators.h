@@ -38,7 +38,8 @@ T apply_to(Name op, std::initializer_list<T> in, const Attributes& attributes = 
   return ops_detail::call(op, in, attributes, formats);
 }
 
-// y[..., M] = x[..., K] * w[M, K]^T. w may be csr, csc, coo, ell, bitmask, bcsr, nm, nmg or masked.
+// y[..., M] = x[..., K] * w[M, K]^T. w may be csr, csc, coo, ell, bitmask, bcsr, nm, nmg, nmgv or
+// masked.
 template <Operand T>
 T linear(const T& x, const std::type_identity_t<T>& w, const Formats& f = Formats::dense()) {
   static const Name op("linear");

@@ -7,6 +7,7 @@
 #include "libsten/layout/coo.h"
 #include "libsten/layout/ell.h"
 #include "libsten/layout/masked.h"
+#include "libsten/layout/nmgv.h"
 #include "libsten/product/nmg_few.h"
 #include "libsten/product/nmg_packed.h"
 #include "libsten/product/nmg_product.h"
@@ -34,7 +35,7 @@ PackedPairs pack_pairs(const Tensor& a) {
 bool runs_by_nmg_kernel(const Tensor& a) { return a.is<Nmg>() && a.as<Nmg>().axis == 0; }
 
 constexpr const char* layouts[] = {Bcsr::name, Bitmask::name, Coo::name, Csc::name, Csr::name,
-                                   Ell::name,  Masked::name,  Nm::name,  Nmg::name};
+                                   Ell::name,  Masked::name,  Nm::name,  Nmg::name, Nmgv::name};
 
 // A^T, by its rows. pack: pack_csr or pack_csr_pairs.
 template <class Packed>

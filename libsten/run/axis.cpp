@@ -8,7 +8,7 @@
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmgv.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -46,7 +46,7 @@ std::string model_type(const std::string& input) {
 
 std::optional<Index> axis_of(const Spec& spec) {
   if (spec.is(Nm::name) || spec.is(Nm::own_sparsifier)) return spec.integer("axis", 1);
-  if (spec.is(Nmg::name)) return spec.integer("axis", 0);
+  if (spec.is(Nmg::name) || spec.is(Nmgv::name)) return spec.integer("axis", 0);
   return std::nullopt;
 }
 

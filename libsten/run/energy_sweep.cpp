@@ -7,7 +7,7 @@
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/layout/nm.h"
-#include "libsten/layout/nmg.h"
+#include "libsten/layout/nmgv.h"
 #include "libsten/report/progress.h"
 #include "libsten/report/svg_chart.h"
 #include "libsten/run/axis.h"
@@ -59,6 +59,15 @@ std::vector<Point> points_of(std::optional<Index> axis) {
     for (const auto [n, m] : of)
       add(fmt::format("n:m:g, g={}", g), fmt::format("{}:{}:{}", n, m, g),
           own_sparsifier(with_axis(Spec(Nmg::name).set("n", n).set("m", m).set("g", g), axis)));
+  // Over tiles only what their products gain from.
+  constexpr Index tiles_in_group = 16;
+  for (const Index v : {4, 16, 32})
+    for (const auto [n, m] : {NofM{1, 2}, NofM{1, 4}, NofM{1, 8}})
+      add(fmt::format("n:m:g, g={}, tiles of {}x{}", tiles_in_group, v, Nmgv::usual_w),
+          fmt::format("{}:{}:{}:{}", n, m, tiles_in_group, v),
+          own_sparsifier(with_axis(
+              Spec(Nmgv::name).set("n", n).set("m", m).set("g", tiles_in_group).set("v", v),
+              axis)));
   for (const Index size : {4, 8})
     for (const double s : {0.0, 0.25, 0.5, 0.75, 0.9, 0.95})
       add(fmt::format("blocks {0}x{0}", size), fmt::format("{} %", 100 * s),

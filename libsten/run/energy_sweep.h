@@ -15,7 +15,7 @@ struct SweepOptions {
 };
 
 // Prunes the selected dense tensors, each for itself and in memory alone, to unstructured
-// sparsities, n:m, n:m:g at several g and blocks. A row per structure: measured sparsity and
+// sparsities, n:m, n:m:g at several g, n:m:g over tiles and blocks. A row per structure: measured sparsity and
 // energy, both over all of the tensors.
 Outcome sweep_energy(const SweepOptions& options);
 

@@ -6,6 +6,7 @@
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/entries.h"
 #include "libsten/layout/nm.h"
+#include "libsten/layout/nmgv.h"
 #include "libsten/run/measure.h"
 
 namespace sten {
@@ -83,7 +84,7 @@ Index fullest_block(const Positions& nonzero, const MatrixView& v, Index m, Inde
 
 // Why the layout does not pack the positions; none where it does.
 std::optional<std::string> refusal(const Positions& nonzero, const Spec& layout) {
-  const bool is_nmg = layout.is(Nmg::name);
+  const bool is_nmg = layout.is(Nmg::name) || layout.is(Nmgv::name);
   if (nonzero.is_listed && !is_nmg)
     fail("{} is too sparse to be looked at as {}", to_string(nonzero.extents), layout.str());
   try {
@@ -126,7 +127,9 @@ Spec Pattern::layout() const {
   return s.set("axis", axis);
 }
 
-bool is_pattern(std::string_view layout) { return layout == Nm::name || layout == Nmg::name; }
+bool is_pattern(std::string_view layout) {
+  return layout == Nm::name || layout == Nmg::name || layout == Nmgv::name;
+}
 
 std::vector<Pattern> held_patterns(const Dense& x) {
   return held_patterns(Positions::of(value_mask(x)));

@@ -27,11 +27,13 @@ std::vector<Pattern> held_patterns(const Dense& x);
 // Without those that others imply: 2:4 also is 4:8, 1:8 also is 1:4.
 std::string strictest(const std::vector<Pattern>& held);
 
-// Whether held_patterns() looks for numbers of the layout: nm and nmg.
+// Whether a tensor's size in the layout takes numbers that the tensor has, not those of the layout's
+// example: nm and nmg, which held_patterns() looks for, and nmgv.
 bool is_pattern(std::string_view layout);
 
 // How a tensor of rank 2 or more breaks a structure; none if it holds, as one without elements
-// does. Error for a list of positions too large to pack, of other structures than nm and nmg.
+// does. Error for a list of positions too large to pack, of other structures than nm,
+// nmg and nmgv.
 std::optional<std::string> breach(const Positions& nonzero, const Spec& pattern);
 std::optional<std::string> breach(const Dense& x, const Spec& pattern);
 

@@ -22,7 +22,7 @@ struct Treatment {
 // --structure, or what --to alone asks for. Error (usage), as all of these.
 Spec structure_of(const PruneOptions& o);
 // The layout that --to means for a sparsifier: a layout; "auto"; or one alone whose own sparsifier
-// it is, nm, nmg and bcsr, which takes its numbers.
+// it is, nm, nmg, nmgv and bcsr, which takes its numbers.
 Spec resolve_to(const std::string& text, const Spec& sparsifier);
 // Whether pruning needs to know what goes into layers.
 bool is_calibrated(const PruneOptions& o);

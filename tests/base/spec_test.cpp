@@ -29,7 +29,10 @@ TEST_CASE("numbers alone are short for n:m and n:m:g, and a percentage for a fra
   CHECK(Spec::parse("1:10:4").str() == "nmg:n=1,m=10,g=4");
   CHECK(Spec::parse("2:4@0").str() == "nm:n=2,m=4,axis=0");
   CHECK(Spec::parse("1:10:4@1").str() == "nmg:n=1,m=10,g=4,axis=1");
-  for (const char* text : {":4", "2:4:", "1:2:3:4", "2:4@", "2:4@x", "2@0:4", "-2:4", "2:4,a=1"}) {
+  CHECK(Spec::parse("1:4:2:32").str() == "nmgv:n=1,m=4,g=2,v=32");
+  CHECK(Spec::parse("1:4:2:32x1@1").str() == "nmgv:n=1,m=4,g=2,v=32,w=1,axis=1");
+  for (const char* text : {":4", "2:4:", "1:2:3:4:5", "1:4:2x1", "1:4:2:32x", "1:4:2:x2", "2:4@",
+                           "2:4@x", "2@0:4", "-2:4", "2:4,a=1"}) {
     CAPTURE(text);
     CHECK(fault_of([&] { Spec::parse(text); }) == Fault::usage);
   }

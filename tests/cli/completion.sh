@@ -51,10 +51,10 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   expect 'model.safetensors|models' $program --quiet mod
   [ $program = sten-energy ] && continue
   [ $program = sten-run ] && continue
-  for layout in dense masked bitmask csr nm nmg; do
+  for layout in dense masked bitmask csr nm nmg nmgv; do
     complete_line $program --to '' | tr '|' '\n' | grep -qx $layout || fail "$program: no --to $layout"
   done
-  expect 'nm|nmg' $program --to nm
+  expect 'nm|nmg|nmgv' $program --to nm
 done
 
 expect 'auto' sten-prune --to = au
@@ -63,7 +63,7 @@ expect '' sten-bench convert --layouts au
 expect 'models|state' sten-prune --out-dir ''
 expect 'models' sten-prune --state = mod
 expect 'global|local|row' sten-prune in.safetensors --scope ''
-expect 'nm:|nmg:' sten-prune --structure n
+expect 'nm:|nmg:|nmgv:' sten-prune --structure n
 expect '' sten-prune --structure nm : n = 2
 expect 'rules' sten-prune --rules ru
 expect 'model.safetensors|models' sten-energy x --against mod
@@ -77,7 +77,7 @@ expect 'convert' sten-bench con
 expect 'convert|gemm' sten-bench ''
 expect 'chain|gemm|linear|sampled|transposed' sten-bench gemm --form ''
 expect 'laplace|normal|rowscaled|student3' sten-bench convert --input ''
-expect 'nm|nmg' sten-bench convert --layouts nm
+expect 'nm|nmg|nmgv' sten-bench convert --layouts nm
 expect 'report.json' sten-bench convert -o rep
 expect 'report.json' sten-bench gemm --against rep
 

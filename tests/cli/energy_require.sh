@@ -45,7 +45,7 @@ expect_exit 3 sten-energy odd.safetensors --min-sparsity 0.1
 expect_exit 2 sten-energy pruned.safetensors --require 'nothing=nm:n=2,m=4'
 expect_err "matches none"
 expect_exit 2 sten-energy pruned.safetensors --require '*=csr'
-expect_err "nm or nmg is expected"
+expect_err "nm or nmg or nmgv is expected"
 expect_exit 2 sten-energy pruned.safetensors --plot x.svg
 expect_err "belong to --sweep"
 
@@ -54,6 +54,7 @@ expect_exit 0 sten-energy "$MODEL" --sweep $few --plot sweep.svg --report sweep.
 expect_out '"structures": ['
 grep -q '<svg' sweep.svg || fail "there is no chart"
 grep -q '^"\?n:m:g, g=64' sweep.csv || fail "the table lacks n:m:g"
+grep -q '1:4:16:32' sweep.csv || fail "the table lacks n:m:g over tiles"
 # Its rows are no tensors, which is all that --summary leaves out; a page has the same chart.
 expect_exit 0 sten-energy "$MODEL" --sweep $few --summary --report sweep.html
 expect_out '1:10:4'

@@ -18,10 +18,12 @@ there_and_back() {
 sten-prune "$MODEL" -o magnitude.safetensors --sparsity 0.9 -q >/dev/null
 sten-prune "$MODEL" -o nm.safetensors --structure nm:n=2,m=4 -q >/dev/null
 sten-prune "$MODEL" -o nmg.safetensors --structure nmg:n=2,m=4,g=2,axis=1 -q >/dev/null
+sten-prune "$MODEL" -o nmgv.safetensors --structure 1:4:2:32 -q >/dev/null
 there_and_back "$MODEL" masked csr bcsr:h=4,w=4
 there_and_back magnitude.safetensors bitmask csr bcsr:h=3,w=5
 there_and_back nm.safetensors nm:n=2,m=4 nm:n=4,m=8
 there_and_back nmg.safetensors nmg:n=2,m=4,g=2,axis=1
+there_and_back nmgv.safetensors 1:4:2:32 csr bitmask
 
 # By way of all of them.
 cp nmg.safetensors now.safetensors
@@ -37,7 +39,7 @@ bits='\x00\x01\x80\x7f\xff\x00\xf0\x3c\x00\x80\x00\xfc\x01\x7c\xc0\xff\x55\xaa\x
 for dtype in F64,1,3 F32,2,3 BF16,4,3 F8_E4M3,24,1 F8_E5M2,2,3,4 I64,3,1 I16,12,1 BOOL,1,24; do
   safetensors in.safetensors "{$(entry 'a' ${dtype%%,*} ${dtype#*,} 0 24)}" "$bits"
   data in.safetensors >wanted
-  for to in masked bitmask csr bcsr:h=2,w=2 nm:n=2,m=2 nm:n=1,m=1,axis=0 nmg:n=2,m=2,g=2; do
+  for to in masked bitmask csr bcsr:h=2,w=2 nm:n=2,m=2 nm:n=1,m=1,axis=0 nmg:n=2,m=2,g=2 nmgv:n=2,m=2,g=2,v=4; do
     expect_exit 0 sten-convert in.safetensors -o sparse.safetensors --to $to --include a --force
     expect_exit 0 sten-convert sparse.safetensors -o dense.safetensors --to dense --force
     data dense.safetensors | cmp - wanted || fail "$dtype came back from $to changed"

@@ -259,6 +259,34 @@ def nmg_chunks(shape, n, m, g, axis=0, dims=None):
     return at.reshape(at.shape[:-2] + (rows, m, cols, strips)).swapaxes(-2, -3)
 
 
+def nmgv_tiles(shape, v, w=2, dims=None):
+    """[batch..., rows of tiles, columns of tiles, v, w] of offsets, the tensor's size in padding."""
+    at = pad_last(places(shape, dims), w, size_of(shape))
+    at = pad_last(at.swapaxes(-1, -2), v, size_of(shape)).swapaxes(-1, -2)
+    rows, cols = at.shape[-2] // v, at.shape[-1] // w
+    return at.reshape(at.shape[:-2] + (rows, v, cols, w)).swapaxes(-2, -3)
+
+
+def nmgv_split(args):
+    """The arguments of nmgv_tiles(), and a function from its result's shape to the shape and the
+    arguments of nmg_chunks(), to which a tile is an element."""
+    cut = {key: args[key] for key in ("v", "w", "dims") if key in args}
+    rest = {key: args[key] for key in ("n", "m", "g", "axis") if key in args}
+
+    def of_tiles(at):
+        rank = at.ndim - 2
+        return at.shape[:-2], {**rest, "dims": (rank - 2, rank - 1)}
+
+    return cut, of_tiles
+
+
+def with_tiles(at, tiles, size):
+    """Offsets of all elements of the tiles of those numbers, a tile's side by side; at: of
+    nmgv_tiles() of a tensor of that size."""
+    count, area = size_of(at.shape[:-2]), size_of(at.shape[-2:])
+    return np.append(at.reshape(count, area), np.full((1, area), size), axis=0)[tiles]
+
+
 def scattered(size, at, values):
     """(bits, stored) of `size` elements, `values` put at `at`; padding has to be 0."""
     assert not np.any(values[at == size]), "a value in padding is not 0"
@@ -279,7 +307,7 @@ def unpacked_bits(packed, count):
 
 
 def decode(t):
-    """(bits, stored) in the tensor's shape. In nm and nmg fillers and padding are stored too."""
+    """(bits, stored) in the tensor's shape. In nm, nmg and nmgv fillers and padding are stored too."""
     name, a = parse_spec(t.layout)
     size, values = size_of(t.shape), t.parts["values"]
     if name == "dense":
@@ -344,12 +372,18 @@ def decode(t):
         pos = pos @ (1 << np.arange(w, dtype=np.int64))
         assert np.all(np.diff(pos, axis=-1) > 0), "positions do not ascend"
         bits, stored = scattered(size, np.take_along_axis(at, pos, -1), values)
-    elif name == "nmg":
+    elif name in ("nmg", "nmgv"):
         n, m, g = a["n"], a["m"], a["g"]
-        at = nmg_chunks(t.shape, n, m, g, a.get("axis", 0), a["dims"])
+        shape, tiles = t.shape, None
+        if name == "nmgv":
+            cut, of_tiles = nmgv_split(a)
+            tiles = nmgv_tiles(shape, **cut)
+            shape, a = of_tiles(tiles)
+        at = nmg_chunks(shape, n, m, g, a.get("axis", 0), a["dims"])
         lead, strips, index = at.shape[:-2], at.shape[-1], t.parts["index"]
         table = pattern_table(n, m)
-        assert values.shape == lead + (len(table), g, n), values.shape
+        area = () if tiles is None else (size_of(tiles.shape[-2:]),)
+        assert values.shape == lead + (len(table), g, n) + area, values.shape
         assert index.shape == lead + (len(table), g)
         assert index.dtype == (np.uint8 if strips <= 256 else np.uint16)
         units = size_of(lead)
@@ -360,6 +394,8 @@ def decode(t):
             table[None, :, None, :],
             columns.reshape(units, len(table), g, 1),
         ]
+        if tiles is not None:
+            at = with_tiles(tiles, at, size)
         bits, stored = scattered(size, at, values.reshape(at.shape))
     else:
         raise AssertionError(f"layout {t.layout}")
@@ -369,7 +405,7 @@ def decode(t):
 def encode(layout, dtype, bits, keep, pattern_of=None, order=None):
     """The tensor that stores exactly the positions of `keep`.
 
-    nmg needs `pattern_of` [chunks in all, strips], and stores the slots of a group in ascending
+    nmg and nmgv need `pattern_of` [chunks in all, strips], and store the slots of a group in ascending
     order, or shuffled by the generator `order`.
     """
     name, a = parse_spec(layout)
@@ -442,9 +478,14 @@ def encode(layout, dtype, bits, keep, pattern_of=None, order=None):
         parts["pos"] = packed_bits(
             digits.astype(np.uint8).reshape(at.shape[:-2] + (at.shape[-2] * n * w,))
         )
-    elif name == "nmg":
+    elif name in ("nmg", "nmgv"):
         n, m, g = a["n"], a["m"], a["g"]
-        at = nmg_chunks(shape, n, m, g, a.get("axis", 0), a["dims"])
+        counted, tiles = shape, None
+        if name == "nmgv":
+            cut, of_tiles = nmgv_split(a)
+            tiles = nmgv_tiles(shape, **cut)
+            counted, a = of_tiles(tiles)
+        at = nmg_chunks(counted, n, m, g, a.get("axis", 0), a["dims"])
         lead, strips, table = at.shape[:-2], at.shape[-1], pattern_table(n, m)
         units = size_of(lead)
         at = at.reshape(units, m, strips)
@@ -457,11 +498,14 @@ def encode(layout, dtype, bits, keep, pattern_of=None, order=None):
             table[None, :, None, :],
             columns[..., None],
         ]
+        area = ()
+        if tiles is not None:
+            here, area = with_tiles(tiles, here, size), (size_of(tiles.shape[-2:]),)
         stored = np.zeros(size + 1, bool)
         stored[here] = True
         assert np.all(stored[:-1] | ~keep.reshape(-1)), "the patterns do not contain the mask"
         parts["values"] = np.where(kept[here], flat[here], 0).astype(bits.dtype)
-        parts["values"] = parts["values"].reshape(lead + (len(table), g, n))
+        parts["values"] = parts["values"].reshape(lead + (len(table), g, n) + area)
         index = np.uint8 if strips <= 256 else np.uint16
         parts["index"] = columns.astype(index).reshape(lead + (len(table), g))
     else:
@@ -493,12 +537,17 @@ def payload_bytes(layout, dtype, shape, stored=None):
             rows, cols = cols, rows
         slots = ceil_div(cols, m) * n
         return batch * rows * (slots * w + ceil_div(slots * (m - 1).bit_length(), 8))
-    assert name == "nmg"
+    area = 1
+    if name == "nmgv":
+        v, across = a["v"], a.get("w", 2)
+        rows, cols, area = ceil_div(rows, v), ceil_div(cols, across), v * across
+    else:
+        assert name == "nmg"
     if a.get("axis", 0) == 1:
         rows, cols = cols, rows
     chunk = math.comb(m, n) * a["g"]
     slots = batch * ceil_div(rows, m) * ceil_div(cols, chunk) * chunk
-    return slots * (n * w + (1 if chunk <= 256 else 2))
+    return slots * (n * area * w + (1 if chunk <= 256 else 2))
 
 
 # -------------------------------------------------------------------------------- what is kept

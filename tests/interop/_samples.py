@@ -4,7 +4,17 @@ import math
 
 import ml_dtypes
 import numpy as np
-from _reference import FLOATS, bits_type, nmg_chunks, nm_blocks, patterns_mask, size_of
+from _reference import (
+    FLOATS,
+    bits_type,
+    nm_blocks,
+    nmg_chunks,
+    nmgv_split,
+    nmgv_tiles,
+    patterns_mask,
+    size_of,
+    with_tiles,
+)
 
 # Rank 2 to 4, without elements, one element, ragged in every way, and enough elements for
 # several threads.
@@ -60,3 +70,19 @@ def nmg_mask(rng, shape, n, m, g, axis=0, dims=None):
     pattern_of = rng.permuted(np.broadcast_to(one, (size_of(lead), one.size)), axis=-1)
     keep = patterns_mask(pattern_of, shape, n, m, g, axis, dims)
     return keep & (rng.random(shape) < 0.9), pattern_of
+
+
+def tiles_mask(kept, shape, **cut):
+    """The elements of the kept tiles, which are counted as nmgv_tiles() does."""
+    at = with_tiles(nmgv_tiles(shape, **cut), np.flatnonzero(kept), size_of(shape))
+    keep = np.zeros(size_of(shape) + 1, bool)
+    keep[at] = True
+    return keep[:-1].reshape(shape)
+
+
+def nmgv_mask(rng, shape, **args):
+    """The same for n:m:g over tiles."""
+    cut, of_tiles = nmgv_split(args)
+    tiles, of = of_tiles(nmgv_tiles(shape, **cut))
+    kept, pattern_of = nmg_mask(rng, tiles, **of)
+    return tiles_mask(kept, shape, **cut) & (rng.random(shape) < 0.9), pattern_of

@@ -33,7 +33,8 @@ WAYS = [flags.split() for flags in f"""--sparsity 0.9
         --structure nm:n=2,m=4 --to nm
         --structure nm:n=1,m=10,axis=0
         --structure nmg:n=1,m=10,g=4 --to nmg
-        --structure nmg:n=2,m=4,g=2,axis=1 --to bitmask""".splitlines()]
+        --structure nmg:n=2,m=4,g=2,axis=1 --to bitmask
+        --structure nmgv:n=1,m=4,g=2,v=4 --to nmgv""".splitlines()]
 
 
 class Energy(Case):
@@ -55,7 +56,7 @@ class Energy(Case):
             stored = (nonzero if t.layout == "dense" else keep).sum()
             packed = (bits != 0 if t.layout == "dense" else keep).sum()  # but its bits are kept
             # Where a layout does not tell a kept zero from an empty place, it does not count.
-            if t.layout.partition(":")[0] in ("dense", "nm", "nmg"):
+            if t.layout.partition(":")[0] in ("dense", "nm", "nmg", "nmgv"):
                 keep = nonzero
             self.assertEqual(row["shape"], list(t.shape))
             self.assertEqual((row["dtype"], row["layout"]), (t.dtype, t.layout))

@@ -23,7 +23,7 @@ NAMED = ["masked", "bitmask", "csr"]
 GROUPED = """
     nm:n=2,m=4 nm:n=2,m=4,axis=0 nm:n=1,m=10 nm:n=3,m=6 nm:n=4,m=4 nm:n=1,m=1 nm:n=5,m=300
     nmg:n=1,m=10,g=4 nmg:n=1,m=10,g=4,axis=1 nmg:n=2,m=4,g=16 nmg:n=3,m=6,g=16 nmg:n=4,m=8,g=4
-    nmg:n=1,m=300,g=1 nmg:n=3,m=3,g=5
+    nmg:n=1,m=300,g=1 nmg:n=3,m=3,g=5 nmgv:n=1,m=4,g=2,v=32 nmgv:n=2,m=4,g=50,v=3,w=1,axis=1
 """.split()
 SHAPES = [(1, 1), (10, 40), (11, 41), (160, 640), (7, 384), (0, 8), (8, 0), (5, 3, 3, 3)]
 

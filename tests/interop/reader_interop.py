@@ -24,7 +24,7 @@ from _reference import (
     size_of,
     tensors_of,
 )
-from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask
+from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask, nmgv_mask
 
 PARTS = {
     "masked": ["values", "mask"],
@@ -32,6 +32,7 @@ PARTS = {
     "csr": ["ptr", "index", "values"],
     "nm": ["values", "pos"],
     "nmg": ["values", "index"],
+    "nmgv": ["values", "index"],
 }
 WAYS = [flags.split() for flags in """--sparsity 0.9
         --sparsity 0.9 --to masked
@@ -39,16 +40,19 @@ WAYS = [flags.split() for flags in """--sparsity 0.9
         --sparsity 0.9 --to csr
         --structure nm:n=2,m=4 --to nm
         --structure nmg:n=1,m=10,g=4 --to nmg
-        --structure nmg:n=4,m=8,g=4,axis=1 --to nmg""".splitlines()]
+        --structure nmg:n=4,m=8,g=4,axis=1 --to nmg
+        --structure nmgv:n=1,m=4,g=2,v=4 --to nmgv""".splitlines()]
 LAYOUTS = """
     masked bitmask csr csr:dims=0.1
     nm:n=2,m=4 nm:n=1,m=3,axis=0 nm:n=5,m=300 nm:n=1,m=1 nm:n=2,m=4,axis=0,dims=1.0
     nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=3,axis=1 nmg:n=3,m=6,g=1 nmg:n=4,m=8,g=4 nmg:n=3,m=3,g=2
     nmg:n=2,m=4,g=1,dims=1.0
+    nmgv:n=1,m=4,g=2,v=4 nmgv:n=2,m=3,g=1,v=3,w=5,axis=1 nmgv:n=1,m=2,g=1,v=1,w=1,dims=1.0
 """.split()
 BATCHED = """
     csr:dims=1.2 nm:n=2,m=4,dims=1.2 nm:n=2,m=4,axis=0,dims=2.0 nmg:n=1,m=4,g=2,dims=1.2
     nmg:n=2,m=4,g=1,axis=1,dims=0.2
+    nmgv:n=1,m=2,g=2,v=2,w=3,dims=1.2
 """.split()
 RANK_4 = """
     csr:dims=3.1 nm:n=2,m=4,dims=1.3 nmg:n=2,m=4,g=1,dims=3.0 nmg:n=1,m=3,g=2,axis=1,dims=1.2
@@ -277,6 +281,8 @@ class Reader(Case):
             keep = nm_mask(rng, shape, **args)
         elif name == "nmg":
             keep, pattern_of = nmg_mask(rng, shape, **args)
+        elif name == "nmgv":
+            keep, pattern_of = nmgv_mask(rng, shape, **args)
         else:
             keep = rng.random(shape) < 0.3
         # Zeros may be kept as well.

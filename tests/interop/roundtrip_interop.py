@@ -16,21 +16,24 @@ from _reference import (
     scores,
     tensors_of,
 )
-from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask
+from _samples import SHAPES, any_bits, distinct_weights, nm_mask, nmg_mask, nmgv_mask
 
 STRUCTURED = """
     bcsr:h=4,w=4 bcsr:h=1,w=8 bcsr:h=5,w=1 bcsr:h=64,w=32 bcsr:h=2,w=3,dims=1.0
     nm:n=2,m=4 nm:n=1,m=3,axis=0 nm:n=4,m=4 nm:n=1,m=1 nm:n=2,m=16 nm:n=5,m=300
     nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=2,axis=1 nmg:n=3,m=6,g=1 nmg:n=4,m=8,g=4 nmg:n=3,m=3,g=3
     nmg:n=1,m=1,g=1 nmg:n=1,m=300,g=1
+    nmgv:n=1,m=4,g=2,v=4 nmgv:n=2,m=4,g=1,v=3,w=5,axis=1 nmgv:n=1,m=2,g=1,v=1,w=1 nmgv:n=1,m=2,g=4,v=32
 """.split()
 GROUPED = """
     nm:n=2,m=4 nm:n=1,m=10,axis=0 nmg:n=1,m=10,g=4 nmg:n=2,m=4,g=3,axis=1 nmg:n=3,m=6,g=1
+    nmgv:n=1,m=4,g=2,v=4 nmgv:n=1,m=2,g=3,v=3,w=1,axis=1
 """.split()
 WITH_DIMS = """
     csr:dims=1.2 csr:dims=2.0 bcsr:h=2,w=3,dims=1.2 bcsr:h=3,w=2,dims=2.0 nm:n=2,m=4,dims=1.2
     nm:n=2,m=4,dims=2.1 nm:n=1,m=3,axis=0,dims=0.2
     nmg:n=1,m=4,g=2,dims=1.2 nmg:n=2,m=4,g=1,axis=1,dims=2.0
+    nmgv:n=1,m=2,g=2,v=2,w=3,dims=1.2 nmgv:n=2,m=3,g=1,v=4,axis=1,dims=2.0
 """.split()
 
 
@@ -110,7 +113,7 @@ class RoundTrip(Case):
             elif name == "nm":
                 keep = nm_mask(rng, shape, **args)
             else:
-                keep, _ = nmg_mask(rng, shape, **args)
+                keep, _ = (nmg_mask if name == "nmg" else nmgv_mask)(rng, shape, **args)
             for dtype in BYTE_DTYPES if keep.size < 10_000 else ["F32", "U8"]:
                 bits = np.where(keep, any_bits(rng, dtype, shape, 0.95), 0)
                 entries.append(entry(f"{dtype}.{i}", dtype, bits.astype(f"u{bits.itemsize}")))
@@ -124,7 +127,7 @@ class RoundTrip(Case):
             bits, stored = decode(t)
             self.same(bits, e.array(), f"{e.name} in {to}")
             self.assertFalse(np.any((e.array() != 0) & ~stored), e.name)
-            if name != "nmg":  # which has a choice
+            if name not in ("nmg", "nmgv"):  # which have a choice
                 self.same_parts(
                     t, encode(to, e.dtype, e.array(), e.array() != 0), f"{e.name} in {to}"
                 )

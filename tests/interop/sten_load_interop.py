@@ -15,7 +15,7 @@ import numpy as np
 from _programs import MODEL, SOURCE, Case, run
 from _reference import (BYTE_DTYPES, FLOATS, Entry, bits_type, encode, entries_of, entry, file_bytes,
                         parse_spec, read_file, tensors_of)
-from _samples import SHAPES, any_bits, nm_mask, nmg_mask
+from _samples import SHAPES, any_bits, nm_mask, nmg_mask, nmgv_mask
 
 SCRIPT = SOURCE / "scripts/sten_load.py"
 LAYOUTS = ["masked", "bitmask", "csr", "csr:dims=0.1", "csr:dims=1.0",
@@ -23,12 +23,14 @@ LAYOUTS = ["masked", "bitmask", "csr", "csr:dims=0.1", "csr:dims=1.0",
            "bcsr:h=5,w=2,dims=1.0", "bcsr:h=64,w=64", "nm:n=2,m=4", "nm:n=1,m=3,axis=0",
            "nm:n=4,m=4", "nm:n=1,m=1", "nm:n=5,m=300", "nm:n=2,m=4,axis=0,dims=1.0", "nmg:n=1,m=10,g=4",
            "nmg:n=2,m=4,g=3,axis=1", "nmg:n=3,m=6,g=1", "nmg:n=4,m=8,g=4", "nmg:n=3,m=3,g=2", "nmg:n=1,m=1,g=1",
-           "nmg:n=1,m=300,g=1", "nmg:n=2,m=4,g=1,dims=1.0"]  # fmt: skip
+           "nmg:n=1,m=300,g=1", "nmg:n=2,m=4,g=1,dims=1.0", "nmgv:n=1,m=4,g=2,v=4", "nmgv:n=2,m=3,g=1,v=3,w=5,axis=1",
+           "nmgv:n=1,m=2,g=1,v=1,w=1,dims=1.0"]  # fmt: skip
 BATCHED = ["csr:dims=1.2", "csr:dims=2.0", "csc:dims=1.2", "csc:dims=2.0", "coo:dims=2.0",
            "bcsr:h=2,w=2,dims=1.2", "bcsr:h=3,w=1,dims=2.0",
-           "nm:n=2,m=4,dims=1.2", "nm:n=2,m=3,axis=0,dims=2.0", "nmg:n=1,m=4,g=2,dims=1.2", "nmg:n=2,m=4,g=1,axis=1,dims=0.2"]  # fmt: skip
+           "nm:n=2,m=4,dims=1.2", "nm:n=2,m=3,axis=0,dims=2.0", "nmg:n=1,m=4,g=2,dims=1.2", "nmg:n=2,m=4,g=1,axis=1,dims=0.2",
+           "nmgv:n=1,m=2,g=2,v=2,w=3,dims=1.2", "nmgv:n=2,m=3,g=1,v=4,axis=1,dims=2.0"]  # fmt: skip
 RANK4 = ["csr:dims=3.1", "csc:dims=3.1", "coo:dims=3.1", "bcsr:h=2,w=3,dims=1.3", "nm:n=2,m=4,dims=1.3", "nmg:n=2,m=4,g=1,dims=3.0",
-         "nmg:n=1,m=3,g=2,axis=1,dims=1.2"]
+         "nmg:n=1,m=3,g=2,axis=1,dims=1.2", "nmgv:n=1,m=2,g=1,v=2,dims=1.3"]
 KINDS = {**FLOATS, "BOOL": np.bool_, "C64": np.complex64, "F8_E8M0": ml_dtypes.float8_e8m0fnu,
          "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
          **{f"{k}{8 * w}": f"<{k.lower()}{w}" for k in "UI" for w in (1, 2, 4, 8)}}  # fmt: skip
@@ -48,12 +50,14 @@ def script():
 
 
 def mask_of(rng, layout, shape):
-    """What the layout can keep, and for nmg the pattern of every strip."""
+    """What the layout can keep, and for nmg and nmgv the pattern of every strip."""
     name, args = parse_spec(layout)
     if name == "nm":
         return nm_mask(rng, shape, **args), None
     if name == "nmg":
         return nmg_mask(rng, shape, **args)
+    if name == "nmgv":
+        return nmgv_mask(rng, shape, **args)
     if name == "ell":  # as many in each row
         cols = int(np.prod(shape[1:]))
         return np.argsort(rng.random((shape[0], cols)), -1).reshape(shape) < 0.3 * cols, None

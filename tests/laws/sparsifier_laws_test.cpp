@@ -47,7 +47,9 @@ Spec varied(Dice& dice, const Spec& example, const Shape& shape) {
   for (const char* key : {"sparsity", "fraction"})
     if (spec.has(key) && dice.below(4))
       spec.set(key, dice.one_of<std::string>({"0", "1", "0.5", "0.1", "0.99", "0.333"}));
-  if (spec.is("nmg") && dice.below(2)) spec.set("fit", "greedy");
+  if (spec.is("nmgv"))
+    spec.set("v", dice.one_of<Index>({1, 2, 4, 5})).set("w", dice.one_of<Index>({1, 2, 3}));
+  if ((spec.is("nmg") || spec.is("nmgv")) && dice.below(2)) spec.set("fit", "greedy");
   return spec;
 }
 
@@ -62,6 +64,7 @@ TEST_CASE("every sparsifier is of the kind that the paper's table has") {
                                           {"magnitude", Kind::materializing},
                                           {"block-magnitude", Kind::materializing},
                                           {"nmg", Kind::materializing},
+                                          {"nmgv", Kind::materializing},
                                           {"movement", Kind::materializing},
                                           {"soft-movement", Kind::materializing},
                                           {"variational-dropout", Kind::materializing},

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "libsten/dispatch/structure.h"
 #include "libsten/layout/coo.h"
 #include "tests/support/parts.h"
 
@@ -27,23 +28,18 @@ std::vector<Index> listed(const Mask& m) {
 
 TEST_CASE("the entries of a sparse tensor are its stored positions and their values, in order") {
   Dice dice(1);
-  for (const char* layout : {"csr", "csc", "coo", "ell", "bcsr:h=4,w=3", "bitmask", "nm:n=2,m=4",
-                             "nm:n=2,m=4,axis=0", "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1",
-                             "csr:dims=1.0", "csc:dims=2.1", "coo:dims=2.0", "ell:dims=1.2"}) {
+  for (const char* layout :
+       {"csr", "csc", "coo", "ell", "bcsr:h=4,w=3", "bitmask", "nm:n=2,m=4", "nm:n=2,m=4,axis=0",
+        "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1", "nmgv:n=2,m=3,g=1,v=2,w=3", "csr:dims=1.0",
+        "csc:dims=2.1", "coo:dims=2.0", "ell:dims=1.2"}) {
     CAPTURE(layout);
     const Spec spec = Spec::parse(layout);
-    const std::string name(spec.name());
     for (const Shape& shape : {Shape{13, 26}, Shape{3, 5, 8}, Shape{0, 5}, Shape{4, 0, 3}}) {
       if (spec.has("dims") && shape.size() < 3) continue;
       CAPTURE(to_string(shape));
       const Dense x = noise(dice, shape);
-      const char* how = name == "nm"    ? "per-block:n=2,m=4"
-                        : name == "nmg" ? "nmg:n=1,m=4,g=2"
-                                        : "random:fraction=0.8";
-      Spec sparsifier = Spec::parse(how);
-      for (const char* key : {"n", "m", "g", "axis"})
-        if ((name == "nm" || name == "nmg") && spec.has(key))
-          sparsifier.set(key, spec.integer(key));
+      const Spec sparsifier =
+          is_structure(spec) ? own_sparsifier(spec) : Spec::parse("random:fraction=0.8");
       const Tensor t = registry().prune(x, sparsifier, spec);
       const auto e = entries_of(t);
       REQUIRE(e.has_value());
@@ -68,14 +64,14 @@ TEST_CASE("a tensor is far larger as dense only where that is much memory") {
   CHECK(!is_far_larger_dense(coo({Index{1} << 30, 0})));
 }
 
-TEST_CASE("nmg holds a list of positions where it packs them") {
+TEST_CASE("nmg and nmgv hold a list of positions where it packs them") {
   Dice dice(2);
   int held = 0;
   for (int round = 0; round < 300; ++round) {
     const Shape shape{1 + dice.below(9), 1 + dice.below(30)};
-    const Spec spec = Spec::parse(round % 3 == 0   ? "nmg:n=1,m=4,g=2"
-                                  : round % 3 == 1 ? "nmg:n=2,m=4,g=1"
-                                                   : "nmg:n=1,m=3,g=2,axis=1");
+    const char* specs[] = {"nmg:n=1,m=4,g=2", "nmg:n=2,m=4,g=1", "nmg:n=1,m=3,g=2,axis=1",
+                           "nmgv:n=1,m=3,g=2,v=2,w=3", "nmgv:n=2,m=3,g=1,v=1,axis=1"};
+    const Spec spec = Spec::parse(specs[round % std::size(specs)]);
     Mask m = Mask::none(shape);
     for (Index i = 0; i < m.size(); ++i) m.set(i, dice.below(6) == 0);
     const Dense x = noise(dice, shape);

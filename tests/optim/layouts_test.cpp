@@ -1,6 +1,7 @@
 // Steps on weights in every layout, against a loop over dense doubles.
 #include <doctest/doctest.h>
 
+#include "libsten/dispatch/structure.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmg.h"
 #include "tests/optim/reference.h"
@@ -170,11 +171,11 @@ TEST_CASE("a step gives the same bits on any number of threads") {
   Dice dice(4);
   const Shape shape{257, 400};
   const Dense w = random_reals(dice, DType::F32, shape), g = random_reals(dice, DType::F32, shape);
-  for (const char* spec : {"dense", "masked", "csr", "nmg:n=2,m=4,g=2"}) {
+  for (const char* spec : {"dense", "masked", "csr", "nmg:n=2,m=4,g=2", "nmgv:n=1,m=4,g=2,v=16"}) {
     CAPTURE(std::string(spec));
     const Spec layout = Spec::parse(spec);
-    const Tensor start = layout.is("nmg") ? registry().prune(w, layout, layout)
-                                          : registry().pack(w, Mask::all(shape), layout);
+    const Tensor start = is_structure(layout) ? registry().prune(w, layout, layout)
+                                              : registry().pack(w, Mask::all(shape), layout);
     const auto run = [&](int threads) {
       const Threads some(threads);
       Parameter p(start);

@@ -59,7 +59,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
   const Shape shape{12, 24};
   for (const DType dtype : {DType::F32, DType::F64})
     for (const char* name : {"dense", "masked", "csr", "bcsr:h=2,w=3", "ell", "nm:n=2,m=4",
-                             "nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=1"}) {
+                             "nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=1", "nmgv:n=1,m=2,g=2,v=4"}) {
       CAPTURE(std::string(name));
       const Spec layout = Spec::parse(name);
       const Sparsifier by = chooser_for(layout).value_or(named("magnitude:sparsity=0.3"));

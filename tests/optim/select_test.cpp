@@ -1,6 +1,7 @@
 // Between steps: other positions, norms of gradients, gradients that are scaled on their way.
 #include <doctest/doctest.h>
 
+#include "libsten/dispatch/structure.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
@@ -78,13 +79,13 @@ TEST_CASE("a scaled gradient does what one does that was multiplied before, in e
   const Dense x = normals(dice, shape), g = normals(dice, shape);
   Dense half = g;
   for (float& v : half.values.mutate<float>()) v *= 0.5f;
-  for (const char* spec : {"dense", "masked", "csr", "nmg:n=1,m=4,g=2"})
+  for (const char* spec : {"dense", "masked", "csr", "nmg:n=1,m=4,g=2", "nmgv:n=1,m=2,g=2,v=4"})
     for (const bool anew : {false, true}) {
       CAPTURE(std::string(spec));
       CAPTURE(anew);
       const Spec layout = Spec::parse(spec);
-      const Sparsifier by =
-          layout.is("nmg") ? registry().sparsifier(layout) : sparsifier("magnitude:sparsity=0.5");
+      const Sparsifier by = is_structure(layout) ? registry().sparsifier(layout)
+                                                 : sparsifier("magnitude:sparsity=0.5");
       Parameter a("w", x);
       if (!layout.is("dense")) select_positions(a, by, layout);
       Parameter b = a;

@@ -37,7 +37,7 @@ TEST_CASE("products of every layout are as exact as float32 allows, whatever sha
 
 TEST_CASE("there is a product of every layout that is built in, but of dense") {
   CHECK(sparse_product_layouts() == std::vector<std::string>{"bcsr", "bitmask", "coo", "csc", "csr",
-                                                             "ell", "masked", "nm", "nmg"});
+                                                             "ell", "masked", "nm", "nmg", "nmgv"});
 }
 
 TEST_CASE("a product of a layout that has none is refused, and of what is no F32 matrix too") {

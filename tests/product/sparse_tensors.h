@@ -30,9 +30,11 @@ inline const std::vector<std::string> sparse_specs{"bitmask",
                                                    "nm:n=4,m=16,axis=0",
                                                    "nmg:n=1,m=4,g=3",
                                                    "nmg:n=2,m=4,g=1",
-                                                   "nmg:n=2,m=4,g=2,axis=1"};
+                                                   "nmg:n=2,m=4,g=2,axis=1",
+                                                   "nmgv:n=1,m=4,g=2,v=16",
+                                                   "nmgv:n=2,m=3,g=1,v=3,w=1,axis=1"};
 
-// What a layout keeps of x; of any layout but n:m and n:m:g a part of the elements that is random
+// What a layout keeps of x; of any layout but n:m and those of n:m:g a part of the elements that is random
 // too.
 inline Tensor sparse_tensor(Dice& dice, const Dense& x, const Spec& spec) {
   if (spec.is("nm")) {
@@ -40,7 +42,7 @@ inline Tensor sparse_tensor(Dice& dice, const Dense& x, const Spec& spec) {
     for (const auto& [key, value] : spec.args()) selected.set(key, value);
     return registry().prune(x, selected, spec);
   }
-  if (spec.is("nmg")) return registry().prune(x, spec, spec);
+  if (spec.is("nmg") || spec.is("nmgv")) return registry().prune(x, spec, spec);
   const double keep = dice.one_of(std::vector<double>{0, 0.02, 0.1, 0.5, 1});
   const Mask mask = random_mask(dice, x.extents, keep);
   // Rows that are too unequal do not go into ell.

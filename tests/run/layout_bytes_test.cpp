@@ -40,9 +40,9 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
       const std::string name = layouts[l].name;
       CAPTURE(name);
       std::optional<Index> expected;
-      if (name == "nm" || name == "nmg") {
+      if (name == "nm" || name.starts_with("nmg")) {  // nmgv has no numbers that are found
         for (const Pattern& p : held)
-          if ((p.g > 0) == (name == "nmg")) {
+          if (p.layout().is(name)) {
             const auto size = packed(p.layout().str());
             if (!expected || *size < *expected) expected = size;
           }
@@ -89,5 +89,5 @@ TEST_CASE(
     "layouts come in the order of reports, and are named with the numbers they are sized by") {
   std::string all;
   for (const auto& layout : registry().layouts()) all += sized_as(layout) + ", ";
-  CHECK(all.starts_with("dense, masked, bitmask, csr, csc, coo, ell, bcsr 4x4, nm, nmg, "));
+  CHECK(all.starts_with("dense, masked, bitmask, csr, csc, coo, ell, bcsr 4x4, nm, nmg, nmgv, "));
 }

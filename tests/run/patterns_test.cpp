@@ -85,8 +85,9 @@ TEST_CASE("a list of positions has the patterns, breaches and bytes that its bit
       };
       CHECK(names(held) == names(held_patterns(other)));
       CHECK(layout_bytes({4, one}, held) == layout_bytes({4, other}, held));
-      for (const char* spec : {"nm:n=1,m=4", "nm:n=2,m=4,axis=0", "nm:n=1,m=4,dims=1.0",
-                               "nmg:n=1,m=4,g=2", "nmg:n=2,m=4,g=1,axis=1"}) {
+      for (const char* spec :
+           {"nm:n=1,m=4", "nm:n=2,m=4,axis=0", "nm:n=1,m=4,dims=1.0", "nmg:n=1,m=4,g=2",
+            "nmg:n=2,m=4,g=1,axis=1", "nmgv:n=1,m=3,g=2,v=2"}) {
         CAPTURE(spec);
         const auto a = breach(one, Spec::parse(spec)), b = breach(other, Spec::parse(spec));
         CHECK(a.has_value() == b.has_value());
@@ -99,8 +100,8 @@ TEST_CASE("a tensor without elements breaks nothing, whatever its extents") {
   constexpr Index many = Index{1} << 40;
   for (const Shape& shape : {Shape{many, 0}, Shape{0, many}}) {
     const Positions none = Positions::of(Mask::none(shape));
-    for (const char* spec :
-         {"nm:n=2,m=4", "nm:n=2,m=4,axis=0", "nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=4,axis=1"})
+    for (const char* spec : {"nm:n=2,m=4", "nm:n=2,m=4,axis=0", "nmg:n=2,m=4,g=4",
+                             "nmg:n=2,m=4,g=4,axis=1", "nmgv:n=2,m=4,g=4,v=4"})
       CHECK(!breach(none, Spec::parse(spec)));
     CHECK(held_patterns(none).empty());
     CHECK(layout_bytes({4, none}, {})[2] == 0);  // bitmask

@@ -133,6 +133,63 @@ inline std::string fault_of_exact(const Mask& mask, const Spec& s, const Dense& 
   return "";
 }
 
+// What the tiles of nmgv sum to, in the precision in which values are ranked, and their elements.
+struct SummedTiles {
+  Dense sums;  // [batches, rows of tiles, columns of tiles]
+  std::vector<std::vector<Index>> elements;
+  Spec spec;  // of nmg on the sums
+
+  SummedTiles(const Spec& s, const Dense& x) : spec("nmg") {
+    for (const char* key : {"n", "m", "g", "axis", "fit"})
+      if (s.has(key)) spec.set(key, std::string(s.word(key, "")));
+    spec.set("dims", "1.2");
+    const Index v = s.integer("v"), w = s.integer("w", 2);
+    const std::vector<double> values = numbers(x);
+    const Matrices all = matrices(x.extents, s, false);
+    const Index rows = all.empty() ? 0 : std::ssize(all[0]),
+                cols = rows ? std::ssize(all[0][0]) : 0;
+    const DType dtype = x.dtype() == DType::F64 ? DType::F64 : DType::F32;
+    sums = Dense::zeros(dtype, {std::ssize(all), (rows + v - 1) / v, (cols + w - 1) / w});
+    for (const auto& a : all)
+      for (Index r0 = 0; r0 < rows; r0 += v)
+        for (Index c0 = 0; c0 < cols; c0 += w) {
+          double sum = 0;
+          elements.emplace_back();
+          for (Index r = r0; r < std::min(r0 + v, rows); ++r)
+            for (Index c = c0; c < std::min(c0 + w, cols); ++c) {
+              elements.back().push_back(a[r][c]);
+              sum += std::abs(values[a[r][c]]);
+              if (dtype == DType::F32) sum = static_cast<float>(sum);
+            }
+          const Index at = std::ssize(elements) - 1;
+          if (dtype == DType::F32)
+            sums.values.mutate<float>()[at] = static_cast<float>(sum);
+          else
+            sums.values.mutate<double>()[at] = sum;
+        }
+  }
+};
+
+// "" if every tile stays or goes as a whole, as the exact fit of n:m:g chooses among their sums.
+inline std::string fault_of_exact_tiles(const Mask& mask, const Spec& s, const Dense& x) {
+  const SummedTiles tiles(s, x);
+  Mask kept = Mask::none(tiles.sums.extents);
+  for (Index t = 0; t < std::ssize(tiles.elements); ++t) {
+    kept.set(t, mask[tiles.elements[t][0]]);
+    for (const Index i : tiles.elements[t])
+      if (mask[i] != kept[t]) return "a part of a tile stays";
+  }
+  return fault_of_exact(kept, tiles.spec, tiles.sums);
+}
+
+inline void keep_tiles_greedily(Mask& mask, const Spec& s, const Dense& x) {
+  const SummedTiles tiles(s, x);
+  Mask kept = Mask::none(tiles.sums.extents);
+  keep_greedily(kept, tiles.spec, tiles.sums);
+  for (Index t = 0; t < std::ssize(tiles.elements); ++t)
+    for (const Index i : tiles.elements[t]) mask.set(i, kept[t]);
+}
+
 inline void keep_of_blocks(Mask& mask, const Spec& s, const std::vector<double>& v) {
   const Index n = s.integer("n"), m = s.integer("m");
   for (const auto& a : matrices(mask.extents, s, s.integer("axis", 1) == 0))
@@ -176,7 +233,7 @@ inline void keep_large_blocks(Mask& mask, const Spec& s, const std::vector<doubl
 }
 
 // None for a sparsifier that is not built in.
-// The exact fit of nmg has several masks that are right: fault_of_exact().
+// The exact fit of nmg and nmgv has several masks that are right: fault_of_exact().
 inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const Hints& hints) {
   const std::vector<double> v = numbers(x);
   const std::size_t n = v.size();
@@ -223,13 +280,16 @@ inline std::optional<Mask> reference_mask(const Spec& s, const Dense& x, const H
   if (s.is("per-block")) return keep_of_blocks(mask, s, v), mask;
   if (s.is("block-magnitude")) return keep_large_blocks(mask, s, v), mask;
   if (s.is("nmg")) return keep_greedily(mask, s, x), mask;
+  if (s.is("nmgv")) return keep_tiles_greedily(mask, s, x), mask;
   return std::nullopt;
 }
 
 // What is wrong with a mask that a sparsifier selected; "" if nothing is.
 inline std::string fault_of_mask(const Mask& got, const Spec& s, const Dense& x,
                                  const Hints& hints) {
-  if (s.is("nmg") && s.word("fit", "exact") == "exact") return fault_of_exact(got, s, x);
+  const bool is_exact = s.word("fit", "exact") == "exact";
+  if (s.is("nmg") && is_exact) return fault_of_exact(got, s, x);
+  if (s.is("nmgv") && is_exact) return fault_of_exact_tiles(got, s, x);
   const std::optional<Mask> expected = reference_mask(s, x, hints);
   if (!expected) return "there is no reference";
   return same_mask(got, *expected) ? "" : "another set";
