@@ -20,7 +20,7 @@ data back.safetensors >got
 data dense.safetensors | cmp - got || fail 'the layout keeps something else than the mask'
 
 expect_exit 0 sten-energy tiles.safetensors --against "$MODEL" --json
-expect_out '"layout": "nmgv"'
+expect_out '"layout": "nmgv:n=1,m=4,g=4,v=8"'
 for file in tiles dense; do
   expect_exit 0 sten-energy $file.safetensors --require '*.encoder.*.dense.weight=1:4:4:8'
 done
