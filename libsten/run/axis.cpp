@@ -97,9 +97,10 @@ void warn_about_axis(const Checkpoint& c, const std::string& input,
   const Index axis = *axis_of(*specs[first]);
   warn(
       "{} tensors, such as {}, are [in, out], as {} has them: {} runs {} by default, "
-      "which suits [out, in]; {} axis={}",
+      "which suits [out, in]; {}{} axis={}",
       count, quote(c.tensors()[first].name), c.is_onnx() ? "MatMul" : "GPT-2's Conv1D",
       as_structure(*specs[first]).name(), axis_text(axis),
+      specs[first]->is(Nmgv::name) ? "exchange v and w; " : "",
       c.is_onnx() && others ? "--rule gives them" : "add", 1 - axis);
 }
 

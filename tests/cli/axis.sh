@@ -29,6 +29,8 @@ for input in conv1d conv1d/model.safetensors; do
   expect_err 'nm runs along rows (axis 1) by default, which suits [out, in]; add axis=0'
   warns sten-prune $input --dry-run --structure 1:2:1
   expect_err 'nmg runs down columns (axis 0) by default, which suits [out, in]; add axis=1'
+  warns sten-prune $input --dry-run --structure 1:2:1:2
+  expect_err 'nmgv runs down columns (axis 0) by default, which suits [out, in]; exchange v and w; add axis=1'
   warns sten-prune $input --dry-run --rule '*=2:4'
   warns sten-convert $input --dry-run --to nm:n=2,m=4
   warns sten-energy $input --sweep

@@ -17,12 +17,12 @@ namespace {
 using Floats = std::vector<float>;
 using Ints = std::vector<int>;
 
-Tensor fitted(const Dense& x, const Spec& spec) {
+Tensor tiled(const Dense& x, const Spec& spec) {
   return registry().prune(x, spec, layout_alone(spec));
 }
-Tensor fitted(const Dense& x, std::string_view spec) { return fitted(x, Spec::parse(spec)); }
+Tensor tiled(const Dense& x, std::string_view spec) { return tiled(x, Spec::parse(spec)); }
 
-double energy(const Dense& x, const Mask& kept) {
+double energy_of_mask(const Dense& x, const Mask& kept) {
   double all = 0, some = 0;
   for (Index i = 0; i < x.size(); ++i) {
     const double v = std::abs(x.values.as<float>()[i]);
@@ -79,8 +79,8 @@ TEST_CASE("tiles of one element are n:m:g, with axis and dims too") {
                            "n=1,m=3,g=2,axis=1,dims=2.0"}) {
     CAPTURE(rest);
     const Dense x = normals(dice, {7, 13, 10});
-    const Stored a = fitted(x, fmt::format("nmg:{}", rest)).save();
-    const Tensor t = fitted(x, Spec::parse(fmt::format("nmgv:{}", rest)).set("v", 1).set("w", 1));
+    const Stored a = tiled(x, fmt::format("nmg:{}", rest)).save();
+    const Tensor t = tiled(x, Spec::parse(fmt::format("nmgv:{}", rest)).set("v", 1).set("w", 1));
     const Stored b = t.save();
     for (int p = 0; p < 2; ++p)
       CHECK(numbers<std::uint8_t>(a.parts[p]) == numbers<std::uint8_t>(b.parts[p]));
@@ -203,7 +203,7 @@ TEST_CASE("nmgv becomes csr with the same positions, and comes back") {
   Dice dice(3);
   for (const char* spec : {"nmgv:n=1,m=4,g=2,v=4", "nmgv:n=2,m=4,g=1,v=3,w=5,axis=1"}) {
     const Dense x = normals(dice, {37, 61});
-    const Tensor t = fitted(x, spec);
+    const Tensor t = tiled(x, spec);
     Route route;
     const Tensor csr = convert(t, Spec("csr"), &route);
     CHECK(route.str() == "nmgv -> csr");
@@ -221,7 +221,7 @@ TEST_CASE("the larger the tiles, the less they keep of normal numbers") {
   const auto kept = [&](Index n, Index m, Index v, Index w) {
     Spec spec("nmgv");
     spec.set("n", n).set("m", m).set("g", 48).set("v", v).set("w", w);
-    return energy(x, registry().sparsifier(spec).select(x));
+    return energy_of_mask(x, registry().sparsifier(spec).select(x));
   };
   const auto near = [](double got, double wanted) { return std::abs(got - wanted) < 0.003; };
   CHECK(near(kept(1, 4, 4, 1), 0.351));
