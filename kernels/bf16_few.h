@@ -1,0 +1,89 @@
+// Products of bfloat16 weights with few tokens, which take as long as reading the weight does. Sums
+// are float32.
+//
+// A weight lies in one of two forms, cut into blocks of 64 rows, each of which is read from its
+// beginning to its end.
+//
+// *Tiles* of 16 rows and 32 columns, column by column of tiles: those of the block's groups of 16 rows,
+// then the next. A tile is
+// - dense: [16][32] values, 1 KB; or
+// - masked: a word for each of its columns (bit 15 - r is set where row r has a value), a byte for each
+//   of its rows (twice the number of its values), and these values, row by row: 80 bytes and 2 for
+//   each value.
+//
+// *Lanes*: a lane is a row of a group of 16. A step has a window of 64 columns, which begins so many
+// behind that of the step before, and two values of each row that are in the window: 32 bytes with
+// their columns, counted from the beginning of the window, and 64 with the values, row by row. What is
+// missing has value 0. 98 bytes a step.
+//
+// With zeros among the values, results of a token are NaN in any row where the token has an infinity
+// or NaN, as they are of a dense product.
+#pragma once
+#include <cstdint>
+
+#include "kernels/isa.h"
+
+namespace sten::kernels {
+
+inline constexpr std::int64_t bf16_tile_rows = 16, bf16_tile_columns = 32;
+inline constexpr std::int64_t bf16_tile_size = bf16_tile_rows * bf16_tile_columns;
+inline constexpr std::int64_t bf16_block_groups = 4;
+inline constexpr std::int64_t bf16_block_rows = bf16_block_groups * bf16_tile_rows;
+inline constexpr std::int64_t bf16_mask_bytes = 2 * bf16_tile_columns;  // and then those of rows
+inline constexpr std::int64_t bf16_masked_bytes = bf16_mask_bytes + bf16_tile_rows;
+inline constexpr std::int64_t bf16_window = 64;       // columns
+inline constexpr std::int64_t bf16_step_values = 32;  // two of each row
+inline constexpr std::int64_t bf16_step_bytes = 3 * bf16_step_values;
+inline constexpr std::int64_t bf16_most_tokens = 16;
+
+// A block in tiles.
+struct Bf16Tiles {
+  const std::uint8_t* stream;  // dense tiles are aligned to 64 bytes
+  std::int64_t groups;         // of 16 rows, up to 4
+  std::int64_t columns;        // of tiles
+  bool is_masked;
+};
+
+// A group of 16 rows in lanes.
+struct Bf16Lanes {
+  const std::uint16_t*
+      advance;                // [steps] columns from the window before; of the first from column 0
+  const std::uint8_t* steps;  // [steps][bf16_step_bytes]
+  std::int64_t count;
+};
+
+// Activations in pairs (kernels/pairs.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
+// multiple of 16 are there, and 0 beyond the last feature.
+struct Bf16Few {
+  const std::uint16_t* at;
+  std::int64_t stride;
+  std::int64_t pairs;   // a multiple of 16
+  std::int64_t tokens;  // up to bf16_most_tokens
+};
+
+// Floats of memory for what is made of activations of so many pairs.
+constexpr std::int64_t bf16_few_room(std::int64_t pairs) {
+  return (2 * pairs + bf16_window) * bf16_most_tokens;
+}
+
+struct Bf16FewTable {
+  // What multiply_tiles() reads of x, in `room` (bf16_few_room(), aligned to 64 bytes): once for all
+  // blocks.
+  void (*prepare_tiles)(const Bf16Few& x, float* room);
+  // y[row][token] = the block times x, rows of bf16_most_tokens floats; those beyond the last token
+  // are left or written.
+  void (*multiply_tiles)(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y);
+  // The same in lanes.
+  void (*prepare_lanes)(const Bf16Few& x, float* room);
+  void (*multiply_lanes)(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y);
+  // Masked tiles as dense ones: tile k of group g at to + g * stride + k * bf16_tile_size, aligned to
+  // 64 bytes. Returns where the stream goes on, for who expands some columns of tiles at a time.
+  const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);
+};
+
+// nullptr where has_isa() says no.
+const Bf16FewTable* bf16_few_for(Isa isa);
+// Of active_isa().
+const Bf16FewTable& bf16_few();
+
+}  // namespace sten::kernels

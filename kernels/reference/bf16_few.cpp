@@ -1,0 +1,85 @@
+#include "kernels/reference/bf16_few.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/pairs.h"
+
+namespace sten::kernels {
+namespace {
+
+constexpr std::int64_t tokens = bf16_most_tokens;
+
+// Rows of features, with zeros as far as a window reaches.
+void prepare(const Bf16Few& x, float* room) {
+  std::fill_n(room, bf16_few_room(x.pairs), 0.0f);
+  for (std::int64_t k = 0; k < 2 * x.pairs; ++k)
+    for (std::int64_t t = 0; t < x.tokens; ++t)
+      room[k * tokens + t] = widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]);
+}
+
+const std::uint8_t* expand_tile(const std::uint8_t* from, std::uint16_t* to) {
+  std::uint16_t mask[bf16_tile_columns];
+  std::memcpy(mask, from, sizeof mask);
+  from += bf16_masked_bytes;
+  for (std::int64_t r = 0; r < bf16_tile_rows; ++r)
+    for (std::int64_t j = 0; j < bf16_tile_columns; ++j, ++to)
+      if (mask[j] >> (bf16_tile_rows - 1 - r) & 1) {
+        std::memcpy(to, from, sizeof *to);
+        from += sizeof *to;
+      } else {
+        *to = 0;
+      }
+  return from;
+}
+
+const std::uint8_t* expand(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride) {
+  const std::uint8_t* from = a.stream;
+  for (std::int64_t k = 0; k < a.columns; ++k)
+    for (std::int64_t g = 0; g < a.groups; ++g)
+      from = expand_tile(from, to + g * stride + k * bf16_tile_size);
+  return from;
+}
+
+void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
+  std::fill_n(y, a.groups * bf16_tile_rows * tokens, 0.0f);
+  const std::uint8_t* from = a.stream;
+  std::uint16_t tile[bf16_tile_size];
+  for (std::int64_t k = 0; k < a.columns; ++k)
+    for (std::int64_t g = 0; g < a.groups; ++g) {
+      if (a.is_masked) {
+        from = expand_tile(from, tile);
+      } else {
+        std::memcpy(tile, from, sizeof tile);
+        from += sizeof tile;
+      }
+      for (std::int64_t r = 0; r < bf16_tile_rows; ++r)
+        for (std::int64_t j = 0; j < bf16_tile_columns; ++j)
+          for (std::int64_t t = 0; t < x.tokens; ++t)
+            y[(g * bf16_tile_rows + r) * tokens + t] +=
+                widen_bf16(tile[r * bf16_tile_columns + j]) *
+                room[(k * bf16_tile_columns + j) * tokens + t];
+    }
+}
+
+void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
+  std::fill_n(y, bf16_tile_rows * tokens, 0.0f);
+  const std::uint8_t* step = a.steps;
+  for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes) {
+    room += a.advance[s] * tokens;
+    for (std::int64_t i = 0; i < bf16_step_values; ++i) {
+      std::uint16_t value;
+      std::memcpy(&value, step + bf16_step_values + 2 * i, sizeof value);
+      for (std::int64_t t = 0; t < x.tokens; ++t)
+        y[i / 2 * tokens + t] += widen_bf16(value) * room[step[i] * tokens + t];
+    }
+  }
+}
+
+constexpr Bf16FewTable table{prepare, multiply_tiles, prepare, multiply_lanes, expand};
+
+}  // namespace
+
+const Bf16FewTable* bf16_few_reference() { return &table; }
+
+}  // namespace sten::kernels

@@ -1,0 +1,231 @@
+// The loops of kernels/bf16_few.h where there are no tiles: values are widened in registers, which is
+// exact, and multiplied as float32. V has, beside what Floats16 has,
+//   load_values(p)   of 2 L numbers of bfloat16, L = V::lanes
+//   even(v), odd(v)  half of them as floats
+//   sum(v)           of all lanes
+//   expand(p, to)    a masked tile, and returns where the next begins
+#pragma once
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/bf16_few.h"
+#include "kernels/pairs.h"
+#include "kernels/simd/target.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+// What is read once comes from far away: so many bytes before it is needed.
+inline constexpr std::int64_t bf16_few_ahead = 3072;
+
+template <class V>
+class Bf16FewLoops {
+  using Int = std::int64_t;
+  using Vec = typename V::Vec;
+  static constexpr Int L = V::lanes, most = bf16_most_tokens;
+  static constexpr Int rows = bf16_tile_rows, columns = bf16_tile_columns;
+
+  // Up to so many tokens have their features in the lanes of vectors; more are lanes themselves.
+  static constexpr Int few = 4;
+
+  static void fetch(const std::uint8_t* p) {
+    _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_few_ahead, _MM_HINT_T0);
+  }
+
+  // The next tile of the stream, dense.
+  static const std::uint16_t* next_tile(const Bf16Tiles& a, const std::uint8_t*& from,
+                                        std::uint16_t* tile) {
+    if (a.is_masked) {
+      for (Int line = 0; line < 8; ++line) fetch(from + line * 64);
+      from = V::expand(from, tile);
+      return tile;
+    }
+    const auto* dense = reinterpret_cast<const std::uint16_t*>(from);
+    for (Int line = 0; line < 16; ++line) fetch(from + line * 64);
+    from += bf16_tile_size * 2;
+    return dense;
+  }
+
+  // x: for each token [pairs / L][even features, odd features][L].
+  template <int tokens>
+  static void by_columns(const Bf16Tiles& a, const float* x, Int ldx, float* y) {
+    alignas(64) float sums[bf16_block_rows * tokens * L];
+    std::fill_n(sums, a.groups * rows * tokens * L, 0.0f);
+    alignas(64) std::uint16_t expanded[bf16_tile_size];
+    const std::uint8_t* from = a.stream;
+    constexpr int parts = columns / (2 * L);
+    for (Int k = 0; k < a.columns; ++k, x += columns) {
+      Vec xs[tokens][parts][2];
+      for (int t = 0; t < tokens; ++t)
+        for (int i = 0; i < 2 * parts; ++i) xs[t][i / 2][i % 2] = V::load(x + t * ldx + i * L);
+      float* sum = sums;
+      for (Int g = 0; g < a.groups; ++g) {
+        const std::uint16_t* value = next_tile(a, from, expanded);
+        for (Int r = 0; r < rows; ++r, value += columns, sum += tokens * L) {
+          Vec s[tokens];
+          for (int t = 0; t < tokens; ++t) s[t] = V::load(sum + t * L);
+#pragma GCC unroll 2
+          for (int i = 0; i < parts; ++i) {
+            const auto v = V::load_values(value + 2 * L * i);
+            const Vec even = V::even(v), odd = V::odd(v);
+            for (int t = 0; t < tokens; ++t) {
+              s[t] = V::fma(even, xs[t][i][0], s[t]);
+              s[t] = V::fma(odd, xs[t][i][1], s[t]);
+            }
+          }
+          for (int t = 0; t < tokens; ++t) V::store(sum + t * L, s[t]);
+        }
+      }
+    }
+    for (Int r = 0; r < a.groups * rows; ++r)
+      for (int t = 0; t < tokens; ++t)
+        y[r * most + t] = V::sum(V::load(sums + (r * tokens + t) * L));
+  }
+
+  // x: [features][most].
+  static void by_tokens(const Bf16Tiles& a, const float* x, float* y) {
+    std::fill_n(y, a.groups * rows * most, 0.0f);
+    alignas(64) std::uint16_t expanded[bf16_tile_size];
+    alignas(64) float wide[bf16_tile_size];  // even and odd columns of 2 L in turns
+    const std::uint8_t* from = a.stream;
+    constexpr int vectors = most / L, together = vectors == 1 ? 16 : 4;
+    for (Int k = 0; k < a.columns; ++k, x += columns * most)
+      for (Int g = 0; g < a.groups; ++g) {
+        const std::uint16_t* tile = next_tile(a, from, expanded);
+        for (Int i = 0; i < bf16_tile_size; i += 2 * L) {
+          const auto v = V::load_values(tile + i);
+          V::store(wide + i, V::even(v));
+          V::store(wide + i + L, V::odd(v));
+        }
+        for (Int r0 = 0; r0 < rows; r0 += together) {
+          float* const to = y + (g * rows + r0) * most;
+          const float* value = wide + r0 * columns;
+          Vec s[together][vectors];
+#pragma GCC unroll 16
+          for (int r = 0; r < together; ++r)
+            for (int i = 0; i < vectors; ++i) s[r][i] = V::load(to + r * most + i * L);
+          for (Int j = 0; j < columns; ++j) {
+            Vec xs[vectors];
+            for (int i = 0; i < vectors; ++i) xs[i] = V::load(x + j * most + i * L);
+            const float* v = value + j / (2 * L) * 2 * L + j % 2 * L + j % (2 * L) / 2;
+#pragma GCC unroll 16
+            for (int r = 0; r < together; ++r) {
+              const Vec one = V::one(v + r * columns);
+              for (int i = 0; i < vectors; ++i) s[r][i] = V::fma(one, xs[i], s[r][i]);
+            }
+          }
+#pragma GCC unroll 16
+          for (int r = 0; r < together; ++r)
+            for (int i = 0; i < vectors; ++i) V::store(to + r * most + i * L, s[r][i]);
+        }
+      }
+  }
+
+  // x: [features][most], with zeros behind.
+  static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
+    constexpr int vectors = most / L, together = vectors == 1 ? 16 : 4;
+    for (Int r0 = 0; r0 < rows; r0 += together) {
+      const float* window = x;
+      const std::uint8_t* step = a.steps + 2 * r0;
+      Vec s[together][vectors];
+#pragma GCC unroll 16
+      for (int r = 0; r < together; ++r)
+        for (int i = 0; i < vectors; ++i) s[r][i] = V::zero();
+      for (Int n = 0; n < a.count; ++n, step += bf16_step_bytes) {
+        window += a.advance[n] * most;
+        if (r0 == 0) {
+          fetch(step);
+          fetch(step + 64);
+        }
+        const std::uint8_t* value = step + bf16_step_values + 2 * r0;
+#pragma GCC unroll 16
+        for (int r = 0; r < together; ++r) {
+          const auto pair = V::one_pair(value + 4 * r);
+          const Vec even = V::even(pair), odd = V::odd(pair);
+          const float *x0 = window + step[2 * r] * most, *x1 = window + step[2 * r + 1] * most;
+          for (int i = 0; i < vectors; ++i) {
+            s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
+            s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
+          }
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < together; ++r)
+        for (int i = 0; i < vectors; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
+    }
+  }
+
+  static void rows_of_features(const Bf16Few& x, float* room) {
+    if (x.tokens < most) std::fill_n(room, 2 * x.pairs * most, 0.0f);
+    for (Int p = 0; p < x.pairs; ++p) {
+      const std::uint16_t* from = x.at + p * x.stride;
+      float* to = room + 2 * p * most;
+      for (Int t = 0; t < x.tokens; ++t) {
+        to[t] = widen_bf16(from[2 * t]);
+        to[most + t] = widen_bf16(from[2 * t + 1]);
+      }
+    }
+  }
+
+ public:
+  static void prepare_tiles(const Bf16Few& x, float* room) {
+    if (x.tokens > few) return rows_of_features(x, room);
+    for (Int t = 0; t < x.tokens; ++t)
+      for (Int p = 0; p < x.pairs; ++p) {
+        const std::uint16_t* from = x.at + p * x.stride + 2 * t;
+        float* to = room + t * 2 * x.pairs + p / L * 2 * L + p % L;
+        to[0] = widen_bf16(from[0]);
+        to[L] = widen_bf16(from[1]);
+      }
+  }
+  static void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
+    const Int ldx = 2 * x.pairs;
+    switch (x.tokens) {
+      case 1:
+        return by_columns<1>(a, room, ldx, y);
+      case 2:
+        return by_columns<2>(a, room, ldx, y);
+      case 3:
+        return by_columns<3>(a, room, ldx, y);
+      case 4:
+        return by_columns<4>(a, room, ldx, y);
+      default:
+        return by_tokens(a, room, y);
+    }
+  }
+  static void prepare_lanes(const Bf16Few& x, float* room) {
+    if (x.tokens > few) {
+      rows_of_features(x, room);
+      std::fill_n(room + 2 * x.pairs * most, bf16_window * most, 0.0f);
+      return;
+    }
+    const Int ldx = 2 * x.pairs + bf16_window;
+    auto* columns_of = reinterpret_cast<typename V::Column*>(room);
+    for (Int t = 0; t < x.tokens; ++t, columns_of += ldx) {
+      for (Int k = 0; k < 2 * x.pairs; ++k)
+        columns_of[k] = V::column(x.at[k / 2 * x.stride + 2 * t + k % 2]);
+      std::fill_n(columns_of + 2 * x.pairs, bf16_window, V::column(0));
+    }
+  }
+  static void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
+    const Int ldx = 2 * x.pairs + bf16_window;
+    const auto* columns_of = reinterpret_cast<const typename V::Column*>(room);
+    switch (x.tokens) {
+      case 1:
+        return V::template few_lanes<1>(a, columns_of, ldx, y);
+      case 2:
+        return V::template few_lanes<2>(a, columns_of, ldx, y);
+      case 3:
+        return V::template few_lanes<3>(a, columns_of, ldx, y);
+      case 4:
+        return V::template few_lanes<4>(a, columns_of, ldx, y);
+      default:
+        return lanes_by_tokens(a, room, y);
+    }
+  }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END

@@ -1,0 +1,119 @@
+#include "libsten/product/bf16_few.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "libsten/base/error.h"
+#include "libsten/base/parallel.h"
+#include "libsten/base/scratch.h"
+
+namespace sten {
+namespace {
+
+using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_most_tokens,
+    kernels::bf16_tile_rows;
+
+// Whether lanes are read sooner than tiles.
+bool is_for_lanes(const Tensor& a, Index tokens) {
+  if (a.is<Dense>()) return false;
+  const double density = bf16_density(a);
+  if (kernels::active_isa() < kernels::Isa::amx) return density < bf16_least_dense();
+  // A lookup for each token and value, where tiles have up to 16 tokens for nothing.
+  return tokens <= 2 ? density < 0.2 : tokens <= 4 && density < 0.15;
+}
+
+// x in parts of tokens, made ready for kernels.
+constexpr Index part_size = bf16_block_rows * bf16_most_tokens;
+struct FewParts {
+  kernels::Bf16Few x[2];
+  const float* room[2];
+  Index count;
+};
+
+// write(first row, rows, sums) of each block, [parts][bf16_block_rows][bf16_most_tokens].
+template <class Write>
+void multiply_few(const Tensor& a, const Pairs& x, Write&& write) {
+  const kernels::Bf16FewTable& table = kernels::bf16_few();
+  const bool by_lanes = is_for_lanes(a, x.tokens);
+  const auto lanes = by_lanes ? bf16_weight_lanes(a) : nullptr;
+  const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a);
+  thread_local Scratch x_memory;
+  FewParts parts;
+  parts.count = ceil_div(x.tokens, bf16_most_tokens);
+  const Index room = kernels::bf16_few_room(x.rows());
+  float* memory = x_memory.of(parts.count * room);
+  for (Index p = 0; p < parts.count; ++p, memory += room) {
+    const Index token = p * bf16_most_tokens;
+    parts.x[p] = {x.tile(0, token), x.stride(), x.rows(),
+                  std::min(bf16_most_tokens, x.tokens - token)};
+    parts.room[p] = memory;
+    (by_lanes ? table.prepare_lanes : table.prepare_tiles)(parts.x[p], memory);
+  }
+  const Index rows = a.shape()[0], groups = ceil_div(rows, bf16_tile_rows);
+  const auto multiply = [&](Index block, Index p, float* sums) {
+    if (parts.x[p].tokens < bf16_most_tokens) std::fill_n(sums, part_size, 0.0f);
+    if (tiles) return table.multiply_tiles(tiles->block(block), parts.x[p], parts.room[p], sums);
+    const Index first = block * bf16_block_groups,
+                end = std::min(groups, first + bf16_block_groups);
+    for (Index g = first; g < end; ++g, sums += bf16_tile_rows * bf16_most_tokens)
+      table.multiply_lanes(lanes->group(g), parts.x[p], parts.room[p], sums);
+  };
+  const auto some = [&](Index begin, Index end) {
+    thread_local Scratch sums_memory;
+    float* const sums = sums_memory.of(parts.count * part_size);
+    for (Index b = begin; b < end; ++b) {
+      for (Index p = 0; p < parts.count; ++p) multiply(b, p, sums + p * part_size);
+      const Index row = b * bf16_block_rows;
+      write(row, std::min(bf16_block_rows, rows - row), sums);
+    }
+  };
+  parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
+}
+
+void check_few(const Tensor& a, const Pairs& x, Index features, Index tokens) {
+  const Shape shape = a.shape();
+  if (shape.size() != 2 || x.features != shape[1] || features != shape[0] || x.tokens != tokens)
+    fail_usage(
+        "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
+        to_string(shape), x.features, x.tokens, features, tokens);
+  if (x.tokens > bf16_most_few)
+    fail_usage("bfloat16 product: {} tokens are not few, of which there are {} at most", x.tokens,
+               bf16_most_few);
+}
+
+}  // namespace
+
+void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
+                      const Epilogue& epilogue) {
+  check_few(a, x, y.features, y.tokens);
+  if (x.tokens == 0) return;
+  // One panel is rows of all its lanes.
+  ActivationsOut to = y;
+  if (y.form == Form::panels) to = {Form::features, y.features, panel_width, y.at};
+  multiply_few(a, x, [&](Index row, Index count, float* sums) {
+    for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += part_size)
+      write_tile(sums, row, count, token, few_width, false, to, epilogue);
+  });
+}
+
+void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
+                      const PairsEpilogue& epilogue) {
+  check_few(a, x, y.features, y.tokens);
+  if (x.tokens == 0) return;
+  multiply_few(a, x, [&](Index row, Index count, float* sums) {
+    if (y.lanes() == few_width) return write_pairs(sums, row, count, 0, y, epilogue);
+    // Parts side by side.
+    thread_local Scratch memory;
+    float* const tile = memory.of(bf16_block_rows * panel_width);
+    for (Index r = 0; r < count; ++r)
+      for (Index t = 0; t < panel_width; t += few_width)
+        if (t < x.tokens)
+          std::copy_n(sums + t / few_width * part_size + r * few_width, few_width,
+                      tile + r * panel_width + t);
+        else
+          std::fill_n(tile + r * panel_width + t, few_width, 0.0f);
+    write_pairs(tile, row, count, 0, y, epilogue);
+  });
+}
+
+}  // namespace sten

@@ -1,0 +1,323 @@
+#include "libsten/product/bf16_few.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kernels/pairs.h"
+#include "tests/kernels/fenced.h"
+#include "tests/product/sparse_tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using kernels::Bf16FewTable;
+
+float rounded(float x) { return kernels::widen_bf16(kernels::round_to_bf16(x)); }
+
+// Activations in pairs, with NaN where nothing is meant.
+struct FewCase {
+  Index features, tokens;
+  std::vector<float> x;  // [features, tokens]
+  Array<std::uint16_t> pairs;
+
+  FewCase(Dice& dice, Index k, Index n)
+      : features(k), tokens(n), x(k * n), pairs(std::max<Index>(1, pairs_size(k, n))) {
+    for (float& v : x) v = static_cast<float>(dice.normal());
+    std::uint16_t* const at = pairs.mutate();
+    std::fill_n(at, pairs_size(k, n), std::uint16_t{0});
+    to_pairs(Activations{Form::features, k, n, x.data()}, PairsOut{k, n, at});
+    const PairsOut out{k, n, at};
+    for (Index p = 0; p < out.rows() && n; ++p)
+      for (Index t = n; t < out.lanes(); ++t) out.tile(2 * p, 0)[2 * t] = 0x7fc0;
+  }
+  Pairs view() const { return {features, tokens, pairs.data()}; }
+};
+
+// Of weights and activations that are rounded, each by 2^-9 of its size at most, and float32 sums.
+Index far_from_exact(const Dense& a, const FewCase& c, const std::vector<float>& y) {
+  const Index m = a.extents[0], k = a.extents[1];
+  const auto values = a.values.as<float>();
+  Index wrong = 0;
+  for (Index r = 0; r < m; ++r)
+    for (Index t = 0; t < c.tokens; ++t) {
+      double sum = 0, size = 0;
+      for (Index i = 0; i < k; ++i) {
+        const double term = static_cast<double>(values[r * k + i]) * c.x[i * c.tokens + t];
+        sum += term, size += std::abs(term);
+      }
+      const double bound =
+          2 * std::ldexp(1, -9) + std::ldexp(1, -18) + std::ldexp(static_cast<double>(k) + 8, -23);
+      wrong += !(std::abs(y[r * c.tokens + t] - sum) <= bound * size);
+    }
+  return wrong;
+}
+
+std::vector<float> product_of(const Tensor& a, const FewCase& c) {
+  std::vector<float> y(a.shape()[0] * c.tokens);
+  bf16_few_product(a, c.view(), ActivationsOut{Form::features, a.shape()[0], c.tokens, y.data()});
+  return y;
+}
+
+Tensor some_weight(Dice& dice, const std::string& spec, Index m, Index k) {
+  const Dense x = normals(dice, {m, k});
+  return spec == "dense" ? Tensor(x) : sparse_tensor(dice, x, Spec(spec));
+}
+
+}  // namespace
+
+TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every ISA") {
+  Dice dice(21);
+  for (int round = 0; round < 60; ++round) {
+    const Index m = 1 + dice.below(150), k = 1 + dice.below(round % 5 ? 200 : 700),
+                n = 1 + dice.below(kernels::bf16_most_tokens);
+    const bool dense = round % 4 == 0;
+    const Dense values = normals(dice, {m, k});
+    const double keep = dice.one_of(std::vector<double>{0, 0.01, 0.1, 0.5, 0.8});
+    const Tensor a =
+        dense ? Tensor(values)
+              : registry().pack(values, random_mask(dice, values.extents, keep), Spec("csr"));
+    const Dense exact = a.to_dense();
+    const FewCase c(dice, k, n);
+    const auto tiles = bf16_weight_tiles(a);
+    const auto lanes = bf16_weight_lanes(a);
+    const Fenced<std::uint8_t> steps(
+        std::vector<std::uint8_t>(lanes->steps.begin(), lanes->steps.end()));
+    const kernels::Bf16Few x{c.pairs.data(), c.view().stride(), c.view().rows(), n};
+    const auto check = [&](const char* what, auto&& multiply) {
+      std::vector<float> y(m * n);
+      Fenced<float> sums(kernels::bf16_block_rows * kernels::bf16_most_tokens);
+      multiply(sums, y);
+      CHECK_MESSAGE(far_from_exact(exact, c, y) == 0, what, " ", m, " ", k, " ", n, " ", keep);
+    };
+    const auto take = [&](const Fenced<float>& sums, Index first, Index rows,
+                          std::vector<float>& y) {
+      const std::vector<float> all = sums.values();
+      for (Index r = 0; r < std::min(rows, m - first); ++r)
+        for (Index t = 0; t < n; ++t)
+          y[(first + r) * n + t] = all[all.size() - (rows - r) * kernels::bf16_most_tokens + t];
+    };
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      CHECK((table != nullptr) == kernels::has_isa(isa));
+      if (!table) continue;
+      Array<float> room = Array<float>::uninitialized(kernels::bf16_few_room(x.pairs));
+      check(kernels::name_of(isa), [&](Fenced<float>& sums, std::vector<float>& y) {
+        table->prepare_tiles(x, room.mutate());
+        for (Index b = 0; b < tiles->blocks(); ++b) {
+          const Index rows = tiles->groups_of(b) * kernels::bf16_tile_rows;
+          float* const end = sums.data() + kernels::bf16_block_rows * kernels::bf16_most_tokens;
+          table->multiply_tiles(tiles->block(b), x, room.data(),
+                                end - rows * kernels::bf16_most_tokens);
+          take(sums, b * kernels::bf16_block_rows, rows, y);
+        }
+      });
+      check(kernels::name_of(isa), [&](Fenced<float>& sums, std::vector<float>& y) {
+        table->prepare_lanes(x, room.mutate());
+        for (Index g = 0; g < lanes->groups(); ++g) {
+          constexpr Index rows = kernels::bf16_tile_rows;
+          float* const end = sums.data() + kernels::bf16_block_rows * kernels::bf16_most_tokens;
+          table->multiply_lanes(lanes->group(g), x, room.data(),
+                                end - rows * kernels::bf16_most_tokens);
+          take(sums, g * rows, rows, y);
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some columns at a time") {
+  Dice dice(22);
+  for (int round = 0; round < 30; ++round) {
+    const Index m = 1 + dice.below(100), k = 1 + dice.below(200);
+    const Dense x = normals(dice, {m, k});
+    const double keep = dice.one_of(std::vector<double>{0, 0.02, 0.3, 0.8});
+    const Tensor a = registry().pack(x, random_mask(dice, x.extents, keep), Spec("csr"));
+    const Dense exact = a.to_dense();
+    const auto tiles = bf16_weight_tiles(a);
+    if (!tiles->is_masked) continue;
+    const Fenced<std::uint8_t> stream(
+        std::vector<std::uint8_t>(tiles->stream.begin(), tiles->stream.end()));
+    const Index columns = tiles->tile_columns(), stride = columns * kernels::bf16_tile_size;
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      if (!table) continue;
+      Index wrong = 0;
+      for (Index b = 0; b < tiles->blocks(); ++b) {
+        Array<std::uint16_t> out(tiles->groups_of(b) * stride);
+        kernels::Bf16Tiles at = tiles->block(b);
+        const Index some = dice.below(columns + 1);
+        at.columns = some;
+        at.stream = table->expand(at, out.mutate(), stride);
+        at.columns = columns - some;
+        const std::uint8_t* end =
+            table->expand(at, out.mutate() + some * kernels::bf16_tile_size, stride);
+        CHECK(end == tiles->stream.data() + tiles->first[b + 1]);
+        for (Index r = 0; r < tiles->groups_of(b) * kernels::bf16_tile_rows; ++r)
+          for (Index j = 0; j < columns * tile_features; ++j) {
+            const Index row = b * kernels::bf16_block_rows + r;
+            const float wanted =
+                row < m && j < k ? rounded(exact.values.as<float>()[row * k + j]) : 0;
+            const std::uint16_t got =
+                out[r / 16 * stride + j / 32 * kernels::bf16_tile_size + r % 16 * 32 + j % 32];
+            wrong += kernels::widen_bf16(got) != wanted;
+          }
+      }
+      CHECK_MESSAGE(wrong == 0, kernels::name_of(isa), " ", m, " ", k, " ", keep);
+    }
+  }
+}
+
+TEST_CASE("products with few tokens in bfloat16 are right for every layout and number of tokens") {
+  Dice dice(23);
+  std::vector<std::string> specs = sparse_specs;
+  specs.push_back("dense");
+  for (const std::string& spec : specs)
+    for (int round = 0; round < 6; ++round) {
+      const Index m = 1 + dice.below(90), k = 1 + dice.below(150),
+                  n = round == 0 ? 1 : 1 + dice.below(bf16_most_few);
+      const Tensor a = some_weight(dice, spec, m, k);
+      const FewCase c(dice, k, n);
+      const std::vector<float> y = product_of(a, c);
+      CHECK_MESSAGE(far_from_exact(a.to_dense(), c, y) == 0, spec, " ", m, " ", k, " ", n);
+      const Threads three(3);
+      CHECK(product_of(a, c) == y);
+    }
+}
+
+TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded values") {
+  Dice dice(24);
+  const Index m = 70, k = 90, n = 3;
+  const FewCase c(dice, k, n);
+  for (const char* spec : {"csr", "dense"}) {
+    const Tensor a = some_weight(dice, spec, m, k);
+    const auto from = a.values()->as<float>();
+    Values bf16 = Values::uninitialized(DType::BF16, from.size());
+    for (std::size_t i = 0; i < from.size(); ++i)
+      bf16.mutate<std::uint16_t>()[i] = kernels::round_to_bf16(from[i]);
+    CHECK(product_of(a.with_values(bf16), c) == product_of(a, c));
+    // Numbers of float16 that bfloat16 has too.
+    Values halves = Values::uninitialized(DType::F16, from.size()),
+           floats = Values::uninitialized(DType::F32, from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const auto bits = static_cast<std::uint16_t>(0x3c00 + (i % 7 << 7) + (i % 2 << 15));
+      halves.mutate<std::uint16_t>()[i] = bits;
+      floats.mutate<float>()[i] = kernels::decode_f16_bits(bits);
+    }
+    CHECK(product_of(a.with_values(halves), c) == product_of(a.with_values(floats), c));
+  }
+}
+
+TEST_CASE("few tokens in bfloat16: results of every form, and what follows the product") {
+  Dice dice(25);
+  const Index m = 75, k = 40;
+  for (const Index n : {1, 7, 16, 20, 32}) {
+    const Tensor a = some_weight(dice, "csr", m, k);
+    const FewCase c(dice, k, n);
+    const std::vector<float> plain = product_of(a, c);
+    const std::vector<float> bias = floats(normals(dice, {m})),
+                             added = floats(normals(dice, {m * n}));
+    std::vector<float> wanted(m * n);
+    for (Index i = 0; i < m * n; ++i)
+      wanted[i] = std::max(0.0f, 0.5f * plain[i] + bias[i / n] + rounded(added[i]));
+    Array<std::uint16_t> residual(pairs_size(m, n)), out(pairs_size(m, n));
+    to_pairs(Activations{Form::features, m, n, added.data()}, PairsOut{m, n, residual.mutate()});
+    std::vector<float> rows(m * n);
+    from_pairs({m, n, residual.data()}, {Form::features, m, n, rows.data()});
+    const auto relu = kernels::Activation::relu;
+    for (const Form form : {Form::features, Form::tokens, Form::few, Form::panels}) {
+      if (form == Form::few && n > few_width) continue;
+      const Index size = form == Form::few ? m * few_width : panels_size(m, n);
+      Array<float> y(size), other(size);
+      const auto place = [&](Index r, Index t) {
+        if (form == Form::features) return r * n + t;
+        if (form == Form::tokens) return t * m + r;
+        return r * (form == Form::few ? few_width : panel_width) + t;
+      };
+      for (Index i = 0; i < m * n; ++i) other.mutate()[place(i / n, i % n)] = rows[i];
+      bf16_few_product(a, c.view(), ActivationsOut{form, m, n, y.mutate()},
+                       Epilogue{0.5f, bias.data(), other.data(), relu});
+      Index wrong = 0;
+      for (Index i = 0; i < m * n; ++i)
+        wrong += !(std::abs(y[place(i / n, i % n)] - wanted[i]) <= 1e-5f);
+      CHECK_MESSAGE(wrong == 0, n, " ", static_cast<int>(form));
+    }
+    // In pairs, over what was there, padding too.
+    std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
+    bf16_few_product(a, c.view(), PairsOut{m, n, out.mutate()},
+                     PairsEpilogue{0.5f, bias.data(), residual.data(), relu});
+    std::vector<float> back(m * n);
+    from_pairs({m, n, out.data()}, {Form::features, m, n, back.data()});
+    Index wrong = 0;
+    for (Index i = 0; i < m * n; ++i)
+      wrong += !(std::abs(back[i] - wanted[i]) <= std::ldexp(wanted[i], -8) + 1e-5f);
+    const PairsOut view{m, n, out.mutate()};
+    for (Index t = 0; t < n; ++t) wrong += view.tile(m - 1, 0)[2 * t + 1] != 0;  // m is odd
+    CHECK_MESSAGE(wrong == 0, n);
+  }
+}
+
+TEST_CASE("few tokens in bfloat16: infinities and NaN among weights stay in their rows") {
+  Dice dice(26);
+  const Index m = 70, k = 100;
+  for (const Index n : {1, 2, 16})
+    for (const char* spec : {"csr", "dense", "nmg:n=1,m=4,g=3"}) {
+      const Tensor a = some_weight(dice, spec, m, k);
+      FewCase c(dice, k, n);
+      const std::vector<float> before = product_of(a, c);
+      Dense dense = a.to_dense();
+      Index row = 0, at = 0;
+      const auto first = dense.values.as<float>();
+      for (; at < m * k && first[at] == 0; ++at) {
+      }
+      if (at == m * k) continue;
+      row = at / k;
+      const float value = first[at];
+      for (const float special :
+           {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+        const Tensor b = Tensor::update(a, [&](Values& v) {
+          for (float& x : v.mutate<float>())
+            if (x == value) x = special;
+        });
+        const std::vector<float> y = product_of(b, c);
+        for (Index i = 0; i < m * n; ++i)
+          if (i / n == row)
+            CHECK(!std::isfinite(y[i]));
+          else
+            CHECK(y[i] == before[i]);
+      }
+    }
+}
+
+TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and what is refused") {
+  Dice dice(27);
+  for (const char* spec : {"csr", "dense"})
+    for (const Index m : {0, 5})
+      for (const Index k : {0, 6})
+        for (const Index n : {0, 1, 20}) {
+          if (m && k && n) continue;
+          const Tensor a = some_weight(dice, spec, m, k);
+          const FewCase c(dice, k, n);
+          const std::vector<float> bias(5, 2.0f);
+          std::vector<float> y(m * n, -1.0f);
+          bf16_few_product(a, c.view(), ActivationsOut{Form::features, m, n, y.data()},
+                           Epilogue{1, bias.data()});
+          CHECK(std::ranges::count(y, 2.0f) == m * n);
+        }
+  const Tensor a = some_weight(dice, "csr", 5, 6);
+  float y[5 * 33];
+  const FewCase many(dice, 6, 33), other(dice, 7, 1), right(dice, 6, 1);
+  const auto error = [&](const Tensor& w, const FewCase& c, Index features, Index tokens) {
+    return error_of([&] {
+      bf16_few_product(w, c.view(), ActivationsOut{Form::features, features, tokens, y});
+    });
+  };
+  CHECK(has(error(a, many, 5, 33), "33 tokens are not few"));
+  CHECK(has(error(a, other, 5, 1), "[5, 6] times 7 features"));
+  CHECK(has(error(a, right, 4, 1), "is not 4 features of 1 tokens"));
+  CHECK(has(error(Tensor(Dense::zeros(DType::I32, {5, 6})), right, 5, 1), "not F32, BF16 or F16"));
+}
