@@ -26,6 +26,7 @@ class Bf16FewLoops {
   using Vec = typename V::Vec;
   static constexpr Int L = V::lanes, most = bf16_most_tokens;
   static constexpr Int rows = bf16_tile_rows, columns = bf16_tile_columns;
+  static constexpr int vectors = most / L;
 
   // Up to so many tokens have their features in the lanes of vectors; more are lanes themselves.
   static constexpr Int few = 4;
@@ -90,7 +91,7 @@ class Bf16FewLoops {
     alignas(64) std::uint16_t expanded[bf16_tile_size];
     alignas(64) float wide[bf16_tile_size];  // even and odd columns of 2 L in turns
     const std::uint8_t* from = a.stream;
-    constexpr int vectors = most / L, together = vectors == 1 ? 16 : 4;
+    constexpr int together = vectors == 1 ? 16 : 4;
     for (Int k = 0; k < a.columns; ++k, x += columns * most)
       for (Int g = 0; g < a.groups; ++g) {
         const std::uint16_t* tile = next_tile(a, from, expanded);
@@ -125,36 +126,40 @@ class Bf16FewLoops {
 
   // x: [features][most], with zeros behind.
   static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
-    constexpr int vectors = most / L, together = vectors == 1 ? 16 : 4;
-    for (Int r0 = 0; r0 < rows; r0 += together) {
-      const float* window = x;
-      const std::uint8_t* step = a.steps + 2 * r0;
-      Vec s[together][vectors];
+    if constexpr (vectors == 1) return some_lanes<0, 16>(a, x, y);
+    some_lanes<0, 6>(a, x, y);
+    some_lanes<6, 6>(a, x, y);
+    some_lanes<12, 4>(a, x, y);
+  }
+  // Some rows, as many as registers have sums for.
+  template <int r0, int together>
+  static void some_lanes(const Bf16Lanes& a, const float* x, float* y) {
+    const std::uint8_t* step = a.steps + 2 * r0;
+    Vec s[together][vectors];
 #pragma GCC unroll 16
-      for (int r = 0; r < together; ++r)
-        for (int i = 0; i < vectors; ++i) s[r][i] = V::zero();
-      for (Int n = 0; n < a.count; ++n, step += bf16_step_bytes) {
-        window += a.advance[n] * most;
-        if (r0 == 0) {
-          fetch(step);
-          fetch(step + 64);
-        }
-        const std::uint8_t* value = step + bf16_step_values + 2 * r0;
+    for (int r = 0; r < together; ++r)
+      for (int i = 0; i < vectors; ++i) s[r][i] = V::zero();
+    for (Int n = 0; n < a.count; ++n, step += bf16_step_bytes) {
+      x += a.advance[n] * most;
+      if (r0 == 0) {
+        fetch(step);
+        fetch(step + 64);
+      }
+      const std::uint8_t* value = step + bf16_step_values + 2 * r0;
 #pragma GCC unroll 16
-        for (int r = 0; r < together; ++r) {
-          const auto pair = V::one_pair(value + 4 * r);
-          const Vec even = V::even(pair), odd = V::odd(pair);
-          const float *x0 = window + step[2 * r] * most, *x1 = window + step[2 * r + 1] * most;
-          for (int i = 0; i < vectors; ++i) {
-            s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
-            s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
-          }
+      for (int r = 0; r < together; ++r) {
+        const auto pair = V::one_pair(value + 4 * r);
+        const Vec even = V::even(pair), odd = V::odd(pair);
+        const float *x0 = x + step[2 * r] * most, *x1 = x + step[2 * r + 1] * most;
+        for (int i = 0; i < vectors; ++i) {
+          s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
+          s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
         }
       }
-#pragma GCC unroll 16
-      for (int r = 0; r < together; ++r)
-        for (int i = 0; i < vectors; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
     }
+#pragma GCC unroll 16
+    for (int r = 0; r < together; ++r)
+      for (int i = 0; i < vectors; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
   }
 
   static void rows_of_features(const Bf16Few& x, float* room) {

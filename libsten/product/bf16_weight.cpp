@@ -18,7 +18,7 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_mask_b
     kernels::bf16_tile_columns, kernels::bf16_tile_rows, kernels::bf16_tile_size,
     kernels::bf16_window;
 
-void check_weight(const Tensor& a) {
+void check_bf16_weight(const Tensor& a) {
   const DType dtype = a.dtype();
   if (a.shape().size() != 2 || a.spec().has("dims"))
     fail_unsupported("bfloat16 product: the weight is {} {}, not a matrix", a.layout(),
@@ -28,9 +28,9 @@ void check_weight(const Tensor& a) {
 }
 
 // Values of the dtypes above, as bfloat16.
-class Rounded {
+class RoundedValues {
  public:
-  explicit Rounded(const Values& values)
+  explicit RoundedValues(const Values& values)
       : at_(values.bytes().data()), kind_(float_kind(values.dtype())) {}
   std::uint16_t operator[](Index i) const {
     if (kind_ != FloatKind::bf16) return kernels::round_to_bf16(kernels::load_float(at_, kind_, i));
@@ -45,13 +45,13 @@ class Rounded {
 };
 
 // Where entries of rows are: of csr.
-struct Rows {
+struct CsrRowsOf {
   Index rows, cols;
   const std::int64_t* ptr;
   const std::int32_t* index;
-  Rounded values;
+  RoundedValues values;
 
-  explicit Rows(const Csr& a)
+  explicit CsrRowsOf(const Csr& a)
       : rows(a.extents[0]),
         cols(a.extents[1]),
         ptr(a.ptr.data()),
@@ -62,7 +62,7 @@ struct Rows {
 // f(begin, end) of the entries of each row of a group that lie in each column of tiles, in the order
 // of the stream: f(group, row of the group, begin, end).
 template <class F>
-void each_tile_row(const Rows& a, Index first_row, Index groups, Index tile_columns, F&& f) {
+void each_tile_row(const CsrRowsOf& a, Index first_row, Index groups, Index tile_columns, F&& f) {
   std::int64_t next[bf16_block_rows];
   const Index rows = std::min(a.rows - first_row, groups * bf16_tile_rows);
   for (Index r = 0; r < rows; ++r) next[r] = a.ptr[first_row + r];
@@ -81,7 +81,7 @@ void each_tile_row(const Rows& a, Index first_row, Index groups, Index tile_colu
       }
 }
 
-void write_masked(const Rows& a, Index first_row, Index groups, Index tile_columns,
+void write_masked(const CsrRowsOf& a, Index first_row, Index groups, Index tile_columns,
                   std::uint8_t* to) {
   std::uint16_t words[bf16_tile_columns];
   std::uint8_t* value = to;
@@ -102,7 +102,7 @@ void write_masked(const Rows& a, Index first_row, Index groups, Index tile_colum
   });
 }
 
-void write_dense(const Rows& a, Index first_row, Index groups, Index tile_columns,
+void write_dense(const CsrRowsOf& a, Index first_row, Index groups, Index tile_columns,
                  std::uint16_t* to) {
   std::fill_n(to, groups * tile_columns * bf16_tile_size, std::uint16_t{0});
   each_tile_row(a, first_row, groups, tile_columns, [&](Index k, Index, Index begin, Index end) {
@@ -113,7 +113,7 @@ void write_dense(const Rows& a, Index first_row, Index groups, Index tile_column
 
 void write_dense(const Dense& a, Index first_row, Index groups, Index tile_columns,
                  std::uint16_t* to) {
-  const Rounded values(a.values);
+  const RoundedValues values(a.values);
   const Index cols = a.extents[1];
   for (Index k = 0; k < tile_columns; ++k) {
     const Index first = k * bf16_tile_columns, count = std::min(bf16_tile_columns, cols - first);
@@ -155,27 +155,27 @@ Bf16WeightTiles pack_tiles(const Tensor& a) {
       if (dense)
         write_dense(a.as<Dense>(), row, groups, columns, values);
       else if (out.is_masked)
-        write_masked(Rows(entries.as<Csr>()), row, groups, columns, to);
+        write_masked(CsrRowsOf(entries.as<Csr>()), row, groups, columns, to);
       else
-        write_dense(Rows(entries.as<Csr>()), row, groups, columns, values);
+        write_dense(CsrRowsOf(entries.as<Csr>()), row, groups, columns, values);
     }
   });
   return out;
 }
 
-struct Steps {
+struct LaneSteps {
   std::vector<std::uint16_t> advance;
   std::vector<std::uint8_t> bytes;
 };
 
 // The window begins where the first value is that no step has yet; rows that are too far ahead for it
 // wait.
-Steps steps_of(const Rows& a, Index first_row) {
+LaneSteps steps_of(const CsrRowsOf& a, Index first_row) {
   constexpr Index lanes = bf16_tile_rows, most_advance = 0xffff;
   const Index rows = std::min(lanes, a.rows - first_row);
   std::int64_t next[lanes];
   for (Index r = 0; r < rows; ++r) next[r] = a.ptr[first_row + r];
-  Steps out;
+  LaneSteps out;
   Index window = 0;
   for (;;) {
     Index first = a.cols;
@@ -199,11 +199,11 @@ Steps steps_of(const Rows& a, Index first_row) {
 
 Bf16WeightLanes pack_lanes(const Tensor& a) {
   const Tensor entries = convert(a, Spec(Csr::name));
-  const Rows rows(entries.as<Csr>());
+  const CsrRowsOf rows(entries.as<Csr>());
   Bf16WeightLanes out;
   out.rows = rows.rows, out.cols = rows.cols;
   const Index groups = ceil_div(out.rows, bf16_tile_rows);
-  std::vector<Steps> all(groups);
+  std::vector<LaneSteps> all(groups);
   parallel_for(groups, 1, [&](Index begin, Index end) {
     for (Index g = begin; g < end; ++g) all[g] = steps_of(rows, g * bf16_tile_rows);
   });
@@ -213,7 +213,7 @@ Bf16WeightLanes pack_lanes(const Tensor& a) {
   out.steps = Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes);
   std::uint16_t* advance = out.advance.mutate();
   std::uint8_t* bytes = out.steps.mutate();
-  for (const Steps& steps : all) {
+  for (const LaneSteps& steps : all) {
     advance = std::ranges::copy(steps.advance, advance).out;
     bytes = std::ranges::copy(steps.bytes, bytes).out;
   }
@@ -233,7 +233,7 @@ double bf16_density(const Tensor& a) {
   };
   return a.derived()
       .get<Density>([&] {
-        check_weight(a);
+        check_bf16_weight(a);
         if (a.is<Dense>()) return Density{1};
         const Tensor entries = convert(a, Spec(Csr::name));
         const Csr& rows = entries.as<Csr>();
@@ -246,14 +246,14 @@ double bf16_density(const Tensor& a) {
 
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a) {
   return a.derived().get<Bf16WeightTiles>([&] {
-    check_weight(a);
+    check_bf16_weight(a);
     return pack_tiles(a);
   });
 }
 
 std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a) {
   return a.derived().get<Bf16WeightLanes>([&] {
-    check_weight(a);
+    check_bf16_weight(a);
     return pack_lanes(a);
   });
 }
