@@ -13,15 +13,6 @@ namespace {
 using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_most_tokens,
     kernels::bf16_tile_rows;
 
-// Whether lanes are read sooner than tiles.
-bool is_for_lanes(const Tensor& a, Index tokens) {
-  if (a.is<Dense>()) return false;
-  const double density = bf16_density(a);
-  if (kernels::active_isa() < kernels::Isa::amx) return density < bf16_least_dense();
-  // A lookup for each token and value, where tiles have up to 16 tokens for nothing.
-  return tokens <= 2 ? density < 0.2 : tokens <= 4 && density < 0.15;
-}
-
 // x in parts of tokens, made ready for kernels.
 constexpr Index part_size = bf16_block_rows * bf16_most_tokens;
 struct FewParts {
@@ -30,13 +21,28 @@ struct FewParts {
   Index count;
 };
 
-// write(first row, rows, sums) of each block, [parts][bf16_block_rows][bf16_most_tokens].
+}  // namespace
+
+Bf16FewFactor::Bf16FewFactor(Tensor a) : a_(std::move(a)) {
+  density_ = bf16_density(a_);  // checks it
+  const Shape shape = a_.shape();
+  rows_ = shape[0], cols_ = shape[1];
+}
+
+// Whether lanes are read sooner than tiles.
+bool Bf16FewFactor::is_for_lanes(Index tokens) const {
+  if (a_.is<Dense>()) return false;
+  if (kernels::active_isa() < kernels::Isa::amx) return density_ < bf16_least_dense();
+  // A lookup for each token and value, where tiles have up to 16 tokens for nothing.
+  return tokens <= 2 ? density_ < 0.2 : tokens <= 4 && density_ < 0.15;
+}
+
 template <class Write>
-void multiply_few(const Tensor& a, const Pairs& x, Write&& write) {
+void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
   const kernels::Bf16FewTable& table = kernels::bf16_few();
-  const bool by_lanes = is_for_lanes(a, x.tokens);
-  const auto lanes = by_lanes ? bf16_weight_lanes(a) : nullptr;
-  const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a);
+  const bool by_lanes = is_for_lanes(x.tokens);
+  const auto lanes = by_lanes ? bf16_weight_lanes(a_) : nullptr;
+  const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a_);
   thread_local Scratch x_memory;
   FewParts parts;
   parts.count = ceil_div(x.tokens, bf16_most_tokens);
@@ -49,7 +55,7 @@ void multiply_few(const Tensor& a, const Pairs& x, Write&& write) {
     parts.room[p] = memory;
     (by_lanes ? table.prepare_lanes : table.prepare_tiles)(parts.x[p], memory);
   }
-  const Index rows = a.shape()[0], groups = ceil_div(rows, bf16_tile_rows);
+  const Index rows = rows_, groups = ceil_div(rows, bf16_tile_rows);
   const auto multiply = [&](Index block, Index p, float* sums) {
     if (parts.x[p].tokens < bf16_most_tokens) std::fill_n(sums, part_size, 0.0f);
     if (tiles) return table.multiply_tiles(tiles->block(block), parts.x[p], parts.room[p], sums);
@@ -70,37 +76,34 @@ void multiply_few(const Tensor& a, const Pairs& x, Write&& write) {
   parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
 }
 
-void check_few(const Tensor& a, const Pairs& x, Index features, Index tokens) {
-  const Shape shape = a.shape();
-  if (shape.size() != 2 || x.features != shape[1] || features != shape[0] || x.tokens != tokens)
+void Bf16FewFactor::check(const Pairs& x, Index features, Index tokens) const {
+  if (x.features != cols_ || features != rows_ || x.tokens != tokens)
     fail_usage(
         "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
-        to_string(shape), x.features, x.tokens, features, tokens);
+        to_string({rows_, cols_}), x.features, x.tokens, features, tokens);
   if (x.tokens > bf16_most_few)
     fail_usage("bfloat16 product: {} tokens are not few, of which there are {} at most", x.tokens,
                bf16_most_few);
 }
 
-}  // namespace
-
-void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
-                      const Epilogue& epilogue) {
-  check_few(a, x, y.features, y.tokens);
+void Bf16FewFactor::multiply(const Pairs& x, const ActivationsOut& y,
+                             const Epilogue& epilogue) const {
+  check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
   // One panel is rows of all its lanes.
   ActivationsOut to = y;
   if (y.form == Form::panels) to = {Form::features, y.features, panel_width, y.at};
-  multiply_few(a, x, [&](Index row, Index count, float* sums) {
+  multiply_blocks(x, [&](Index row, Index count, float* sums) {
     for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += part_size)
       write_tile(sums, row, count, token, few_width, false, to, epilogue);
   });
 }
 
-void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
-                      const PairsEpilogue& epilogue) {
-  check_few(a, x, y.features, y.tokens);
+void Bf16FewFactor::multiply(const Pairs& x, const PairsOut& y,
+                             const PairsEpilogue& epilogue) const {
+  check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
-  multiply_few(a, x, [&](Index row, Index count, float* sums) {
+  multiply_blocks(x, [&](Index row, Index count, float* sums) {
     if (y.lanes() == few_width) return write_pairs(sums, row, count, 0, y, epilogue);
     // Parts side by side.
     thread_local Scratch memory;
@@ -114,6 +117,16 @@ void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
           std::fill_n(tile + r * panel_width + t, few_width, 0.0f);
     write_pairs(tile, row, count, 0, y, epilogue);
   });
+}
+
+void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
+                      const Epilogue& epilogue) {
+  Bf16FewFactor(a).multiply(x, y, epilogue);
+}
+
+void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
+                      const PairsEpilogue& epilogue) {
+  Bf16FewFactor(a).multiply(x, y, epilogue);
 }
 
 }  // namespace sten

@@ -69,4 +69,27 @@ void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
 void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
                       const PairsEpilogue& epilogue = {});
 
+// A weight as bf16_few_product() takes it, checked once: but for the first one of each packed form its
+// products allocate nothing, once each thread has the memory that it works in.
+class Bf16FewFactor {
+ public:
+  explicit Bf16FewFactor(Tensor a);
+  void multiply(const Pairs& x, const ActivationsOut& y, const Epilogue& epilogue = {}) const;
+  void multiply(const Pairs& x, const PairsOut& y, const PairsEpilogue& epilogue = {}) const;
+
+  Index rows() const { return rows_; }
+  Index cols() const { return cols_; }
+
+ private:
+  void check(const Pairs& x, Index features, Index tokens) const;
+  bool is_for_lanes(Index tokens) const;
+  // write(first row, rows, sums) of each block, [parts][bf16_block_rows][bf16_most_tokens].
+  template <class Write>
+  void multiply_blocks(const Pairs& x, Write&& write) const;
+
+  Tensor a_;
+  Index rows_ = 0, cols_ = 0;
+  double density_ = 1;
+};
+
 }  // namespace sten
