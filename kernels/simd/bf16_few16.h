@@ -8,10 +8,10 @@
 #include "kernels/simd/floats16.h"
 
 STEN_TARGET_BEGIN
-namespace sten::kernels::simd {
+namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
-struct Bf16Few16 : Floats16 {
+struct Bf16Few16 : simd::Floats16 {
   using Ints = __m512i;
   static Ints load_values(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
   static Ints one_pair(const std::uint8_t* p) {
@@ -59,5 +59,5 @@ struct Bf16Few16 : Floats16 {
 };
 
 }  // namespace
-}  // namespace sten::kernels::simd
+}  // namespace sten::kernels::avx512
 STEN_TARGET_END

@@ -8,7 +8,7 @@ namespace sten::kernels::avx512 {
 namespace {
 
 // Words cannot be expanded without VBMI2: one value after the other.
-struct Bf16FewScalar : simd::Bf16Few16 {
+struct Bf16FewScalar : Bf16Few16 {
   static const std::uint8_t* expand(const std::uint8_t* from, std::uint16_t* to) {
     return bf16_few_reference()->expand({from, 1, 1, true}, to, 0);
   }

@@ -8,7 +8,7 @@ STEN_TARGET_BEGIN
 namespace sten::kernels::avx512_vbmi2 {
 namespace {
 
-struct Bf16Few : simd::Bf16Few16 {
+struct Bf16Few : avx512::Bf16Few16 {
   static const std::uint8_t* expand(const std::uint8_t* from, std::uint16_t* to) {
     return simd::expand_tile(from, to);
   }
