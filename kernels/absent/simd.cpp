@@ -10,6 +10,8 @@
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_lanes.h"
+#include "kernels/simd/pair_attention.h"
+#include "kernels/simd/pair_panels.h"
 #include "kernels/simd/pairs.h"
 #include "kernels/simd/panels.h"
 #include "kernels/simd/peak.h"
@@ -64,6 +66,12 @@ const PeakTable* peak_avx512() { return nullptr; }
 const PairsTable* pairs_avx2() { return nullptr; }
 const PairsTable* pairs_avx512() { return nullptr; }
 const PairsTable* pairs_avx512_bf16() { return nullptr; }
+
+const PairAttentionTable* pair_attention_amx(std::int64_t) { return nullptr; }
+
+const PairPanelsTable* pair_panels_avx2(std::int64_t) { return nullptr; }
+const PairPanelsTable* pair_panels_avx512(std::int64_t) { return nullptr; }
+const PairPanelsTable* pair_panels_avx512_bf16(std::int64_t) { return nullptr; }
 
 const PanelsTable* panels_avx2(std::int64_t) { return nullptr; }
 const PanelsTable* panels_avx512(std::int64_t) { return nullptr; }
