@@ -6,7 +6,7 @@
 #include "kernels/panels.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
-#include "libsten/product/tiles.h"
+#include "libsten/product/attention_scores.h"
 
 namespace sten {
 namespace {
@@ -68,32 +68,8 @@ struct AttentionTask {
   const ActivationsOut& y;
   Index sequence, head;
   Memory& memory;
+  AttentionScores scores{a, sequence, head};
 
-  // Of the head's scores, of which a token's are a.bias_steps[2] after those of the one before.
-  const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
-  // Keys up to the last that one of the queries before `end` sees.
-  Index keys_of(Index end) const {
-    Index n = a.keys_before(end - 1);
-    if (a.seen)
-      while (n > 0 && !a.seen[sequence * a.keys + n - 1]) --n;
-    if (!a.bias || a.bias_steps[2] != 0) return n;
-    constexpr float hides = -1e30f;
-    Index last = n;
-    while (last > 0 && bias()[last - 1] <= hides) --last;
-    return last > 0 ? last : n;
-  }
-  // The bias of some tokens, as the kernel wants it.
-  void set_bias(kernels::Attention& part, Index token, Index tokens, Index lanes) const {
-    part.bias = bias();
-    part.bias_step = 1;
-    if (a.bias_steps[2] == 0) return;
-    float* turned = memory.bias.of(std::max<Index>(1, part.keys * lanes));
-    if (tokens < lanes) std::fill_n(turned, part.keys * lanes, 0.0f);
-    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys, turned,
-                    lanes);
-    part.bias = turned;
-    part.bias_step = lanes;
-  }
   // Whether sequences of so many tokens begin with a panel.
   template <class F>
   bool in_place(const ActivationsOf<F>& x, Index of_sequence, Index lanes = panel_width) const {
@@ -120,9 +96,9 @@ struct AttentionTask {
     kernels::Attention part{};
     part.width = a.width;
     part.v_width = a.v_width;
-    const Index keys = keys_of(std::min(a.tokens, end * panel_width));
+    const Index keys = scores.keys_of(std::min(a.tokens, end * panel_width));
     part.scale = a.scale;
-    part.seen = a.seen ? a.seen + sequence * a.keys : nullptr;
+    part.seen = scores.seen();
     part.k = head_of(k, a.width, keys, memory.k, part.k_step);
     part.v = head_of(v, a.v_width, keys, memory.v, part.v_step);
     part.scores = memory.scores.of(panel_width * panel_width);
@@ -130,7 +106,7 @@ struct AttentionTask {
     for (Index p = begin; p < end; ++p) {
       const Index at = p * panel_width, token = sequence * a.tokens + at;
       const Index tokens = std::min(panel_width, a.tokens - at);
-      part.keys = keys_of(at + tokens);
+      part.keys = scores.keys_of(at + tokens);
       if (a.causal) part.before = a.keys - a.tokens + at + 1;
       if (in_place(q, a.tokens, lanes)) {
         part.q = q.tile(head * a.width, token);
@@ -139,7 +115,7 @@ struct AttentionTask {
         read_part(q, head * a.width, a.width, token, tokens, copy, lanes);
         part.q = copy;
       }
-      if (a.bias) set_bias(part, at, tokens, lanes);
+      if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
       const bool is_there = in_place(y, a.tokens, lanes);
       part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
       if (part.keys > 0)

@@ -1,0 +1,42 @@
+// What hides keys of one head and sequence, and what is added to their scores.
+#pragma once
+#include "libsten/base/scratch.h"
+#include "libsten/product/attention_product.h"
+#include "libsten/product/tiles.h"
+
+namespace sten {
+
+struct AttentionScores {
+  const AttentionExtents& a;
+  Index sequence, head;
+
+  const std::uint8_t* seen() const { return a.seen ? a.seen + sequence * a.keys : nullptr; }
+  // Of which a token's are a.bias_steps[2] after those of the one before.
+  const float* bias() const { return a.bias + sequence * a.bias_steps[0] + head * a.bias_steps[1]; }
+  // Keys up to the last that one of the queries before `end` sees.
+  Index keys_of(Index end) const {
+    Index n = a.keys_before(end - 1);
+    if (a.seen)
+      while (n > 0 && !seen()[n - 1]) --n;
+    if (!a.bias || a.bias_steps[2] != 0) return n;
+    constexpr float hides = -1e30f;
+    Index last = n;
+    while (last > 0 && bias()[last - 1] <= hides) --last;
+    return last > 0 ? last : n;
+  }
+  // The bias of some tokens, as the kernel wants it. Part: kernels::Attention or PairAttention.
+  template <class Part>
+  void set_bias(Part& part, Index token, Index tokens, Index lanes, Scratch& memory) const {
+    part.bias = bias();
+    part.bias_step = 1;
+    if (a.bias_steps[2] == 0) return;
+    float* turned = memory.of(std::max<Index>(1, part.keys * lanes));
+    if (tokens < lanes) std::fill_n(turned, part.keys * lanes, 0.0f);
+    transpose_tiles(bias() + token * a.bias_steps[2], a.bias_steps[2], tokens, part.keys, turned,
+                    lanes);
+    part.bias = turned;
+    part.bias_step = lanes;
+  }
+};
+
+}  // namespace sten
