@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/name_pattern.h"
 #include "libsten/base/parallel.h"
 #include "libsten/graph/execution/run_order.h"
 #include "libsten/graph/execution/unit.h"
@@ -15,8 +16,16 @@ using execution::Unit;
 
 Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 
-PlanContext context_of(const Graph& g) {
+PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
   PlanContext plan{g, {}, {}, 0, 0};
+  std::vector<NamePattern> patterns;
+  for (const PrecisionRule& r : options.precision) patterns.emplace_back(r.nodes);
+  for (const Node& n : g.nodes()) {
+    const auto matches = [&](const NamePattern& p) { return p.matches(n.name); };
+    const auto rule = std::ranges::find_if(patterns, matches) - patterns.begin();
+    plan.low.push_back(options.fuse && rule < std::ssize(patterns) &&
+                       options.precision[rule].precision == Precision::bf16);
+  }
   std::map<std::string_view, std::size_t> numbers;
   const auto enter = [&](const std::string& name) { numbers.emplace(name, numbers.size()); };
   for (const std::string& name : g.inputs()) enter(name);
@@ -40,7 +49,20 @@ PlanContext context_of(const Graph& g) {
   return plan;
 }
 
+// Whether an operator takes the weight that has no form for bfloat16.
+bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
+  for (std::size_t n = 0; n < plan.arguments.size(); ++n)
+    for (std::size_t i = 0; i < plan.arguments[n].size(); ++i) {
+      if (plan.arguments[n][i] != weight) continue;
+      const std::string_view op = plan.graph.nodes()[n].op.text();
+      if ((op == "linear" && (i != 1 || !plan.low[n])) || op == "layer-norm") return true;
+    }
+  return false;
+}
+
 }  // namespace
+
+const char* name_of(Precision p) { return p == Precision::bf16 ? "bf16" : "float32"; }
 
 struct Executor::State {
   Graph given;
@@ -66,7 +88,13 @@ struct Executor::State {
         order(o.fuse ? execution::run_order(given) : execution::RunOrder{given, given.outputs()}),
         weights(std::move(w)),
         options(o),
-        context(context_of(graph)) {}
+        context(context_of(graph, o)) {
+    for (std::size_t i = 0; i < graph.weights().size(); ++i) {
+      const auto w = weights.find(graph.weights()[i].name);
+      if (w != weights.end() && is_taken_in_float32(context, context.first_weight + i))
+        w->second = execution::in_float32(w->second);
+    }
+  }
 
   void forget() {
     units.clear();

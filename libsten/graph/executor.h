@@ -12,6 +12,16 @@
 
 namespace sten {
 
+// What activations are stored in, and factors of products; sums are float32.
+enum class Precision { float32, bf16 };
+const char* name_of(Precision p);  // "float32", "bf16"
+
+// Of the nodes whose names it matches (base/name_pattern.h).
+struct PrecisionRule {
+  std::string nodes;
+  Precision precision;
+};
+
 // One step of a plan, and what it took in the last run.
 struct ExecutionStep {
   std::vector<std::string> nodes;  // that it computes, in the order in which they run
@@ -22,6 +32,7 @@ struct ExecutionStep {
   double flops = 0;                // of products, those with stored values alone
   double bytes = 0;                // of what it reads and writes
   Shape shape{};                   // of its result; empty: it makes no value of the graph
+  Precision precision = Precision::float32;
 };
 
 struct ExecutionPlan {
@@ -39,11 +50,16 @@ struct ExecutorOptions {
   // Where attention takes the keys and values of earlier tokens from, and puts those of the tokens
   // that run (generation.h); it outlives the executor. nullptr: there are no earlier tokens.
   KeyValueCaches* caches = nullptr;
+  // The first rule that matches a node counts; others are float32. In bfloat16 run linear layers,
+  // layer norms, sums, elementwise functions, sums of embeddings and attention; what else there is
+  // runs in float32, and the plan says so. Without `fuse` all does.
+  std::vector<PrecisionRule> precision{};
 };
 
 class Executor {
  public:
-  // Error (usage) as of Graph::run(). Of an inference_graph() more can be fused.
+  // Error (usage) as of Graph::run(), and for a broken pattern. Of an inference_graph() more can be
+  // fused. Weights may be BF16; what does not run in bfloat16 has them in float32.
   Executor(Graph graph, NamedValues<Tensor> weights, const ExecutorOptions& options = {});
   Executor(Executor&&) noexcept;
   Executor& operator=(Executor&&) noexcept;

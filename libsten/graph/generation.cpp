@@ -170,9 +170,11 @@ std::optional<Index> positions_of(const Graph& g) {
   return least;
 }
 
-Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most)
+Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most,
+                       std::vector<PrecisionRule> precision)
     : caches_(std::make_unique<KeyValueCaches>()),
-      executor_(checked(std::move(graph), most), std::move(weights), {.caches = caches_.get()}),
+      executor_(checked(std::move(graph), most), std::move(weights),
+                {.caches = caches_.get(), .precision = std::move(precision)}),
       logits_(executor_.graph().outputs().front()),
       has_positions_(std::ranges::count(executor_.graph().inputs(), positions_input) > 0) {
   caches_->tokens = most;

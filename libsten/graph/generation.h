@@ -23,7 +23,9 @@ class Generation {
   // The first output has logits, [1, T, ids], or [1, 1, ids] of the last token. `most` is the number
   // of tokens that there can be in all; keys and values get memory for so many when the first ones
   // run. Error (usage) as from check_generates(), and where there are fewer positions than `most`.
-  Generation(Graph graph, NamedValues<Tensor> weights, Index most);
+  // `precision`: as ExecutorOptions has it; attention is float32 in any case.
+  Generation(Graph graph, NamedValues<Tensor> weights, Index most,
+             std::vector<PrecisionRule> precision = {});
 
   // The logits of the last of these tokens, which come after all those of earlier calls; they stay
   // until the next call. Error (usage) where there are more tokens than `most`. After an error the

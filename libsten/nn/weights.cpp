@@ -87,7 +87,7 @@ Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w,
 
 bool is_same(const Tensor& a, const Tensor& b) {
   const Dense x = a.to_dense(), y = b.to_dense();
-  return std::ranges::equal(x.values.as<std::uint32_t>(), y.values.as<std::uint32_t>());
+  return x.dtype() == y.dtype() && std::ranges::equal(x.values.bytes(), y.values.bytes());
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused,
-                                 const std::vector<std::string>& may_lack) {
+                                 const std::vector<std::string>& may_lack, bool takes_bf16) {
   const auto any_matches = [](const std::vector<std::string>& globs, std::string_view name) {
     return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
   };
@@ -118,7 +118,7 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
     for (const CheckpointTensor* t : entries) {
       if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
-      } else if (t->dtype != DType::F32) {
+      } else if (t->dtype != DType::F32 && !(takes_bf16 && t->dtype == DType::BF16)) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
       } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, turned, w, *t));
                  !is_new && !is_same(at->second, load_weight(file, turned, w, *t))) {

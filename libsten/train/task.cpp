@@ -166,7 +166,7 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
-  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack);
+  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack, only_measures_);
   std::string lacked;
   for (const Weight& w : graph_->weights())
     if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;

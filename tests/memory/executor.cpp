@@ -16,9 +16,15 @@ namespace {
 // Calls f with an executor of a BERT whose weights are in a layout, and inputs for it.
 void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>& f) {
   const Graph g = bert(small_bert(), {.mask = true});
-  for (const char* layout : {"dense", "csr", "nmg:n=1,m=4,g=4"}) {
+  for (const auto& [layout, precision] :
+       {std::pair("dense", Precision::float32), std::pair("csr", Precision::float32),
+        std::pair("nmg:n=1,m=4,g=4", Precision::float32), std::pair("dense", Precision::bf16),
+        std::pair("csr", Precision::bf16)}) {
     CAPTURE(std::string(layout));
-    Executor run(g, bert_weights(g, layout, 1));
+    CAPTURE(std::string(name_of(precision)));
+    ExecutorOptions options;
+    options.precision = {{"*", precision}};
+    Executor run(g, bert_weights(g, layout, 1), options);
     // Sequences that begin with a panel, and others; in a narrow panel, and few tokens in one.
     for (const Shape& tokens :
          {Shape{3, 64}, Shape{3, 40}, Shape{1, 16}, Shape{2, 6}, Shape{1, 3}}) {

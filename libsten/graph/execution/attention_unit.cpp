@@ -1,51 +1,77 @@
 // Attention on activations as they lie.
 #include <cmath>
 
+#include "kernels/pair_attention.h"
 #include "libsten/graph/execution/unit.h"
-#include "libsten/product/attention_product.h"
+#include "libsten/product/pair_attention_product.h"
 
 namespace sten::execution {
 namespace {
 
 bool is_floats(const Slots& slots, std::size_t value) {
   const Value& v = slots[value];
-  return v.panels || (v.tensor && v.tensor->is<Dense>() && v.tensor->dtype() == DType::F32 &&
-                      v.tensor->device() == Device::cpu);
+  return v.is_in_panels() || (v.tensor && v.tensor->is<Dense>() &&
+                              v.tensor->dtype() == DType::F32 && v.tensor->device() == Device::cpu);
 }
 Shape shape_of(const Slots& slots, std::size_t value) {
   const Value& v = slots[value];
-  return v.panels ? v.shape : v.tensor->shape();
+  return v.is_in_panels() ? v.shape : v.tensor->shape();
+}
+
+Index elements_of(const Value& v) {
+  return size_of(v.is_in_panels() ? v.shape : v.tensor->as<Dense>().extents);
 }
 
 class AttentionUnit final : public Unit {
  public:
   AttentionUnit(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
-                Shape shape, Shape mask_shape)
+                Shape shape, Shape mask_shape, bool pairs)
       : arguments_(std::move(arguments)),
         value_(value),
         extents_(extents),
         shape_(std::move(shape)),
-        mask_shape_(std::move(mask_shape)) {}
+        mask_shape_(std::move(mask_shape)),
+        pairs_(pairs) {}
 
   void run(Slots& slots) override {
     const double start = now();
     const AttentionExtents& a = extents_;
     const Index sizes[] = {a.batch * a.tokens * a.width, a.batch * a.keys * a.width,
                            a.batch * a.keys * a.v_width};
-    for (std::size_t i = 0; i < 3; ++i) {
-      const Activations x = slots.activations(arguments_[i]);
-      if (x.features * x.tokens != a.heads * sizes[i]) throw PlanChanged{};
+    for (std::size_t i = 0; i < 3; ++i)
+      if (elements_of(slots[arguments_[i]]) != a.heads * sizes[i]) throw PlanChanged{};
+    if (!slots[value_].is_in_panels()) {
+      if (pairs_)
+        slots.allot_pairs(value_, shape_);
+      else
+        slots.allot(value_, shape_);
     }
-    if (!slots[value_].panels) slots.allot(value_, shape_);
     if (arguments_.size() > 3) read_mask(slots.tensor(arguments_[3]));
     const Index tokens = tokens_of(shape_);
-    const ActivationsOut y{form_of(tokens), shape_.back(), tokens, slots[value_].panels};
-    attention_product(extents_, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
-                      slots.activations(arguments_[2]), y);
+    const Value& to = slots[value_];
+    if (pairs_) {
+      const Pairs q = pairs_of(slots, 0), k = pairs_of(slots, 1), v = pairs_of(slots, 2);
+      attention_product(a, q, k, v, PairsOut{shape_.back(), tokens, to.pairs});
+    } else {
+      attention_product(a, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
+                        slots.activations(arguments_[2]),
+                        ActivationsOut{form_of(tokens), shape_.back(), tokens, to.panels});
+    }
     steps.front().seconds = now() - start;
   }
 
  private:
+  // Of an argument, which is rounded where it is float32.
+  Pairs pairs_of(Slots& slots, std::size_t i) {
+    const std::size_t from = arguments_[i];
+    if (slots[from].pairs) return slots.pairs(from);
+    const Activations x = slots.activations(from);
+    const Index size = pairs_size(x.features, x.tokens);
+    if (std::ssize(rounded_[i]) != size) rounded_[i] = Array<std::uint16_t>::uninitialized(size);
+    const PairsOut to{x.features, x.tokens, rounded_[i].mutate()};
+    to_pairs(x, to);
+    return {to.features, to.tokens, to.at};
+  }
   // Of keys, or a bias.
   void read_mask(const Tensor& given) {
     const Dense& mask = given.as<Dense>();
@@ -69,7 +95,9 @@ class AttentionUnit final : public Unit {
   std::size_t value_;
   AttentionExtents extents_;
   Shape shape_, mask_shape_;
+  bool pairs_;
   std::vector<std::uint8_t> seen_;
+  Array<std::uint16_t> rounded_[3];
 };
 
 // Whether the fourth input is a mask of keys, or a bias whose steps become those of `a`.
@@ -98,9 +126,10 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
     if (name != "heads" && name != "scale" && name != "causal") return nullptr;
   const Shape q = shape_of(slots, in[0]), k = shape_of(slots, in[1]), v = shape_of(slots, in[2]);
   const Index heads = n.attributes.integer("heads", 1);
+  const bool low = plan.low[node];
   if (q[0] != k[0] || q[2] != k[2] || v[0] != k[0] || v[1] != k[1] || heads < 1 ||
-      q[2] % heads != 0 || v[2] % heads != 0 || !fill_panels(q[1]) || !fill_panels(q[0] * q[1]) ||
-      v[2] == 0 || q[0] == 0)
+      q[2] % heads != 0 || v[2] % heads != 0 || !fill_panels(q[1], low) ||
+      !fill_panels(q[0] * q[1], low) || v[2] == 0 || q[0] == 0)
     return nullptr;
   AttentionExtents a{q[0], q[1], k[1], heads, q[2] / heads, v[2] / heads, 0};
   a.scale =
@@ -109,17 +138,25 @@ std::unique_ptr<Unit> attention_unit(const PlanContext& plan, std::size_t node,
   if (in.size() > 3 && !takes_mask(slots[in[3]], a)) return nullptr;
   const Shape mask_shape = in.size() > 3 ? slots[in[3]].tensor->shape() : Shape{};
   auto unit = std::make_unique<AttentionUnit>(in, plan.value_of(node), a, Shape{q[0], q[1], v[2]},
-                                              mask_shape);
+                                              mask_shape, low);
   bool in_place = true;
-  for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].panels;
+  for (std::size_t i = 0; i < 3; ++i) in_place = in_place && slots[in[i]].is_in_panels();
   in_place = in_place && lanes_of(k[1]) == panel_width &&
              (q[0] == 1 || (q[1] % panel_width == 0 && k[1] % panel_width == 0));
   ExecutionStep step{{n.name}, "attention", "panels", "", 0, a.flops(), 0};
   step.why = in_place
                  ? "heads are read where they lie in panels, 64 keys at a time"
                  : "heads are copied to panels: sequences do not begin with one, or have few keys";
+  if (low) {
+    step.layout = "pairs";
+    step.precision = Precision::bf16;
+    step.why = kernels::has_tile_attention()
+                   ? "on matrix tiles: a head's keys and values become tiles once"
+                   : "without matrix tiles: a head at a time is computed in float32";
+  }
   step.shape = {q[0], q[1], v[2]};
-  step.bytes = 4.0 * static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
+  step.bytes = (low ? 2.0 : 4.0) *
+               static_cast<double>(size_of(q) + size_of(k) + size_of(v) + q[0] * q[1] * v[2]);
   unit->steps.push_back(std::move(step));
   return unit;
 }

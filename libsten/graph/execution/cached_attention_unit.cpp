@@ -63,7 +63,7 @@ class CachedAttentionUnit final : public Unit {
 
 Shape shape_in(const Slots& slots, std::size_t value) {
   const Value& v = slots[value];
-  return v.panels ? v.shape : v.tensor->shape();
+  return v.is_in_panels() ? v.shape : v.tensor->shape();
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCac
   if (n.attributes.integer("causal", 0) == 0) fail_at("is not causal, and its keys are not kept");
   if (in.size() != 3) fail_at("has a mask or a bias, which a cache does not know");
   for (const std::size_t x : in)
-    if (!slots[x].panels &&
+    if (!slots[x].is_in_panels() &&
         !(slots[x].tensor->is<Dense>() && slots[x].tensor->dtype() == DType::F32))
       fail_at("is not of dense F32");
   const Shape q = shape_in(slots, in[0]), k = shape_in(slots, in[1]), v = shape_in(slots, in[2]);
@@ -101,6 +101,7 @@ std::unique_ptr<Unit> cached_attention_unit(const PlanContext& plan, KeyValueCac
   auto unit = std::make_unique<CachedAttentionUnit>(caches, at->second, in, plan.value_of(node), a);
   ExecutionStep step{{n.name}, "attention", "cache", "keys and values of earlier tokens are kept",
                      0,        0,           0};
+  if (plan.low[node]) step.why += ", in float32: the cache has no bfloat16";
   unit->steps.push_back(std::move(step));
   return unit;
 }

@@ -22,7 +22,7 @@ void ChainUnit::finish() {
   tokens_ = 1;
   for (const Index extent : tokens_shape) tokens_ *= extent;
   for (const ChainValue& v : values) {
-    const Index size = v.is_local ? v.features * lanes_of(tokens_) : 0;
+    const Index size = v.is_local ? panel_size(v) : 0;
     places_.push_back({size, static_cast<Index>(v.first), static_cast<Index>(v.last)});
   }
   local_size_ = plan_places(places_);
@@ -32,6 +32,10 @@ void ChainUnit::finish() {
     if (o.tensor) stored.push_back(o.value);
   global_.resize(values.size());
   nanoseconds_ = std::vector<std::atomic<std::int64_t>>(work.size());
+}
+
+Index ChainUnit::panel_size(const ChainValue& v) const {
+  return lanes_of(tokens_) * (v.pairs ? padded_features(v.features) / 2 : v.features);
 }
 
 Index ChainUnit::working_bytes() const {
@@ -49,7 +53,12 @@ void ChainUnit::make_rows(Slots& slots, const Outcome& o) const {
 void ChainUnit::begin(Slots& slots) {
   for (const Outcome& o : outcomes) {
     Value& v = slots[o.value];
-    if (o.panels && !v.panels) slots.allot(o.value, o.shape);
+    if (o.panels && !v.is_in_panels()) {
+      if (o.pairs)
+        slots.allot_pairs(o.value, o.shape);
+      else
+        slots.allot(o.value, o.shape);
+    }
     if (o.tensor) make_rows(slots, o);
   }
   for (const Rows& r : rows) {
@@ -63,8 +72,10 @@ void ChainUnit::begin(Slots& slots) {
     if (r.load) r.load->rows = t.as<Dense>().values.as<float>().data();
     if (r.store) r.store->rows = const_cast<float*>(t.as<Dense>().values.as<float>().data());
   }
-  for (std::size_t i = 0; i < values.size(); ++i)
-    global_[i] = values[i].is_local ? nullptr : slots[values[i].number].panels;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Value& v = slots[values[i].number];
+    if (!values[i].is_local) global_[i] = v.pairs ? reinterpret_cast<float*>(v.pairs) : v.panels;
+  }
   for (auto& n : nanoseconds_) n = 0;
 }
 
@@ -76,7 +87,7 @@ void ChainUnit::run_group(Index first, Index count, float* const* global) const 
   at.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i)
     at[i] = values[i].is_local ? local + places_[i].at * panels
-                               : global[i] + first * values[i].features;
+                               : global[i] + first / lanes_of(tokens_) * panel_size(values[i]);
   double start = now();
   for (std::size_t i = 0; i < work.size(); ++i) {
     work[i]->run({first, count, lanes_of(tokens_), at.data()});

@@ -13,7 +13,9 @@ struct ChainValue {
   std::size_t number;  // in the graph
   Index features;
   std::size_t first, last;  // steps that write it first and read it last
+  bool pairs = false;       // of bfloat16, else float32
   bool is_local = true;     // else its panels are the graph's
+  bool is_copy = false;     // of another value of the same number, which is of the other kind
 };
 
 class ChainUnit final : public Unit {
@@ -33,7 +35,7 @@ class ChainUnit final : public Unit {
   struct Outcome {
     std::size_t value;
     Shape shape;
-    bool panels, tensor;
+    bool panels, tensor, pairs;
   };
   std::vector<Outcome> outcomes;  // for what comes after
 
@@ -46,6 +48,8 @@ class ChainUnit final : public Unit {
   void make_rows(Slots& slots, const Outcome& o) const;
   void begin(Slots& slots);
   void run_group(Index first, Index count, float* const* global) const;
+  // Of a panel of a value, in floats.
+  Index panel_size(const ChainValue& v) const;
 
   Index tokens_ = 0, group_panels_ = 1;
   std::vector<Lease> places_;  // of local values, in floats for each panel

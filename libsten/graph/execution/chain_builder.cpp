@@ -2,6 +2,7 @@
 
 #include "libsten/graph/execution/chain_draft.h"
 #include "libsten/graph/execution/embeddings.h"
+#include "libsten/graph/execution/pair_steps.h"
 #include "libsten/layout/masked.h"
 
 namespace sten::execution {
@@ -35,19 +36,28 @@ class Builder : public ChainDraft {
   // How many nodes from there on are a sum of embeddings, with which the chain begins.
   std::size_t take_embeddings(std::size_t node) {
     const auto sum = match_embeddings(plan_, node, slots_);
-    if (!sum || !fill_panels(tokens_of(sum->shape))) return 0;
-    begin_node(node);
+    if (!sum) return 0;
+    begin_node(node + sum->nodes - 1);
+    if (!fill_panels(tokens_of(sum->shape), is_low())) return 0;
     auto step = std::make_unique<EmbedStep>();
     step->extents = unit_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
-    step->y = add_value(sum->value, sum->shape.back());
+    step->pairs = is_low();
+    step->y = add_value(sum->value, sum->shape.back(), is_low());
     ExecutionStep about{{}, "", "panels", "rows are added up and become panels", 0, 0, 0};
+    if (is_low()) {
+      about.layout = "pairs";
+      about.why = "rows are added up in float32 and become pairs";
+      about.precision = Precision::bf16;
+    }
     for (std::size_t i = 0; i < sum->nodes; ++i) {
       const Node& n = plan_.graph.nodes()[node + i];
       about.nodes.push_back(n.name);
       about.runs += (i == 0 ? "" : " + ") + std::string(n.op.text());
     }
-    about.bytes = bytes(step->features * (std::ssize(sum->tables) + 1));
+    about.bytes = bytes(step->features, is_low());
+    for (const auto& table : sum->tables)
+      about.bytes += bytes(step->features, slots_[table.weight].tensor->dtype() == DType::BF16);
     for (const auto& [weight, ids] : sum->tables) {
       const Dense& from = slots_[ids].tensor->as<Dense>();
       unit_->rows.push_back({ids, nullptr, nullptr, from.extents, step.get(), step->tables.size()});
@@ -87,25 +97,39 @@ class Builder : public ChainDraft {
     const std::vector<std::size_t>& in = plan_.arguments[node_];
     if (in.size() < 2 || !n.attributes.all().empty()) return false;
     const Tensor* w = weight(1);
-    if (!w || w->dtype() != DType::F32 || w->device() != Device::cpu) return false;
+    if (!w || w->device() != Device::cpu) return false;
     const Shape shape = w->shape();
     if (shape.size() != 2 || shape[0] == 0 || w->spec().has("dims")) return false;
-    if (!has_dense_values(*w) && !has_sparse_product(std::string(w->layout()))) return false;
-    const Tensor* bias = in.size() > 2 ? row(2, shape[0]) : nullptr;
-    if (in.size() > 2 && !bias) return false;
     const auto from = shape_of(in[0]);
     if (!from || from->back() != shape[1]) return false;
-    const std::size_t x = value(in[0], *from);
-    auto step = std::make_unique<ProductStep>(*w);
+    const bool pairs = is_low() && has_pair_product(*w, tokens_of(*from));
+    if (!pairs && w->dtype() != DType::F32) return false;
+    if (!pairs && !has_dense_values(*w) && !has_sparse_product(std::string(w->layout())))
+      return false;
+    const Tensor* bias = in.size() > 2 ? row(2, shape[0]) : nullptr;
+    if (in.size() > 2 && !bias) return false;
+    const std::size_t x = value(in[0], *from, pairs);
+    std::unique_ptr<ProductStep> step;
+    std::string why = "dense, by the kernel of panels: what comes before and after lies so";
+    if (pairs) {
+      const bool is_few = tokens_of(*from) <= few_width;
+      step = std::make_unique<PairProductStep>(*w, tokens_of(*from));
+      why = is_few ? "pairs of few tokens: the weight is read once, sums are float32"
+                   : "pairs, with float32 sums";
+    } else {
+      auto floats = std::make_unique<FloatProductStep>(*w);
+      if (floats->sparse) why = "sums in panels, finished in the first cache";
+      if (is_low())
+        why = fmt::format("{} has none in bfloat16 of so many tokens: {}", w->layout(), why);
+      step = std::move(floats);
+    }
     if (bias) step->bias = *bias;
     step->x = x;
     read(x);
-    step->y = add_value(plan_.value_of(node_), shape[0]);
+    step->y = add_value(plan_.value_of(node_), shape[0], pairs);
     const auto stored = static_cast<double>(w->values() ? w->values()->size() : 0);
-    ExecutionStep s = about(n, "", shape[0] + shape[1]);
+    ExecutionStep s = about(n, std::move(why), shape[0] + shape[1], pairs);
     s.layout = w->spec().str();
-    s.why = step->sparse ? "sums in panels, finished in the first cache"
-                         : "dense, by the kernel of panels: what comes before and after lies so";
     s.flops = 2 * tokens() * stored;
     s.bytes += static_cast<double>(w->bytes());
     const std::size_t y = step->y;
@@ -118,30 +142,43 @@ class Builder : public ChainDraft {
     if (plan_.arguments[node_].size() != 2 || !n.attributes.all().empty()) return false;
     const auto shape = shape_of(argument(0));
     if (!shape || shape != shape_of(argument(1))) return false;
-    const std::size_t a = value(argument(0), *shape), b = value(argument(1), *shape);
     const Index features = shape->back();
-    // Into the product that makes one of them, if the other is there before.
-    for (const auto& [sum, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (join_add(n, argument(0), argument(1), *shape)) return true;
+    const std::size_t a = value(argument(0), *shape, is_low());
+    const std::size_t b = value(argument(1), *shape, is_low());
+    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+      step->a = a;
+      step->b = b;
+      step->features = features;
+      step->y = add_value(plan_.value_of(node_), features, is_low());
+      return step;
+    };
+    read(a);
+    read(b);
+    auto step =
+        is_low() ? with(std::make_unique<PairAddStep>()) : with(std::make_unique<AddStep>());
+    write(std::move(step), unit_->values.size() - 1,
+          about(n, "element for element", 3 * features, is_low()));
+    return true;
+  }
+  // Into the product that makes one of them, if the other is there before.
+  bool join_add(const Node& n, std::size_t first, std::size_t second, const Shape& shape) {
+    for (const auto& [number, residual] : {std::pair(first, second), std::pair(second, first)}) {
+      const auto sum = made_here(number);
       std::size_t at = 0;
-      ProductStep* p = sum == other ? nullptr : open_product(sum, at);
-      if (!p || p->residual || unit_->values[other].first > at ||
+      ProductStep* p = sum && number != residual ? open_product(*sum, at) : nullptr;
+      if (!p || p->residual || is_pairs(*sum) != is_low()) continue;
+      const std::size_t other = value(residual, shape, is_low());
+      if (unit_->values[other].first > at ||
           (unit_->values[other].first == at && !is_input_[other]))
         continue;
       p->residual = other;
       unit_->values[other].last = std::max(unit_->values[other].last, at);
-      unit_->steps[at].bytes += bytes(features);
-      join(n, at, sum);
+      unit_->steps[at].bytes += bytes(shape.back(), is_low());
+      join(n, at, *sum);
       return true;
     }
-    auto step = std::make_unique<AddStep>();
-    step->a = a;
-    step->b = b;
-    step->features = features;
-    read(a);
-    read(b);
-    const std::size_t y = step->y = add_value(plan_.value_of(node_), features);
-    write(std::move(step), y, about(n, "element for element", 3 * features));
-    return true;
+    return false;
   }
 
   bool take_norm(const Node& n) {
@@ -154,15 +191,20 @@ class Builder : public ChainDraft {
     const Index features = shape->back();
     const Tensor *gamma = row(1, features), *beta = row(2, features);
     if (!gamma || !beta) return false;
-    const std::size_t x = value(argument(0), *shape);
-    auto step = std::make_unique<NormalizeStep>(*gamma, *beta);
-    step->eps = static_cast<float>(eps);
-    step->x = x;
-    step->features = features;
+    const std::size_t x = value(argument(0), *shape, is_low());
     read(x);
-    const std::size_t y = step->y = in_place_of(x, features);
+    const std::size_t y = in_place_of(x, features);
+    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+      step->eps = static_cast<float>(eps);
+      step->x = x;
+      step->y = y;
+      step->features = features;
+      return step;
+    };
+    auto step = is_low() ? with(std::make_unique<PairNormalizeStep>(*gamma, *beta))
+                         : with(std::make_unique<NormalizeStep>(*gamma, *beta));
     write(std::move(step), y,
-          about(n, "down the features of a panel of tokens at once", 2 * features));
+          about(n, "down the features of a panel of tokens at once", 2 * features, is_low()));
     return true;
   }
 
@@ -171,23 +213,28 @@ class Builder : public ChainDraft {
     FloatMap f = float_map(n.op.text(), n.attributes);
     const auto shape = f ? shape_of(argument(0)) : std::nullopt;
     if (!shape) return false;
-    const std::size_t x = value(argument(0), *shape);
     std::size_t at = 0;
     const kernels::Activation activation = activation_of(n.op.text());
-    if (activation != kernels::Activation::none)
-      if (ProductStep* p = open_product(x, at)) {
+    if (const auto made = made_here(argument(0)); made && activation != kernels::Activation::none)
+      if (ProductStep* p = open_product(*made, at); p && is_pairs(*made) <= is_low()) {
         p->activation = activation;
-        join(n, at, x);
+        join(n, at, *made);
         return true;
       }
     const Index features = shape->back();
-    auto step = std::make_unique<MapStep>();
-    step->f = std::move(f);
-    step->x = x;
-    step->features = features;
+    const std::size_t x = value(argument(0), *shape, is_low());
     read(x);
-    const std::size_t y = step->y = in_place_of(x, features);
-    write(std::move(step), y, about(n, "element for element", 2 * features));
+    const std::size_t y = in_place_of(x, features);
+    const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+      step->f = std::move(f);
+      step->x = x;
+      step->y = y;
+      step->features = features;
+      return step;
+    };
+    auto step =
+        is_low() ? with(std::make_unique<PairMapStep>()) : with(std::make_unique<MapStep>());
+    write(std::move(step), y, about(n, "element for element", 2 * features, is_low()));
     return true;
   }
 

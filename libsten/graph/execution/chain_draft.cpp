@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "libsten/graph/execution/pair_steps.h"
+
 namespace sten::execution {
 namespace {
 
@@ -9,20 +11,27 @@ namespace {
 // holds.
 constexpr double least_streamed = double{1 << 20};
 
+const char* layout_of(bool pairs) { return pairs ? "pairs" : "panels"; }
+Precision precision_of(bool pairs) { return pairs ? Precision::bf16 : Precision::float32; }
+
 }  // namespace
 
 std::unique_ptr<ChainUnit> ChainDraft::finish(std::size_t end) {
-  for (std::size_t i = 0; i < unit_->values.size(); ++i) {
-    ChainValue& v = unit_->values[i];
-    if (is_input_[i]) continue;
-    const bool panels = plan_.wants_panels(v.number, end);
-    const bool tensor = plan_.wants_tensor(v.number, end);
+  const std::size_t count = unit_->values.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t number = unit_->values[i].number;
+    if (is_input_[i] || unit_->values[i].is_copy) continue;
+    const bool panels = plan_.wants_panels(number, end);
+    const bool tensor = plan_.wants_tensor(number, end);
     if (!panels && !tensor) continue;
+    const bool rounds = !is_pairs(i) && plan_.wants_pairs(number, end);
+    const std::size_t left = rounds ? copy(i) : i;  // what there is after the chain
+    const ChainValue v = unit_->values[left];
     Shape shape = unit_->tokens_shape;
     shape.push_back(v.features);
-    unit_->outcomes.push_back({v.number, shape, panels, tensor});
-    v.is_local = !panels;
-    if (panels && v.last == v.first && bytes(v.features) >= least_streamed)
+    unit_->outcomes.push_back({number, shape, panels, tensor, v.pairs});
+    unit_->values[left].is_local = !panels;
+    if (panels && !rounds && v.last == v.first && bytes(v.features, v.pairs) >= least_streamed)
       if (auto* p = dynamic_cast<ProductStep*>(unit_->work[v.first].get())) p->stream = true;
     if (tensor) store(i, shape);
   }
@@ -39,37 +48,79 @@ std::optional<Shape> ChainDraft::shape_of(std::size_t number) const {
     return shape;
   }
   const Value& v = slots_[number];
-  if (plan_.is_weight(number) || (!v.panels && !(v.tensor && is_floats(*v.tensor)))) return {};
-  const Shape shape = v.panels ? v.shape : v.tensor->shape();
-  if (shape.size() < 2 || shape.back() == 0 || !fill_panels(tokens_of(shape))) return {};
+  const bool in_panels = v.is_in_panels();
+  if (plan_.is_weight(number) || (!in_panels && !(v.tensor && is_floats(*v.tensor)))) return {};
+  const Shape shape = in_panels ? v.shape : v.tensor->shape();
+  if (shape.size() < 2 || shape.back() == 0) return {};
+  if (unit_->values.empty() && !fill_panels(tokens_of(shape), is_low())) return {};
   const Shape tokens(shape.begin(), shape.end() - 1);
   if (!unit_->values.empty() && tokens != unit_->tokens_shape) return {};
   return shape;
 }
 
-std::size_t ChainDraft::value(std::size_t number, const Shape& shape) {
-  for (std::size_t i = 0; i < unit_->values.size(); ++i)
-    if (unit_->values[i].number == number) return i;
+std::size_t ChainDraft::value(std::size_t number, const Shape& shape, bool pairs) {
+  std::optional<std::size_t> other;
+  for (std::size_t i = 0; i < unit_->values.size(); ++i) {
+    if (unit_->values[i].number != number) continue;
+    if (unit_->values[i].pairs == pairs) return i;
+    other = i;
+  }
+  if (!other) other = input(number, shape, pairs);
+  return unit_->values[*other].pairs == pairs ? *other : copy(*other);
+}
+
+// One that was there before the chain.
+std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool pairs) {
   unit_->tokens_shape.assign(shape.begin(), shape.end() - 1);
   const Index features = shape.back();
-  const std::size_t at = add_value(number, features);
+  const Value& given = slots_[number];
+  const std::size_t at =
+      add_value(number, features, given.is_in_panels() ? given.pairs != nullptr : pairs);
   is_input_[at] = true;
-  unit_->values[at].is_local = !slots_[number].panels;
-  if (slots_[number].panels) unit_->values[at].first = 0;  // it is there from the beginning
-  if (!slots_[number].panels) {
-    auto step = std::make_unique<LoadStep>();
-    step->y = at;
-    step->features = features;
-    unit_->rows.push_back({number, step.get(), nullptr, shape});
-    write(std::move(step), at,
-          {{}, "load", "panels", "rows of tokens become panels", 0, 0, bytes(2 * features)});
+  unit_->values[at].is_local = !given.is_in_panels();
+  if (given.is_in_panels()) {
+    unit_->values[at].first = 0;  // it is there from the beginning
+    return at;
   }
+  auto step = std::make_unique<LoadStep>();
+  step->y = at;
+  step->features = features;
+  step->pairs = pairs;
+  unit_->rows.push_back({number, step.get(), nullptr, shape});
+  ExecutionStep s{{}, "load", layout_of(pairs), "", 0, 0, bytes(features, false)};
+  s.why = pairs ? "rows of tokens become panels of pairs" : "rows of tokens become panels";
+  s.bytes += bytes(features, pairs);
+  s.precision = precision_of(pairs);
+  write(std::move(step), at, std::move(s));
   return at;
 }
 
-std::size_t ChainDraft::add_value(std::size_t number, Index features) {
+// Of the other kind.
+std::size_t ChainDraft::copy(std::size_t from) {
+  const Index features = unit_->values[from].features;
+  const bool pairs = !unit_->values[from].pairs;
+  const std::size_t to = add_value(unit_->values[from].number, features, pairs);
+  unit_->values[to].is_copy = true;
+  const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
+    step->x = from;
+    step->y = to;
+    step->features = features;
+    return step;
+  };
+  ExecutionStep s{{}, "", layout_of(pairs), "", 0, 0, bytes(features, true)};
+  s.runs = pairs ? "round" : "widen";
+  s.why = pairs ? "float32 becomes pairs of bfloat16" : "pairs of bfloat16 become float32";
+  s.bytes += bytes(features, false);
+  s.precision = precision_of(pairs);
+  read(from);
+  write(pairs ? with(std::make_unique<RoundStep>()) : with(std::make_unique<WidenStep>()), to,
+        std::move(s));
+  return to;
+}
+
+std::size_t ChainDraft::add_value(std::size_t number, Index features, bool pairs) {
   const std::size_t now = unit_->work.size();
-  unit_->values.push_back({number, features, now, now});
+  unit_->values.push_back({number, features, now, now, pairs});
   is_input_.push_back(false);
   writers_.push_back(now);
   return unit_->values.size() - 1;
@@ -93,13 +144,24 @@ void ChainDraft::write(std::unique_ptr<TokenStep> step, std::size_t y, Execution
 
 std::size_t ChainDraft::in_place_of(std::size_t x, Index features) {
   const std::size_t number = plan_.value_of(node_);
-  if (is_input_[x] || !is_used_once(unit_->values[x].number)) return add_value(number, features);
+  if (is_input_[x] || !is_used_once(unit_->values[x].number))
+    return add_value(number, features, is_pairs(x));
   unit_->values[x].number = number;
+  unit_->values[x].is_copy = false;
   return x;
 }
 
-ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved) const {
-  return {{n.name}, std::string(n.op.text()), "panels", std::move(why), 0, 0, bytes(moved)};
+ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved, bool pairs) const {
+  ExecutionStep s{{n.name}, std::string(n.op.text()), layout_of(pairs), std::move(why), 0, 0, 0};
+  s.bytes = bytes(moved, pairs);
+  s.precision = precision_of(pairs);
+  return s;
+}
+
+std::optional<std::size_t> ChainDraft::made_here(std::size_t number) const {
+  for (std::size_t i = 0; i < unit_->values.size(); ++i)
+    if (unit_->values[i].number == number && !is_input_[i] && !unit_->values[i].is_copy) return i;
+  return {};
 }
 
 ProductStep* ChainDraft::open_product(std::size_t v, std::size_t& at) const {
@@ -119,11 +181,16 @@ void ChainDraft::join(const Node& n, std::size_t at, std::size_t v) {
 void ChainDraft::store(std::size_t i, const Shape& shape) {
   auto step = std::make_unique<StoreStep>();
   const Index features = unit_->values[i].features;
+  const bool pairs = is_pairs(i);
   step->x = i;
   step->features = features;
+  step->pairs = pairs;
   unit_->rows.push_back({unit_->values[i].number, nullptr, step.get(), shape});
-  write(std::move(step), i,
-        {{}, "store", "panels", "panels become rows of tokens", 0, 0, bytes(2 * features)});
+  ExecutionStep s{{}, "store", layout_of(pairs), "", 0, 0, bytes(features, false)};
+  s.why = pairs ? "pairs become rows of tokens" : "panels become rows of tokens";
+  s.bytes += bytes(features, pairs);
+  s.precision = precision_of(pairs);
+  write(std::move(step), i, std::move(s));
 }
 
 }  // namespace sten::execution

@@ -10,27 +10,35 @@ class ChainDraft {
 
   // The node that is added now.
   void begin_node(std::size_t node) { node_ = node; }
+  // Whether it is to run in bfloat16.
+  bool is_low() const { return plan_.low[node_]; }
   std::size_t argument(std::size_t i) const { return plan_.arguments[node_][i]; }
   bool is_used_once(std::size_t value) const { return plan_.uses[value] == 1; }
 
   // Of a value that the chain has or can have; nothing for others.
   std::optional<Shape> shape_of(std::size_t number) const;
-  // The chain's number of such a value; a tensor is loaded.
-  std::size_t value(std::size_t number, const Shape& shape);
-  std::size_t add_value(std::size_t number, Index features);
+  // The chain's number of such a value, in pairs or not; a tensor is loaded, and what is of the other
+  // kind is copied.
+  std::size_t value(std::size_t number, const Shape& shape, bool pairs);
+  std::size_t add_value(std::size_t number, Index features, bool pairs);
+  bool is_pairs(std::size_t value) const { return unit_->values[value].pairs; }
   // The node's value in the place of x, which nobody else needs; or a new one.
   std::size_t in_place_of(std::size_t x, Index features);
 
   // A step that writes value y.
   void write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about);
   void read(std::size_t value) { unit_->values[value].last = unit_->work.size(); }
+  // The chain's value that a step of it makes, if there is one.
+  std::optional<std::size_t> made_here(std::size_t number) const;
   // The product that made the value, step `at`, if nobody else needs that and nothing follows it.
   ProductStep* open_product(std::size_t v, std::size_t& at) const;
   // The node becomes a part of step `at`, which writes value v.
   void join(const Node& n, std::size_t at, std::size_t v);
-  ExecutionStep about(const Node& n, std::string why, Index moved) const;
+  ExecutionStep about(const Node& n, std::string why, Index moved, bool pairs) const;
   double tokens() const;
-  double bytes(Index features) const { return 4 * tokens() * static_cast<double>(features); }
+  double bytes(Index features, bool pairs) const {
+    return (pairs ? 2 : 4) * tokens() * static_cast<double>(features);
+  }
 
   // The chain, whose nodes end before `end`.
   std::unique_ptr<ChainUnit> finish(std::size_t end);
@@ -49,6 +57,8 @@ class ChainDraft {
 
  private:
   void store(std::size_t i, const Shape& shape);
+  std::size_t input(std::size_t number, const Shape& shape, bool pairs);
+  std::size_t copy(std::size_t from);
 };
 
 }  // namespace sten::execution

@@ -23,7 +23,8 @@ std::optional<Term> embedding_of(const PlanContext& plan, std::size_t node, cons
   if (!takes_rows || in.size() != 2 || !plan.is_weight(in[0])) return {};
   const auto& table = slots[in[0]].tensor;
   const auto& ids = slots[in[1]].tensor;
-  if (!ids || !ids->is<Dense>() || !table->is<Dense>() || table->dtype() != DType::F32) return {};
+  if (!ids || !ids->is<Dense>() || !table->is<Dense>()) return {};
+  if (table->dtype() != DType::F32 && table->dtype() != DType::BF16) return {};
   if (ids->device() != Device::cpu || table->device() != Device::cpu) return {};
   if (ids->dtype() != DType::I64 && ids->dtype() != DType::I32) return {};
   const Shape& rows = table->as<Dense>().extents;

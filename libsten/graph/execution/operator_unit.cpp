@@ -26,7 +26,12 @@ class OperatorUnit final : public Unit {
   OperatorUnit(const PlanContext& plan, std::size_t node)
       : node_(plan.graph.nodes()[node]),
         arguments_(plan.arguments[node]),
-        value_(plan.value_of(node)) {
+        value_(plan.value_of(node)),
+        wide_(arguments_.size()) {
+    const std::string_view op = node_.op.text();
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      is_weight_.push_back(plan.is_weight(arguments_[i]) &&
+                           (op == "linear" || op == "embedding" || op == "gather"));
     steps.push_back({{node_.name}, std::string(node_.op.text()), "", "", 0, 0, 0});
   }
 
@@ -34,7 +39,7 @@ class OperatorUnit final : public Unit {
     ExecutionStep& s = steps.front();
     const double start = now();
     std::vector<Tensor> in;
-    for (const std::size_t from : arguments_) in.push_back(slots.tensor(from));
+    for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
     if (s.why.empty()) Operators::log_plans(&log);
     slots[value_].tensor = call(in);
@@ -56,6 +61,13 @@ class OperatorUnit final : public Unit {
   }
 
  private:
+  // Weights of bfloat16 that are for other units are widened once.
+  const Tensor& argument(Slots& slots, std::size_t i) {
+    const Tensor& x = slots.tensor(arguments_[i]);
+    if (!is_weight_[i] || x.dtype() != DType::BF16) return x;
+    if (!wide_[i]) wide_[i] = in_float32(x);
+    return *wide_[i];
+  }
   Tensor call(std::span<const Tensor> in) const {
     try {
       return apply(node_.op, in, node_.attributes, node_.formats.out);
@@ -72,6 +84,8 @@ class OperatorUnit final : public Unit {
   const Node& node_;
   std::vector<std::size_t> arguments_;
   std::size_t value_;
+  std::vector<bool> is_weight_;
+  std::vector<std::optional<Tensor>> wide_;
 };
 
 }  // namespace

@@ -18,14 +18,23 @@ Index tokens_of(const Shape& shape) {
   return n;
 }
 
-void Slots::allot(std::size_t number, Shape shape) {
-  const Index tokens = tokens_of(shape);
-  const Index size = panels_of(tokens) * shape.back() * lanes_of(tokens);
+float* Slots::hold(std::size_t number, Index size) {
   own_.resize(all_.size());
   own_[number] = Array<float>::uninitialized(size);
-  all_[number].panels = own_[number].mutate();
-  all_[number].shape = std::move(shape);
   held_[number] = {size * floats, unit_, still_held};
+  return own_[number].mutate();
+}
+
+void Slots::allot(std::size_t number, Shape shape) {
+  const Index tokens = tokens_of(shape);
+  all_[number].panels = hold(number, panels_of(tokens) * shape.back() * lanes_of(tokens));
+  all_[number].shape = std::move(shape);
+}
+
+void Slots::allot_pairs(std::size_t number, Shape shape) {
+  const Index size = pairs_size(shape.back(), tokens_of(shape));
+  all_[number].pairs = reinterpret_cast<std::uint16_t*>(hold(number, size / 2));
+  all_[number].shape = std::move(shape);
 }
 
 void Slots::note_tensor(std::size_t number) {
@@ -56,8 +65,14 @@ void Slots::begin_run() {
   own_.clear();
   if (block_.size() == 0) block_ = Array<float>::uninitialized(block_size_ / floats);
   float* begin = block_.mutate();
-  for (std::size_t i = 0; i < placed_.size(); ++i)
-    all_[placed_[i]].panels = begin + places_[i].at / floats;
+  for (std::size_t i = 0; i < placed_.size(); ++i) {
+    Value& v = all_[placed_[i]];
+    float* at = begin + places_[i].at / floats;
+    if (v.pairs)
+      v.pairs = reinterpret_cast<std::uint16_t*>(at);
+    else
+      v.panels = at;
+  }
 }
 
 const Tensor& Slots::tensor(std::size_t number) {
@@ -66,6 +81,11 @@ const Tensor& Slots::tensor(std::size_t number) {
   Dense rows{v.shape, Values::uninitialized(DType::F32, size_of(v.shape))};
   const Index features = v.shape.back(), tokens = tokens_of(v.shape), lanes = lanes_of(tokens);
   float* to = rows.values.mutate<float>().data();
+  if (v.pairs) {
+    from_pairs(pairs(number), {Form::tokens, features, tokens, to});
+    v.tensor = std::move(rows);
+    return *v.tensor;
+  }
   const auto some = [&](Index begin, Index end) {
     for (Index p = begin; p < end; ++p)
       transpose_tiles(v.panels + p * features * lanes, lanes, features,
@@ -76,8 +96,14 @@ const Tensor& Slots::tensor(std::size_t number) {
   return *v.tensor;
 }
 
-Activations Slots::activations(std::size_t number) const {
+Pairs Slots::pairs(std::size_t number) const {
   const Value& v = all_[number];
+  return {v.shape.back(), tokens_of(v.shape), v.pairs};
+}
+
+Activations Slots::activations(std::size_t number) {
+  const Value& v = all_[number];
+  if (v.pairs) tensor(number);
   if (v.panels) return {form_of(tokens_of(v.shape)), v.shape.back(), tokens_of(v.shape), v.panels};
   const Dense& x = v.tensor->as<Dense>();
   return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};

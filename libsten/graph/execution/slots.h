@@ -1,11 +1,11 @@
 // The values of a graph while an executor runs it: tensors, or activations in panels, narrow ones for
-// few tokens (form_of), in memory that is planned by lifetimes.
+// few tokens (form_of), of float32 or of pairs of bfloat16, in memory that is planned by lifetimes.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "libsten/graph/execution/places.h"
-#include "libsten/product/panels.h"
+#include "libsten/product/pairs.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/tensor.h"
 
@@ -13,9 +13,12 @@ namespace sten::execution {
 
 struct Value {
   std::optional<Tensor> tensor{};
-  // In panels: the shape is [..., features].
+  // In panels, of one kind or the other: the shape is [..., features].
   float* panels = nullptr;
+  std::uint16_t* pairs = nullptr;
   Shape shape{};
+
+  bool is_in_panels() const { return panels || pairs; }
 };
 
 // While a plan is made, in its first run, each value in panels has memory of its own, and is noted
@@ -29,8 +32,9 @@ class Slots {
 
   // While a plan is made: the unit that runs from now on.
   void begin_unit(Index unit) { unit_ = unit; }
-  // Panels for a value that the unit computes.
+  // Panels for a value that the unit computes, of float32 or of pairs.
   void allot(std::size_t number, Shape shape);
+  void allot_pairs(std::size_t number, Shape shape);
   // A tensor that the unit computed.
   void note_tensor(std::size_t number);
   // After the last unit that needs it; in later runs its tensor is let go.
@@ -41,14 +45,18 @@ class Slots {
 
   // The value as a tensor, made from panels if that is all there is.
   const Tensor& tensor(std::size_t number);
-  // In panels, or as the rows of a dense tensor.
-  Activations activations(std::size_t number) const;
+  // In panels, or as the rows of a dense tensor, which is made of pairs.
+  Activations activations(std::size_t number);
+  // Of a value in pairs.
+  Pairs pairs(std::size_t number) const;
 
   Index held_in(Index unit) const;  // what a unit and later ones need
   Index held_bytes() const;         // the block, and tensors
 
  private:
   static constexpr Index floats = sizeof(float);
+
+  float* hold(std::size_t number, Index size);
 
   std::vector<Value> all_;
   // Bytes of panels by number, then of tensors: none where a size is 0.

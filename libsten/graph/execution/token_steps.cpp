@@ -1,26 +1,16 @@
 #include "libsten/graph/execution/token_steps.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "kernels/panels.h"
-#include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
+#include "libsten/graph/execution/pair_steps.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/dense_panels.h"
 #include "libsten/product/tiles.h"
 
 namespace sten::execution {
 namespace {
-
-// f(number of a panel, its tokens) for those of the group, on threads().
-template <class F>
-void each_panel(Index tokens, F&& f) {
-  const auto some = [&](Index begin, Index end) {
-    for (Index p = begin; p < end; ++p) f(p, std::min(panel_width, tokens - p * panel_width));
-  };
-  parallel_for(panels_of(tokens), 1, std::cref(some));
-}
 
 const float* floats_of(const Tensor& t) { return t.values()->as<float>().data(); }
 
@@ -32,11 +22,11 @@ void rows_to_panel(const float* rows, Index tokens, Index features, float* panel
 
 }  // namespace
 
-ProductStep::ProductStep(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {
+FloatProductStep::FloatProductStep(Tensor w) : ProductStep(std::move(w)) {
   if (!has_dense_values(weight)) sparse.emplace(weight);
 }
 
-void ProductStep::run(const TokenGroup& g) const {
+void FloatProductStep::run(const TokenGroup& g) const {
   const Activations from{g.form(), in(), g.count, g.at[x]};
   const ActivationsOut to{g.form(), out(), g.count, g.at[y]};
   const Epilogue epilogue{1, bias ? floats_of(*bias) : nullptr,
@@ -70,13 +60,24 @@ void MapStep::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) { f(g.at[x] + p * size, size, g.at[y] + p * size); });
 }
 
-const float* EmbedStep::row(const Table& table, Index token) const {
+void EmbedStep::take_row(const Table& table, Index token, bool more, float* to) const {
   Index at = 0;
   for (std::size_t d = extents.size(); d-- > 0; token /= extents[d])
     at += token % extents[d] * table.steps[d];
   const Index id = table.is_wide ? reinterpret_cast<const std::int64_t*>(table.ids)[at]
                                  : reinterpret_cast<const std::int32_t*>(table.ids)[at];
-  return floats_of(table.rows) + id * features;
+  const auto take = [&](auto* rows, auto decode) {
+    const auto* from = rows + id * features;
+    if (more)
+      for (Index f = 0; f < features; ++f) to[f] += decode(from[f]);
+    else
+      for (Index f = 0; f < features; ++f) to[f] = decode(from[f]);
+  };
+  const Values& values = *table.rows.values();
+  if (table.rows.dtype() == DType::BF16)
+    take(reinterpret_cast<const std::uint16_t*>(values.bytes().data()), kernels::widen_bf16);
+  else
+    take(values.as<float>().data(), [](float x) { return x; });
 }
 
 void EmbedStep::run(const TokenGroup& g) const {
@@ -86,12 +87,9 @@ void EmbedStep::run(const TokenGroup& g) const {
     for (Index t = 0; t < tokens; ++t) {
       float* to = sums + t * features;
       const Index token = g.first + p * panel_width + t;
-      std::copy_n(row(tables[0], token), features, to);
-      for (std::size_t i = 1; i < tables.size(); ++i) {
-        const float* from = row(tables[i], token);
-        for (Index f = 0; f < features; ++f) to[f] += from[f];
-      }
+      for (std::size_t i = 0; i < tables.size(); ++i) take_row(tables[i], token, i > 0, to);
     }
+    if (pairs) return rows_to_pairs(sums, tokens, features, pair_panel(g, y, features, p), g.lanes);
     rows_to_panel(sums, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
@@ -99,16 +97,18 @@ void EmbedStep::run(const TokenGroup& g) const {
 void LoadStep::run(const TokenGroup& g) const {
   const float* from = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
-    rows_to_panel(from + p * panel_width * features, tokens, features,
-                  g.at[y] + p * features * g.lanes, g.lanes);
+    const float* some = from + p * panel_width * features;
+    if (pairs) return rows_to_pairs(some, tokens, features, pair_panel(g, y, features, p), g.lanes);
+    rows_to_panel(some, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
 
 void StoreStep::run(const TokenGroup& g) const {
   float* to = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
-    transpose_tiles(g.at[x] + p * features * g.lanes, g.lanes, features, tokens,
-                    to + p * panel_width * features, features);
+    float* some = to + p * panel_width * features;
+    if (pairs) return pairs_to_rows(pair_panel(g, x, features, p), g.lanes, tokens, features, some);
+    transpose_tiles(g.at[x] + p * features * g.lanes, g.lanes, features, tokens, some, features);
   });
 }
 

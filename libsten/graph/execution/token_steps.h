@@ -1,10 +1,13 @@
 // What is done to tokens each by itself, on a few panels of them at a time, so that what one step
 // writes is still in a cache when the next one reads it.
 #pragma once
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "kernels/epilogue.h"
+#include "libsten/base/parallel.h"
 #include "libsten/ops/float_map.h"
 #include "libsten/product/sparse_product.h"
 
@@ -17,7 +20,18 @@ struct TokenGroup {
   float* const* at;
 
   Form form() const { return lanes == few_width ? Form::few : Form::panels; }
+  // Of a value in pairs.
+  std::uint16_t* pairs(std::size_t i) const { return reinterpret_cast<std::uint16_t*>(at[i]); }
 };
+
+// f(number of a panel, its tokens) for those of the group, on threads().
+template <class F>
+void each_panel(Index tokens, F&& f) {
+  const auto some = [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p) f(p, std::min(panel_width, tokens - p * panel_width));
+  };
+  parallel_for(panels_of(tokens), 1, std::cref(some));
+}
 
 class TokenStep {
  public:
@@ -26,22 +40,28 @@ class TokenStep {
 };
 
 // y = activation(w x + bias + residual). Values are numbers in the chain.
-struct ProductStep final : TokenStep {
-  Tensor weight;                       // F32 [out, in]
-  std::optional<SparseFactor> sparse;  // of it, or it is dense
+struct ProductStep : TokenStep {
+  Tensor weight;  // [out, in]
   std::optional<Tensor> bias{};
   std::size_t x = 0, y = 0;
   std::optional<std::size_t> residual{};
   kernels::Activation activation = kernels::Activation::none;
   bool stream = false;  // what is written is not read soon
 
-  explicit ProductStep(Tensor w);
+  explicit ProductStep(Tensor w) : weight(std::move(w)), shape_(weight.shape()) {}
   Index in() const { return shape_[1]; }
   Index out() const { return shape_[0]; }
-  void run(const TokenGroup& group) const override;
 
  private:
   Shape shape_;
+};
+
+// Of F32.
+struct FloatProductStep final : ProductStep {
+  std::optional<SparseFactor> sparse;  // of the weight, or it is dense
+
+  explicit FloatProductStep(Tensor w);
+  void run(const TokenGroup& group) const override;
 };
 
 // Layer normalisation; y may be x.
@@ -69,10 +89,10 @@ struct MapStep final : TokenStep {
   void run(const TokenGroup& group) const override;
 };
 
-// The sum of a row of each table, of those that ids name.
+// The sum of a row of each table, of those that ids name; as pairs, if `pairs`.
 struct EmbedStep final : TokenStep {
   struct Table {
-    Tensor rows;
+    Tensor rows;                     // F32 or BF16
     std::vector<Index> steps;        // in the ids, for each extent of the tokens
     bool is_wide;                    // I64, else I32
     const std::byte* ids = nullptr;  // set before each run
@@ -81,23 +101,27 @@ struct EmbedStep final : TokenStep {
   Shape extents;  // of the tokens
   std::size_t y = 0;
   Index features = 0;
+  bool pairs = false;
   void run(const TokenGroup& group) const override;
 
  private:
-  const float* row(const Table& table, Index token) const;
+  // Sets the features of `to`, or adds to them.
+  void take_row(const Table& table, Index token, bool more, float* to) const;
 };
 
-// Rows of tokens become panels, and back. `rows` is set before each run.
+// Rows of tokens become panels, or pairs, and back. `rows` is set before each run.
 struct LoadStep final : TokenStep {
   const float* rows = nullptr;
   std::size_t y = 0;
   Index features = 0;
+  bool pairs = false;
   void run(const TokenGroup& group) const override;
 };
 struct StoreStep final : TokenStep {
   float* rows = nullptr;
   std::size_t x = 0;
   Index features = 0;
+  bool pairs = false;
   void run(const TokenGroup& group) const override;
 };
 

@@ -17,16 +17,24 @@ bool takes_panels(const Node& n, std::size_t i) {
   return op == "add";
 }
 
-// f(node, input) for the places from a node on that take the value.
+// f(number of a node, input) for the places from a node on that take the value.
 template <class F>
 bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f) {
   for (std::size_t n = from; n < plan.arguments.size(); ++n)
     for (std::size_t i = 0; i < plan.arguments[n].size(); ++i)
-      if (plan.arguments[n][i] == value && f(plan.graph.nodes()[n], i)) return true;
+      if (plan.arguments[n][i] == value && f(n, i)) return true;
   return false;
 }
 
 }  // namespace
+
+Tensor in_float32(const Tensor& x) {
+  if (x.dtype() != DType::BF16 || !x.values()) return x;
+  Values wide = Values::uninitialized(DType::F32, x.values()->size());
+  const auto from = x.values()->as<std::uint16_t>();
+  std::ranges::transform(from, wide.mutate<float>().begin(), kernels::widen_bf16);
+  return x.with_values(std::move(wide));
+}
 
 double now() {
   timespec t{};
@@ -38,12 +46,19 @@ bool PlanContext::wants_tensor(std::size_t value, std::size_t from) const {
   const std::string& name = graph.nodes()[value - first_node].name;
   if (std::ranges::find(graph.outputs(), name) != graph.outputs().end()) return true;
   return any_use(*this, value, from,
-                 [](const Node& n, std::size_t i) { return !takes_panels(n, i); });
+                 [&](std::size_t n, std::size_t i) { return !takes_panels(graph.nodes()[n], i); });
 }
 
 bool PlanContext::wants_panels(std::size_t value, std::size_t from) const {
   return any_use(*this, value, from,
-                 [](const Node& n, std::size_t i) { return takes_panels(n, i); });
+                 [&](std::size_t n, std::size_t i) { return takes_panels(graph.nodes()[n], i); });
+}
+
+bool PlanContext::wants_pairs(std::size_t value, std::size_t from) const {
+  return wants_panels(value, from) &&
+         !any_use(*this, value, from, [&](std::size_t n, std::size_t i) {
+           return takes_panels(graph.nodes()[n], i) && !low[n];
+         });
 }
 
 }  // namespace sten::execution

@@ -30,12 +30,15 @@ struct PlanContext {
   std::size_t first_node = 0;     // the number of the first node's value
   std::size_t first_weight = 0;
   std::vector<std::size_t> outputs{};
+  std::vector<bool> low{};  // of each node, whether it is to run in bfloat16
 
   std::size_t value_of(std::size_t node) const { return first_node + node; }
   bool is_weight(std::size_t value) const { return value >= first_weight && value < first_node; }
   // Whether a node from `from` on, or the graph, takes the value as a tensor, or in panels.
   bool wants_tensor(std::size_t value, std::size_t from) const;
   bool wants_panels(std::size_t value, std::size_t from) const;
+  // Whether those that take it in panels all run in bfloat16.
+  bool wants_pairs(std::size_t value, std::size_t from) const;
 };
 
 // Between a narrow panel and so many tokens panels are too empty to be worth it, and one token is
@@ -44,6 +47,11 @@ inline constexpr Index least_tokens = 32;
 inline bool fill_panels(Index tokens) {
   return tokens >= least_tokens || (tokens <= few_width && tokens > 1);
 }
+// In bfloat16 there is nothing but panels.
+inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
+
+// BF16 as F32, in the same layout; others are as they are.
+Tensor in_float32(const Tensor& x);
 
 double now();  // seconds; of this thread where there is no other
 

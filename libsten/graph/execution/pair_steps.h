@@ -1,0 +1,67 @@
+// What is done to tokens in pairs of bfloat16, each by itself.
+#pragma once
+#include "libsten/graph/execution/token_steps.h"
+#include "libsten/product/bf16_product.h"
+
+namespace sten::execution {
+
+// Whether there is a product in bfloat16 of such a weight, on the CPU, with so many tokens: of few
+// with any layout, of many with dense and nmgv.
+bool has_pair_product(const Tensor& w, Index tokens);
+
+// Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
+struct PairProductStep final : ProductStep {
+  PairProductStep(const Tensor& w, Index tokens);
+  void run(const TokenGroup& group) const override;
+
+ private:
+  std::optional<Bf16Factor> many_;
+};
+
+struct PairNormalizeStep final : TokenStep {
+  Tensor gamma, beta;
+  float eps = 0;
+  std::size_t x = 0, y = 0;
+  Index features = 0;
+
+  PairNormalizeStep(Tensor gamma, Tensor beta) : gamma(std::move(gamma)), beta(std::move(beta)) {}
+  void run(const TokenGroup& group) const override;
+};
+
+struct PairAddStep final : TokenStep {
+  std::size_t a = 0, b = 0, y = 0;
+  Index features = 0;
+  void run(const TokenGroup& group) const override;
+};
+
+// y = f(x), in float32, element for element; y may be x.
+struct PairMapStep final : TokenStep {
+  FloatMap f;
+  std::size_t x = 0, y = 0;
+  Index features = 0;
+  void run(const TokenGroup& group) const override;
+};
+
+// Pairs of x become panels of float32, y; or the other way.
+struct WidenStep final : TokenStep {
+  std::size_t x = 0, y = 0;
+  Index features = 0;
+  void run(const TokenGroup& group) const override;
+};
+struct RoundStep final : TokenStep {
+  std::size_t x = 0, y = 0;
+  Index features = 0;
+  void run(const TokenGroup& group) const override;
+};
+
+// Panel p of a value of the group.
+inline std::uint16_t* pair_panel(const TokenGroup& g, std::size_t value, Index features, Index p) {
+  return g.pairs(value) + p * padded_features(features) * g.lanes;
+}
+// Rows of tokens become a panel of pairs, in which tokens that are not there are 0; and back.
+void rows_to_pairs(const float* rows, Index tokens, Index features, std::uint16_t* panel,
+                   Index lanes);
+void pairs_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
+                   float* rows);
+
+}  // namespace sten::execution
