@@ -85,6 +85,12 @@ int main(int argc, char** argv) {
          "'*.weight=csr', or auto: of each weight the fastest layout here, measured once and kept "
          "in a cache; repeatable, the first match counts. Default: as the file has them")
         ->group(groups::common);
+    list("--precision", o->precision, "RULE",
+         "What nodes compute with, and keep between them: bf16 or float32, or PATTERN=bf16 for "
+         "those "
+         "whose names it matches; sums are float32; repeatable, the first match counts. Default: "
+         "float32")
+        ->group(groups::common);
     app.add_option("--repeats", o->repeats,
                    "Also time so many runs of each batch: percentiles, and rows a second")
         ->type_name("N")

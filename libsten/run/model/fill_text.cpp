@@ -7,6 +7,7 @@
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/executor.h"
 #include "libsten/run/model/given_inputs.h"
+#include "libsten/run/model/model_precision.h"
 
 namespace sten {
 namespace {
@@ -81,7 +82,9 @@ Outcome fill_text(const RunOptions& o) {
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
   const RunnableModel model = read_model(source, false);
-  Executor executor(model.graph, model.weights);
+  ExecutorOptions options;
+  options.precision = read_precision(o.precision, model.graph, model.name);
+  Executor executor(model.graph, model.weights, options);
   const Tensor y = executor.run(inputs_for(model, text.ids)).at(model.graph.outputs().front());
   const Dense logits = y.to_dense();
   const Index tokens = text.ids.size();

@@ -12,6 +12,7 @@
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/gpt.h"
 #include "libsten/run/model/model_layouts.h"
+#include "libsten/run/model/model_precision.h"
 #include "libsten/run/model/plan_report.h"
 
 namespace sten {
@@ -147,7 +148,8 @@ Outcome generate_text(const RunOptions& o) {
                o.generate, *n, source.name);
   SetLayouts layouts;
   if (!o.layouts.empty()) layouts = set_layouts(o.layouts, one_token(model.graph), model);
-  Generation run(std::move(model.graph), std::move(model.weights), most);
+  std::vector<PrecisionRule> precision = read_precision(o.precision, model.graph, source.name);
+  Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
   Picker pick(o, *tokenizer);
 
   Phase prefill{"prefill"}, decode{"decode"};
@@ -200,6 +202,7 @@ Outcome generate_text(const RunOptions& o) {
   }
   r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
   add_layout_facts(layouts.measured, r);
+  add_precision_facts(o.precision, r);
   if (o.explain) {
     for (const Phase& p : {prefill, decode})
       if (p.tokens > 0)

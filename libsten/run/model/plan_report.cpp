@@ -15,7 +15,8 @@ std::string named(const std::vector<std::string>& nodes) {
 }
 
 bool is_alike(const ExecutionStep& a, const ExecutionStep& b) {
-  return a.nodes == b.nodes && a.runs == b.runs && a.layout == b.layout && a.why == b.why;
+  return a.nodes == b.nodes && a.runs == b.runs && a.layout == b.layout && a.why == b.why &&
+         a.precision == b.precision;
 }
 
 }  // namespace
@@ -53,6 +54,8 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
                {"why", "why", Unit::text},
                {"candidates", "candidates", Unit::text},
                {"nodes", "", Unit::count, true}};
+  const bool has_low = std::ranges::count(steps_, Precision::bf16, &ExecutionStep::precision) > 0;
+  if (has_low) r.columns.insert(r.columns.begin() + 3, {"precision", "precision", Unit::text});
   r.spare = {"why", "candidates", "gbytes", "gflops"};
   r.rows.clear();
   std::map<std::string_view, const LayoutChoice*> chosen;
@@ -65,6 +68,7 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
     r.at(row, "name") = named(s.nodes);
     r.at(row, "runs") = s.runs;
     r.at(row, "layout") = s.layout.empty() ? "dense" : s.layout;
+    if (has_low) r.at(row, "precision") = std::string(name_of(s.precision));
     r.at(row, "ms") = 1e3 * s.seconds;
     r.at(row, "share") = all > 0 ? s.seconds / all : 0;
     if (s.flops > 0 && s.seconds > 0) r.at(row, "gflops") = s.flops / s.seconds / 1e9;

@@ -12,6 +12,7 @@
 #include "libsten/run/model/generate_text.h"
 #include "libsten/run/model/latency.h"
 #include "libsten/run/model/model_layouts.h"
+#include "libsten/run/model/model_precision.h"
 #include "libsten/run/model/named_outputs.h"
 #include "libsten/run/model/plan_report.h"
 #include "libsten/run/model/run_data.h"
@@ -107,7 +108,9 @@ class ModelRun {
       const RunBatch first = data_->batch(0);
       layouts_ = set_layouts(o_.layouts, first.inputs, *model_);
     }
-    executor_.emplace(model_->graph, model_->weights);
+    ExecutorOptions options;
+    options.precision = read_precision(o_.precision, model_->graph, model_->name);
+    executor_.emplace(model_->graph, model_->weights, options);
     if (other_) other_executor_.emplace(other_->graph, other_->weights);
     {
       Progress progress("sten-run", static_cast<std::uint64_t>(n), o_.show_progress, "batches");
@@ -267,6 +270,7 @@ Report ModelRun::report() const {
   }
   r.notes.insert(r.notes.end(), layouts_.notes.begin(), layouts_.notes.end());
   add_layout_facts(layouts_.measured, r);
+  add_precision_facts(o_.precision, r);
   latency_.add_to(r);
   if (o_.explain) plans_.explain(layouts_.measured, r);
   return r;

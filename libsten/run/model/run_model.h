@@ -15,7 +15,8 @@ struct RunOptions {
   std::string split;    // test | validation | train | all; empty: the first of these that there is
   std::string labels;   // of the rows of the inputs: .npy
   std::string against;  // another model
-  std::vector<std::string> layouts;  // PATTERN=SPEC, or "auto"
+  std::vector<std::string> layouts;    // PATTERN=SPEC, or "auto"
+  std::vector<std::string> precision;  // see read_precision()
   std::optional<double> min_accuracy, max_loss, max_difference, min_agreement;
   Index batch = 0;  // rows that are computed at once; 0: all inputs, or as the recipe evaluates
   int repeats = 0;  // timed runs of each batch
