@@ -116,11 +116,13 @@ class Builder : public ChainDraft {
       step = std::make_unique<PairProductStep>(*w, tokens_of(*from));
       why = is_few ? "pairs of few tokens: the weight is read once, sums are float32"
                    : "pairs, with float32 sums";
+      if (!is_few && !has_dense_values(*w) && w->layout() != "nmgv")
+        why += "; as dense, but for columns that no row of a tile has";
     } else {
       auto floats = std::make_unique<FloatProductStep>(*w);
       if (floats->sparse) why = "sums in panels, finished in the first cache";
       if (is_low())
-        why = fmt::format("{} has none in bfloat16 of so many tokens: {}", w->layout(), why);
+        why = fmt::format("in float32, since tiles are lacking for {}: {}", w->layout(), why);
       step = std::move(floats);
     }
     if (bias) step->bias = *bias;

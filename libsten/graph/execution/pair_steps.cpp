@@ -41,7 +41,8 @@ void pairs_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index 
 bool has_pair_product(const Tensor& w, Index tokens) {
   if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;
   if (has_dense_values(w) || w.layout() == "nmgv") return true;
-  return tokens <= bf16_most_few && has_sparse_product(std::string(w.layout()));
+  const bool is_fast = tokens <= bf16_most_few || kernels::active_isa() >= kernels::Isa::amx;
+  return is_fast && has_sparse_product(std::string(w.layout()));
 }
 
 PairProductStep::PairProductStep(const Tensor& w, Index tokens)

@@ -5,8 +5,9 @@
 
 namespace sten::execution {
 
-// Whether there is a product in bfloat16 of such a weight, on the CPU, with so many tokens: of few
-// with any layout, of many with dense and nmgv.
+// Whether there is a product in bfloat16 of such a weight, on the CPU, with so many tokens, that is
+// worth it: of few with any layout, of many with dense and nmgv, and with others on matrix tiles, where
+// their zeros are multiplied too.
 bool has_pair_product(const Tensor& w, Index tokens);
 
 // Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
