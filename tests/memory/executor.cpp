@@ -16,10 +16,12 @@ namespace {
 // Calls f with an executor of a BERT whose weights are in a layout, and inputs for it.
 void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>& f) {
   const Graph g = bert(small_bert(), {.mask = true});
-  for (const auto& [layout, precision] :
-       {std::pair("dense", Precision::float32), std::pair("csr", Precision::float32),
-        std::pair("nmg:n=1,m=4,g=4", Precision::float32), std::pair("dense", Precision::bf16),
-        std::pair("csr", Precision::bf16)}) {
+  using Case = std::pair<const char*, Precision>;
+  for (const Case& c : {Case("dense", Precision::float32), Case("csr", Precision::float32),
+                        Case("nmg:n=1,m=4,g=4", Precision::float32), Case("dense", Precision::bf16),
+                        Case("csr", Precision::bf16)}) {
+    const char* layout = c.first;
+    const Precision precision = c.second;
     CAPTURE(std::string(layout));
     CAPTURE(std::string(name_of(precision)));
     ExecutorOptions options;
