@@ -8,8 +8,11 @@ namespace sten::kernels {
 namespace {
 
 const Tables<PeakTable>& tables() {
-  static const Tables<PeakTable> all{
-      {Isa::reference, peak_reference()}, {Isa::avx2, peak_avx2()}, {Isa::avx512, peak_avx512()}};
+  static const Tables<PeakTable> all{{Isa::reference, peak_reference()},
+                                     {Isa::avx2, peak_avx2()},
+                                     {Isa::avx512, peak_avx512()},
+                                     {Isa::avx512_bf16, peak_avx512_bf16()},
+                                     {Isa::amx, peak_amx()}};
   return all;
 }
 

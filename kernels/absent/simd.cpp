@@ -62,6 +62,8 @@ const NmgLanesTable* nmg_lanes_avx512() { return nullptr; }
 
 const PeakTable* peak_avx2() { return nullptr; }
 const PeakTable* peak_avx512() { return nullptr; }
+const PeakTable* peak_avx512_bf16() { return nullptr; }
+const PeakTable* peak_amx() { return nullptr; }
 
 const PairsTable* pairs_avx2() { return nullptr; }
 const PairsTable* pairs_avx512() { return nullptr; }

@@ -6,5 +6,7 @@ namespace sten::kernels {
 
 const PeakTable* peak_avx2();
 const PeakTable* peak_avx512();
+const PeakTable* peak_avx512_bf16();
+const PeakTable* peak_amx();
 
 }  // namespace sten::kernels

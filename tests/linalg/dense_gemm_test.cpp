@@ -159,12 +159,16 @@ TEST_CASE(
   CHECK((std::getenv("OPENBLAS_CORETYPE") != nullptr) == given);
 }
 
-TEST_CASE("FMAs are counted by lanes and rounds") {
+TEST_CASE("multiply-adds are counted by lanes and rounds") {
   for (const kernels::Isa isa : kernels::all_isas)
     if (const kernels::PeakTable* table = kernels::peak_for(isa)) {
-      const double once = table->run_fmas(1);
-      CHECK(once >= 2 * 8);
-      CHECK(table->run_fmas(10) == 10 * once);
+      for (const auto run : {table->run_fmas, table->run_bf16, table->run_int8}) {
+        const double once = run(1);
+        CHECK(once >= 2 * 8);
+        CHECK(run(10) == 10 * once);
+      }
+      // Lines of tiles have twice as many numbers of half the size.
+      if (isa == kernels::Isa::amx) CHECK(table->run_int8(1) == 2 * table->run_bf16(1));
     }
 }
 
