@@ -6,133 +6,19 @@
 #include <string_view>
 
 #include "kernels/isa.h"
-#include "libsten/linalg/onednn_library.h"
+#include "libsten/linalg/onednn_api.h"
 
 namespace sten {
 namespace {
 
 using Index = Convolution::Index;
 
-// The library's functions that are used here; all of them are there, or none is.
-struct Api {
-#define STEN_ENTRY(name) \
-  decltype(&dnnl_##name) name = onednn::function<decltype(&dnnl_##name)>("dnnl_" #name)
-  STEN_ENTRY(engine_create);
-  STEN_ENTRY(stream_create);
-  STEN_ENTRY(stream_wait);
-  STEN_ENTRY(memory_desc_init_by_tag);
-  STEN_ENTRY(memory_desc_get_size);
-  STEN_ENTRY(memory_desc_equal);
-  STEN_ENTRY(dilated_convolution_forward_desc_init);
-  STEN_ENTRY(dilated_convolution_backward_data_desc_init);
-  STEN_ENTRY(dilated_convolution_backward_weights_desc_init);
-  STEN_ENTRY(primitive_attr_create);
-  STEN_ENTRY(primitive_attr_destroy);
-  STEN_ENTRY(primitive_attr_set_scratchpad_mode);
-  STEN_ENTRY(primitive_desc_create);
-  STEN_ENTRY(primitive_desc_destroy);
-  STEN_ENTRY(primitive_desc_iterator_create);
-  STEN_ENTRY(primitive_desc_iterator_next);
-  STEN_ENTRY(primitive_desc_iterator_fetch);
-  STEN_ENTRY(primitive_desc_iterator_destroy);
-  STEN_ENTRY(primitive_desc_query);
-  STEN_ENTRY(primitive_desc_query_md);
-  STEN_ENTRY(reorder_primitive_desc_create);
-  STEN_ENTRY(primitive_create);
-  STEN_ENTRY(primitive_destroy);
-  STEN_ENTRY(primitive_execute);
-  STEN_ENTRY(memory_create);
-  STEN_ENTRY(memory_destroy);
-#undef STEN_ENTRY
-  dnnl_engine_t engine = nullptr;
-  dnnl_stream_t stream = nullptr;
-
-  Api() {
-    const void* all[] = {reinterpret_cast<void*>(engine_create),
-                         reinterpret_cast<void*>(stream_create),
-                         reinterpret_cast<void*>(stream_wait),
-                         reinterpret_cast<void*>(memory_desc_init_by_tag),
-                         reinterpret_cast<void*>(memory_desc_get_size),
-                         reinterpret_cast<void*>(memory_desc_equal),
-                         reinterpret_cast<void*>(dilated_convolution_forward_desc_init),
-                         reinterpret_cast<void*>(dilated_convolution_backward_data_desc_init),
-                         reinterpret_cast<void*>(dilated_convolution_backward_weights_desc_init),
-                         reinterpret_cast<void*>(primitive_attr_create),
-                         reinterpret_cast<void*>(primitive_attr_destroy),
-                         reinterpret_cast<void*>(primitive_attr_set_scratchpad_mode),
-                         reinterpret_cast<void*>(primitive_desc_create),
-                         reinterpret_cast<void*>(primitive_desc_destroy),
-                         reinterpret_cast<void*>(primitive_desc_iterator_create),
-                         reinterpret_cast<void*>(primitive_desc_iterator_next),
-                         reinterpret_cast<void*>(primitive_desc_iterator_fetch),
-                         reinterpret_cast<void*>(primitive_desc_iterator_destroy),
-                         reinterpret_cast<void*>(primitive_desc_query),
-                         reinterpret_cast<void*>(primitive_desc_query_md),
-                         reinterpret_cast<void*>(reorder_primitive_desc_create),
-                         reinterpret_cast<void*>(primitive_create),
-                         reinterpret_cast<void*>(primitive_destroy),
-                         reinterpret_cast<void*>(primitive_execute),
-                         reinterpret_cast<void*>(memory_create),
-                         reinterpret_cast<void*>(memory_destroy)};
-    if (std::ranges::any_of(all, [](const void* f) { return !f; })) return;
-    if (engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = nullptr;
-    // On the CPU a stream is in order and without state.
-    if (engine && stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
-      engine = nullptr;
-  }
-};
-
-const Api& api() {
-  static const Api loaded;
-  return loaded;
-}
-
-// A handle of the library, let go by its own function.
-template <class H, dnnl_status_t (*Api::*destroy)(H)>
-class Handle {
- public:
-  Handle() = default;
-  ~Handle() {
-    if (h_) (api().*destroy)(h_);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  H get() const { return h_; }
-  H* to() { return &h_; }
-
- private:
-  H h_ = nullptr;
-};
-using Primitive = Handle<dnnl_primitive_t, &Api::primitive_destroy>;
-using Description = Handle<dnnl_primitive_desc_t, &Api::primitive_desc_destroy>;
-using AttributesOf = Handle<dnnl_primitive_attr_t, &Api::primitive_attr_destroy>;
-using Iterator = Handle<dnnl_primitive_desc_iterator_t, &Api::primitive_desc_iterator_destroy>;
-using Memory = Handle<dnnl_memory_t, &Api::memory_destroy>;
-
-struct Argument {
-  int what;
-  const dnnl_memory_desc_t* description;
-  const void* data;
-};
-
-// Whether it ran: it does not where there is no memory.
-void execute(const Primitive& p, std::initializer_list<Argument> list) {
-  const onednn::SignalsHeld held;
-  constexpr std::size_t most = 6;
-  Memory memories[most];
-  dnnl_exec_arg_t args[most];
-  int count = 0;
-  for (const Argument& a : list) {
-    Memory& m = memories[count];
-    if (api().memory_create(m.to(), a.description, api().engine, const_cast<void*>(a.data)) !=
-        dnnl_success)
-      throw std::bad_alloc();
-    args[count++] = {a.what, m.get()};
-  }
-  if (api().primitive_execute(p.get(), api().stream, count, args) != dnnl_success ||
-      api().stream_wait(api().stream) != dnnl_success)
-    throw std::bad_alloc();
-}
+using onednn::api;
+using onednn::AttributesOf;
+using onednn::Description;
+using onednn::execute;
+using onednn::Iterator;
+using onednn::Primitive;
 
 Index floats_of(const dnnl_memory_desc_t& d) {
   return static_cast<Index>((api().memory_desc_get_size(&d) + sizeof(float) - 1) / sizeof(float));

@@ -20,6 +20,9 @@ void* load() {
   if (!limit) return nullptr;
   // Refused where somebody else has used the library before: then it is not ours to hold.
   if (isa == kernels::Isa::avx2 && limit(dnnl_cpu_isa_avx2) != dnnl_success) return nullptr;
+  // Float32 is computed alike with all of these.
+  if (isa == kernels::Isa::avx512) limit(dnnl_cpu_isa_avx512_core);
+  if (isa == kernels::Isa::avx512_bf16) limit(dnnl_cpu_isa_avx512_core_bf16);
   return loaded;
 }
 
