@@ -121,6 +121,12 @@ int main(int argc, char** argv) {
          "sampled, dA[M,K] = dC[M,N] B[K,N]^T at A's positions: how gradients go back; repeatable")
         ->check(CLI::IsMember({"gemm", "linear", "chain", "transposed", "sampled"}))
         ->group(of_products);
+    list("--precision", o->precisions, "KIND",
+         "Of gemm and model: float32, bf16, float16 or int8, what is multiplied; sums are of 32 "
+         "bits; "
+         "repeatable (default: float32, and dense also in bf16 where the processor multiplies it; "
+         "dense float32, which ratios are to, is measured in any case)")
+        ->group(of_products);
     list("--input", o->inputs, "KIND",
          "Distribution of the numbers to convert: normal (default), student3, laplace or rowscaled "
          "(normal, rows times exp(0.5 N(0,1))); repeatable")

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "kernels/isa.h"
 #include "libsten/base/json.h"
 #include "libsten/base/text.h"
 
@@ -43,6 +42,7 @@ Baseline Baseline::read(const std::string& path, const std::string& cpu, const s
               .model = r.contains("model") ? word(r, "model") : "",
               .input = word(r, "input"),
               .layout = r.at("layout").get<std::string>(),
+              .precision = word(r, "precision").empty() ? "float32" : word(r, "precision"),
               .isa = r.at("isa").get<std::string>(),
               .shape = r.at("shape").get<Shape>(),
               .threads = r.at("threads").get<int>(),
@@ -69,7 +69,7 @@ std::optional<Baseline::Slowdown> Baseline::slowdown(const BenchRow& row, double
   for (const Row& r : rows_) {
     if (r.bench != row.bench || r.form != row.form || r.layout != row.layout ||
         r.model != row.model || r.shape != row.shape || r.threads != row.threads ||
-        r.isa != kernels::name_of(kernels::active_isa()) ||
+        r.precision != row.precision || r.isa != isa_of(row) ||
         (!r.input.empty() && r.input != row.input))
       continue;
     const double spread = std::exp(std::hypot(half_width(r.ratio), half_width(*row.ratio)));

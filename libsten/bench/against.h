@@ -32,7 +32,7 @@ class Baseline {
 
  private:
   struct Row {
-    std::string bench, form, model, input, layout, isa;
+    std::string bench, form, model, input, layout, precision, isa;
     Shape shape;
     int threads = 0;
     Spread ratio;

@@ -19,6 +19,7 @@
 #include "libsten/bench/dispatch.h"
 #include "libsten/bench/gemm.h"
 #include "libsten/bench/model.h"
+#include "libsten/bench/precision.h"
 #include "libsten/bench/step.h"
 #include "libsten/comm/comm_self.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -65,9 +66,13 @@ void check(const BenchOptions& o) {
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
+  if (o.bench != "gemm" && o.bench != "model" && !o.precisions.empty())
+    fail_usage("--precision belongs to gemm and model");
+  for (const std::string& name : o.precisions) precision_from(name);
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
   if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert")
     fail_usage("--device {} is for gemm and convert", o.device);
+  if (o.device != "cpu" && !o.precisions.empty()) fail_usage("--precision belongs to --device cpu");
   if (o.device != "cpu" && !o.forms.empty()) fail_usage("--form belongs to --device cpu");
   if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
@@ -129,7 +134,7 @@ std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
   if (o.bench == "step") return bench_step(o);
   if (o.bench == "allreduce") return bench_allreduce(o);
   if (o.bench == "model") return bench_model(o, m.notes);
-  return o.bench == "gemm" ? bench_gemm(o, m.best) : bench_convert(o);
+  return o.bench == "gemm" ? bench_gemm(o, m.best, m.notes) : bench_convert(o);
 }
 
 // What ratios are to.
@@ -138,7 +143,8 @@ std::string baseline_of(const BenchOptions& o) {
     return o.bench == "gemm" ? "the dense product on the device"
                              : "a copy of the input on the device";
   if (o.bench == "dispatch") return "the bare product";
-  if (o.bench == "gemm") return "the fastest dense product of the same form, shape and threads";
+  if (o.bench == "gemm")
+    return "the fastest dense product in float32 of the same form, shape and threads";
   if (o.bench == "convert") return "the paper's greedy with std::sort on one thread";
   if (o.bench == "allreduce") return "the sum of dense gradients";
   if (!o.activations.empty()) return "the same with dense activations";
@@ -156,11 +162,12 @@ std::optional<BenchRow> measure_row(BenchOptions o, const BenchRow& row) {
   o.layouts = {row.layout};
   if (o.bench == "gemm") o.forms = {row.form};
   o.inputs = {row.input};
+  o.precisions = {row.precision};
   o.threads = {row.threads};
   Measurement unused;
   for (BenchRow& again : measure(o, unused))
     if (again.layout == row.layout && again.form == row.form && again.library.empty() &&
-        again.shape == row.shape && again.model == row.model)
+        again.precision == row.precision && again.shape == row.shape && again.model == row.model)
       return std::move(again);
   return std::nullopt;
 }

@@ -12,19 +12,21 @@ struct BenchOptions {
                                      // bench_each_bert(); empty: the paper's
   std::vector<std::string> layouts;  // specs; empty: those of sparse weights, or some for each
   std::vector<std::string> forms;    // of gemm: see BenchProduct; empty: gemm
-  std::vector<std::string> inputs;   // of convert: see bench_input(); empty: normal
-  std::vector<int> threads;          // empty: 1
-  std::vector<std::string> configs;  // of step and model: config.json of BERTs; with weights
-                                     // the one beside them
-  std::string model;                 // of model: an ONNX model instead of a BERT; empty: none
-  std::string weights;               // of model: a checkpoint; empty: random ones
-  std::vector<std::string> activations;   // of step: layouts of hidden activations of an MLP
-                                          // instead of a BERT; empty: none
-  std::optional<Index> batch, window;     // of step and model: sequences, and tokens of each
-  std::optional<int> refresh;             // of step: every so many steps a mask is new; 100
-  std::optional<int> repeats;             // see Turns
-  std::string device = "cpu";             // of gemm and convert: or cuda, cuda:N
-  std::string transport = "float32";      // of allreduce and step: or bfloat16
+  std::vector<std::string> precisions;   // of gemm and model: see precision_from(); empty: float32,
+                                         // and dense bfloat16 where the processor multiplies it
+  std::vector<std::string> inputs;       // of convert: see bench_input(); empty: normal
+  std::vector<int> threads;              // empty: 1
+  std::vector<std::string> configs;      // of step and model: config.json of BERTs; with weights
+                                         // the one beside them
+  std::string model;                     // of model: an ONNX model instead of a BERT; empty: none
+  std::string weights;                   // of model: a checkpoint; empty: random ones
+  std::vector<std::string> activations;  // of step: layouts of hidden activations of an MLP
+                                         // instead of a BERT; empty: none
+  std::optional<Index> batch, window;    // of step and model: sequences, and tokens of each
+  std::optional<int> refresh;            // of step: every so many steps a mask is new; 100
+  std::optional<int> repeats;            // see Turns
+  std::string device = "cpu";            // of gemm and convert: or cuda, cuda:N
+  std::string transport = "float32";     // of allreduce and step: or bfloat16
   std::shared_ptr<Communicator> ranks{};  // of allreduce and step; nullptr: this process alone
   std::uint64_t seed = 0;
   std::string against;                 // results of an earlier run; empty: none

@@ -2,10 +2,13 @@
 
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <map>
 
-#include "kernels/peak.h"
 #include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
+#include "libsten/bench/burst.h"
+#include "libsten/bench/cold_caches.h"
+#include "libsten/bench/precision.h"
 #include "libsten/bench/product.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/product/sparse_product.h"
@@ -15,115 +18,248 @@ namespace {
 
 // The least part of the peak that a good dense library reaches.
 constexpr double good = 0.8;
-// FMAs on so many threads, about 2 ms of them.
-class Burst {
- public:
-  explicit Burst(int threads) : threads_(threads) {
-    while (seconds_of([&] { flops_ = kernels::peak().run_fmas(rounds_); }, 1) < 2e-3) rounds_ *= 2;
-  }
-  double flops() const { return flops_ * threads_; }
-  void run() const {
-    parallel_for(threads_, 1, [this](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) kernels::peak().run_fmas(rounds_);
-    });
-  }
-
- private:
-  int threads_;
-  std::int64_t rounds_ = 1 << 10;
-  double flops_ = 0;  // of one thread
-};
 
 struct Group {
   std::string form;
   Shape shape;  // M, K, N
   int threads;
+
+  std::string text() const {
+    return fmt::format("{} {}, {} thread{}", form, fmt::join(shape, "x"), threads,
+                       threads == 1 ? "" : "s");
+  }
 };
 
-// What a row's first product does beside.
-struct Pack {
-  std::size_t row;
-  int weights;
-  std::function<void()> way;
+// All ways of one group, their rows, and what is known of them in the end.
+class Ways {
+ public:
+  Ways(const Group& group, const BenchOptions& o)
+      : group_(group), repeats_(o.repeats), product_(group.form, group.shape, o.seed) {
+    set_threads(group.threads);
+  }
+
+  void add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions);
+  void add_layout(const BenchLayout& layout);
+  // Rows with the fastest dense one in float32 first.
+  std::vector<BenchRow> measure(DensePeak& best, std::vector<std::string>& notes);
+
+ private:
+  // What a row's first product does beside.
+  struct Pack {
+    std::size_t row;
+    int weights;
+    std::function<void()> way;
+  };
+
+  BenchRow& add(std::string layout, std::string library, DType precision, double flops,
+                std::function<void()> way, const std::vector<Dense>& weights, bool has_error);
+  void add_sparse(const BenchLayout& layout, const std::string& library,
+                  BenchProduct::Sparse sparse);
+  void add_rival(const BenchLayout& layout, const SparseRival& rival);
+  void add_low(DType precision, std::vector<std::string>& notes);
+
+  // The fastest of a library's dense rows in a precision.
+  std::optional<std::size_t> fastest_dense(DType precision) const;
+  bool is_dense(std::size_t row) const {
+    return rows_[row].layout == "dense" && !rows_[row].library.empty();
+  }
+
+  Group group_;
+  std::optional<int> repeats_;
+  BenchProduct product_;
+  std::vector<std::function<void()>> ways_;
+  std::vector<BenchRow> rows_;
+  std::vector<Pack> packs_;
+  std::vector<std::vector<double>> seconds_;
 };
 
-std::vector<BenchRow> measure(const Group& group, const std::vector<BenchLayout>& layouts,
-                              const BenchOptions& o, DensePeak& best) {
-  set_threads(group.threads);
-  BenchProduct product(group.form, group.shape, o.seed);
-  const std::vector<DenseLibrary>& libraries = dense_libraries();
-  const Burst burst(group.threads);
-  std::vector<std::function<void()>> ways;
-  std::vector<BenchRow> rows;
-  std::vector<Pack> packs;
-  const auto add = [&](std::string layout, std::string library, double flops,
-                       std::function<void()> way) {
-    BenchRow& row = rows.emplace_back();
-    row.bench = "gemm";
-    row.form = group.form;
-    row.shape = group.shape;
-    row.layout = std::move(layout);
-    row.library = std::move(library);
-    row.threads = group.threads;
-    row.gflops = flops / 1e9;  // over the time, below
-    ways.push_back(std::move(way));
-  };
-  const auto add_sparse = [&](const BenchLayout& layout, const std::string& library,
-                              BenchProduct::Sparse sparse) {
-    add(layout.name, library, sparse.flops, std::move(sparse.run));
-    if (sparse.pack) packs.push_back({rows.size() - 1, sparse.packed, std::move(sparse.pack)});
-  };
-  const auto add_rival = [&](const BenchLayout& layout, const SparseRival& rival) {
-    try {
-      add_sparse(layout, rival.name, product.sparse(layout, rival, group.threads));
-    } catch (const Error& e) {
-      warn("{} {}: {}; it is not measured", group.form, layout.name, e.what());
-    }
-  };
-  for (const DenseLibrary& library : libraries)
-    add("dense", library.name, product.dense_flops(), product.dense(library, group.threads));
-  for (const BenchLayout& layout : layouts) {
-    add_sparse(layout, "", product.sparse(layout));
-    if (product.is_forward() && layout.layout.is(Csr::name) &&
-        kernels::active_isa() != kernels::Isa::reference)
-      for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
-  }
-  for (const Pack& pack : packs) ways.push_back(pack.way);
-  ways.push_back([&] { burst.run(); });
-  const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = group.threads});
+BenchRow& Ways::add(std::string layout, std::string library, DType precision, double flops,
+                    std::function<void()> way, const std::vector<Dense>& weights, bool has_error) {
+  BenchRow& row = rows_.emplace_back();
+  row.bench = "gemm";
+  row.form = group_.form;
+  row.shape = group_.shape;
+  row.layout = std::move(layout);
+  row.library = std::move(library);
+  row.precision = precision_name(precision);
+  row.threads = group_.threads;
+  row.gflops = flops / 1e9;  // over the time, in the end
+  way();
+  if (has_error) row.error = product_.error(weights);
+  ways_.push_back(std::move(way));
+  return row;
+}
 
-  std::size_t fastest = 0;
-  for (std::size_t i = 1; i < libraries.size(); ++i)
-    if (median(seconds[i]) < median(seconds[fastest])) fastest = i;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].seconds = median(seconds[i]) / product.products();
-    rows[i].gflops = *rows[i].gflops / rows[i].seconds;
-    rows[i].ratio = speedup(seconds[fastest], seconds[i]);
-    rows[i].repeats = static_cast<int>(seconds[i].size());
+void Ways::add_sparse(const BenchLayout& layout, const std::string& library,
+                      BenchProduct::Sparse sparse) {
+  add(layout.name, library, DType::F32, sparse.flops, std::move(sparse.run), sparse.dense,
+      !sparse.dense.empty());
+  if (sparse.pack) packs_.push_back({rows_.size() - 1, sparse.packed, std::move(sparse.pack)});
+}
+
+void Ways::add_rival(const BenchLayout& layout, const SparseRival& rival) {
+  try {
+    add_sparse(layout, rival.name, product_.sparse(layout, rival, group_.threads));
+  } catch (const Error& e) {
+    warn("{} {}: {}; it is not measured", group_.form, layout.name, e.what());
   }
-  for (std::size_t i = 0; i < packs.size(); ++i) {
-    BenchRow& row = rows[packs[i].row];
-    const auto& taken = seconds[rows.size() + i];
-    row.pack_seconds = median(taken) / packs[i].weights;
+}
+
+// With the weight as it is given, and in an order of the library's own.
+void Ways::add_low(DType precision, std::vector<std::string>& notes) {
+  const auto all = product_.dense_low(precision, group_.threads);
+  for (const BenchProduct::Low& low : all)
+    add("dense", low.library, precision, product_.dense_flops(), low.run, {}, true).kernel =
+        low.kernel + (low.packs ? ", weight packed" : "");
+  if (!all.empty()) return;
+  const DenseLibrary* library = find_dense_library("onednn");
+  const std::string why = !library ? std::string("there is no oneDNN here")
+                                   : fmt::format("{} has no such product with {}", library->name,
+                                                 kernels::name_of(kernels::active_isa()));
+  notes.push_back(fmt::format("{}: dense in {} is not measured: {}", group_.form,
+                              precision_name(precision), why));
+}
+
+void Ways::add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions) {
+  for (const DenseLibrary& library : dense_libraries())
+    add("dense", library.name, DType::F32, product_.dense_flops(),
+        product_.dense(library, group_.threads), {}, true);
+  for (const DType p : precisions)
+    if (p != DType::F32) add_low(p, notes);
+}
+
+void Ways::add_layout(const BenchLayout& layout) {
+  add_sparse(layout, "", product_.sparse(layout));
+  if (product_.is_forward() && layout.layout.is(Csr::name) &&
+      kernels::active_isa() != kernels::Isa::reference)
+    for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
+}
+
+std::optional<std::size_t> Ways::fastest_dense(DType precision) const {
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (is_dense(i) && rows_[i].precision == precision_name(precision) &&
+        (!fastest || median(seconds_[i]) < median(seconds_[*fastest])))
+      fastest = i;
+  return fastest;
+}
+
+std::vector<BenchRow> Ways::measure(DensePeak& best, std::vector<std::string>& notes) {
+  std::vector<std::function<void()>> ways = ways_;
+  for (const Pack& pack : packs_) ways.push_back(pack.way);
+  std::map<std::string, Burst> bursts;
+  for (const DType p : bench_precisions)
+    if (multiplies(p) && std::ranges::count(rows_, precision_name(p), &BenchRow::precision))
+      bursts.emplace(precision_name(p), Burst(p, group_.threads));
+  for (const auto& [name, burst] : bursts) ways.push_back([&burst = burst] { burst.run(); });
+  Turns turns{.repeats = repeats_, .threads = group_.threads};
+  std::optional<ColdCaches> cold;
+  if (ColdCaches::are_asked(group_.shape)) {
+    turns.before = [&cold = cold.emplace()] { cold.sweep(); };
+    notes.push_back(fmt::format("{}: weights come from memory, {} MB of which are read before each",
+                                group_.text(), cold->bytes() >> 20));
+  }
+  seconds_ = take_turns(ways, turns);
+
+  std::map<std::string, double> peaks;
+  std::size_t way = ways.size() - bursts.size();
+  for (const auto& [name, burst] : bursts)
+    peaks[name] = burst.flops() / median(seconds_[way++]) / 1e9;
+  const std::size_t baseline = *fastest_dense(DType::F32);
+  const auto to = [&](DType precision, std::size_t row) -> std::optional<double> {
+    const auto dense = fastest_dense(precision);
+    if (!dense) return std::nullopt;
+    return speedup(seconds_[*dense], seconds_[row]).median;
+  };
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    BenchRow& row = rows_[i];
+    row.seconds = median(seconds_[i]) / product_.products();
+    row.gflops = *row.gflops / row.seconds;
+    if (const auto peak = peaks.find(row.precision); peak != peaks.end())
+      row.of_peak = *row.gflops / peak->second;
+    row.ratio = speedup(seconds_[baseline], seconds_[i]);
+    row.to_bf16 = to(DType::BF16, i);
+    row.to_float16 = to(DType::F16, i);
+    row.to_int8 = to(DType::I8, i);
+    row.repeats = static_cast<int>(seconds_[i].size());
+  }
+  for (std::size_t i = 0; i < packs_.size(); ++i) {
+    BenchRow& row = rows_[packs_[i].row];
+    const auto& taken = seconds_[rows_.size() + i];
+    row.pack_seconds = median(taken) / packs_[i].weights;
     row.pack_products =
-        speedup(taken, seconds[packs[i].row]).median * product.products() / packs[i].weights;
+        speedup(taken, seconds_[packs_[i].row]).median * product_.products() / packs_[i].weights;
   }
-  const double reached = *rows[fastest].gflops, peak = burst.flops() / median(seconds.back()) / 1e9;
+  const double reached = *rows_[baseline].gflops, peak = peaks.at("float32");
   if (reached < good * peak)
     warn(
-        "{} {}, {} thread{}: {} reaches {:.1f} of {:.1f} GFLOP/s: a faster dense product may be "
-        "possible, to which the ratios would be smaller",
-        group.form, fmt::join(group.shape, "x"), group.threads, group.threads == 1 ? "" : "s",
-        rows[fastest].library, reached, peak);
-  if (reached > best.gflops) best = {peak, rows[fastest].library, reached};
-  std::rotate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(fastest),
-              rows.begin() + static_cast<std::ptrdiff_t>(fastest) + 1);
-  return rows;
+        "{}: {} reaches {:.1f} of {:.1f} GFLOP/s: a faster dense product may be possible, to "
+        "which the ratios would be smaller",
+        group_.text(), rows_[baseline].library, reached, peak);
+  if (reached > best.gflops) best = {peak, rows_[baseline].library, reached};
+
+  std::vector<BenchRow> out{rows_[baseline]};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    // Of the ways that a library has in a low precision, the fastest one.
+    const bool is_low = is_dense(i) && rows_[i].precision != "float32";
+    if (i == baseline || (is_low && fastest_dense(precision_from(rows_[i].precision)) != i))
+      continue;
+    if (is_low)
+      notes.push_back(fmt::format("{}: dense in {} by {}: {}", group_.text(), rows_[i].precision,
+                                  rows_[i].library, rows_[i].kernel));
+    out.push_back(rows_[i]);
+  }
+  return out;
 }
+
+// "csr:sparsity=0.9 in bf16, 4.70 ms, error 0.0021"
+std::string in_words(const BenchRow& row) {
+  std::string text = fmt::format("{} in {} by {}, {:.3g} ms", row.layout, row.precision,
+                                 row.library.empty() ? "sten" : row.library, 1e3 * row.seconds);
+  if (row.error) text += fmt::format(", error {:.2g}", *row.error);
+  return text;
+}
+
+void name_fastest(const std::string& group, const std::vector<BenchRow>& rows,
+                  std::vector<std::string>& notes) {
+  const auto is_slower = [](const BenchRow& a, const BenchRow& b) { return a.seconds < b.seconds; };
+  const BenchRow& all = *std::ranges::min_element(rows, is_slower);
+  std::vector<BenchRow> dense;
+  std::ranges::copy_if(rows, std::back_inserter(dense),
+                       [](const BenchRow& row) { return row.layout == "dense"; });
+  const BenchRow& of_dense = *std::ranges::min_element(dense, is_slower);
+  std::string text = fmt::format("fastest of {}: {}", group, in_words(all));
+  if (all.layout != "dense") text += fmt::format("; of dense ones {}", in_words(of_dense));
+  notes.push_back(std::move(text));
+}
+
+// Those of --precision; by default float32, and dense bfloat16 where the processor multiplies it.
+struct Precisions {
+  std::vector<DType> dense{DType::F32}, layouts{DType::F32};
+
+  Precisions(const BenchOptions& o, std::vector<std::string>& notes) {
+    if (o.precisions.empty()) {
+      if (multiplies(DType::BF16))
+        dense.push_back(DType::BF16);
+      else
+        notes.push_back(fmt::format("dense in bf16 is not measured: {} does not multiply it",
+                                    kernels::name_of(kernels::active_isa())));
+      return;
+    }
+    layouts.clear();
+    for (const std::string& name : o.precisions) {
+      const DType p = precision_from(name);
+      if (std::ranges::count(layouts, p)) continue;
+      layouts.push_back(p);
+      if (p != DType::F32) dense.push_back(p);
+    }
+  }
+};
 
 }  // namespace
 
-std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best) {
+std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
+                                 std::vector<std::string>& notes) {
   std::vector<Shape> shapes;
   for (const std::string& s : o.shapes) shapes.push_back(parse_bench_shape(s, 3));
   std::vector<BenchLayout> layouts;
@@ -137,18 +273,26 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best) {
                  fmt::join(sparse_product_layouts(), ", "));
   }
   for (const std::string& form : o.forms) BenchProduct(form, {1, 1, 1}, 0);
+  const Precisions precisions(o, notes);
   std::vector<BenchRow> rows;
   for (const std::string& form : o.forms)
     for (const Shape& shape : shapes)
-      for (const int threads : o.threads)
-        for (BenchRow& row : measure({form, shape, threads}, layouts, o, best))
-          rows.push_back(std::move(row));
+      for (const int threads : o.threads) {
+        const Group group{form, shape, threads};
+        Ways ways(group, o);
+        ways.add_dense(notes, precisions.dense);
+        if (std::ranges::count(precisions.layouts, DType::F32))
+          for (const BenchLayout& layout : layouts) ways.add_layout(layout);
+        const std::vector<BenchRow> measured = ways.measure(best, notes);
+        name_fastest(group.text(), measured, notes);
+        rows.insert(rows.end(), measured.begin(), measured.end());
+      }
   return rows;
 }
 
 DensePeak measure_dense_peak(int threads) {
   BenchProduct product("gemm", {384, 1024, 1024}, 0);
-  const Burst burst(threads);
+  const Burst burst(DType::F32, threads);
   std::vector<std::function<void()>> ways;
   for (const DenseLibrary& library : dense_libraries())
     ways.push_back(product.dense(library, threads));

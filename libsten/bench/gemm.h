@@ -11,10 +11,12 @@ struct DensePeak {
   double gflops = 0;
 };
 
-// Rows for each form, shape and number of threads: every dense library, then the layouts. Ratios
-// are those to the fastest dense library of the same form, shape and threads. Warns where that is
-// below 80 % of the peak.
-std::vector<BenchRow> bench_gemm(const BenchOptions& options, DensePeak& best);
+// Rows for each form, shape and number of threads: every dense library in float32 and the fastest
+// one in each lower precision, then the layouts. Ratios are those to the fastest dense library in
+// float32 of the same form, shape and threads. Warns where that is below 80 % of the peak. Notes name
+// what is not measured, and the fastest of each.
+std::vector<BenchRow> bench_gemm(const BenchOptions& options, DensePeak& best,
+                                 std::vector<std::string>& notes);
 
 // The same of a small dense product on `threads` threads, for runs that measure no products.
 DensePeak measure_dense_peak(int threads);

@@ -105,7 +105,10 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout) {
     pack = [this, tensors] {
       for (const Tensor& t : *tensors) pack_anew(t, n_);
     };
-  return {sparse_run(tensors), pack, count, 2 * stored * static_cast<double>(n_)};
+  std::vector<Dense> dense;
+  if (form_ != "sampled")
+    for (const Tensor& t : *tensors) dense.push_back(t.to_dense());
+  return {sparse_run(tensors), pack, count, 2 * stored * static_cast<double>(n_), std::move(dense)};
 }
 
 BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout, const SparseRival& rival,
@@ -135,7 +138,7 @@ BenchProduct::Sparse BenchProduct::sparse(const BenchLayout& layout, const Spars
   const auto pack = [this, prepare] {
     for (int i = 0; i < weights(); ++i) prepare(i);
   };
-  return {run, pack, weights(), 2 * stored * static_cast<double>(n_)};
+  return {run, pack, weights(), 2 * stored * static_cast<double>(n_), *pruned};
 }
 
 }  // namespace sten

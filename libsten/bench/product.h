@@ -1,5 +1,6 @@
 // One form of a product, ready to be run by any dense library or layout, again and again.
 #pragma once
+#include "libsten/base/dtype.h"
 #include "libsten/bench/rival.h"
 #include "libsten/bench/subject.h"
 #include "libsten/linalg/dense_library.h"
@@ -19,14 +20,29 @@ class BenchProduct {
 
   // The whole of it: `products` products.
   std::function<void()> dense(const DenseLibrary& library, int threads);
+  // The same by oneDNN with factors of a precision, which are rounded to it before; sums and results
+  // are float32, but within a chain results are of that precision, too.
+  struct Low {
+    std::string library, kernel;
+    bool packs;  // the weight was put into the library's own order before
+    std::function<void()> run;
+  };
+  // BF16, F16, and I8 with a scale for each row of the weight and each token, of gemm and linear;
+  // F32 in the library's own order. Empty where the library has none.
+  std::vector<Low> dense_low(DType precision, int threads);
   struct Sparse {
     std::function<void()> run;
     // What the first product with a weight does beside: for each weight once. Empty: nothing.
     std::function<void()> pack;
     int packed;    // weights
     double flops;  // useful ones of one product, on average: 2 for each stored value and column
+    std::vector<Dense> dense{};  // the weights with their zeros; empty: for error() of no use
   };
   Sparse sparse(const BenchLayout& layout);
+
+  // What ran last, against the product of these weights (of the dense ones, if none are given) in
+  // double precision: the largest |difference| over the largest |element|, of some tokens.
+  double error(const std::vector<Dense>& weights = {}) const;
   // Of the same numbers; the layout is none that prunes by its conversion. Error where the rival
   // multiplies wrongly.
   Sparse sparse(const BenchLayout& layout, const SparseRival& rival, int threads);

@@ -7,24 +7,48 @@
 
 namespace sten {
 
+std::string isa_of(const BenchRow& row) {
+  if (!row.device.empty()) return row.device;
+  return kernels::name_of(row.precision == "float32" ? kernels::float32_isa()
+                                                     : kernels::active_isa());
+}
+
 Report bench_report(const std::vector<BenchRow>& rows) {
   Report r;
   r.program = "sten-bench";
   r.item = "results";
   r.whole_rows = true;
-  r.columns = {
-      {"bench", "bench", Unit::text},         {"form", "form", Unit::text},
-      {"shape", "shape", Unit::shape},        {"layout", "layout", Unit::text},
-      {"library", "library", Unit::text},     {"input", "input", Unit::text},
-      {"model", "model", Unit::text},         {"isa", "isa", Unit::text},
-      {"threads", "threads", Unit::count},    {"ranks", "ranks", Unit::count},
-      {"bytes", "bytes", Unit::bytes},        {"ms", "ms", Unit::measured},
-      {"gflops", "GFLOP/s", Unit::measured},  {"input_gb_per_s", "GB/s", Unit::measured},
-      {"pack_ms", "pack ms", Unit::measured}, {"pack_products", "in products", Unit::measured},
-      {"ratio", "ratio", Unit::measured},     {"ratio_low", "low", Unit::measured},
-      {"ratio_high", "high", Unit::measured}, {"repeats", "repeats", Unit::count}};
-  r.spare = {"repeats", "isa",        "ranks",          "pack_products", "pack_ms",  "library",
-             "bench",   "ratio_high", "input_gb_per_s", "form",          "ratio_low"};
+  r.columns = {{"bench", "bench", Unit::text},
+               {"form", "form", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"layout", "layout", Unit::text},
+               {"library", "library", Unit::text},
+               {"precision", "precision", Unit::text},
+               {"input", "input", Unit::text},
+               {"model", "model", Unit::text},
+               {"isa", "isa", Unit::text},
+               {"threads", "threads", Unit::count},
+               {"ranks", "ranks", Unit::count},
+               {"bytes", "bytes", Unit::bytes},
+               {"ms", "ms", Unit::measured},
+               {"error", "error", Unit::measured},
+               {"gflops", "GFLOP/s", Unit::measured},
+               {"of_peak", "of peak", Unit::fraction},
+               {"input_gb_per_s", "GB/s", Unit::measured},
+               {"pack_ms", "pack ms", Unit::measured},
+               {"pack_products", "in products", Unit::measured},
+               {"ratio", "ratio", Unit::measured},
+               {"ratio_low", "low", Unit::measured},
+               {"ratio_high", "high", Unit::measured},
+               {"to_bf16", "to bf16", Unit::measured},
+               {"to_float16", "to float16", Unit::measured},
+               {"to_int8", "to int8", Unit::measured},
+               {"to_own", "to own", Unit::measured},
+               {"repeats", "repeats", Unit::count},
+               {"kernel", "kernel", Unit::text, true}};
+  r.spare = {"repeats", "isa",       "ranks", "pack_products", "pack_ms",
+             "of_peak", "library",   "bench", "ratio_high",    "input_gb_per_s",
+             "form",    "ratio_low", "to_own"};
   for (const BenchRow& b : rows) {
     std::vector<Cell>& row = r.rows.emplace_back();
     r.at(row, "bench") = b.bench;
@@ -34,13 +58,16 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     r.at(row, "layout") = b.layout;
     if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
-    r.at(row, "isa") =
-        b.device.empty() ? std::string(kernels::name_of(kernels::active_isa())) : b.device;
+    // Of the others it does not matter: they compute in float32.
+    if (b.bench == "gemm" || b.bench == "model") r.at(row, "precision") = b.precision;
+    r.at(row, "isa") = isa_of(b);
     r.at(row, "threads") = Index{b.threads};
     if (b.ranks > 1) r.at(row, "ranks") = Index{b.ranks};
     if (b.bytes) r.at(row, "bytes") = *b.bytes;
     r.at(row, "ms") = 1e3 * b.seconds;
+    if (b.error) r.at(row, "error") = *b.error;
     if (b.gflops) r.at(row, "gflops") = *b.gflops;
+    if (b.of_peak) r.at(row, "of_peak") = *b.of_peak;
     if (b.input_gb_per_s) r.at(row, "input_gb_per_s") = *b.input_gb_per_s;
     if (b.pack_seconds) r.at(row, "pack_ms") = 1e3 * *b.pack_seconds;
     if (b.pack_products) r.at(row, "pack_products") = *b.pack_products;
@@ -49,7 +76,12 @@ Report bench_report(const std::vector<BenchRow>& rows) {
       r.at(row, "ratio_low") = b.ratio->low;
       r.at(row, "ratio_high") = b.ratio->high;
     }
+    if (b.to_bf16) r.at(row, "to_bf16") = *b.to_bf16;
+    if (b.to_float16) r.at(row, "to_float16") = *b.to_float16;
+    if (b.to_int8) r.at(row, "to_int8") = *b.to_int8;
+    if (b.to_own) r.at(row, "to_own") = *b.to_own;
     r.at(row, "repeats") = Index{b.repeats};
+    if (!b.kernel.empty()) r.at(row, "kernel") = b.kernel;
   }
   return r;
 }
@@ -58,6 +90,7 @@ std::string describe(const BenchRow& row) {
   std::string text = row.bench;
   for (const std::string& part : {row.form, row.model, row.layout, row.library, row.input})
     if (!part.empty()) text += " " + part;
+  if (row.precision != "float32") text += " in " + row.precision;
   if (!row.device.empty())
     return fmt::format("{} {}, {}", text, fmt::join(row.shape, "x"), row.device);
   text = fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,

@@ -14,20 +14,31 @@ struct BenchRow {
   std::string model;  // a convolutional one, "wrn-16-8"; empty: another, or none
   Shape shape;
   std::string layout;
-  std::string library;  // somebody else's; empty: our own
-  std::string device;   // that it ran on; empty: the CPU
+  std::string library;                // somebody else's; empty: our own
+  std::string device;                 // that it ran on; empty: the CPU
+  std::string precision = "float32";  // of the factors; sums are of 32 bits
+  std::string kernel{};               // what a library calls it, where it says so; empty: unknown
   int threads = 1;
   int ranks = 1;
-  std::optional<Index> bytes;    // that each rank gives to others
-  double seconds = 0;            // median
-  std::optional<double> gflops;  // useful ones: 2 per stored value and column
+  std::optional<Index> bytes;     // that each rank gives to others
+  double seconds = 0;             // median
+  std::optional<double> gflops;   // useful ones: 2 per stored value and column
+  std::optional<double> of_peak;  // the part of what cores do in that precision
+  // The largest difference from what double precision gives, over the largest element.
+  std::optional<double> error;
   std::optional<double> input_gb_per_s;
   // Of what the first product with a weight packs beside, or of what is packed to travel, which is
   // part of `seconds`: seconds, and in products, medians.
   std::optional<double> pack_seconds, pack_products;
   std::optional<Spread> ratio;  // to the baseline, above 1 is faster
+  // To the fastest dense product of a library in a lower precision, and to our own dense one in the
+  // precision of the row.
+  std::optional<double> to_bf16, to_float16, to_int8, to_own;
   int repeats = 0;
 };
+
+// The instruction set that it ran with, or the device.
+std::string isa_of(const BenchRow& row);
 
 // "gemm csr:sparsity=0.9 768x3072x4096, 1 thread"
 std::string describe(const BenchRow& row);

@@ -94,6 +94,7 @@ std::vector<std::vector<double>> take_turns(const std::vector<std::function<void
         wait_for_rest();
         wake_cores(turns.threads);
       }
+      if (turns.before) turns.before();
       seconds[way].push_back(
           std::max(1e-9, seconds_of(ways[way], are_several ? 2 : turns.threads)));
     }

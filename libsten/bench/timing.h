@@ -14,8 +14,10 @@ namespace sten {
 double seconds_of(const std::function<void()>& work, int threads);
 
 struct Turns {
-  std::optional<int> repeats;     // absent: at least 15, more while ratios scatter and time allows
-  int threads = 1;                // that each way works on
+  std::optional<int> repeats;  // absent: at least 15, more while ratios scatter and time allows
+  int threads = 1;             // that each way works on
+  // Before each way, and not timed.
+  std::function<void()> before{};
   Communicator* ranks = nullptr;  // that begin each way together, with as many turns; seconds are
                                   // those that passed on this one
 };

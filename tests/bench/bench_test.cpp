@@ -55,6 +55,13 @@ TEST_CASE("ways take turns, each after one call that does not count") {
   CHECK(seconds[1].size() == 3);
 }
 
+TEST_CASE("what is to happen before each way is not timed, and not done before the first turn") {
+  std::string calls;
+  take_turns({[&] { calls += 'a'; }, [&] { calls += 'b'; }},
+             Turns{.repeats = 2, .before = [&] { calls += '.'; }});
+  CHECK(calls == "ab.a.b.a.b");
+}
+
 TEST_CASE("the paper's greedy writes the values and indices of the library's greedy") {
   const std::tuple<const char*, Shape, bool> samples[] = {
       {"nmg:n=2,m=4,g=2", {8, 24}, true},        {"nmg:n=1,m=10,g=4", {20, 80}, true},
@@ -232,6 +239,7 @@ TEST_CASE("only the same row is compared, and never a product of another library
   CHECK(without([](BenchRow& r) { r.layout = "nmg:n=1,m=4,g=2"; }));
   CHECK(without([](BenchRow& r) { r.input = "laplace"; }));
   CHECK(without([](BenchRow& r) { r.form = "gemm"; }));
+  CHECK(without([](BenchRow& r) { r.precision = "bf16"; }));
   CHECK(without([](BenchRow& r) { r.ratio.reset(); }));
   CHECK(without([](BenchRow& r) { r.library = "libxsmm 1.17"; }));
   BenchRow theirs = same;

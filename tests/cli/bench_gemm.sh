@@ -3,7 +3,7 @@
 cd "$T"
 
 expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts csr:sparsity=0.5 --layouts csr --layouts nmg:n=2,m=4,g=4 --form gemm \
-  --form linear --form chain --threads 1 --threads 2 --repeats 2 --json -o b.json -o b.csv -o b.svg
+  --form linear --form chain --threads 1 --threads 2 --repeats 2 --json -o b.json -o b.csv -o b.md -o b.svg
 cmp out b.json || fail '-o FILE.json differs from --json'
 for key in schema machine cpu isa threads peak_gflops dense library gflops results; do
   grep -q "^ *\"$key\":" out || fail "the document lacks $key"
@@ -12,7 +12,7 @@ for form in gemm linear chain; do
   for layout in csr:sparsity=0.5 csr:sparsity=0.9 '"nmg:n=2,m=4,g=4"'; do
     [ "$(grep -c "^gemm,$form,24x40x70,$layout,," b.csv)" = 2 ] || fail "$form lacks $layout"
   done
-  [ "$(grep -c "^gemm,$form,24x40x70,dense,.*,1,1,1,2\$" b.csv)" -ge 2 ] ||
+  [ "$(grep -c "^gemm,$form,24x40x70,dense,[^,]*,float32,.*,1,1,1,[^,]*,,,[^,]*,2,\$" b.csv)" -ge 2 ] ||
     fail "$form has no dense product with a ratio of 1"
 done
 # What is packed once per weight is said of each layout, in each form and number of threads, and not of dense.
@@ -28,6 +28,37 @@ expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --repea
 expect_out 'compared with old.json'
 expect_out 'pack ms'
 grep -q '<svg' b.svg || fail 'there is no chart'
+
+# Every row says in what precision it multiplies and how far off that is; the fastest of all is named.
+! grep -q '"precision": null' out || fail 'a row says no precision'
+! grep -q '"error": null' out || fail 'a row says no error'
+[ "$(grep -c 'fastest of .* 24x40x70, ' b.md)" = 6 ] || fail 'not the fastest of each form and threads is named'
+
+# Dense bfloat16 is measured where the processor multiplies it, and it is said where it is not.
+expect_exit 0 env STEN_ISA=amx sten-bench gemm --shape 32x64x48 --repeats 2 -o amx.csv
+if grep -q 'STEN_ISA=amx' err; then
+  echo 'bench_gemm: this machine has no tiles'
+  expect_out 'dense in bf16 is not measured: '
+elif grep -q 'oneDNN' amx.csv; then
+  grep -q '^gemm,gemm,32x64x48,dense,oneDNN [0-9.]*,bf16,.*,amx,' amx.csv || fail 'dense bfloat16 is missing'
+  expect_out 'dense in bf16 by oneDNN '
+  expect_out 'to bf16'
+fi
+for isa in avx2 reference; do
+  expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1
+  expect_out 'dense in bf16 is not measured: '
+  expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1 --precision bf16 --layouts dense --json
+  ! grep -q '"precision": "bf16"' out || fail "$isa has a dense product in bfloat16"
+done
+# Those that are asked for, and dense float32, which ratios are to.
+expect_exit 0 sten-bench gemm --shape 32x64x48 --repeats 1 --precision float32 --precision bfloat16 --precision float16 \
+  --precision int8 --form linear -o asked.csv
+expect_out 'dense in float16 is not measured: '
+grep -q '^gemm,linear,32x64x48,csr:sparsity=0.9,,float32,' asked.csv || fail 'csr in float32 is missing'
+# Ratios are compared with those of the same precision.
+sed 's/"precision": "float32"/"precision": "bf16"/' b.json >other.json
+expect_exit 1 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --precision float32 --repeats 1 --against other.json
+expect_err 'other.json: has no ratio of what was measured'
 
 # The library is held to the instruction set too, and the reference has a loop of its own.
 STEN_ISA=reference expect_exit 0 sten-bench gemm --shape 8x8x8 --repeats 1 --json

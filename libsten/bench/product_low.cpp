@@ -1,0 +1,172 @@
+// Dense products in low precision, and what precision a product had.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "libsten/bench/product.h"
+#include "libsten/linalg/onednn_product.h"
+#include "libsten/ops/elements.h"
+
+namespace sten {
+namespace {
+
+// A matrix in a precision; of I8 each row has a scale, or each column.
+struct Rounded {
+  Array<std::byte> bytes;
+  std::vector<float> scales{};
+};
+
+// To the nearest, of two the even one; numbers are no NaN here.
+std::uint16_t bf16_of(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+Rounded in_int8(const Dense& x, bool by_row) {
+  const Index rows = x.extents[0], cols = x.extents[1];
+  const float* from = x.values.as<float>().data();
+  const auto group = [&](Index r, Index c) { return by_row ? r : c; };
+  Rounded out{Array<std::byte>(rows * cols), std::vector<float>(by_row ? rows : cols)};
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < cols; ++c)
+      out.scales[group(r, c)] = std::max(out.scales[group(r, c)], std::abs(from[r * cols + c]));
+  for (float& s : out.scales) s = s > 0 ? s / 127 : 1;
+  std::byte* to = out.bytes.mutate();
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < cols; ++c)
+      to[r * cols + c] = static_cast<std::byte>(
+          static_cast<std::int8_t>(std::lrint(from[r * cols + c] / out.scales[group(r, c)])));
+  return out;
+}
+
+Rounded rounded(const Dense& x, DType precision, bool by_row) {
+  if (precision == DType::I8) return in_int8(x, by_row);
+  const Index n = x.size();
+  Rounded out{Array<std::byte>::uninitialized(n * width_of(precision))};
+  std::byte* to = out.bytes.mutate();
+  if (precision == DType::BF16) {
+    const float* from = x.values.as<float>().data();
+    for (Index i = 0; i < n; ++i) reinterpret_cast<std::uint16_t*>(to)[i] = bf16_of(from[i]);
+  } else {
+    const Values values = as_dtype("sten-bench", x.values, precision);
+    std::ranges::copy(values.bytes(), to);
+  }
+  return out;
+}
+
+// What ways of dense_low() read.
+struct LowNumbers {
+  std::vector<Rounded> weights;
+  Rounded start, other;
+};
+
+}  // namespace
+
+std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int threads) {
+  const bool is_gemm = form_ == "gemm", is_chain = form_ == "chain";
+  if (precision == DType::I8 && !is_gemm && form_ != "linear") return {};
+  const DenseLibrary* library = find_dense_library("onednn");
+  if (!library) return {};
+  const auto numbers = std::make_shared<LowNumbers>();
+  for (int i = 0; i < weights(); ++i)
+    numbers->weights.push_back(rounded(weights_[i], precision, true));
+  numbers->start = rounded(start_, precision, !is_gemm);
+  if (form_ == "sampled") numbers->other = rounded(other_, precision, true);
+
+  LowProduct p{.m = m_, .n = n_, .k = k_, .factors = precision, .threads = threads};
+  p.constant = is_gemm ? Turned::a : form_ == "sampled" ? Turned::none : Turned::b;
+  if (form_ == "transposed") {
+    p.m = n_, p.n = k_, p.k = m_;
+  } else if (form_ == "sampled") {
+    p.turned = Turned::b;
+    p.n = k_, p.k = n_;
+  } else if (!is_gemm) {
+    p.turned = Turned::b;
+    p.m = n_, p.n = m_;
+  }
+  if (precision == DType::I8) {
+    const auto& of_weight = numbers->weights[0].scales;
+    p.rows = (is_gemm ? of_weight : numbers->start.scales).data();
+    p.columns = (is_gemm ? numbers->start.scales : of_weight).data();
+  }
+  std::vector<LowProduct> kinds{p};
+  if (is_chain) {
+    if (precision != DType::F32) kinds[0].result = precision;
+    kinds.push_back(kinds[0]);
+    std::swap(kinds[1].n, kinds[1].k);
+    kinds.push_back(kinds[1]);
+    kinds[2].result = DType::F32;
+  }
+  std::vector<std::vector<std::shared_ptr<OnednnProduct>>> found;
+  for (const LowProduct& kind : kinds) {
+    found.push_back(OnednnProduct::find(kind));
+    if (found.back().empty()) return {};
+  }
+  std::vector<Low> all;
+  for (std::size_t way = 0; way < found[0].size(); ++way) {
+    std::vector<std::shared_ptr<OnednnProduct>> chosen;  // of a chain by weight, and its last one
+    bool packs = false;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      chosen.push_back(found[i][std::min(way, found[i].size() - 1)]);
+      packs = packs || chosen[i]->packs();
+      chosen[i]->pack(numbers->weights[i == 0 ? 0 : weights() - 1].bytes.data());
+    }
+    std::string kernel = chosen[0]->kernel();
+    const auto run = [this, numbers, chosen = std::move(chosen), is_gemm, is_chain] {
+      const auto weight = [&](int i) { return numbers->weights[i].bytes.data(); };
+      const void* start = numbers->start.bytes.data();
+      if (is_gemm) return chosen[0]->run(weight(0), start, out(0));
+      if (form_ == "sampled") return chosen[0]->run(start, numbers->other.bytes.data(), out(0));
+      for (int i = 0; i < products(); ++i) {
+        const bool is_last = is_chain && i + 1 == products();
+        chosen[is_last ? 2 : i % 2]->run(i == 0 ? start : in(i), weight(i % 2), out(i));
+      }
+    };
+    all.push_back({library->name, std::move(kernel), packs, run});
+  }
+  return all;
+}
+
+double BenchProduct::error(const std::vector<Dense>& given) const {
+  constexpr Index most = 8;
+  const bool is_gemm = form_ == "gemm", is_sampled = form_ == "sampled";
+  const Index tokens = is_sampled ? m_ : n_, picked = std::min(tokens, most);
+  const auto token = [&](Index p) { return p * (tokens - 1) / std::max<Index>(picked - 1, 1); };
+  std::vector<double> x, y;  // [features][picked]
+  const Index first = start_.extents[is_gemm ? 0 : 1];
+  const float* start = start_.values.as<float>().data();
+  x.assign(first * most, 0);
+  for (Index f = 0; f < first; ++f)
+    for (Index p = 0; p < picked; ++p)
+      x[f * most + p] = is_gemm ? start[f * n_ + token(p)] : start[token(p) * first + f];
+  for (int i = 0; i < products(); ++i) {
+    const Dense& w = is_sampled ? other_ : given.empty() ? weights_[i % 2] : given[i % 2];
+    const float* a = w.values.as<float>().data();
+    const Index rows = w.extents[0], cols = w.extents[1];
+    const bool turned = form_ == "transposed";
+    y.assign((turned ? cols : rows) * most, 0);
+    for (Index r = 0; r < rows; ++r)
+      for (Index c = 0; c < cols; ++c) {
+        const double v = a[r * cols + c];
+        double* to = &y[(turned ? c : r) * most];
+        const double* from = &x[(turned ? r : c) * most];
+        for (Index p = 0; p < most; ++p) to[p] += v * from[p];
+      }
+    std::swap(x, y);
+  }
+  const Index features = static_cast<Index>(x.size()) / most;
+  const int last = products() - 1;
+  const float* got = last % 2 ? even_.data() : odd_.data();
+  double off = 0, largest = 0;
+  for (Index f = 0; f < features; ++f)
+    for (Index p = 0; p < picked; ++p) {
+      const double wanted = x[f * most + p];
+      const double is = is_gemm ? got[f * n_ + token(p)] : got[token(p) * features + f];
+      // A NaN is as wrong as can be.
+      off = std::isnan(is - wanted) ? INFINITY : std::max(off, std::abs(is - wanted));
+      largest = std::max(largest, std::abs(wanted));
+    }
+  return largest > 0 ? off / largest : off;
+}
+
+}  // namespace sten

@@ -1,0 +1,63 @@
+#include "libsten/bench/precision.h"
+
+#include <doctest/doctest.h>
+
+#include "kernels/isa.h"
+#include "libsten/base/error.h"
+#include "libsten/bench/product.h"
+
+using namespace sten;
+
+TEST_CASE("a precision has a short name, and floats a long one too") {
+  for (const DType t : bench_precisions) CHECK(precision_from(precision_name(t)) == t);
+  CHECK(precision_from("bfloat16") == DType::BF16);
+  CHECK(precision_from("f16") == DType::F16);
+  CHECK(precision_from("f32") == DType::F32);
+  CHECK_THROWS_WITH(
+      precision_from("bf15"),
+      "--precision 'bf15' is none of float32, bf16, float16 and int8, did you mean 'bf16'?");
+}
+
+TEST_CASE("the error of a product is that to double precision, of the weights that it had") {
+  for (const char* form : {"gemm", "linear", "chain", "transposed", "sampled"}) {
+    CAPTURE(form);
+    BenchProduct product(form, {40, 70, 25}, 3);
+    const DenseLibrary own = own_loop();
+    product.dense(own, 1)();
+    CHECK(product.error() > 0);
+    CHECK(product.error() < 1e-6);
+    if (form == std::string_view("sampled")) continue;
+    const BenchProduct::Sparse sparse = product.sparse(BenchLayout::parse("csr:sparsity=0.5"));
+    sparse.run();
+    CHECK(product.error(sparse.dense) < 1e-6);
+    CHECK(product.error() > 0.05);  // the dense weights are others
+  }
+}
+
+TEST_CASE("dense products in low precision are off by what rounding their factors makes") {
+  const bool is_amx = kernels::active_isa() >= kernels::Isa::amx;
+  for (const char* form : {"gemm", "linear", "chain", "transposed", "sampled"})
+    for (const DType precision : {DType::F32, DType::BF16, DType::F16, DType::I8}) {
+      const std::string name = precision_name(precision);
+      CAPTURE(form);
+      CAPTURE(name);
+      // Extents that are no multiples of what tiles have; a product of one token.
+      for (const Shape& shape : {Shape{48, 96, 64}, Shape{37, 70, 25}, Shape{64, 32, 1}}) {
+        BenchProduct product(form, shape, 3);
+        const auto ways = product.dense_low(precision, 1);
+        if (is_amx && precision == DType::BF16 && find_dense_library("onednn"))
+          CHECK_FALSE(ways.empty());
+        for (const BenchProduct::Low& way : ways) {
+          CAPTURE(way.kernel);
+          way.run();
+          const double error = product.error();
+          const bool is_chain = form == std::string_view("chain");
+          // Without instructions for it, int8 is multiplied by those that saturate sums of two.
+          const bool saturates = precision == DType::I8 && !is_amx;
+          const double most = precision == DType::F32 ? 1e-5 : is_chain ? 0.05 : 0.03;
+          CHECK(error < (saturates ? 0.5 : most));
+          if (precision == DType::BF16) CHECK(error > 1e-4);
+        }
+      }
+    }
+}
