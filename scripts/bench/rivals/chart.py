@@ -106,6 +106,10 @@ def to_svg(document):
     panels = []
     for group, of_group in results.groups(rows).items():
         base, lines = results.fastest_dense(of_group), {}
+        subtitle = f"1: dense by {base['runtime']} {base['version']}"
+        low = results.fastest_in(of_group, "bfloat16")
+        if low:
+            subtitle += f"; in bfloat16 {low['ratio']:.2f}"
         for r in of_group:
             tip = (
                 f"{r['runtime']} {r['version']} {r['layout']}: {r['ratio']:.2f} ({r['ms']:.3g} ms)"
@@ -114,7 +118,7 @@ def to_svg(document):
         panels.append(
             {
                 "title": results.describe(group),
-                "subtitle": f"1: dense by {base['runtime']} {base['version']}",
+                "subtitle": subtitle,
                 "sparsities": sparsities,
                 "most": most,
                 "base": 1,

@@ -78,6 +78,13 @@ def version_of(program):
     return said[-1] if said else ""
 
 
+def bfloat16_here():
+    """Whether the processor multiplies it, rather than a runtime emulating it."""
+    with open("/proc/cpuinfo") as f:
+        flags = f.read().split()
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
 def machine():
     """What it has, as sten-bench says it; to be asked before hold_to_cpus()."""
     command = [find("sten-bench"), "gemm", "--shape", "8x8x8", "--repeats", "1", "--json", "-q"]

@@ -52,7 +52,8 @@ class Sten:
     def add(self, document):
         """Takes what sten-bench says of one round; dense libraries are runtimes of their own."""
         for row in document["results"]:
-            key = (row["layout"], row["library"])
+            precision = plan.PRECISIONS.get(row["precision"], row["precision"])
+            key = (row["layout"], row["library"], precision)
             if key not in self.records:
                 name, _, version = (row["library"] or "sten").partition(" ")
                 line, sparsity = self.lines.get(row["layout"], (None, 0))
@@ -64,7 +65,9 @@ class Sten:
                     version=version or self.setup["version"],
                     layout=row["layout"],
                     sparsity=sparsity,
+                    precision=precision,
                     isa=row["isa"],
+                    error=row["error"],
                     note="",
                 )
             self.records[key]["ms"].append(row["ms"])
@@ -115,18 +118,20 @@ class Process:
 class Worker(Process):
     def __init__(self, python, name, setup):
         self.setup = setup
-        self.sparsities = [0] + (setup["sparsities"] if name in plan.LINES else [])
-        self.texts = [f"{s:g}" for s in self.sparsities]
+        sparsities = [0] + (setup["sparsities"] if name in plan.LINES else [])
+        kinds = {f"{s:g}": (s, "float32") for s in sparsities}
+        kinds |= {p: (0, p) for p in plan.LOW.get(name, []) if p in setup["precisions"]}
         shape = "x".join(map(str, setup["shape"]))
-        arguments = [name, str(setup["threads"]), setup["form"], shape, *self.texts]
+        arguments = [name, str(setup["threads"]), setup["form"], shape, *kinds]
         super().__init__(python, "worker.py", name, arguments, setup["threads"])
         who = self.answer()
         self.records = {}
-        for text, sparsity in zip(self.texts, self.sparsities):
+        for text, (sparsity, precision) in kinds.items():
             self.records[text] = Record(
                 line=plan.LINES.get(name) if sparsity else None,
                 layout="random zeros" if sparsity else "dense",
                 sparsity=sparsity,
+                precision=precision,
                 **who,
                 **self.answer(),
             )
@@ -134,7 +139,7 @@ class Worker(Process):
     def measure(self, pause):
         for text, record in self.records.items():
             pause()
-            answer = self.ask(sparsity=text, repeats=self.setup["repeats"])
+            answer = self.ask(weight=text, repeats=self.setup["repeats"])
             record["ms"].append(answer["ms"])
 
 

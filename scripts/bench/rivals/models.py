@@ -70,13 +70,6 @@ def tokens_of(text):
     return int(text)
 
 
-def bfloat16_here():
-    """Whether the processor multiplies it, rather than a runtime emulating it."""
-    with open("/proc/cpuinfo") as f:
-        flags = f.read().split()
-    return "avx512_bf16" in flags or "amx_bf16" in flags
-
-
 def pythons(o, python):
     """By runtime; DeepSparse is left out where it cannot be installed."""
     found = {name: python for name in model_plan.RIVALS if name in (o.runtime or model_plan.RIVALS)}
@@ -137,7 +130,7 @@ def run(o):
             "tokens": tokens,
             "threads": o.threads,
             "weights": [w for w in model_plan.SPARSE if w.name in (o.weights or [w.name])],
-            "precisions": ["bfloat16"] if bfloat16_here() else [],
+            "precisions": ["bfloat16"] if common.bfloat16_here() else [],
             "rounds": o.rounds or quick.get("rounds", model_plan.ROUNDS),
             "repeats": o.repeats or quick.get("repeats"),
             "program": program,

@@ -25,6 +25,11 @@ STEN_CSR = "sten CSR"  # at every sparsity
 # Rivals, whose weights of a sparsity are zero at random places. Dense: a sparsity of 0.
 RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse"]
 LINES = {"torch": "PyTorch CSR", "deepsparse": "DeepSparse"}
+# In which precisions dense products run, besides float32. Those of sten-bench, oneDNN's, are named as here.
+LOW = {"torch": ["bfloat16"]}
+PRECISIONS = {"bf16": "bfloat16"}
+FURTHEST = {"float32": 1e-4, "bfloat16": 0.03}  # of the largest element, that results may be off by
+
 ORDER = [*STEN, STEN_CSR, *LINES.values(), "libxsmm"]  # of the lines
 
 FORMS = ["gemm", "linear", "chain"]

@@ -68,6 +68,7 @@ def run(o):
             "shape": o.shape or quick.get("shape", plan.SHAPE),
             "threads": o.threads,
             "sparsities": o.sparsity or plan.SPARSITIES,
+            "precisions": ["bfloat16"] if common.bfloat16_here() else [],
             "rounds": o.rounds or quick.get("rounds", plan.LEAST_ROUNDS),
             "repeats": o.repeats or quick.get("repeats", plan.REPEATS),
             "version": common.version_of(program),

@@ -9,9 +9,10 @@ import statistics
 import plan
 
 SCHEMA = 1
-KEYS = ["form", "shape", "threads", "sparsity", "runtime", "version", "layout", "isa", "note"]
-KEYS += ["ms", "ratio", "ratio_low", "ratio_high", "rounds"]
-TITLES = {"ratio_low": "low", "ratio_high": "high"}
+KEYS = ["form", "shape", "threads", "sparsity", "runtime", "version", "layout", "precision", "isa"]
+KEYS += ["note", "ms", "error", "ratio", "ratio_low", "ratio_high", "to_bfloat16", "rounds"]
+NUMBERS = {"threads", "sparsity", *KEYS[KEYS.index("ms") :]}
+TITLES = {"ratio_low": "low", "ratio_high": "high", "to_bfloat16": "to bfloat16"}
 
 
 def spread(values):
@@ -26,12 +27,20 @@ def spread(values):
 
 
 def summarize(setup, records):
-    """Rows of one form: ratios within each round to the dense product of the least median."""
-    dense = [r for r in records if r["layout"] == "dense"]
-    base = min(dense, key=lambda r: statistics.median(r["ms"]))
+    """Rows of one form: ratios within each round to the dense product of the least median in float32,
+    and in bfloat16 where there is one."""
+
+    def fastest(precision):
+        dense = [r for r in records if r["layout"] == "dense" and r["precision"] == precision]
+        return min(dense, key=lambda r: statistics.median(r["ms"]), default=None)
+
+    def times(base, r):
+        return spread([b / t for b, t in zip(base["ms"], r["ms"])])
+
+    base, low_base = fastest("float32"), fastest("bfloat16")
     rows = []
     for r in records:
-        ratio, low, high = spread([b / t for b, t in zip(base["ms"], r["ms"])])
+        ratio, low, high = times(base, r)
         rows.append(
             {
                 **{key: setup[key] for key in ("form", "shape", "threads")},
@@ -40,6 +49,7 @@ def summarize(setup, records):
                 "ratio": ratio,
                 "ratio_low": low,
                 "ratio_high": high,
+                "to_bfloat16": times(low_base, r)[0] if low_base else None,
                 "rounds": len(r["ms"]),
                 "ms_of_rounds": r["ms"],
             }
@@ -88,6 +98,11 @@ def in_order(lines):
     return [n for n in plan.ORDER if n in lines] + [n for n in lines if n not in plan.ORDER]
 
 
+def value_of(row, key):
+    """None where results are from before the key was there; all was float32 then."""
+    return row.get(key, "float32" if key == "precision" else None)
+
+
 def shown(key, value):
     if value is None:
         return ""
@@ -95,6 +110,8 @@ def shown(key, value):
         return "x".join(map(str, value))
     if key == "sparsity":
         return f"{100 * value:g} %"
+    if key == "error":
+        return f"{value:.1e}"
     if isinstance(value, float):
         return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
     return str(value)
@@ -102,13 +119,13 @@ def shown(key, value):
 
 def table(rows):
     """Titles and cells for people; columns that say nothing are left out."""
-    keys = [k for k in KEYS if any(shown(k, r[k]) for r in rows)]
+    keys = [k for k in KEYS if any(shown(k, value_of(r, k)) for r in rows)]
     titles = [TITLES.get(k, k) for k in keys]
-    return keys, titles, [[shown(k, r[k]) for k in keys] for r in rows]
+    return keys, titles, [[shown(k, value_of(r, k)) for k in keys] for r in rows]
 
 
 def is_number(key):
-    return key in ("threads", "sparsity", "ms", "ratio", "ratio_low", "ratio_high", "rounds")
+    return key in NUMBERS
 
 
 def aligned(titles, cells, numbers):
@@ -135,6 +152,10 @@ def overview(rows):
     for group, of_group in groups(rows).items():
         base = fastest_dense(of_group)
         dense = f"dense ({base['runtime']} {base['version']}): {shown('ms', base['ms'])} ms"
+        low = fastest_in(of_group, "bfloat16")
+        if low:
+            dense += f"; in bfloat16 ({low['runtime']} {low['version']}): "
+            dense += f"{shown('ms', low['ms'])} ms"
         cells.append([describe(group), dense] + [""] * len(sparsities))
         lines = {}
         for r in of_group:
@@ -165,7 +186,7 @@ def to_csv(document):
     writer.writerow(KEYS)
     for r in document["results"]:
         row = {**r, "shape": "x".join(map(str, r["shape"]))}
-        writer.writerow([row[k] for k in KEYS])
+        writer.writerow([value_of(row, k) for k in KEYS])
     return out.getvalue()
 
 
@@ -175,15 +196,36 @@ def to_json(document):
 
 def fastest_dense(rows):
     """The row that the ratios of a group are to."""
-    dense = [r for r in rows if r["layout"] == "dense"]
-    return min(dense, key=lambda r: r["ms"])
+    return fastest_in(rows, "float32")
+
+
+def fastest_in(rows, precision):
+    """The fastest dense row of a precision, or None."""
+    dense = [r for r in rows if r["layout"] == "dense" and value_of(r, "precision") == precision]
+    return min(dense, key=lambda r: r["ms"], default=None)
+
+
+def named(row):
+    """"nmg:n=1,m=4,g=4 in float32 by sten 1.0"."""
+    kind = f"{row['layout']} in {value_of(row, 'precision')}"
+    return f"{kind} by {row['runtime']} {row['version']}, {shown('ms', row['ms'])} ms"
 
 
 def notes(document):
     m = document["machine"]
     out = [
-        "ratio: to the fastest dense product of the same form, shape and threads, above 1 is faster"
+        "ratio: to the fastest dense product in float32 of the same form, shape and threads, above 1 "
+        "is faster"
     ]
+    if any(value_of(r, "to_bfloat16") for r in document["results"]):
+        out.append("to bfloat16: to the fastest dense product in bfloat16")
+    for group, rows in groups(document["results"]).items():
+        fastest = min(rows, key=lambda r: r["ms"])
+        text = f"fastest of {describe(group)}: {named(fastest)}"
+        if fastest["layout"] != "dense":
+            dense = [r for r in rows if r["layout"] == "dense"]
+            text += f"; of dense ones {named(min(dense, key=lambda r: r['ms']))}"
+        out.append(text)
     if any(r["note"] == "transposed" for r in document["results"]):
         out.append("transposed: Y = X W^T was asked, the form that the runtime is made for")
     out.append(f"{m['cpu']}, {m['threads']} CPUs")

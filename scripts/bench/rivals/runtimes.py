@@ -1,6 +1,8 @@
 """The rivals. Each has ways(form, weights, x, sparse): candidates of the same product, of which the
 fastest counts. A way is (note, run); run() returns the result, or for a note "transposed" one that is
-its transpose. Weights are [M, K], of a chain [M, K] and [K, M], as W in Y = X W^T."""
+its transpose. Weights are [M, K], of a chain [M, K] and [K, M], as W in Y = X W^T. Those that have
+low_ways(form, weights, x) compute dense products in bfloat16 with it, from activations that are
+bfloat16 to results that are; array(result) is one as numpy has it."""
 
 import os
 import tempfile
@@ -34,24 +36,31 @@ class Torch:
         x = t.from_numpy(x)
         return list((self.sparse if sparse else self.dense)(form, given, x))
 
+    def low_ways(self, form, weights, x):
+        given = [self.torch.from_numpy(a).bfloat16() for a in (*weights, x)]
+        return list(self.dense(form, given[:-1], given[-1]))
+
+    def array(self, result):
+        return result.float().numpy()
+
     def dense(self, form, ws, x):
         t = self.torch
         linear = t.nn.functional.linear
         if form == "gemm":
-            y = t.empty(ws[0].shape[0], x.shape[1])
-            yield "", lambda: t.mm(ws[0], x, out=y).numpy()
+            y = t.empty(ws[0].shape[0], x.shape[1], dtype=x.dtype)
+            yield "", lambda: t.mm(ws[0], x, out=y)
         elif form == "linear":
-            y = t.empty(x.shape[0], ws[0].shape[0])
-            yield "", lambda: t.mm(x, ws[0].t(), out=y).numpy()
-            yield "", lambda: linear(x, ws[0]).numpy()
+            y = t.empty(x.shape[0], ws[0].shape[0], dtype=x.dtype)
+            yield "", lambda: t.mm(x, ws[0].t(), out=y)
+            yield "", lambda: linear(x, ws[0])
         else:
-            ys = [t.empty(x.shape[0], w.shape[0]) for w in ws]
+            ys = [t.empty(x.shape[0], w.shape[0], dtype=x.dtype) for w in ws]
 
             def chain():
                 h = x
                 for i in range(plan.CHAIN):
                     h = t.mm(h, ws[i % 2].t(), out=ys[i % 2])
-                return h.numpy()
+                return h
 
             yield "", chain
 
@@ -61,18 +70,18 @@ class Torch:
         csr = [w.to_sparse_csr() for w in ws]
         if form == "gemm":
             y = t.empty(ws[0].shape[0], x.shape[1])
-            yield "", lambda: (csr[0] @ x).numpy()
-            yield "", lambda: t.mm(csr[0], x, out=y).numpy()
+            yield "", lambda: csr[0] @ x
+            yield "", lambda: t.mm(csr[0], x, out=y)
         elif form == "linear":
-            yield "", lambda: linear(x, csr[0]).numpy()
-            yield "", lambda: (csr[0] @ x.t()).t().contiguous().numpy()
+            yield "", lambda: linear(x, csr[0])
+            yield "", lambda: (csr[0] @ x.t()).t().contiguous()
         else:
 
             def chain():  # features by tokens throughout, so that nothing is transposed between
                 h = x.t()
                 for i in range(plan.CHAIN):
                     h = csr[i % 2] @ h
-                return h.t().numpy()
+                return h.t()
 
             yield "", chain
 
@@ -112,6 +121,7 @@ def onnx_model(form, weights, lead, node="MatMul"):
 
 class OnnxRuntime:
     name = "ONNX Runtime"
+    array = staticmethod(np.asarray)
 
     def __init__(self, threads):
         import onnxruntime
@@ -139,6 +149,7 @@ class OnnxRuntime:
 
 class DeepSparse:
     name = "DeepSparse"
+    array = staticmethod(np.asarray)
 
     def __init__(self, threads):
         os.environ["NM_DISABLE_ANALYTICS"] = "True"  # else it reports its use over the network

@@ -1,10 +1,12 @@
 """One rival in a process of its own, which stays warm. Reads a request in JSON from each line of
 stdin and answers with one line on what was stdout; what the runtime prints goes to stderr.
 
-    worker.py RUNTIME THREADS FORM MxKxN SPARSITY... (0: dense)
+    worker.py RUNTIME THREADS FORM MxKxN WEIGHT...
 
-First says {"runtime", "version", "isa"}, then for each sparsity {"note"}, once it is loaded and its
-result was checked against numpy. {"sparsity", "repeats"} is answered by {"ms"} of one product.
+A weight is its sparsity, 0 if it is dense, or a precision below float32, in which it is dense. First says
+{"runtime", "version", "isa"}, then for each weight {"note", "error"}, once it is loaded and its result
+was checked against numpy: error is the largest difference over the largest element. {"weight",
+"repeats"} is answered by {"ms"} of one product.
 """
 
 import json
@@ -49,8 +51,8 @@ def make_inputs(form, shape, sparsity):
     return weights, x
 
 
-def check(form, weights, x, result, transposed):
-    """Fails where some tokens of the result are not what numpy says in float64."""
+def check(form, weights, x, result, transposed, furthest):
+    """How far some tokens of the result are from what numpy says in float64; fails beyond `furthest`."""
     y = result.reshape(-1, result.shape[-1])
     if form == "gemm" and not transposed:
         y = y.T
@@ -61,25 +63,34 @@ def check(form, weights, x, result, transposed):
         wanted = wanted @ weights[i % len(weights)].T.astype(np.float64)
     assert y.shape == (len(tokens), wanted.shape[1]), f"the result has shape {y.shape}"
     off = np.abs(y[some] - wanted).max() / np.abs(wanted).max()
-    assert off < 1e-4, f"the result is off by {off:.2g} of its largest element"
+    assert off < furthest, f"the result is off by {off:.2g} of its largest element"
+    return float(off)
 
 
-def fastest(runtime, form, shape, sparsity, threads):
-    """(note, run) of the candidate that took least, each checked."""
+def fastest(runtime, form, shape, weight, threads):
+    """(note, error, run) of the candidate that took least, each checked."""
+    is_low = weight in plan.FURTHEST
+    sparsity = 0 if is_low else float(weight)
     weights, x = make_inputs(form, shape, sparsity)
+    if is_low:
+        ways = runtime.low_ways(form, weights, x)
+    else:
+        ways = runtime.ways(form, weights, x, sparsity > 0)
+    furthest = plan.FURTHEST[weight if is_low else "float32"]
     best = None
-    for note, run in runtime.ways(form, weights, x, sparsity > 0):
-        check(form, weights, x, run(), note == "transposed")
+    for note, run in ways:
+        result = runtime.array(run())
+        error = check(form, weights, x, result, note == "transposed", furthest)
         took = measure(run, threads, 2)
         if best is None or took < best[0]:
-            best = (took, note, run)
+            best = (took, note, error, run)
     return best[1:]
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    name, threads, form, shape, *sparsities = sys.argv[1:]
+    name, threads, form, shape, *asked = sys.argv[1:]
     threads, shape = int(threads), tuple(map(int, shape.split("x")))
 
     def answer(what):
@@ -89,13 +100,13 @@ def main():
     runtime = CLASSES[name](threads)
     answer({"runtime": runtime.name, "version": runtime.version, "isa": runtime.isa})
     ways = {}
-    for text in sparsities:
-        note, ways[text] = fastest(runtime, form, shape, float(text), threads)
-        answer({"note": note})
+    for weight in asked:
+        note, error, ways[weight] = fastest(runtime, form, shape, weight, threads)
+        answer({"note": note, "error": error})
     products = plan.CHAIN if form == "chain" else 1
     for line in sys.stdin:
         request = json.loads(line)
-        took = measure(ways[request["sparsity"]], threads, request["repeats"])
+        took = measure(ways[request["weight"]], threads, request["repeats"])
         answer({"ms": 1e3 * took / products})
 
 
