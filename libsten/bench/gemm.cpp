@@ -11,6 +11,7 @@
 #include "libsten/bench/precision.h"
 #include "libsten/bench/product.h"
 #include "libsten/layout/compressed.h"
+#include "libsten/layout/nmgv.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {
@@ -40,6 +41,7 @@ class Ways {
 
   void add_dense(std::vector<std::string>& notes, const std::vector<DType>& precisions);
   void add_layout(const BenchLayout& layout);
+  void add_bf16(const BenchLayout& layout, std::vector<std::string>& notes);
   // Rows with the fastest dense one in float32 first.
   std::vector<BenchRow> measure(DensePeak& best, std::vector<std::string>& notes);
 
@@ -54,10 +56,11 @@ class Ways {
   BenchRow& add(std::string layout, std::string library, DType precision, double flops,
                 std::function<void()> way, const std::vector<Dense>& weights, bool has_error);
   void add_sparse(const BenchLayout& layout, const std::string& library,
-                  BenchProduct::Sparse sparse);
+                  BenchProduct::Sparse sparse, DType precision = DType::F32);
   void add_rival(const BenchLayout& layout, const SparseRival& rival);
   void add_low(DType precision, std::vector<std::string>& notes);
 
+  std::optional<std::size_t> own_dense(const std::string& precision) const;
   // The fastest of a library's dense rows in a precision.
   std::optional<std::size_t> fastest_dense(DType precision) const;
   bool is_dense(std::size_t row) const {
@@ -91,8 +94,8 @@ BenchRow& Ways::add(std::string layout, std::string library, DType precision, do
 }
 
 void Ways::add_sparse(const BenchLayout& layout, const std::string& library,
-                      BenchProduct::Sparse sparse) {
-  add(layout.name, library, DType::F32, sparse.flops, std::move(sparse.run), sparse.dense,
+                      BenchProduct::Sparse sparse, DType precision) {
+  add(layout.name, library, precision, sparse.flops, std::move(sparse.run), sparse.dense,
       !sparse.dense.empty());
   if (sparse.pack) packs_.push_back({rows_.size() - 1, sparse.packed, std::move(sparse.pack)});
 }
@@ -133,6 +136,20 @@ void Ways::add_layout(const BenchLayout& layout) {
   if (product_.is_forward() && layout.layout.is(Csr::name) &&
       kernels::active_isa() != kernels::Isa::reference)
     for (const SparseRival& rival : sparse_rivals()) add_rival(layout, rival);
+}
+
+void Ways::add_bf16(const BenchLayout& layout, std::vector<std::string>& notes) {
+  if (auto product = product_.own_bf16(layout))
+    add_sparse(layout, "", *std::move(product), DType::BF16);
+  else
+    notes.push_back(fmt::format("{}: {} has no product in bf16", group_.form, layout.name));
+}
+
+std::optional<std::size_t> Ways::own_dense(const std::string& precision) const {
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (rows_[i].layout == "dense" && rows_[i].library.empty() && rows_[i].precision == precision)
+      return i;
+  return std::nullopt;
 }
 
 std::optional<std::size_t> Ways::fastest_dense(DType precision) const {
@@ -181,6 +198,8 @@ std::vector<BenchRow> Ways::measure(DensePeak& best, std::vector<std::string>& n
     row.to_bf16 = to(DType::BF16, i);
     row.to_float16 = to(DType::F16, i);
     row.to_int8 = to(DType::I8, i);
+    if (const auto own = own_dense(row.precision))
+      row.to_own = speedup(seconds_[*own], seconds_[i]).median;
     row.repeats = static_cast<int>(seconds_[i].size());
   }
   for (std::size_t i = 0; i < packs_.size(); ++i) {
@@ -233,12 +252,19 @@ void name_fastest(const std::string& group, const std::vector<BenchRow>& rows,
   notes.push_back(std::move(text));
 }
 
-// Those of --precision; by default float32, and dense bfloat16 where the processor multiplies it.
+// Those of --precision; by default float32, and where the processor multiplies bfloat16 that of dense
+// and of what is made for it.
 struct Precisions {
   std::vector<DType> dense{DType::F32}, layouts{DType::F32};
+  bool are_usual = false;
+
+  bool is_usually_bf16(const BenchLayout& layout) const {
+    return are_usual && multiplies(DType::BF16) && layout.layout.is(Nmgv::name);
+  }
 
   Precisions(const BenchOptions& o, std::vector<std::string>& notes) {
     if (o.precisions.empty()) {
+      are_usual = true;
       if (multiplies(DType::BF16))
         dense.push_back(DType::BF16);
       else
@@ -281,8 +307,16 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
         const Group group{form, shape, threads};
         Ways ways(group, o);
         ways.add_dense(notes, precisions.dense);
-        if (std::ranges::count(precisions.layouts, DType::F32))
-          for (const BenchLayout& layout : layouts) ways.add_layout(layout);
+        const auto is_asked = [&](DType p) {
+          return std::ranges::count(precisions.layouts, p) > 0;
+        };
+        if (is_asked(DType::BF16) || std::ranges::count(precisions.dense, DType::BF16))
+          ways.add_bf16(BenchLayout::parse("dense"), notes);
+        for (const BenchLayout& layout : layouts) {
+          if (is_asked(DType::F32)) ways.add_layout(layout);
+          if (is_asked(DType::BF16) || precisions.is_usually_bf16(layout))
+            ways.add_bf16(layout, notes);
+        }
         const std::vector<BenchRow> measured = ways.measure(best, notes);
         name_fastest(group.text(), measured, notes);
         rows.insert(rows.end(), measured.begin(), measured.end());

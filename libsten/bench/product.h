@@ -39,6 +39,9 @@ class BenchProduct {
     std::vector<Dense> dense{};  // the weights with their zeros; empty: for error() of no use
   };
   Sparse sparse(const BenchLayout& layout);
+  // With factors of bfloat16 and float32 results, dense too; activations are there row-major, and are
+  // paired within the time. No value for a form that is not forward.
+  std::optional<Sparse> own_bf16(const BenchLayout& layout);
 
   // What ran last, against the product of these weights (of the dense ones, if none are given) in
   // double precision: the largest |difference| over the largest |element|, of some tokens.

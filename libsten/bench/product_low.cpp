@@ -1,11 +1,14 @@
 // Dense products in low precision, and what precision a product had.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "kernels/pairs.h"
 #include "libsten/bench/product.h"
 #include "libsten/linalg/onednn_product.h"
 #include "libsten/ops/elements.h"
+#include "libsten/product/bf16_few.h"
+#include "libsten/product/bf16_packed.h"
+#include "libsten/product/bf16_product.h"
 
 namespace sten {
 namespace {
@@ -15,12 +18,6 @@ struct Rounded {
   Array<std::byte> bytes;
   std::vector<float> scales{};
 };
-
-// To the nearest, of two the even one; numbers are no NaN here.
-std::uint16_t bf16_of(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 Rounded in_int8(const Dense& x, bool by_row) {
   const Index rows = x.extents[0], cols = x.extents[1];
@@ -46,7 +43,8 @@ Rounded rounded(const Dense& x, DType precision, bool by_row) {
   std::byte* to = out.bytes.mutate();
   if (precision == DType::BF16) {
     const float* from = x.values.as<float>().data();
-    for (Index i = 0; i < n; ++i) reinterpret_cast<std::uint16_t*>(to)[i] = bf16_of(from[i]);
+    for (Index i = 0; i < n; ++i)
+      reinterpret_cast<std::uint16_t*>(to)[i] = kernels::round_to_bf16(from[i]);
   } else {
     const Values values = as_dtype("sten-bench", x.values, precision);
     std::ranges::copy(values.bytes(), to);
@@ -125,6 +123,61 @@ std::vector<BenchProduct::Low> BenchProduct::dense_low(DType precision, int thre
     all.push_back({library->name, std::move(kernel), packs, run});
   }
   return all;
+}
+
+std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& layout) {
+  if (!is_forward()) return std::nullopt;
+  struct Memory {
+    std::vector<Tensor> weights;
+    Rounded start;
+    Array<std::uint16_t> pairs[3];  // of the start, and what products of a chain write in turn
+  };
+  const auto memory = std::make_shared<Memory>();
+  double stored = 0;
+  const int count = weights();
+  std::vector<Dense> dense;
+  for (int i = 0; i < count; ++i) {
+    memory->weights.push_back(layout.convert(layout.prepare(weights_[i])));
+    stored += static_cast<double>(memory->weights.back().stored().count()) / count;
+    dense.push_back(memory->weights.back().to_dense());
+  }
+  memory->start = rounded(start_, DType::BF16, true);
+  const bool is_few = n_ <= bf16_most_few;
+  if (is_few) memory->pairs[0] = Array<std::uint16_t>(pairs_size(k_, n_));
+  if (form_ == "chain") {
+    memory->pairs[1] = Array<std::uint16_t>(pairs_size(m_, n_));
+    memory->pairs[2] = Array<std::uint16_t>(pairs_size(k_, n_));
+  }
+  const Form form = form_ == "gemm" ? Form::features : Form::tokens;
+  const auto run = [this, memory, is_few, form] {
+    const auto* start = reinterpret_cast<const std::uint16_t*>(memory->start.bytes.data());
+    const Activations16 x{form, k_, n_, start};
+    Array<std::uint16_t>* pairs = memory->pairs;
+    if (is_few) to_pairs(x, {k_, n_, pairs[0].mutate()});
+    for (int i = 0; i < products(); ++i) {
+      const Tensor& a = memory->weights[static_cast<std::size_t>(i % 2)];
+      const Shape shape = a.shape();
+      const auto multiply = [&](const auto& y) {
+        const Pairs in{shape[1], n_, pairs[i == 0 ? 0 : 2 - i % 2].data()};
+        if (is_few)
+          bf16_few_product(a, in, y);
+        else if (i == 0)
+          bf16_product(a, x, y);
+        else
+          bf16_product(a, in, y);
+      };
+      if (i + 1 == products())
+        multiply(ActivationsOut{form, shape[0], n_, out(i)});
+      else
+        multiply(PairsOut{shape[0], n_, pairs[1 + i % 2].mutate()});
+    }
+  };
+  std::function<void()> pack;
+  if (!is_few)
+    pack = [memory] {
+      for (const Tensor& a : memory->weights) pack_bf16(a);
+    };
+  return Sparse{run, pack, count, 2 * stored * static_cast<double>(n_), std::move(dense)};
 }
 
 double BenchProduct::error(const std::vector<Dense>& given) const {

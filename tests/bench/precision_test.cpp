@@ -61,3 +61,24 @@ TEST_CASE("dense products in low precision are off by what rounding their factor
       }
     }
 }
+
+TEST_CASE("our own products in bfloat16 are off by what rounding makes, of many tokens and few") {
+  for (const char* form : {"gemm", "linear", "chain"})
+    for (const char* layout : {"dense", "nmgv:n=1,m=4,g=1,v=16", "csr:sparsity=0.5"})
+      for (const Index tokens : {Index{1}, Index{17}, Index{70}}) {
+        CAPTURE(form);
+        CAPTURE(layout);
+        CAPTURE(tokens);
+        BenchProduct product(form, {64, 96, tokens}, 3);
+        const auto own = product.own_bf16(BenchLayout::parse(layout));
+        REQUIRE(own.has_value());
+        own->run();
+        const double error = product.error(own->dense);
+        CHECK(error > 1e-4);
+        CHECK(error < (form == std::string_view("chain") ? 0.05 : 0.02));
+        CHECK(own->flops == doctest::Approx(product.dense_flops() * (layout[0] == 'd'   ? 1
+                                                                     : layout[0] == 'n' ? 0.25
+                                                                                        : 0.5)));
+      }
+  CHECK_FALSE(BenchProduct("transposed", {8, 8, 8}, 0).own_bf16(BenchLayout::parse("dense")));
+}

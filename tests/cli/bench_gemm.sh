@@ -41,19 +41,24 @@ if grep -q 'STEN_ISA=amx' err; then
   expect_out 'dense in bf16 is not measured: '
 elif grep -q 'oneDNN' amx.csv; then
   grep -q '^gemm,gemm,32x64x48,dense,oneDNN [0-9.]*,bf16,.*,amx,' amx.csv || fail 'dense bfloat16 is missing'
+  grep -q '^gemm,gemm,32x64x48,dense,,bf16,.*,amx,' amx.csv || fail 'our own is missing'
   expect_out 'dense in bf16 by oneDNN '
   expect_out 'to bf16'
 fi
 for isa in avx2 reference; do
   expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1
   expect_out 'dense in bf16 is not measured: '
-  expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1 --precision bf16 --layouts dense --json
-  ! grep -q '"precision": "bf16"' out || fail "$isa has a dense product in bfloat16"
+  expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1 --precision bf16 --layouts dense -o $isa.csv
+  ! grep -q '^gemm,gemm,8x8x8,dense,oneDNN [0-9.]*,bf16,' $isa.csv || fail "$isa has instructions for bfloat16"
+  grep -q '^gemm,gemm,8x8x8,dense,,bf16,' $isa.csv || fail "$isa has no own dense product in bfloat16"
 done
 # Those that are asked for, and dense float32, which ratios are to.
 expect_exit 0 sten-bench gemm --shape 32x64x48 --repeats 1 --precision float32 --precision bfloat16 --precision float16 \
   --precision int8 --form linear -o asked.csv
 expect_out 'dense in float16 is not measured: '
+for layout in dense csr:sparsity=0.9; do
+  grep -q "^gemm,linear,32x64x48,$layout,,bf16," asked.csv || fail "$layout in bfloat16 is missing"
+done
 grep -q '^gemm,linear,32x64x48,csr:sparsity=0.9,,float32,' asked.csv || fail 'csr in float32 is missing'
 # Ratios are compared with those of the same precision.
 sed 's/"precision": "float32"/"precision": "bf16"/' b.json >other.json

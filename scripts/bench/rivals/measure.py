@@ -24,7 +24,8 @@ class Sten:
     def __init__(self, program, setup):
         self.program, self.setup = program, setup
         self.lines = {}
-        for line, s, layout in plan.sten_layouts(setup["form"], setup["sparsities"]):
+        has_tiles = "bfloat16" in setup["precisions"]
+        for line, s, layout in plan.sten_layouts(setup["form"], setup["sparsities"], has_tiles):
             self.lines[layout] = (line, s)
         self.records, self.warned = {}, []
 
@@ -59,6 +60,8 @@ class Sten:
                 line, sparsity = self.lines.get(row["layout"], (None, 0))
                 if line and row["library"]:
                     line = name
+                if (line == plan.STEN_TILES) != (line is not None and precision == "bfloat16"):
+                    line = None
                 self.records[key] = Record(
                     line=line,
                     runtime=name,

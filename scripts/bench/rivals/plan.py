@@ -21,6 +21,9 @@ STEN_OF_FORM = {
     "chain": ["sten n:m:g", "sten n:m:g, small g"],
 }
 STEN_CSR = "sten CSR"  # at every sparsity
+# n:m:g over tiles of 32 x 2, in bfloat16, where the processor multiplies that.
+STEN_TILES = "sten nmgv, bfloat16"
+TILES = ["1:2:4", "1:4:2", "1:10:1", "1:20:1"]
 
 # Rivals, whose weights of a sparsity are zero at random places. Dense: a sparsity of 0.
 RUNTIMES = ["sten", "torch", "onnxruntime", "deepsparse"]
@@ -30,7 +33,7 @@ LOW = {"torch": ["bfloat16"]}
 PRECISIONS = {"bf16": "bfloat16"}
 FURTHEST = {"float32": 1e-4, "bfloat16": 0.03}  # of the largest element, that results may be off by
 
-ORDER = [*STEN, STEN_CSR, *LINES.values(), "libxsmm"]  # of the lines
+ORDER = [*STEN, STEN_CSR, STEN_TILES, *LINES.values(), "libxsmm"]  # of the lines
 
 FORMS = ["gemm", "linear", "chain"]
 SHAPE = (768, 3072, 4096)  # M, K, N: BERT-base's second feed-forward layer, 8 x 512 tokens
@@ -46,12 +49,16 @@ def sparsity_of(nmg):
     return round(1 - n / m, 6)
 
 
-def sten_layouts(form, sparsities):
+def sten_layouts(form, sparsities, has_tiles):
     """(line, sparsity, layout as sten-bench takes it) of each."""
     for line in STEN_OF_FORM[form]:
         for nmg in STEN[line]:
             n, m, g = nmg.split(":")
             if sparsity_of(nmg) in sparsities:
                 yield line, sparsity_of(nmg), f"nmg:n={n},m={m},g={g}"
+    for nmg in TILES if has_tiles else []:
+        n, m, g = nmg.split(":")
+        if sparsity_of(nmg) in sparsities:
+            yield STEN_TILES, sparsity_of(nmg), f"nmgv:n={n},m={m},g={g},v=32"
     for s in sparsities:
         yield STEN_CSR, s, f"csr:sparsity={s:g}"
