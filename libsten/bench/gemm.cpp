@@ -11,7 +11,6 @@
 #include "libsten/bench/precision.h"
 #include "libsten/bench/product.h"
 #include "libsten/layout/compressed.h"
-#include "libsten/layout/nmgv.h"
 #include "libsten/product/sparse_product.h"
 
 namespace sten {
@@ -231,57 +230,6 @@ std::vector<BenchRow> Ways::measure(DensePeak& best, std::vector<std::string>& n
   return out;
 }
 
-// "csr:sparsity=0.9 in bf16, 4.70 ms, error 0.0021"
-std::string in_words(const BenchRow& row) {
-  std::string text = fmt::format("{} in {} by {}, {:.3g} ms", row.layout, row.precision,
-                                 row.library.empty() ? "sten" : row.library, 1e3 * row.seconds);
-  if (row.error) text += fmt::format(", error {:.2g}", *row.error);
-  return text;
-}
-
-void name_fastest(const std::string& group, const std::vector<BenchRow>& rows,
-                  std::vector<std::string>& notes) {
-  const auto is_slower = [](const BenchRow& a, const BenchRow& b) { return a.seconds < b.seconds; };
-  const BenchRow& all = *std::ranges::min_element(rows, is_slower);
-  std::vector<BenchRow> dense;
-  std::ranges::copy_if(rows, std::back_inserter(dense),
-                       [](const BenchRow& row) { return row.layout == "dense"; });
-  const BenchRow& of_dense = *std::ranges::min_element(dense, is_slower);
-  std::string text = fmt::format("fastest of {}: {}", group, in_words(all));
-  if (all.layout != "dense") text += fmt::format("; of dense ones {}", in_words(of_dense));
-  notes.push_back(std::move(text));
-}
-
-// Those of --precision; by default float32, and where the processor multiplies bfloat16 that of dense
-// and of what is made for it.
-struct Precisions {
-  std::vector<DType> dense{DType::F32}, layouts{DType::F32};
-  bool are_usual = false;
-
-  bool is_usually_bf16(const BenchLayout& layout) const {
-    return are_usual && multiplies(DType::BF16) && layout.layout.is(Nmgv::name);
-  }
-
-  Precisions(const BenchOptions& o, std::vector<std::string>& notes) {
-    if (o.precisions.empty()) {
-      are_usual = true;
-      if (multiplies(DType::BF16))
-        dense.push_back(DType::BF16);
-      else
-        notes.push_back(fmt::format("dense in bf16 is not measured: {} does not multiply it",
-                                    kernels::name_of(kernels::active_isa())));
-      return;
-    }
-    layouts.clear();
-    for (const std::string& name : o.precisions) {
-      const DType p = precision_from(name);
-      if (std::ranges::count(layouts, p)) continue;
-      layouts.push_back(p);
-      if (p != DType::F32) dense.push_back(p);
-    }
-  }
-};
-
 }  // namespace
 
 std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
@@ -299,7 +247,7 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
                  fmt::join(sparse_product_layouts(), ", "));
   }
   for (const std::string& form : o.forms) BenchProduct(form, {1, 1, 1}, 0);
-  const Precisions precisions(o, notes);
+  const AskedPrecisions precisions(o.precisions, notes);
   std::vector<BenchRow> rows;
   for (const std::string& form : o.forms)
     for (const Shape& shape : shapes)
@@ -307,18 +255,13 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
         const Group group{form, shape, threads};
         Ways ways(group, o);
         ways.add_dense(notes, precisions.dense);
-        const auto is_asked = [&](DType p) {
-          return std::ranges::count(precisions.layouts, p) > 0;
-        };
-        if (is_asked(DType::BF16) || std::ranges::count(precisions.dense, DType::BF16))
-          ways.add_bf16(BenchLayout::parse("dense"), notes);
+        if (precisions.has_dense(DType::BF16)) ways.add_bf16(BenchLayout::parse("dense"), notes);
         for (const BenchLayout& layout : layouts) {
-          if (is_asked(DType::F32)) ways.add_layout(layout);
-          if (is_asked(DType::BF16) || precisions.is_usually_bf16(layout))
-            ways.add_bf16(layout, notes);
+          if (precisions.has(DType::F32, layout.layout)) ways.add_layout(layout);
+          if (precisions.has(DType::BF16, layout.layout)) ways.add_bf16(layout, notes);
         }
         const std::vector<BenchRow> measured = ways.measure(best, notes);
-        name_fastest(group.text(), measured, notes);
+        notes.push_back(name_fastest(group.text(), measured));
         rows.insert(rows.end(), measured.begin(), measured.end());
       }
   return rows;

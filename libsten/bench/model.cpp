@@ -1,6 +1,9 @@
 #include "libsten/bench/model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "libsten/base/kept_memory.h"
@@ -9,6 +12,7 @@
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
 #include "libsten/bench/imported.h"
+#include "libsten/bench/precision.h"
 #include "libsten/graph/executor.h"
 #include "libsten/graph/fastest_layouts.h"
 #include "libsten/graph/inference.h"
@@ -36,11 +40,15 @@ Graph encoder(const BertConfig& config) {
 
 class Model {
  public:
-  Model(const Graph& g, NamedValues<Tensor> values, int threads)
+  Model(const Graph& g, NamedValues<Tensor> values, int threads, std::string layout,
+        Precision precision = Precision::float32)
       : graph_(g),
         values_(std::move(values)),
         threads_(threads),
-        executor_(g, named(g.weights(), [](const Weight& w) { return w.name; })) {
+        layout_(std::move(layout)),
+        precision_(precision),
+        executor_(g, named(g.weights(), [](const Weight& w) { return w.name; }),
+                  {.precision = {{"*", precision}}}) {
     keep_more_memory();
     inputs_ = named(g.inputs(), [](const std::string& name) { return name; });
     for (const Node& n : g.nodes())
@@ -48,6 +56,32 @@ class Model {
   }
 
   void run() { executor_.run(inputs_); }
+
+  const std::string& layout() const { return layout_; }
+  bool is_float32() const { return precision_ == Precision::float32; }
+  // The same with its weights and others, in bfloat16.
+  Model in_bf16() const { return Model(graph_, values_, threads_, layout_, Precision::bf16); }
+  // How far its outputs are from those in float32 of the same weights: the largest difference over
+  // the largest element.
+  double error() {
+    NamedValues<Tensor> wanted;
+    {
+      Model exact(graph_, values_, threads_, layout_);
+      wanted = exact.executor_.run(exact.inputs_);
+    }
+    double off = 0, largest = 0;
+    for (const auto& [name, output] : executor_.run(inputs_)) {
+      const Dense is = output.to_dense(), was = wanted.find(name)->second.to_dense();
+      if (is.dtype() != DType::F32) continue;
+      const auto a = is.values.as<float>(), b = was.values.as<float>();
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const double difference = double{a[i]} - double{b[i]};
+        off = std::isnan(difference) ? INFINITY : std::max(off, std::abs(difference));
+        largest = std::max(largest, std::abs(double{b[i]}));
+      }
+    }
+    return largest > 0 ? off / largest : off;
+  }
 
   // One node after the other, each timed.
   void run_operators() {
@@ -88,22 +122,33 @@ class Model {
   NamedValues<Tensor> inputs_;
   std::map<std::string, int, std::less<>> uses_;
   int threads_;
+  std::string layout_;
+  Precision precision_;
   Executor executor_;
 };
 
 std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLayout>& layouts,
                               int threads, const BenchOptions& o,
                               std::vector<std::string>* notes = nullptr) {
+  std::vector<std::string> unused;
+  const AskedPrecisions precisions(o.precisions, unused);
   set_threads(threads);
   const Graph& g = model.graph;
   const NamedValues<Tensor>& stored = model.values;
   NamedValues<Tensor> values = stored;
   for (auto& [name, x] : values) x = x.to_dense();
   std::vector<Model> models;
-  models.emplace_back(g, values, threads);
+  models.emplace_back(g, values, threads, "dense");
+  if (precisions.has_dense(DType::BF16)) models.push_back(models.front().in_bf16());
+  const auto add_model = [&](const BenchLayout& layout, NamedValues<Tensor> weights) {
+    Model made(g, std::move(weights), threads, layout.name);
+    const bool is_low = precisions.has(DType::BF16, layout.layout);
+    if (is_low) models.push_back(made.in_bf16());
+    if (precisions.has(DType::F32, layout.layout)) models.push_back(std::move(made));
+  };
   for (const BenchLayout& layout : layouts) {
     if (layout.name == stored_layout) {
-      models.emplace_back(g, stored, threads);
+      add_model(layout, stored);
       continue;
     }
     if (layout.name == fastest_layout) {
@@ -118,7 +163,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
       for (const auto& [chosen, count] : counts)
         text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, chosen);
       if (notes) notes->push_back(fmt::format("auto: weights {}", text));
-      models.emplace_back(g, std::move(fastest), threads);
+      add_model(layout, std::move(fastest));
       continue;
     }
     NamedValues<Tensor> sparse = values;
@@ -135,14 +180,15 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
     if (dense > 0)
       notes->push_back(fmt::format("{}: {} of {} weights stay dense: {}", layout.name, dense,
                                    model.sparse.size(), why));
-    models.emplace_back(g, std::move(sparse), threads);
+    add_model(layout, std::move(sparse));
   }
   std::vector<std::function<void()>> ways;
   for (Model& m : models) ways.push_back([&m] { m.run(); });
   const auto seconds = take_turns(ways, {.repeats = o.repeats, .threads = threads});
   const std::size_t passes = 1 + std::min(seconds[0].size(), most_operator_passes);
   for (std::size_t pass = 0; pass < passes; ++pass)
-    for (Model& m : models) m.run_operators();
+    for (Model& m : models)
+      if (m.is_float32()) m.run_operators();
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const auto add = [&](const std::string& form, const std::vector<double>& dense,
@@ -152,13 +198,20 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
       row.form = form;
       row.model = model.name;
       row.shape = model.shape;
-      row.layout = i == 0 ? "dense" : layouts[i - 1].name;
+      row.layout = models[i].layout();
+      if (!models[i].is_float32()) row.precision = "bf16";
       row.threads = threads;
       row.seconds = median(taken);
       row.ratio = speedup(dense, taken);
       row.repeats = static_cast<int>(taken.size());
     };
     add("forward", seconds[0], seconds[i]);
+    if (!models[i].is_float32()) {
+      rows.back().error = models[i].error();
+      if (!models[1].is_float32() && models[1].layout() == "dense")
+        rows.back().to_own = speedup(seconds[1], seconds[i]).median;
+      continue;
+    }
     // Without the first pass, which does not count.
     const auto counted = [](const std::vector<double>& all) {
       return std::vector<double>(all.begin() + 1, all.end());
@@ -197,22 +250,43 @@ std::vector<BenchRow> measure_images(const BenchImages& model,
 }  // namespace
 
 std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string>& notes) {
+  const AskedPrecisions asked(o.precisions, notes);
+  for (const DType p : asked.dense)
+    if (p != DType::F32 && p != DType::BF16)
+      fail_usage("--precision {}: models run in float32 and bf16", precision_name(p));
+  std::vector<BenchRow> rows;
   if (o.model.empty()) {
     BenchOptions berts = o;
     const std::vector<BenchImages> images = take_images(berts);
-    std::vector<BenchRow> rows = bench_each_bert(berts, measure_bert);
+    rows = bench_each_bert(berts, measure_bert);
     for (const BenchImages& model : images)
       for (const int threads : o.threads)
         for (BenchRow& row : measure_images(model, sparse_layouts(o), threads, o, notes))
           rows.push_back(std::move(row));
-    return rows;
+  } else {
+    const BenchGraph model = imported_graph(o, notes);
+    const std::vector<BenchLayout> layouts = sparse_layouts(o);
+    for (const int threads : o.threads)
+      for (BenchRow& row : measure(model, layouts, threads, o, &notes))
+        rows.push_back(std::move(row));
   }
-  const BenchGraph model = imported_graph(o, notes);
-  const std::vector<BenchLayout> layouts = sparse_layouts(o);
-  std::vector<BenchRow> rows;
-  for (const int threads : o.threads)
-    for (BenchRow& row : measure(model, layouts, threads, o, &notes))
-      rows.push_back(std::move(row));
+  // Each measurement begins with the dense model in float32.
+  std::vector<BenchRow> forward;
+  const auto name = [&] {
+    if (forward.empty()) return;
+    const BenchRow& row = forward.front();
+    notes.push_back(name_fastest(
+        fmt::format("{}{}{}, {} thread{}", row.model, row.model.empty() ? "" : " ",
+                    fmt::join(row.shape, "x"), row.threads, row.threads == 1 ? "" : "s"),
+        forward));
+    forward.clear();
+  };
+  for (const BenchRow& row : rows) {
+    if (row.form != "forward") continue;
+    if (row.layout == "dense" && row.precision == "float32") name();
+    forward.push_back(row);
+  }
+  name();
   return rows;
 }
 

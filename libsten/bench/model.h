@@ -14,7 +14,8 @@ struct BenchGraph {
 };
 
 // Rows for each model and number of threads: dense, and with the weights of linear layers in each
-// layout, or all weights as the file has them (stored_layout):
+// layout, or all weights as the file has them (stored_layout), in float32; and in bfloat16 where that
+// is asked for: then "forward" alone, with its error to the same in float32. There are
 // "forward", all of it by an Executor, and one for each operator run by itself. Of a BERT it is the encoder; the
 // masked-language-model head is left out. Ratios are those to the dense model, of an operator to
 // what it takes there. What there is to say of the model goes to `notes`.

@@ -1,8 +1,11 @@
 #include "libsten/bench/precision.h"
 
+#include <algorithm>
+
 #include "kernels/isa.h"
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 
@@ -34,6 +37,35 @@ bool multiplies(DType precision) {
   if (precision == DType::BF16) return isa >= kernels::Isa::avx512_bf16;
   if (precision == DType::I8) return isa >= kernels::Isa::amx;
   return precision == DType::F32;
+}
+
+AskedPrecisions::AskedPrecisions(const std::vector<std::string>& names,
+                                 std::vector<std::string>& notes)
+    : are_usual(names.empty()) {
+  if (are_usual) {
+    if (multiplies(DType::BF16))
+      dense.push_back(DType::BF16);
+    else
+      notes.push_back(fmt::format("dense in bf16 is not measured: {} does not multiply it",
+                                  kernels::name_of(kernels::active_isa())));
+    return;
+  }
+  layouts.clear();
+  for (const std::string& name : names) {
+    const DType p = precision_from(name);
+    if (std::ranges::count(layouts, p)) continue;
+    layouts.push_back(p);
+    if (p != DType::F32) dense.push_back(p);
+  }
+}
+
+bool AskedPrecisions::has_dense(DType precision) const {
+  return std::ranges::count(dense, precision) > 0;
+}
+
+bool AskedPrecisions::has(DType precision, const Spec& layout) const {
+  if (are_usual && precision == DType::BF16) return has_dense(precision) && layout.is(Nmgv::name);
+  return std::ranges::count(layouts, precision) > 0;
 }
 
 }  // namespace sten

@@ -2,8 +2,10 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libsten/base/dtype.h"
+#include "libsten/base/spec.h"
 
 namespace sten {
 
@@ -16,5 +18,16 @@ DType precision_from(std::string_view name);
 // Whether the instruction set in use multiplies it: those that do not compute with numbers made
 // wider.
 bool multiplies(DType precision);
+
+// Those of --precision; by default float32, and where the processor multiplies bfloat16 that of dense
+// weights and of what is made for it. A note says where it does not.
+struct AskedPrecisions {
+  std::vector<DType> dense{DType::F32}, layouts{DType::F32};  // of dense ones float32 in any case
+  bool are_usual = false;
+
+  AskedPrecisions(const std::vector<std::string>& names, std::vector<std::string>& notes);
+  bool has_dense(DType precision) const;
+  bool has(DType precision, const Spec& layout) const;
+};
 
 }  // namespace sten

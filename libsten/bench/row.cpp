@@ -1,6 +1,7 @@
 #include "libsten/bench/row.h"
 
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include "kernels/isa.h"
 #include "libsten/report/svg_chart.h"
@@ -96,6 +97,22 @@ std::string describe(const BenchRow& row) {
   text = fmt::format("{} {}, {} thread{}", text, fmt::join(row.shape, "x"), row.threads,
                      row.threads == 1 ? "" : "s");
   return row.ranks == 1 ? text : fmt::format("{}, {} ranks", text, row.ranks);
+}
+
+std::string name_fastest(const std::string& of, const std::vector<BenchRow>& rows) {
+  const auto in_words = [](const BenchRow& row) {
+    std::string text = fmt::format("{} in {} by {}, {:.3g} ms", row.layout, row.precision,
+                                   row.library.empty() ? "sten" : row.library, 1e3 * row.seconds);
+    return row.error ? fmt::format("{}, error {:.2g}", text, *row.error) : text;
+  };
+  const BenchRow& all = *std::ranges::min_element(rows, {}, &BenchRow::seconds);
+  std::string text = fmt::format("fastest of {}: {}", of, in_words(all));
+  if (all.layout == "dense") return text;
+  std::vector<BenchRow> dense;
+  std::ranges::copy_if(rows, std::back_inserter(dense),
+                       [](const BenchRow& row) { return row.layout == "dense"; });
+  return fmt::format("{}; dense {}", text,
+                     in_words(*std::ranges::min_element(dense, {}, &BenchRow::seconds)).substr(6));
 }
 
 std::string bench_chart(const std::vector<BenchRow>& rows) {

@@ -43,6 +43,10 @@ std::string isa_of(const BenchRow& row);
 // "gemm csr:sparsity=0.9 768x3072x4096, 1 thread"
 std::string describe(const BenchRow& row);
 
+// "fastest of linear 768x3072x4096, 1 thread: ..., 9.79 ms, error 0.0026", and of the dense ones.
+// There is a dense row.
+std::string name_fastest(const std::string& of, const std::vector<BenchRow>& rows);
+
 // Columns and rows; JSON has all of the keys in each row.
 Report bench_report(const std::vector<BenchRow>& rows);
 

@@ -3,14 +3,14 @@
 cd "$T"
 
 model=$STEN_SOURCE/recipes/models/shakespeare-bert
-expect_exit 0 sten-bench model --config "$model/config.json" --weights "$MODEL" --batch 1 --window 16 \
+expect_exit 0 sten-bench model --precision float32 --config "$model/config.json" --weights "$MODEL" --batch 1 --window 16 \
   --layouts nmg:n=1,m=4,g=4 --layouts csr:sparsity=0.5 --repeats 2 --json
 [ "$(grep -c '"form": "forward"' out)" = 3 ] || fail 'there are not 3 forward passes'
 for op in add attention embedding gelu layer-norm linear; do
   [ "$(grep -c "\"form\": \"$op\"" out)" = 3 ] || fail "$op is not there for each layout"
 done
 [ "$(grep -c '"ratio": [0-9]' out)" = 21 ] || fail 'something has no ratio'
-expect_exit 0 sten-bench model --shape 1x32x40 --batch 1 --window 8 --layouts dense --repeats 1
+expect_exit 0 sten-bench model --precision float32 --shape 1x32x40 --batch 1 --window 8 --layouts dense --repeats 1
 expect_out ' 1x32x1x8 '
 sed 's/"hidden_size": [0-9]*/"hidden_size": 32000000/' "$model/config.json" >vast.json
 expect_exit 1 sten-bench model --config vast.json
@@ -23,37 +23,37 @@ expect_err 'missing.safetensors'
 small='--batch 1 --window 8 --repeats 1'
 layouts_of() { grep '"layout"' out | sort | uniq -c | tr -s ' \n' ' '; }
 expect_exit 0 sten-prune "$model" -o pruned --structure 1:4:4 --to nmg -q
-expect_exit 0 sten-bench model --weights pruned $small --json -o stored.json
+expect_exit 0 sten-bench model --precision float32 --weights pruned $small --json -o stored.json
 [ "$(layouts_of)" = ' 7 "layout": "dense", 7 "layout": "stored", ' ] || fail "other layouts were measured: $(layouts_of)"
 tr -d '\n' <out | grep -qE '"stored": *\{ *"nmg:n=1,m=4,g=4": 24 *\}' || fail 'what is stored is not there'
 [ "$(grep -c '"ratio": [0-9]' out)" = 14 ] || fail 'something has no ratio'
-expect_exit 0 sten-bench model --weights pruned $small --against stored.json --max-slowdown 1000000
+expect_exit 0 sten-bench model --precision float32 --weights pruned $small --against stored.json --max-slowdown 1000000
 expect_out 'stored: as pruned has the tensors, 24 as nmg:n=1,m=4,g=4'
 expect_out '14 of 14 rows compared with stored.json'
-expect_exit 0 sten-bench model --weights pruned $small --layouts stored --layouts csr:sparsity=0.9 --json
+expect_exit 0 sten-bench model --precision float32 --weights pruned $small --layouts stored --layouts csr:sparsity=0.9 --json
 [ "$(layouts_of)" = ' 7 "layout": "csr:sparsity=0.9", 7 "layout": "dense", 7 "layout": "stored", ' ] ||
   fail "other layouts were measured: $(layouts_of)"
-expect_exit 0 sten-bench model --weights pruned $small --layouts csr:sparsity=0.9 --json
+expect_exit 0 sten-bench model --precision float32 --weights pruned $small --layouts csr:sparsity=0.9 --json
 grep -q stored out && fail 'what is stored is measured where other layouts are asked for'
 # Any layout, also without a product of its own.
 for to in csr bitmask coo masked bcsr:h=4,w=4; do
   expect_exit 0 sten-convert pruned -o same --to $to -q --force
-  expect_exit 0 sten-bench model --weights same $small
+  expect_exit 0 sten-bench model --precision float32 --weights same $small
   expect_out "stored: as same has the tensors, 24 as $to"
 done
 # Dense weights are measured in layouts, as random ones are.
-expect_exit 0 sten-bench model --weights "$model" $small --json
+expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --json
 [ "$(grep -c '"form": "forward"' out)" = 4 ] || fail 'there are not 4 forward passes'
 grep -q stored out && fail 'a dense file has nothing stored'
-expect_exit 0 sten-bench model --weights "$model" $small --layouts stored
+expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --layouts stored
 expect_out 'which is dense'
 
 # An ONNX model, whose inputs are filled by what the file says of them.
 bert=$STEN_SOURCE/tests/train/bert.onnx
-expect_exit 0 sten-bench model --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1 --json
+expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1 --json
 [ "$(grep -c '"form": "forward"' out)" = 2 ] || fail 'there are not 2 forward passes'
 [ "$(grep -c '"form": "linear"' out)" = 2 ] || fail 'linear is not there for each layout'
-expect_exit 0 sten-bench model --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1
+expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1
 expect_out 'inputs: input_ids I64 [2, 6] below 11, attention_mask I64 [2, 6] ones, token_type_ids I64 [2, 6] below 2'
 expect_out 'shape: --batch and --window'
 expect_exit 2 sten-bench model --model "$bert" --shape 1x32x40
@@ -62,3 +62,17 @@ expect_exit 2 sten-bench step --model "$bert"
 expect_err '--model belongs to model'
 expect_exit 1 sten-bench model --model "$MODEL"
 expect_one_line_err
+
+# In bfloat16 all of it runs as one, beside the dense model in float32.
+expect_exit 0 sten-bench model --shape 1x64x40 $small --layouts nmg:n=1,m=4,g=4 --precision bf16 -o low.csv
+grep -q '^model,forward,1x64x1x8,dense,,float32,' low.csv || fail 'what ratios are to is missing'
+for layout in dense '"nmg:n=1,m=4,g=4"'; do
+  grep -qE "^model,forward,1x64x1x8,$layout,,bf16,.*,0\.[0-9]+," low.csv || fail "$layout in bfloat16 is missing"
+done
+! grep -q ',linear,.*,bf16,' low.csv || fail 'an operator was measured alone in bfloat16'
+expect_out 'fastest of 1x64x1x8, 1 thread: '
+expect_exit 2 sten-bench model --shape 1x64x40 --precision int8
+expect_err '--precision int8: models run in float32 and bf16'
+# By default dense is, where the processor multiplies it.
+expect_exit 0 env STEN_ISA=avx2 sten-bench model --shape 1x64x40 $small --layouts dense
+expect_out 'dense in bf16 is not measured: '

@@ -33,9 +33,13 @@ nmg = model_plan.SPARSE[0]
 rows = model_measure.summarize(setup, model_plan.DENSE, dense, ov)
 again = record("OpenVINO", [12.0, 24.0, 12.0])
 rows += model_measure.summarize(setup, nmg, [record("sten", [6.0, 12.0, 6.0]), record("DeepSparse", [9.0, 18.0, 10.0], off=1e-6)], again)
+tiles = next(w for w in model_plan.SPARSE if w.name == "1:4:2:32")
+low = record("OpenVINO", [6.0, 6.0, 12.0], "bfloat16")  # is measured again with them
+rows += model_measure.summarize(setup, tiles, [record("sten", [6.0, 12.0, 6.0]), record("sten", [2.0, 3.0, 3.0], "bfloat16", 0.02)], again, low)
 alone = model_measure.summarize({**setup, "tokens": 16}, model_plan.DENSE, [record("sten", [1.5])], record("sten", [1.5]))
 sten = [r for r in rows if r["runtime"] == "sten"]
-assert [r["best_rival"] for r in sten] == ["OpenVINO", "DeepSparse"], sten
+assert [r["best_rival"] for r in sten] == ["OpenVINO", "DeepSparse", None, "OpenVINO"], sten
+assert (sten[3]["ratio"], sten[3]["to_dense"], sten[3]["precision"]) == (3, 6, "bfloat16"), sten
 assert sten[0]["ratio"] == 12 / 13 and sten[0]["to_dense"] == 12 / 13 and sten[0]["line"] is None
 assert (sten[1]["ratio"], sten[1]["ratio_low"], sten[1]["ratio_high"]) == (1.5, 1.5, 10 / 6) and sten[1]["to_dense"] == 2
 assert sten[1]["ms"] == 6 and sten[1]["best_rival_ms"] == 10 and sten[1]["sparsity"] == 0.75
@@ -45,15 +49,16 @@ for name, models in ("one", rows), ("two", alone), ("other", [{**r, "model": "be
 PYTHON
 expect_exit 0 rivals 2x128 --merge one.json --merge two.json -o all.md -o all.svg -o all.csv -o all.json
 tr -s ' -' ' ' <out >squeezed.txt
-for line in '2x128 8x64 1 dense 0 % 13.0 OpenVINO 12.0 0.923 0.923 0.923 0.923 OpenVINO 12.0, PyTorch 20.0' \
-  '2x128 8x64 1 1:4:4 75 % 6.00 DeepSparse 10.0 1.50 1.50 1.67 2.00 DeepSparse 10.0' \
+for line in '2x128 8x64 1 dense 0 % float32 13.0 OpenVINO 12.0 0.923 0.923 0.923 0.923 OpenVINO 12.0, PyTorch 20.0' \
+  '2x128 8x64 1 1:4:4 75 % float32 6.00 DeepSparse 10.0 1.50 1.50 1.67 2.00 DeepSparse 10.0' \
+  '2x128 8x64 1 1:4:2:32 75 % bfloat16 3.00 OpenVINO 6.00 3.00 2.00 4.00 6.00' \
   '2x128 8x64 1 OpenVINO 9 bfloat16 6.00 2.00 0.031 4' \
   '2x128 8x64 1 PyTorch 9 float32 20.0 0.600 1e 06 4'; do
   grep -qFx "$line" squeezed.txt || fail "the table lacks '$line'"
 done
 grep -q '^2x128  8x16  ' out || fail 'a model without rivals is not in the table'
-grep -q '^| 2x128 | 8x64 | 1 | 1:4:4 | 75 % | 6.00 | DeepSparse | 10.0 | 1.50 |' all.md || fail 'all.md has no such row'
-[ "$(grep -c '^2x128,8,64,1,' all.csv)" = 7 ] || fail 'all.csv has not each measurement'
+grep -q '^| 2x128 | 8x64 | 1 | 1:4:4 | 75 % | float32 | 6.00 | DeepSparse | 10.0 | 1.50 |' all.md || fail 'all.md has no such row'
+[ "$(grep -c '^2x128,8,64,1,' all.csv)" = 9 ] || fail 'all.csv has not each measurement'
 expect_exit 0 rivals 2x128 --merge all.json --csv
 cmp out all.csv || fail '--csv prints something else than all.csv has'
 python3 - <<'PYTHON' || fail 'the chart is wrong'
@@ -61,7 +66,7 @@ import xml.dom.minidom
 svg = xml.dom.minidom.parse("all.svg")
 text = [t.firstChild.data for t in svg.getElementsByTagName("text")]
 tips = [t.firstChild.data for t in svg.getElementsByTagName("title")]
-for wanted in ("2x128 8x64, 1 thread", "2x128 8x16, 1 thread", "75 %", "OpenVINO, bfloat16", "sten n:m:g",
+for wanted in ("2x128 8x64, 1 thread", "2x128 8x16, 1 thread", "75 %", "OpenVINO, bfloat16", "sten n:m:g", "sten nmgv, bfloat16",
                "dashed: dense by OpenVINO 9, float32"):
     assert wanted in text, (wanted, text)
 assert "ONNX Runtime" not in text  # of which there is nothing
@@ -81,7 +86,9 @@ python3 -B - "$STEN_SOURCE/recipes/models/shakespeare-bert" <<'PYTHON' || fail '
 import sys, model_measure, model_plan
 model_plan.VOCABULARY = 70
 model_measure.write_ids("ids.npy", 3, 16)
-sten = model_measure.Sten("sten-run", "9", sys.argv[1], model_plan.DENSE, "ids.npy", "y.npy", 1)
+sten = model_measure.Sten("sten-run", "9", sys.argv[1], model_plan.DENSE, "ids.npy", "y.npy", 1, "float32")
+low = model_measure.Sten("sten-run", "9", sys.argv[1], model_plan.DENSE, "ids.npy", "y.npy", 1, "bfloat16")
+assert 0 < low.record["difference"] < 0.03 * low.record["largest"], low.record
 sten.repeats = 2
 sten.measure(lambda: None)
 assert sten.took > 0 and sten.record["ms"][0] > 0

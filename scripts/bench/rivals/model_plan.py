@@ -22,6 +22,7 @@ VOCABULARY = 30522  # BertConfig's
 Weights = namedtuple("Weights", "name sparsity line prune layout")
 PATTERN = "encoder.layer.*.weight"
 LINES = ["sten n:m:g", "sten CSR"]
+TILES = "sten nmgv"  # measured for its rows in bfloat16
 DENSE = Weights("dense", 0, None, None, None)
 
 
@@ -37,7 +38,17 @@ def _csr(sparsity):
     )
 
 
-SPARSE = [_nmg(4), _nmg(10), _nmg(20), _csr(0.75), _csr(0.9)]
+def _nmgv(m, g):
+    return Weights(
+        f"1:{m}:{g}:32",
+        round(1 - 1 / m, 6),
+        TILES,
+        ["--structure", f"1:{m}:{g}:32"],
+        f"nmgv:n=1,m={m},g={g},v=32",
+    )
+
+
+SPARSE = [_nmg(4), _nmg(10), _nmg(20), _csr(0.75), _csr(0.9), _nmgv(2, 4), _nmgv(4, 2)]
 
 # In which precisions a dense model runs, besides float32.
 RIVALS = {

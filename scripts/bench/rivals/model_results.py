@@ -48,7 +48,8 @@ def text_of(value):
 def main_table(rows):
     """A row for each of sten's: beside the fastest rival with the same zeros, and the fastest dense
     model."""
-    titles = ["model", "size", "threads", "weights", "zeros", "sten ms", "best rival", "its ms"]
+    titles = ["model", "size", "threads", "weights", "zeros", "precision", "sten ms", "best rival"]
+    titles += ["its ms"]
     titles += ["ratio", "low", "high", "to dense", "rivals, ms"]
     cells = []
     for group, of_group in groups(rows).items():
@@ -60,7 +61,7 @@ def main_table(rows):
                 for o in of_group
                 if o["weights"] == r["weights"]
                 and o["runtime"] != "sten"
-                and o["precision"] == "float32"
+                and o["precision"] == r["precision"]
             ]
             said = (
                 f"{o['runtime']} {text_of(o['ms'])}" for o in sorted(others, key=lambda o: o["ms"])
@@ -68,20 +69,23 @@ def main_table(rows):
             model, batch, tokens, threads = group
             cells.append(
                 [model, f"{batch}x{tokens}", str(threads), r["weights"]]
-                + [f"{100 * r['sparsity']:g} %", text_of(r["ms"]), r["best_rival"] or ""]
+                + [f"{100 * r['sparsity']:g} %", r["precision"]]
+                + [text_of(r["ms"]), r["best_rival"] or ""]
                 + [text_of(r[k]) for k in ("best_rival_ms", "ratio", "ratio_low", "ratio_high")]
                 + [text_of(r["to_dense"]), ", ".join(said)]
             )
-    return titles, cells, [t not in ("model", "weights", "best rival", "rivals, ms") for t in titles]
+    return titles, cells, [
+        t not in ("model", "weights", "precision", "best rival", "rivals, ms") for t in titles
+    ]
 
 
 def dense_table(rows):
-    """A row for each rival: its fastest dense model, whatever it computes in."""
+    """A row for each runtime: its fastest dense model, whatever it computes in."""
     titles = ["model", "size", "threads", "runtime", "version", "precision", "ms", "to dense"]
     titles += ["off by", "of up to"]
     cells = []
     for group, of_group in groups(rows).items():
-        dense = [r for r in of_group if r["weights"] == "dense" and r["runtime"] != "sten"]
+        dense = [r for r in of_group if r["weights"] == "dense" and r["difference"] is not None]
         best = {}
         for r in sorted(dense, key=lambda r: r["ms"]):
             best.setdefault(r["runtime"], r)
@@ -101,7 +105,8 @@ def notes(document):
     m = document["machine"]
     return [
         "size: sequences x tokens; ms: a forward pass, median of the rounds; float32 unless said",
-        "ratio: the best rival's time with the same zeros over sten's, with its 95 % interval",
+        "ratio: the best rival's time with the same zeros over sten's, with its 95 % interval; in "
+        "bfloat16 that of the fastest dense model of a rival in it",
         "to dense: times as fast as the fastest dense model in float32: " + "; ".join(sorted(bases)),
         "off by: the largest difference of an output from sten's of the dense model in float32, "
         "whose outputs are of up to that size",
@@ -109,7 +114,7 @@ def notes(document):
     ]
 
 
-DENSE_TITLE = "Each rival's fastest dense model in any precision:"
+DENSE_TITLE = "Each runtime's fastest dense model in any precision:"
 
 
 def to_text(document):
@@ -140,6 +145,10 @@ def to_json(document):
 def lines_of(row):
     """Where it is in the chart: a dense model begins every line of its runtime."""
     if row["runtime"] == "sten":
+        if row["precision"] != "float32":
+            return [f"{row['line'] or model_plan.TILES}, {row['precision']}"]
+        if row["line"] == model_plan.TILES:
+            return []
         return [row["line"]] if row["line"] else model_plan.LINES
     if row["precision"] != "float32":
         return [f"{row['runtime']}, {row['precision']}"]
@@ -149,6 +158,9 @@ def lines_of(row):
 def styles():
     names = [*model_plan.LINES, *model_plan.NAMES.values()]
     out = {name: i for i, name in enumerate(names)}
+    # The last one's hollow mark is free: DeepSparse has no bfloat16.
+    for name, i in (*zip(model_plan.LINES, range(2)), (model_plan.TILES, len(names) - 1)):
+        out[f"{name}, bfloat16"] = i + len(chart.COLOURS)
     for rival, precisions in model_plan.RIVALS.items():
         name = model_plan.NAMES[rival]
         out |= {f"{name}, {p}": out[name] + len(chart.COLOURS) for p in precisions}
