@@ -2,7 +2,6 @@
 
 #include "kernels/pair_panels.h"
 #include "libsten/layout/masked.h"
-#include "libsten/product/bf16_few.h"
 #include "libsten/product/tiles.h"
 
 namespace sten::execution {
@@ -48,7 +47,10 @@ bool has_pair_product(const Tensor& w, Index tokens) {
 PairProductStep::PairProductStep(const Tensor& w, Index tokens)
     : ProductStep(w.is<Masked>() ? Tensor(w.to_dense()) : w) {
   const bool is_few = tokens <= (weight.is<Dense>() ? few_width : bf16_most_few);
-  if (!is_few) many_.emplace(weight);
+  if (is_few)
+    few_.emplace(weight);
+  else
+    many_.emplace(weight);
 }
 
 void PairProductStep::run(const TokenGroup& g) const {
@@ -59,7 +61,7 @@ void PairProductStep::run(const TokenGroup& g) const {
   if (many_)
     many_->multiply(from, to, epilogue);
   else
-    bf16_few_product(weight, from, to, epilogue);
+    few_->multiply(from, to, epilogue);
 }
 
 void PairNormalizeStep::run(const TokenGroup& g) const {

@@ -1,6 +1,7 @@
 // What is done to tokens in pairs of bfloat16, each by itself.
 #pragma once
 #include "libsten/graph/execution/token_steps.h"
+#include "libsten/product/bf16_few.h"
 #include "libsten/product/bf16_product.h"
 
 namespace sten::execution {
@@ -16,6 +17,7 @@ struct PairProductStep final : ProductStep {
   void run(const TokenGroup& group) const override;
 
  private:
+  std::optional<Bf16FewFactor> few_;
   std::optional<Bf16Factor> many_;
 };
 
