@@ -46,7 +46,8 @@ TEST_CASE("an unknown name is an error, not another ISA in silence") {
   CHECK(error_of("AVX2") == error);
   CHECK(choose_isa("AVX2").isa == best());
   CHECK(error_of(std::string(1000, 'x').c_str()) ==
-        "STEN_ISA=" + std::string(40, 'x') + " is none of reference, avx2, avx512, avx512_bf16 and amx");
+        "STEN_ISA=" + std::string(40, 'x') +
+            " is none of reference, avx2, avx512, avx512_bf16 and amx");
 }
 
 TEST_CASE("the process uses what STEN_ISA names") {
