@@ -19,7 +19,7 @@ expect_exit 2 rivals --threads 0
 expect_exit 0 rivals --quick --runtime sten --form gemm --form linear --sparsity 0.5 --sparsity 0.9 \
   -o r.json -o r.csv -o r.md -o r.svg
 expect_out 'nmg:n=2,m=4,g=16'
-expect_out 'ratio: to the fastest dense product of the same form, shape and threads'
+expect_out 'ratio: to the fastest dense product in float32 of the same form, shape and threads'
 [ "$(grep -c '^linear,96x192x256,1,0.9,sten,.*nmg:n=1,m=10,g=1' r.csv)" = 1 ] || fail 'r.csv lacks 1:10:1'
 grep -q '^|  | sten n:m:g, small g |.* ms) |.* ms) |$' r.md || fail 'r.md has no overview'
 grep -q '^| gemm | 96x192x256 | 1 | 50 % | sten |' r.md || fail 'r.md has no such row'
@@ -42,14 +42,15 @@ cmp r.json r2.json || fail 'results change when they are read and written'
 # Ratios are those within a round, to the dense product of the least median, whoever made it.
 PYTHONPATH=$STEN_SOURCE/scripts/bench/rivals python3 -B - <<'PYTHON' || fail 'the ratios are wrong'
 import json, measure, results
-setup = {"form": "gemm", "shape": [8, 8, 8], "threads": 2, "sparsities": [0.75], "version": "9"}
+setup = {"form": "gemm", "shape": [8, 8, 8], "threads": 2, "sparsities": [0.75], "version": "9", "precisions": []}
 sten = measure.Sten("sten-bench", {**setup, "repeats": 1})
 def said(dense, nmg):
-    row = {"isa": "avx2", "library": None}
+    row = {"isa": "avx2", "library": None, "precision": "float32", "error": 1e-7}
     return {"results": [{**row, "layout": "dense", "library": "OpenBLAS 0.3 Haswell", "ms": dense},
                         {**row, "layout": "nmg:n=1,m=4,g=16", "ms": nmg}]}
 for dense, nmg in [(10.0, 2.0), (30.0, 6.0), (10.0, 1.0)]: sten.add(said(dense, nmg))
-torch = measure.Record(line=None, runtime="PyTorch", version="2", layout="dense", sparsity=0, isa="avx2", note="")
+torch = measure.Record(line=None, runtime="PyTorch", version="2", layout="dense", sparsity=0, isa="avx2", note="",
+                       precision="float32", error=2e-7)
 torch["ms"] += [8.0, 24.0, 9.0]  # the machine was three times slower in the second round
 rows = results.summarize(setup, [*sten.records.values(), torch])
 assert [r["runtime"] for r in rows] == ["PyTorch", "OpenBLAS", "sten"], rows
@@ -61,7 +62,7 @@ json.dump(document, open("two.json", "w"))
 json.dump({**document, "machine": {"cpu": "B", "threads": 2}}, open("other.json", "w"))
 PYTHON
 expect_exit 0 rivals --merge two.json -o two.svg
-expect_out 'gemm  8x8x8        2       0 %  PyTorch   2            dense             avx2  9.00   1.00   1.00   1.00       3'
+expect_out 'gemm  8x8x8        2       0 %  PyTorch   2            dense             float32    avx2  9.00  2.0e-07   1.00   1.00   1.00       3'
 expect_exit 1 rivals --merge two.json --merge other.json
 expect_err 'other.json: was measured on another machine'
 expect_exit 1 rivals --merge two.json --merge two.json

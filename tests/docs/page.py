@@ -84,6 +84,7 @@ def measured(line):
     """A row of a measurement, without its numbers and the machine's own."""
     line = re.sub(r"\b(avx512|avx2|reference)\b", "ISA", line)
     line = re.sub(r"(oneDNN|OpenBLAS|libxsmm) [\d.]+( [A-Z]\w+)?", r"\1", line)
+    line = re.sub(r"^(fastest of [^:]*): .*", r"\1", line)
     line = re.sub(r"^.*, ISA; dense by \w+ reaches", "CPU, ISA; dense by LIBRARY reaches", line)
     return re.sub(r"\d+(x\d+)+|(?<![=\w])" + NUMBER + r"(?![=\w])", "N", line)
 
