@@ -134,7 +134,7 @@ class Bf16FewLoops {
   // Some rows, as many as registers have sums for.
   template <int r0, int together>
   static void some_lanes(const Bf16Lanes& a, const float* x, float* y) {
-    const std::uint8_t* step = a.steps + 2 * r0;
+    const std::uint8_t* step = a.count ? a.steps + 2 * r0 : nullptr;
     Vec s[together][vectors];
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)

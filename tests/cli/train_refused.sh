@@ -56,9 +56,10 @@ fi
 bert $layers 4
 expect_exit 0 timeout 250 sten-train bert.json --dry-run -q --json
 expect_out '"all": 2'
-# A dry run takes no memory for weights: they have 430 MB here, and none of a shape is small.
+# A dry run takes no memory for weights: they have 430 MB here, and none of a shape is small. What is sanitized takes
+# 300 MB to begin with.
 bert 100 512
 expect_exit 0 sten-train bert.json --dry-run
 expect_out 'memory: about '
 peak=$(sed -n 's/.*peak memory \([0-9.]*\) MB.*/\1/p' err)
-[ -n "$peak" ] && [ "${peak%.*}" -lt 300 ] || fail "it took $(tail -1 err)"
+[ -n "$peak" ] && [ "${peak%.*}" -lt 400 ] || fail "it took $(tail -1 err)"
