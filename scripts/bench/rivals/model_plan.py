@@ -11,7 +11,7 @@ PACKAGES = [
     "torch==2.5.1",
     "transformers==4.46.3",
 ]
-DEEPSPARSE = ["deepsparse==1.7.1", "numpy<2", "onnx"]
+DEEPSPARSE = ["deepsparse==1.8.0", "numpy<2", "onnx"]
 
 MODELS = {"bert-base": (12, 768), "bert-large": (24, 1024)}  # layers and hidden size
 SIZES = [(8, 512), (1, 128), (1, 16)]  # sequences, and tokens of each
