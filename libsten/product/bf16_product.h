@@ -19,8 +19,9 @@ struct EpilogueFor<PairsOut> {
 // y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of the float32 sums, before they are
 // rounded where y is in pairs. X is Pairs, which are worked with where they lie, or what becomes
 // pairs on the way: Activations, which are rounded, or Activations16. Y is PairsOut or
-// ActivationsOut. A is of rank 2, dense or nmgv, of BF16, or of F32, which is rounded; x and y are of
-// its extents: else Error (usage). What a product makes of A is kept with it.
+// ActivationsOut. A is of rank 2, in any layout, of BF16, or of F32, which is rounded; x and y are of
+// its extents: else Error (usage). Zeros are multiplied too, but where 16 rows share their columns, as
+// in nmgv. What a product makes of A is kept with it.
 //
 // With A and x as they were rounded, |y - exact| <= (K + 2) 2^-24 sum |a| |x|; rounding one of them
 // adds at most 2^-8 sum |a| |x|, and both 2^-7 (1 + 2^-9) of it. On tiles of AMX numbers below 2^-126

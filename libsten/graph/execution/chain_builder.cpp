@@ -112,8 +112,9 @@ class Builder : public ChainDraft {
     std::unique_ptr<ProductStep> step;
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
     if (pairs) {
-      const bool is_few = tokens_of(*from) <= few_width;
-      step = std::make_unique<PairProductStep>(*w, tokens_of(*from));
+      auto low = std::make_unique<PairProductStep>(*w, tokens_of(*from));
+      const bool is_few = low->is_few();
+      step = std::move(low);
       why = is_few ? "pairs of few tokens: the weight is read once, sums are float32"
                    : "pairs, with float32 sums";
       if (!is_few && !has_dense_values(*w) && w->layout() != "nmgv")

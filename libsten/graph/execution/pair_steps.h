@@ -14,6 +14,7 @@ bool has_pair_product(const Tensor& w, Index tokens);
 // Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
 struct PairProductStep final : ProductStep {
   PairProductStep(const Tensor& w, Index tokens);
+  bool is_few() const { return few_.has_value(); }
   void run(const TokenGroup& group) const override;
 
  private:
