@@ -4,6 +4,10 @@
 #include <string>
 
 #include "kernels/block/functions.h"
+#include "kernels/block/gemm_functions.h"
+#include "kernels/block/map_functions.h"
+#include "kernels/block/row_functions.h"
+#include "kernels/block/step_functions.h"
 
 namespace sten::kernels::cuda {
 
@@ -49,6 +53,10 @@ struct Backend {
   NmFunctions nm;
   NmgFunctions nmg;
   ProductFunctions products;
+  GemmFunctions gemm;
+  MapFunctions maps;
+  RowFunctions rows;
+  StepFunctions steps;
 };
 
 // nullptr in a build without CUDA, and where no device answers.

@@ -9,5 +9,9 @@ ElementwiseFunctions make_elementwise();
 NmFunctions make_nm();
 NmgFunctions make_nmg();
 ProductFunctions make_products();
+GemmFunctions make_gemm();
+MapFunctions make_maps();
+RowFunctions make_rows();
+StepFunctions make_steps();
 
 }  // namespace sten::kernels::cuda

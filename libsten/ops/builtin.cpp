@@ -48,6 +48,9 @@ void add_builtin_operators(Operators& all) {
   add_einsum(all);
   add_sparse_matmul(all);
   add_device_matmul(all);
+  add_device_linear(all);
+  add_device_maps(all);
+  add_device_rows(all);
   add_sparse_signals(all);
 }
 

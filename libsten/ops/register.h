@@ -49,6 +49,9 @@ void add_resize(Operators& all);
 void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
+void add_device_linear(Operators& all);
+void add_device_maps(Operators& all);
+void add_device_rows(Operators& all);
 void add_sparse_signals(Operators& all);  // of matmul and relu
 
 }  // namespace sten

@@ -13,6 +13,7 @@
 #include "kernels/block/product/products.h"
 #include "kernels/cuda/backend.h"
 #include "tests/device/serial_memory.h"
+#include "tests/device/serial_tables.h"
 
 namespace sten::testing {
 namespace {
@@ -100,22 +101,7 @@ constexpr cuda::MemoryFunctions memory{
     upload,     download,  copy,   clear,          wait,        make_stream,     end_stream,
     make_event, end_event, record, wait_for_event, milliseconds};
 
-// ---- kernels, which find the memory open
-
-template <auto& table, auto member, class R, class... A>
-auto with_memory(R (*)(A...)) -> R (*)(A...) {
-  return [](A... a) -> R {
-    const Open open;
-    return (table.*member)(a...);
-  };
-}
-
-// A function of a table; nullptr where it has none.
-template <auto& table, auto member>
-auto with_memory() {
-  const auto f = table.*member;
-  return f ? with_memory<table, member>(f) : nullptr;
-}
+// ---- kernels
 
 const ElementwiseFunctions elementwise_table = elementwise_functions<SerialGrid>();
 const NmFunctions nm_table = nm_functions<SerialGrid>();
@@ -164,6 +150,10 @@ cuda::Backend make_backend() {
             with_memory<nm_table, &N::unpack>()};
   all.nmg = {nmg_table.has_room, with_memory<nmg_table, &G::prune>(),
              with_memory<nmg_table, &G::unpack>()};
+  all.maps = serial_maps();
+  all.rows = serial_rows();
+  all.gemm = serial_gemm();
+  all.steps = serial_steps();
   all.products = {product_table.dense_library, with_memory<product_table, &P::dense>(),
                   with_memory<product_table, &P::nmg>(), product_table.csr_library, csr};
   return all;
