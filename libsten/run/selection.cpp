@@ -27,8 +27,11 @@ std::vector<std::string> names_of(const Checkpoint& c) {
 
 TensorNames::TensorNames(const Checkpoint& c) : TensorNames(names_of(c), c.name()) {}
 
-TensorNames::TensorNames(std::vector<std::string> names, std::string of)
-    : names_(std::move(names)), of_(std::move(of)), by_name_(names_.size()) {
+TensorNames::TensorNames(std::vector<std::string> names, std::string of, std::string kind)
+    : names_(std::move(names)),
+      of_(std::move(of)),
+      kind_(std::move(kind)),
+      by_name_(names_.size()) {
   for (std::size_t i = 0; i < by_name_.size(); ++i) by_name_[i] = i;
   std::sort(by_name_.begin(), by_name_.end(),
             [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
@@ -53,7 +56,7 @@ void TensorNames::for_each_match(const std::string& pattern, const std::string& 
   if (near.empty())
     for (const std::string& name : nearest(pattern, names_, 3))
       near += (near.empty() ? "; near are " : ", ") + printable(name);
-  fail_usage("{} {} matches none of the {} tensors of {}{}", flag, quote(pattern), names_.size(),
+  fail_usage("{} {} matches none of the {} {} of {}{}", flag, quote(pattern), names_.size(), kind_,
              of_, near);
 }
 

@@ -36,8 +36,8 @@ std::string unfit(const TensorInfo& t, Purpose purpose);
 class TensorNames {
  public:
   explicit TensorNames(const Checkpoint& c);
-  // `of` is what has them, in messages.
-  TensorNames(std::vector<std::string> names, std::string of);
+  // In messages `of` is what has them, and `kind` what they are names of.
+  TensorNames(std::vector<std::string> names, std::string of, std::string kind = "tensors");
   // f(number of a tensor) for those the pattern matches, ascending. Error (usage) that begins with
   // `flag` and suggests the nearest name if there are none.
   void for_each_match(const std::string& pattern, const std::string& flag,
@@ -49,7 +49,7 @@ class TensorNames {
 
  private:
   std::vector<std::string> names_;
-  std::string of_;
+  std::string of_, kind_;
   std::vector<std::size_t> by_name_;
 };
 

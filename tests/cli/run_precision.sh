@@ -46,4 +46,5 @@ done
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision int8
 expect_err "'int8' is none of bf16"
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision 'nothing=bf16'
-expect_err 'nothing'
+expect_err "--precision 'nothing' matches none of the"
+expect_err 'nodes of'

@@ -21,7 +21,7 @@ std::vector<PrecisionRule> read_precision(const std::vector<std::string>& rules,
                                           const std::string& model) {
   std::vector<std::string> names;
   for (const Node& n : g.nodes()) names.push_back(n.name);
-  const TensorNames known(names, model);
+  const TensorNames known(names, model, "nodes");
   std::vector<PrecisionRule> all;
   for (const std::string& text : rules) {
     const std::size_t at = text.rfind('=');
