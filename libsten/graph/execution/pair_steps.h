@@ -22,27 +22,15 @@ struct PairProductStep final : ProductStep {
   std::optional<Bf16Factor> many_;
 };
 
-struct PairNormalizeStep final : TokenStep {
-  Tensor gamma, beta;
-  float eps = 0;
-  std::size_t x = 0, y = 0;
-  Index features = 0;
-
-  PairNormalizeStep(Tensor gamma, Tensor beta) : gamma(std::move(gamma)), beta(std::move(beta)) {}
+// What the steps of these names do to floats, with x and y in pairs; sums and functions in float32.
+struct PairNormalizeStep final : NormalizeStep {
+  using NormalizeStep::NormalizeStep;
   void run(const TokenGroup& group) const override;
 };
-
-struct PairAddStep final : TokenStep {
-  std::size_t a = 0, b = 0, y = 0;
-  Index features = 0;
+struct PairAddStep final : AddStep {
   void run(const TokenGroup& group) const override;
 };
-
-// y = f(x), in float32, element for element; y may be x.
-struct PairMapStep final : TokenStep {
-  FloatMap f;
-  std::size_t x = 0, y = 0;
-  Index features = 0;
+struct PairMapStep final : MapStep {
   void run(const TokenGroup& group) const override;
 };
 

@@ -65,7 +65,7 @@ struct FloatProductStep final : ProductStep {
 };
 
 // Layer normalisation; y may be x.
-struct NormalizeStep final : TokenStep {
+struct NormalizeStep : TokenStep {
   Tensor gamma, beta;
   float eps = 0;
   std::size_t x = 0, y = 0;
@@ -75,14 +75,14 @@ struct NormalizeStep final : TokenStep {
   void run(const TokenGroup& group) const override;
 };
 
-struct AddStep final : TokenStep {
+struct AddStep : TokenStep {
   std::size_t a = 0, b = 0, y = 0;
   Index features = 0;
   void run(const TokenGroup& group) const override;
 };
 
 // y = f(x), element for element; y may be x.
-struct MapStep final : TokenStep {
+struct MapStep : TokenStep {
   FloatMap f;
   std::size_t x = 0, y = 0;
   Index features = 0;
