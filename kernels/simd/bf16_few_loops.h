@@ -124,22 +124,37 @@ class Bf16FewLoops {
       }
   }
 
-  // x: [features][most], with zeros behind.
+  // x: [features][most], with zeros behind. Where registers have no room for the sums of all rows, they
+  // take turns every few steps, so that x comes from the first-level cache for all but the first.
   static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
-    if constexpr (vectors == 1) return some_lanes<0, 16>(a, x, y);
-    some_lanes<0, 6>(a, x, y);
-    some_lanes<6, 6>(a, x, y);
-    some_lanes<12, 4>(a, x, y);
+    if constexpr (vectors == 1) {
+      some_lanes<0, 16>({a.advance, a.steps, 0, a.count}, x, y);
+    } else {
+      constexpr Int at_once = 16;
+      for (Int from = 0; from == 0 || from < a.count; from += at_once) {
+        const Steps some{a.advance, a.steps, from, std::min(from + at_once, a.count)};
+        some_lanes<0, 6>(some, x, y);
+        some_lanes<6, 6>(some, x, y);
+        x = some_lanes<12, 4>(some, x, y);
+      }
+    }
   }
-  // Some rows, as many as registers have sums for.
+  struct Steps {
+    const std::uint16_t* advance;
+    const std::uint8_t* all;
+    Int begin, end;
+  };
+  // Some rows, as many as registers have sums for. Returns x as the last step has it.
   template <int r0, int together>
-  static void some_lanes(const Bf16Lanes& a, const float* x, float* y) {
-    const std::uint8_t* step = a.count ? a.steps + 2 * r0 : nullptr;
+  static const float* some_lanes(const Steps& a, const float* x, float* y) {
     Vec s[together][vectors];
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
-      for (int i = 0; i < vectors; ++i) s[r][i] = V::zero();
-    for (Int n = 0; n < a.count; ++n, step += bf16_step_bytes) {
+      for (int i = 0; i < vectors; ++i)
+        s[r][i] = a.begin == 0 ? V::zero() : V::load(y + (r0 + r) * most + i * L);
+    const std::uint8_t* step =
+        a.begin < a.end ? a.all + a.begin * bf16_step_bytes + 2 * r0 : nullptr;
+    for (Int n = a.begin; n < a.end; ++n, step += bf16_step_bytes) {
       x += a.advance[n] * most;
       if (r0 == 0) {
         fetch(step);
@@ -160,6 +175,7 @@ class Bf16FewLoops {
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
       for (int i = 0; i < vectors; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
+    return x;
   }
 
   static void rows_of_features(const Bf16Few& x, float* room) {
