@@ -14,7 +14,8 @@
 // *Lanes*: a lane is a row of a group of 16. A step has a window of 64 columns, which begins so many
 // behind that of the step before, and two values of each row that are in the window: 32 bytes with
 // their columns, counted from the beginning of the window, and 64 with the values, row by row. What is
-// missing has value 0. 98 bytes a step.
+// missing has value 0. 98 bytes a step. In *narrow* lanes the window has 16 columns, and a byte holds
+// those of a row's two values, the first one's in its lower half: 82 bytes a step.
 //
 // With zeros among the values, results of a token are NaN in any row where the token has an infinity
 // or NaN, as they are of a dense product.
@@ -31,9 +32,15 @@ inline constexpr std::int64_t bf16_block_groups = 4;
 inline constexpr std::int64_t bf16_block_rows = bf16_block_groups * bf16_tile_rows;
 inline constexpr std::int64_t bf16_mask_bytes = 2 * bf16_tile_columns;  // and then those of rows
 inline constexpr std::int64_t bf16_masked_bytes = bf16_mask_bytes + bf16_tile_rows;
-inline constexpr std::int64_t bf16_window = 64;       // columns
-inline constexpr std::int64_t bf16_step_values = 32;  // two of each row
-inline constexpr std::int64_t bf16_step_bytes = 3 * bf16_step_values;
+inline constexpr std::int64_t bf16_window = 64, bf16_narrow_window = 16;  // columns
+inline constexpr std::int64_t bf16_step_values = 32;                      // two of each row
+// Bytes of a step's columns, and of all of it but `advance`.
+constexpr std::int64_t bf16_place_bytes(bool is_narrow) {
+  return is_narrow ? bf16_step_values / 2 : bf16_step_values;
+}
+constexpr std::int64_t bf16_step_bytes(bool is_narrow) {
+  return bf16_place_bytes(is_narrow) + 2 * bf16_step_values;
+}
 inline constexpr std::int64_t bf16_most_tokens = 16;
 
 // A block in tiles.
@@ -48,8 +55,9 @@ struct Bf16Tiles {
 struct Bf16Lanes {
   const std::uint16_t*
       advance;                // [steps] columns from the window before; of the first from column 0
-  const std::uint8_t* steps;  // [steps][bf16_step_bytes]
+  const std::uint8_t* steps;  // [steps][bf16_step_bytes(is_narrow)]
   std::int64_t count;
+  bool is_narrow;
 };
 
 // Activations in pairs (kernels/pairs.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a

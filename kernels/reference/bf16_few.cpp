@@ -65,13 +65,14 @@ void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, flo
 void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
   std::fill_n(y, bf16_tile_rows * tokens, 0.0f);
   const std::uint8_t* step = a.steps;
-  for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes) {
+  for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(a.is_narrow)) {
     room += a.advance[s] * tokens;
     for (std::int64_t i = 0; i < bf16_step_values; ++i) {
+      const int place = a.is_narrow ? step[i / 2] >> 4 * (i % 2) & 15 : step[i];
       std::uint16_t value;
-      std::memcpy(&value, step + bf16_step_values + 2 * i, sizeof value);
+      std::memcpy(&value, step + bf16_place_bytes(a.is_narrow) + 2 * i, sizeof value);
       for (std::int64_t t = 0; t < x.tokens; ++t)
-        y[i / 2 * tokens + t] += widen_bf16(value) * room[step[i] * tokens + t];
+        y[i / 2 * tokens + t] += widen_bf16(value) * room[place * tokens + t];
     }
   }
 }

@@ -28,24 +28,36 @@ struct Bf16Few16 : simd::Floats16 {
   // A window is two registers of the token's features, in which columns are looked up.
   using Column = std::uint16_t;
   static Column column(std::uint16_t x) { return x; }
-  template <int tokens>
+  // The columns of a step's values, each value's in a word.
+  template <bool narrow>
+  static Ints places(const std::uint8_t* step) {
+    if constexpr (!narrow)
+      return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(step)));
+    const Ints both = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(step)));
+    return _mm512_and_si512(_mm512_or_si512(both, _mm512_slli_epi32(both, 12)),
+                            _mm512_set1_epi32(0xf000f));
+  }
+  template <bool narrow>
+  static Ints look_up(const std::uint16_t* window, Ints at) {
+    const Ints low = _mm512_loadu_si512(window);
+    if constexpr (narrow) return _mm512_permutexvar_epi16(at, low);
+    return _mm512_permutex2var_epi16(low, at, _mm512_loadu_si512(window + 32));
+  }
+  template <int tokens, bool narrow>
   static void few_lanes(const Bf16Lanes& a, const Column* x, std::int64_t ldx, float* y) {
     constexpr std::int64_t ahead = 3072;
     Vec evens[tokens], odds[tokens];
     for (int t = 0; t < tokens; ++t) evens[t] = odds[t] = zero();
     const std::uint8_t* step = a.steps;
-    for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes) {
+    for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(narrow)) {
       x += a.advance[s];
       _mm_prefetch(reinterpret_cast<const char*>(step) + ahead, _MM_HINT_T0);
       _mm_prefetch(reinterpret_cast<const char*>(step) + ahead + 64, _MM_HINT_T0);
-      const Ints at =
-          _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(step)));
-      const Ints value = _mm512_loadu_si512(step + bf16_step_values);
+      const Ints at = places<narrow>(step);
+      const Ints value = _mm512_loadu_si512(step + bf16_place_bytes(narrow));
       const Vec even_value = even(value), odd_value = odd(value);
       for (int t = 0; t < tokens; ++t) {
-        const std::uint16_t* window = x + t * ldx;
-        const Ints found = _mm512_permutex2var_epi16(_mm512_loadu_si512(window), at,
-                                                     _mm512_loadu_si512(window + 32));
+        const Ints found = look_up<narrow>(x + t * ldx, at);
         evens[t] = fma(even_value, even(found), evens[t]);
         odds[t] = fma(odd_value, odd(found), odds[t]);
       }

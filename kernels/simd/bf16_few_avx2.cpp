@@ -37,23 +37,27 @@ struct Bf16Few8 : simd::Floats8 {
   // A window is gathered from.
   using Column = float;
   static Column column(std::uint16_t x) { return widen_bf16(x); }
-  template <int tokens>
+  template <int tokens, bool narrow>
   static void few_lanes(const Bf16Lanes& a, const Column* x, std::int64_t ldx, float* y) {
     Vec sums[2][tokens];
     for (auto& half : sums)
       for (Vec& s : half) s = zero();
     const std::uint8_t* step = a.steps;
-    for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes) {
+    for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(narrow)) {
       x += a.advance[s];
       _mm_prefetch(reinterpret_cast<const char*>(step) + simd::bf16_few_ahead, _MM_HINT_T0);
       _mm_prefetch(reinterpret_cast<const char*>(step) + simd::bf16_few_ahead + 64, _MM_HINT_T0);
 #pragma GCC unroll 2
       for (int half = 0; half < 2; ++half) {
-        const Ints at = _mm256_cvtepu16_epi32(
-            _mm_loadu_si128(reinterpret_cast<const __m128i*>(step + 16 * half)));
-        const Ints first = _mm256_and_si256(at, _mm256_set1_epi32(255)),
-                   second = _mm256_srli_epi32(at, 8);
-        const Ints value = load_ints(step + bf16_step_values + 32 * half);
+        // Both columns of a row, in a byte or in two.
+        constexpr int bits = narrow ? 4 : 8;
+        const auto* from =
+            reinterpret_cast<const __m128i*>(step + bf16_place_bytes(narrow) / 2 * half);
+        const Ints at = narrow ? _mm256_cvtepu8_epi32(_mm_loadl_epi64(from))
+                               : _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+        const Ints first = _mm256_and_si256(at, _mm256_set1_epi32((1 << bits) - 1)),
+                   second = _mm256_srli_epi32(at, bits);
+        const Ints value = load_ints(step + bf16_place_bytes(narrow) + 32 * half);
         const Vec v0 = even(value), v1 = odd(value);
         for (int t = 0; t < tokens; ++t) {
           const float* window = x + t * ldx;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/bf16_few.h"
 #include "kernels/pairs.h"
@@ -126,16 +127,17 @@ class Bf16FewLoops {
 
   // x: [features][most], with zeros behind. Where registers have no room for the sums of all rows, they
   // take turns every few steps, so that x comes from the first-level cache for all but the first.
+  template <bool narrow>
   static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
     if constexpr (vectors == 1) {
-      some_lanes<0, 16>({a.advance, a.steps, 0, a.count}, x, y);
+      some_lanes<0, 16, narrow>({a.advance, a.steps, 0, a.count}, x, y);
     } else {
       constexpr Int at_once = 16;
       for (Int from = 0; from == 0 || from < a.count; from += at_once) {
         const Steps some{a.advance, a.steps, from, std::min(from + at_once, a.count)};
-        some_lanes<0, 6>(some, x, y);
-        some_lanes<6, 6>(some, x, y);
-        x = some_lanes<12, 4>(some, x, y);
+        some_lanes<0, 6, narrow>(some, x, y);
+        some_lanes<6, 6, narrow>(some, x, y);
+        x = some_lanes<12, 4, narrow>(some, x, y);
       }
     }
   }
@@ -145,7 +147,7 @@ class Bf16FewLoops {
     Int begin, end;
   };
   // Some rows, as many as registers have sums for. Returns x as the last step has it.
-  template <int r0, int together>
+  template <int r0, int together, bool narrow>
   static const float* some_lanes(const Steps& a, const float* x, float* y) {
     Vec s[together][vectors];
 #pragma GCC unroll 16
@@ -153,19 +155,25 @@ class Bf16FewLoops {
       for (int i = 0; i < vectors; ++i)
         s[r][i] = a.begin == 0 ? V::zero() : V::load(y + (r0 + r) * most + i * L);
     const std::uint8_t* step =
-        a.begin < a.end ? a.all + a.begin * bf16_step_bytes + 2 * r0 : nullptr;
-    for (Int n = a.begin; n < a.end; ++n, step += bf16_step_bytes) {
+        a.begin < a.end ? a.all + a.begin * bf16_step_bytes(narrow) : nullptr;
+    for (Int n = a.begin; n < a.end; ++n, step += bf16_step_bytes(narrow)) {
       x += a.advance[n] * most;
       if (r0 == 0) {
         fetch(step);
         fetch(step + 64);
       }
-      const std::uint8_t* value = step + bf16_step_values + 2 * r0;
+      const std::uint8_t* value = step + bf16_place_bytes(narrow) + 4 * r0;
 #pragma GCC unroll 16
       for (int r = 0; r < together; ++r) {
         const auto pair = V::one_pair(value + 4 * r);
         const Vec even = V::even(pair), odd = V::odd(pair);
-        const float *x0 = x + step[2 * r] * most, *x1 = x + step[2 * r + 1] * most;
+        const float *x0, *x1;
+        if constexpr (narrow) {
+          const int both = step[r0 + r];
+          x0 = x + (both & 15) * most, x1 = x + (both >> 4) * most;
+        } else {
+          x0 = x + step[2 * (r0 + r)] * most, x1 = x + step[2 * (r0 + r) + 1] * most;
+        }
         for (int i = 0; i < vectors; ++i) {
           s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
           s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
@@ -233,18 +241,21 @@ class Bf16FewLoops {
   static void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
     const Int ldx = 2 * x.pairs + bf16_window;
     const auto* columns_of = reinterpret_cast<const typename V::Column*>(room);
-    switch (x.tokens) {
-      case 1:
-        return V::template few_lanes<1>(a, columns_of, ldx, y);
-      case 2:
-        return V::template few_lanes<2>(a, columns_of, ldx, y);
-      case 3:
-        return V::template few_lanes<3>(a, columns_of, ldx, y);
-      case 4:
-        return V::template few_lanes<4>(a, columns_of, ldx, y);
-      default:
-        return lanes_by_tokens(a, room, y);
-    }
+    const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
+      switch (x.tokens) {
+        case 1:
+          return V::template few_lanes<1, narrow>(a, columns_of, ldx, y);
+        case 2:
+          return V::template few_lanes<2, narrow>(a, columns_of, ldx, y);
+        case 3:
+          return V::template few_lanes<3, narrow>(a, columns_of, ldx, y);
+        case 4:
+          return V::template few_lanes<4, narrow>(a, columns_of, ldx, y);
+        default:
+          return lanes_by_tokens<narrow>(a, room, y);
+      }
+    };
+    a.is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
 };
 

@@ -33,17 +33,19 @@ struct Bf16WeightTiles {
 };
 
 // Groups of 16 rows in lanes: 3 bytes for each value and for what is missing in a step, which is the
-// more the fewer values there are, and 2 for each step.
+// more the fewer values there are, and 2 for each step. In narrow ones, where they take less, 2.5 bytes.
 struct Bf16WeightLanes {
   Index rows = 0, cols = 0;
   std::vector<Index> first;  // [groups + 1]: steps
   Array<std::uint16_t> advance;
   Array<std::uint8_t> steps;
+  bool is_narrow = false;
 
   Index groups() const { return std::ssize(first) - 1; }
   kernels::Bf16Lanes group(Index g) const {
-    return {advance.data() + first[g], steps.data() + first[g] * kernels::bf16_step_bytes,
-            first[g + 1] - first[g]};
+    return {advance.data() + first[g],
+            steps.data() + first[g] * kernels::bf16_step_bytes(is_narrow), first[g + 1] - first[g],
+            is_narrow};
   }
 };
 

@@ -17,6 +17,7 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_mask_b
     kernels::bf16_masked_bytes, kernels::bf16_step_bytes, kernels::bf16_step_values,
     kernels::bf16_tile_columns, kernels::bf16_tile_rows, kernels::bf16_tile_size,
     kernels::bf16_window;
+using kernels::bf16_narrow_window, kernels::bf16_place_bytes;
 
 void check_bf16_weight(const Tensor& a) {
   const DType dtype = a.dtype();
@@ -170,8 +171,10 @@ struct LaneSteps {
 
 // The window begins where the first value is that no step has yet; rows that are too far ahead for it
 // wait.
-LaneSteps steps_of(const CsrRowsOf& a, Index first_row) {
+LaneSteps steps_of(const CsrRowsOf& a, Index first_row, bool narrow) {
   constexpr Index lanes = bf16_tile_rows, most_advance = 0xffff;
+  const Index size = bf16_step_bytes(narrow), places = bf16_place_bytes(narrow),
+              columns = narrow ? bf16_narrow_window : bf16_window;
   const Index rows = std::min(lanes, a.rows - first_row);
   std::int64_t next[lanes];
   for (Index r = 0; r < rows; ++r) next[r] = a.ptr[first_row + r];
@@ -185,32 +188,35 @@ LaneSteps steps_of(const CsrRowsOf& a, Index first_row) {
     const Index advance = std::min(most_advance, first - window);
     window += advance;
     out.advance.push_back(static_cast<std::uint16_t>(advance));
-    out.bytes.resize(out.bytes.size() + bf16_step_bytes);
-    std::uint8_t* const step = out.bytes.data() + out.bytes.size() - bf16_step_bytes;
+    out.bytes.resize(out.bytes.size() + size);
+    std::uint8_t* const step = out.bytes.data() + out.bytes.size() - size;
     for (Index i = 0; i < 2 * rows; ++i) {
       std::int64_t& at = next[i / 2];
-      if (at == a.ptr[first_row + i / 2 + 1] || a.index[at] >= window + bf16_window) continue;
-      step[i] = static_cast<std::uint8_t>(a.index[at] - window);
+      if (at == a.ptr[first_row + i / 2 + 1] || a.index[at] >= window + columns) continue;
+      const auto place = static_cast<std::uint8_t>(a.index[at] - window);
+      if (narrow)
+        step[i / 2] |= static_cast<std::uint8_t>(place << 4 * (i % 2));
+      else
+        step[i] = place;
       const std::uint16_t value = a.values[at++];
-      std::memcpy(step + bf16_step_values + 2 * i, &value, sizeof value);
+      std::memcpy(step + places + 2 * i, &value, sizeof value);
     }
   }
 }
 
-Bf16WeightLanes pack_lanes(const Tensor& a) {
-  const Tensor entries = convert(a, Spec(Csr::name));
-  const CsrRowsOf rows(entries.as<Csr>());
+Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, bool narrow) {
   Bf16WeightLanes out;
   out.rows = rows.rows, out.cols = rows.cols;
+  out.is_narrow = narrow;
   const Index groups = ceil_div(out.rows, bf16_tile_rows);
   std::vector<LaneSteps> all(groups);
   parallel_for(groups, 1, [&](Index begin, Index end) {
-    for (Index g = begin; g < end; ++g) all[g] = steps_of(rows, g * bf16_tile_rows);
+    for (Index g = begin; g < end; ++g) all[g] = steps_of(rows, g * bf16_tile_rows, narrow);
   });
   out.first.assign(groups + 1, 0);
   for (Index g = 0; g < groups; ++g) out.first[g + 1] = out.first[g] + std::ssize(all[g].advance);
   out.advance = Array<std::uint16_t>::uninitialized(out.first[groups]);
-  out.steps = Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes);
+  out.steps = Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes(narrow));
   std::uint16_t* advance = out.advance.mutate();
   std::uint8_t* bytes = out.steps.mutate();
   for (const LaneSteps& steps : all) {
@@ -218,6 +224,17 @@ Bf16WeightLanes pack_lanes(const Tensor& a) {
     bytes = std::ranges::copy(steps.bytes, bytes).out;
   }
   return out;
+}
+
+// Whichever takes fewer bytes: narrow ones where rows have about as many values in every window, as
+// those of n:m:g with small m do.
+Bf16WeightLanes pack_lanes(const Tensor& a) {
+  const Tensor entries = convert(a, Spec(Csr::name));
+  const CsrRowsOf rows(entries.as<Csr>());
+  Bf16WeightLanes wide = pack_lanes(rows, false);
+  if (bf16_density(a) < 1.0 / bf16_narrow_window) return wide;
+  Bf16WeightLanes narrow = pack_lanes(rows, true);
+  return narrow.steps.size() <= wide.steps.size() ? std::move(narrow) : std::move(wide);
 }
 
 }  // namespace
