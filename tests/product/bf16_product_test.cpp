@@ -180,6 +180,29 @@ TEST_CASE("rows that share their columns are packed without what is pruned, othe
   CHECK_FALSE(pack_bf16(convert(others, Spec(Csr::name))).has_columns());
 }
 
+TEST_CASE("weights in nmgv are packed without what is pruned, and say what dense ones say") {
+  Dice dice(5);
+  const Index m = 150, k = 270, n = 40;
+  const Dense x = normals(dice, {k, n});
+  const auto product_of = [&](const Tensor& w) {
+    std::vector<float> y(m * n);
+    bf16_product(w, Activations{Form::features, k, n, x.values.as<float>().data()},
+                 ActivationsOut{Form::features, m, n, y.data()});
+    return y;
+  };
+  for (const int v : {16, 32, 64})
+    for (const int of : {2, 4, 8}) {
+      const Spec spec = Spec::parse(fmt::format("nmgv:n=1,m={},g=2,v={}", of, v));
+      CAPTURE(spec.str());
+      const Tensor w = registry().prune(normals(dice, {m, k}), spec, spec);
+      const Bf16Packed packed = pack_bf16(w);
+      CHECK(packed.has_columns());
+      CHECK(std::ssize(packed.values) < 1.5 * double(m * k) / of);
+      const std::vector<float> y = product_of(w), wanted = product_of(w.to_dense());
+      for (Index i = 0; i < m * n; ++i) REQUIRE(std::abs(y[i] - wanted[i]) <= 1e-4);
+    }
+}
+
 TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
   Dice dice(3);
   const Index m = 64, k = 256, n = 20;
