@@ -197,7 +197,7 @@ TEST_CASE("weights in nmgv are packed without what is pruned, and say what dense
       const Tensor w = registry().prune(normals(dice, {m, k}), spec, spec);
       const Bf16Packed packed = pack_bf16(w);
       CHECK(packed.has_columns());
-      CHECK(std::ssize(packed.values) < 1.5 * double(m * k) / of);
+      CHECK(std::ssize(packed.values) < (m + 16) * (k / of + 40));  // columns come in steps of 32
       const std::vector<float> y = product_of(w), wanted = product_of(w.to_dense());
       for (Index i = 0; i < m * n; ++i) REQUIRE(std::abs(y[i] - wanted[i]) <= 1e-4);
     }
