@@ -14,6 +14,7 @@ struct Cublas {
   decltype(&cublasSetStream_v2) set_stream;
   decltype(&cublasSetMathMode) set_math;
   decltype(&cublasSgemm_v2_64) sgemm;
+  decltype(&cublasSgemmStridedBatched_64) batches;
   decltype(&cublasGetStatusString) words;
   decltype(&cublasGetProperty) property;
   std::string name;
@@ -25,6 +26,7 @@ struct Cublas {
     library.find(set_stream, "cublasSetStream_v2");
     library.find(set_math, "cublasSetMathMode");
     library.find(sgemm, "cublasSgemm_v2_64");
+    library.find(batches, "cublasSgemmStridedBatched_64");
     library.find(words, "cublasGetStatusString");
     library.find(property, "cublasGetProperty");
     is_there = library.is_whole();
@@ -35,12 +37,15 @@ struct Cublas {
     if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
     throw std::runtime_error(name + ": " + doing + ": " + words(status));
   }
-  // Floats stay floats in this mode: TF32 is asked for by another one.
   cublasHandle_t make() const {
     cublasHandle_t handle = nullptr;
     check(create(&handle), "its start");
-    check(set_math(handle, CUBLAS_DEFAULT_MATH), "its start");
     return handle;
+  }
+  // Floats stay floats in the default mode.
+  void prepare(cublasHandle_t handle, bool tf32, Stream stream) const {
+    check(set_math(handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH), "a mode");
+    check(set_stream(handle, static_cast<cudaStream_t>(stream)), "a stream");
   }
 };
 
@@ -49,23 +54,50 @@ const Cublas& cublas() {
   return *loaded;
 }
 
+// f(cublas(), the handle of this device).
+template <class F>
+void with_handle(bool tf32, Stream stream, F&& f) {
+  static auto* const handles = new Handles<cublasHandle_t>;
+  handles->use([] { return cublas().make(); },
+               [&](cublasHandle_t handle) {
+                 cublas().prepare(handle, tf32, stream);
+                 f(cublas(), handle);
+               });
+}
+
+std::int64_t least_one(std::int64_t stride) { return std::max<std::int64_t>(stride, 1); }
+
 }  // namespace
 
 const char* cublas_name() { return cublas().is_there ? cublas().name.c_str() : nullptr; }
 
 // Matrices of cuBLAS are stored by columns: C^T = B^T A^T.
 void cublas_dense(const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {
-  if (x.rows == 0 || x.n == 0) return;
-  static auto* const handles = new Handles<cublasHandle_t>;
-  handles->use([] { return cublas().make(); },
-               [&](cublasHandle_t handle) {
-                 const Cublas& by = cublas();
-                 const float one = 1, zero = 0;
-                 by.check(by.set_stream(handle, static_cast<cudaStream_t>(stream)), "a stream");
-                 by.check(by.sgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, x.n, x.rows, x.cols, &one, x.b,
-                                   x.ldb, a, std::max<std::int64_t>(lda, 1), &zero, x.c, x.ldc),
-                          "a product");
-               });
+  cublas_products({.m = x.rows,
+                   .n = x.n,
+                   .k = x.cols,
+                   .a = a,
+                   .lda = lda,
+                   .b = x.b,
+                   .ldb = x.ldb,
+                   .c = x.c,
+                   .ldc = x.ldc},
+                  stream);
+}
+
+void cublas_products(const GemmOperands& x, Stream stream) {
+  if (x.m == 0 || x.n == 0 || x.batch == 0) return;
+  const cublasOperation_t op_a = x.turn_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_b = x.turn_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const std::int64_t lda = least_one(x.lda), ldb = least_one(x.ldb);
+  with_handle(x.tf32, stream, [&](const Cublas& by, cublasHandle_t handle) {
+    by.check(x.batch == 1
+                 ? by.sgemm(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, ldb, x.a, lda,
+                            &x.beta, x.c, x.ldc)
+                 : by.batches(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, ldb, x.b_step, x.a,
+                              lda, x.a_step, &x.beta, x.c, x.ldc, x.c_step, x.batch),
+             "a product");
+  });
 }
 
 }  // namespace sten::kernels::cuda

@@ -2,9 +2,10 @@
 
 #include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
+#include "kernels/cuda/libraries.h"
 
 namespace sten::kernels::cuda {
 
-GemmFunctions make_gemm() { return gemm_functions<CudaGrid>(); }
+GemmFunctions make_gemm() { return gemm_functions<CudaGrid>(cublas_products); }
 
 }  // namespace sten::kernels::cuda

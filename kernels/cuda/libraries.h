@@ -1,12 +1,14 @@
 // The products of NVIDIA's libraries, as functions.h says; each library has a file of its own, and
 // one in kernels/absent/ for toolkits without its header.
 #pragma once
-#include "kernels/block/functions.h"
+#include "kernels/block/gemm_functions.h"
 
 namespace sten::kernels::cuda {
 
 const char* cublas_name();
 void cublas_dense(const float* a, std::int64_t lda, const ProductOperands&, Stream);
+// GemmFunctions::dense.
+void cublas_products(const GemmOperands&, Stream);
 
 const char* cusparse_name();
 PreparedProduct* cusparse_csr(std::int64_t rows, std::int64_t cols, std::int64_t nnz,

@@ -1,5 +1,7 @@
 #include "libsten/product/device_product.h"
 
+#include <atomic>
+
 #include "libsten/base/cuda.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nmg.h"
@@ -12,6 +14,8 @@ using kernels::PreparedProduct;
 using kernels::ProductFunctions;
 using kernels::ProductOperands;
 using kernels::Stream;
+
+std::atomic<bool> tf32_allowed = false;
 
 const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
 
@@ -62,5 +66,16 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
       fail_unsupported("there is no product of {} on a device", a.layout());
   });
 }
+
+void device_gemm(kernels::GemmOperands x) {
+  x.tf32 = device_tf32_allowed();
+  on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
+    if (!cuda.products.dense_library()) fail_unsupported("there is no cuBLAS");
+    cuda.gemm.dense(x, stream);
+  });
+}
+
+void allow_device_tf32(bool allowed) { tf32_allowed = allowed; }
+bool device_tf32_allowed() { return tf32_allowed; }
 
 }  // namespace sten

@@ -1,5 +1,6 @@
 // Products of a matrix with dense ones on a device, float32, in the process's one stream.
 #pragma once
+#include "kernels/block/gemm_functions.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -8,5 +9,13 @@ namespace sten {
 // csr by cuSPARSE, nmg of axis 0 by a kernel of ours. Unsupported for any other A, and where the
 // library is missing or does not take A. What a library prepares is kept with A.
 void device_product(const Tensor& a, Index n, const float* b, float* c);
+
+// C[i] = alpha op(A[i]) op(B[i]) + beta C[i] of dense matrices on the device, as GemmOperands says, by
+// cuBLAS: Unsupported where it is missing. The caller leaves x.tf32 alone.
+void device_gemm(kernels::GemmOperands x);
+
+// Whether device_gemm() may round factors to TF32, in the whole process. False at first.
+void allow_device_tf32(bool allowed);
+bool device_tf32_allowed();
 
 }  // namespace sten

@@ -1,8 +1,18 @@
 #include "kernels/block/gemm/gemm.h"
+#include "kernels/block/gemm/plain_gemm.h"
 #include "tests/device/serial_tables.h"
 
 namespace sten::testing {
+namespace {
 
-kernels::GemmFunctions serial_gemm() { return {}; }
+const kernels::GemmFunctions gemm_table =
+    kernels::gemm_functions<kernels::SerialGrid>(kernels::plain_dense_product);
+
+}  // namespace
+
+kernels::GemmFunctions serial_gemm() {
+  using G = kernels::GemmFunctions;
+  return {with_memory<gemm_table, &G::dense>()};
+}
 
 }  // namespace sten::testing

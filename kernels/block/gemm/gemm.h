@@ -4,9 +4,10 @@
 
 namespace sten::kernels {
 
+// `dense` is a library's.
 template <class Grid>
-GemmFunctions gemm_functions() {
-  return {};
+GemmFunctions gemm_functions(void (*dense)(const GemmOperands&, Stream)) {
+  return {dense};
 }
 
 }  // namespace sten::kernels
