@@ -1,5 +1,5 @@
-// What a device does with products beside functions.h: of turned matrices, in batches, and those of
-// gradients.
+// What a device does with products beside functions.h: of turned matrices, in batches, of rows of
+// tokens, and those of gradients.
 // What functions.h says of pointers, streams and bits holds here, too. All elements are floats unless
 // said otherwise.
 #pragma once
@@ -25,10 +25,60 @@ struct GemmOperands {
   bool tf32 = false;  // factors may be rounded to 10 bits of mantissa; sums are floats
 };
 
+// Where a matrix has its values, as products with rows of tokens read them: a list for each of its
+// rows, of columns, or for each of its columns, of rows. What lists name is cut into slabs of 128;
+// entries are in the order of the slabs, of the lists in a slab, and ascending in those.
+struct SlabLists {
+  static constexpr std::int64_t slab = 128;
+  std::int64_t lists = 0, width = 0;     // how many there are, and of how many each one chooses
+  const std::int64_t* starts = nullptr;  // [slabs() * lists + 1], of the entries
+  const std::uint8_t* at = nullptr;      // of an entry, within its slab
+  const std::int32_t* slots = nullptr;   // of an entry, among the values as they are stored
+
+  STEN_HOST_DEVICE std::int64_t slabs() const { return (width + slab - 1) / slab; }
+};
+// The same, to be written; `at` and `slots` have room for all values, starts for its own.
+struct SlabListsRoom {
+  std::int64_t* starts;
+  std::uint8_t* at;
+  std::int32_t* slots;
+};
+
+// The matrices that have lists. Values are fewer than 2^31.
+struct CsrPositions {
+  std::int64_t rows, cols;
+  const std::int64_t* row_ptr;
+  const std::int32_t* columns;
+};
+// Padding is in no list.
+struct NmgPositions {
+  std::int64_t rows, cols;
+  NmgFormat format;
+  const void* index;
+};
+
 struct GemmFunctions {
   // By the library of ProductFunctions::dense_library(), not called where there is none. The same
   // operands give the same bits on the same device.
   void (*dense)(const GemmOperands&, Stream);
+
+  // The lists of rows; by_column, those of columns.
+  void (*csr_lists)(const CsrPositions&, bool by_column, SlabListsRoom, Stream);
+  void (*nmg_lists)(const NmgPositions&, bool by_column, SlabListsRoom, Stream);
+  // y[t, i] = the sum of value * x[t, j] over the entries j of list i, plus bias[i] if there is one:
+  // added up in ascending order of j by fused multiply-adds from 0. x is [tokens, width], y [tokens,
+  // lists]; `values` are of `stored` elements. An infinity in x stays in the lists that name it.
+  void (*list_product)(const SlabLists&, const float* values, std::int64_t stored,
+                       std::int64_t tokens, const float* x, const float* bias, float* y, Stream);
+  // The gradient of the values of lists of rows: grad[slot] = the sum of dy[t, i] * x[t, j] over the
+  // tokens, in an order of the shapes' own, and 0 where no entry has the slot; grad[stored].
+  void (*list_samples)(const SlabLists&, std::int64_t stored, std::int64_t tokens, const float* dy,
+                       const float* x, float* grad, Stream);
+
+  // y[r, i] += bias[i], of [rows, n].
+  void (*add_to_rows)(const float* bias, std::int64_t rows, std::int64_t n, float* y, Stream);
+  // sums[i] = the sum of x[r, i] over rows, in double, in an order of the shapes' own.
+  void (*sum_of_rows)(const float* x, std::int64_t rows, std::int64_t n, float* sums, Stream);
 };
 
 }  // namespace sten::kernels

@@ -1,29 +1,170 @@
-// c[m, n] = a[m, k] * b[k, n] on a device, of floats.
-#include "libsten/ops/check.h"
+// c[..., m, n] = a[..., m, k] * b[..., k, n] on a device, of floats: dense in batches, and an a in
+// csr or nmg times a matrix.
+#include "libsten/ops/device_product_output.h"
 #include "libsten/ops/matmul_extents.h"
 #include "libsten/ops/register.h"
-#include "libsten/product/device_product.h"
 
 namespace sten {
 namespace {
 
-Outputs device_matmul(const Call& call) {
+using kernels::GemmOperands;
+
+Outputs sparse_matmul_there(const Call& call) {
   call.attributes.check("matmul", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
   if (mm.c().size() != 2) fail_unsupported("products on a device are of matrices, not of batches");
-  Dense c{mm.c(), Values::uninitialized(a.dtype(), mm.m * mm.n, a.device())};
-  device_product(a, mm.n, reinterpret_cast<const float*>(b.values()->bytes().data()),
-                 reinterpret_cast<float*>(c.values.mutate_bytes()));
+  const float* right = elements_there("matmul", b);
+  Dense c = output_there(mm.c());
+  device_product(a, mm.n, right, floats_of_output(c));
   return {std::move(c)};
+}
+
+// Where the matrices of a product are, by number.
+struct MatrixPlaces {
+  const std::vector<Index>&a, &b, &c;
+
+  // The end of the longest run from `first` on that is one launch: matrices are equally far apart,
+  // and no two of c are the same.
+  Index end_of_run(Index first) const {
+    const Index count = std::ssize(c);
+    Index end = first + 1;
+    if (end == count || step(a, first) < 0 || step(b, first) < 0 || step(c, first) <= 0) return end;
+    while (end < count && step(a, end - 1) == step(a, first) &&
+           step(b, end - 1) == step(b, first) && step(c, end - 1) == step(c, first))
+      ++end;
+    return end;
+  }
+  static Index step(const std::vector<Index>& at, Index i) { return at[i + 1] - at[i]; }
+};
+
+// All products of a batch, by the operands of one, in a launch for each run. Where one of the `all`
+// matrices of c comes again, the product is added to it.
+void multiply_batch(const GemmOperands& one, const MatrixPlaces& of, Index all) {
+  const Index a_size = one.m * one.k, b_size = one.k * one.n, c_size = one.m * one.n;
+  std::vector<bool> is_written(all);
+  for (Index i = 0, end = 0; i < std::ssize(of.c); i = end) {
+    const bool adds = is_written[of.c[i]];
+    const Index last = of.end_of_run(i);
+    for (end = i; end < last && is_written[of.c[end]] == adds; ++end) is_written[of.c[end]] = true;
+    GemmOperands x = one;
+    x.batch = end - i;
+    x.beta = adds ? 1 : 0;
+    x.a += of.a[i] * a_size, x.b += of.b[i] * b_size, x.c += of.c[i] * c_size;
+    if (x.batch > 1) {
+      x.a_step = MatrixPlaces::step(of.a, i) * a_size;
+      x.b_step = MatrixPlaces::step(of.b, i) * b_size;
+      x.c_step = MatrixPlaces::step(of.c, i) * c_size;
+    }
+    device_gemm(x);
+  }
+}
+
+std::vector<Index> in_order(Index count) {
+  std::vector<Index> all(count);
+  std::iota(all.begin(), all.end(), Index{0});
+  return all;
+}
+
+Outputs matmul_there(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  GemmOperands x{.m = mm.m,
+                 .n = mm.n,
+                 .k = mm.k,
+                 .a = elements_there("matmul", a),
+                 .lda = mm.k,
+                 .b = elements_there("matmul", b),
+                 .ldb = mm.n,
+                 .ldc = mm.n};
+  Dense c = output_there(mm.c());
+  x.c = floats_of_output(c);
+  if (mm.is_tall()) {
+    x.m *= mm.count();
+    device_gemm(x);
+    return {std::move(c)};
+  }
+  const std::vector<Index> places = in_order(mm.count());
+  multiply_batch(x, {mm.a_at, mm.b_at, places}, mm.count());
+  return {std::move(c)};
+}
+
+// dA = dC B^T or dB = A^T dC, as factor_gradient() of the CPU.
+void factor_gradient_there(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
+                           const float* other, float* to) {
+  const Index elements = size_of(shape);
+  if (elements == 0) return;
+  if (mm.count() == 0)
+    return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+      cuda.memory.clear(to, static_cast<std::size_t>(elements) * sizeof(float), stream);
+    });
+  const Index rows = mm.is_tall() ? mm.count() * mm.m : mm.m;
+  GemmOperands x;
+  if (of_a)
+    x = {.m = rows,
+         .n = mm.k,
+         .k = mm.n,
+         .a = dc,
+         .lda = mm.n,
+         .b = other,
+         .ldb = mm.n,
+         .turn_b = true,
+         .c = to,
+         .ldc = mm.k};
+  else
+    x = {.m = mm.k,
+         .n = mm.n,
+         .k = rows,
+         .a = other,
+         .lda = mm.k,
+         .turn_a = true,
+         .b = dc,
+         .ldb = mm.n,
+         .c = to,
+         .ldc = mm.n};
+  if (mm.is_tall()) return device_gemm(x);
+  const Index all = elements / (of_a ? mm.m * mm.k : mm.k * mm.n);
+  const std::vector<Index> places = in_order(mm.count());
+  if (of_a)
+    multiply_batch(x, {places, mm.b_at, mm.a_at}, all);
+  else
+    multiply_batch(x, {mm.a_at, places, mm.b_at}, all);
+}
+
+Outputs matmul_grad_there(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  const float* g = elements_there("matmul.grad", dc);
+  const float* left = elements_there("matmul.grad", a);
+  const float* right = elements_there("matmul.grad", b);
+  Outputs grads(2);
+  if (call.wants(0))
+    grads[0] = gradient_there("matmul.grad", a, call.out(0), [&](float* to) {
+      factor_gradient_there(mm, a.shape(), true, g, right, to);
+    });
+  if (call.wants(1))
+    grads[1] = gradient_there("matmul.grad", b, call.out(1), [&](float* to) {
+      factor_gradient_there(mm, b.shape(), false, g, left, to);
+    });
+  return grads;
 }
 
 }  // namespace
 
 void add_device_matmul(Operators& all) {
-  for (const char* layout : {"dense", "nmg", "csr"})
-    all.add({Name("matmul"), {layout, Name("dense")}, {{}}, Device::cuda}, device_matmul);
+  for (const char* layout : {"nmg", "csr"})
+    add_there(all, "matmul", {Name(layout), Name("dense")}, sparse_matmul_there);
+  const Name dense("dense"), masked("masked");
+  for (const auto& [a, b] : {std::pair(dense, dense), {masked, dense}, {dense, masked}}) {
+    add_there(all, "matmul", {a, b}, matmul_there);
+    add_product_grad_there(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_there);
+  }
 }
 
 }  // namespace sten

@@ -1,13 +1,42 @@
 // GemmFunctions (gemm_functions.h) over a Grid.
 #pragma once
-#include "kernels/block/gemm_functions.h"
+#include "kernels/block/gemm/bias.h"
+#include "kernels/block/gemm/list_product.h"
+#include "kernels/block/gemm/list_samples.h"
+#include "kernels/block/gemm/lists.h"
 
 namespace sten::kernels {
 
 // `dense` is a library's.
 template <class Grid>
 GemmFunctions gemm_functions(void (*dense)(const GemmOperands&, Stream)) {
-  return {dense};
+  return {dense,
+          [](const CsrPositions& of, bool by_column, SlabListsRoom room, Stream stream) {
+            Grid grid(stream);
+            make_csr_lists(grid, of, by_column, room);
+          },
+          [](const NmgPositions& of, bool by_column, SlabListsRoom room, Stream stream) {
+            Grid grid(stream);
+            make_nmg_lists(grid, of, by_column, room);
+          },
+          [](const SlabLists& of, const float* values, std::int64_t stored, std::int64_t tokens,
+             const float* x, const float* bias, float* y, Stream stream) {
+            Grid grid(stream);
+            list_product(grid, of, values, stored, tokens, x, bias, y);
+          },
+          [](const SlabLists& of, std::int64_t stored, std::int64_t tokens, const float* dy,
+             const float* x, float* grad, Stream stream) {
+            Grid grid(stream);
+            list_samples(grid, of, stored, tokens, dy, x, grad);
+          },
+          [](const float* bias, std::int64_t rows, std::int64_t n, float* y, Stream stream) {
+            Grid grid(stream);
+            add_to_rows(grid, bias, rows, n, y);
+          },
+          [](const float* x, std::int64_t rows, std::int64_t n, float* sums, Stream stream) {
+            Grid grid(stream);
+            sum_of_rows(grid, x, rows, n, sums);
+          }};
 }
 
 }  // namespace sten::kernels

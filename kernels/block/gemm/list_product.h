@@ -1,0 +1,134 @@
+// y = x A^T with A in SlabLists, x and y rows of tokens.
+//
+// A block has the sums of 128 tokens x up to 128 lists, a warp up to 16 of them, a thread 4 tokens,
+// in registers. For each slab the block turns a tile of x (turned_tile.h), 64 KB, so that several
+// blocks of a multiprocessor load and multiply in turns. For an entry a warp reads its value and
+// place, the same for all threads, and then a row of the tile, 16 bytes a thread: 4 cycles of shared
+// memory or more for 128 products.
+#pragma once
+#include <cmath>
+
+#include "kernels/block/gemm/turned_tile.h"
+#include "kernels/block/gemm_functions.h"
+#include "kernels/block/product/nmg_rows.h"
+
+namespace sten::kernels {
+
+// An entry with its value.
+struct alignas(8) ListEntry {
+  float value;
+  std::int32_t row;  // of the tile
+};
+
+struct ListEntriesKernel {
+  static constexpr int threads = 256;
+  SlabLists of;
+  const float* values;
+  std::int64_t stored;
+  ListEntry* entries;
+
+  std::int64_t blocks() const { return (stored + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i < of.starts[of.slabs() * of.lists])
+        entries[i] = {values[of.slots[i]], TurnedTile::row(of.at[i])};
+    });
+  }
+};
+
+struct ListProductKernel {
+  static constexpr int threads = 256, warp = TurnedTile::lanes, warps = threads / warp;
+  static constexpr int most_each = 16;  // lists of a warp
+  SlabLists of;
+  const ListEntry* entries;
+  TokenRows<const float> x;
+  TokenRows<float> y;
+  const float* bias;
+  int each;  // lists of a warp
+
+  // The bits do not depend on `each`.
+  static int lists_of_warp(std::int64_t lists, std::int64_t tokens, int processors) {
+    const std::int64_t tiles = (tokens + TurnedTile::tokens - 1) / TurnedTile::tokens;
+    int each = most_each;
+    while (each > 1 && (lists + each * warps - 1) / (each * warps) * tiles < 2 * processors)
+      each /= 2;
+    return each;
+  }
+  // Blocks that share tokens follow each other.
+  STEN_HOST_DEVICE std::int64_t groups() const {
+    return (of.lists + each * warps - 1) / (each * warps);
+  }
+  std::int64_t blocks() const {
+    return groups() * ((x.tokens + TurnedTile::tokens - 1) / TurnedTile::tokens);
+  }
+  std::size_t shared_bytes() const {
+    CountingBlock b;
+    b.shared<Floats4>(TurnedTile::most_features * warp);
+    return b.used();
+  }
+
+  struct Sums {
+    Floats4 of[most_each];
+  };
+
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    auto tile = b.template shared<Floats4>(TurnedTile::most_features * warp);
+    auto sums = b.template per_thread<Sums>();
+    const std::int64_t group = block % groups(), token = block / groups() * TurnedTile::tokens;
+    b.for_each_thread([&](int t) { sums(t) = Sums{}; });
+    for (std::int64_t slab = 0; slab < of.slabs(); ++slab) {
+      b.for_each_thread([&](int t) {
+        TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features, tile);
+      });
+      b.for_each_thread([&](int t) { multiply(slab, group, t, tile, sums(t)); });
+    }
+    b.for_each_thread([&](int t) {
+      const int first = t / warp * each, lane = t % warp;
+      each_constant<most_each>([&](auto i) {
+        if (i < each) tile[TurnedTile::row(first + i) ^ lane] = sums(t).of[i];
+      });
+    });
+    b.for_each_thread([&](int t) {
+      TurnedTile::store(b, t, tile, each * warps, bias, y, token, group * each * warps);
+    });
+  }
+
+ private:
+  template <class Shared>
+  STEN_DEVICE void multiply(std::int64_t slab, std::int64_t group, int t, const Shared& tile,
+                            Sums& sums) const {
+    const int lane = t % warp;
+    const std::int64_t first = (group * warps + t / warp) * each;
+    const std::int64_t* starts = of.starts + slab * of.lists + first;
+    each_constant<most_each>([&](auto i) {
+      if (i >= each || first + i >= of.lists) return;
+      const ListEntry* entry = entries + starts[i];
+      Floats4 sum = sums.of[i];
+      STEN_UNROLL(4)
+      for (auto left = static_cast<int>(starts[i + 1] - starts[i]); left > 0; --left, ++entry) {
+        const ListEntry one = *entry;
+        const Floats4 in = tile[one.row ^ lane];
+        each_constant<4>([&](auto k) { sum.v[k] = fmaf(one.value, in.v[k], sum.v[k]); });
+      }
+      sums.of[i] = sum;
+    });
+  }
+};
+
+template <class Grid>
+void list_product(Grid& grid, const SlabLists& of, const float* values, std::int64_t stored,
+                  std::int64_t tokens, const float* x, const float* bias, float* y) {
+  if (tokens == 0 || of.lists == 0) return;
+  auto* entries = grid.template scratch<ListEntry>(stored);
+  grid.launch(ListEntriesKernel{of, values, stored, entries});
+  grid.launch(
+      ListProductKernel{of, entries, TokenRows<const float>(x, tokens, of.width),
+                        TokenRows<float>(y, tokens, of.lists), bias,
+                        ListProductKernel::lists_of_warp(of.lists, tokens, grid.processors())});
+}
+
+}  // namespace sten::kernels

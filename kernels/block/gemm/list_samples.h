@@ -1,0 +1,180 @@
+// The gradient of the values of a matrix in SlabLists of its rows: dy^T x at its entries.
+//
+// A block has up to 512 entries of one slab and 64 rows, a warp up to 64 of them. It turns tiles of
+// x and dy (turned_tile.h) of 128 tokens. For an entry a warp reads a row of x, and one of dy where
+// it is another than before; each thread adds up its 4 tokens of all tiles, in a register for each
+// entry, and these are added up across threads in the end. Tokens are in parts, whose sums are added
+// up by another kernel.
+#pragma once
+#include "kernels/block/gemm/turned_tile.h"
+#include "kernels/block/gemm_functions.h"
+#include "kernels/block/product/nmg_rows.h"
+
+namespace sten::kernels {
+
+struct ListSamplesKernel {
+  static constexpr int threads = 256, warp = TurnedTile::lanes, warps = threads / warp;
+  static constexpr int each = 64, of_block = each * warps;  // entries of a warp, of a block
+  static constexpr int rows = 64, passes = rows * static_cast<int>(SlabLists::slab) / of_block;
+  static constexpr std::int64_t of_part = 2048;  // tokens
+  static constexpr int apart = warp + 1;         // of an entry's sums in shared memory
+
+  SlabLists of;
+  TokenRows<const float> dy, x;
+  std::int64_t stored;
+  float* sums;  // [parts, stored], in the order of the entries
+
+  static std::int64_t parts(std::int64_t tokens) { return (tokens + of_part - 1) / of_part; }
+  STEN_HOST_DEVICE std::int64_t row_tiles() const { return (of.lists + rows - 1) / rows; }
+  std::int64_t blocks() const { return parts(x.tokens) * of.slabs() * row_tiles() * passes; }
+
+  template <class Block>
+  struct Memory {
+    typename Block::template Shared<std::int32_t> places;  // of_block: rows of both tiles
+    typename Block::template Shared<Floats4> x, dy;
+
+    STEN_HOST_DEVICE explicit Memory(Block& b) {
+      places = b.template shared<std::int32_t>(of_block);
+      x = b.template shared<Floats4>(TurnedTile::most_features * warp);
+      dy = b.template shared<Floats4>(rows * warp);
+    }
+  };
+  std::size_t shared_bytes() const {
+    CountingBlock b;
+    const Memory<CountingBlock> memory(b);
+    return b.used();
+  }
+
+  struct Sums {
+    float of[each];
+  };
+
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const auto pass = static_cast<int>(block % passes);
+    const std::int64_t i = block / passes, row0 = i % row_tiles() * rows;
+    const std::int64_t part = i / row_tiles() / of.slabs();
+    const std::int64_t slab = i / row_tiles() - part * of.slabs();
+    const std::int64_t* starts = of.starts + slab * of.lists + row0;
+    const auto count = static_cast<int>(of.lists - row0 < rows ? of.lists - row0 : rows);
+    const std::int64_t first = starts[0] + pass * of_block, left = starts[count] - first;
+    if (left <= 0) return;
+    const auto mine = static_cast<int>(left < of_block ? left : of_block);
+
+    const auto whole = b.mark();
+    Memory<Block> memory(b);
+    auto sums_of = b.template per_thread<Sums>();
+    b.for_each_thread([&](int t) {
+      sums_of(t) = Sums{};
+      for (int e = t; e < mine; e += threads)
+        memory.places[e] = TurnedTile::row(of.at[first + e]) |
+                           TurnedTile::row(row_of(starts, count, first + e)) << 16;
+    });
+    const std::int64_t begin = part * of_part;
+    const std::int64_t end = begin + of_part < x.tokens ? begin + of_part : x.tokens;
+    for (std::int64_t token = begin; token < end; token += TurnedTile::tokens) {
+      b.for_each_thread([&](int t) {
+        TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features,
+                         memory.x);
+        TurnedTile::load(b, t, dy, token, row0, rows, memory.dy);
+      });
+      b.for_each_thread([&](int t) { multiply(t, mine, memory, sums_of(t)); });
+    }
+
+    b.reset(whole);
+    auto all = b.template shared<float>(of_block * apart);
+    b.for_each_thread([&](int t) {
+      const int e0 = t / warp * each;
+      each_constant<each>([&](auto e) {
+        if (e0 + e < mine) all[(e0 + e) * apart + t % warp] = sums_of(t).of[e];
+      });
+    });
+    b.for_each_thread([&](int t) {
+      for (int e = t; e < mine; e += threads) {
+        float sum = 0;
+        for (int lane = 0; lane < warp; ++lane) sum += all[e * apart + lane];
+        sums[part * stored + first + e] = sum;
+      }
+    });
+  }
+
+ private:
+  // Which of the lists from starts[0] on has an entry.
+  STEN_DEVICE static int row_of(const std::int64_t* starts, int count, std::int64_t entry) {
+    int low = 0;
+    for (int high = count; high - low > 1;) {
+      const int middle = (low + high) / 2;
+      if (starts[middle] <= entry)
+        low = middle;
+      else
+        high = middle;
+    }
+    return low;
+  }
+  template <class Block>
+  STEN_DEVICE void multiply(int t, int mine, const Memory<Block>& memory, Sums& sums) const {
+    const int lane = t % warp, e0 = t / warp * each, count = mine - e0;
+    int last = -1;
+    Floats4 back{};
+    each_constant<each>([&](auto e) {
+      if (e >= count) return;
+      const std::int32_t place = memory.places[e0 + e];
+      const Floats4 in = memory.x[(place & 0xffff) ^ lane];
+      if (place >> 16 != last) last = place >> 16, back = memory.dy[last ^ lane];
+      float sum = sums.of[e];
+      each_constant<4>([&](auto k) { sum = fmaf(back.v[k], in.v[k], sum); });
+      sums.of[e] = sum;
+    });
+  }
+};
+
+struct ListSumsKernel {
+  static constexpr int threads = 256;
+  SlabLists of;
+  std::int64_t stored, parts;
+  const float* sums;
+  float* grad;
+
+  std::int64_t blocks() const { return (stored + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i >= of.starts[of.slabs() * of.lists]) return;
+      float sum = 0;
+      for (std::int64_t p = 0; p < parts; ++p) sum += sums[p * stored + i];
+      grad[of.slots[i]] = sum;
+    });
+  }
+};
+
+struct ZeroFloatsKernel {
+  static constexpr int threads = 256;
+  float* x;
+  std::int64_t n;
+
+  std::int64_t blocks() const { return (n + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      if (block * threads + t < n) x[block * threads + t] = 0;
+    });
+  }
+};
+
+template <class Grid>
+void list_samples(Grid& grid, const SlabLists& of, std::int64_t stored, std::int64_t tokens,
+                  const float* dy, const float* x, float* grad) {
+  if (stored == 0) return;
+  grid.launch(ZeroFloatsKernel{grad, stored});
+  const std::int64_t parts = ListSamplesKernel::parts(tokens);
+  auto* sums = grid.template scratch<float>(parts * stored);
+  const ListSamplesKernel kernel{of, TokenRows<const float>(dy, tokens, of.lists),
+                                 TokenRows<const float>(x, tokens, of.width), stored, sums};
+  grid.launch(kernel);
+  grid.launch(ListSumsKernel{of, stored, parts, sums, grad});
+}
+
+}  // namespace sten::kernels

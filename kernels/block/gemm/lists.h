@@ -1,0 +1,124 @@
+// SlabLists of matrices (gemm_functions.h). All places of the matrix are looked up, twice: lists are
+// made once for a pattern, and kept with it.
+#pragma once
+#include "kernels/block/elementwise/pieces.h"
+#include "kernels/block/gemm_functions.h"
+
+namespace sten::kernels {
+
+// The slot of an element of csr, or -1.
+struct CsrFinder {
+  CsrPositions of;
+
+  STEN_DEVICE std::int64_t operator()(std::int64_t row, std::int64_t col) const {
+    const std::int64_t end = of.row_ptr[row + 1];
+    std::int64_t low = of.row_ptr[row], high = end;
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (of.columns[middle] < col)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low < end && of.columns[low] == col ? low : -1;
+  }
+};
+
+// strip_of[unit, column in the chunk] = the strip that has it.
+struct NmgStripsKernel {
+  static constexpr int threads = 256;
+  NmgPositions of;
+  std::int64_t strips, all;  // of a chunk; of all units
+  std::int32_t* strip_of;
+
+  std::int64_t blocks() const { return (all + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i >= all) return;
+      const std::int64_t unit = i / strips;
+      const std::int64_t col = strips <= 256 ? static_cast<const std::uint8_t*>(of.index)[i]
+                                             : static_cast<const std::uint16_t*>(of.index)[i];
+      strip_of[unit * strips + col] = static_cast<std::int32_t>(i - unit * strips);
+    });
+  }
+};
+// The same of n:m:g.
+struct NmgFinder {
+  NmgPositions of;
+  std::int64_t strips, chunks;
+  const std::int32_t* strip_of;
+
+  STEN_DEVICE std::int64_t operator()(std::int64_t row, std::int64_t col) const {
+    const NmgFormat& f = of.format;
+    const std::int64_t row_block = row / f.m, chunk = col / strips;
+    const std::int64_t first = (row_block * chunks + chunk) * strips;
+    const std::int64_t strip = strip_of[first + col - chunk * strips], p = strip / f.g;
+    for (std::int64_t i = 0; i < f.n; ++i)
+      if (f.patterns[p * f.n + i] == row - row_block * f.m) return (first + strip) * f.n + i;
+    return -1;
+  }
+};
+
+// A thread has a list in a slab: it writes how many entries there are, or them where they begin.
+template <class Find>
+struct SlabListsKernel {
+  static constexpr int threads = 128;
+  Find find;
+  bool by_column;
+  std::int64_t lists, width;
+  SlabListsRoom room;
+  bool is_counted;
+
+  STEN_HOST_DEVICE std::int64_t all() const {
+    return (width + SlabLists::slab - 1) / SlabLists::slab * lists;
+  }
+  std::int64_t blocks() const { return (all() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i >= all()) return;
+      const std::int64_t slab = i / lists, list = i - slab * lists, first = slab * SlabLists::slab;
+      std::int64_t count = 0, to = is_counted ? room.starts[i] : 0;
+      for (std::int64_t j = 0; j < SlabLists::slab && first + j < width; ++j) {
+        const std::int64_t slot = by_column ? find(first + j, list) : find(list, first + j);
+        if (slot < 0) continue;
+        ++count;
+        if (!is_counted) continue;
+        room.at[to] = static_cast<std::uint8_t>(j);
+        room.slots[to++] = static_cast<std::int32_t>(slot);
+      }
+      if (!is_counted) room.starts[i] = count;
+    });
+  }
+};
+
+template <class Grid, class Find>
+void make_slab_lists(Grid& grid, const Find& find, bool by_column, const SlabListsRoom& room) {
+  const std::int64_t rows = find.of.rows, cols = find.of.cols;
+  SlabListsKernel<Find> kernel{find, by_column, by_column ? cols : rows, by_column ? rows : cols,
+                               room, false};
+  grid.launch(kernel);
+  grid.launch(ScanPieces{kernel.all(), room.starts});
+  kernel.is_counted = true;
+  grid.launch(kernel);
+}
+
+template <class Grid>
+void make_csr_lists(Grid& grid, const CsrPositions& of, bool by_column, const SlabListsRoom& room) {
+  make_slab_lists(grid, CsrFinder{of}, by_column, room);
+}
+template <class Grid>
+void make_nmg_lists(Grid& grid, const NmgPositions& of, bool by_column, const SlabListsRoom& room) {
+  const std::int64_t strips = of.format.strips(), chunks = (of.cols + strips - 1) / strips;
+  const std::int64_t all = (of.rows + of.format.m - 1) / of.format.m * chunks * strips;
+  auto* strip_of = grid.template scratch<std::int32_t>(all);
+  grid.launch(NmgStripsKernel{of, strips, all, strip_of});
+  make_slab_lists(grid, NmgFinder{of, strips, chunks, strip_of}, by_column, room);
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,23 @@
+// Outputs of products on a device, in the formats that their gradients have.
+#pragma once
+#include "libsten/ops/check.h"
+#include "libsten/ops/device.h"
+#include "libsten/ops/product_output.h"
+#include "libsten/product/device_product.h"
+
+namespace sten {
+
+// The elements of a dense or masked tensor, pruned ones too. Unsupported unless they are F32.
+const float* elements_there(std::string_view op, const Tensor& x);
+
+// A gradient of w that fill(float* to) writes, dense; in same-pattern of a masked w what is masked
+// out is 0.
+Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& format,
+                      const std::function<void(float*)>& fill);
+
+// The gradient of a product: serves dense outputs, and same-pattern for output i of `factors`, the
+// gradient of in[i + 1], which is not dense.
+void add_product_grad_there(Operators& all, Name op, std::vector<Name> in,
+                            std::vector<std::size_t> factors, Implementation run);
+
+}  // namespace sten

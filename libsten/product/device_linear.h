@@ -1,0 +1,22 @@
+// Products of rows of tokens with a sparse matrix on a device, float32, in the process's one stream.
+#pragma once
+#include "libsten/tensor/tensor.h"
+
+namespace sten {
+
+// All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
+// layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more. Where it has
+// its values is sorted at the first product that needs it, and kept with w and all tensors of its
+// positions: 5 bytes for each value, and 8 for each 128 places of the matrix.
+
+// y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr. Each sum is made in ascending
+// order of columns, by fused multiply-adds from 0. Infinities of x stay in the rows that use them.
+void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);
+
+// dx[tokens, in] = dy[tokens, out] w, likewise.
+void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx);
+
+// dw = dy^T x at w's positions, in w's layout; padding is 0. Sums have an order of their own.
+Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x);
+
+}  // namespace sten

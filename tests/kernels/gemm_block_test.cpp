@@ -1,0 +1,241 @@
+// Products of rows of tokens by blocks of threads, as a GPU runs them.
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "kernels/block/gemm/gemm.h"
+#include "kernels/block/gemm/plain_gemm.h"
+#include "tests/kernels/product_case.h"
+#include "tests/support/checked_device.h"
+#include "tests/support/laws.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::GemmFunctions;
+
+namespace {
+
+const GemmFunctions plain_gemm =
+                        kernels::gemm_functions<kernels::SerialGrid>(kernels::plain_dense_product),
+                    checked_gemm =
+                        kernels::gemm_functions<CheckedDevice>(kernels::plain_dense_product);
+
+// A sparse matrix: where its values are, and which elements they are.
+struct ListsCase {
+  Index rows, cols, tokens;
+  std::vector<float> values, dense;
+  std::vector<std::int64_t> slots;  // of each element, or -1
+  std::function<void(const GemmFunctions&, bool, kernels::SlabListsRoom)> make_lists;
+  std::string text;
+
+  Index stored() const { return std::ssize(values); }
+};
+
+ListsCase csr_case(Dice& dice, Index rows, Index cols, Index tokens, double density) {
+  ListsCase x{rows, cols, tokens, {}, std::vector<float>(rows * cols), {}, {}, "csr"};
+  x.slots.assign(rows * cols, -1);
+  auto ptr = std::make_shared<std::vector<std::int64_t>>(1);
+  auto columns = std::make_shared<std::vector<std::int32_t>>();
+  for (Index r = 0; r < rows; ++r) {
+    const bool is_empty = dice.below(8) == 0;
+    for (Index c = 0; c < cols; ++c) {
+      if (is_empty || dice.below(1000) >= static_cast<Index>(density * 1000)) continue;
+      x.slots[r * cols + c] = x.stored();
+      x.values.push_back(static_cast<float>(dice.normal()));
+      x.dense[r * cols + c] = x.values.back();
+      columns->push_back(static_cast<std::int32_t>(c));
+    }
+    ptr->push_back(x.stored());
+  }
+  x.make_lists = [=](const GemmFunctions& by, bool by_column, kernels::SlabListsRoom room) {
+    by.csr_lists({rows, cols, ptr->data(), columns->data()}, by_column, room, nullptr);
+  };
+  x.text += fmt::format(" {} x {}, {} tokens, {} values", rows, cols, tokens, x.stored());
+  return x;
+}
+
+ListsCase nmg_case(Dice& dice, ProductFormat f, Index rows, Index cols, Index tokens) {
+  auto a = std::make_shared<Nmg>(
+      NmgFit{f.n, f.m, f.g, 0, {}, FitMethod::greedy}.fit(normals(dice, {rows, cols})));
+  ListsCase x{rows, cols, tokens, {}, floats(a->to_dense()), {}, {}, "nmg"};
+  x.slots.assign(rows * cols, -1);
+  const auto values = a->values.as<float>();
+  x.values.assign(values.begin(), values.end());
+  const std::vector<Index> offsets = a->offsets();
+  for (Index s = 0; s < x.stored(); ++s)
+    if (offsets[s] >= 0) x.slots[offsets[s]] = s;
+  x.make_lists = [=](const GemmFunctions& by, bool by_column, kernels::SlabListsRoom room) {
+    const kernels::NmgFormat format = PatternTable::get(f.n, f.m)->format(f.g);
+    by.nmg_lists({rows, cols, format, a->index.bytes().data()}, by_column, room, nullptr);
+  };
+  x.text += fmt::format(" {}:{}:{} {} x {}, {} tokens", f.n, f.m, f.g, rows, cols, tokens);
+  return x;
+}
+
+// Lists as `by` makes them.
+struct MadeLists {
+  std::vector<std::int64_t> starts;
+  std::vector<std::uint8_t> at;
+  std::vector<std::int32_t> slots;
+  kernels::SlabLists view;
+
+  MadeLists(const GemmFunctions& by, const ListsCase& x, bool by_column) {
+    view.lists = by_column ? x.cols : x.rows;
+    view.width = by_column ? x.rows : x.cols;
+    starts.assign(view.slabs() * view.lists + 1, -1);
+    at.assign(x.stored() + 1, 0xcd);
+    slots.assign(x.stored() + 1, -1);
+    x.make_lists(by, by_column, {starts.data(), at.data(), slots.data()});
+    view.starts = starts.data(), view.at = at.data(), view.slots = slots.data();
+  }
+};
+
+std::vector<float> some_floats(Dice& dice, Index n) {
+  std::vector<float> all(n);
+  for (float& v : all) v = static_cast<float>(dice.normal());
+  return all;
+}
+
+// In the order that is promised.
+std::vector<float> product_in_order(const ListsCase& x, bool by_column,
+                                    const std::vector<float>& in, const float* bias) {
+  const Index lists = by_column ? x.cols : x.rows, width = by_column ? x.rows : x.cols;
+  std::vector<float> y(x.tokens * lists);
+  for (Index t = 0; t < x.tokens; ++t)
+    for (Index i = 0; i < lists; ++i) {
+      float sum = 0;
+      for (Index j = 0; j < width; ++j) {
+        const Index place = by_column ? j * x.cols + i : i * x.cols + j;
+        if (x.slots[place] >= 0) sum = std::fmaf(x.dense[place], in[t * width + j], sum);
+      }
+      y[t * lists + i] = bias ? sum + bias[i] : sum;
+    }
+  return y;
+}
+
+void check_lists(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
+  CAPTURE(x.text);
+  for (const bool by_column : {false, true}) {
+    const MadeLists made(by, x, by_column);
+    const auto in = some_floats(dice, x.tokens * made.view.width);
+    const auto bias = some_floats(dice, made.view.lists);
+    for (const float* b : {bias.data(), static_cast<const float*>(nullptr)}) {
+      std::vector<float> y(x.tokens * made.view.lists + 1, untouched);
+      by.list_product(made.view, x.values.data(), x.stored(), x.tokens, in.data(), b, y.data(),
+                      nullptr);
+      CHECK(y.back() == untouched);
+      y.pop_back();
+      CHECK(is_same(y, product_in_order(x, by_column, in, b)));
+    }
+  }
+  const MadeLists made(by, x, false);
+  const auto dy = some_floats(dice, x.tokens * x.rows), in = some_floats(dice, x.tokens * x.cols);
+  std::vector<float> grad(x.stored() + 1, untouched), want(x.stored());
+  by.list_samples(made.view, x.stored(), x.tokens, dy.data(), in.data(), grad.data(), nullptr);
+  CHECK(grad.back() == untouched);
+  Index wrong = 0;
+  for (Index place = 0; place < x.rows * x.cols; ++place) {
+    if (x.slots[place] < 0) continue;
+    double sum = 0, size = 0;
+    for (Index t = 0; t < x.tokens; ++t) {
+      const double term =
+          static_cast<double>(dy[t * x.rows + place / x.cols]) * in[t * x.cols + place % x.cols];
+      sum += term, size += std::abs(term);
+    }
+    float& of = grad[x.slots[place]];
+    wrong += !(std::abs(of - sum) <= std::ldexp(size, -20) + 1e-30);
+    of = 0;
+  }
+  for (Index s = 0; s < x.stored(); ++s) wrong += grad[s] != 0.0f;
+  CHECK(wrong == 0);
+}
+
+void check_all(const GemmFunctions& by, Dice& dice, Index most_rows, Index most_cols, int rounds) {
+  const std::vector<Index> tokens{0, 1, 2, 3, 31, 127, 128, 129, 260};
+  const auto some = [&](Index most) { return 1 + dice.below(most); };
+  for (int round = 0; round < rounds; ++round) {
+    check_lists(by, dice,
+                csr_case(dice, some(most_rows), some(most_cols), dice.one_of(tokens),
+                         0.01 * static_cast<double>(dice.below(100))));
+    const ProductFormat f = dice.one_of(product_formats());
+    check_lists(by, dice, nmg_case(dice, f, some(most_rows), some(most_cols), dice.one_of(tokens)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows of tokens times sparse matrices, and the gradients of their values") {
+  Dice dice(1);
+  check_all(plain_gemm, dice, 200, 300, shapes_to_try(20));
+}
+
+TEST_CASE("more tokens than one part of a gradient, and more lists than one block") {
+  Dice dice(2);
+  check_lists(plain_gemm, dice, csr_case(dice, 70, 150, 2100, 0.2));
+  check_lists(plain_gemm, dice, nmg_case(dice, {1, 4, 8}, 300, 40, 3));
+}
+
+TEST_CASE("matrices of nothing") {
+  Dice dice(3);
+  for (const auto& [rows, cols] : {std::pair<Index, Index>{0, 5}, {5, 0}, {0, 0}})
+    for (const Index tokens : {0, 1, 3})
+      check_lists(plain_gemm, dice, csr_case(dice, rows, cols, tokens, 1));
+  check_lists(plain_gemm, dice, csr_case(dice, 9, 130, 5, 0));
+}
+
+TEST_CASE("an infinity stays in the rows that have its column") {
+  Dice dice(4);
+  const ListsCase x = csr_case(dice, 40, 50, 2, 0.3);
+  const MadeLists made(plain_gemm, x, false);
+  auto in = some_floats(dice, x.tokens * x.cols);
+  in[7] = std::numeric_limits<float>::infinity();
+  std::vector<float> y(x.tokens * x.rows);
+  plain_gemm.list_product(made.view, x.values.data(), x.stored(), x.tokens, in.data(), nullptr,
+                          y.data(), nullptr);
+  for (Index r = 0; r < x.rows; ++r) {
+    CHECK(std::isfinite(y[r]) == (x.slots[r * x.cols + 7] < 0));
+    CHECK(std::isfinite(y[x.rows + r]));
+  }
+}
+
+TEST_CASE("threads of products of tokens do not depend on their order") {
+  Dice dice(5);
+  CheckedDevice::reset(1);
+  check_all(checked_gemm, dice, 140, 140, 3);
+  CHECK(CheckedDevice::reports() == std::vector<std::string>{});
+}
+
+TEST_CASE("biases of rows, and their gradients") {
+  Dice dice(6);
+  CheckedDevice::reset(2);
+  for (const GemmFunctions* by : {&plain_gemm, &checked_gemm})
+    for (const Index rows : {0, 1, 7, 8, 9, 255, 256, 600})
+      for (const Index n : {0, 1, 31, 33, 130}) {
+        CAPTURE(rows);
+        CAPTURE(n);
+        const auto x = some_floats(dice, rows * n), bias = some_floats(dice, n);
+        auto y = x;
+        by->add_to_rows(bias.data(), rows, n, y.data(), nullptr);
+        std::vector<float> sums(n + 1, untouched);
+        by->sum_of_rows(x.data(), rows, n, sums.data(), nullptr);
+        CHECK(sums[n] == untouched);
+        Index wrong = 0;
+        for (Index i = 0; i < n; ++i) {
+          double sum = 0;
+          for (Index r = 0; r < rows; ++r) {
+            sum += x[r * n + i];
+            wrong += y[r * n + i] != x[r * n + i] + bias[i];
+          }
+          wrong += !(std::abs(sums[i] - sum) <= 1e-6 * (std::abs(sum) + 1e-3));
+        }
+        CHECK(wrong == 0);
+      }
+  CHECK(CheckedDevice::reports() == std::vector<std::string>{});
+}
+
+TEST_CASE("blocks get as many lists as keep all processors busy") {
+  using K = kernels::ListProductKernel;
+  CHECK(K::lists_of_warp(3072, 4096, 132) == 16);
+  CHECK(K::lists_of_warp(768, 512, 132) < 8);
+  CHECK(K::lists_of_warp(768, 1, 132) == 1);
+}
