@@ -1,0 +1,227 @@
+// Linear layers and batches of products on a device: results are the CPU's, and nothing falls back.
+#include <doctest/doctest.h>
+
+#include "libsten/dispatch/operators.h"
+#include "libsten/product/device_product.h"
+#include "libsten/sparsify/same_pattern.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// A fallback is an error, until the end of the scope.
+struct NoFallback {
+  NoFallback() { set_strict(true); }
+  ~NoFallback() { set_strict(false); }
+};
+
+// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
+bool is_close(const Tensor& there, const Tensor& here) {
+  if (there.device() != Device::cuda || there.spec() != here.spec() ||
+      there.shape() != here.shape())
+    return false;
+  const Tensor back = there.to(Device::cpu);
+  const Stored a = here.save(), b = back.save();
+  for (std::size_t i = 0; i < a.parts.size(); ++i)
+    if (a.parts[i].name != "values" &&
+        numbers<std::uint8_t>(a.parts[i]) != numbers<std::uint8_t>(b.parts[i]))
+      return false;
+  const auto p = here.values()->as<float>(), q = back.values()->as<float>();
+  float most = 0, off = 0;
+  if (p.size() != q.size()) return false;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    most = std::max(most, std::abs(p[i]));
+    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
+  }
+  return off <= 1e-6f * most;
+}
+
+// The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
+void check_same(Name op, const std::vector<Tensor>& in,
+                const std::vector<const OutFormat*>& formats) {
+  std::vector<Tensor> there;
+  for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+  const Attributes none;
+  const Outputs here = run(op, {in, formats, none});
+  const NoFallback strict;
+  const Outputs got = run(op, {there, formats, none});
+  REQUIRE(got.size() == here.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(got[i].has_value() == here[i].has_value());
+    if (got[i]) CHECK(is_close(*got[i], *here[i]));
+  }
+}
+
+Tensor weight(Dice& dice, const Shape& shape, const std::string& layout) {
+  const Dense x = normals(dice, shape);
+  if (layout == "dense") return x;
+  if (layout == "csr" || layout == "masked")
+    return packed(x, random_mask(dice, shape, 0.3), layout);
+  return registry().prune(x, Spec::parse(layout), Spec::parse(layout));
+}
+
+const std::vector<std::string> weights{"dense",
+                                       "masked",
+                                       "csr",
+                                       "nmg:n=1,m=4,g=4",
+                                       "nmg:n=2,m=4,g=3",
+                                       "nmg:n=1,m=10,g=1",
+                                       "nmg:n=3,m=6,g=1",
+                                       "nmg:n=1,m=21,g=2",
+                                       "nmg:n=1,m=3,g=100",
+                                       "nmg:n=1,m=4,g=2,axis=1"};
+
+}  // namespace
+
+TEST_CASE("linear layers on a device, and their gradients") {
+  const SerialDevice device;
+  Dice dice(1);
+  const OutFormat& dense = OutFormat::dense();
+  for (const std::string& layout : weights)
+    for (const Shape& shape : {Shape{2, 3, 40, 50}, Shape{1, 30, 7}, Shape{130, 131, 150},
+                               Shape{0, 6, 8}, Shape{3, 0, 8}, Shape{3, 8, 0}}) {
+      Shape x_shape(shape.begin(), shape.end() - 1), y_shape = x_shape;
+      const Index in = x_shape.back(), out = shape.back();
+      y_shape.back() = out;
+      const bool is_empty = in == 0 || out == 0;
+      if (is_empty && layout.starts_with("nmg")) continue;
+      CAPTURE(layout);
+      CAPTURE(to_string(shape));
+      const Tensor w = weight(dice, {out, in}, layout), bias = normals(dice, {out});
+      const Tensor dy = normals(dice, y_shape);
+      const OutFormat own = OutFormat::same_as(w);
+      for (const bool is_masked : {false, true}) {
+        const Tensor x = weight(dice, x_shape, is_masked ? "masked" : "dense");
+        const OutFormat at_x = OutFormat::same_as(x);
+        check_same("linear", {x, w}, {&dense});
+        check_same("linear", {x, w, bias}, {&dense});
+        check_same("linear.grad", {dy, x, w}, {&at_x, &own});
+        check_same("linear.grad", {dy, x, w, bias}, {&dense, &own, &dense});
+        check_same("linear.grad", {dy, x, w, bias}, {nullptr, &dense, nullptr});
+        check_same("linear.grad", {dy, x, w, bias}, {&dense, nullptr, nullptr});
+      }
+    }
+}
+
+TEST_CASE("a linear layer keeps where its weight has values, not the values") {
+  const SerialDevice device;
+  const NoFallback strict;
+  Dice dice(2);
+  const Tensor w = weight(dice, {30, 40}, "nmg:n=1,m=4,g=4"), x = normals(dice, {5, 40});
+  Tensor there = w.to(Device::cuda);
+  const Tensor x_there = x.to(Device::cuda);
+  CHECK(is_close(apply("linear", {x_there, there}), apply("linear", {x, w})));
+  const Values other = normals(dice, {w.values()->size()}).values;
+  const Tensor changed = w.with_values(other);
+  there = there.with_values(other.to(Device::cuda));
+  const std::size_t downloads = SerialDevice::downloads(), uploads = SerialDevice::uploads();
+  const Tensor y = apply("linear", {x_there, there});
+  CHECK(SerialDevice::downloads() == downloads);
+  CHECK(SerialDevice::uploads() == uploads);
+  CHECK(is_close(y, apply("linear", {x, changed})));
+}
+
+TEST_CASE("operands of linear layers that do not fit are refused as on the CPU") {
+  const SerialDevice device;
+  Dice dice(3);
+  const Tensor w = normals(dice, {6, 8}), bias = normals(dice, {6});
+  const auto error = [](std::vector<Tensor> in, Device where) {
+    for (Tensor& t : in) t = t.to(where);
+    return error_of([&] { sten::apply("linear", in); });
+  };
+  for (const std::vector<Tensor>& in : {std::vector<Tensor>{normals(dice, {3, 7}), w},
+                                        {normals(dice, {3, 8}), w, w},
+                                        {normals(dice, {8}), normals(dice, {2, 3, 8})},
+                                        {normals(dice, {3, 8}), w, normals(dice, {5})}}) {
+    CHECK(error(in, Device::cuda) != "");
+    CHECK(error(in, Device::cuda) == error(in, Device::cpu));
+  }
+}
+
+TEST_CASE("batches of products on a device, and their gradients") {
+  const SerialDevice device;
+  Dice dice(4);
+  const OutFormat& dense = OutFormat::dense();
+  struct Pair {
+    Shape a, b;
+  };
+  for (const Pair& p :
+       {Pair{{5, 6}, {6, 7}}, Pair{{3, 5, 6}, {3, 6, 7}}, Pair{{2, 3, 5, 6}, {2, 3, 6, 1}},
+        Pair{{2, 3, 5, 6}, {6, 7}}, Pair{{5, 6}, {4, 6, 7}}, Pair{{2, 1, 5, 6}, {2, 3, 6, 7}},
+        Pair{{2, 3, 5, 6}, {3, 6, 7}}, Pair{{2, 1, 5, 6}, {1, 3, 6, 7}}, Pair{{1, 5, 6}, {6, 7}},
+        Pair{{2, 3, 1, 6}, {2, 1, 6, 7}}, Pair{{3, 5, 0}, {3, 0, 7}}, Pair{{3, 0, 6}, {3, 6, 7}},
+        Pair{{0, 5, 6}, {0, 6, 7}}, Pair{{0, 5, 6}, {6, 7}}, Pair{{1, 5, 6}, {0, 6, 7}}}) {
+    CAPTURE(to_string(p.a));
+    CAPTURE(to_string(p.b));
+    const Tensor a = normals(dice, p.a), b = normals(dice, p.b);
+    const Tensor c = apply("matmul", {a, b});
+    const Tensor dc = normals(dice, c.shape());
+    check_same("matmul", {a, b}, {&dense});
+    check_same("matmul.grad", {dc, a, b}, {&dense, &dense});
+    check_same("matmul.grad", {dc, a, b}, {nullptr, &dense});
+    if (size_of(p.a) == 0 || size_of(p.b) == 0) continue;
+    const Tensor masked_a = weight(dice, p.a, "masked"), masked_b = weight(dice, p.b, "masked");
+    const OutFormat at_a = OutFormat::same_as(masked_a), at_b = OutFormat::same_as(masked_b);
+    check_same("matmul", {masked_a, b}, {&dense});
+    check_same("matmul.grad", {dc, masked_a, b}, {&at_a, &dense});
+    check_same("matmul.grad", {dc, a, masked_b}, {&dense, &at_b});
+  }
+}
+
+TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {
+  const SerialDevice device;
+  Dice dice(5);
+  constexpr Index m = 5, n = 7, k = 9, batch = 3;
+  for (const bool turn_a : {false, true})
+    for (const bool turn_b : {false, true})
+      for (const bool tf32 : {false, true}) {
+        const Dense a = normals(dice, {batch, turn_a ? k : m, turn_a ? m : k});
+        const Dense b = normals(dice, {turn_b ? n : k, turn_b ? k : n});
+        const Dense c = normals(dice, {batch, m, n + 1});
+        const Tensor a_there = Tensor(a).to(Device::cuda), b_there = Tensor(b).to(Device::cuda);
+        Tensor c_there = Tensor(c).to(Device::cuda);
+        const auto pointer = [](const Tensor& t) {
+          return reinterpret_cast<const float*>(t.values()->bytes().data());
+        };
+        allow_device_tf32(tf32);
+        c_there = Tensor::update(c_there, [&](Values& v) {
+          device_gemm({.m = m,
+                       .n = n,
+                       .k = k,
+                       .batch = batch,
+                       .a = pointer(a_there),
+                       .lda = turn_a ? m : k,
+                       .a_step = m * k,
+                       .turn_a = turn_a,
+                       .b = pointer(b_there),
+                       .ldb = turn_b ? k : n,
+                       .turn_b = turn_b,
+                       .c = reinterpret_cast<float*>(v.mutate_bytes()),
+                       .ldc = n + 1,
+                       .c_step = m * (n + 1),
+                       .alpha = 0.5f,
+                       .beta = 2});
+        });
+        allow_device_tf32(false);
+        const std::vector<float> p = floats(a), q = floats(b), before = floats(c);
+        const std::vector<float> got = floats(c_there.to(Device::cpu).as<Dense>());
+        const double tolerance = tf32 && SerialDevice::is_replaced() ? 1e-2 : 1e-5;
+        for (Index i = 0; i < batch; ++i)
+          for (Index r = 0; r < m; ++r) {
+            for (Index j = 0; j < n; ++j) {
+              double sum = 0;
+              for (Index l = 0; l < k; ++l)
+                sum += static_cast<double>(p[i * m * k + (turn_a ? l * m + r : r * k + l)]) *
+                       q[turn_b ? j * k + l : l * n + j];
+              const Index at = (i * m + r) * (n + 1) + j;
+              CHECK(std::abs(got[at] - (0.5 * sum + 2 * before[at])) <= tolerance);
+            }
+            CHECK(got[(i * m + r) * (n + 1) + n] == before[(i * m + r) * (n + 1) + n]);
+          }
+      }
+  CHECK(!device_tf32_allowed());
+}
