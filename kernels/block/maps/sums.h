@@ -1,0 +1,162 @@
+// Sums over axes: in double, in an order that depends on shapes alone.
+#pragma once
+#include "kernels/block/maps/walk.h"
+
+namespace sten::kernels {
+
+// Where sums go: as doubles, or divided, as floats.
+struct SumTo {
+  double* sums = nullptr;
+  float* floats = nullptr;
+  double count = 1;
+
+  STEN_DEVICE void store(std::int64_t i, double sum) const {
+    if (floats)
+      floats[i] = static_cast<float>(sum / count);
+    else
+      sums[i] = sum;
+  }
+};
+
+// x[outer, n, inner] in pieces of n: to[outer, pieces, inner].
+template <class T>
+struct SumShape {
+  std::int64_t outer, n, inner, piece, pieces;
+  const T* x;
+  SumTo to;
+};
+
+// Of many columns: a block sums a piece of 32 of them, by each of 8 threads every 8th row.
+template <class T>
+struct SumColumns {
+  static constexpr int width = 32, height = 8, threads = width * height;
+  SumShape<T> s;
+
+  STEN_HOST_DEVICE std::int64_t tiles() const { return (s.inner + width - 1) / width; }
+  std::int64_t blocks() const { return s.outer * s.pieces * tiles(); }
+  std::size_t shared_bytes() const { return threads * sizeof(double); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    auto part = b.template shared<double>(threads);
+    const std::int64_t at = block / tiles(), column0 = block % tiles() * width;
+    const std::int64_t begin = at % s.pieces * s.piece;
+    const std::int64_t end = begin + s.piece < s.n ? begin + s.piece : s.n;
+    const T* from = s.x + at / s.pieces * s.n * s.inner;
+    b.for_each_thread([&](int t) {
+      const std::int64_t column = column0 + t % width;
+      double sum = 0;
+      if (column < s.inner)
+        for (std::int64_t r = begin + t / width; r < end; r += height)
+          sum += from[r * s.inner + column];
+      part[t] = sum;
+    });
+    for (int half = height / 2; half > 0; half /= 2)
+      b.for_each_thread([&](int t) {
+        if (t < half * width) part[t] = part[t] + part[t + half * width];
+      });
+    b.for_each_thread([&](int t) {
+      if (t < width && column0 + t < s.inner) s.to.store(at * s.inner + column0 + t, part[t]);
+    });
+  }
+};
+
+// Of one column: a block sums a piece of a line.
+template <class T, int size>
+struct SumLine {
+  static constexpr int threads = size;
+  SumShape<T> s;
+
+  std::int64_t blocks() const { return s.outer * s.pieces; }
+  std::size_t shared_bytes() const { return threads * sizeof(double); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t begin = block % s.pieces * s.piece;
+    const std::int64_t end = begin + s.piece < s.n ? begin + s.piece : s.n;
+    const T* from = s.x + block / s.pieces * s.n;
+    const double all = reduce<double>(
+        b, b.template shared<double>(threads),
+        [&](int t) {
+          double sum = 0;
+          for (std::int64_t i = begin + t; i < end; i += threads) sum += from[i];
+          return sum;
+        },
+        [](double x, double y) { return x + y; });
+    b.for_each_thread([&](int t) {
+      if (t == 0) s.to.store(block, all);
+    });
+  }
+};
+
+// The sums of x[outer, n, inner] over n.
+template <class Grid, class T>
+void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* x,
+                const SumTo& to) {
+  // Pieces where there are too few sums for a device, of no less than pays.
+  constexpr std::int64_t enough = 512, least_rows = 64, least_elements = 4096, short_line = 1024;
+  const std::int64_t least = inner == 1 ? least_elements : least_rows;
+  const std::int64_t units = outer * ((inner + 31) / 32);
+  std::int64_t pieces = 1;
+  if (units > 0 && units < enough && n > least) {
+    const std::int64_t most = (n + least - 1) / least, wanted = (enough + units - 1) / units;
+    pieces = most < wanted ? most : wanted;
+  }
+  const std::int64_t piece = (n + pieces - 1) / pieces;
+  SumTo here = to;
+  if (pieces > 1) here = {grid.template scratch<double>(outer * pieces * inner), nullptr, 1};
+  const SumShape<T> shape{outer, n, inner, piece, pieces, x, here};
+  if (inner != 1)
+    grid.launch(SumColumns<T>{shape});
+  else if (piece <= short_line)
+    grid.launch(SumLine<T, 32>{shape});
+  else
+    grid.launch(SumLine<T, 256>{shape});
+  if (pieces == 1) return;
+  const SumShape<double> rest{outer, pieces, inner, pieces, 1, here.sums, to};
+  if (inner != 1)
+    grid.launch(SumColumns<double>{rest});
+  else
+    grid.launch(SumLine<double, 32>{rest});
+}
+
+// y[rows, n] += b[n], of less than 2^31 elements.
+struct AddBias {
+  static constexpr int threads = 256, at_once = 4 * threads;
+  Divisor n;
+  std::int64_t all;
+  const float* b;
+  float* y;
+
+  std::int64_t blocks() const { return (all + at_once - 1) / at_once; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& block, std::int64_t number) const {
+    const std::int64_t first = number * at_once, left = all - first;
+    block.for_each_thread([&](int t) {
+      each_of(block, t, left < at_once ? left : at_once, [&](std::int64_t k) {
+        const auto i = static_cast<std::uint32_t>(first + k);
+        y[i] += b[i - n.quotient(i) * n.by];
+      });
+    });
+  }
+};
+
+template <class Grid>
+struct SumsOn {
+  static void add_bias(std::int64_t rows, std::int64_t n, const float* b, float* y, Stream stream) {
+    if (rows == 0 || n == 0) return;
+    Grid grid(stream);
+    constexpr std::int64_t most = (std::int64_t{1} << 31) - 1;
+    const std::int64_t at_once = n < most ? most / n : 1;
+    for (std::int64_t r = 0; r < rows; r += at_once) {
+      const std::int64_t count = rows - r < at_once ? rows - r : at_once;
+      grid.launch(AddBias{Divisor(n), count * n, b, y + r * n});
+    }
+  }
+  static void sum_rows(std::int64_t rows, std::int64_t n, const float* x, float* to,
+                       Stream stream) {
+    Grid grid(stream);
+    sum_middle(grid, 1, rows, n, x, {nullptr, to, 1});
+  }
+};
+
+}  // namespace sten::kernels
