@@ -74,11 +74,6 @@ struct GemmFunctions {
   // tokens, in an order of the shapes' own, and 0 where no entry has the slot; grad[stored].
   void (*list_samples)(const SlabLists&, std::int64_t stored, std::int64_t tokens, const float* dy,
                        const float* x, float* grad, Stream);
-
-  // y[r, i] += bias[i], of [rows, n].
-  void (*add_to_rows)(const float* bias, std::int64_t rows, std::int64_t n, float* y, Stream);
-  // sums[i] = the sum of x[r, i] over rows, in double, in an order of the shapes' own.
-  void (*sum_of_rows)(const float* x, std::int64_t rows, std::int64_t n, float* sums, Stream);
 };
 
 }  // namespace sten::kernels

@@ -7,7 +7,6 @@
 namespace sten {
 namespace {
 
-// As the gradient of the operator on the CPU, in linear.cpp.
 Outputs linear_there(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
@@ -33,7 +32,7 @@ Outputs linear_there(const Call& call) {
                .ldc = l.out});
   if (b)
     on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.gemm.add_to_rows(b, l.tokens, l.out, to, stream);
+      cuda.maps.add_bias(l.tokens, l.out, b, to, stream);
     });
   return {std::move(y)};
 }
@@ -80,7 +79,7 @@ Outputs linear_grad_there(const Call& call) {
     Dense sum = output_there({l.out});
     float* to = floats_of_output(sum);
     on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-      cuda.gemm.sum_of_rows(g, l.tokens, l.out, to, stream);
+      cuda.maps.sum_rows(l.tokens, l.out, g, to, stream);
     });
     grads[2] = std::move(sum);
   }

@@ -12,10 +12,9 @@ const kernels::GemmFunctions gemm_table =
 
 kernels::GemmFunctions serial_gemm() {
   using G = kernels::GemmFunctions;
-  return {with_memory<gemm_table, &G::dense>(),        with_memory<gemm_table, &G::csr_lists>(),
-          with_memory<gemm_table, &G::nmg_lists>(),    with_memory<gemm_table, &G::list_product>(),
-          with_memory<gemm_table, &G::list_samples>(), with_memory<gemm_table, &G::add_to_rows>(),
-          with_memory<gemm_table, &G::sum_of_rows>()};
+  return {with_memory<gemm_table, &G::dense>(), with_memory<gemm_table, &G::csr_lists>(),
+          with_memory<gemm_table, &G::nmg_lists>(), with_memory<gemm_table, &G::list_product>(),
+          with_memory<gemm_table, &G::list_samples>()};
 }
 
 }  // namespace sten::testing

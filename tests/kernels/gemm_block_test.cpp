@@ -205,34 +205,6 @@ TEST_CASE("threads of products of tokens do not depend on their order") {
   CHECK(CheckedDevice::reports() == std::vector<std::string>{});
 }
 
-TEST_CASE("biases of rows, and their gradients") {
-  Dice dice(6);
-  CheckedDevice::reset(2);
-  for (const GemmFunctions* by : {&plain_gemm, &checked_gemm})
-    for (const Index rows : {0, 1, 7, 8, 9, 255, 256, 600})
-      for (const Index n : {0, 1, 31, 33, 130}) {
-        CAPTURE(rows);
-        CAPTURE(n);
-        const auto x = some_floats(dice, rows * n), bias = some_floats(dice, n);
-        auto y = x;
-        by->add_to_rows(bias.data(), rows, n, y.data(), nullptr);
-        std::vector<float> sums(n + 1, untouched);
-        by->sum_of_rows(x.data(), rows, n, sums.data(), nullptr);
-        CHECK(sums[n] == untouched);
-        Index wrong = 0;
-        for (Index i = 0; i < n; ++i) {
-          double sum = 0;
-          for (Index r = 0; r < rows; ++r) {
-            sum += x[r * n + i];
-            wrong += y[r * n + i] != x[r * n + i] + bias[i];
-          }
-          wrong += !(std::abs(sums[i] - sum) <= 1e-6 * (std::abs(sum) + 1e-3));
-        }
-        CHECK(wrong == 0);
-      }
-  CHECK(CheckedDevice::reports() == std::vector<std::string>{});
-}
-
 TEST_CASE("blocks get as many lists as keep all processors busy") {
   using K = kernels::ListProductKernel;
   CHECK(K::lists_of_warp(3072, 4096, 132) == 16);

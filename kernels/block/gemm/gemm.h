@@ -1,6 +1,5 @@
 // GemmFunctions (gemm_functions.h) over a Grid.
 #pragma once
-#include "kernels/block/gemm/bias.h"
 #include "kernels/block/gemm/list_product.h"
 #include "kernels/block/gemm/list_samples.h"
 #include "kernels/block/gemm/lists.h"
@@ -28,14 +27,6 @@ GemmFunctions gemm_functions(void (*dense)(const GemmOperands&, Stream)) {
              const float* x, float* grad, Stream stream) {
             Grid grid(stream);
             list_samples(grid, of, stored, tokens, dy, x, grad);
-          },
-          [](const float* bias, std::int64_t rows, std::int64_t n, float* y, Stream stream) {
-            Grid grid(stream);
-            add_to_rows(grid, bias, rows, n, y);
-          },
-          [](const float* x, std::int64_t rows, std::int64_t n, float* sums, Stream stream) {
-            Grid grid(stream);
-            sum_of_rows(grid, x, rows, n, sums);
           }};
 }
 
