@@ -83,6 +83,7 @@ void for_each_matrix(Index count, Index flops, F&& f) {
 template <class T>
 Tensor factor_gradient(const OutFormat& format, const Matmul& mm, const Shape& shape, bool of_a,
                        const T* dc, const T* other) {
+  if (mm.count() == 0) return write_each<T>(format, shape, [](Index) { return T{0}; });
   const std::vector<Index>&at = of_a ? mm.a_at : mm.b_at, &from = of_a ? mm.b_at : mm.a_at;
   const Index size = of_a ? mm.m * mm.k : mm.k * mm.n;
   const auto product = [&](Index i, T* to, int team) {

@@ -15,9 +15,9 @@ using kernels::GemmFunctions;
 
 namespace {
 
-const GemmFunctions plain_gemm =
+const GemmFunctions serial_gemm_table =
                         kernels::gemm_functions<kernels::SerialGrid>(kernels::plain_dense_product),
-                    checked_gemm =
+                    checked_gemm_table =
                         kernels::gemm_functions<CheckedDevice>(kernels::plain_dense_product);
 
 // A sparse matrix: where its values are, and which elements they are.
@@ -90,7 +90,7 @@ struct MadeLists {
   }
 };
 
-std::vector<float> some_floats(Dice& dice, Index n) {
+std::vector<float> normal_floats(Dice& dice, Index n) {
   std::vector<float> all(n);
   for (float& v : all) v = static_cast<float>(dice.normal());
   return all;
@@ -117,8 +117,8 @@ void check_lists(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
   CAPTURE(x.text);
   for (const bool by_column : {false, true}) {
     const MadeLists made(by, x, by_column);
-    const auto in = some_floats(dice, x.tokens * made.view.width);
-    const auto bias = some_floats(dice, made.view.lists);
+    const auto in = normal_floats(dice, x.tokens * made.view.width);
+    const auto bias = normal_floats(dice, made.view.lists);
     for (const float* b : {bias.data(), static_cast<const float*>(nullptr)}) {
       std::vector<float> y(x.tokens * made.view.lists + 1, untouched);
       by.list_product(made.view, x.values.data(), x.stored(), x.tokens, in.data(), b, y.data(),
@@ -129,7 +129,8 @@ void check_lists(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
     }
   }
   const MadeLists made(by, x, false);
-  const auto dy = some_floats(dice, x.tokens * x.rows), in = some_floats(dice, x.tokens * x.cols);
+  const auto dy = normal_floats(dice, x.tokens * x.rows),
+             in = normal_floats(dice, x.tokens * x.cols);
   std::vector<float> grad(x.stored() + 1, untouched), want(x.stored());
   by.list_samples(made.view, x.stored(), x.tokens, dy.data(), in.data(), grad.data(), nullptr);
   CHECK(grad.back() == untouched);
@@ -150,7 +151,8 @@ void check_lists(const GemmFunctions& by, Dice& dice, const ListsCase& x) {
   CHECK(wrong == 0);
 }
 
-void check_all(const GemmFunctions& by, Dice& dice, Index most_rows, Index most_cols, int rounds) {
+void check_some_lists(const GemmFunctions& by, Dice& dice, Index most_rows, Index most_cols,
+                      int rounds) {
   const std::vector<Index> tokens{0, 1, 2, 3, 31, 127, 128, 129, 260};
   const auto some = [&](Index most) { return 1 + dice.below(most); };
   for (int round = 0; round < rounds; ++round) {
@@ -166,32 +168,32 @@ void check_all(const GemmFunctions& by, Dice& dice, Index most_rows, Index most_
 
 TEST_CASE("rows of tokens times sparse matrices, and the gradients of their values") {
   Dice dice(1);
-  check_all(plain_gemm, dice, 200, 300, shapes_to_try(20));
+  check_some_lists(serial_gemm_table, dice, 200, 300, shapes_to_try(20));
 }
 
 TEST_CASE("more tokens than one part of a gradient, and more lists than one block") {
   Dice dice(2);
-  check_lists(plain_gemm, dice, csr_case(dice, 70, 150, 2100, 0.2));
-  check_lists(plain_gemm, dice, nmg_case(dice, {1, 4, 8}, 300, 40, 3));
+  check_lists(serial_gemm_table, dice, csr_case(dice, 70, 150, 2100, 0.2));
+  check_lists(serial_gemm_table, dice, nmg_case(dice, {1, 4, 8}, 300, 40, 3));
 }
 
 TEST_CASE("matrices of nothing") {
   Dice dice(3);
   for (const auto& [rows, cols] : {std::pair<Index, Index>{0, 5}, {5, 0}, {0, 0}})
     for (const Index tokens : {0, 1, 3})
-      check_lists(plain_gemm, dice, csr_case(dice, rows, cols, tokens, 1));
-  check_lists(plain_gemm, dice, csr_case(dice, 9, 130, 5, 0));
+      check_lists(serial_gemm_table, dice, csr_case(dice, rows, cols, tokens, 1));
+  check_lists(serial_gemm_table, dice, csr_case(dice, 9, 130, 5, 0));
 }
 
 TEST_CASE("an infinity stays in the rows that have its column") {
   Dice dice(4);
   const ListsCase x = csr_case(dice, 40, 50, 2, 0.3);
-  const MadeLists made(plain_gemm, x, false);
-  auto in = some_floats(dice, x.tokens * x.cols);
+  const MadeLists made(serial_gemm_table, x, false);
+  auto in = normal_floats(dice, x.tokens * x.cols);
   in[7] = std::numeric_limits<float>::infinity();
   std::vector<float> y(x.tokens * x.rows);
-  plain_gemm.list_product(made.view, x.values.data(), x.stored(), x.tokens, in.data(), nullptr,
-                          y.data(), nullptr);
+  serial_gemm_table.list_product(made.view, x.values.data(), x.stored(), x.tokens, in.data(),
+                                 nullptr, y.data(), nullptr);
   for (Index r = 0; r < x.rows; ++r) {
     CHECK(std::isfinite(y[r]) == (x.slots[r * x.cols + 7] < 0));
     CHECK(std::isfinite(y[x.rows + r]));
@@ -201,7 +203,7 @@ TEST_CASE("an infinity stays in the rows that have its column") {
 TEST_CASE("threads of products of tokens do not depend on their order") {
   Dice dice(5);
   CheckedDevice::reset(1);
-  check_all(checked_gemm, dice, 140, 140, 3);
+  check_some_lists(checked_gemm_table, dice, 140, 140, 3);
   CHECK(CheckedDevice::reports() == std::vector<std::string>{});
 }
 

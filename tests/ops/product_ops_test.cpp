@@ -176,6 +176,16 @@ TEST_CASE("matmul broadcasts batches as numpy does, and sums what comes back ove
   CHECK(got.grads[1].shape() == b.shape());
 }
 
+TEST_CASE("the gradient of one matrix that multiplied an empty batch is 0") {
+  const auto f = [](const std::vector<Var>& v) { return matmul(v[0], v[1]); };
+  Dice dice(6);
+  for (const auto& [a, b] : {std::pair<Shape, Shape>{{1, 5, 6}, {0, 6, 7}}, {{0, 5, 6}, {6, 7}}}) {
+    const Result got = taped(f, {normals(dice, a), normals(dice, b)});
+    CHECK(floats(got.grads[0].to_dense()) == std::vector<float>(size_of(a)));
+    CHECK(floats(got.grads[1].to_dense()) == std::vector<float>(size_of(b)));
+  }
+}
+
 TEST_CASE(
     "outputs and gradients of products in any format are what sparsifying the dense ones is") {
   Dice dice(4);
