@@ -1,5 +1,5 @@
 // c[..., m, n] = a[..., m, k] * b[..., k, n] on a device, of floats: dense in batches, and an a in
-// csr or nmg times a matrix.
+// csr or nmg times each matrix of b.
 #include "libsten/ops/device_product_output.h"
 #include "libsten/ops/matmul_extents.h"
 #include "libsten/ops/register.h"
@@ -14,10 +14,13 @@ Outputs sparse_matmul_there(const Call& call) {
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
-  if (mm.c().size() != 2) fail_unsupported("products on a device are of matrices, not of batches");
+  if (a.shape().size() != 2)
+    fail_unsupported("products on a device are of one sparse matrix, not of batches of them");
   const float* right = elements_there("matmul", b);
   Dense c = output_there(mm.c());
-  device_product(a, mm.n, right, floats_of_output(c));
+  float* to = floats_of_output(c);
+  for (Index i = 0; i < mm.count(); ++i)
+    device_product(a, mm.n, right + mm.b_at[i] * mm.k * mm.n, to + i * mm.m * mm.n);
   return {std::move(c)};
 }
 

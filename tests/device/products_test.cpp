@@ -173,6 +173,17 @@ TEST_CASE("batches of products on a device, and their gradients") {
   }
 }
 
+TEST_CASE("a sparse matrix times each matrix of a batch on a device") {
+  const SerialDevice device;
+  Dice dice(6);
+  const OutFormat& dense = OutFormat::dense();
+  for (const char* layout : {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2"})
+    for (const Shape& b : {Shape{20, 9}, Shape{2, 3, 20, 5}, Shape{0, 20, 5}}) {
+      const Tensor a = weight_of(dice, {17, 20}, layout);
+      check_run("matmul", {a, normals(dice, b)}, {&dense});
+    }
+}
+
 TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {
   const SerialDevice device;
   Dice dice(5);

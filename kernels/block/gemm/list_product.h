@@ -79,17 +79,20 @@ struct ListProductKernel {
     auto tile = b.template shared<Floats4>(TurnedTile::most_features * warp);
     auto sums = b.template per_thread<Sums>();
     const std::int64_t group = block % groups(), token = block / groups() * TurnedTile::tokens;
+    const int lanes = TurnedTile::lanes_of(token, x.tokens);
     b.for_each_thread([&](int t) { sums(t) = Sums{}; });
     for (std::int64_t slab = 0; slab < of.slabs(); ++slab) {
       b.for_each_thread([&](int t) {
         TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features, tile);
       });
-      b.for_each_thread([&](int t) { multiply(slab, group, t, tile, sums(t)); });
+      b.for_each_thread([&](int t) {
+        if (t % warp < lanes) multiply(slab, group, t, tile, sums(t));
+      });
     }
     b.for_each_thread([&](int t) {
       const int first = t / warp * each, lane = t % warp;
       each_constant<most_each>([&](auto i) {
-        if (i < each) tile[TurnedTile::row(first + i) ^ lane] = sums(t).of[i];
+        if (i < each && lane < lanes) tile[TurnedTile::row(first + i) ^ lane] = sums(t).of[i];
       });
     });
     b.for_each_thread([&](int t) {

@@ -78,7 +78,10 @@ struct ListSamplesKernel {
                          memory.x);
         TurnedTile::load(b, t, dy, token, row0, rows, memory.dy);
       });
-      b.for_each_thread([&](int t) { multiply(t, mine, memory, sums_of(t)); });
+      const int lanes = TurnedTile::lanes_of(token, x.tokens);
+      b.for_each_thread([&](int t) {
+        if (t % warp < lanes) multiply(t, mine, memory, sums_of(t));
+      });
     }
 
     b.reset(whole);

@@ -48,13 +48,20 @@ struct TurnedTile {
 
   STEN_HOST_DEVICE static constexpr int row(int feature) { return feature * lanes + feature / 4; }
 
-  // What thread t brings of the tokens and features from these on; features: a multiple of 4.
+  // How many lanes have tokens from this one on.
+  STEN_HOST_DEVICE static int lanes_of(std::int64_t token, std::int64_t tokens) {
+    const std::int64_t left = (tokens - token + 3) / 4;
+    return left < lanes ? static_cast<int>(left) : lanes;
+  }
+
+  // What thread t brings of the tokens and features from these on, for lanes that have tokens;
+  // features: a multiple of 4.
   template <class Block, class Shared>
   STEN_DEVICE static void load(const Block& b, int t, const TokenRows<const float>& x,
                                std::int64_t token, std::int64_t feature, int features,
                                Shared& tile) {
-    const int quads = features / 4;
-    for (int i = t; i < quads * lanes; i += b.threads()) {
+    const int quads = features / 4, all = quads * lanes_of(token, x.tokens);
+    for (int i = t; i < all; i += b.threads()) {
       const int lane = i / quads, quad = i - lane * quads;
       Floats4 in[4];
       for (int k = 0; k < 4; ++k) in[k] = x.read(token + 4 * lane + k, feature + 4 * quad);
@@ -67,8 +74,8 @@ struct TurnedTile {
   STEN_DEVICE static void store(const Block& b, int t, const Shared& tile, int features,
                                 const float* bias, const TokenRows<float>& y, std::int64_t token,
                                 std::int64_t feature) {
-    const int quads = features / 4;
-    for (int i = t; i < quads * lanes; i += b.threads()) {
+    const int quads = features / 4, all = quads * lanes_of(token, y.tokens);
+    for (int i = t; i < all; i += b.threads()) {
       const int lane = i / quads, quad = i - lane * quads;
       Floats4 out[4], add{};
       for (int j = 0; j < 4; ++j) {
