@@ -57,6 +57,23 @@ struct NmgPositions {
   const void* index;
 };
 
+// x[tokens, width] and y[tokens, lists]; by_features, x[width, tokens] and y[lists, tokens].
+struct ListOperands {
+  std::int64_t tokens;
+  bool by_features;
+  const float* x;
+  const float* bias;
+  float* y;
+};
+// dy as y, x likewise. With `adds` grad is what there is and the sum.
+struct SampleOperands {
+  std::int64_t tokens;
+  bool by_features;
+  const float *dy, *x;
+  float* grad;
+  bool adds;
+};
+
 struct GemmFunctions {
   // By the library of ProductFunctions::dense_library(), not called where there is none. The same
   // operands give the same bits on the same device.
@@ -66,14 +83,13 @@ struct GemmFunctions {
   void (*csr_lists)(const CsrPositions&, bool by_column, SlabListsRoom, Stream);
   void (*nmg_lists)(const NmgPositions&, bool by_column, SlabListsRoom, Stream);
   // y[t, i] = the sum of value * x[t, j] over the entries j of list i, plus bias[i] if there is one:
-  // added up in ascending order of j by fused multiply-adds from 0. x is [tokens, width], y [tokens,
-  // lists]; `values` are of `stored` elements. An infinity in x stays in the lists that name it.
+  // added up in ascending order of j by fused multiply-adds from 0. `values` are of `stored`
+  // elements. An infinity in x stays in the lists that name it.
   void (*list_product)(const SlabLists&, const float* values, std::int64_t stored,
-                       std::int64_t tokens, const float* x, const float* bias, float* y, Stream);
+                       const ListOperands&, Stream);
   // The gradient of the values of lists of rows: grad[slot] = the sum of dy[t, i] * x[t, j] over the
   // tokens, in an order of the shapes' own, and 0 where no entry has the slot; grad[stored].
-  void (*list_samples)(const SlabLists&, std::int64_t stored, std::int64_t tokens, const float* dy,
-                       const float* x, float* grad, Stream);
+  void (*list_samples)(const SlabLists&, std::int64_t stored, const SampleOperands&, Stream);
 };
 
 }  // namespace sten::kernels

@@ -1,28 +1,14 @@
-// c[..., m, n] = a[..., m, k] * b[..., k, n] on a device, of floats: dense in batches, and an a in
-// csr or nmg times each matrix of b.
+// c[..., m, n] = a[..., m, k] * b[..., k, n] on a device, of floats: dense in batches, and a factor
+// in csr or nmg that is one matrix for all of the other.
 #include "libsten/ops/device_product_output.h"
 #include "libsten/ops/matmul_extents.h"
 #include "libsten/ops/register.h"
+#include "libsten/product/device_linear.h"
 
 namespace sten {
 namespace {
 
 using kernels::GemmOperands;
-
-Outputs sparse_matmul_there(const Call& call) {
-  call.attributes.check("matmul", {});
-  const Tensor &a = call.in[0], &b = call.in[1];
-  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
-  const Matmul mm(a.shape(), b.shape());
-  if (a.shape().size() != 2)
-    fail_unsupported("products on a device are of one sparse matrix, not of batches of them");
-  const float* right = elements_there("matmul", b);
-  Dense c = output_there(mm.c());
-  float* to = floats_of_output(c);
-  for (Index i = 0; i < mm.count(); ++i)
-    device_product(a, mm.n, right + mm.b_at[i] * mm.k * mm.n, to + i * mm.m * mm.n);
-  return {std::move(c)};
-}
 
 // Where the matrices of a product are, by number.
 struct MatrixPlaces {
@@ -158,15 +144,106 @@ Outputs matmul_grad_there(const Call& call) {
   return grads;
 }
 
+void check_matrix(const Tensor& x) {
+  if (x.shape().size() != 2)
+    fail_unsupported("products on a device are of one sparse matrix, not of batches of them");
+}
+
+// A sparse a[m, k].
+Outputs sparse_left_there(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_matrix(a);
+  const float* right = elements_there("matmul", b);
+  Dense c = output_there(mm.c());
+  float* to = floats_of_output(c);
+  for (Index i = 0; i < mm.count(); ++i)
+    device_product(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
+  return {std::move(c)};
+}
+
+Outputs sparse_left_grad_there(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  check_matrix(a);
+  const float* g = elements_there("matmul.grad", dc);
+  const float* right = elements_there("matmul.grad", b);
+  Outputs grads(2);
+  if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
+    grads[0] = gradient_there("matmul.grad", a, call.out(0), [&](float* to) {
+      factor_gradient_there(mm, a.shape(), true, g, right, to);
+    });
+  } else if (call.wants(0)) {
+    check_same_pattern("matmul.grad", a, call.out(0));
+    grads[0] = device_sampled_gemm(a, mm.count(), mm.n, g, right);
+  }
+  if (call.wants(1)) {
+    Dense db = output_there(b.shape());
+    float* to = floats_of_output(db);
+    for (Index i = 0; i < mm.count(); ++i)
+      device_transposed_gemm(a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
+    grads[1] = std::move(db);
+  }
+  return grads;
+}
+
+// A sparse b[k, n]; rows of a are tokens.
+Outputs sparse_right_there(const Call& call) {
+  call.attributes.check("matmul", {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
+  const Matmul mm(a.shape(), b.shape());
+  check_matrix(b);
+  const float* left = elements_there("matmul", a);
+  Dense c = output_there(mm.c());
+  device_transposed_linear(b, mm.count() * mm.m, left, floats_of_output(c));
+  return {std::move(c)};
+}
+
+Outputs sparse_right_grad_there(const Call& call) {
+  const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
+  const Matmul mm(a.shape(), b.shape());
+  check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
+  check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
+  check_matrix(b);
+  const Index rows = mm.count() * mm.m;
+  const float* g = elements_there("matmul.grad", dc);
+  const float* left = elements_there("matmul.grad", a);
+  Outputs grads(2);
+  if (call.wants(0)) {
+    Dense da = output_there(a.shape());
+    device_linear(b, rows, g, nullptr, floats_of_output(da));
+    grads[0] = std::move(da);
+  }
+  if (call.wants(1) && call.out(1).tmp.is(Dense::name)) {
+    grads[1] = gradient_there("matmul.grad", b, call.out(1), [&](float* to) {
+      factor_gradient_there(mm, b.shape(), false, g, left, to);
+    });
+  } else if (call.wants(1)) {
+    check_same_pattern("matmul.grad", b, call.out(1));
+    grads[1] = device_sampled_linear(b, rows, left, g);
+  }
+  return grads;
+}
+
 }  // namespace
 
 void add_device_matmul(Operators& all) {
-  for (const char* layout : {"nmg", "csr"})
-    add_there(all, "matmul", {Name(layout), Name("dense")}, sparse_matmul_there);
   const Name dense("dense"), masked("masked");
   for (const auto& [a, b] : {std::pair(dense, dense), {masked, dense}, {dense, masked}}) {
     add_there(all, "matmul", {a, b}, matmul_there);
     add_product_grad_there(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_there);
+  }
+  for (const Name sparse : {Name("nmg"), Name("csr")}) {
+    add_there(all, "matmul", {sparse, dense}, sparse_left_there);
+    add_product_grad_there(all, "matmul.grad", {dense, sparse, dense}, {0}, sparse_left_grad_there);
+    add_there(all, "matmul", {dense, sparse}, sparse_right_there);
+    add_product_grad_there(all, "matmul.grad", {dense, dense, sparse}, {1},
+                           sparse_right_grad_there);
   }
 }
 

@@ -70,32 +70,50 @@ const float* floats_of_matrix(const Tensor& w) {
 }
 
 template <bool by_column>
-void multiply(const Tensor& w, Index tokens, const float* x, const float* bias, float* y) {
+void multiply(const Tensor& w, const kernels::ListOperands& x) {
   const auto lists = lists_of<by_column>(w);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.gemm.list_product(lists->view(), floats_of_matrix(w), w.values()->size(), tokens, x, bias,
-                           y, stream);
+    cuda.gemm.list_product(lists->view(), floats_of_matrix(w), w.values()->size(), x, stream);
   });
+}
+
+// Of `count` operands, as far apart as they are large.
+Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
+  const auto lists = lists_of<false>(w);
+  const SlabLists of = lists->view();
+  Values grad = count == 0 ? Values(DType::F32, w.values()->size(), w.device())
+                           : Values::uninitialized(DType::F32, w.values()->size(), w.device());
+  x.grad = reinterpret_cast<float*>(grad.mutate_bytes());
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    for (Index i = 0; i < count; ++i) {
+      x.adds = i > 0;
+      cuda.gemm.list_samples(of, grad.size(), x, stream);
+      x.dy += x.tokens * of.lists, x.x += x.tokens * of.width;
+    }
+  });
+  return w.with_values(std::move(grad));
 }
 
 }  // namespace
 
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y) {
-  multiply<false>(w, tokens, x, bias, y);
+  multiply<false>(w, {tokens, false, x, bias, y});
 }
 
 void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx) {
-  multiply<true>(w, tokens, dy, nullptr, dx);
+  multiply<true>(w, {tokens, false, dy, nullptr, dx});
 }
 
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x) {
-  const auto lists = lists_of<false>(w);
-  Values grad = Values::uninitialized(DType::F32, w.values()->size(), w.device());
-  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.gemm.list_samples(lists->view(), grad.size(), tokens, dy, x,
-                           reinterpret_cast<float*>(grad.mutate_bytes()), stream);
-  });
-  return w.with_values(std::move(grad));
+  return sample(w, 1, {tokens, false, dy, x, nullptr, false});
+}
+
+void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db) {
+  multiply<true>(w, {n, true, dc, nullptr, db});
+}
+
+Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* dc, const float* b) {
+  return sample(w, count, {n, true, dc, b, nullptr, false});
 }
 
 }  // namespace sten

@@ -173,15 +173,30 @@ TEST_CASE("batches of products on a device, and their gradients") {
   }
 }
 
-TEST_CASE("a sparse matrix times each matrix of a batch on a device") {
+TEST_CASE("products of a sparse matrix with each of a batch on a device, and their gradients") {
   const SerialDevice device;
   Dice dice(6);
   const OutFormat& dense = OutFormat::dense();
-  for (const char* layout : {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2"})
-    for (const Shape& b : {Shape{20, 9}, Shape{2, 3, 20, 5}, Shape{0, 20, 5}}) {
-      const Tensor a = weight_of(dice, {17, 20}, layout);
-      check_run("matmul", {a, normals(dice, b)}, {&dense});
+  for (const std::string layout : {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2"}) {
+    CAPTURE(layout);
+    const Tensor w = weight_of(dice, {17, 20}, layout);
+    const OutFormat own = OutFormat::same_as(w);
+    for (const Shape& batch : {Shape{}, Shape{2, 3}, Shape{0}}) {
+      Shape left = batch, right = batch, y = batch, z = batch;
+      left.insert(left.end(), {5, 17});
+      y.insert(y.end(), {5, 20});
+      right.insert(right.end(), {20, 9});
+      z.insert(z.end(), {17, 9});
+      const Tensor a = normals(dice, left), b = normals(dice, right);
+      const Tensor da = normals(dice, y), db = normals(dice, z);
+      check_run("matmul", {w, b}, {&dense});
+      check_run("matmul.grad", {db, w, b}, {&own, &dense});
+      check_run("matmul.grad", {db, w, b}, {&dense, nullptr});
+      check_run("matmul", {a, w}, {&dense});
+      check_run("matmul.grad", {da, a, w}, {&dense, &own});
+      check_run("matmul.grad", {da, a, w}, {nullptr, &dense});
     }
+  }
 }
 
 TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {

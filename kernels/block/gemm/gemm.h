@@ -18,15 +18,14 @@ GemmFunctions gemm_functions(void (*dense)(const GemmOperands&, Stream)) {
             Grid grid(stream);
             make_nmg_lists(grid, of, by_column, room);
           },
-          [](const SlabLists& of, const float* values, std::int64_t stored, std::int64_t tokens,
-             const float* x, const float* bias, float* y, Stream stream) {
+          [](const SlabLists& of, const float* values, std::int64_t stored, const ListOperands& x,
+             Stream stream) {
             Grid grid(stream);
-            list_product(grid, of, values, stored, tokens, x, bias, y);
+            list_product(grid, of, values, stored, x);
           },
-          [](const SlabLists& of, std::int64_t stored, std::int64_t tokens, const float* dy,
-             const float* x, float* grad, Stream stream) {
+          [](const SlabLists& of, std::int64_t stored, const SampleOperands& x, Stream stream) {
             Grid grid(stream);
-            list_samples(grid, of, stored, tokens, dy, x, grad);
+            list_samples(grid, of, stored, x);
           }};
 }
 

@@ -1,4 +1,4 @@
-// y = x A^T with A in SlabLists, x and y rows of tokens.
+// y = x A^T with A in SlabLists, x and y rows of tokens, or of features.
 //
 // A block has the sums of 128 tokens x up to 128 lists, a warp up to 16 of them, a thread 4 tokens,
 // in registers. For each slab the block turns a tile of x (turned_tile.h), 64 KB, so that several
@@ -44,8 +44,8 @@ struct ListProductKernel {
   static constexpr int most_each = 16;  // lists of a warp
   SlabLists of;
   const ListEntry* entries;
-  TokenRows<const float> x;
-  TokenRows<float> y;
+  TokenFloats<const float> x;
+  TokenFloats<float> y;
   const float* bias;
   int each;  // lists of a warp
 
@@ -62,7 +62,7 @@ struct ListProductKernel {
     return (of.lists + each * warps - 1) / (each * warps);
   }
   std::int64_t blocks() const {
-    return groups() * ((x.tokens + TurnedTile::tokens - 1) / TurnedTile::tokens);
+    return groups() * ((x.tokens() + TurnedTile::tokens - 1) / TurnedTile::tokens);
   }
   std::size_t shared_bytes() const {
     CountingBlock b;
@@ -79,7 +79,7 @@ struct ListProductKernel {
     auto tile = b.template shared<Floats4>(TurnedTile::most_features * warp);
     auto sums = b.template per_thread<Sums>();
     const std::int64_t group = block % groups(), token = block / groups() * TurnedTile::tokens;
-    const int lanes = TurnedTile::lanes_of(token, x.tokens);
+    const int lanes = TurnedTile::lanes_of(token, x.tokens());
     b.for_each_thread([&](int t) { sums(t) = Sums{}; });
     for (std::int64_t slab = 0; slab < of.slabs(); ++slab) {
       b.for_each_thread([&](int t) {
@@ -124,14 +124,14 @@ struct ListProductKernel {
 
 template <class Grid>
 void list_product(Grid& grid, const SlabLists& of, const float* values, std::int64_t stored,
-                  std::int64_t tokens, const float* x, const float* bias, float* y) {
-  if (tokens == 0 || of.lists == 0) return;
+                  const ListOperands& x) {
+  if (x.tokens == 0 || of.lists == 0) return;
   auto* entries = grid.template scratch<ListEntry>(stored);
   grid.launch(ListEntriesKernel{of, values, stored, entries});
-  grid.launch(
-      ListProductKernel{of, entries, TokenRows<const float>(x, tokens, of.width),
-                        TokenRows<float>(y, tokens, of.lists), bias,
-                        ListProductKernel::lists_of_warp(of.lists, tokens, grid.processors())});
+  grid.launch(ListProductKernel{
+      of, entries, TokenFloats<const float>(x.x, x.tokens, of.width, x.by_features),
+      TokenFloats<float>(x.y, x.tokens, of.lists, x.by_features), x.bias,
+      ListProductKernel::lists_of_warp(of.lists, x.tokens, grid.processors())});
 }
 
 }  // namespace sten::kernels

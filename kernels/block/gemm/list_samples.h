@@ -20,13 +20,13 @@ struct ListSamplesKernel {
   static constexpr int apart = warp + 1;         // of an entry's sums in shared memory
 
   SlabLists of;
-  TokenRows<const float> dy, x;
+  TokenFloats<const float> dy, x;
   std::int64_t stored;
   float* sums;  // [parts, stored], in the order of the entries
 
   static std::int64_t parts(std::int64_t tokens) { return (tokens + of_part - 1) / of_part; }
   STEN_HOST_DEVICE std::int64_t row_tiles() const { return (of.lists + rows - 1) / rows; }
-  std::int64_t blocks() const { return parts(x.tokens) * of.slabs() * row_tiles() * passes; }
+  std::int64_t blocks() const { return parts(x.tokens()) * of.slabs() * row_tiles() * passes; }
 
   template <class Block>
   struct Memory {
@@ -71,14 +71,14 @@ struct ListSamplesKernel {
                            TurnedTile::row(row_of(starts, count, first + e)) << 16;
     });
     const std::int64_t begin = part * of_part;
-    const std::int64_t end = begin + of_part < x.tokens ? begin + of_part : x.tokens;
+    const std::int64_t end = begin + of_part < x.tokens() ? begin + of_part : x.tokens();
     for (std::int64_t token = begin; token < end; token += TurnedTile::tokens) {
       b.for_each_thread([&](int t) {
         TurnedTile::load(b, t, x, token, slab * SlabLists::slab, TurnedTile::most_features,
                          memory.x);
         TurnedTile::load(b, t, dy, token, row0, rows, memory.dy);
       });
-      const int lanes = TurnedTile::lanes_of(token, x.tokens);
+      const int lanes = TurnedTile::lanes_of(token, x.tokens());
       b.for_each_thread([&](int t) {
         if (t % warp < lanes) multiply(t, mine, memory, sums_of(t));
       });
@@ -137,6 +137,7 @@ struct ListSumsKernel {
   std::int64_t stored, parts;
   const float* sums;
   float* grad;
+  bool adds;
 
   std::int64_t blocks() const { return (stored + threads - 1) / threads; }
   std::size_t shared_bytes() const { return 0; }
@@ -147,7 +148,7 @@ struct ListSumsKernel {
       if (i >= of.starts[of.slabs() * of.lists]) return;
       float sum = 0;
       for (std::int64_t p = 0; p < parts; ++p) sum += sums[p * stored + i];
-      grad[of.slots[i]] = sum;
+      grad[of.slots[i]] = adds ? grad[of.slots[i]] + sum : sum;
     });
   }
 };
@@ -168,16 +169,15 @@ struct ZeroFloatsKernel {
 };
 
 template <class Grid>
-void list_samples(Grid& grid, const SlabLists& of, std::int64_t stored, std::int64_t tokens,
-                  const float* dy, const float* x, float* grad) {
+void list_samples(Grid& grid, const SlabLists& of, std::int64_t stored, const SampleOperands& x) {
   if (stored == 0) return;
-  grid.launch(ZeroFloatsKernel{grad, stored});
-  const std::int64_t parts = ListSamplesKernel::parts(tokens);
+  if (!x.adds) grid.launch(ZeroFloatsKernel{x.grad, stored});
+  const std::int64_t parts = ListSamplesKernel::parts(x.tokens);
   auto* sums = grid.template scratch<float>(parts * stored);
-  const ListSamplesKernel kernel{of, TokenRows<const float>(dy, tokens, of.lists),
-                                 TokenRows<const float>(x, tokens, of.width), stored, sums};
-  grid.launch(kernel);
-  grid.launch(ListSumsKernel{of, stored, parts, sums, grad});
+  grid.launch(ListSamplesKernel{
+      of, TokenFloats<const float>(x.dy, x.tokens, of.lists, x.by_features),
+      TokenFloats<const float>(x.x, x.tokens, of.width, x.by_features), stored, sums});
+  grid.launch(ListSumsKernel{of, stored, parts, sums, x.grad, x.adds});
 }
 
 }  // namespace sten::kernels
