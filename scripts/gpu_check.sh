@@ -95,13 +95,17 @@ step gemm 90 "${bench[@]}" gemm --shape 768x3072x4096 --shape 4096x4096x4096 \
   --layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=4,g=16 --layouts nmg:n=1,m=10,g=4 \
   --layouts nmg:n=1,m=20,g=2 --layouts csr:sparsity=0.9 --repeats 25 \
   -o "$out/gemm.json" --force
+step linear 90 "${bench[@]}" gemm --form linear --form transposed --form sampled \
+  --shape 3072x768x4096 --shape 768x3072x4096 --layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=4,g=16 \
+  --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2 --layouts csr:sparsity=0.9 \
+  --layouts masked:sparsity=0.9 --repeats 25 -o "$out/linear.json" --force
 
 python3 - "$out" "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)" <<'PY'
 import json, pathlib, sys
 
 out, device = pathlib.Path(sys.argv[1]), sys.argv[2]
 steps = [line.split("\t") for line in (out / "steps.tsv").read_text().splitlines()]
-benches = {n: json.loads((out / f"{n}.json").read_text()) for n in ("convert", "gemm")
+benches = {n: json.loads((out / f"{n}.json").read_text()) for n in ("convert", "gemm", "linear")
            if (out / f"{n}.json").exists()}
 report = {"schema": 1, "device": device,
           "steps": [{"step": n, "status": int(s), "seconds": int(t)} for n, s, t in steps],
@@ -117,7 +121,7 @@ for row in report["results"]:
     keys = ("ms", "gflops", "input_gb_per_s", "ratio", "ratio_low", "ratio_high")
     text.append("| " + " | ".join([row["bench"], row["form"] or "", shape, row["layout"], row["library"] or ""]
                                   + [number(row[k]) for k in keys]) + " |")
-text += ["", "Ratios: convert to a copy of the input on the device, gemm to the dense product there;",
+text += ["", "Ratios: convert to a copy of the input on the device, products to the dense one there;",
          "above 1 is faster. Times are medians by the device's clock."]
 (out / "gpu_check.md").write_text("\n".join(text) + "\n")
 PY

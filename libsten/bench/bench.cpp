@@ -73,7 +73,10 @@ void check(const BenchOptions& o) {
   if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert")
     fail_usage("--device {} is for gemm and convert", o.device);
   if (o.device != "cpu" && !o.precisions.empty()) fail_usage("--precision belongs to --device cpu");
-  if (o.device != "cpu" && !o.forms.empty()) fail_usage("--form belongs to --device cpu");
+  for (const std::string& form : o.forms)
+    if (o.device != "cpu" && form != "gemm" && form != "linear" && form != "transposed" &&
+        form != "sampled")
+      fail_usage("--form {} belongs to --device cpu", form);
   if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
   if (o.max_slowdown && !(*o.max_slowdown >= 1))

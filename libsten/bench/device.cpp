@@ -137,22 +137,61 @@ void convert_rows(const Shape& shape, const std::string& input,
   }
 }
 
-void gemm_rows(const Shape& shape, const std::vector<BenchLayout>& layouts, const BenchOptions& o,
-               std::vector<BenchRow>& rows) {
+// A product of the forms that BenchProduct has, by operators, each turn with other activations.
+class DeviceProduct {
+ public:
+  DeviceProduct(const std::string& form, const Shape& shape, std::uint64_t seed) : form_(form) {
+    const Index m = shape[0], k = shape[1], n = shape[2];
+    const bool by_tokens = form == "linear" || form == "transposed";
+    const Dense x = bench_input("normal", by_tokens ? Shape{n, k} : Shape{k, n}, seed);
+    // A gradient's other input.
+    const Dense back = form == "transposed" ? bench_input("normal", {n, m}, seed)
+                       : form == "sampled"  ? bench_input("normal", {m, n}, seed)
+                                            : Dense{};
+    count_ = rotation(std::max(x.values.bytes().size(), back.values.bytes().size()));
+    x_ = copies_of(x, count_);
+    if (back.size() > 0) back_ = copies_of(back, count_);
+  }
+  std::size_t count() const { return count_; }
+  void run(const Tensor& a, std::size_t turn) const {
+    const Tensor x = x_[turn % count_];
+    if (form_ == "gemm") {
+      apply("matmul", {a, x});
+      return;
+    }
+    if (form_ == "linear") {
+      apply("linear", {x, a});
+      return;
+    }
+    const bool is_sampled = form_ == "sampled";
+    const OutFormat format = is_sampled ? OutFormat::same_as(a) : OutFormat::dense();
+    const OutFormat* formats[] = {&format, nullptr};
+    const Tensor in[] = {back_[turn % count_], is_sampled ? a : x, is_sampled ? x : a};
+    const Attributes none;
+    sten::run(is_sampled ? "matmul.grad" : "linear.grad", {in, formats, none});
+  }
+
+ private:
+  std::string form_;
+  std::size_t count_;
+  std::vector<Dense> x_, back_;
+};
+
+void gemm_rows(const std::string& form, const Shape& shape, const std::vector<BenchLayout>& layouts,
+               const BenchOptions& o, std::vector<BenchRow>& rows) {
   const Index m = shape[0], k = shape[1], n = shape[2];
-  const Dense a = bench_input("normal", {m, k}, o.seed), b = bench_input("normal", {k, n}, o.seed);
-  const std::size_t count = rotation(b.values.bytes().size());
-  const std::vector<Dense> left = copies_of(a, count), right = copies_of(b, count);
+  const Dense a = bench_input("normal", {m, k}, o.seed);
+  const DeviceProduct product(form, shape, o.seed);
+  const std::size_t count = product.count();
+  const std::vector<Dense> left = copies_of(a, count);
   std::vector<BenchRow> found;
   std::vector<Way> ways;
   const char* library =
       on_cuda([](const Backend& backend, Stream) { return backend.products.dense_library(); });
   if (library) {
-    found.push_back(row_of("gemm", "gemm", shape, "dense", library));
+    found.push_back(row_of("gemm", form.c_str(), shape, "dense", library));
     found.back().gflops = 2e-9 * static_cast<double>(m) * static_cast<double>(k * n);
-    ways.push_back([&](std::size_t turn) {
-      apply("matmul", {left[turn % count], right[turn % count]});
-    });
+    ways.push_back([&](std::size_t turn) { product.run(left[turn % count], turn); });
   } else {
     warn("there is no dense product on this device: no ratios");
   }
@@ -162,12 +201,11 @@ void gemm_rows(const Shape& shape, const std::vector<BenchLayout>& layouts, cons
     auto& own = sparse.emplace_back();
     const Tensor made = layout.convert(layout.prepare(a));
     for (std::size_t i = 0; i < count; ++i) own.push_back(made.to(Device::cuda));
-    found.push_back(row_of("gemm", "gemm", shape, layout.name, ""));
+    found.push_back(row_of("gemm", form.c_str(), shape, layout.name, ""));
     const Index stored = made.values() ? made.values()->size() : m * k;
     found.back().gflops = 2e-9 * static_cast<double>(stored) * static_cast<double>(n);
-    ways.push_back([&own, &right, count](std::size_t turn) {
-      apply("matmul", {own[turn % count], right[turn % count]});
-    });
+    ways.push_back(
+        [&own, &product, count](std::size_t turn) { product.run(own[turn % count], turn); });
   }
   const auto seconds = time_on_device(ways, o.repeats);
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -208,7 +246,9 @@ std::vector<BenchRow> bench_device_convert(const BenchOptions& o) {
 std::vector<BenchRow> bench_device_gemm(const BenchOptions& o) {
   const std::vector<BenchLayout> layouts = layouts_of(o);
   std::vector<BenchRow> rows;
-  for (const std::string& s : o.shapes) gemm_rows(parse_bench_shape(s, 3), layouts, o, rows);
+  for (const std::string& form : o.forms)
+    for (const std::string& s : o.shapes)
+      gemm_rows(form, parse_bench_shape(s, 3), layouts, o, rows);
   return rows;
 }
 

@@ -14,8 +14,8 @@ std::string device_text();
 // form is a copy of the input on the device, or to it; ratios are to the one on the device.
 std::vector<BenchRow> bench_device_convert(const BenchOptions& options);
 
-// A row for each shape and layout, all operands on the device. Ratios are those to the dense
-// product of the device's library, without TF32.
+// A row for each form but chain, shape and layout, all operands on the device. Ratios are those to the
+// dense product of the form by the device's library, without TF32.
 std::vector<BenchRow> bench_device_gemm(const BenchOptions& options);
 
 }  // namespace sten

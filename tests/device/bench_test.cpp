@@ -53,6 +53,20 @@ TEST_CASE("products on a device are measured beside its dense library's") {
   CHECK(std::get<double>(outcome.report.at(outcome.report.rows[0], "ratio")) == 1);
 }
 
+TEST_CASE("forms of products on a device are measured, and nothing falls back") {
+  const SerialDevice device;
+  const Warnings warnings;
+  BenchOptions o = options("gemm", "16x32x8");
+  o.layouts = {"nmg:n=1,m=4,g=4", "csr:sparsity=0.5", "masked:sparsity=0.5"};
+  o.forms = {"linear", "transposed", "sampled"};
+  Outcome outcome = run_bench(o);
+  CHECK(column(outcome, "form") == std::vector<std::string>{"linear", "linear", "linear", "linear",
+                                                            "transposed", "transposed",
+                                                            "transposed", "transposed", "sampled",
+                                                            "sampled", "sampled", "sampled"});
+  CHECK(warnings.all.empty());
+}
+
 TEST_CASE("what a device does not measure is refused") {
   BenchOptions o = options("step", "2x64x70");
   CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm and convert");
