@@ -1,16 +1,21 @@
 // MapFunctions (map_functions.h) over a Grid.
 #pragma once
+#include "kernels/block/maps/moves.h"
+#include "kernels/block/maps/pairs.h"
 #include "kernels/block/maps/sums.h"
+#include "kernels/block/maps/unary.h"
 
 namespace sten::kernels {
 
 template <class Grid>
 MapFunctions map_functions() {
   using Sums = SumsOn<Grid>;
-  MapFunctions all{};
-  all.add_bias = Sums::add_bias;
-  all.sum_rows = Sums::sum_rows;
-  return all;
+  using Unary = UnaryOn<Grid>;
+  using Pairs = PairsOn<Grid>;
+  using Moves = MovesOn<Grid>;
+  return {Sums::add_bias,     Sums::sum_rows, Sums::sum,        Unary::map,  Unary::map_grad,
+          Unary::drop,        Pairs::pair,    Pairs::pair_grad, Pairs::test, Pairs::choose,
+          Pairs::keep_chosen, Moves::move,    Moves::cast};
 }
 
 }  // namespace sten::kernels

@@ -118,6 +118,45 @@ void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inn
     grid.launch(SumLine<double, 32>{rest});
 }
 
+// Neighbours of one kind as one axis; of axes of 1 nothing is left.
+inline SumAxes merged(const SumAxes& axes) {
+  SumAxes all;
+  for (int d = 0; d < axes.count; ++d) {
+    if (axes.extents[d] == 1) continue;
+    if (all.count > 0 && all.is_summed[all.count - 1] == axes.is_summed[d]) {
+      all.extents[all.count - 1] *= axes.extents[d];
+    } else {
+      all.extents[all.count] = axes.extents[d];
+      all.is_summed[all.count++] = axes.is_summed[d];
+    }
+  }
+  return all;
+}
+
+// Over one axis after the other, of those that are left the longest.
+template <class Grid, class T>
+void sum_axes(Grid& grid, const SumAxes& given, const T* x, const SumTo& to) {
+  SumAxes axes = merged(given);
+  int longest = -1, summed = 0;
+  for (int d = 0; d < axes.count; ++d)
+    if (axes.is_summed[d]) {
+      ++summed;
+      if (longest < 0 || axes.extents[d] > axes.extents[longest]) longest = d;
+    }
+  std::int64_t outer = 1, inner = 1;
+  for (int d = 0; d < axes.count; ++d) {
+    if (d < longest) outer *= axes.extents[d];
+    if (d > longest) inner *= axes.extents[d];
+  }
+  if (longest < 0) return sum_middle(grid, 1, 1, inner, x, to);  // nothing is to be summed
+  const std::int64_t n = axes.extents[longest];
+  if (summed == 1) return sum_middle(grid, outer, n, inner, x, to);
+  double* sums = grid.template scratch<double>(outer * inner);
+  sum_middle(grid, outer, n, inner, x, {sums, nullptr, 1});
+  axes.extents[longest] = 1;
+  sum_axes<Grid, double>(grid, axes, sums, to);
+}
+
 // y[rows, n] += b[n], of less than 2^31 elements.
 struct AddBias {
   static constexpr int threads = 256, at_once = 4 * threads;
@@ -156,6 +195,10 @@ struct SumsOn {
                        Stream stream) {
     Grid grid(stream);
     sum_middle(grid, 1, rows, n, x, {nullptr, to, 1});
+  }
+  static void sum(const SumAxes& axes, const float* x, double count, float* to, Stream stream) {
+    Grid grid(stream);
+    sum_axes(grid, axes, x, {nullptr, to, count});
   }
 };
 

@@ -21,4 +21,99 @@ struct Divisor {
   }
 };
 
+// Less than 2^31 elements of a MapAxes.
+struct Walk {
+  struct Axis {
+    Divisor extent;
+    std::int64_t steps[most_map_operands];
+  };
+  int count = 0;
+  Axis at[most_map_axes];
+
+  Walk() = default;
+  explicit Walk(const MapAxes& axes) : count(axes.count) {
+    for (int d = 0; d < count; ++d) {
+      at[d].extent = Divisor(axes.at[d].extent);
+      for (int j = 0; j < most_map_operands; ++j) at[d].steps[j] = axes.at[d].steps[j];
+    }
+  }
+  // Where element i of the walk is in the first so many operands.
+  template <int operands>
+  STEN_DEVICE void find(std::uint32_t i, std::int64_t (&where)[operands]) const {
+    for (int j = 0; j < operands; ++j) where[j] = 0;
+    STEN_UNROLL(most_map_axes)
+    for (int d = 0; d < most_map_axes; ++d) {
+      if (d == count) break;
+      const std::uint32_t next = d + 1 == count ? 0 : at[d].extent.quotient(i);
+      const std::uint32_t k = i - next * at[d].extent.by;
+      for (int j = 0; j < operands; ++j) where[j] += k * at[d].steps[j];
+      i = next;
+    }
+  }
+};
+
+inline std::int64_t size_of(const MapAxes& axes) {
+  std::int64_t n = 1;
+  for (int d = 0; d < axes.count; ++d) n *= axes.at[d].extent;
+  return n;
+}
+
+// Where a part of a walk begins: in the operands, and which element of the walk it is.
+struct WalkStart {
+  std::int64_t at[most_map_operands] = {}, i = 0;
+};
+
+// f(axes, start) for parts of a walk that have less than `end` elements each; of none where it has
+// none.
+template <class F>
+void each_part(MapAxes axes, const WalkStart& start, F&& f,
+               std::int64_t end = std::int64_t{1} << 31) {
+  const std::int64_t n = size_of(axes);
+  if (n == 0) return;
+  if (n < end) return f(axes, start);
+  while (axes.count > 1 && axes.at[axes.count - 1].extent == 1) --axes.count;
+  MapAxis& outer = axes.at[axes.count - 1];
+  const std::int64_t half = outer.extent / 2, rest = outer.extent - half;
+  WalkStart later = start;
+  for (int j = 0; j < most_map_operands; ++j) later.at[j] += half * outer.steps[j];
+  later.i += half * (n / outer.extent);
+  outer.extent = half;
+  each_part(axes, start, f, end);
+  outer.extent = rest;
+  each_part(axes, later, f, end);
+}
+
+// f(i, where) for all elements of a walk.
+template <class F, int operands>
+struct EachWalked {
+  static constexpr int threads = 256, at_once = 4 * threads;
+  F f;
+  Walk walk;
+  std::int64_t n;
+
+  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t first = block * at_once, left = n - first;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < at_once ? left : at_once, [&](std::int64_t k) {
+        const auto i = static_cast<std::uint32_t>(first + k);
+        std::int64_t where[operands];
+        walk.find(i, where);
+        f(i, where);
+      });
+    });
+  }
+};
+
+// make(start) is the f of a part.
+template <int operands, class Grid, class Make>
+void launch_walk(Grid& grid, const MapAxes& axes, Make&& make) {
+  each_part(axes, {}, [&](const MapAxes& part, const WalkStart& start) {
+    using F = decltype(make(start));
+    grid.launch(EachWalked<F, operands>{make(start), Walk(part), size_of(part)});
+  });
+}
+
 }  // namespace sten::kernels
