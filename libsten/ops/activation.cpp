@@ -4,6 +4,7 @@
 
 #include "kernels/functions.h"
 #include "libsten/base/random.h"
+#include "libsten/ops/dropout.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/unary.h"
 
@@ -192,55 +193,51 @@ void add_silu(Operators& all) {
   });
 }
 
-// Which elements fall: number i of the stream of random numbers that the seed has, and `draw`, an
-// optional second input, if it is there.
-struct Dropout {
-  double p;
-  std::uint64_t seed;
-
-  explicit Dropout(const Call& call, std::size_t first) {
-    call.attributes.check("dropout", {"p", "seed"});
-    p = call.attributes.number("p", 0.5);
-    if (!(p >= 0 && p <= 1)) fail_usage("dropout: p is {}, which is no probability", p);
-    seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
-    if (call.in.size() <= first) return;
-    const Dense& draw = call.in[first].as<Dense>();
-    if (draw.dtype() != DType::I64 || draw.size() != 1)
-      fail_usage("dropout: 'draw' is {} {}, not one I64", name_of(draw.dtype()),
-                 to_string(draw.extents));
-    seed = random_bits(seed, static_cast<std::uint64_t>(draw.values.as<std::int64_t>()[0]));
-  }
-
-  Outputs apply(const Call& call) const {
-    const Dense& x = call.in[0].as<Dense>();
-    Outputs out(call.formats.size());
-    if (!call.wants(0)) return out;
-    out[0] = with_real("dropout", x.dtype(), [&]<class T>(T) {
-      const T* from = x.values.as<T>().data();
-      // All are dropped where p is 1.
-      const T by = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
-      return write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
-        for (Index i = begin; i < end; ++i)
-          to[i - begin] =
-              random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? from[i] * by : T{0};
-      });
+// Element i falls by number i of the stream.
+Outputs drop_elements(const Call& call) {
+  const DropoutCall given(call, 1);
+  const double p = given.p;
+  std::uint64_t seed = given.seed;
+  if (given.draw)
+    seed = random_bits(seed, static_cast<std::uint64_t>(given.draw->values.as<std::int64_t>()[0]));
+  const Dense& x = call.in[0].as<Dense>();
+  Outputs out(call.formats.size());
+  if (!call.wants(0)) return out;
+  out[0] = with_real("dropout", x.dtype(), [&]<class T>(T) {
+    const T* from = x.values.as<T>().data();
+    const T by = static_cast<T>(given.scale());
+    return write_elements<T>(call.out(), x.extents, [&](Index begin, Index end, T* to) {
+      for (Index i = begin; i < end; ++i)
+        to[i - begin] =
+            random_uniform(seed, static_cast<std::uint64_t>(i)) >= p ? from[i] * by : T{0};
     });
-    return out;
-  }
-};
+  });
+  return out;
+}
 
 void add_dropout(Operators& all) {
   all.declare("dropout", {Keeps::others});
-  const auto run = [](const Call& call) { return Dropout(call, 1).apply(call); };
   for (const std::size_t inputs : {1, 2}) {
     const std::vector<Name> in(inputs, Name("dense"));
-    add_streamed(all, "dropout", in, 1, run);
+    add_streamed(all, "dropout", in, 1, drop_elements);
     // Of the gradient the same elements fall.
-    add_streamed(all, "dropout.grad", in, inputs, run);
+    add_streamed(all, "dropout.grad", in, inputs, drop_elements);
   }
 }
 
 }  // namespace
+
+DropoutCall::DropoutCall(const Call& call, std::size_t first) {
+  call.attributes.check("dropout", {"p", "seed"});
+  p = call.attributes.number("p", 0.5);
+  if (!(p >= 0 && p <= 1)) fail_usage("dropout: p is {}, which is no probability", p);
+  seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
+  if (call.in.size() <= first) return;
+  draw = &call.in[first].as<Dense>();
+  if (draw->dtype() != DType::I64 || draw->size() != 1)
+    fail_usage("dropout: 'draw' is {} {}, not one I64", name_of(draw->dtype()),
+               to_string(draw->extents));
+}
 
 void add_activations(Operators& all) {
   add_scale(all);

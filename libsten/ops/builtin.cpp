@@ -50,6 +50,8 @@ void add_builtin_operators(Operators& all) {
   add_device_matmul(all);
   add_device_linear(all);
   add_device_maps(all);
+  add_device_pairs(all);
+  add_device_sums(all);
   add_device_rows(all);
   add_sparse_signals(all);
 }

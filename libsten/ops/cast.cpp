@@ -32,20 +32,24 @@ Outputs identity(const Call& call) {
 
 void add_casts(Operators& all) {
   const std::vector<OutSignature> same{{"keep-all", any::layout}};
-  all.add(
-      {"cast", {any::layout}, same},
-      [](const Call& call) -> Outputs { return {cast_to("cast", call.in[0], wanted_dtype(call))}; },
-      has_same_layout);
-  all.add(
-      {"cast.grad", {any::layout, any::layout}, same},
-      [](const Call& call) -> Outputs {
-        if (!call.wants(0)) return {std::nullopt};
-        return {cast_to("cast.grad", call.in[0], call.in[1].dtype())};
-      },
-      has_same_layout);
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    all.add(
+        {"cast", {any::layout}, same, device},
+        [](const Call& call) -> Outputs {
+          return {cast_to("cast", call.in[0], wanted_dtype(call))};
+        },
+        has_same_layout);
+    all.add(
+        {"cast.grad", {any::layout, any::layout}, same, device},
+        [](const Call& call) -> Outputs {
+          if (!call.wants(0)) return {std::nullopt};
+          return {cast_to("cast.grad", call.in[0], call.in[1].dtype())};
+        },
+        has_same_layout);
+    for (const char* op : {"identity", "identity.grad"})
+      all.add({op, {any::layout}, same, device}, identity, has_same_layout);
+  }
   all.declare("identity", {Keeps::nothing});
-  for (const char* op : {"identity", "identity.grad"})
-    all.add({op, {any::layout}, same}, identity, has_same_layout);
 }
 
 }  // namespace sten

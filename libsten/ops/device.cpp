@@ -18,6 +18,23 @@ const std::int64_t* integers_there(std::string_view op, const Tensor& x) {
   return reinterpret_cast<const std::int64_t*>(bytes_there(op, x, DType::I64));
 }
 
+kernels::ElementKind kind_there(std::string_view op, DType dtype) {
+  if (dtype == DType::F32) return kernels::ElementKind::f32;
+  if (dtype == DType::I64) return kernels::ElementKind::i64;
+  if (dtype == DType::BOOL) return kernels::ElementKind::truth;
+  fail_unsupported("{} on a device is of F32, I64 and BOOL, not of {}", op, name_of(dtype));
+}
+
+Values cast_there(std::string_view op, const Values& x, DType to) {
+  const kernels::ElementKind from_kind = kind_there(op, x.dtype()), to_kind = kind_there(op, to);
+  Values y = Values::uninitialized(to, x.size(), Device::cuda);
+  std::byte* target = y.mutate_bytes();
+  on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
+    backend.maps.cast(from_kind, to_kind, x.size(), x.bytes().data(), target, stream);
+  });
+  return y;
+}
+
 Dense output_there(const Shape& shape, DType dtype) {
   return {shape, Values::uninitialized(dtype, size_of(shape), Device::cuda)};
 }

@@ -13,6 +13,10 @@ namespace sten {
 const float* floats_there(std::string_view op, const Tensor& x);
 // Integers of a dense tensor likewise. Unsupported unless they are I64.
 const std::int64_t* integers_there(std::string_view op, const Tensor& x);
+// F32, I64 and BOOL; Unsupported for others.
+kernels::ElementKind kind_there(std::string_view op, DType dtype);
+// as_dtype() of such values that are on a device.
+Values cast_there(std::string_view op, const Values& x, DType to);
 // To be written by the device before anything reads it.
 Dense output_there(const Shape& shape, DType dtype = DType::F32);
 float* floats_of_output(Dense& y);

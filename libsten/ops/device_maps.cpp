@@ -1,8 +1,139 @@
+// Functions of each element on a device.
+#include <cmath>
+
+#include "libsten/ops/check.h"
 #include "libsten/ops/device.h"
+#include "libsten/ops/dropout.h"
+#include "libsten/ops/float_map.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
+namespace {
 
-void add_device_maps(Operators&) {}
+using kernels::MapFunction, kernels::MapNumbers;
+using kernels::cuda::Backend;
+
+struct MapRow {
+  const char* op;
+  MapFunction f;
+};
+constexpr MapRow map_rows[] = {
+    {"scale", MapFunction::scale},
+    {"relu", MapFunction::relu},
+    {"gelu", MapFunction::gelu},
+    {"gelu-tanh", MapFunction::gelu_tanh},
+    {"tanh", MapFunction::tanh},
+    {"sigmoid", MapFunction::sigmoid},
+    {"silu", MapFunction::silu},
+    {"abs", MapFunction::abs},
+    {"neg", MapFunction::neg},
+    {"sign", MapFunction::sign},
+    {"floor", MapFunction::floor},
+    {"ceil", MapFunction::ceil},
+    {"round", MapFunction::round},
+    {"sqrt", MapFunction::sqrt},
+    {"exp", MapFunction::exp},
+    {"log", MapFunction::log},
+    {"reciprocal", MapFunction::reciprocal},
+    {"erf", MapFunction::erf},
+    {"softplus", MapFunction::softplus},
+    {"elu", MapFunction::elu},
+    {"leaky-relu", MapFunction::leaky_relu},
+    {"hard-sigmoid", MapFunction::hard_sigmoid},
+    {"hard-swish", MapFunction::hard_swish},
+    {"clip", MapFunction::clip},
+    {"relu6", MapFunction::relu6},
+    {"sin", MapFunction::sin},
+    {"cos", MapFunction::cos},
+    {"tan", MapFunction::tan},
+    {"asin", MapFunction::asin},
+    {"acos", MapFunction::acos},
+    {"atan", MapFunction::atan},
+    {"sinh", MapFunction::sinh},
+    {"cosh", MapFunction::cosh},
+    {"asinh", MapFunction::asinh},
+    {"acosh", MapFunction::acosh},
+    {"atanh", MapFunction::atanh},
+    {"selu", MapFunction::selu},
+    {"celu", MapFunction::celu},
+    {"thresholded-relu", MapFunction::thresholded_relu},
+    {"softsign", MapFunction::softsign},
+    {"mish", MapFunction::mish},
+    {"shrink", MapFunction::shrink},
+};
+
+// Those of activation.cpp have one at most; elementwise.cpp has a table of the others'.
+MapNumbers map_numbers(const MapRow& row, const Attributes& attributes) {
+  if (row.f == MapFunction::scale) {
+    attributes.check(row.op, {"by"});
+    return {static_cast<float>(attributes.number("by", 1)), 0};
+  }
+  if (row.f <= MapFunction::silu) {
+    attributes.check(row.op, {});
+    return {};
+  }
+  const std::array<float, 2> p = elementwise_numbers(row.op, attributes);
+  return {p[0], p[1]};
+}
+
+Outputs map_there(const MapRow& row, const Call& call) {
+  const float* x = floats_there(row.op, call.in[0]);
+  const MapNumbers p = map_numbers(row, call.attributes);
+  Dense y = output_there(call.in[0].shape());
+  float* to = floats_of_output(y);
+  on_cuda([&](const Backend& backend, kernels::Stream stream) {
+    backend.maps.map(row.f, p, y.size(), x, to, stream);
+  });
+  return {std::move(y)};
+}
+
+Outputs map_grad_there(const MapRow& row, const std::string& grad, const Call& call) {
+  if (!call.wants(0)) return {std::nullopt};
+  const Tensor &dy = call.in[0], &kept = call.in.back();
+  check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", kept.as<Dense>());
+  const float *from = floats_there(grad, dy), *with = floats_there(grad, kept);
+  const MapNumbers p = map_numbers(row, call.attributes);
+  Dense dx = output_there(dy.shape());
+  float* to = floats_of_output(dx);
+  on_cuda([&](const Backend& backend, kernels::Stream stream) {
+    backend.maps.map_grad(row.f, p, dx.size(), from, with, to, stream);
+  });
+  return {std::move(dx)};
+}
+
+// Of the gradient the same elements fall.
+Outputs dropout_there(const Call& call) {
+  const DropoutCall given(call, 1);
+  Outputs out(call.formats.size());
+  if (!call.wants(0)) return out;
+  const float* x = floats_there("dropout", call.in[0]);
+  const std::int64_t* draw = given.draw ? integers_there("dropout", call.in[1]) : nullptr;
+  // k / 2^53 is below p where k is below that.
+  const auto dropped = static_cast<std::uint64_t>(std::ceil(given.p * 0x1p53));
+  const auto by = static_cast<float>(given.scale());
+  Dense y = output_there(call.in[0].shape());
+  float* to = floats_of_output(y);
+  on_cuda([&](const Backend& backend, kernels::Stream stream) {
+    backend.maps.drop(dropped, given.seed, draw, by, y.size(), x, to, stream);
+  });
+  out[0] = std::move(y);
+  return out;
+}
+
+}  // namespace
+
+void add_device_maps(Operators& all) {
+  for (const MapRow& row : map_rows) {
+    const std::string grad = std::string(row.op) + ".grad";
+    const bool keeps_nothing = all.what(row.op).keeps == Keeps::nothing;
+    add_there(all, row.op, 1, [&row](const Call& call) { return map_there(row, call); });
+    add_there(all, grad, keeps_nothing ? 1 : 2,
+              [&row, grad](const Call& call) { return map_grad_there(row, grad, call); });
+  }
+  for (const std::size_t inputs : {1, 2}) {
+    add_there(all, "dropout", inputs, dropout_there);
+    add_there(all, "dropout.grad", inputs, dropout_there, inputs);
+  }
+}
 
 }  // namespace sten

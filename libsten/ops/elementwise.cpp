@@ -284,6 +284,15 @@ FloatMap elementwise_map(std::string_view op, const Attributes& attributes) {
   return {};
 }
 
+std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& attributes) {
+  for (const UnaryRow& row : unary_rows) {
+    if (op != row.name) continue;
+    const auto p = numbers_of<float>(row, attributes);
+    return {p.a, p.b};
+  }
+  fail("{} is no function of each element", op);
+}
+
 void add_elementwise(Operators& all) {
   for (const UnaryRow& row : unary_rows) {
     add_unary(all, row.name, row.keeps, row.zero_to_zero, [&row]<class T>(T, const Call& call) {

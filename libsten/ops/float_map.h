@@ -1,6 +1,7 @@
 // Functions of each element by itself, outside of an operator's call: for whoever has the elements
 // in an order of his own.
 #pragma once
+#include <array>
 #include <functional>
 #include <string_view>
 
@@ -17,5 +18,7 @@ using FloatMap = std::function<void(const float* x, Index n, float* y)>;
 FloatMap float_map(std::string_view op, const Attributes& attributes);
 // Of those that add_elementwise() registers; Error (usage) for attributes of others.
 FloatMap elementwise_map(std::string_view op, const Attributes& attributes);
+// The two numbers that one of these takes, 0 where it takes less. Error (usage) likewise.
+std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& attributes);
 
 }  // namespace sten

@@ -40,7 +40,7 @@ Outputs concat(const Call& call) {
   }
   const Index axis = axis_of("concat", call.attributes.integer("axis", 0), shapes[0]);
   Shape shape = joined("concat", shapes, axis);
-  Dense y{shape, Values::uninitialized(call.in[0].dtype(), size_of(shape))};
+  Dense y{shape, Values::uninitialized(call.in[0].dtype(), size_of(shape), call.in[0].device())};
   Index at = 0;
   for (const Tensor& t : call.in) {
     const Dense& x = t.as<Dense>();
@@ -62,7 +62,7 @@ Outputs concat_grad(const Call& call) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Shape& shape = call.shapes[i];
     if (call.wants(i)) {
-      Dense dx{shape, Values::uninitialized(dy.dtype(), size_of(shape))};
+      Dense dx{shape, Values::uninitialized(dy.dtype(), size_of(shape), dy.device())};
       move_elements(shape, dy.values, from_index(dy.extents, axis, at), dx.values,
                     Places::of(shape));
       out[i] = std::move(dx);
@@ -76,8 +76,10 @@ Outputs concat_grad(const Call& call) {
 
 void add_joins(Operators& all) {
   all.declare("concat", {Keeps::nothing});
-  all.add({"concat", {"dense", any::more}, {{}}}, concat);
-  all.add({"concat.grad", {"dense"}, {{}, {"", any::more}}}, concat_grad);
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    all.add({"concat", {"dense", any::more}, {{}}, device}, concat);
+    all.add({"concat.grad", {"dense"}, {{}, {"", any::more}}, device}, concat_grad);
+  }
 }
 
 }  // namespace sten

@@ -5,6 +5,7 @@
 namespace sten {
 
 std::vector<Index> integers_of(std::string_view op, std::string_view name, const Dense& x) {
+  if (x.device() != Device::cpu) return integers_of(op, name, x.to(Device::cpu));
   if (x.dtype() == DType::I64) {
     const auto v = x.values.as<std::int64_t>();
     return {v.begin(), v.end()};

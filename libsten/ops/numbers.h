@@ -7,7 +7,8 @@
 
 namespace sten {
 
-// The elements of I64 or I32. Error (usage) for others: "embedding: ids are F32, not I64 or I32".
+// The elements of I64 or I32; those of a device are waited for. Error (usage) for other dtypes:
+// "embedding: ids are F32, not I64 or I32".
 std::vector<Index> integers_of(std::string_view op, std::string_view name, const Dense& x);
 // "[1, 2]": where element i of a tensor of that shape is.
 std::string place_text(Index i, const Shape& shape);

@@ -133,10 +133,10 @@ Values value_of(const Call& call, const Dense& x) {
 Tensor pad(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
   const Padding p = padding_of("pad", call, x.extents);
-  Dense y{p.shape, Values::uninitialized(x.dtype(), size_of(p.shape))};
+  Dense y{p.shape, Values::uninitialized(x.dtype(), size_of(p.shape), x.device())};
   if (p.is_constant)
-    move_elements(p.shape, value_of(call, x), {0, std::vector<Index>(p.shape.size())}, y.values,
-                  Places::of(p.shape));
+    move_elements(p.shape, value_of(call, x).to(x.device()),
+                  {0, std::vector<Index>(p.shape.size())}, y.values, Places::of(p.shape));
   each_block(p, x.extents, [&](const Shape& extents, const Places& from, const Places& to) {
     move_elements(extents, x.values, from, y.values, to);
   });
@@ -150,12 +150,14 @@ Tensor pad_grad(const Call& call) {
   const Padding p = padding_of("pad.grad", call, shape);
   check_gradient("pad.grad", dy, p.shape);
   if (p.is_constant) {
-    Dense dx = Dense::zeros(dy.dtype(), shape);
+    Dense dx{shape, Values(dy.dtype(), size_of(shape), dy.device())};
     each_block(p, shape, [&](const Shape& extents, const Places& from, const Places& to) {
       move_elements(extents, dy.values, to, dx.values, from);
     });
     return dx;
   }
+  if (dy.device() != Device::cpu)
+    fail_unsupported("pad.grad on a device is of constants, not of repeated elements");
   return with_real("pad.grad", dy.dtype(), [&]<class T>(T) -> Tensor {
     std::vector<double> sums(size_of(shape));
     const T* g = dy.values.as<T>().data();
@@ -180,6 +182,8 @@ Tensor pad_grad(const Call& call) {
 
 }  // namespace
 
-void add_pads(Operators& all) { add_plain(all, "pad", Keeps::others, pad, pad_grad); }
+void add_pads(Operators& all) {
+  add_plain(all, "pad", Keeps::others, pad, pad_grad, Runs::anywhere);
+}
 
 }  // namespace sten

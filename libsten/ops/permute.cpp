@@ -19,7 +19,7 @@ Dense permute(const Dense& x, const std::vector<Index>& axes) {
     before = axes[d];
   }
   if (x.size() == 0 || is_in_order) return {std::move(shape), x.values};
-  Dense y{std::move(shape), Values::uninitialized(x.dtype(), x.size())};
+  Dense y{std::move(shape), Values::uninitialized(x.dtype(), x.size(), x.device())};
   move_elements(y.extents, x.values, from, y.values, Places::of(y.extents));
   return y;
 }

@@ -18,7 +18,8 @@ struct Places {
 };
 
 // Element [k...] of the places `to` becomes element [k...] of the places `from`, for all k within
-// the extents; on threads(). Both have one dtype. No place is written twice.
+// the extents; on threads(), or on the device where both are. Both have one dtype. No place is written
+// twice.
 void move_elements(const Shape& extents, const Values& x, const Places& from, Values& y,
                    const Places& to);
 

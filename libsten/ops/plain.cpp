@@ -5,18 +5,21 @@
 
 namespace sten {
 
-void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
-               PlainOperator backward) {
+void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward, PlainOperator backward,
+               Runs where) {
   all.declare(op, {keeps});
-  all.add({op, {"dense", any::more}, {{}}},
-          [forward = std::move(forward)](const Call& call) -> Outputs { return {forward(call)}; });
-  if (!backward) return;
-  all.add({std::string(op.text()) + ".grad", {"dense", any::more}, {{}, {"", any::more}}},
-          [backward = std::move(backward)](const Call& call) -> Outputs {
-            Outputs out(call.formats.size());
-            if (call.wants(0)) out[0] = backward(call);
-            return out;
-          });
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    if (device != Device::cpu && where != Runs::anywhere) continue;
+    all.add({op, {"dense", any::more}, {{}}, device},
+            [forward](const Call& call) -> Outputs { return {forward(call)}; });
+    if (!backward) continue;
+    all.add({std::string(op.text()) + ".grad", {"dense", any::more}, {{}, {"", any::more}}, device},
+            [backward](const Call& call) -> Outputs {
+              Outputs out(call.formats.size());
+              if (call.wants(0)) out[0] = backward(call);
+              return out;
+            });
+  }
 }
 
 namespace {

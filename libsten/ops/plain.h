@@ -12,10 +12,13 @@ namespace sten {
 
 using PlainOperator = std::function<Tensor(const Call&)>;
 
+// What only moves elements does so on a device, too.
+enum class Runs { on_cpu, anywhere };
+
 // `backward` makes the gradient of the first input; the others have none. Without one the operator
 // has no gradient.
 void add_plain(Operators& all, Name op, Keeps keeps, PlainOperator forward,
-               PlainOperator backward = nullptr);
+               PlainOperator backward = nullptr, Runs where = Runs::on_cpu);
 
 // Attribute `name`, or input i of the operator, I64 or I32 of rank 0 or 1; the fallback where there
 // is neither. A gradient reads that input too, where the operator keeps it (Keeps::others, inputs).

@@ -50,7 +50,9 @@ void add_matmul(Operators& all);
 void add_sparse_matmul(Operators& all);
 void add_device_matmul(Operators& all);
 void add_device_linear(Operators& all);
-void add_device_maps(Operators& all);
+void add_device_maps(Operators& all);   // functions of each element, dropout
+void add_device_pairs(Operators& all);  // of two tensors, comparisons, where
+void add_device_sums(Operators& all);   // sum, mean
 void add_device_rows(Operators& all);
 void add_sparse_signals(Operators& all);  // of matmul and relu
 

@@ -1,6 +1,7 @@
 // Tensors of any dtype, repeated along axes.
 #include "libsten/ops/broadcast.h"
 #include "libsten/ops/check.h"
+#include "libsten/ops/device_walk.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/places.h"
 #include "libsten/ops/plain.h"
@@ -62,7 +63,7 @@ Tensor repeat(const Dense& x, const Repeated& r) {
     step *= r.extents[d];
   }
   if (size_of(r.extents) == x.size() && x.size() > 0) return Dense{r.shape, x.values};
-  Dense y{r.shape, Values::uninitialized(x.dtype(), size_of(r.shape))};
+  Dense y{r.shape, Values::uninitialized(x.dtype(), size_of(r.shape), x.device())};
   move_elements(r.extents, x.values, from, y.values, Places::of(r.extents));
   return y;
 }
@@ -70,6 +71,7 @@ Tensor repeat(const Dense& x, const Repeated& r) {
 // An element's gradient is the sum of those of its copies.
 Tensor repeat_grad(const std::string& op, const Dense& dy, const Shape& shape, const Repeated& r) {
   check_gradient(op, dy, r.shape);
+  if (dy.device() == Device::cuda) return sum_there(op, dy, r.extents, r.repeats, shape);
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Tensor {
     const std::vector<double> sums = sum_axes(dy.values.as<T>().data(), r.extents, r.repeats);
     Dense dx = unwritten<T>(shape);
@@ -91,7 +93,8 @@ void add_repeat(Operators& all, const std::string& op, Repeat repeated) {
       [grad = op + ".grad", repeated](const Call& call) {
         const Shape& shape = input_shape(grad, call, 0);
         return repeat_grad(grad, call.in[0].as<Dense>(), shape, repeated(grad, call, shape));
-      });
+      },
+      Runs::anywhere);
 }
 
 }  // namespace

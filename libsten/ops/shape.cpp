@@ -97,7 +97,8 @@ void add_reshaping(Operators& all, const char* op, Shape (*shape_of)(const Call&
           fail_usage("{}: the gradient is {} but the input {}", grad, to_string(dy.extents),
                      to_string(shape));
         return Dense{shape, dy.values};
-      });
+      },
+      Runs::anywhere);
 }
 
 std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
@@ -148,7 +149,7 @@ void add_shapes(Operators& all) {
         const Dense& x = call.in[0].as<Dense>();
         return permute(x, axes_of("transpose", call, x.extents));
       },
-      transpose_grad);
+      transpose_grad, Runs::anywhere);
 }
 
 }  // namespace sten

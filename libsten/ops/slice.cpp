@@ -78,10 +78,14 @@ Cut cut_of(const char* op, const Call& call, const Shape& x) {
                                                      : one_range(op, call, x);
 }
 
+Dense zeros_beside(const Dense& x, const Shape& shape) {
+  return {shape, Values(x.dtype(), size_of(shape), x.device())};
+}
+
 Tensor slice(const Call& call) {
   const Dense& x = call.in[0].as<Dense>();
   const Cut cut = cut_of("slice", call, x.extents);
-  Dense y{cut.shape, Values::uninitialized(x.dtype(), size_of(cut.shape))};
+  Dense y{cut.shape, Values::uninitialized(x.dtype(), size_of(cut.shape), x.device())};
   move_elements(cut.shape, x.values, cut.places, y.values, Places::of(cut.shape));
   return y;
 }
@@ -91,7 +95,7 @@ Tensor slice_grad(const Call& call) {
   const Shape& shape = input_shape("slice.grad", call, 0);
   const Cut cut = cut_of("slice.grad", call, shape);
   check_gradient("slice.grad", dy, cut.shape);
-  Dense dx = Dense::zeros(dy.dtype(), shape);
+  Dense dx = zeros_beside(dy, shape);
   move_elements(cut.shape, dy.values, Places::of(cut.shape), dx.values, cut.places);
   return dx;
 }
@@ -111,10 +115,10 @@ Outputs slice_scatter_grad(const Call& call) {
   Outputs out(2);
   if (call.wants(0)) {
     out[0] = dy;
-    put_slice(*out[0], Dense::zeros(dy.dtype(), cut.shape), call.attributes);
+    put_slice(*out[0], zeros_beside(dy, cut.shape), call.attributes);
   }
   if (call.wants(1)) {
-    Dense dv{cut.shape, Values::uninitialized(dy.dtype(), size_of(cut.shape))};
+    Dense dv{cut.shape, Values::uninitialized(dy.dtype(), size_of(cut.shape), dy.device())};
     move_elements(cut.shape, dy.values, cut.places, dv.values, Places::of(cut.shape));
     out[1] = std::move(dv);
   }
@@ -139,10 +143,12 @@ void put_slice(Tensor& x, const Tensor& v, const Attributes& attributes) {
 }
 
 void add_slices(Operators& all) {
-  add_plain(all, "slice", Keeps::others, slice, slice_grad);
+  add_plain(all, "slice", Keeps::others, slice, slice_grad, Runs::anywhere);
   all.declare("slice-scatter", {Keeps::nothing});
-  all.add({"slice-scatter", {"dense", "dense"}, {{}}}, slice_scatter);
-  all.add({"slice-scatter.grad", {"dense"}, {{}, {}}}, slice_scatter_grad);
+  for (const Device device : {Device::cpu, Device::cuda}) {
+    all.add({"slice-scatter", {"dense", "dense"}, {{}}, device}, slice_scatter);
+    all.add({"slice-scatter.grad", {"dense"}, {{}, {}}, device}, slice_scatter_grad);
+  }
 }
 
 }  // namespace sten

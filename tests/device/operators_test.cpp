@@ -14,18 +14,19 @@ TEST_CASE("an operator that a device does not have runs on the CPU, says so, and
   const Warnings warnings;
   Dice dice(1);
   const Tensor x = normals(dice, {8, 12});
+  const Attributes size = Attributes().set("size", Index{5});
   for (int i = 0; i < 2; ++i) {
-    const Tensor there = apply("gelu", {x.to(Device::cuda)});
+    const Tensor there = apply("lrn", {x.to(Device::cuda)}, size);
     CHECK(there.device() == Device::cuda);
-    CHECK(same_parts(there.to(Device::cpu).save(), apply("gelu", {x}).save()));
+    CHECK(same_parts(there.to(Device::cpu).save(), apply("lrn", {x}, size).save()));
   }
   REQUIRE(warnings.all.size() == 1);
   CHECK(warnings.all[0] ==
-        "gelu(dense) -> keep-all/dense on cuda: no implementation; on the CPU, "
-        "gelu(dense) -> keep-all/dense: exact");
+        "lrn(dense) -> keep-all/dense on cuda: no implementation; on the CPU, "
+        "lrn(dense) -> keep-all/dense: exact");
   set_strict(true);
-  CHECK(fault_of([&] { apply("gelu", {x.to(Device::cuda)}); }) == Fault::check);
-  CHECK(fault_of([&] { apply("gelu", {x}); }) == std::nullopt);
+  CHECK(fault_of([&] { apply("lrn", {x.to(Device::cuda)}, size); }) == Fault::check);
+  CHECK(fault_of([&] { apply("lrn", {x}, size); }) == std::nullopt);
   set_strict(false);
 }
 

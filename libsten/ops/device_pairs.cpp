@@ -1,0 +1,202 @@
+// Functions of two tensors on a device, comparisons and choices.
+#include "libsten/ops/broadcast.h"
+#include "libsten/ops/check.h"
+#include "libsten/ops/device.h"
+#include "libsten/ops/device_walk.h"
+#include "libsten/ops/register.h"
+
+namespace sten {
+namespace {
+
+using kernels::ElementKind, kernels::MapAxes, kernels::PairFunction, kernels::PairTest;
+using kernels::cuda::Backend;
+
+// f(MapFunctions, the stream)
+template <class F>
+void on_maps(F&& f) {
+  on_cuda([&](const Backend& backend, kernels::Stream stream) { f(backend.maps, stream); });
+}
+
+struct PairRowThere {
+  const char* op;
+  PairFunction f;
+};
+constexpr PairRowThere pair_rows_there[] = {
+    {"add", PairFunction::add}, {"sub", PairFunction::sub}, {"mul", PairFunction::mul},
+    {"div", PairFunction::div}, {"pow", PairFunction::pow}, {"p-relu", PairFunction::p_relu},
+    {"min", PairFunction::min}, {"max", PairFunction::max},
+};
+
+Outputs pair_there(const PairRowThere& row, const Call& call) {
+  call.attributes.check(row.op, {});
+  const Tensor &a = call.in[0], &b = call.in[1];
+  if (row.f != PairFunction::pow) check_dtypes(row.op, "a", a.dtype(), "b", b.dtype());
+  const float *x = floats_there(row.op, a), *y = floats_there(row.op, b);
+  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.op, p, q);
+  const MapAxes axes =
+      walk_there(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  Dense z = output_there(shape);
+  float* to = floats_of_output(z);
+  on_maps([&](const auto& maps, auto stream) { maps.pair(row.f, axes, x, y, to, stream); });
+  return {std::move(z)};
+}
+
+// Of add and sub.
+Outputs sum_grad_there(const std::string& op, bool is_sub, const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
+  check_gradient(op, dy, broadcast_shape(op, a, b));
+  const float* from = floats_there(op, call.in[0]);
+  Outputs out(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!call.wants(i)) continue;
+    Dense all = dy;
+    if (i == 1 && is_sub) {
+      all = output_there(dy.extents);
+      float* to = floats_of_output(all);
+      on_maps([&](const auto& maps, auto stream) {
+        maps.map(kernels::MapFunction::neg, {}, dy.size(), from, to, stream);
+      });
+    }
+    const Shape& shape = call.shapes[i];
+    out[i] = shape == dy.extents ? std::move(all) : sum_to_there(op, all, shape);
+  }
+  return out;
+}
+
+Outputs pair_grad_there(const PairRowThere& row, const std::string& op, const Call& call) {
+  const Tensor &dy = call.in[0], &a = call.in[1], &b = call.in[2];
+  const float *from = floats_there(op, dy), *x = floats_there(op, a), *y = floats_there(op, b);
+  const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(op, p, q);
+  check_gradient(op, dy.as<Dense>(), shape);
+  const MapAxes axes = walk_there(op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  Outputs out(2);
+  for (int i = 0; i < 2; ++i) {
+    if (!call.wants(static_cast<std::size_t>(i))) continue;
+    Dense all = output_there(shape);
+    float* to = floats_of_output(all);
+    on_maps([&](const auto& maps, auto stream) {
+      maps.pair_grad(row.f, i, axes, from, x, y, to, stream);
+    });
+    const Shape& own = i == 0 ? p : q;
+    out[static_cast<std::size_t>(i)] = own == shape ? std::move(all) : sum_to_there(op, all, own);
+  }
+  return out;
+}
+
+const std::byte* bytes_there(const Tensor& x) { return x.as<Dense>().values.bytes().data(); }
+const std::uint8_t* truths_there(const Tensor& x) {
+  return reinterpret_cast<const std::uint8_t*>(bytes_there(x));
+}
+
+struct TestRow {
+  const char* op;
+  PairTest test;
+  bool is_swapped = false, is_logic = false;
+};
+constexpr TestRow test_rows[] = {
+    {"equal", PairTest::equal},
+    {"less", PairTest::less},
+    {"greater", PairTest::less, true},
+    {"less-or-equal", PairTest::less_or_equal},
+    {"greater-or-equal", PairTest::less_or_equal, true},
+    {"and", PairTest::logical_and, false, true},
+    {"or", PairTest::logical_or, false, true},
+    {"xor", PairTest::logical_xor, false, true},
+};
+
+Outputs test_there(const TestRow& row, const Call& call) {
+  call.attributes.check(row.op, {});
+  const Tensor &a = call.in[row.is_swapped ? 1 : 0], &b = call.in[row.is_swapped ? 0 : 1];
+  const ElementKind kind = kind_there(row.op, a.dtype());
+  if (a.dtype() != b.dtype() || row.is_logic != (kind == ElementKind::truth))
+    fail_unsupported("{} on a device is not of {} and {}", row.op, name_of(a.dtype()),
+                     name_of(b.dtype()));
+  const Shape p = a.shape(), q = b.shape();
+  const Shape shape = broadcast_shape(row.op, call.in[0].shape(), call.in[1].shape());
+  const MapAxes axes =
+      walk_there(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  Dense z = output_there(shape, DType::BOOL);
+  auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
+  on_maps([&](const auto& maps, auto stream) {
+    maps.test(row.test, kind, axes, bytes_there(a), bytes_there(b), to, stream);
+  });
+  return {std::move(z)};
+}
+
+const std::uint8_t* choices_there(const Tensor& condition) {
+  if (condition.dtype() != DType::BOOL)
+    fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
+  return truths_there(condition);
+}
+Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
+  return broadcast_shape("where", condition, broadcast_shape("where", x, y, "x", "y"),
+                         "the condition", "the choice");
+}
+
+Outputs where_there(const Call& call) {
+  call.attributes.check("where", {});
+  const Tensor &condition = call.in[0], &x = call.in[1], &y = call.in[2];
+  const std::uint8_t* c = choices_there(condition);
+  check_dtypes("where", "x", x.dtype(), "y", y.dtype());
+  const Shape shape = chosen_shape(condition.shape(), x.shape(), y.shape());
+  const MapAxes axes =
+      walk_there("where", shape,
+                 {repeated_steps(condition.shape(), shape), repeated_steps(x.shape(), shape),
+                  repeated_steps(y.shape(), shape)});
+  Dense z = output_there(shape, x.dtype());
+  std::byte* to = z.values.mutate_bytes();
+  on_maps([&](const auto& maps, auto stream) {
+    maps.choose(width_of(x.dtype()), axes, c, bytes_there(x), bytes_there(y), to, stream);
+  });
+  return {std::move(z)};
+}
+
+// dy to what was chosen, 0 to the other.
+Outputs where_grad_there(const Call& call) {
+  constexpr const char* op = "where.grad";
+  const Tensor &dy = call.in[0], &condition = call.in[1];
+  const std::uint8_t* c = choices_there(condition);
+  const Shape shapes[] = {call.in[2].shape(), call.in[3].shape()}, shape = dy.shape();
+  check_gradient(op, dy.as<Dense>(), chosen_shape(condition.shape(), shapes[0], shapes[1]));
+  const float* from = floats_there(op, dy);
+  const MapAxes axes =
+      walk_there(op, shape, {repeated_steps(condition.shape(), shape), Places::of(shape).steps});
+  Outputs out(3);
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!call.wants(i)) continue;
+    Dense all = output_there(shape);
+    float* to = floats_of_output(all);
+    on_maps([&](const auto& maps, auto stream) {
+      maps.keep_chosen(i == 1, axes, c, from, to, stream);
+    });
+    out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_there(op, all, shapes[i - 1]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_device_pairs(Operators& all) {
+  for (const PairRowThere& row : pair_rows_there) {
+    const std::string grad = std::string(row.op) + ".grad";
+    add_there(all, row.op, 2, [&row](const Call& call) { return pair_there(row, call); });
+    if (row.f == PairFunction::add || row.f == PairFunction::sub)
+      add_there(
+          all, grad, 1,
+          [grad, is_sub = row.f == PairFunction::sub](const Call& call) {
+            return sum_grad_there(grad, is_sub, call);
+          },
+          2);
+    else
+      add_there(
+          all, grad, 3, [&row, grad](const Call& call) { return pair_grad_there(row, grad, call); },
+          2);
+  }
+  for (const TestRow& row : test_rows)
+    add_there(all, row.op, 2, [&row](const Call& call) { return test_there(row, call); });
+  add_there(all, "where", 3, where_there);
+  add_there(all, "where.grad", 4, where_grad_there, 3);
+}
+
+}  // namespace sten

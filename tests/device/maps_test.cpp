@@ -1,0 +1,327 @@
+// Operators of each element, and those that move elements, on a device.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "libsten/autograd/tape.h"
+#include "libsten/ops/elementwise.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// A fallback is an error.
+struct Strict {
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(false); }
+};
+
+// The largest difference, as a part of the largest magnitude, or of 1/1000 where that is less (a float
+// has not all digits of a tail's argument); infinite where one is NaN, or where bits of what is not
+// F32 differ.
+double difference(const Tensor& here, const Tensor& there) {
+  REQUIRE(there.device() == Device::cuda);
+  const Tensor back = there.to(Device::cpu);
+  REQUIRE(back.shape() == here.shape());
+  REQUIRE(back.dtype() == here.dtype());
+  if (here.dtype() != DType::F32)
+    return same_parts(here.save(), back.save()) ? 0 : std::numeric_limits<double>::infinity();
+  const auto a = here.as<Dense>().values.as<float>(), b = back.as<Dense>().values.as<float>();
+  double most = 1e-3, difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) != std::isnan(b[i])) return std::numeric_limits<double>::infinity();
+    if (std::isnan(a[i]) || a[i] == b[i]) continue;
+    difference = std::max(difference, std::abs(double{a[i]} - double{b[i]}));
+    most = std::max(most, double{std::abs(a[i])});
+  }
+  return difference / most;
+}
+
+// An operator's output and gradients are those of the CPU, and nothing comes back for them.
+void check_there(const std::string& op, const std::vector<Tensor>& in,
+                 const Attributes& attributes = {}, double most = 1e-6) {
+  CAPTURE(op);
+  std::string shapes;
+  for (const Tensor& t : in) shapes += to_string(t.shape()) + " ";
+  CAPTURE(shapes);
+  const Strict strict;
+  Tape here, there;
+  std::vector<Var> a, b;
+  for (const Tensor& t : in) {
+    const bool is_real = t.dtype() == DType::F32;
+    a.push_back(is_real ? here.parameter(t) : Var(t));
+    b.push_back(is_real ? there.parameter(t.to(Device::cuda)) : Var(t.to(Device::cuda)));
+  }
+  const std::size_t downloads = SerialDevice::downloads();
+  const Var y = here.apply(op, a, attributes), z = there.apply(op, b, attributes);
+  CHECK(SerialDevice::downloads() == downloads);
+  CHECK(difference(y.value(), z.value()) <= most);
+  if (!y.wants_grad()) return;
+  Dice dice(11);
+  const Tensor seed = normals(dice, y.shape());
+  here.backward(y, seed);
+  const Tensor seed_there = seed.to(Device::cuda);
+  const std::size_t before = SerialDevice::downloads();
+  there.backward(z, seed_there);
+  CHECK(SerialDevice::downloads() == before);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (a[i].wants_grad()) CHECK(difference(*a[i].grad(), *b[i].grad()) <= most);
+}
+
+// Elements in (low, high).
+Dense uniforms(Dice& dice, const Shape& shape, double low, double high) {
+  Dense x = Dense::zeros(DType::F32, shape);
+  for (float& v : x.values.mutate<float>())
+    v = static_cast<float>(low + (high - low) * dice.uniform());
+  return x;
+}
+
+Dense integers(const Shape& shape, const std::vector<Index>& v) {
+  Dense x = Dense::zeros(DType::I64, shape);
+  std::ranges::copy(v, x.values.mutate<std::int64_t>().begin());
+  return x;
+}
+
+const std::vector<Shape> shapes{{}, {1}, {3, 7}, {0, 4}, {2, 1, 8}, {33, 65}};
+
+}  // namespace
+
+TEST_CASE("functions of each element on a device are the CPU's, and so are their gradients") {
+  const SerialDevice device;
+  Dice dice(1);
+  const auto with = [](const char* name, double v) { return Attributes().set(name, v); };
+  struct One {
+    const char* op;
+    double low = -4, high = 4;
+    Attributes attributes = {};
+  };
+  const std::vector<One> all{{"scale", -4, 4, with("by", 0.3)},
+                             {"scale"},
+                             {"relu"},
+                             {"gelu", -12, 12},
+                             {"gelu-tanh", -22, 22},
+                             {"tanh"},
+                             {"sigmoid", -90, 90},
+                             {"silu", -110, 20},
+                             {"abs"},
+                             {"neg"},
+                             {"sign"},
+                             {"floor"},
+                             {"ceil"},
+                             {"round"},
+                             {"sqrt", 0.01, 9},
+                             {"exp"},
+                             {"log", 0.01, 9},
+                             {"reciprocal", 0.1, 3},
+                             {"erf"},
+                             {"softplus", -30, 30},
+                             {"elu", -4, 4, with("alpha", 0.7)},
+                             {"leaky-relu", -4, 4, with("alpha", 0.1)},
+                             {"hard-sigmoid"},
+                             {"hard-swish"},
+                             {"clip", -4, 4, with("max", 1.5).set("min", -1)},
+                             {"relu6", -4, 9},
+                             {"sin"},
+                             {"cos"},
+                             {"tan", -1.4, 1.4},
+                             {"asin", -0.9, 0.9},
+                             {"acos", -0.9, 0.9},
+                             {"atan"},
+                             {"sinh"},
+                             {"cosh"},
+                             {"asinh"},
+                             {"acosh", 1.1, 9},
+                             {"atanh", -0.9, 0.9},
+                             {"selu"},
+                             {"celu", -4, 4, with("alpha", 1.3)},
+                             {"thresholded-relu"},
+                             {"softsign"},
+                             {"mish", -30, 30},
+                             {"shrink", -4, 4, with("bias", 0.2)}};
+  for (const One& one : all)
+    for (const Shape& shape : shapes)
+      check_there(one.op, {uniforms(dice, shape, one.low, one.high)}, one.attributes);
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = Dense::of({4}, {inf, -inf, NAN, -0.0f}), y = x.to(Device::cuda);
+  for (const char* op : {"relu", "tanh", "sigmoid", "gelu-tanh", "silu", "clip"}) {
+    CAPTURE(op);
+    CHECK(difference(apply(op, {x}), apply(op, {y})) == 0);
+  }
+  for (const char* op : {"min", "max"})
+    CHECK(difference(apply(op, {x, x}), apply(op, {y, y})) == 0);
+}
+
+TEST_CASE("dropout on a device drops what it drops on the CPU") {
+  const SerialDevice device;
+  Dice dice(2);
+  for (const Shape& shape : shapes)
+    for (const double p : {0.0, 0.1, 0.5, 1.0}) {
+      const Attributes a = Attributes().set("p", p).set("seed", Index{9});
+      check_there("dropout", {normals(dice, shape)}, a, 0);
+      check_there("dropout", {normals(dice, shape), integers({}, {77})}, a, 0);
+    }
+}
+
+TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
+  const SerialDevice device;
+  Dice dice(3);
+  const std::vector<std::pair<Shape, Shape>> pairs{{{3, 7}, {3, 7}},
+                                                   {{33, 65}, {65}},
+                                                   {{5, 6}, {5, 1}},
+                                                   {{2, 3, 4}, {}},
+                                                   {{1}, {4, 2}},
+                                                   {{0, 3}, {3}},
+                                                   {{2, 1, 5}, {1, 3, 1}},
+                                                   {{4, 1, 3, 1}, {2, 1, 9}},
+                                                   {{2, 3, 4, 5}, {3, 1, 5}}};
+  for (const auto& [a, b] : pairs)
+    for (const char* op : {"add", "sub", "mul", "div", "pow", "p-relu", "min", "max"}) {
+      const bool is_power = op == std::string_view("pow");
+      const Tensor x = is_power ? uniforms(dice, a, 0.2, 2) : normals(dice, a);
+      check_there(op, {x, uniforms(dice, b, 0.2, 2)});
+      if (!is_power) check_there(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
+    }
+  // Of equals each has half of the gradient.
+  const Tensor x = normals(dice, {9});
+  check_there("min", {x, x});
+  check_there("max", {x, x});
+  check_there("pow", {x, Dense::of({}, {2})});
+}
+
+TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
+  const SerialDevice device;
+  Dice dice(4);
+  const Tensor a = normals(dice, {5, 1, 7}), b = normals(dice, {3, 1});
+  const Tensor i = integers({4}, {3, -1, 0, 9}), j = integers({4}, {3, 0, -1, 9});
+  for (const char* op : {"equal", "less", "greater", "less-or-equal", "greater-or-equal"}) {
+    check_there(op, {a, b});
+    check_there(op, {a, a});
+    check_there(op, {i, j});
+  }
+  const Tensor p = apply("less", {a, b}), q = apply("less", {b, a});
+  for (const char* op : {"and", "or", "xor"}) check_there(op, {p, q});
+  check_there("where", {p, a, b});
+  check_there("where", {p, b, normals(dice, {2, 1, 1, 1})});
+  check_there("where", {p, integers({}, {3}), integers({}, {4})});
+  for (const char* to : {"F32", "I64", "BOOL"}) {
+    const Attributes wanted = Attributes().set("to", std::string(to));
+    for (const Tensor& x : {a, i, p})
+      CHECK(difference(apply("cast", {x}, wanted), apply("cast", {x.to(Device::cuda)}, wanted)) ==
+            0);
+  }
+  check_there("identity", {a});
+}
+
+TEST_CASE("a tensor on a device that gets another shape shares its memory") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(5);
+  const Tensor x = Tensor(normals(dice, {2, 1, 6})).to(Device::cuda);
+  const auto data = [](const Tensor& t) { return t.values()->bytes().data(); };
+  using Case = std::pair<const char*, Attributes>;
+  for (const Case& one :
+       std::vector<Case>{{"reshape", Attributes().set("shape", Attributes::List{3, -1})},
+                         {"squeeze", {}},
+                         {"unsqueeze", Attributes().set("axes", Attributes::List{0})},
+                         {"flatten", {}},
+                         {"transpose", Attributes().set("axes", Attributes::List{1, 0, 2})}}) {
+    CAPTURE(one.first);
+    CHECK(data(apply(one.first, {x}, one.second)) == data(x));
+    check_there(one.first, {x.to(Device::cpu)}, one.second, 0);
+  }
+  const Tensor shape = Tensor(integers({2}, {4, 3})).to(Device::cuda);
+  CHECK(apply("reshape", {x, shape}).shape() == Shape{4, 3});
+}
+
+TEST_CASE("elements are moved on a device as on the CPU, and so are their gradients") {
+  const SerialDevice device;
+  Dice dice(6);
+  using List = Attributes::List;
+  const auto list = [](const char* name, List v) { return Attributes().set(name, std::move(v)); };
+  for (const Shape& shape : {Shape{3, 5, 4, 7}, Shape{2, 33, 1, 40}, Shape{2, 3, 0, 4}}) {
+    const Tensor x = normals(dice, shape);
+    for (const List& axes :
+         {List{0, 2, 1, 3}, List{0, 2, 3, 1}, List{3, 2, 1, 0}, List{1, 0, 3, 2}})
+      check_there("transpose", {x}, list("axes", axes), 0);
+    check_there("slice", {x}, Attributes().set("axis", Index{1}).set("begin", Index{1}), 0);
+    check_there("slice", {x},
+                list("begins", {-1, 0})
+                    .set("ends", List{-9, 3})
+                    .set("axes", List{1, 3})
+                    .set("steps", List{-1, 2}),
+                0);
+    Shape part = shape;
+    part[1] = 2;
+    check_there("slice-scatter", {x, normals(dice, part)},
+                Attributes().set("axis", Index{1}).set("begin", Index{1}).set("end", Index{3}), 0);
+    check_there("concat", {x, normals(dice, part), x}, Attributes().set("axis", Index{1}), 0);
+    check_there("concat", {x}, Attributes().set("axis", Index{-1}), 0);
+    check_there("tile", {x}, list("repeats", {2, 1, 3, 1}));
+  }
+  const Tensor x = normals(dice, {3, 5, 4});
+  check_there("pad", {x}, list("pads", {1, -2, 0, 2, 1, 3}).set("value", 0.5), 0);
+  check_there("expand", {normals(dice, {3, 1})}, list("shape", {2, 3, 5}));
+  check_there("transpose", {integers({2, 3}, {1, 2, 3, 4, 5, 6})});
+}
+
+TEST_CASE("sums and means over axes on a device are the CPU's") {
+  const SerialDevice device;
+  Dice dice(7);
+  using List = Attributes::List;
+  for (const Shape& shape : {Shape{3, 5, 4, 7}, Shape{2, 300, 1, 33}, Shape{2, 3, 0, 4}}) {
+    const Tensor x = normals(dice, shape);
+    for (const char* op : {"sum", "mean"})
+      for (const List& axes : {List{}, List{0}, List{-1}, List{1}, List{0, 2, 3}, List{0, 3}})
+        for (const Index keep : {0, 1})
+          check_there(op, {x}, Attributes().set("axes", axes).set("keep", keep));
+  }
+  check_there("sum", {normals(dice, {40000})});
+}
+
+TEST_CASE("gradients of several uses of a value are added up on the device") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(8);
+  const Tensor x = normals(dice, {6, 8}), w = normals(dice, {8}), seed = normals(dice, {6, 8});
+  const auto grads = [&](Device where) {
+    Tape tape;
+    const Var p = tape.parameter(w.to(where)), v = tape.parameter(x.to(where));
+    const Var h = mul(v, p), y = add(add(h, p), mul(h, tanh(h)));
+    const Tensor dy = seed.to(where);
+    const std::size_t before = SerialDevice::downloads();
+    tape.backward(y, dy);
+    CHECK(SerialDevice::downloads() == before);
+    return std::pair(*p.grad(), *v.grad());
+  };
+  const auto here = grads(Device::cpu), there = grads(Device::cuda);
+  CHECK(difference(here.first, there.first) <= 1e-6);
+  CHECK(difference(here.second, there.second) <= 1e-6);
+}
+
+TEST_CASE("what a device has not of these operators is done by the CPU, which says so") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(9);
+  const Tensor x = cast(Tensor(normals(dice, {4, 4})), DType::F64);
+  const Tensor y = apply("tanh", {x.to(Device::cuda)});
+  CHECK(y.device() == Device::cuda);
+  CHECK(same_parts(y.to(Device::cpu).save(), apply("tanh", {x}).save()));
+  REQUIRE(warnings.all.size() == 1);
+  CHECK(warnings.all[0].find("tanh on a device is of F32, not of F64; on the CPU") !=
+        std::string::npos);
+  CHECK(error_of([&] {
+          apply("add", {y, y}, Attributes().set("by", 1.0));
+        }) == error_of([&] {
+          apply("add", {x, x}, Attributes().set("by", 1.0));
+        }));
+  const Tensor wide = Tensor(normals(dice, {3})).to(Device::cuda),
+               other = Tensor(normals(dice, {2})).to(Device::cuda);
+  CHECK(error_of([&] {
+          apply("add", {wide, other});
+        }) == "add: a is [3] but b is [2], and neither can be repeated to fit the other");
+}
