@@ -29,7 +29,9 @@
 //   least(f), most(f), sum(f)    of 32-bit integers f(t)
 //   votes(f)                     a bit for each thread whose f(t) is true
 //   scan(f, g)                   g(t, the sum of the f of the threads before t)
-// where f only reads.
+//   fold(f, c)                   what c makes of f(t) and f(t + 16) for t < 16, of these for t and
+//                                t + 8, and so on: numbers of 4 or 8 bytes
+// where f only reads, or writes what is its thread's own.
 #pragma once
 #include <cassert>
 #include <cstddef>
@@ -114,6 +116,15 @@ class Together {
       for (int i = 0; i < t; ++i) before += of[i];
       g(t, before);
     });
+  }
+  template <class F, class Combine>
+  auto fold(F&& f, Combine&& combine) {
+    assert(self().threads() == 32);
+    decltype(f(0)) of[32] = {};
+    self().for_each_thread([&](int t) { of[t] = f(t); });
+    for (int half = 16; half > 0; half /= 2)
+      for (int t = 0; t < half; ++t) of[t] = combine(of[t], of[t + half]);
+    return of[0];
   }
 
  private:

@@ -1,11 +1,103 @@
 // What a device does row by row: softmax, layer norm, losses, rows by number, attention.
-// What functions.h says of pointers, streams and bits holds here, too. All elements are floats unless
-// said otherwise.
+// What functions.h says of pointers, streams and bits holds here, too, but that results are the CPU's
+// to a few units in the last place only: sums are taken in double, in an order that shapes alone
+// decide. All elements are floats unless said otherwise; rows[, n] lie one after the other. Outputs
+// may be inputs, element for element, where a function says "in place".
 #pragma once
 #include "kernels/block/grid.h"
 
 namespace sten::kernels {
 
-struct RowFunctions {};
+// The lines of a tensor [outer, length, inner].
+struct DeviceLines {
+  std::int64_t outer, length, inner;
+};
+
+// ids[count] name rows of n elements in a table [outer, extent, n]: out [outer, count, n]. A negative
+// one counts from the end where `wraps`. *bad, of the device, counts those that name none.
+struct RowIds {
+  const std::int64_t* ids;
+  std::int64_t count;
+  std::int64_t outer, extent, n;
+  bool wraps;
+  std::uint32_t* bad;
+};
+
+// The class of each row of logits [rows, n]; rows whose target is `ignore` do not count. *bad, of the
+// device, counts targets that are no class; their rows are NaN.
+struct RowClasses {
+  const std::int64_t* targets;
+  std::int64_t rows, n, ignore;
+  std::uint32_t* bad;
+};
+
+// Scores [batch, heads, tokens, keys] and what is done to them before they become weights: they are
+// multiplied by `scale`, and `bias` is added, whose elements are steps[i] apart in axis i. Keys of
+// which seen[batch, keys] is 0 are hidden, and where `causal`, those that come later than the query,
+// the last query and the last key being at one place.
+struct AttentionScores {
+  std::int64_t batch, heads, tokens, keys;
+  float scale;
+  bool causal;
+  const std::int64_t* seen;  // nullptr: all
+  const float* bias;         // nullptr: none; there is no `seen` beside it
+  std::int64_t steps[4];
+};
+
+struct RowFunctions {
+  // y = softmax(x) of each line, or its logarithm; in place.
+  void (*softmax)(const float* x, DeviceLines, bool is_log, float* y, Stream);
+  // Of that y; in place.
+  void (*softmax_grad)(const float* dy, const float* y, DeviceLines, bool is_log, float* dx,
+                       Stream);
+
+  // y = gamma * z + beta of each row, z having the mean 0 and, but for eps, the variance 1.
+  void (*layer_norm)(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,
+                     const float* beta, double eps, float* y, Stream);
+  // What is nullptr is not wanted. dgamma[n], dbeta[n].
+  void (*layer_norm_grad)(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
+                          const float* gamma, double eps, float* dx, float* dgamma, float* dbeta,
+                          Stream);
+
+  // Words of 4 bytes; those of ids that name no row have all bits set.
+  void (*take_rows)(const void* table, const RowIds&, void* out, Stream);
+  // table [outer, extent, n] = the sums of the rows of dy that each row is in, or, where `adds`, the
+  // same added to it: then rows that no id names are not touched.
+  void (*sum_rows_by_id)(const float* dy, const RowIds&, bool adds, float* table, Stream);
+
+  // *loss = the mean, over rows that count, of (1 - smoothing) * -log softmax(x)[target] + smoothing *
+  // the mean of -log softmax(x); 0 where none do.
+  void (*cross_entropy)(const float* x, const RowClasses&, double smoothing, float* loss, Stream);
+  // *dy is the gradient of the loss.
+  void (*cross_entropy_grad)(const float* dy, const float* x, const RowClasses&, double smoothing,
+                             float* dx, Stream);
+  // *loss = the mean, over rows that count, of the divergence from softmax(x / temperature) to
+  // softmax(wanted / temperature), times temperature^2.
+  void (*kl_divergence)(const float* x, const float* wanted, const RowClasses&, double temperature,
+                        float* loss, Stream);
+  // Either output may be nullptr.
+  void (*kl_divergence_grad)(const float* dy, const float* x, const float* wanted,
+                             const RowClasses&, double temperature, float* dx, float* dwanted,
+                             Stream);
+  // *loss = the mean of (x - y)^2.
+  void (*mse)(const float* x, const float* y, std::int64_t n, float* loss, Stream);
+  // Either output may be nullptr.
+  void (*mse_grad)(const float* dy, const float* x, const float* y, std::int64_t n, float* dx,
+                   float* d_y, Stream);
+
+  // to[batch, heads, tokens, width] of x[batch, tokens, heads * width], and back.
+  void (*split_heads)(const float* x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
+                      std::int64_t width, float* to, Stream);
+  void (*join_heads)(const float* x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
+                     std::int64_t width, float* to, Stream);
+  // Scores, as products leave them, become weights: hidden keys have 0.
+  void (*attention_weights)(const AttentionScores&, float* scores, Stream);
+  // ds = weights * (dp - sum(weights * dp)) in each row, which is the gradient of what softmax gets;
+  // in place of dp.
+  void (*attention_grad)(const AttentionScores&, const float* weights, float* dp, Stream);
+  // The gradient of a bias[extents] whose steps in ds [batch, heads, tokens, keys] are 0 where it is
+  // repeated: to[extents].
+  void (*bias_grad)(const AttentionScores&, const float* ds, float* to, Stream);
+};
 
 }  // namespace sten::kernels

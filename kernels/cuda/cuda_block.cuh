@@ -55,6 +55,14 @@ class CudaBlock {
     g(t, sum - own);
     end_phase();
   }
+  template <class F, class Combine>
+  __device__ auto fold(F&& f, Combine&& combine) const {
+    auto v = f(thread());
+    for (int half = 16; half > 0; half /= 2) v = combine(v, __shfl_down_sync(all, v, half));
+    const auto result = __shfl_sync(all, v, 0);
+    end_phase();
+    return result;
+  }
   template <class T>
   __device__ T read(const T* s, std::int64_t i) const {
     const T v = s[i];

@@ -1,12 +1,34 @@
 // RowFunctions (row_functions.h) over a Grid.
 #pragma once
-#include "kernels/block/row_functions.h"
+#include "kernels/block/rows/attention.h"
+#include "kernels/block/rows/layer_norm.h"
+#include "kernels/block/rows/losses.h"
+#include "kernels/block/rows/softmax.h"
+#include "kernels/block/rows/take_rows.h"
 
 namespace sten::kernels {
 
 template <class Grid>
 RowFunctions row_functions() {
-  return {};
+  RowFunctions all{};
+  all.softmax = SoftmaxOn<Grid>::softmax;
+  all.softmax_grad = SoftmaxOn<Grid>::softmax_grad;
+  all.layer_norm = LayerNormOn<Grid>::layer_norm;
+  all.layer_norm_grad = LayerNormOn<Grid>::layer_norm_grad;
+  all.take_rows = TakeRowsOn<Grid>::take_rows;
+  all.sum_rows_by_id = TakeRowsOn<Grid>::sum_rows_by_id;
+  all.cross_entropy = LossesOn<Grid>::cross_entropy;
+  all.cross_entropy_grad = LossesOn<Grid>::cross_entropy_grad;
+  all.kl_divergence = LossesOn<Grid>::kl_divergence;
+  all.kl_divergence_grad = LossesOn<Grid>::kl_divergence_grad;
+  all.mse = LossesOn<Grid>::mse;
+  all.mse_grad = LossesOn<Grid>::mse_grad;
+  all.split_heads = AttentionOn<Grid>::split_heads;
+  all.join_heads = AttentionOn<Grid>::join_heads;
+  all.attention_weights = AttentionOn<Grid>::attention_weights;
+  all.attention_grad = AttentionOn<Grid>::attention_grad;
+  all.bias_grad = AttentionOn<Grid>::bias_grad;
+  return all;
 }
 
 }  // namespace sten::kernels

@@ -1,0 +1,187 @@
+// What attention does to scores between its products (Vaswani et al. 2017), and to heads before and
+// after.
+#pragma once
+#include "kernels/block/row_functions.h"
+#include "kernels/block/rows/fold.h"
+
+namespace sten::kernels {
+
+// x[batch, tokens, heads, width] and [batch, heads, tokens, width]: from the former, or back.
+struct MoveHeads {
+  static constexpr int threads = 256;
+  const float* x;
+  std::int64_t batch, tokens, heads, width;
+  bool back;
+  float* to;
+
+  std::int64_t blocks() const { return batch * tokens; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t sequence = block / tokens, token = block - sequence * tokens;
+    const std::int64_t together = block * heads * width;
+    const std::int64_t apart = (sequence * heads * tokens + token) * width;
+    b.for_each_thread([&](int t) {
+      each_pair(b, t, heads, width, [&](std::int64_t h, std::int64_t i) {
+        const std::int64_t one = together + h * width + i, other = apart + h * tokens * width + i;
+        to[back ? one : other] = x[back ? other : one];
+      });
+    });
+  }
+};
+
+// One row of the scores.
+struct ScoresRow {
+  std::int64_t n;            // keys that may be seen, from the first on
+  const std::int64_t* seen;  // or nullptr
+  const float* bias;         // or nullptr
+  std::int64_t bias_step;
+
+  STEN_DEVICE ScoresRow(const AttentionScores& a, std::int64_t row) : bias_step(a.steps[3]) {
+    const std::int64_t rows = row / a.tokens, token = row - rows * a.tokens;
+    const std::int64_t sequence = rows / a.heads, head = rows - sequence * a.heads;
+    n = a.keys;
+    if (a.causal) {
+      n += token + 1 - a.tokens;
+      n = n < 0 ? 0 : n < a.keys ? n : a.keys;
+    }
+    seen = a.seen ? a.seen + sequence * a.keys : nullptr;
+    bias =
+        a.bias ? a.bias + sequence * a.steps[0] + head * a.steps[1] + token * a.steps[2] : nullptr;
+  }
+  STEN_DEVICE bool sees(std::int64_t i) const { return i < n && (!seen || seen[i] != 0); }
+  STEN_DEVICE float score(float scale, float x, std::int64_t i) const {
+    return bias ? scale * x + bias[i * bias_step] : scale * x;
+  }
+};
+
+template <int size>
+struct WeighRows {
+  static constexpr int threads = size;
+  AttentionScores a;
+  float* scores;
+
+  std::int64_t blocks() const { return a.batch * a.heads * a.tokens; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t number) const {
+    const ScoresRow row(a, number);
+    float* x = scores + number * a.keys;
+    auto own = b.template per_thread<ExpSum>();
+    auto seen = b.template per_thread<std::int32_t>();
+    const float most = most_of_threads<size>(b, [&](int t) {
+      ExpSum e;
+      std::int32_t count = 0;
+      for (std::int64_t i = t; i < row.n; i += size)
+        if (row.sees(i)) {
+          e.add(row.score(a.scale, x[i], i));
+          ++count;
+        }
+      own(t) = e;
+      seen(t) = count;
+      return e.most;
+    });
+    const double sum = sum_of_threads<size>(b, [&](int t) { return own(t).beside(most); });
+    auto by = static_cast<float>(1 / sum);
+    bool sees_none = false;
+    if (most == ExpSum::none) {
+      sees_none = sum_of_threads<size>(b, [&](int t) { return std::int32_t{seen(t)}; }) == 0;
+      by = std::numeric_limits<float>::quiet_NaN();
+    }
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < a.keys; i += size)
+        x[i] = row.sees(i) && !sees_none ? by * std::exp(row.score(a.scale, x[i], i) - most) : 0;
+    });
+  }
+};
+
+template <int size>
+struct WeighGradRows {
+  static constexpr int threads = size;
+  AttentionScores a;
+  const float* weights;
+  float* dp;
+
+  std::int64_t blocks() const { return a.batch * a.heads * a.tokens; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t number) const {
+    const ScoresRow row(a, number);
+    const float* p = weights + number * a.keys;
+    float* d = dp + number * a.keys;
+    const auto mean =
+        static_cast<float>(sum_of_row<size>(b, row.n, [&](std::int64_t i) { return p[i] * d[i]; }));
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < a.keys; i += size) d[i] = i < row.n ? p[i] * (d[i] - mean) : 0;
+    });
+  }
+};
+
+// A thread adds up what one element of the bias was added to.
+struct SumToBias {
+  static constexpr int threads = 128;
+  std::int64_t extents[4], steps[4];  // of ds; in the bias
+  std::int64_t count;                 // elements of the bias
+  const float* ds;
+  float* to;
+
+  std::int64_t blocks() const { return (count + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t e = block * threads + t;
+      if (e >= count) return;
+      std::int64_t begin[4], end[4], rest = e;
+      for (int d = 0; d < 4; ++d) {
+        begin[d] = 0, end[d] = extents[d];
+        if (steps[d] == 0) continue;
+        begin[d] = rest / steps[d], end[d] = begin[d] + 1;
+        rest -= begin[d] * steps[d];
+      }
+      double sum = 0;
+      for (std::int64_t i = begin[0]; i < end[0]; ++i)
+        for (std::int64_t j = begin[1]; j < end[1]; ++j)
+          for (std::int64_t k = begin[2]; k < end[2]; ++k) {
+            const float* from = ds + ((i * extents[1] + j) * extents[2] + k) * extents[3];
+            for (std::int64_t l = begin[3]; l < end[3]; ++l) sum += static_cast<double>(from[l]);
+          }
+      to[e] = static_cast<float>(sum);
+    });
+  }
+};
+
+template <class Grid>
+struct AttentionOn {
+  static void split_heads(const float* x, std::int64_t batch, std::int64_t tokens,
+                          std::int64_t heads, std::int64_t width, float* to, Stream stream) {
+    Grid(stream).launch(MoveHeads{x, batch, tokens, heads, width, false, to});
+  }
+  static void join_heads(const float* x, std::int64_t batch, std::int64_t tokens,
+                         std::int64_t heads, std::int64_t width, float* to, Stream stream) {
+    Grid(stream).launch(MoveHeads{x, batch, tokens, heads, width, true, to});
+  }
+  static void attention_weights(const AttentionScores& a, float* scores, Stream stream) {
+    Grid grid(stream);
+    with_row_threads(a.keys, [&]<int threads>(std::integral_constant<int, threads>) {
+      grid.launch(WeighRows<threads>{a, scores});
+    });
+  }
+  static void attention_grad(const AttentionScores& a, const float* weights, float* dp,
+                             Stream stream) {
+    Grid grid(stream);
+    with_row_threads(a.keys, [&]<int threads>(std::integral_constant<int, threads>) {
+      grid.launch(WeighGradRows<threads>{a, weights, dp});
+    });
+  }
+  static void bias_grad(const AttentionScores& a, const float* ds, float* to, Stream stream) {
+    SumToBias sum{{a.batch, a.heads, a.tokens, a.keys}, {}, 1, ds, to};
+    for (int d = 0; d < 4; ++d) {
+      sum.steps[d] = a.steps[d];
+      if (a.steps[d] != 0) sum.count *= sum.extents[d];
+    }
+    Grid(stream).launch(sum);
+  }
+};
+
+}  // namespace sten::kernels

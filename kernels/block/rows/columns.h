@@ -1,0 +1,82 @@
+// Two sums for each column of a matrix, over its rows, in an order that its shape decides.
+#pragma once
+#include "kernels/block/block.h"
+
+namespace sten::kernels {
+
+struct ColumnPair {
+  double first = 0, second = 0;
+};
+
+// A block has 32 columns of a piece of the rows, and a thread each eighth row of one: finish(piece *
+// columns + column, the sums of terms(row, column)).
+template <class Terms, class Finish>
+struct SumColumnPairs {
+  static constexpr int width = 32, height = 8, threads = width * height;
+  std::int64_t rows, columns, piece, pieces;
+  Terms terms;
+  Finish finish;
+
+  STEN_HOST_DEVICE std::int64_t tiles() const { return (columns + width - 1) / width; }
+  std::int64_t blocks() const { return pieces * tiles(); }
+  std::size_t shared_bytes() const { return threads * sizeof(ColumnPair); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    auto sums = b.template shared<ColumnPair>(threads);
+    const std::int64_t at = block / tiles(), column0 = (block - at * tiles()) * width;
+    const std::int64_t begin = at * piece, end = begin + piece < rows ? begin + piece : rows;
+    b.for_each_thread([&](int t) {
+      const std::int64_t column = column0 + t % width;
+      ColumnPair sum;
+      if (column < columns) {
+        STEN_UNROLL(4)
+        for (std::int64_t r = begin + t / width; r < end; r += height) {
+          const ColumnPair term = terms(r, column);
+          sum.first += term.first;
+          sum.second += term.second;
+        }
+      }
+      sums[t] = sum;
+    });
+    for (int half = height / 2; half > 0; half /= 2)
+      b.for_each_thread([&](int t) {
+        if (t >= half * width) return;
+        const ColumnPair one = sums[t], other = sums[t + half * width];
+        sums[t] = ColumnPair{one.first + other.first, one.second + other.second};
+      });
+    b.for_each_thread([&](int t) {
+      if (t < width && column0 + t < columns) finish(at * columns + column0 + t, sums[t]);
+    });
+  }
+};
+
+struct KeepPairs {
+  ColumnPair* to;
+  STEN_DEVICE void operator()(std::int64_t i, const ColumnPair& sum) const { to[i] = sum; }
+};
+struct KeptPairs {
+  const ColumnPair* from;
+  std::int64_t columns;
+  STEN_DEVICE ColumnPair operator()(std::int64_t piece, std::int64_t column) const {
+    return from[piece * columns + column];
+  }
+};
+
+// finish(column, the sums of terms(row, column) over all rows).
+template <class Grid, class Terms, class Finish>
+void sum_columns(Grid& grid, std::int64_t rows, std::int64_t columns, const Terms& terms,
+                 const Finish& finish) {
+  constexpr std::int64_t least = 64, most_pieces = 128;
+  const std::int64_t wanted = (rows + most_pieces - 1) / most_pieces;
+  const std::int64_t piece = wanted < least ? least : wanted, pieces = (rows + piece - 1) / piece;
+  if (pieces <= 1) {
+    grid.launch(SumColumnPairs<Terms, Finish>{rows, columns, rows, 1, terms, finish});
+    return;
+  }
+  auto* parts = grid.template scratch<ColumnPair>(pieces * columns);
+  grid.launch(SumColumnPairs<Terms, KeepPairs>{rows, columns, piece, pieces, terms, {parts}});
+  grid.launch(
+      SumColumnPairs<KeptPairs, Finish>{pieces, columns, pieces, 1, {parts, columns}, finish});
+}
+
+}  // namespace sten::kernels

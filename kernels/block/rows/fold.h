@@ -1,0 +1,94 @@
+// What the threads of a block find out about a row together. Rows that are not long are a warp's, and
+// need no shared memory.
+#pragma once
+#include <limits>
+#include <type_traits>
+
+#include "kernels/block/block.h"
+
+namespace sten::kernels {
+
+inline constexpr std::int64_t longest_row_of_warp = 1024;
+// f(std::integral_constant<int, the threads that a row of n elements has>).
+template <class F>
+void with_row_threads(std::int64_t n, F&& f) {
+  if (n <= longest_row_of_warp)
+    f(std::integral_constant<int, 32>{});
+  else
+    f(std::integral_constant<int, 256>{});
+}
+
+template <int threads>
+inline constexpr std::size_t fold_bytes = threads == 32 ? 0 : threads * sizeof(double);
+
+// What `combine` makes of v(t), an int32_t, a float or a double, of all threads.
+template <int threads, class Block, class V, class Combine>
+STEN_DEVICE auto fold_threads(Block& b, V&& v, Combine&& combine) {
+  if constexpr (threads == 32) {
+    return b.fold(v, combine);
+  } else {
+    using T = std::remove_cvref_t<decltype(v(0))>;
+    const auto mark = b.mark();
+    const T all = reduce<T>(b, b.template shared<T>(threads), v, combine);
+    b.reset(mark);
+    return all;
+  }
+}
+template <int threads, class Block, class V>
+STEN_DEVICE float most_of_threads(Block& b, V&& v) {
+  return fold_threads<threads>(b, v, [](float x, float y) { return y > x ? y : x; });
+}
+template <int threads, class Block, class V>
+STEN_DEVICE auto sum_of_threads(Block& b, V&& v) {
+  return fold_threads<threads>(b, v, [](auto x, auto y) { return x + y; });
+}
+// The sum of term(i), as a double, for 0 <= i < n.
+template <int threads, class Block, class Term>
+STEN_DEVICE double sum_of_row(Block& b, std::int64_t n, Term&& term) {
+  return sum_of_threads<threads>(b, [&](int t) {
+    double sum = 0;
+    for (std::int64_t i = t; i < n; i += threads) sum += static_cast<double>(term(i));
+    return sum;
+  });
+}
+
+// The largest of numbers, NaN being passed over, and the sum of e^(x - most): in one go, so that a
+// row is read once. It is NaN where one of them is, or where all are -inf, or one +inf.
+struct ExpSum {
+  static constexpr float none = -std::numeric_limits<float>::infinity();
+  float most = none;
+  double sum = 0;
+
+  STEN_DEVICE void add(float x) {
+    if (x > most) {
+      // x - x is NaN for +inf.
+      sum = sum * static_cast<double>(std::exp(most - x)) + static_cast<double>(1 + (x - x));
+      most = x;
+    } else if (x != none) {
+      sum += static_cast<double>(std::exp(x - most));
+    }
+  }
+  // As of a sum that goes on with `all`, the largest of all.
+  STEN_DEVICE double beside(float all) const {
+    return sum == 0 ? 0 : sum * static_cast<double>(std::exp(most - all));
+  }
+  STEN_DEVICE double log() const { return std::log(sum); }
+};
+
+// Of x(i), 0 <= i < n, n > 0.
+template <int threads, class Block, class X>
+STEN_DEVICE ExpSum exp_sum_of_row(Block& b, std::int64_t n, X&& x) {
+  auto of = b.template per_thread<ExpSum>();
+  ExpSum all;
+  all.most = most_of_threads<threads>(b, [&](int t) {
+    ExpSum own;
+    for (std::int64_t i = t; i < n; i += threads) own.add(x(i));
+    of(t) = own;
+    return own.most;
+  });
+  all.sum = sum_of_threads<threads>(b, [&](int t) { return of(t).beside(all.most); });
+  if (all.most == ExpSum::none) all.sum = std::numeric_limits<double>::quiet_NaN();
+  return all;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,292 @@
+// Losses: cross entropy, the divergence of softened logits, mean squared error. Rows have a number each,
+// which one block adds up.
+#pragma once
+#include "kernels/block/row_functions.h"
+#include "kernels/block/rows/fold.h"
+
+namespace sten::kernels {
+
+STEN_DEVICE inline bool is_class(const RowClasses& c, std::int64_t target) {
+  return target >= 0 && target < c.n;
+}
+
+// *out of `rows` losses, of which those that count are averaged; nullptr: how many they are, as
+// factor / that, 0 where none do.
+struct MeanOfRows {
+  static constexpr int threads = 1024;
+  RowClasses c;
+  const double* losses;
+  float* loss;
+  const float* dy;
+  double* by;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return threads * sizeof(double); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const double counted = sum_of_row<threads>(
+        b, c.rows, [&](std::int64_t r) { return c.targets[r] == c.ignore ? 0 : 1; });
+    if (by) {
+      b.for_each_thread([&](int t) {
+        if (t == 0) *by = counted == 0 ? 0 : static_cast<double>(*dy) / counted;
+      });
+      return;
+    }
+    const double sum = sum_of_row<threads>(b, c.rows, [&](std::int64_t r) { return losses[r]; });
+    b.for_each_thread([&](int t) {
+      if (t == 0) *loss = counted == 0 ? 0 : static_cast<float>(sum / counted);
+    });
+  }
+};
+
+// losses[row] = row(b, row number, target), 0 of rows that do not count.
+template <int size, class Row>
+struct LossOfRows {
+  static constexpr int threads = size;
+  RowClasses c;
+  Row row;
+  double* losses;
+
+  std::int64_t blocks() const { return c.rows; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t r) const {
+    const std::int64_t target = c.targets[r];
+    const bool counts = target != c.ignore, is_bad = counts && !is_class(c, target);
+    double loss = is_bad ? std::numeric_limits<double>::quiet_NaN() : 0;
+    if (counts && !is_bad) loss = row.template loss<size>(b, c.n, r, target);
+    b.for_each_thread([&](int t) {
+      if (t != 0) return;
+      losses[r] = loss;
+      if (is_bad) b.add_global(c.bad, 1u);
+    });
+  }
+};
+template <int size, class Row>
+struct LossGradOfRows {
+  static constexpr int threads = size;
+  RowClasses c;
+  Row row;
+  const double* by;
+  float *first, *second;  // nullptr: not wanted
+
+  std::int64_t blocks() const { return c.rows; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t r) const {
+    const std::int64_t target = c.targets[r];
+    float *one = first ? first + r * c.n : nullptr, *two = second ? second + r * c.n : nullptr;
+    if (target != c.ignore && is_class(c, target)) {
+      row.template gradient<size>(b, c.n, r, target, *by, one, two);
+      return;
+    }
+    const bool is_bad = target != c.ignore;
+    const float v = is_bad ? std::numeric_limits<float>::quiet_NaN() : 0;
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < c.n; i += size) {
+        if (one) one[i] = v;
+        if (two) two[i] = v;
+      }
+      if (t == 0 && is_bad) b.add_global(c.bad, 1u);
+    });
+  }
+};
+
+struct CrossEntropyRow {
+  const float* logits;
+  double smoothing;
+
+  template <int threads, class Block>
+  STEN_DEVICE double loss(Block& b, std::int64_t n, std::int64_t r, std::int64_t target) const {
+    const float* x = logits + r * n;
+    const ExpSum e = exp_sum_of_row<threads>(b, n, [&](std::int64_t i) { return x[i]; });
+    const double log_sum = e.log(), most = static_cast<double>(e.most);
+    const double own = log_sum + (most - static_cast<double>(x[target]));
+    if (smoothing == 0) return own;
+    const double sum = sum_of_row<threads>(b, n, [&](std::int64_t i) { return x[i]; });
+    return (1 - smoothing) * own + smoothing * (log_sum + (most - sum / static_cast<double>(n)));
+  }
+  // softmax(x) less what is wanted.
+  template <int threads, class Block>
+  STEN_DEVICE void gradient(Block& b, std::int64_t n, std::int64_t r, std::int64_t target,
+                            double by, float* dx, float*) const {
+    const float* x = logits + r * n;
+    const ExpSum e = exp_sum_of_row<threads>(b, n, [&](std::int64_t i) { return x[i]; });
+    const double everywhere = smoothing / static_cast<double>(n), share = 1 / e.sum;
+    const auto factor = static_cast<float>(share * by), less = static_cast<float>(everywhere * by);
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < n; i += threads) {
+        const float p = std::exp(x[i] - e.most);
+        dx[i] = i == target
+                    ? static_cast<float>(
+                          (static_cast<double>(p) * share - (1 - smoothing) - everywhere) * by)
+                    : factor * p - less;
+      }
+    });
+  }
+};
+
+// p = softmax of the wanted logits over the temperature, q of those there are.
+struct DivergenceRow {
+  const float *logits, *wanted;
+  double temperature;
+
+  struct Softened {
+    const float* x;
+    float scale, most, by;
+    double log_sum;
+    STEN_DEVICE float at(std::int64_t i) const { return scale * x[i]; }
+    STEN_DEVICE float p(std::int64_t i) const { return by * std::exp(at(i) - most); }
+  };
+  template <int threads, class Block>
+  STEN_DEVICE Softened soften(Block& b, const float* x, std::int64_t n) const {
+    const auto scale = static_cast<float>(1 / temperature);
+    const ExpSum e = exp_sum_of_row<threads>(b, n, [&](std::int64_t i) { return scale * x[i]; });
+    return {x, scale, e.most, static_cast<float>(1 / e.sum), e.log() + static_cast<double>(e.most)};
+  }
+  // The sum over i of p_i (x_i - y_i), x and y being what softmax gets.
+  template <int threads, class Block>
+  STEN_DEVICE double apart(Block& b, std::int64_t n, const Softened& p, const Softened& q) const {
+    return sum_of_row<threads>(b, n, [&](std::int64_t i) {
+      return static_cast<double>(p.p(i)) *
+             (static_cast<double>(p.at(i)) - static_cast<double>(q.at(i)));
+    });
+  }
+
+  template <int threads, class Block>
+  STEN_DEVICE double loss(Block& b, std::int64_t n, std::int64_t r, std::int64_t) const {
+    const Softened q = soften<threads>(b, logits + r * n, n);
+    const Softened p = soften<threads>(b, wanted + r * n, n);
+    return temperature * temperature * (apart<threads>(b, n, p, q) - p.log_sum + q.log_sum);
+  }
+  // Of the logits q - p; of those wanted p * (log p - log q - the mean of that).
+  template <int threads, class Block>
+  STEN_DEVICE void gradient(Block& b, std::int64_t n, std::int64_t r, std::int64_t, double by,
+                            float* dx, float* dwanted) const {
+    const Softened q = soften<threads>(b, logits + r * n, n);
+    const Softened p = soften<threads>(b, wanted + r * n, n);
+    const double mean = dwanted ? apart<threads>(b, n, p, q) : 0, factor = by * temperature;
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < n; i += threads) {
+        const auto of_p = static_cast<double>(p.p(i));
+        if (dx) dx[i] = static_cast<float>(factor * (static_cast<double>(q.p(i)) - of_p));
+        if (dwanted)
+          dwanted[i] = static_cast<float>(
+              factor * of_p * (static_cast<double>(p.at(i)) - static_cast<double>(q.at(i)) - mean));
+      }
+    });
+  }
+};
+
+// sums[block] of some elements' squared differences.
+struct SquaredDifferences {
+  static constexpr int threads = 256, at_once = 16 * threads;
+  const float *x, *y;
+  std::int64_t n;
+  double* sums;
+
+  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
+  std::size_t shared_bytes() const { return fold_bytes<threads>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t first = block * at_once, left = n - first;
+    const double sum = sum_of_row<threads>(b, left < at_once ? left : at_once, [&](std::int64_t i) {
+      const double d = static_cast<double>(x[first + i]) - static_cast<double>(y[first + i]);
+      return d * d;
+    });
+    b.for_each_thread([&](int t) {
+      if (t == 0) sums[block] = sum;
+    });
+  }
+};
+// *mean = the sum of sums[count] over n.
+struct MeanOfSums {
+  static constexpr int threads = 1024;
+  const double* sums;
+  std::int64_t count, n;
+  float* mean;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return threads * sizeof(double); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const double sum = sum_of_row<threads>(b, count, [&](std::int64_t i) { return sums[i]; });
+    b.for_each_thread([&](int t) {
+      if (t == 0) *mean = static_cast<float>(sum / static_cast<double>(n));
+    });
+  }
+};
+struct SquaredDifferencesGrad {
+  static constexpr int threads = 256, at_once = 4 * threads;
+  const float *dy, *x, *y;
+  std::int64_t n;
+  float *dx, *d_y;  // nullptr: not wanted
+
+  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const auto by = static_cast<float>(2 * static_cast<double>(*dy) / static_cast<double>(n));
+      for (std::int64_t i = block * at_once + t; i < (block + 1) * at_once && i < n; i += threads) {
+        const float d = by * (x[i] - y[i]);
+        if (dx) dx[i] = d;
+        if (d_y) d_y[i] = -d;
+      }
+    });
+  }
+};
+
+template <class Grid>
+struct LossesOn {
+  template <class Row>
+  static void mean(const RowClasses& c, const Row& row, float* loss, Stream stream) {
+    Grid grid(stream);
+    auto* losses = grid.template scratch<double>(c.rows);
+    with_row_threads(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
+      grid.launch(LossOfRows<threads, Row>{c, row, losses});
+    });
+    grid.launch(MeanOfRows{c, losses, loss, nullptr, nullptr});
+  }
+  template <class Row>
+  static void gradient(const float* dy, const RowClasses& c, const Row& row, float* first,
+                       float* second, Stream stream) {
+    Grid grid(stream);
+    auto* by = grid.template scratch<double>(1);
+    grid.launch(MeanOfRows{c, nullptr, nullptr, dy, by});
+    with_row_threads(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
+      grid.launch(LossGradOfRows<threads, Row>{c, row, by, first, second});
+    });
+  }
+
+  static void cross_entropy(const float* x, const RowClasses& c, double smoothing, float* loss,
+                            Stream stream) {
+    mean(c, CrossEntropyRow{x, smoothing}, loss, stream);
+  }
+  static void cross_entropy_grad(const float* dy, const float* x, const RowClasses& c,
+                                 double smoothing, float* dx, Stream stream) {
+    gradient(dy, c, CrossEntropyRow{x, smoothing}, dx, nullptr, stream);
+  }
+  static void kl_divergence(const float* x, const float* wanted, const RowClasses& c,
+                            double temperature, float* loss, Stream stream) {
+    mean(c, DivergenceRow{x, wanted, temperature}, loss, stream);
+  }
+  static void kl_divergence_grad(const float* dy, const float* x, const float* wanted,
+                                 const RowClasses& c, double temperature, float* dx, float* dwanted,
+                                 Stream stream) {
+    gradient(dy, c, DivergenceRow{x, wanted, temperature}, dx, dwanted, stream);
+  }
+  static void mse(const float* x, const float* y, std::int64_t n, float* loss, Stream stream) {
+    Grid grid(stream);
+    SquaredDifferences of{x, y, n, nullptr};
+    of.sums = grid.template scratch<double>(of.blocks());
+    grid.launch(of);
+    grid.launch(MeanOfSums{of.sums, of.blocks(), n, loss});
+  }
+  static void mse_grad(const float* dy, const float* x, const float* y, std::int64_t n, float* dx,
+                       float* d_y, Stream stream) {
+    Grid(stream).launch(SquaredDifferencesGrad{dy, x, y, n, dx, d_y});
+  }
+};
+
+}  // namespace sten::kernels

@@ -1,0 +1,146 @@
+// Softmax of lines, and its gradient: a warp or a block has a line along the last axis, a thread one
+// along another, whose neighbours are its block's.
+#pragma once
+#include "kernels/block/row_functions.h"
+#include "kernels/block/rows/fold.h"
+
+namespace sten::kernels {
+
+// What becomes of an element, once its line's sum is known.
+struct SoftmaxOf {
+  float most, by, log_sum;
+  bool is_log;
+
+  STEN_DEVICE SoftmaxOf(const ExpSum& e, bool log)
+      : most(e.most),
+        by(static_cast<float>(1 / e.sum)),
+        log_sum(log ? static_cast<float>(e.log()) : 0),
+        is_log(log) {}
+  STEN_DEVICE float operator()(float x) const {
+    return is_log ? x - most - log_sum : by * std::exp(x - most);
+  }
+};
+
+// dx = y * (dy - sum(y * dy)), or, of the logarithm, dy - e^y * sum(dy).
+struct SoftmaxGrad {
+  bool is_log;
+  STEN_DEVICE float term(float dy, float y) const { return is_log ? dy : y * dy; }
+  STEN_DEVICE float operator()(float sum, float dy, float y) const {
+    return is_log ? dy - std::exp(y) * sum : y * (dy - sum);
+  }
+};
+
+template <int size>
+struct SoftmaxRows {
+  static constexpr int threads = size;
+  const float* x;
+  std::int64_t rows, n;
+  bool is_log;
+  float* y;
+
+  std::int64_t blocks() const { return rows; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t row) const {
+    const float* from = x + row * n;
+    float* to = y + row * n;
+    const SoftmaxOf of(exp_sum_of_row<size>(b, n, [&](std::int64_t i) { return from[i]; }), is_log);
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < n; i += size) to[i] = of(from[i]);
+    });
+  }
+};
+
+template <int size>
+struct SoftmaxGradRows {
+  static constexpr int threads = size;
+  const float *dy, *y;
+  std::int64_t rows, n;
+  SoftmaxGrad grad;
+  float* dx;
+
+  std::int64_t blocks() const { return rows; }
+  std::size_t shared_bytes() const { return fold_bytes<size>; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t row) const {
+    const float *from = dy + row * n, *at = y + row * n;
+    float* to = dx + row * n;
+    const auto sum = static_cast<float>(
+        sum_of_row<size>(b, n, [&](std::int64_t i) { return grad.term(from[i], at[i]); }));
+    b.for_each_thread([&](int t) {
+      for (std::int64_t i = t; i < n; i += size) to[i] = grad(sum, from[i], at[i]);
+    });
+  }
+};
+
+// f(first element) of each line of one thread's; elements of a line are `inner` apart.
+template <class F>
+struct EachLine {
+  static constexpr int threads = 128;
+  DeviceLines lines;
+  F f;
+
+  std::int64_t count() const { return lines.outer * lines.inner; }
+  std::int64_t blocks() const { return (count() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t line = block * threads + t, outer = line / lines.inner;
+      if (outer < lines.outer)
+        f(outer * lines.length * lines.inner + (line - outer * lines.inner), lines.length,
+          lines.inner);
+    });
+  }
+};
+struct SoftmaxLine {
+  const float* x;
+  bool is_log;
+  float* y;
+  STEN_DEVICE void operator()(std::int64_t first, std::int64_t n, std::int64_t step) const {
+    ExpSum sum;
+    for (std::int64_t i = 0; i < n; ++i) sum.add(x[first + i * step]);
+    if (sum.most == ExpSum::none) sum.sum = std::numeric_limits<double>::quiet_NaN();
+    const SoftmaxOf of(sum, is_log);
+    for (std::int64_t i = 0; i < n; ++i) y[first + i * step] = of(x[first + i * step]);
+  }
+};
+struct SoftmaxGradLine {
+  const float *dy, *y;
+  SoftmaxGrad grad;
+  float* dx;
+  STEN_DEVICE void operator()(std::int64_t first, std::int64_t n, std::int64_t step) const {
+    double all = 0;
+    for (std::int64_t i = first, k = 0; k < n; i += step, ++k)
+      all += static_cast<double>(grad.term(dy[i], y[i]));
+    const auto sum = static_cast<float>(all);
+    for (std::int64_t i = first, k = 0; k < n; i += step, ++k) dx[i] = grad(sum, dy[i], y[i]);
+  }
+};
+
+template <class Grid>
+struct SoftmaxOn {
+  static void softmax(const float* x, DeviceLines lines, bool is_log, float* y, Stream stream) {
+    if (lines.length == 0) return;
+    Grid grid(stream);
+    if (lines.inner != 1)
+      grid.launch(EachLine<SoftmaxLine>{lines, {x, is_log, y}});
+    else
+      with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
+        grid.launch(SoftmaxRows<threads>{x, lines.outer, lines.length, is_log, y});
+      });
+  }
+  static void softmax_grad(const float* dy, const float* y, DeviceLines lines, bool is_log,
+                           float* dx, Stream stream) {
+    if (lines.length == 0) return;
+    Grid grid(stream);
+    if (lines.inner != 1)
+      grid.launch(EachLine<SoftmaxGradLine>{lines, {dy, y, {is_log}, dx}});
+    else
+      with_row_threads(lines.length, [&]<int threads>(std::integral_constant<int, threads>) {
+        grid.launch(SoftmaxGradRows<threads>{dy, y, lines.outer, lines.length, {is_log}, dx});
+      });
+  }
+};
+
+}  // namespace sten::kernels
