@@ -14,7 +14,8 @@ struct DeviceLines {
 };
 
 // ids[count] name rows of n elements in a table [outer, extent, n]: out [outer, count, n]. A negative
-// one counts from the end where `wraps`. *bad, of the device, counts those that name none.
+// one counts from the end where `wraps`. *bad, of the device, counts those that name none; it may be
+// nullptr.
 struct RowIds {
   const std::int64_t* ids;
   std::int64_t count;
@@ -24,7 +25,7 @@ struct RowIds {
 };
 
 // The class of each row of logits [rows, n]; rows whose target is `ignore` do not count. *bad, of the
-// device, counts targets that are no class; their rows are NaN.
+// device, counts targets that are no class, unless it is nullptr; their rows are NaN.
 struct RowClasses {
   const std::int64_t* targets;
   std::int64_t rows, n, ignore;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <new>
+#include <vector>
 
+#include "libsten/base/copy_back.h"
 #include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
 #include "libsten/base/memory.h"
@@ -118,7 +121,38 @@ Session& session() {
   return *mine;
 }
 
+// What comes after the next copy to the CPU.
+class CopyBack {
+ public:
+  static CopyBack& hooks() {
+    static auto& all = *new CopyBack;
+    return all;
+  }
+  void add(std::function<void()> f) {
+    const std::lock_guard hold(lock_);
+    waiting_.push_back(std::move(f));
+    any_ = true;
+  }
+  void run() {
+    if (!any_) return;
+    std::vector<std::function<void()>> now;
+    {
+      const std::lock_guard hold(lock_);
+      now.swap(waiting_);
+      any_ = false;
+    }
+    for (const auto& f : now) f();
+  }
+
+ private:
+  std::mutex lock_;
+  std::vector<std::function<void()>> waiting_;
+  std::atomic<bool> any_ = false;
+};
+
 }  // namespace
+
+void after_next_copy_back(std::function<void()> f) { CopyBack::hooks().add(std::move(f)); }
 
 Device use_device(std::string_view text) {
   if (text == "cpu") return Device::cpu;
@@ -184,6 +218,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
     else
       b.memory.copy(to, from, bytes, stream);
   });
+  if (to_device == Device::cpu) CopyBack::hooks().run();
 }
 
 void clear_bytes(void* to, Device device, std::size_t bytes) {

@@ -1,8 +1,14 @@
-#include "libsten/ops/device.h"
+#include "libsten/ops/device_rows.h"
+
 #include "libsten/ops/register.h"
 
 namespace sten {
 
-void add_device_rows(Operators&) {}
+void add_device_rows(Operators& all) {
+  add_device_softmax(all);
+  add_device_embedding(all);
+  add_device_losses(all);
+  add_device_attention(all);
+}
 
 }  // namespace sten

@@ -1,49 +1,54 @@
+#include "libsten/ops/embedding.h"
+
 #include <algorithm>
 
-#include "libsten/ops/check.h"
 #include "libsten/ops/numbers.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 
 namespace sten {
+
+RowsCall::RowsCall(const char* op, bool is_gather, const Call& call, std::size_t first)
+    : table(call.in[first].as<Dense>()), ids(call.in[first + 1].as<Dense>()) {
+  const Shape& x = table.extents;
+  if (is_gather) {
+    call.attributes.check(op, {"axis"});
+    axis = axis_of(op, call.attributes.integer("axis", 0), x);
+  } else {
+    call.attributes.check(op, {});
+    if (x.size() != 2) fail_usage("{}: the table is {}, not a matrix", op, to_string(x));
+  }
+  extent = x[axis];
+  for (Index d = 0; d < axis; ++d) outer *= x[d];
+  for (Index d = axis + 1; d < std::ssize(x); ++d) n *= x[d];
+  shape.assign(x.begin(), x.begin() + axis);
+  shape.insert(shape.end(), ids.extents.begin(), ids.extents.end());
+  shape.insert(shape.end(), x.begin() + axis + 1, x.end());
+  checked_size(shape);
+}
+
+std::vector<Index> named_rows(std::string_view op, bool is_gather, const Shape& table, Index axis,
+                              const Dense& ids) {
+  std::vector<Index> rows = integers_of(op, "ids", ids);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Index id = rows[i];
+    if (is_gather && id < 0) rows[i] += table[axis];
+    if (rows[i] < 0 || rows[i] >= table[axis])
+      fail_usage("{}: ids{} is {}, but {} is {}", op,
+                 place_text(static_cast<Index>(i), ids.extents), id, is_gather ? "x" : "the table",
+                 to_string(table));
+  }
+  return rows;
+}
+
 namespace {
 
-// Rows that ids name: those of a table, or for each index of the axes before gather's axis what lies
-// at an index of that one.
-struct Given {
-  const Dense &table, &ids;
+struct Given : RowsCall {
   std::vector<Index> rows;  // at the axis, for each id
-  Index axis = 0, extent = 0, outer = 1;
-  Index n = 1;  // elements of a row
-  Shape shape;  // of the output
 
   Given(const char* op, bool is_gather, const Call& call, std::size_t first)
-      : table(call.in[first].as<Dense>()), ids(call.in[first + 1].as<Dense>()) {
-    const Shape& x = table.extents;
-    if (is_gather) {
-      call.attributes.check(op, {"axis"});
-      axis = axis_of(op, call.attributes.integer("axis", 0), x);
-    } else {
-      call.attributes.check(op, {});
-      if (x.size() != 2) fail_usage("{}: the table is {}, not a matrix", op, to_string(x));
-    }
-    extent = x[axis];
-    rows = integers_of(op, "ids", ids);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Index id = rows[i];
-      if (is_gather && id < 0) rows[i] += extent;
-      if (rows[i] < 0 || rows[i] >= extent)
-        fail_usage("{}: ids{} is {}, but {} is {}", op,
-                   place_text(static_cast<Index>(i), ids.extents), id,
-                   is_gather ? "x" : "the table", to_string(x));
-    }
-    for (Index d = 0; d < axis; ++d) outer *= x[d];
-    for (Index d = axis + 1; d < std::ssize(x); ++d) n *= x[d];
-    shape.assign(x.begin(), x.begin() + axis);
-    shape.insert(shape.end(), ids.extents.begin(), ids.extents.end());
-    shape.insert(shape.end(), x.begin() + axis + 1, x.end());
-    checked_size(shape);
-  }
+      : RowsCall(op, is_gather, call, first),
+        rows(named_rows(op, is_gather, table.extents, axis, ids)) {}
   // Of the output's row i, among those of the table.
   Index source(Index i) const {
     const Index count = std::ssize(rows);

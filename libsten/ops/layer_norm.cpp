@@ -1,8 +1,9 @@
 // Layer normalization (Ba, Kiros, Hinton 2016), over the last axis.
+#include "libsten/ops/layer_norm.h"
+
 #include <cmath>
 
 #include "kernels/rows.h"
-#include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 #include "libsten/ops/sum_axes.h"
@@ -60,32 +61,8 @@ void add_normalized(const kernels::RowMoments& s, const float* dy, const float* 
   kernels::rows().add_normalized(s, dy, x, n, gamma, beta);
 }
 
-// What both get, checked.
-struct Given {
-  const Dense &x, &gamma, &beta;
-  Index n = 0;
-  double eps;
-
-  Given(const char* op, const Call& call, std::size_t first)
-      : x(call.in[first].as<Dense>()),
-        gamma(call.in[first + 1].as<Dense>()),
-        beta(call.in[first + 2].as<Dense>()) {
-    call.attributes.check(op, {"eps"});
-    eps = call.attributes.number("eps", 1e-5);
-    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
-    if (x.extents.empty()) fail_usage("{}: x is [] and has no last axis", op);
-    n = x.extents.back();
-    for (const auto& [name, p] : {std::pair("gamma", &gamma), std::pair("beta", &beta)}) {
-      check_dtypes(op, "x", x.dtype(), name, p->dtype());
-      if (p->extents != Shape{n})
-        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), name,
-                   to_string(p->extents));
-    }
-  }
-};
-
 Outputs forward(const Call& call) {
-  const Given g("layer-norm", call, 0);
+  const LayerNormCall g("layer-norm", call, 0);
   return with_real("layer-norm", g.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* in = g.x.values.as<T>().data();
     const T *gamma = g.gamma.values.as<T>().data(), *beta = g.beta.values.as<T>().data();
@@ -118,7 +95,7 @@ std::vector<double> sum_rows(Index rows, Index n, F f) {
 
 Outputs backward(const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
-  const Given g("layer-norm.grad", call, 1);
+  const LayerNormCall g("layer-norm.grad", call, 1);
   check_alike("layer-norm.grad", "the gradient", dy, "x", g.x);
   return with_real("layer-norm.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const T *x = g.x.values.as<T>().data(), *from = dy.values.as<T>().data();

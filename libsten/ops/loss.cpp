@@ -7,13 +7,6 @@ namespace {
 
 // ------------------------------------------------------------------------------ cross-entropy
 
-double smoothing_of(const char* op, const Call& call) {
-  call.attributes.check(op, {"ignore", "smoothing"});
-  const double e = call.attributes.number("smoothing", 0);
-  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing {} is not within [0, 1)", op, e);
-  return e;
-}
-
 Outputs cross_entropy(const Call& call) {
   const char* op = "cross-entropy";
   const double smoothing = smoothing_of(op, call);
@@ -95,10 +88,8 @@ struct Distilled {
   Distilled(const char* op, const Call& call, std::size_t first)
       : rows(op, call.attributes, call.in[first].as<Dense>(), call.in[first + 2].as<Dense>()),
         wanted(call.in[first + 1].as<Dense>()),
-        temperature(call.attributes.number("temperature", 1)) {
-    call.attributes.check(op, {"ignore", "temperature"});
+        temperature(temperature_of(op, call)) {
     check_alike(op, "logits", rows.logits, "those wanted", wanted);
-    if (!(temperature > 0)) fail_usage("{}: temperature {} is not above 0", op, temperature);
   }
 };
 

@@ -1,5 +1,6 @@
 // What the losses share: scalars, and logits beside the class that each row has.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -22,6 +23,42 @@ inline double scalar_of(std::string_view op, const Dense& dy) {
   return with_real(op, dy.dtype(), [&]<class T>(T) { return double{dy.values.as<T>()[0]}; });
 }
 
+// Error (usage) unless logits are [..., C] and targets [...].
+inline void check_classes(std::string_view op, const Dense& logits, const Dense& targets) {
+  Shape rows = logits.extents;
+  if (!rows.empty()) rows.pop_back();
+  if (logits.extents.empty() || targets.extents != rows)
+    fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
+               to_string(logits.extents), to_string(targets.extents));
+}
+inline Index ignored_class(const Attributes& attributes) {
+  return attributes.integer("ignore", -100);
+}
+// The classes, of n; error (usage) for one that is neither of them nor `ignore`.
+inline std::vector<Index> named_classes(std::string_view op, const Dense& given, Index n,
+                                        Index ignore) {
+  std::vector<Index> targets = integers_of(op, "targets", given);
+  for (std::size_t r = 0; r < targets.size(); ++r)
+    if (targets[r] != ignore && (targets[r] < 0 || targets[r] >= n))
+      fail_usage("{}: targets[{}] is {}, which is none of {} classes", op, r, targets[r], n);
+  return targets;
+}
+
+// Of cross-entropy.
+inline double smoothing_of(const char* op, const Call& call) {
+  call.attributes.check(op, {"ignore", "smoothing"});
+  const double e = call.attributes.number("smoothing", 0);
+  if (!(e >= 0 && e < 1)) fail_usage("{}: smoothing {} is not within [0, 1)", op, e);
+  return e;
+}
+// Of kl-divergence.
+inline double temperature_of(const char* op, const Call& call) {
+  call.attributes.check(op, {"ignore", "temperature"});
+  const double t = call.attributes.number("temperature", 1);
+  if (!(t > 0)) fail_usage("{}: temperature {} is not above 0", op, t);
+  return t;
+}
+
 // Logits [..., C] and targets [...], of which those that are the attribute "ignore" (-100) do not
 // count. Error (usage) where they do not fit, or a target is none of C classes.
 struct Classified {
@@ -31,20 +68,11 @@ struct Classified {
   Index counted = 0;    // rows
 
   Classified(std::string_view op, const Attributes& attributes, const Dense& x, const Dense& given)
-      : logits(x), ignore(attributes.integer("ignore", -100)) {
-    Shape rows = logits.extents;
-    if (!rows.empty()) rows.pop_back();
-    if (logits.extents.empty() || given.extents != rows)
-      fail_usage("{}: logits are {} but targets {}; they have to be [..., C] and [...]", op,
-                 to_string(logits.extents), to_string(given.extents));
+      : logits(x), ignore(ignored_class(attributes)) {
+    check_classes(op, logits, given);
     n = logits.extents.back();
-    targets = integers_of(op, "targets", given);
-    for (std::size_t r = 0; r < targets.size(); ++r) {
-      if (targets[r] == ignore) continue;
-      ++counted;
-      if (targets[r] < 0 || targets[r] >= n)
-        fail_usage("{}: targets[{}] is {}, which is none of {} classes", op, r, targets[r], n);
-    }
+    targets = named_classes(op, given, n, ignore);
+    counted = std::ssize(targets) - std::ranges::count(targets, ignore);
   }
 
   bool counts(Index row) const { return targets[static_cast<std::size_t>(row)] != ignore; }

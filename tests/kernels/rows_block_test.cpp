@@ -70,10 +70,10 @@ RowFloats softmax_grad_of_lines(const RowFloats& dy, const RowFloats& y, Index n
   for (std::size_t at = 0; at < y.size(); at += n) {
     plain_rows().softmax_grad(dy.data() + at, y.data() + at, n, 1, dx.data() + at);
     if (!is_log) continue;
-    double sum = 0;
-    for (Index i = 0; i < n; ++i) sum += dy[at + i];
-    for (Index i = 0; i < n; ++i)
-      dx[at + i] = static_cast<float>(dy[at + i] - std::exp(y[at + i]) * sum);
+    double all = 0;
+    for (Index i = 0; i < n; ++i) all += dy[at + i];
+    const auto sum = static_cast<float>(all);
+    for (Index i = 0; i < n; ++i) dx[at + i] = dy[at + i] - std::exp(y[at + i]) * sum;
   }
   return dx;
 }

@@ -109,8 +109,9 @@ struct WeighGradRows {
     const ScoresRow row(a, number);
     const float* p = weights + number * a.keys;
     float* d = dp + number * a.keys;
-    const auto mean =
-        static_cast<float>(sum_of_row<size>(b, row.n, [&](std::int64_t i) { return p[i] * d[i]; }));
+    const auto mean = static_cast<float>(sum_of_row<size>(b, row.n, [&](std::int64_t i) {
+      return static_cast<double>(p[i]) * static_cast<double>(d[i]);
+    }));
     b.for_each_thread([&](int t) {
       for (std::int64_t i = t; i < a.keys; i += size) d[i] = i < row.n ? p[i] * (d[i] - mean) : 0;
     });

@@ -21,6 +21,12 @@ void with_row_threads(std::int64_t n, F&& f) {
 template <int threads>
 inline constexpr std::size_t fold_bytes = threads == 32 ? 0 : threads * sizeof(double);
 
+// A number that names nothing; bad = nullptr: nobody asks.
+template <class Block>
+STEN_DEVICE void note_bad(Block& b, std::uint32_t* bad) {
+  if (bad) b.add_global(bad, 1u);
+}
+
 // What `combine` makes of v(t), an int32_t, a float or a double, of all threads.
 template <int threads, class Block, class V, class Combine>
 STEN_DEVICE auto fold_threads(Block& b, V&& v, Combine&& combine) {

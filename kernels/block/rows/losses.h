@@ -58,7 +58,7 @@ struct LossOfRows {
     b.for_each_thread([&](int t) {
       if (t != 0) return;
       losses[r] = loss;
-      if (is_bad) b.add_global(c.bad, 1u);
+      if (is_bad) note_bad(b, c.bad);
     });
   }
 };
@@ -87,7 +87,7 @@ struct LossGradOfRows {
         if (one) one[i] = v;
         if (two) two[i] = v;
       }
-      if (t == 0 && is_bad) b.add_global(c.bad, 1u);
+      if (t == 0 && is_bad) note_bad(b, c.bad);
     });
   }
 };

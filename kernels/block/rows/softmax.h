@@ -24,7 +24,9 @@ struct SoftmaxOf {
 // dx = y * (dy - sum(y * dy)), or, of the logarithm, dy - e^y * sum(dy).
 struct SoftmaxGrad {
   bool is_log;
-  STEN_DEVICE float term(float dy, float y) const { return is_log ? dy : y * dy; }
+  STEN_DEVICE double term(float dy, float y) const {
+    return static_cast<double>(dy) * (is_log ? 1 : static_cast<double>(y));
+  }
   STEN_DEVICE float operator()(float sum, float dy, float y) const {
     return is_log ? dy - std::exp(y) * sum : y * (dy - sum);
   }
@@ -111,8 +113,7 @@ struct SoftmaxGradLine {
   float* dx;
   STEN_DEVICE void operator()(std::int64_t first, std::int64_t n, std::int64_t step) const {
     double all = 0;
-    for (std::int64_t i = first, k = 0; k < n; i += step, ++k)
-      all += static_cast<double>(grad.term(dy[i], y[i]));
+    for (std::int64_t i = first, k = 0; k < n; i += step, ++k) all += grad.term(dy[i], y[i]);
     const auto sum = static_cast<float>(all);
     for (std::int64_t i = first, k = 0; k < n; i += step, ++k) dx[i] = grad(sum, dy[i], y[i]);
   }

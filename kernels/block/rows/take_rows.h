@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/block/elementwise/pieces.h"
 #include "kernels/block/row_functions.h"
+#include "kernels/block/rows/fold.h"
 
 namespace sten::kernels {
 
@@ -40,7 +41,7 @@ struct TakeRows {
         const std::int64_t row = row_named(r, i0 + i), at = column0 + column;
         out[(outer * r.count + i0 + i) * r.n + at] =
             row < 0 ? ~0u : table[(outer * r.extent + row) * r.n + at];
-        if (row < 0 && counts && column == 0) b.add_global(r.bad, 1u);
+        if (row < 0 && counts && column == 0) note_bad(b, r.bad);
       }
     });
   }
@@ -61,7 +62,7 @@ struct CountRowUses {
       if (i >= r.count) return;
       const std::int64_t row = row_named(r, i);
       if (row < 0)
-        b.add_global(r.bad, 1u);
+        note_bad(b, r.bad);
       else
         b.add_global(uses + row, 1);
     });

@@ -1,0 +1,181 @@
+// Attention on a device: products of all heads at once, and what is done to their scores in between. As
+// on the CPU the gradient computes the weights again, so that nothing of the size of tokens x tokens is
+// kept from one to the other.
+#include "libsten/ops/attention_call.h"
+#include "libsten/ops/device.h"
+#include "libsten/ops/device_rows.h"
+#include "libsten/product/device_product.h"
+
+namespace sten {
+namespace {
+
+using kernels::AttentionScores;
+using kernels::GemmOperands;
+using kernels::RowFunctions;
+using kernels::Stream;
+
+struct AttentionThere : AttentionCall {
+  AttentionScores a;
+
+  AttentionThere(const char* op, const Call& call, std::size_t first)
+      : AttentionCall(op, call, first),
+        a{batch, heads, tokens, keys, static_cast<float>(scale), is_causal, nullptr, nullptr, {}} {
+    for (std::size_t i = first; i < first + 3; ++i) floats_there(op, call.in[i]);
+    if (mask) a.seen = integers_there(op, call.in[first + 3]);
+    if (bias) a.bias = floats_there(op, call.in[first + 3]);
+    for (std::size_t d = 0; d < 4; ++d) a.steps[d] = steps[d];
+    if (width == 0) fail_unsupported("{} on a device is of heads of 1 channel or more", op);
+  }
+  bool is_empty() const { return batch * tokens * keys * v_width == 0; }
+};
+
+// A matrix [tokens, width] of each head, in a tensor [batch, tokens, heads * width]: where they lie if
+// they are all one step apart, else in a copy.
+struct HeadMatrices {
+  Index batch, heads, tokens, width;
+  bool is_copy;
+  Index ld, step;
+  Dense x;  // what has them
+
+  HeadMatrices(const AttentionCall& g, Index tokens, Index width)
+      : batch(g.batch),
+        heads(g.heads),
+        tokens(tokens),
+        width(width),
+        is_copy(batch != 1 && heads != 1),
+        ld(is_copy ? width : heads * width),
+        step(batch == 1 && !is_copy ? width : tokens * width) {}
+  // Of an input.
+  HeadMatrices(const AttentionCall& g, const Dense& from, Index width)
+      : HeadMatrices(g, from.extents[1], width) {
+    x = is_copy ? output_there({batch, heads, tokens, width}) : from;
+    if (!is_copy) return;
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.split_heads(reinterpret_cast<const float*>(from.values.bytes().data()), batch, tokens,
+                    heads, width, floats_of_output(x), stream);
+    });
+  }
+  // To be written.
+  static HeadMatrices output(const AttentionCall& g, Index tokens, Index width) {
+    HeadMatrices h(g, tokens, width);
+    h.x = output_there(h.is_copy ? Shape{h.batch, h.heads, tokens, width} : h.joined());
+    return h;
+  }
+  static HeadMatrices scores(const AttentionCall& g) {
+    HeadMatrices h(g, g.tokens, g.keys);
+    h.ld = g.keys;
+    h.step = g.tokens * g.keys;
+    h.x = output_there(g.scores());
+    return h;
+  }
+  Shape joined() const { return {batch, tokens, heads * width}; }
+  const float* data() const { return reinterpret_cast<const float*>(x.values.bytes().data()); }
+  float* to() { return floats_of_output(x); }
+  // Heads beside each other again.
+  Dense take() && {
+    if (!is_copy) return std::move(x);
+    Dense y = output_there(joined());
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.join_heads(data(), batch, tokens, heads, width, floats_of_output(y), stream);
+    });
+    return y;
+  }
+};
+
+struct Factor {
+  const HeadMatrices& x;
+  bool is_turned = false;
+};
+// C[m, n] = alpha op(A) op(B) of each head, summing over k.
+void multiply_heads(Factor a, Factor b, Index k, HeadMatrices& c, float alpha = 1) {
+  GemmOperands g;
+  g.m = c.tokens, g.n = c.width, g.k = k, g.batch = c.batch * c.heads;
+  g.a = a.x.data(), g.lda = a.x.ld, g.a_step = a.x.step, g.turn_a = a.is_turned;
+  g.b = b.x.data(), g.ldb = b.x.ld, g.b_step = b.x.step, g.turn_b = b.is_turned;
+  g.c = c.to(), g.ldc = c.ld, g.c_step = c.step, g.alpha = alpha;
+  device_gemm(g);
+}
+
+HeadMatrices weights_there(const AttentionThere& g, const HeadMatrices& q, const HeadMatrices& k) {
+  HeadMatrices p = HeadMatrices::scores(g);
+  multiply_heads({q}, {k, true}, g.width, p);
+  with_rows_there(
+      [&](const RowFunctions& f, Stream stream) { f.attention_weights(g.a, p.to(), stream); });
+  return p;
+}
+
+Dense zeros_there(const Shape& shape) {
+  return {shape, Values(DType::F32, size_of(shape), Device::cuda)};
+}
+
+Outputs attend_there(const Call& call) {
+  const AttentionThere g("attention", call, 0);
+  if (g.is_empty()) return {zeros_there(g.result())};
+  HeadMatrices y = HeadMatrices::output(g, g.tokens, g.v_width);
+  {
+    const HeadMatrices p = weights_there(g, {g, g.q, g.width}, {g, g.k, g.width});
+    multiply_heads({p}, {{g, g.v, g.v_width}}, g.keys, y);
+  }
+  return {std::move(y).take()};
+}
+
+// With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
+// dK = dS^T Q, the latter two by the scale. dS is a bias's.
+Outputs attend_grad_there(const Call& call) {
+  const char* op = "attention.grad";
+  const AttentionThere g(op, call, 1);
+  const Dense& dy = call.in[0].as<Dense>();
+  check_dtypes(op, "the gradient", dy.dtype(), "q", g.q.dtype());
+  check_gradient(op, dy, g.result());
+  Outputs grads(call.in.size() - 1);
+  const bool wants_bias = g.bias && call.wants(3);
+  if (g.is_empty()) {
+    const Dense* of[] = {&g.q, &g.k, &g.v, g.bias};
+    for (std::size_t i = 0; i < grads.size(); ++i)
+      if (of[i] && call.wants(i)) grads[i] = zeros_there(of[i]->extents);
+    return grads;
+  }
+  const HeadMatrices q(g, g.q, g.width), k(g, g.k, g.width), from(g, dy, g.v_width);
+  const HeadMatrices p = weights_there(g, q, k);
+  if (call.wants(2)) {
+    HeadMatrices dv = HeadMatrices::output(g, g.keys, g.v_width);
+    multiply_heads({p, true}, {from}, g.tokens, dv);
+    grads[2] = std::move(dv).take();
+  }
+  if (!call.wants(0) && !call.wants(1) && !wants_bias) return grads;
+  HeadMatrices ds = HeadMatrices::scores(g);
+  multiply_heads({from}, {{g, g.v, g.v_width}, true}, g.v_width, ds);
+  with_rows_there([&](const RowFunctions& f, Stream stream) {
+    f.attention_grad(g.a, p.data(), ds.to(), stream);
+  });
+  const auto scale = static_cast<float>(g.scale);
+  if (call.wants(0)) {
+    HeadMatrices dq = HeadMatrices::output(g, g.tokens, g.width);
+    multiply_heads({ds}, {k}, g.keys, dq, scale);
+    grads[0] = std::move(dq).take();
+  }
+  if (call.wants(1)) {
+    HeadMatrices dk = HeadMatrices::output(g, g.keys, g.width);
+    multiply_heads({ds, true}, {q}, g.tokens, dk, scale);
+    grads[1] = std::move(dk).take();
+  }
+  if (wants_bias) {
+    Dense bias = output_there(g.bias->extents);
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.bias_grad(g.a, ds.data(), floats_of_output(bias), stream);
+    });
+    grads[3] = std::move(bias);
+  }
+  return grads;
+}
+
+}  // namespace
+
+void add_device_attention(Operators& all) {
+  for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
+    add_there(all, "attention", inputs, attend_there);
+    add_there(all, "attention.grad", inputs + 1, attend_grad_there, inputs);
+  }
+}
+
+}  // namespace sten

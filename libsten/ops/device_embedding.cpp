@@ -1,0 +1,88 @@
+// Embedding and gather on a device.
+#include "libsten/ops/device.h"
+#include "libsten/ops/device_numbers.h"
+#include "libsten/ops/device_rows.h"
+#include "libsten/ops/embedding.h"
+
+namespace sten {
+namespace {
+
+using kernels::RowFunctions;
+using kernels::RowIds;
+using kernels::Stream;
+
+// f(ids as kernels get them).
+void with_ids_there(const std::string& op, bool is_gather, const RowsCall& g, const Tensor& ids,
+                    const std::function<void(const RowIds&)>& f) {
+  RowIds r{integers_there(op, ids), g.ids.size(), g.outer, g.extent, g.n, is_gather, nullptr};
+  if (r.count >= Index{1} << 31 || r.extent >= Index{1} << 31)
+    fail_unsupported("{} on a device is of less than 2^31 numbers and rows", op);
+  const std::string what = fmt::format("{} {}", is_gather, g.extent);
+  counting_bad_numbers(
+      ids, what,
+      [op, is_gather, shape = g.table.extents, axis = g.axis](const Dense& numbers) {
+        named_rows(op, is_gather, shape, axis, numbers);
+      },
+      [&](std::uint32_t* bad) {
+        r.bad = bad;
+        f(r);
+      });
+}
+
+// Of elements of any dtype whose rows are whole words.
+Outputs take_rows_there(bool is_gather, const Call& call) {
+  const std::string op = is_gather ? "gather" : "embedding";
+  const RowsCall g(op.c_str(), is_gather, call, 0);
+  constexpr int word = 4;
+  const Index bytes = g.n * width_of(g.table.dtype());
+  if (bytes % word != 0)
+    fail_unsupported("{} on a device is of rows of whole 4 bytes, not of {} of {}", op, g.n,
+                     name_of(g.table.dtype()));
+  Dense y = output_there(g.shape, g.table.dtype());
+  with_ids_there(op, is_gather, g, call.in[1], [&](RowIds r) {
+    r.n = bytes / word;
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.take_rows(g.table.values.bytes().data(), r, y.values.mutate_bytes(), stream);
+    });
+  });
+  return {std::move(y)};
+}
+
+Outputs take_rows_grad_there(bool is_gather, const Call& call) {
+  const std::string op = is_gather ? "gather.grad" : "embedding.grad";
+  Outputs out(2);
+  if (!call.wants(0)) return out;
+  const Dense& dy = call.in[0].as<Dense>();
+  const RowsCall g(op.c_str(), is_gather, call, 1);
+  check_gradient(op, dy, g.shape);
+  check_dtypes(op, "the gradient", dy.dtype(), "the table", g.table.dtype());
+  const float* from = floats_there(op, call.in[0]);
+  with_ids_there(op, is_gather, g, call.in[2], [&](const RowIds& r) {
+    const auto write = [&](Values& v, bool adds) {
+      with_rows_there([&](const RowFunctions& f, Stream stream) {
+        f.sum_rows_by_id(from, r, adds, reinterpret_cast<float*>(v.mutate_bytes()), stream);
+      });
+    };
+    // Most rows of a large table have no gradient: where there is a sum, they are not touched.
+    out[0] = call.add_to_sum(0, [&](Values& v) { write(v, true); });
+    if (out[0]) return;
+    Dense dx = output_there(g.table.extents);
+    write(dx.values, false);
+    out[0] = std::move(dx);
+  });
+  return out;
+}
+
+}  // namespace
+
+void add_device_embedding(Operators& all) {
+  for (const bool is_gather : {false, true}) {
+    add_there(all, is_gather ? "gather" : "embedding", 2,
+              [=](const Call& call) { return take_rows_there(is_gather, call); });
+    add_there(
+        all, is_gather ? "gather.grad" : "embedding.grad", 3,
+        [=](const Call& call) { return take_rows_grad_there(is_gather, call); }, 2);
+  }
+}
+
+}  // namespace sten

@@ -1,0 +1,20 @@
+// Operators on a device that work row by row, by subject.
+#pragma once
+#include "libsten/base/cuda.h"
+
+namespace sten {
+
+class Operators;
+
+void add_device_softmax(Operators& all);    // softmax, log-softmax, layer-norm
+void add_device_embedding(Operators& all);  // embedding, gather
+void add_device_losses(Operators& all);     // cross-entropy, kl-divergence, mse
+void add_device_attention(Operators& all);
+
+// f(the device's functions, stream).
+template <class F>
+void with_rows_there(F&& f) {
+  on_cuda([&](const kernels::cuda::Backend& b, kernels::Stream stream) { f(b.rows, stream); });
+}
+
+}  // namespace sten

@@ -1,0 +1,94 @@
+// Softmax, its logarithm, and layer norm on a device.
+#include "libsten/ops/check.h"
+#include "libsten/ops/device.h"
+#include "libsten/ops/device_rows.h"
+#include "libsten/ops/layer_norm.h"
+
+namespace sten {
+namespace {
+
+using kernels::RowFunctions;
+using kernels::Stream;
+
+// Along the attribute "axis".
+kernels::DeviceLines lines_there(const std::string& op, const Call& call, const Dense& x) {
+  call.attributes.check(op, {"axis"});
+  const Index axis = axis_of(op, call.attributes.integer("axis", -1), x.extents);
+  kernels::DeviceLines lines{1, x.extents[axis], 1};
+  for (Index d = 0; d < std::ssize(x.extents); ++d) {
+    if (d < axis) lines.outer *= x.extents[d];
+    if (d > axis) lines.inner *= x.extents[d];
+  }
+  return lines;
+}
+
+void add_softmax_there(Operators& all, bool is_log) {
+  static const std::string names[] = {"softmax", "log-softmax"};
+  const std::string& op = names[is_log];
+  add_there(all, op, 1, [&op, is_log](const Call& call) -> Outputs {
+    const Dense& x = call.in[0].as<Dense>();
+    const kernels::DeviceLines lines = lines_there(op, call, x);
+    const float* from = floats_there(op, call.in[0]);
+    Dense y = output_there(x.extents);
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.softmax(from, lines, is_log, floats_of_output(y), stream);
+    });
+    return {std::move(y)};
+  });
+  const std::string grad = op + ".grad";
+  add_there(all, grad, 2, [grad, is_log](const Call& call) -> Outputs {
+    if (!call.wants(0)) return {std::nullopt};
+    const Dense &dy = call.in[0].as<Dense>(), &y = call.in[1].as<Dense>();
+    check_alike(grad, "the gradient", dy, "the output", y);
+    const kernels::DeviceLines lines = lines_there(grad, call, y);
+    const float *from = floats_there(grad, call.in[0]), *at = floats_there(grad, call.in[1]);
+    Dense dx = output_there(y.extents);
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.softmax_grad(from, at, lines, is_log, floats_of_output(dx), stream);
+    });
+    return {std::move(dx)};
+  });
+}
+
+Outputs layer_norm_there(const Call& call) {
+  const LayerNormCall g("layer-norm", call, 0);
+  const float* in[3];
+  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_there("layer-norm", call.in[i]);
+  Dense y = output_there(g.x.extents);
+  with_rows_there([&](const RowFunctions& f, Stream stream) {
+    f.layer_norm(in[0], g.rows(), g.n, in[1], in[2], g.eps, floats_of_output(y), stream);
+  });
+  return {std::move(y)};
+}
+
+Outputs layer_norm_grad_there(const Call& call) {
+  const Dense& dy = call.in[0].as<Dense>();
+  const LayerNormCall g("layer-norm.grad", call, 1);
+  check_alike("layer-norm.grad", "the gradient", dy, "x", g.x);
+  const float* in[3];
+  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_there("layer-norm.grad", call.in[i]);
+  const Shape shapes[] = {g.x.extents, {g.n}, {g.n}};
+  std::optional<Dense> out[3];
+  float* to[3] = {};
+  for (std::size_t i = 0; i < 3; ++i)
+    if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_there(shapes[i])));
+  if (to[0] || to[1] || to[2])
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.layer_norm_grad(in[0], in[1], g.rows(), g.n, in[2], g.eps, to[0], to[1], to[2], stream);
+    });
+  Outputs grads(3);
+  for (std::size_t i = 0; i < 3; ++i)
+    if (out[i]) grads[i] = *std::move(out[i]);
+  return grads;
+}
+
+}  // namespace
+
+void add_device_softmax(Operators& all) {
+  add_softmax_there(all, false);
+  add_softmax_there(all, true);
+  add_there(all, "layer-norm", 3, layer_norm_there);
+  add_there(all, "layer-norm.grad", 4, layer_norm_grad_there, 3);
+}
+
+}  // namespace sten
