@@ -45,6 +45,23 @@ struct AttentionScores {
   std::int64_t steps[4];
 };
 
+// Norms of n channels, the columns of a matrix, whose mean and variance are in moments[2][n], the
+// matrix's own, or else are given.
+struct ChannelNorm {
+  std::int64_t n;
+  double eps;
+  bool relu;
+  const float *gamma, *beta;
+  const double* moments;
+  const float *mean, *variance;  // where `moments` is nullptr
+};
+// What is nullptr is not wanted.
+struct ChannelGrads {
+  float* dx = nullptr;
+  bool adds = false;  // dx is added to what is there
+  float *dgamma = nullptr, *dbeta = nullptr, *dmean = nullptr, *dvariance = nullptr;
+};
+
 struct RowFunctions {
   // y = softmax(x) of each line, or its logarithm; in place.
   void (*softmax)(const float* x, DeviceLines, bool is_log, float* y, Stream);
@@ -99,6 +116,18 @@ struct RowFunctions {
   // The gradient of a bias[extents] whose steps in ds [batch, heads, tokens, keys] are 0 where it is
   // repeated: to[extents].
   void (*bias_grad)(const AttentionScores&, const float* ds, float* to, Stream);
+
+  // moments[2][n], doubles: the mean of each channel of x[rows, n], and its variance as of all there
+  // is, 0 without rows.
+  void (*channel_moments)(const float* x, std::int64_t rows, std::int64_t n, double* moments,
+                          Stream);
+  // to[2][n] of these, the variance times `factor`.
+  void (*float_moments)(const double* moments, std::int64_t n, double factor, float* to, Stream);
+  // y = gamma * (x - mean) / sqrt(variance + eps) + beta, and where `relu` what is above 0 of it.
+  void (*channel_norm)(const float* x, std::int64_t rows, const ChannelNorm&, float* y, Stream);
+  // Through moments, too, where these are the matrix's own.
+  void (*channel_norm_grad)(const float* dy, const float* x, std::int64_t rows, const ChannelNorm&,
+                            const ChannelGrads&, Stream);
 };
 
 }  // namespace sten::kernels

@@ -1,9 +1,10 @@
 // Normalisation of each channel, the last axis of x[..., C], over all others (Ioffe and Szegedy 2015).
+#include "libsten/ops/batch_norm.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "libsten/ops/channel_moments.h"
-#include "libsten/ops/check.h"
 #include "libsten/ops/output.h"
 #include "libsten/ops/register.h"
 
@@ -77,36 +78,9 @@ const Moments& moments_of(std::string_view op, const Tensor& x) {
   });
 }
 
-void check_channels(std::string_view op, const Shape& x) {
-  if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
-}
-
-// What forward and gradient get, checked. In inference mean and variance are inputs.
-struct BatchNorm {
-  const Dense& x;
-  Index n, rows;
-  double eps;
-  bool relu;
-  std::vector<const Dense*> given;  // gamma, beta, and in inference mean and variance
-
-  BatchNorm(std::string_view op, bool trains, const Call& call, std::size_t first)
-      : x(call.in[first].as<Dense>()) {
-    call.attributes.check(op, {"eps", "relu"});
-    eps = call.attributes.number("eps", 1e-5);
-    relu = call.attributes.integer("relu", 0) != 0;
-    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
-    check_channels(op, x.extents);
-    n = x.extents.back();
-    rows = n == 0 ? 0 : x.size() / n;
-    constexpr const char* names[] = {"gamma", "beta", "mean", "variance"};
-    for (std::size_t i = 0; i < (trains ? 2 : 4); ++i) {
-      given.push_back(&call.in[first + 1 + i].as<Dense>());
-      check_dtypes(op, "x", x.dtype(), names[i], given[i]->dtype());
-      if (given[i]->extents != Shape{n})
-        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), names[i],
-                   to_string(given[i]->extents));
-    }
-  }
+// In inference mean and variance are inputs.
+struct BatchNorm : BatchNormCall {
+  using BatchNormCall::BatchNormCall;
 
   // gamma * (x - mean) / deviation + beta.
   template <class T>
@@ -172,17 +146,12 @@ void add_rows(Values& sum, Index rows, Index n, F&& fill) {
 }
 
 template <bool trains>
-constexpr const char* op_name = trains ? "batch-norm-train" : "batch-norm";
-template <bool trains>
-constexpr const char* grad_name = trains ? "batch-norm-train.grad" : "batch-norm.grad";
-
-template <bool trains>
 Outputs normalise(const Call& call) {
-  const BatchNorm b(op_name<trains>, trains, call, 0);
-  return with_real(op_name<trains>, b.x.dtype(), [&]<class T>(T) -> Outputs {
+  const BatchNorm b(batch_norm_name<trains>, trains, call, 0);
+  return with_real(batch_norm_name<trains>, b.x.dtype(), [&]<class T>(T) -> Outputs {
     const T* x = b.x.values.as<T>().data();
     const Scale<T> s =
-        b.scale<T>(trains ? moments_of(op_name<trains>, call.in[0]) : b.running<T>());
+        b.scale<T>(trains ? moments_of(batch_norm_name<trains>, call.in[0]) : b.running<T>());
     return {write_elements<T>(call.out(), b.x.extents, std::max<Index>(1, b.n),
                               [&](Index begin, Index end, T* to) {
                                 scale_rows(s, x + begin, (end - begin) / b.n, b.n, to);
@@ -192,14 +161,15 @@ Outputs normalise(const Call& call) {
 
 template <bool trains>
 Outputs normalise_grad(const Call& call) {
-  const BatchNorm b(grad_name<trains>, trains, call, 1);
+  const BatchNorm b(batch_norm_grad_name<trains>, trains, call, 1);
   const Dense& dy = call.in[0].as<Dense>();
-  check_alike(grad_name<trains>, "the gradient", dy, "x", b.x);
-  return with_real(grad_name<trains>, dy.dtype(), [&]<class T>(T) -> Outputs {
+  check_alike(batch_norm_grad_name<trains>, "the gradient", dy, "x", b.x);
+  return with_real(batch_norm_grad_name<trains>, dy.dtype(), [&]<class T>(T) -> Outputs {
     Outputs out(call.formats.size());
     const T *x = b.x.values.as<T>().data(), *from = dy.values.as<T>().data();
     const Index n = b.n;
-    const Moments m = trains ? moments_of(grad_name<trains>, call.in[1]) : b.running<T>();
+    const Moments m =
+        trains ? moments_of(batch_norm_grad_name<trains>, call.in[1]) : b.running<T>();
     const Scale<T> s = b.scale<T>(m);
     std::vector<T> mean(n), by(n), more(n);
     std::vector<double> sums(2 * n);
@@ -244,19 +214,10 @@ Outputs normalise_grad(const Call& call) {
 }
 
 Outputs moments(const Call& call) {
-  call.attributes.check("batch-moments", {"sample"});
   const Dense& x = call.in[0].as<Dense>();
-  check_channels("batch-moments", x.extents);
+  const double factor = variance_factor(call, x);
   const Index n = x.extents.back();
   const Moments& m = moments_of("batch-moments", call.in[0]);
-  double factor = 1;
-  if (call.attributes.integer("sample", 0) != 0) {
-    const Index rows = n == 0 ? 0 : x.size() / n;
-    if (rows < 2)
-      fail_usage("batch-moments: x is {}, and one value of a channel has no variance as a sample",
-                 to_string(x.extents));
-    factor = static_cast<double>(rows) / static_cast<double>(rows - 1);
-  }
   return with_real("batch-moments", x.dtype(), [&]<class T>(T) -> Outputs {
     return {write_each<T>(call.out(), {2, n}, [&](Index i) {
       return static_cast<T>(i < n ? m.mean[i] : m.variance[i - n] * factor);
@@ -266,10 +227,11 @@ Outputs moments(const Call& call) {
 
 template <bool trains>
 void add_batch_norm(Operators& all) {
-  all.declare(op_name<trains>, {Keeps::inputs});
+  all.declare(batch_norm_name<trains>, {Keeps::inputs});
   const std::size_t inputs = trains ? 3 : 5;
-  add_streamed(all, op_name<trains>, std::vector<Name>(inputs, "dense"), 1, normalise<trains>);
-  add_streamed(all, grad_name<trains>, std::vector<Name>(inputs + 1, "dense"), inputs,
+  add_streamed(all, batch_norm_name<trains>, std::vector<Name>(inputs, "dense"), 1,
+               normalise<trains>);
+  add_streamed(all, batch_norm_grad_name<trains>, std::vector<Name>(inputs + 1, "dense"), inputs,
                normalise_grad<trains>);
 }
 

@@ -9,6 +9,7 @@ void add_device_rows(Operators& all) {
   add_device_embedding(all);
   add_device_losses(all);
   add_device_attention(all);
+  add_device_batch_norm(all);
 }
 
 }  // namespace sten

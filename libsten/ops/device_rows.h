@@ -10,6 +10,7 @@ void add_device_softmax(Operators& all);    // softmax, log-softmax, layer-norm
 void add_device_embedding(Operators& all);  // embedding, gather
 void add_device_losses(Operators& all);     // cross-entropy, kl-divergence, mse
 void add_device_attention(Operators& all);
+void add_device_batch_norm(Operators& all);  // batch-norm, batch-norm-train, batch-moments
 
 // f(the device's functions, stream).
 template <class F>

@@ -247,6 +247,26 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
   }
 }
 
+TEST_CASE("batch norms on a device are the CPU's") {
+  const StrictDevice device;
+  Dice dice(9);
+  for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{200, 33}, Shape{2, 1}, Shape{3, 1100}}) {
+    const Index n = shape.back();
+    const Tensor x = normals(dice, shape), dy = normals(dice, shape), gamma = normals(dice, {n}),
+                 beta = normals(dice, {n}), mean = normals(dice, {n}),
+                 variance = apply("mul", {gamma, gamma});
+    for (const bool relu : {false, true}) {
+      const Attributes at = Attributes().set("relu", Index{relu}).set("eps", 1e-4);
+      check_there("batch-norm-train", {x, gamma, beta}, at);
+      check_there("batch-norm-train.grad", {dy, x, gamma, beta}, at, 3);
+      check_there("batch-norm", {x, gamma, beta, mean, variance}, at);
+      check_there("batch-norm.grad", {dy, x, gamma, beta, mean, variance}, at, 5);
+    }
+    check_there("batch-moments", {x}, Attributes().set("sample", Index{1}));
+    check_there("batch-moments", {x}, {});
+  }
+}
+
 TEST_CASE("what a device does not have of these operators falls back and says so") {
   const SerialDevice device;
   const Warnings warnings;

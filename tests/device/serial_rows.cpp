@@ -28,6 +28,10 @@ kernels::RowFunctions serial_rows() {
   all.attention_weights = with_memory<row_table, &R::attention_weights>();
   all.attention_grad = with_memory<row_table, &R::attention_grad>();
   all.bias_grad = with_memory<row_table, &R::bias_grad>();
+  all.channel_moments = with_memory<row_table, &R::channel_moments>();
+  all.float_moments = with_memory<row_table, &R::float_moments>();
+  all.channel_norm = with_memory<row_table, &R::channel_norm>();
+  all.channel_norm_grad = with_memory<row_table, &R::channel_norm_grad>();
   return all;
 }
 

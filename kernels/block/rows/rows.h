@@ -1,6 +1,7 @@
 // RowFunctions (row_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/rows/attention.h"
+#include "kernels/block/rows/channels.h"
 #include "kernels/block/rows/layer_norm.h"
 #include "kernels/block/rows/losses.h"
 #include "kernels/block/rows/softmax.h"
@@ -28,6 +29,10 @@ RowFunctions row_functions() {
   all.attention_weights = AttentionOn<Grid>::attention_weights;
   all.attention_grad = AttentionOn<Grid>::attention_grad;
   all.bias_grad = AttentionOn<Grid>::bias_grad;
+  all.channel_moments = ChannelsOn<Grid>::channel_moments;
+  all.float_moments = ChannelsOn<Grid>::float_moments;
+  all.channel_norm = ChannelsOn<Grid>::channel_norm;
+  all.channel_norm_grad = ChannelsOn<Grid>::channel_norm_grad;
   return all;
 }
 

@@ -1,0 +1,209 @@
+// Norms of channels, the columns of a matrix, over its rows (Ioffe and Szegedy 2015).
+#pragma once
+#include "kernels/block/row_functions.h"
+#include "kernels/block/rows/columns.h"
+
+namespace sten::kernels {
+
+// f(element, column) of a matrix: a block has some rows, or a piece of one.
+template <class F>
+struct EachOfRows {
+  static constexpr int threads = 256, at_once = 1024;
+  std::int64_t rows, n;
+  F f;
+
+  STEN_HOST_DEVICE std::int64_t rows_each() const { return n < at_once ? at_once / n : 1; }
+  STEN_HOST_DEVICE std::int64_t pieces() const { return (n + at_once - 1) / at_once; }
+  std::int64_t blocks() const {
+    return n == 0 ? 0 : (rows + rows_each() - 1) / rows_each() * pieces();
+  }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t part = block / pieces(), column0 = (block - part * pieces()) * at_once;
+    const std::int64_t row0 = part * rows_each(), left = rows - row0;
+    const auto columns = static_cast<std::uint32_t>(n - column0 < at_once ? n - column0 : at_once);
+    const auto count =
+        static_cast<std::uint32_t>(left < rows_each() ? left : rows_each()) * columns;
+    b.for_each_thread([&](int t) {
+      for (auto e = static_cast<std::uint32_t>(t); e < count; e += threads) {
+        const std::uint32_t row = e / columns, column = e - row * columns;
+        f((row0 + row) * n + column0 + column, column0 + column);
+      }
+    });
+  }
+};
+
+// From the first row on: then channels far from 0 keep their digits, and one that does not vary has
+// the variance 0.
+struct MomentTerms {
+  const float* x;
+  std::int64_t n;
+  STEN_DEVICE ColumnPair operator()(std::int64_t row, std::int64_t column) const {
+    const float d = x[row * n + column] - x[column];
+    return {static_cast<double>(d), static_cast<double>(d * d)};
+  }
+};
+struct StoreMoments {
+  const float* x;
+  std::int64_t rows, n;
+  double* moments;
+  STEN_DEVICE void operator()(std::int64_t column, const ColumnPair& sum) const {
+    const auto count = static_cast<double>(rows);
+    const double mean = sum.first / count, variance = sum.second / count - mean * mean;
+    moments[column] = rows == 0 ? 0 : static_cast<double>(x[column]) + mean;
+    moments[n + column] = variance > 0 ? variance : 0;
+  }
+};
+
+// Of a channel.
+STEN_DEVICE inline double mean_of(const ChannelNorm& c, std::int64_t i) {
+  return c.moments ? c.moments[i] : static_cast<double>(c.mean[i]);
+}
+STEN_DEVICE inline double spread_of(const ChannelNorm& c, std::int64_t i) {
+  return (c.moments ? c.moments[c.n + i] : static_cast<double>(c.variance[i])) + c.eps;
+}
+
+// f(i) of n, a thread each.
+template <class F>
+struct EachChannel {
+  static constexpr int threads = 128;
+  std::int64_t n;
+  F f;
+
+  std::int64_t blocks() const { return (n + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i < n) f(i);
+    });
+  }
+};
+struct FloatMoments {
+  const double* moments;
+  std::int64_t n;
+  double factor;
+  float* to;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    to[i] = static_cast<float>(moments[i]);
+    to[n + i] = static_cast<float>(moments[n + i] * factor);
+  }
+};
+
+// y = a * x + b of each channel, or what is above 0 of it.
+struct ChannelLine {
+  float *a, *b;
+  bool relu;
+  STEN_DEVICE float at(float x, std::int64_t c) const { return a[c] * x + b[c]; }
+  // What of dy is a gradient of a * x + b.
+  STEN_DEVICE float through(float dy, float x, std::int64_t c) const {
+    return relu && !(at(x, c) > 0) ? 0 : dy;
+  }
+};
+struct MakeLine {
+  ChannelNorm c;
+  ChannelLine to;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    const double a = static_cast<double>(c.gamma[i]) / std::sqrt(spread_of(c, i));
+    to.a[i] = static_cast<float>(a);
+    to.b[i] = static_cast<float>(static_cast<double>(c.beta[i]) - mean_of(c, i) * a);
+  }
+};
+struct ApplyLine {
+  ChannelLine line;
+  const float* x;
+  float* y;
+  STEN_DEVICE void operator()(std::int64_t i, std::int64_t column) const {
+    const float v = line.at(x[i], column);
+    y[i] = line.relu && v <= 0 ? 0 : v;
+  }
+};
+
+struct LineGradTerms {
+  ChannelNorm c;
+  ChannelLine line;
+  const float *dy, *x;
+  STEN_DEVICE ColumnPair operator()(std::int64_t row, std::int64_t column) const {
+    const std::int64_t i = row * c.n + column;
+    const float g = line.through(dy[i], x[i], column);
+    const auto mean = static_cast<float>(mean_of(c, column));
+    return {static_cast<double>(g), static_cast<double>(g * (x[i] - mean))};
+  }
+};
+// Gradients of what a channel has, and how dx goes through mean and variance: dx = a * g + by * x +
+// more.
+struct LineGrads {
+  ChannelNorm c;
+  ChannelLine line;
+  std::int64_t rows;
+  ChannelGrads to;
+  float *by, *more;  // nullptr: mean and variance are given
+  STEN_DEVICE void operator()(std::int64_t i, const ColumnPair& sum) const {
+    const double a = static_cast<double>(line.a[i]), spread = spread_of(c, i);
+    if (to.dgamma) to.dgamma[i] = static_cast<float>(sum.second / std::sqrt(spread));
+    if (to.dbeta) to.dbeta[i] = static_cast<float>(sum.first);
+    if (to.dmean) to.dmean[i] = static_cast<float>(-a * sum.first);
+    if (to.dvariance) to.dvariance[i] = static_cast<float>(-0.5 * a * sum.second / spread);
+    if (!by) return;
+    const auto count = static_cast<double>(rows),
+               mean = static_cast<double>(static_cast<float>(mean_of(c, i)));
+    const double slope = -a * sum.second / count / spread;
+    by[i] = static_cast<float>(slope);
+    more[i] = static_cast<float>(-a * sum.first / count - slope * mean);
+  }
+};
+struct ApplyLineGrad {
+  ChannelLine line;
+  const float *dy, *x, *by, *more;
+  bool adds;
+  float* dx;
+  STEN_DEVICE void operator()(std::int64_t i, std::int64_t column) const {
+    float v = line.a[column] * line.through(dy[i], x[i], column);
+    if (by) v += by[column] * x[i] + more[column];
+    dx[i] = adds ? dx[i] + v : v;
+  }
+};
+
+template <class Grid>
+struct ChannelsOn {
+  static ChannelLine line(Grid& grid, const ChannelNorm& c) {
+    const ChannelLine to{grid.template scratch<float>(c.n), grid.template scratch<float>(c.n),
+                         c.relu};
+    grid.launch(EachChannel<MakeLine>{c.n, {c, to}});
+    return to;
+  }
+
+  static void channel_moments(const float* x, std::int64_t rows, std::int64_t n, double* moments,
+                              Stream stream) {
+    Grid grid(stream);
+    sum_columns(grid, rows, n, MomentTerms{x, n}, StoreMoments{x, rows, n, moments});
+  }
+  static void float_moments(const double* moments, std::int64_t n, double factor, float* to,
+                            Stream stream) {
+    Grid(stream).launch(EachChannel<FloatMoments>{n, {moments, n, factor, to}});
+  }
+  static void channel_norm(const float* x, std::int64_t rows, const ChannelNorm& c, float* y,
+                           Stream stream) {
+    Grid grid(stream);
+    grid.launch(EachOfRows<ApplyLine>{rows, c.n, {line(grid, c), x, y}});
+  }
+  static void channel_norm_grad(const float* dy, const float* x, std::int64_t rows,
+                                const ChannelNorm& c, const ChannelGrads& to, Stream stream) {
+    Grid grid(stream);
+    const ChannelLine own = line(grid, c);
+    float *by = nullptr, *more = nullptr;
+    if (c.moments) {
+      by = grid.template scratch<float>(c.n);
+      more = grid.template scratch<float>(c.n);
+    }
+    if (by || to.dgamma || to.dbeta || to.dmean || to.dvariance)
+      sum_columns(grid, rows, c.n, LineGradTerms{c, own, dy, x},
+                  LineGrads{c, own, rows, to, by, more});
+    if (to.dx)
+      grid.launch(EachOfRows<ApplyLineGrad>{rows, c.n, {own, dy, x, by, more, to.adds, to.dx}});
+  }
+};
+
+}  // namespace sten::kernels

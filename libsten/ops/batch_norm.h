@@ -1,0 +1,61 @@
+// What implementations of batch norm share.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "libsten/ops/check.h"
+
+namespace sten {
+
+// With the batch's own mean and variance, or in inference with those that are given.
+template <bool trains>
+inline constexpr const char* batch_norm_name = trains ? "batch-norm-train" : "batch-norm";
+template <bool trains>
+inline constexpr const char* batch_norm_grad_name =
+    trains ? "batch-norm-train.grad" : "batch-norm.grad";
+
+inline void check_channels(std::string_view op, const Shape& x) {
+  if (x.size() < 2) fail_usage("{}: x is {}, not [..., channels]", op, to_string(x));
+}
+
+// What batch norm and its gradient get, checked.
+struct BatchNormCall {
+  const Dense& x;
+  Index n, rows;
+  double eps;
+  bool relu;
+  std::vector<const Dense*> given;  // gamma, beta, and in inference mean and variance
+
+  BatchNormCall(std::string_view op, bool trains, const Call& call, std::size_t first)
+      : x(call.in[first].as<Dense>()) {
+    call.attributes.check(op, {"eps", "relu"});
+    eps = call.attributes.number("eps", 1e-5);
+    relu = call.attributes.integer("relu", 0) != 0;
+    if (!(eps >= 0)) fail_usage("{}: eps is {}; it has to be 0 or more", op, eps);
+    check_channels(op, x.extents);
+    n = x.extents.back();
+    rows = n == 0 ? 0 : x.size() / n;
+    constexpr const char* names[] = {"gamma", "beta", "mean", "variance"};
+    for (std::size_t i = 0; i < (trains ? 2 : 4); ++i) {
+      given.push_back(&call.in[first + 1 + i].as<Dense>());
+      check_dtypes(op, "x", x.dtype(), names[i], given[i]->dtype());
+      if (given[i]->extents != Shape{n})
+        fail_usage("{}: x is {} but {} has {}", op, to_string(x.extents), names[i],
+                   to_string(given[i]->extents));
+    }
+  }
+};
+
+// Of batch-moments: what makes the variance of all there is the one that is asked for.
+inline double variance_factor(const Call& call, const Dense& x) {
+  call.attributes.check("batch-moments", {"sample"});
+  check_channels("batch-moments", x.extents);
+  if (call.attributes.integer("sample", 0) == 0) return 1;
+  const Index n = x.extents.back(), rows = n == 0 ? 0 : x.size() / n;
+  if (rows < 2)
+    fail_usage("batch-moments: x is {}, and one value of a channel has no variance as a sample",
+               to_string(x.extents));
+  return static_cast<double>(rows) / static_cast<double>(rows - 1);
+}
+
+}  // namespace sten
