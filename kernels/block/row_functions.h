@@ -62,6 +62,21 @@ struct ChannelGrads {
   float *dgamma = nullptr, *dbeta = nullptr, *dmean = nullptr, *dvariance = nullptr;
 };
 
+// Windows over x[batch, size, size, size, channels], three axes, whose places are y[batch, result...,
+// channels]. Window o of an axis begins at o * stride - before, or where `is_adaptive` has the elements
+// from o * size / result, rounded down, to (o + 1) * size / result, rounded up. Sizes with padding, and
+// products of these and of results, are below 2^30, and so are all pixels and places.
+struct PoolAxis {
+  std::int32_t size, result, kernel, stride, dilation, before, after;
+  bool is_adaptive;
+};
+struct Pools {
+  std::int64_t batch, channels;
+  PoolAxis axes[3];
+  bool is_max;       // else the mean
+  bool counts_pads;  // which the mean divides by, too
+};
+
 struct RowFunctions {
   // y = softmax(x) of each line, or its logarithm; in place.
   void (*softmax)(const float* x, DeviceLines, bool is_log, float* y, Stream);
@@ -128,6 +143,11 @@ struct RowFunctions {
   // Through moments, too, where these are the matrix's own.
   void (*channel_norm_grad)(const float* dy, const float* x, std::int64_t rows, const ChannelNorm&,
                             const ChannelGrads&, Stream);
+
+  // The largest or the mean of each window. -inf, or 0, where one has nothing of x.
+  void (*pool)(const float* x, const Pools&, float* y, Stream);
+  // The gradient of a maximum is that of the first of equals. x is not read for means.
+  void (*pool_grad)(const float* dy, const float* x, const Pools&, float* dx, Stream);
 };
 
 }  // namespace sten::kernels

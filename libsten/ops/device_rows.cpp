@@ -10,6 +10,7 @@ void add_device_rows(Operators& all) {
   add_device_losses(all);
   add_device_attention(all);
   add_device_batch_norm(all);
+  add_device_pools(all);
 }
 
 }  // namespace sten

@@ -10,18 +10,6 @@
 namespace sten {
 namespace {
 
-template <bool is_adaptive, bool is_max>
-constexpr const char* pool_name =
-    is_adaptive ? is_max ? "adaptive-max-pool" : "adaptive-average-pool"
-    : is_max    ? "max-pool"
-                : "average-pool";
-
-template <bool is_adaptive, bool is_max>
-Windows pool_windows(std::string_view op, const Shape& x, const Attributes& a) {
-  if (is_adaptive) return Windows::adaptive(op, x, a);
-  return is_max ? Windows::sliding(op, x, a, {}) : Windows::sliding(op, x, a, {"count-pads"});
-}
-
 // A window without anything of x has -infinity. NaN wins, of two the last one.
 template <class T>
 void pool_largest(const T* image, const std::vector<Index>& taps, Index channels, T* to) {

@@ -12,6 +12,18 @@ struct WindowRun {
   Index last() const { return first + (count - 1) * step; }
 };
 
+// Of one axis: adaptive ones have only `is_adaptive`.
+struct WindowAxis {
+  Index kernel, stride, dilation, before, after;
+  bool is_adaptive;
+};
+
+template <bool is_adaptive, bool is_max>
+constexpr const char* pool_name =
+    is_adaptive ? is_max ? "adaptive-max-pool" : "adaptive-average-pool"
+    : is_max    ? "max-pool"
+                : "average-pool";
+
 class Windows : public ImageMap {
  public:
   // By kernel, strides, pads, dilations and ceil; or, adaptive, by the size of the result. Error
@@ -20,6 +32,9 @@ class Windows : public ImageMap {
                          std::initializer_list<std::string_view> more);
   static Windows adaptive(std::string_view op, const Shape& x, const Attributes& a);
 
+  WindowAxis axis(std::size_t d) const {
+    return {kernel_[d], stride_[d], dilation_[d], before_[d], after_[d], is_adaptive_};
+  }
   // Of place o of the result along axis d. Where a window has nothing of x, its count is 0.
   WindowRun along(std::size_t d, Index o) const;
   // What x has of the window at o, in row-major order: where its first channels are in the image.
@@ -37,5 +52,12 @@ class Windows : public ImageMap {
   std::array<Index, 3> kernel_{1, 1, 1}, stride_{1, 1, 1}, dilation_{1, 1, 1}, before_{}, after_{};
   bool is_adaptive_ = false;
 };
+
+// Of such a pool.
+template <bool is_adaptive, bool is_max>
+Windows pool_windows(std::string_view op, const Shape& x, const Attributes& a) {
+  if (is_adaptive) return Windows::adaptive(op, x, a);
+  return is_max ? Windows::sliding(op, x, a, {}) : Windows::sliding(op, x, a, {"count-pads"});
+}
 
 }  // namespace sten

@@ -20,10 +20,11 @@ struct StrictDevice {
   ~StrictDevice() { set_strict(false); }
 };
 
-Outputs run_all(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
-                std::size_t outputs, std::span<const OutHints> hints = {}) {
+Outputs run_outputs(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
+                    std::size_t outputs, std::span<const Shape> shapes = {},
+                    std::span<const OutHints> hints = {}) {
   const std::vector<const OutFormat*> formats(outputs, &OutFormat::dense());
-  return run(op, {in, formats, attributes, {}, hints});
+  return run(op, {in, formats, attributes, shapes, hints});
 }
 
 std::vector<Tensor> all_there(const std::vector<Tensor>& in) {
@@ -56,13 +57,17 @@ void check_as_here(const Tensor& there, const Tensor& here, double most = 0) {
 
 // What an operator gives on a device is what it gives on the CPU, twice the same.
 void check_there(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
-                 std::size_t outputs = 1) {
+                 std::size_t outputs = 1, const std::vector<Shape>& shapes = {}) {
   CAPTURE(op.text());
   CAPTURE(to_string(in[0].shape()));
-  const Outputs here = run_all(op, in, attributes, outputs);
-  const Outputs there = run_all(op, all_there(in), attributes, outputs);
+  CAPTURE(attributes.str());
+  const auto outputs_of = [&](const std::vector<Tensor>& x) {
+    return run_outputs(op, x, attributes, outputs, shapes);
+  };
+  const Outputs here = outputs_of(in);
+  const Outputs there = outputs_of(all_there(in));
   const bool is_grad = op.text().ends_with(".grad");
-  const Outputs again = run_all(op, all_there(in), attributes, outputs);
+  const Outputs again = outputs_of(all_there(in));
   for (std::size_t i = 0; i < outputs; ++i) {
     CAPTURE(i);
     REQUIRE(here[i].has_value() == there[i].has_value());
@@ -152,7 +157,7 @@ TEST_CASE("an embedding's gradient is added to a sum on a device") {
     std::optional<Tensor> sum = there ? before.to(Device::cuda) : before;
     OutHints hints[2];
     hints[0].sum = &sum;
-    Outputs out = run_all("embedding.grad", there ? all_there(in) : in, {}, 2, hints);
+    Outputs out = run_outputs("embedding.grad", there ? all_there(in) : in, {}, 2, {}, hints);
     CHECK(!sum);
     return *out[0];
   };
@@ -270,6 +275,50 @@ TEST_CASE("batch norms on a device are the CPU's") {
     }
     check_there("batch-moments", {x}, Attributes().set("sample", Index{1}));
     check_there("batch-moments", {x}, {});
+  }
+}
+
+TEST_CASE("pools on a device are the CPU's") {
+  const StrictDevice device;
+  Dice dice(10);
+  using List = Attributes::List;
+  struct Case {
+    Shape x;
+    Attributes at;
+  };
+  const auto sliding = [](List kernel, List strides, List pads, List dilations, bool ceil) {
+    return Attributes()
+        .set("kernel", std::move(kernel))
+        .set("strides", std::move(strides))
+        .set("pads", std::move(pads))
+        .set("dilations", std::move(dilations))
+        .set("ceil", Index{ceil});
+  };
+  const auto check = [&](const std::string& op, const Shape& shape, const Attributes& at,
+                         bool is_max) {
+    // With equals.
+    const Tensor x =
+        apply("round", {apply("scale", {normals(dice, shape)}, Attributes().set("by", 2.0))});
+    const Tensor dy = normals(dice, apply(op, {x}, at).shape());
+    check_there(op, {x}, at);
+    check_there(op + ".grad", is_max ? std::vector<Tensor>{dy, x} : std::vector<Tensor>{dy}, at, 1,
+                {shape});
+  };
+  for (const Case& c :
+       {Case{{2, 7, 6, 5}, sliding({3, 2}, {2, 1}, {1, 0, 1, 1}, {1, 1}, false)},
+        Case{{1, 9, 9, 3}, sliding({3, 3}, {2, 2}, {0, 1, 0, 1}, {2, 1}, true)},
+        Case{{2, 8, 4}, sliding({2}, {3}, {0, 0}, {1}, true)},
+        Case{{1, 4, 5, 6, 2},
+             sliding({2, 3, 2}, {1, 2, 2}, {1, 1, 1, 0, 1, 1}, {1, 1, 1}, false)}}) {
+    check("max-pool", c.x, c.at, true);
+    check("average-pool", c.x, c.at, false);
+    check("average-pool", c.x, Attributes(c.at).set("count-pads", Index{1}), false);
+  }
+  for (const Case& c : {Case{{2, 7, 6, 5}, Attributes().set("size", List{3, 4})},
+                        Case{{2, 7, 6, 5}, Attributes().set("size", List{1, 1})},
+                        Case{{1, 3, 2}, Attributes().set("size", List{5})}}) {
+    check("adaptive-max-pool", c.x, c.at, true);
+    check("adaptive-average-pool", c.x, c.at, false);
   }
 }
 

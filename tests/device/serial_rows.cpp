@@ -32,6 +32,8 @@ kernels::RowFunctions serial_rows() {
   all.float_moments = with_memory<row_table, &R::float_moments>();
   all.channel_norm = with_memory<row_table, &R::channel_norm>();
   all.channel_norm_grad = with_memory<row_table, &R::channel_norm_grad>();
+  all.pool = with_memory<row_table, &R::pool>();
+  all.pool_grad = with_memory<row_table, &R::pool_grad>();
   return all;
 }
 

@@ -2,37 +2,9 @@
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/columns.h"
+#include "kernels/block/rows/each_of_rows.h"
 
 namespace sten::kernels {
-
-// f(element, column) of a matrix: a block has some rows, or a piece of one.
-template <class F>
-struct EachOfRows {
-  static constexpr int threads = 256, at_once = 1024;
-  std::int64_t rows, n;
-  F f;
-
-  STEN_HOST_DEVICE std::int64_t rows_each() const { return n < at_once ? at_once / n : 1; }
-  STEN_HOST_DEVICE std::int64_t pieces() const { return (n + at_once - 1) / at_once; }
-  std::int64_t blocks() const {
-    return n == 0 ? 0 : (rows + rows_each() - 1) / rows_each() * pieces();
-  }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t part = block / pieces(), column0 = (block - part * pieces()) * at_once;
-    const std::int64_t row0 = part * rows_each(), left = rows - row0;
-    const auto columns = static_cast<std::uint32_t>(n - column0 < at_once ? n - column0 : at_once);
-    const auto count =
-        static_cast<std::uint32_t>(left < rows_each() ? left : rows_each()) * columns;
-    b.for_each_thread([&](int t) {
-      for (auto e = static_cast<std::uint32_t>(t); e < count; e += threads) {
-        const std::uint32_t row = e / columns, column = e - row * columns;
-        f((row0 + row) * n + column0 + column, column0 + column);
-      }
-    });
-  }
-};
 
 // From the first row on: then channels far from 0 keep their digits, and one that does not vary has
 // the variance 0.
@@ -115,7 +87,7 @@ struct ApplyLine {
   ChannelLine line;
   const float* x;
   float* y;
-  STEN_DEVICE void operator()(std::int64_t i, std::int64_t column) const {
+  STEN_DEVICE void operator()(std::int64_t i, std::int64_t, std::int64_t column) const {
     const float v = line.at(x[i], column);
     y[i] = line.relu && v <= 0 ? 0 : v;
   }
@@ -159,7 +131,7 @@ struct ApplyLineGrad {
   const float *dy, *x, *by, *more;
   bool adds;
   float* dx;
-  STEN_DEVICE void operator()(std::int64_t i, std::int64_t column) const {
+  STEN_DEVICE void operator()(std::int64_t i, std::int64_t, std::int64_t column) const {
     float v = line.a[column] * line.through(dy[i], x[i], column);
     if (by) v += by[column] * x[i] + more[column];
     dx[i] = adds ? dx[i] + v : v;

@@ -4,6 +4,7 @@
 #include "kernels/block/rows/channels.h"
 #include "kernels/block/rows/layer_norm.h"
 #include "kernels/block/rows/losses.h"
+#include "kernels/block/rows/pool.h"
 #include "kernels/block/rows/softmax.h"
 #include "kernels/block/rows/take_rows.h"
 
@@ -33,6 +34,8 @@ RowFunctions row_functions() {
   all.float_moments = ChannelsOn<Grid>::float_moments;
   all.channel_norm = ChannelsOn<Grid>::channel_norm;
   all.channel_norm_grad = ChannelsOn<Grid>::channel_norm_grad;
+  all.pool = PoolsOn<Grid>::pool;
+  all.pool_grad = PoolsOn<Grid>::pool_grad;
   return all;
 }
 
