@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "libsten/dispatch/operators.h"
+#include "libsten/ops/operators.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
@@ -320,6 +320,34 @@ TEST_CASE("pools on a device are the CPU's") {
     check("adaptive-max-pool", c.x, c.at, true);
     check("adaptive-average-pool", c.x, c.at, false);
   }
+}
+
+TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a device") {
+  const StrictDevice device;
+  Dice dice(11);
+  const Index batch = 3, tokens = 6, width = 8;
+  const Tensor ids = random_numbers(dice, {batch, tokens}, 0, 9),
+               seen = random_numbers(dice, {batch, tokens}, 0, 2),
+               targets = random_numbers(dice, {batch, tokens}, 0, width);
+  const std::vector<Tensor> weights{normals(dice, {9, width}), normals(dice, {9, width}),
+                                    normals(dice, {9, width}), normals(dice, {width}),
+                                    normals(dice, {width})};
+  // The loss, and the gradients of the weights.
+  const auto run_on = [&](Device where) {
+    Tape tape;
+    std::vector<Var> w;
+    for (const Tensor& x : weights) w.push_back(tape.parameter(x.to(where)));
+    const Var rows = ids.to(where);
+    const Var q = layer_norm(embedding(w[0], rows), w[3], w[4], 1e-5);
+    const Var y = attention(q, embedding(w[1], rows), embedding(w[2], rows), seen.to(where), 2);
+    const Var loss = cross_entropy(y, targets.to(where));
+    tape.backward(loss, one_float(1).to(where));
+    std::vector<Tensor> all{loss.value()};
+    for (const Var& v : w) all.push_back(*v.grad());
+    return all;
+  };
+  const std::vector<Tensor> here = run_on(Device::cpu), there = run_on(Device::cuda);
+  for (std::size_t i = 0; i < here.size(); ++i) check_as_here(there[i], here[i], 0.1);
 }
 
 TEST_CASE("what a device does not have of these operators falls back and says so") {
