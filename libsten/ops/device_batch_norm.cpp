@@ -30,8 +30,8 @@ const double* moments_there(std::string_view op, const Tensor& x) {
   return reinterpret_cast<const double*>(kept->of.values.bytes().data());
 }
 
-ChannelNorm norm_there(std::string_view op, bool trains, const BatchNormCall& g, const Call& call,
-                       std::size_t first) {
+ChannelNorm channel_norm_there(std::string_view op, bool trains, const BatchNormCall& g,
+                               const Call& call, std::size_t first) {
   const float* given[4] = {};
   for (std::size_t i = 0; i < g.given.size(); ++i)
     given[i] = floats_there(op, call.in[first + 1 + i]);
@@ -45,7 +45,7 @@ Outputs normalise_there(const Call& call) {
   const char* op = batch_norm_name<trains>;
   const BatchNormCall g(op, trains, call, 0);
   const float* x = floats_there(op, call.in[0]);
-  const ChannelNorm c = norm_there(op, trains, g, call, 0);
+  const ChannelNorm c = channel_norm_there(op, trains, g, call, 0);
   Dense y = output_there(g.x.extents);
   with_rows_there([&](const RowFunctions& f, Stream stream) {
     f.channel_norm(x, g.rows, c, floats_of_output(y), stream);
@@ -59,7 +59,7 @@ Outputs normalise_grad_there(const Call& call) {
   const BatchNormCall g(op, trains, call, 1);
   check_alike(op, "the gradient", call.in[0].as<Dense>(), "x", g.x);
   const float *dy = floats_there(op, call.in[0]), *x = floats_there(op, call.in[1]);
-  const ChannelNorm c = norm_there(op, trains, g, call, 1);
+  const ChannelNorm c = channel_norm_there(op, trains, g, call, 1);
   ChannelGrads to;
   float** const places[] = {&to.dgamma, &to.dbeta, &to.dmean, &to.dvariance};
   Outputs out(call.formats.size());
