@@ -11,6 +11,7 @@ void add_device_rows(Operators& all) {
   add_device_attention(all);
   add_device_batch_norm(all);
   add_device_pools(all);
+  add_device_convolutions(all);
 }
 
 }  // namespace sten

@@ -350,6 +350,67 @@ TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a d
   for (std::size_t i = 0; i < here.size(); ++i) check_as_here(there[i], here[i], 0.1);
 }
 
+TEST_CASE("convolutions on a device are the CPU's, and so are their gradients") {
+  const StrictDevice device;
+  Dice dice(12);
+  using List = Attributes::List;
+  struct Case {
+    Shape x, w;
+    Attributes at;
+  };
+  const auto windows = [](List strides, List pads, List dilations, Index groups) {
+    return Attributes()
+        .set("strides", std::move(strides))
+        .set("pads", std::move(pads))
+        .set("dilations", std::move(dilations))
+        .set("groups", groups);
+  };
+  for (const Case& c :
+       {Case{{2, 6, 7, 5}, {4, 5, 3, 3}, windows({1, 1}, {1, 1, 1, 1}, {1, 1}, 1)},
+        Case{{3, 8, 9, 6}, {4, 3, 3, 2}, windows({2, 3}, {1, 0, 2, 1}, {2, 1}, 2)},
+        Case{{2, 5, 4, 6}, {8, 6, 1, 1}, windows({1, 1}, {0, 0, 0, 0}, {1, 1}, 1)},
+        Case{{2, 5, 4, 6}, {8, 3, 1, 1}, windows({1, 1}, {0, 0, 0, 0}, {1, 1}, 2)},
+        Case{{2, 5, 4, 6}, {8, 6, 1, 1}, windows({2, 2}, {0, 0, 0, 0}, {1, 1}, 1)},
+        Case{{1, 9, 4}, {4, 1, 3}, windows({1}, {2, 0}, {1}, 4)},
+        Case{
+            {1, 4, 5, 3, 2}, {3, 2, 2, 3, 1}, windows({1, 2, 1}, {1, 1, 0, 0, 1, 0}, {1, 1, 1}, 1)},
+        Case{{0, 5, 4, 6}, {8, 6, 3, 3}, windows({1, 1}, {1, 1, 1, 1}, {1, 1}, 1)}})
+    for (const bool transposed : {false, true}) {
+      const std::string op = transposed ? "conv-transpose" : "conv";
+      const Tensor w = normals(dice, c.w);
+      Shape from = c.x;
+      if (transposed) from.back() = c.w[0];
+      const Index groups = c.at.integer("groups", 1);
+      const Tensor x = normals(dice, from),
+                   b = normals(dice, {transposed ? c.w[1] * groups : c.w[0]});
+      check_there(op, {x, w}, c.at);
+      const Tensor dy = normals(dice, apply(op, {x, w}, c.at).shape());
+      check_there(op, {x, w, b}, c.at);
+      check_there(op + ".grad", {dy, x, w}, c.at, 2);
+      check_there(op + ".grad", {dy, x, w, b}, c.at, 3);
+    }
+}
+
+TEST_CASE("a convolution's masked weight on a device has a gradient at its positions") {
+  const StrictDevice device;
+  Dice dice(13);
+  const Attributes at = Attributes().set("pads", Attributes::List{1, 1, 1, 1});
+  const Tensor x = normals(dice, {2, 5, 6, 4}), dy = normals(dice, {2, 5, 6, 3}),
+               w = registry().prune(normals(dice, {3, 4, 3, 3}),
+                                    Spec::parse("magnitude:sparsity=0.7"), Spec("masked"));
+  const auto run_on = [&](Device where) {
+    Tape tape;
+    const Var weight = tape.parameter(w.to(where)), in[] = {x.to(where), weight};
+    const Var y = tape.apply("conv", in, at);
+    tape.backward(y, dy.to(where));
+    return std::vector<Tensor>{y.value(), *weight.grad()};
+  };
+  const std::vector<Tensor> here = run_on(Device::cpu), there = run_on(Device::cuda);
+  CHECK(there[1].layout() == "masked");
+  CHECK(same_mask(there[1].to(Device::cpu).stored(), w.stored()));
+  for (const int i : {0, 1}) check_as_here(there[i], here[i]);
+}
+
 TEST_CASE("what a device does not have of these operators falls back and says so") {
   const SerialDevice device;
   const Warnings warnings;

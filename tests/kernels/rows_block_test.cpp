@@ -495,3 +495,75 @@ TEST_CASE("blocks compute norms of channels and their gradients") {
       }
   });
 }
+
+TEST_CASE("blocks pool windows, and give each element what windows have of it") {
+  with_row_tables([](const RowFunctions& f) {
+    Dice dice(9);
+    // 7 x 6 pixels in windows of 3 x 2, two steps and one from each other, one row of padding.
+    const kernels::PoolAxis none{1, 1, 1, 1, 1, 0, 0, false}, rows{7, 4, 3, 2, 1, 1, 1, false},
+        columns{6, 5, 2, 1, 1, 0, 0, false};
+    const Index batch = 2, channels = 3;
+    const RowFloats x = some_row_floats(dice, batch * 42 * channels),
+                    dy = some_row_floats(dice, batch * 20 * channels);
+    for (const bool is_max : {false, true}) {
+      const kernels::Pools p{batch, channels, {none, rows, columns}, is_max, false};
+      RowFloats y(dy.size()), dx(x.size()), want(dy.size()), want_dx(x.size());
+      f.pool(x.data(), p, y.data(), nullptr);
+      f.pool_grad(dy.data(), x.data(), p, dx.data(), nullptr);
+      for (Index b = 0; b < batch; ++b)
+        for (Index i = 0; i < 4; ++i)
+          for (Index j = 0; j < 5; ++j)
+            for (Index c = 0; c < channels; ++c) {
+              std::vector<Index> taps;
+              for (Index u = std::max<Index>(0, 2 * i - 1); u < std::min<Index>(7, 2 * i + 2); ++u)
+                for (Index v = j; v < j + 2; ++v)
+                  taps.push_back(((b * 7 + u) * 6 + v) * channels + c);
+              const Index at = ((b * 4 + i) * 5 + j) * channels + c;
+              const Index most =
+                  *std::ranges::max_element(taps, [&](Index s, Index t) { return x[s] < x[t]; });
+              if (is_max) want[at] = x[most];
+              if (is_max) want_dx[most] += dy[at];
+              for (const Index t : taps) {
+                const auto count = static_cast<float>(taps.size());
+                if (!is_max) want[at] += x[t] / count;
+                if (!is_max) want_dx[t] += dy[at] / count;
+              }
+            }
+      check_rows_near(y, want);
+      check_rows_near(dx, want_dx);
+    }
+  });
+}
+
+TEST_CASE("blocks make columns of windows, and sum them to images") {
+  with_row_tables([](const RowFunctions& f) {
+    Dice dice(10);
+    const kernels::PoolAxis none{1, 1, 1, 1, 1, 0, 0, false}, rows{5, 3, 2, 2, 2, 1, 0, false},
+        columns{4, 4, 3, 1, 1, 1, 0, false};
+    for (const Index groups : {1, 2}) {
+      const Index images = 2, in = 70, taps = 6, group = in / groups;
+      const kernels::ImageColumns c{images, in, groups, {none, rows, columns}};
+      const RowFloats x = some_row_floats(dice, images * 20 * in),
+                      back = some_row_floats(dice, images * 12 * taps * in);
+      RowFloats seen(back.size(), 7), sums(x.size(), 7), want(back.size()), want_sums(x.size());
+      f.image_columns(x.data(), c, seen.data(), nullptr);
+      f.sum_image_columns(back.data(), c, sums.data(), nullptr);
+      for (Index p = 0; p < images * 12; ++p)
+        for (Index t = 0; t < taps; ++t)
+          for (Index k = 0; k < in; ++k) {
+            const Index i = p / 4 % 3 * 2 - 1 + t / 3 * 2, j = p % 4 - 1 + t % 3;
+            if (i < 0 || i >= 5 || j < 0 || j >= 4) continue;
+            const Index at = ((p * groups + k / group) * taps + t) * group + k % group;
+            const Index from = ((p / 12 * 5 + i) * 4 + j) * in + k;
+            want[at] = x[from];
+            want_sums[from] += back[at];
+          }
+      CHECK(seen == want);
+      check_rows_near(sums, want_sums);
+    }
+    RowFloats turned(12);
+    const RowFloats m{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    f.turn(m.data(), 2, 2, 3, turned.data(), nullptr);
+    CHECK(turned == RowFloats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11});
+  });
+}
