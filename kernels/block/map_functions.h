@@ -33,6 +33,7 @@ enum class PairTest : std::uint8_t {
   logical_or,
   logical_xor
 };
+enum class OneTest : std::uint8_t { is_nan, is_inf, is_plus_inf, is_minus_inf, logical_not };
 // A truth is a byte that is not 0.
 enum class ElementKind : std::uint8_t { f32, i64, truth };
 
@@ -81,6 +82,8 @@ struct MapFunctions {
   // to[i], a byte that is 0 or 1, of elements of that kind. Logic is of truths, whatever the kind.
   void (*test)(PairTest, ElementKind, const MapAxes&, const void* a, const void* b,
                std::uint8_t* to, Stream);
+  // Of each of n floats; logical_not of truths.
+  void (*test_one)(OneTest, std::int64_t n, const void* x, std::uint8_t* to, Stream);
   // to[i] = c != 0 ? x : y of elements of that many bytes; operands are c, of bytes, x and y.
   void (*choose)(int width, const MapAxes&, const std::uint8_t* c, const void* x, const void* y,
                  void* to, Stream);

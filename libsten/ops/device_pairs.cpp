@@ -124,6 +124,31 @@ Outputs test_there(const TestRow& row, const Call& call) {
   return {std::move(z)};
 }
 
+Outputs test_one_there(const char* op, kernels::OneTest test, DType dtype, const Call& call) {
+  const Tensor& x = call.in[0];
+  if (x.dtype() != dtype)
+    fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
+  Dense y = output_there(x.shape(), DType::BOOL);
+  auto* to = reinterpret_cast<std::uint8_t*>(y.values.mutate_bytes());
+  on_maps([&](const auto& maps, auto stream) {
+    maps.test_one(test, y.size(), bytes_there(x), to, stream);
+  });
+  return {std::move(y)};
+}
+
+Outputs is_inf_there(const Call& call) {
+  call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
+  const bool negative = call.attributes.integer("detect-negative", 1) != 0,
+             positive = call.attributes.integer("detect-positive", 1) != 0;
+  using enum kernels::OneTest;
+  if (!negative && !positive) fail_unsupported("is-inf of no sign is not done on a device");
+  return test_one_there("is-inf",
+                        !negative   ? is_plus_inf
+                        : !positive ? is_minus_inf
+                                    : is_inf,
+                        DType::F32, call);
+}
+
 const std::uint8_t* choices_there(const Tensor& condition) {
   if (condition.dtype() != DType::BOOL)
     fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
@@ -195,6 +220,15 @@ void add_device_pairs(Operators& all) {
   }
   for (const TestRow& row : test_rows)
     add_there(all, row.op, 2, [&row](const Call& call) { return test_there(row, call); });
+  add_there(all, "is-inf", 1, is_inf_there);
+  add_there(all, "is-nan", 1, [](const Call& call) {
+    call.attributes.check("is-nan", {});
+    return test_one_there("is-nan", kernels::OneTest::is_nan, DType::F32, call);
+  });
+  add_there(all, "not", 1, [](const Call& call) {
+    call.attributes.check("not", {});
+    return test_one_there("not", kernels::OneTest::logical_not, DType::BOOL, call);
+  });
   add_there(all, "where", 3, where_there);
   add_there(all, "where.grad", 4, where_grad_there, 3);
 }

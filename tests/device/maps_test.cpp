@@ -6,6 +6,7 @@
 
 #include "libsten/autograd/tape.h"
 #include "libsten/ops/elementwise.h"
+#include "libsten/ops/in_place.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
@@ -205,6 +206,13 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
   }
   const Tensor p = apply("less", {a, b}), q = apply("less", {b, a});
   for (const char* op : {"and", "or", "xor"}) check_there(op, {p, q});
+  check_there("not", {p});
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor odd = Dense::of({9}, {1, inf, -inf, NAN, 0, inf, 2, NAN, -inf});
+  check_there("is-nan", {odd});
+  check_there("is-inf", {odd});
+  for (const char* sign : {"detect-negative", "detect-positive"})
+    check_there("is-inf", {odd}, Attributes().set(sign, Index{0}));
   check_there("where", {p, a, b});
   check_there("where", {p, b, normals(dice, {2, 1, 1, 1})});
   check_there("where", {p, integers({}, {3}), integers({}, {4})});
@@ -267,6 +275,26 @@ TEST_CASE("elements are moved on a device as on the CPU, and so are their gradie
   check_there("pad", {x}, list("pads", {1, -2, 0, 2, 1, 3}).set("value", 0.5), 0);
   check_there("expand", {normals(dice, {3, 1})}, list("shape", {2, 3, 5}));
   check_there("transpose", {integers({2, 3}, {1, 2, 3, 4, 5, 6})});
+}
+
+TEST_CASE("a part of a tensor on a device is written in place") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(10);
+  const Tensor x = normals(dice, {6, 9}), v = normals(dice, {6, 4});
+  const auto write = [&](Tensor to, const Tensor& part) {
+    const View<Tensor> middle(to, 1, 3, 7);
+    middle.set(part);
+    relu_(middle);
+    scale_(to, 2);
+    add_(to, part.device() == Device::cpu ? x : x.to(Device::cuda));
+    return to;
+  };
+  CHECK(difference(write(x, v), write(x.to(Device::cuda), v.to(Device::cuda))) == 0);
+  Tensor there = x.to(Device::cuda);
+  const std::byte* data = there.values()->bytes().data();
+  slice_scatter_(there, v.to(Device::cuda), 1, 0, 4);
+  CHECK(there.values()->bytes().data() == data);
 }
 
 TEST_CASE("sums and means over axes on a device are the CPU's") {

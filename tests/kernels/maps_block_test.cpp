@@ -273,13 +273,18 @@ TEST_CASE("blocks move elements of any width from places to places") {
   });
 }
 
-TEST_CASE("blocks cast floats, integers and truths") {
+TEST_CASE("blocks test and cast floats, integers and truths") {
   with_both([](const MapFunctions& f, bool) {
     using K = kernels::ElementKind;
     const float inf = std::numeric_limits<float>::infinity();
     using Limits = std::numeric_limits<std::int64_t>;
     const std::vector<float> x{-2.7f, 2.7f, 0, -0.0f, inf, -inf, NAN, 1e30f, 16777216};
     const auto n = std::ssize(x);
+    std::vector<std::uint8_t> is(n);
+    f.test_one(kernels::OneTest::is_inf, n, x.data(), is.data(), nullptr);
+    CHECK(is == std::vector<std::uint8_t>{0, 0, 0, 0, 1, 1, 0, 0, 0});
+    f.test_one(kernels::OneTest::is_nan, n, x.data(), is.data(), nullptr);
+    CHECK(is == std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 1, 0, 0});
     std::vector<std::int64_t> whole(n);
     f.cast(K::f32, K::i64, n, x.data(), whole.data(), nullptr);
     CHECK(whole == std::vector<std::int64_t>{-2, 2, 0, 0, Limits::max(), Limits::min(), 0,

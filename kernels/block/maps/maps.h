@@ -13,9 +13,9 @@ MapFunctions map_functions() {
   using Unary = UnaryOn<Grid>;
   using Pairs = PairsOn<Grid>;
   using Moves = MovesOn<Grid>;
-  return {Sums::add_bias,     Sums::sum_rows, Sums::sum,        Unary::map,  Unary::map_grad,
-          Unary::drop,        Pairs::pair,    Pairs::pair_grad, Pairs::test, Pairs::choose,
-          Pairs::keep_chosen, Moves::move,    Moves::cast};
+  return {Sums::add_bias, Sums::sum_rows,     Sums::sum,        Unary::map,  Unary::map_grad,
+          Unary::drop,    Pairs::pair,        Pairs::pair_grad, Pairs::test, Pairs::test_one,
+          Pairs::choose,  Pairs::keep_chosen, Moves::move,      Moves::cast};
 }
 
 }  // namespace sten::kernels

@@ -1,116 +1,10 @@
 // Functions of two tensors, comparisons and choices.
 #pragma once
-#include <cmath>
-
 #include "kernels/block/elementwise/groups.h"
+#include "kernels/block/maps/pair_formulas.h"
 #include "kernels/block/maps/walk.h"
 
 namespace sten::kernels {
-
-// As libsten/ops/binary.cpp has them for the CPU.
-namespace formulas {
-
-// Without the function for squares, which are most, and their slopes.
-STEN_DEVICE inline float power(float a, float b) {
-  return b == 2 ? a * a : b == 1 ? a : std::pow(a, b);
-}
-STEN_DEVICE inline float if_less(float dy, float a, float b) {
-  return a == b ? dy / 2 : a > b ? 0.0f : dy;
-}
-
-struct Add {
-  STEN_DEVICE static float value(float a, float b) { return a + b; }
-};
-struct Sub {
-  STEN_DEVICE static float value(float a, float b) { return a - b; }
-};
-struct Mul {
-  STEN_DEVICE static float value(float a, float b) { return a * b; }
-  STEN_DEVICE static float grad_a(float dy, float, float b) { return dy * b; }
-  STEN_DEVICE static float grad_b(float dy, float a, float) { return dy * a; }
-};
-struct Div {
-  STEN_DEVICE static float value(float a, float b) { return a / b; }
-  STEN_DEVICE static float grad_a(float dy, float, float b) { return dy / b; }
-  STEN_DEVICE static float grad_b(float dy, float a, float b) { return -dy * (a / b / b); }
-};
-struct Pow {
-  STEN_DEVICE static float value(float a, float b) { return power(a, b); }
-  STEN_DEVICE static float grad_a(float dy, float a, float b) {
-    return b == 0 ? b : dy * b * power(a, b - 1);
-  }
-  STEN_DEVICE static float grad_b(float dy, float a, float b) {
-    return a == 0 && b >= 0 ? a : dy * power(a, b) * std::log(a);
-  }
-};
-struct PRelu {
-  STEN_DEVICE static float value(float a, float b) { return a < 0 ? a * b : a; }
-  STEN_DEVICE static float grad_a(float dy, float a, float b) { return a > 0 ? dy : dy * b; }
-  STEN_DEVICE static float grad_b(float dy, float a, float) { return a < 0 ? dy * a : 0.0f; }
-};
-struct Min {
-  STEN_DEVICE static float value(float a, float b) { return a < b || a != a ? a : b; }
-  STEN_DEVICE static float grad_a(float dy, float a, float b) { return if_less(dy, a, b); }
-  STEN_DEVICE static float grad_b(float dy, float a, float b) { return if_less(dy, b, a); }
-};
-struct Max {
-  STEN_DEVICE static float value(float a, float b) { return a > b || a != a ? a : b; }
-  STEN_DEVICE static float grad_a(float dy, float a, float b) { return if_less(dy, b, a); }
-  STEN_DEVICE static float grad_b(float dy, float a, float b) { return if_less(dy, a, b); }
-};
-
-struct Equal {
-  template <class T>
-  STEN_DEVICE static bool value(T a, T b) {
-    return a == b;
-  }
-};
-struct Less {
-  template <class T>
-  STEN_DEVICE static bool value(T a, T b) {
-    return a < b;
-  }
-};
-struct LessOrEqual {
-  template <class T>
-  STEN_DEVICE static bool value(T a, T b) {
-    return a <= b;
-  }
-};
-struct And {
-  STEN_DEVICE static bool value(std::uint8_t a, std::uint8_t b) { return a != 0 && b != 0; }
-};
-struct Or {
-  STEN_DEVICE static bool value(std::uint8_t a, std::uint8_t b) { return a != 0 || b != 0; }
-};
-struct Xor {
-  STEN_DEVICE static bool value(std::uint8_t a, std::uint8_t b) { return (a != 0) != (b != 0); }
-};
-
-}  // namespace formulas
-
-// run(the formula of f).
-template <class Run>
-void with_formula(PairFunction f, Run&& run) {
-  switch (f) {
-    case PairFunction::add:
-      return run(formulas::Add{});
-    case PairFunction::sub:
-      return run(formulas::Sub{});
-    case PairFunction::mul:
-      return run(formulas::Mul{});
-    case PairFunction::div:
-      return run(formulas::Div{});
-    case PairFunction::pow:
-      return run(formulas::Pow{});
-    case PairFunction::p_relu:
-      return run(formulas::PRelu{});
-    case PairFunction::min:
-      return run(formulas::Min{});
-    case PairFunction::max:
-      return run(formulas::Max{});
-  }
-}
 
 template <class F, class T, class To>
 struct PairWalked {
@@ -146,6 +40,22 @@ struct PairGroup {
     const Group<float> y = load_group(b, n, g);
     for (int i = 0; i < 8; ++i) x.at[i] = F::value(x.at[i], y.at[i]);
     store_group(to, n, g, x);
+  }
+};
+
+// A byte for each element.
+template <class F, class T>
+struct TestGroup {
+  static constexpr int groups = piece_threads;
+  std::int64_t n;
+  const T* x;
+  std::uint8_t* to;
+
+  STEN_DEVICE void operator()(std::int64_t g) const {
+    const Group<T> v = load_group(x, n, g);
+    Group<std::uint8_t> is;
+    for (int i = 0; i < 8; ++i) is.at[i] = F::value(v.at[i]) ? 1 : 0;
+    store_group(to, n, g, is);
   }
 };
 
@@ -238,6 +148,26 @@ struct PairsOn {
         return test_of<formulas::Or, std::uint8_t>(grid, axes, a, b, to);
       case PairTest::logical_xor:
         return test_of<formulas::Xor, std::uint8_t>(grid, axes, a, b, to);
+    }
+  }
+
+  template <class F, class T>
+  static void test_each(std::int64_t n, const void* x, std::uint8_t* to, Stream stream) {
+    Grid(stream).launch(EachGroup<TestGroup<F, T>>{{n, static_cast<const T*>(x), to}, n});
+  }
+  static void test_one(OneTest test, std::int64_t n, const void* x, std::uint8_t* to,
+                       Stream stream) {
+    switch (test) {
+      case OneTest::is_nan:
+        return test_each<formulas::IsNan, float>(n, x, to, stream);
+      case OneTest::is_inf:
+        return test_each<formulas::IsInf, float>(n, x, to, stream);
+      case OneTest::is_plus_inf:
+        return test_each<formulas::IsPlusInf, float>(n, x, to, stream);
+      case OneTest::is_minus_inf:
+        return test_each<formulas::IsMinusInf, float>(n, x, to, stream);
+      case OneTest::logical_not:
+        return test_each<formulas::Not, std::uint8_t>(n, x, to, stream);
     }
   }
 
