@@ -108,6 +108,10 @@ Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, con
   return sample(w, 1, {tokens, false, dy, x, nullptr, false});
 }
 
+void device_sparse_gemm(const Tensor& w, Index n, const float* b, float* c) {
+  multiply<false>(w, {n, true, b, nullptr, c});
+}
+
 void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db) {
   multiply<true>(w, {n, true, dc, nullptr, db});
 }

@@ -19,8 +19,9 @@ void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, fl
 // dw = dy^T x at w's positions, in w's layout; padding is 0. Sums have an order of their own.
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x);
 
-// The same with a row for each feature: db[in, n] = w^T dc[out, n], and dw = dc b^T, of `count`
-// products, dc[count, out, n] and b[count, in, n].
+// The same with a row for each feature: c[out, n] = w b[in, n], db[in, n] = w^T dc[out, n], and
+// dw = dc b^T, of `count` products, dc[count, out, n] and b[count, in, n].
+void device_sparse_gemm(const Tensor& w, Index n, const float* b, float* c);
 void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db);
 Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* dc, const float* b);
 

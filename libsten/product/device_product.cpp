@@ -6,6 +6,7 @@
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nmg.h"
 #include "libsten/layout/nmg_patterns.h"
+#include "libsten/product/device_linear.h"
 
 namespace sten {
 namespace {
@@ -27,8 +28,7 @@ void dense_product(const Dense& a, const ProductOperands& o, const ProductFuncti
 
 void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& there,
                  Stream stream) {
-  if (a.axis != 0 || a.dims.given())
-    fail_unsupported("products of n:m:g on a device are for axis 0 of a matrix");
+  if (a.dims.given()) fail_unsupported("products of n:m:g on a device are of whole matrices");
   const NmgPatternsThere patterns(a.n, a.m, a.values.device());
   there.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
 }
@@ -38,7 +38,6 @@ void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFu
                  Stream stream) {
   const Csr& a = tensor.as<Csr>();
   if (a.dims.given()) fail_unsupported("products of csr on a device are of whole matrices");
-  if (!there.csr_library()) fail_unsupported("there is no cuSPARSE");
   const auto& kept = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
     return std::shared_ptr<PreparedProduct>(there.csr(o.rows, o.cols, a.values.size(), a.ptr.data(),
                                                       a.index.data(), floats_of(a.values), stream));
@@ -55,6 +54,9 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
     fail_unsupported("products on a device are of F32, not of {}", name_of(a.dtype()));
   if (shape.size() != 2) fail_unsupported("products on a device are of matrices, not of batches");
   const ProductOperands o{shape[0], shape[1], n, b, n, c, n};
+  const bool has_lists =
+      (a.is<Nmg>() && a.as<Nmg>().axis == 1) || (a.is<Csr>() && !cuda().products.csr_library());
+  if (has_lists) return device_sparse_gemm(a, n, b, c);
   on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
     if (a.is<Dense>())
       dense_product(a.as<Dense>(), o, cuda.products, stream);

@@ -1,11 +1,13 @@
 // Linear layers and batches of products on a device: results are the CPU's, and nothing falls back.
 #include <doctest/doctest.h>
 
+#include "libsten/base/cuda.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/product/device_product.h"
 #include "libsten/sparsify/same_pattern.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -177,7 +179,8 @@ TEST_CASE("products of a sparse matrix with each of a batch on a device, and the
   const SerialDevice device;
   Dice dice(6);
   const OutFormat& dense = OutFormat::dense();
-  for (const std::string layout : {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2"}) {
+  for (const std::string layout :
+       {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=3,g=2,axis=1"}) {
     CAPTURE(layout);
     const Tensor w = weight_of(dice, {17, 20}, layout);
     const OutFormat own = OutFormat::same_as(w);
@@ -197,6 +200,24 @@ TEST_CASE("products of a sparse matrix with each of a batch on a device, and the
       check_run("matmul.grad", {da, a, w}, {nullptr, &dense});
     }
   }
+}
+
+TEST_CASE("a device without cuSPARSE multiplies csr, and without cuBLAS leaves dense to the CPU" *
+          stand_in_only()) {
+  const SerialDevice device;
+  Dice dice(7);
+  kernels::cuda::Backend without = cuda();
+  without.products.csr_library = [] { return static_cast<const char*>(nullptr); };
+  without.products.dense_library = without.products.csr_library;
+  kernels::cuda::set_backend(&without);
+  const Tensor w = weight_of(dice, {17, 20}, "csr"), b = normals(dice, {20, 9});
+  check_run("matmul", {w, b}, {&OutFormat::dense()});
+  const Warnings warnings;
+  const Tensor x = normals(dice, {3, 9});
+  const Tensor y = sten::apply("linear", {x.to(Device::cuda), b.to(Device::cuda)});
+  CHECK(is_near_product(y, sten::apply("linear", {x, b})));
+  REQUIRE(warnings.all.size() == 1);
+  CHECK(has(warnings.all[0], "there is no cuBLAS; on the CPU"));
 }
 
 TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {
