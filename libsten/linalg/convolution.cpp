@@ -140,16 +140,20 @@ void convolve_data(const Convolution& c, const float* dy, const float* w, float*
 }
 
 void convolve_weights(const Convolution& c, const float* x, const float* dy, float* dw) {
+  if (c.batch == 0) {
+    std::fill_n(dw, c.out * c.group_in() * c.taps(), 0.0f);
+    return;
+  }
   if (takes_winograd(c)) return convolve_weights_by_winograd(c, x, dy, dw);
   const Index images = ceil_div(c.batch, weight_pieces(c));  // of a piece
-  const Index pieces = images == 0 ? 0 : ceil_div(c.batch, images);
+  const Index pieces = ceil_div(c.batch, images);
   Convolution piece = c, last = c;
   piece.batch = images;
   last.batch = c.batch - (pieces - 1) * images;
   const auto find = [](const Convolution& of) {
     return OnednnConvolution::find(ConvolutionPart::weights, of, false, 1);
   };
-  const auto library = c.batch > 0 ? find(piece) : nullptr;
+  const auto library = find(piece);
   const auto of_last = library ? find(last) : nullptr;
   // Sums of pieces need one order of the weights.
   if (!of_last || !of_last->packs_as(*library)) return convolve_weights_by_product(c, x, dy, dw);

@@ -186,6 +186,13 @@ TEST_CASE("the gradient of one matrix that multiplied an empty batch is 0") {
   }
 }
 
+TEST_CASE("the gradient of a weight that convolved no images is 0") {
+  const auto f = [](const std::vector<Var>& v) { return conv(v[0], v[1]); };
+  Dice dice(7);
+  const Result got = taped(f, {normals(dice, {0, 5, 6, 4}), normals(dice, {3, 4, 3, 3})});
+  CHECK(floats(got.grads[1].to_dense()) == std::vector<float>(3 * 4 * 3 * 3));
+}
+
 TEST_CASE(
     "outputs and gradients of products in any format are what sparsifying the dense ones is") {
   Dice dice(4);
