@@ -7,6 +7,7 @@
 #include "kernels/block/rows/losses.h"
 #include "kernels/block/rows/pool.h"
 #include "kernels/block/rows/softmax.h"
+#include "kernels/block/rows/squared_error.h"
 #include "kernels/block/rows/take_rows.h"
 
 namespace sten::kernels {
@@ -24,8 +25,8 @@ RowFunctions row_functions() {
   all.cross_entropy_grad = LossesOn<Grid>::cross_entropy_grad;
   all.kl_divergence = LossesOn<Grid>::kl_divergence;
   all.kl_divergence_grad = LossesOn<Grid>::kl_divergence_grad;
-  all.mse = LossesOn<Grid>::mse;
-  all.mse_grad = LossesOn<Grid>::mse_grad;
+  all.mse = SquaredErrorOn<Grid>::mse;
+  all.mse_grad = SquaredErrorOn<Grid>::mse_grad;
   all.split_heads = AttentionOn<Grid>::split_heads;
   all.join_heads = AttentionOn<Grid>::join_heads;
   all.attention_weights = AttentionOn<Grid>::attention_weights;
