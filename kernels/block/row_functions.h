@@ -77,14 +77,6 @@ struct Pools {
   bool counts_pads;  // which the mean divides by, too
 };
 
-// Images x[images, size, size, size, in], whose windows a convolution multiplies by weights: columns
-// [images, result, result, result, groups, taps, in / groups], taps being the kernel's, row-major. No
-// axis is adaptive, and the numbers are as small as those of Pools.
-struct ImageColumns {
-  std::int64_t images, in, groups;
-  PoolAxis axes[3];
-};
-
 struct RowFunctions {
   // y = softmax(x) of each line, or its logarithm; in place.
   void (*softmax)(const float* x, DeviceLines, bool is_log, float* y, Stream);
@@ -156,14 +148,6 @@ struct RowFunctions {
   void (*pool)(const float* x, const Pools&, float* y, Stream);
   // The gradient of a maximum is that of the first of equals. x is not read for means.
   void (*pool_grad)(const float* dy, const float* x, const Pools&, float* dx, Stream);
-
-  // What of x each window sees; 0 where that is outside of x.
-  void (*image_columns)(const float* x, const ImageColumns&, float* columns, Stream);
-  // x = for each element the sum of the columns that have it, in the order of windows.
-  void (*sum_image_columns)(const float* columns, const ImageColumns&, float* x, Stream);
-  // to[batch, n, m] of x[batch, m, n].
-  void (*turn)(const float* x, std::int64_t batch, std::int64_t m, std::int64_t n, float* to,
-               Stream);
 };
 
 }  // namespace sten::kernels

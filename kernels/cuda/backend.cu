@@ -18,7 +18,7 @@ const Backend* true_backend() {
   if (found == 0) return nullptr;
   static const Backend all{found,       make_memory(),   make_elementwise(), make_nm(),
                            make_nmg(),  make_products(), make_gemm(),        make_maps(),
-                           make_rows(), make_steps()};
+                           make_rows(), make_steps(),    make_windows()};
   return &all;
 }
 bool is_built() { return true; }

@@ -8,6 +8,7 @@
 #include "kernels/block/map_functions.h"
 #include "kernels/block/row_functions.h"
 #include "kernels/block/step_functions.h"
+#include "kernels/block/window_functions.h"
 
 namespace sten::kernels::cuda {
 
@@ -57,6 +58,7 @@ struct Backend {
   MapFunctions maps;
   RowFunctions rows;
   StepFunctions steps;
+  WindowFunctions windows;
 };
 
 // nullptr in a build without CUDA, and where no device answers.

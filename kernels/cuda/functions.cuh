@@ -13,5 +13,6 @@ GemmFunctions make_gemm();
 MapFunctions make_maps();
 RowFunctions make_rows();
 StepFunctions make_steps();
+WindowFunctions make_windows();
 
 }  // namespace sten::kernels::cuda

@@ -53,6 +53,7 @@ void add_builtin_operators(Operators& all) {
   add_device_pairs(all);
   add_device_sums(all);
   add_device_rows(all);
+  add_device_convolutions(all);
   add_sparse_signals(all);
 }
 

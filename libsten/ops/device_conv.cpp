@@ -1,237 +1,245 @@
-// Convolutions on a device, as products of the windows of images, and their gradients. Images are taken
-// some at a time, so that windows do not fill the device's memory.
-#include <algorithm>
-
-#include "libsten/ops/conv.h"
+// Convolutions on a device: products with columns of x, some places at a time.
+#include "libsten/layout/as_matrix.h"
+#include "libsten/ops/device_columns.h"
 #include "libsten/ops/device_product_output.h"
-#include "libsten/ops/device_rows.h"
 #include "libsten/ops/register.h"
+#include "libsten/product/device_linear.h"
 
 namespace sten {
 namespace {
 
-using kernels::GemmOperands;
-using kernels::ImageColumns;
-using kernels::RowFunctions;
-using kernels::Stream;
+template <bool transposed>
+constexpr const char* conv_name = transposed ? "conv-transpose" : "conv";
+template <bool transposed>
+constexpr const char* conv_grad_name = transposed ? "conv-transpose.grad" : "conv.grad";
 
-class ConvThere {
- public:
-  ConvThere(std::string_view op, const Convolution& c) : c_(c) {
-    constexpr Index most = (Index{1} << 30) - 1;
-    const auto check = [&](Index n) {
-      if (n > most)
-        fail_unsupported("{} on a device is of images and weights of less than 2^30 elements", op);
-    };
-    columns_ = {0, c.in, c.groups, {}};
-    for (std::size_t d = 0; d < 3; ++d) {
-      check(c.size[d] + 2 * c.before[d]);
-      check((c.result[d] - 1) * c.stride[d] + (c.kernel[d] - 1) * c.dilation[d]);
-      const auto number = [=](Index n) { return static_cast<std::int32_t>(std::min(n, most)); };
-      columns_.axes[d] = {number(c.size[d]),
-                          number(c.result[d]),
-                          number(c.kernel[d]),
-                          number(c.stride[d]),
-                          number(c.dilation[d]),
-                          number(c.before[d]),
-                          0,
-                          false};
-      is_plain_ &=
-          c.kernel[d] == 1 && c.stride[d] == 1 && c.before[d] == 0 && c.size[d] == c.result[d];
-    }
-    check(c.out * c.group_in() * c.taps());
-    check(c.in * c.taps());
-    check(c.pixels());
-    check(c.places());
-    const Index width = c.places() * c.in * c.taps(), largest = std::max(c.pixels(), c.places());
-    at_once_ =
-        std::max<Index>(1, std::min(most_elements / std::max<Index>(1, width), most / largest));
-  }
-
-  void forward(const float* x, const float* w, float* y) const {
-    const Dense turned = turned_weights(w);
-    Dense columns = memory();
-    each_piece([&](Index first, const ImageColumns& piece) {
-      GemmOperands g = products(piece);
-      g.n = c_.group_out(), g.k = width();
-      g.a = seen_of(x + first * c_.pixels() * c_.in, piece, columns);
-      g.lda = c_.groups * width(), g.a_step = width();
-      g.b = data_of(turned, w), g.ldb = width(), g.b_step = c_.group_out() * width();
-      g.turn_b = true;
-      g.c = y + first * c_.places() * c_.out, g.ldc = c_.out, g.c_step = c_.group_out();
-      device_gemm(g);
-    });
-  }
-  void data(const float* dy, const float* w, float* dx) const {
-    const Dense turned = turned_weights(w);
-    Dense columns = memory();
-    each_piece([&](Index first, const ImageColumns& piece) {
-      float* const to = dx + first * c_.pixels() * c_.in;
-      GemmOperands g = products(piece);
-      g.n = width(), g.k = c_.group_out();
-      g.a = dy + first * c_.places() * c_.out, g.lda = c_.out, g.a_step = c_.group_out();
-      g.b = data_of(turned, w), g.ldb = width(), g.b_step = c_.group_out() * width();
-      g.c = is_plain_ ? to : floats_of_output(columns);
-      g.ldc = c_.groups * width(), g.c_step = width();
-      device_gemm(g);
-      if (!is_plain_)
-        with_rows_there([&](const RowFunctions& f, Stream stream) {
-          f.sum_image_columns(g.c, piece, to, stream);
-        });
-    });
-  }
-  void weights(const float* x, const float* dy, float* dw) const {
-    Dense columns = memory(), sums = output_there({is_plain_ ? 0 : c_.out * width()});
-    float* const to = is_plain_ ? dw : floats_of_output(sums);
-    each_piece([&](Index first, const ImageColumns& piece) {
-      GemmOperands g = products(piece);
-      g.k = g.m;
-      g.m = c_.group_out(), g.n = width();
-      g.a = dy + first * c_.places() * c_.out, g.lda = c_.out, g.a_step = c_.group_out();
-      g.turn_a = true;
-      g.b = seen_of(x + first * c_.pixels() * c_.in, piece, columns);
-      g.ldb = c_.groups * width(), g.b_step = width();
-      g.c = to, g.ldc = width(), g.c_step = c_.group_out() * width();
-      g.beta = first == 0 ? 0 : 1;
-      device_gemm(g);
-    });
-    if (!is_plain_)
-      with_rows_there([&](const RowFunctions& f, Stream stream) {
-        f.turn(to, c_.out, c_.taps(), c_.group_in(), dw, stream);
-      });
-  }
-  bool is_empty() const { return c_.batch == 0; }
-
- private:
-  static constexpr Index most_elements = Index{1} << 26;  // of windows at a time
-
-  Index width() const { return c_.taps() * c_.group_in(); }
-  Index pieces_images() const { return std::min(at_once_, c_.batch); }
-  // Windows of a piece; none where they are the images.
-  Dense memory() const {
-    return output_there({is_plain_ ? 0 : pieces_images() * c_.places() * c_.groups * width()});
-  }
-  // [out, taps, channels of a group], as windows have them.
-  Dense turned_weights(const float* w) const {
-    Dense to = output_there({is_plain_ ? 0 : c_.out * width()});
-    if (!is_plain_)
-      with_rows_there([&](const RowFunctions& f, Stream stream) {
-        f.turn(w, c_.out, c_.group_in(), c_.taps(), floats_of_output(to), stream);
-      });
-    return to;
-  }
-  const float* data_of(const Dense& turned, const float* w) const {
-    return is_plain_ ? w : reinterpret_cast<const float*>(turned.values.bytes().data());
-  }
-  const float* seen_of(const float* x, const ImageColumns& piece, Dense& columns) const {
-    if (is_plain_) return x;
-    float* const to = floats_of_output(columns);
-    with_rows_there(
-        [&](const RowFunctions& f, Stream stream) { f.image_columns(x, piece, to, stream); });
-    return to;
-  }
-  GemmOperands products(const ImageColumns& piece) const {
-    GemmOperands g;
-    g.m = piece.images * c_.places();
-    g.batch = c_.groups;
-    return g;
-  }
-  template <class F>
-  void each_piece(F&& f) const {
-    for (Index first = 0; first < c_.batch; first += at_once_) {
-      ImageColumns piece = columns_;
-      piece.images = std::min(at_once_, c_.batch - first);
-      f(first, piece);
-    }
-  }
-
-  Convolution c_;
-  ImageColumns columns_;
-  bool is_plain_ = true;  // one tap that sees each pixel once
-  Index at_once_ = 1;     // images
+// Weights as products with columns have them, kept with w.
+struct TurnedWeights {
+  Values values;
 };
+const float* turned_weights(const Convolution& c, const Tensor& w) {
+  const float* from = elements_there("conv", w);
+  if (is_turned_alike(c)) return from;
+  const auto kept = w.derived().get<TurnedWeights>([&] {
+    Values to = Values::uninitialized(DType::F32, w.values()->size(), Device::cuda);
+    turn_weights(c, false, from, reinterpret_cast<float*>(to.mutate_bytes()));
+    return TurnedWeights{std::move(to)};
+  });
+  return reinterpret_cast<const float*>(kept->values.bytes().data());
+}
+
+// y = x * w, without a bias.
+void convolve_there(const Convolution& c, const float* x, const Tensor& w, float* y) {
+  if (!has_dense_values(w)) {
+    const Tensor& matrix = as_matrix(w);
+    DeviceColumns columns(c, true);
+    return columns.each(x, [&](Index first, Index rows, const float* from) {
+      device_linear(matrix, rows, from, nullptr, y + first * c.out);
+    });
+  }
+  const float* weight = turned_weights(c, w);
+  const Index k = c.group_in() * c.taps();
+  DeviceColumns columns(c);
+  columns.each(x, [&](Index first, Index rows, const float* from) {
+    device_gemm({.m = rows,
+                 .n = c.group_out(),
+                 .k = k,
+                 .batch = c.groups,
+                 .a = from,
+                 .lda = columns.length(),
+                 .a_step = k,
+                 .b = weight,
+                 .ldb = k,
+                 .b_step = c.group_out() * k,
+                 .turn_b = true,
+                 .c = y + first * c.out,
+                 .ldc = c.out,
+                 .c_step = c.group_out()});
+  });
+}
+
+// The gradient of x.
+void convolve_data_there(const Convolution& c, const float* dy, const Tensor& w, float* dx) {
+  if (!has_dense_values(w)) {
+    const Tensor& matrix = as_matrix(w);
+    DeviceColumns columns(c, true);
+    return columns.sum(dx, [&](Index first, Index rows, float* to) {
+      device_transposed_linear(matrix, rows, dy + first * c.out, to);
+    });
+  }
+  const float* weight = turned_weights(c, w);
+  const Index k = c.group_in() * c.taps();
+  DeviceColumns columns(c);
+  columns.sum(dx, [&](Index first, Index rows, float* to) {
+    device_gemm({.m = rows,
+                 .n = k,
+                 .k = c.group_out(),
+                 .batch = c.groups,
+                 .a = dy + first * c.out,
+                 .lda = c.out,
+                 .a_step = c.group_out(),
+                 .b = weight,
+                 .ldb = k,
+                 .b_step = c.group_out() * k,
+                 .c = to,
+                 .ldc = columns.length(),
+                 .c_step = k});
+  });
+}
+
+// The gradient of w[out, in / groups, kernel...], dense: the sum of pieces in their order.
+void convolve_weights_there(const Convolution& c, const float* x, const float* dy, float* dw) {
+  const Index k = c.group_in() * c.taps(), all = c.out * k;
+  if (c.batch == 0)
+    return clear_bytes(dw, Device::cuda, static_cast<std::size_t>(all) * sizeof(float));
+  Values turned;
+  float* to = dw;
+  if (!is_turned_alike(c)) {
+    turned = Values::uninitialized(DType::F32, all, Device::cuda);
+    to = reinterpret_cast<float*>(turned.mutate_bytes());
+  }
+  DeviceColumns columns(c);
+  columns.each(x, [&](Index first, Index rows, const float* from) {
+    device_gemm({.m = c.group_out(),
+                 .n = k,
+                 .k = rows,
+                 .batch = c.groups,
+                 .a = dy + first * c.out,
+                 .lda = c.out,
+                 .a_step = c.group_out(),
+                 .turn_a = true,
+                 .b = from,
+                 .ldb = columns.length(),
+                 .b_step = k,
+                 .c = to,
+                 .ldc = k,
+                 .c_step = c.group_out() * k,
+                 .beta = first > 0 ? 1.0f : 0.0f});
+  });
+  if (to != dw) turn_weights(c, true, to, dw);
+}
+
+// The same at the positions of a sparse w.
+Tensor sampled_weights_there(const Convolution& c, const float* x, const float* dy,
+                             const Tensor& w) {
+  DeviceSamples sum(as_matrix(w));
+  DeviceColumns columns(c, true);
+  columns.each(x, [&](Index first, Index rows, const float* from) {
+    sum.add(rows, dy + first * c.out, from);
+  });
+  return w.with_values(std::move(sum).take());
+}
+
+void check_one_group(const Convolution& c, const Tensor& w) {
+  if (!has_dense_values(w) && c.groups != 1)
+    fail_unsupported("conv: of a sparse weight with {} groups there is none", c.groups);
+}
+
+void add_bias_there(const Shape& y, const float* b, float* to) {
+  if (!b) return;
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    cuda.maps.add_bias(size_of(y) / y.back(), y.back(), b, to, stream);
+  });
+}
+
+// The bias of a call whose x is input `first`.
+const float* bias_there(const ConvCall& g, const char* op, const Call& call) {
+  return g.has_bias ? floats_there(op, call.in[2]) : nullptr;
+}
 
 template <bool transposed>
-Outputs convolution_there(const Call& call) {
-  const char* op = transposed ? "conv-transpose" : "conv";
+Outputs conv_there(const Call& call) {
+  constexpr const char* op = conv_name<transposed>;
   const ConvCall g(op, transposed, call, 0);
-  const float *x = elements_there(op, call.in[0]), *w = elements_there(op, call.in[1]);
-  const float* b = g.has_bias ? floats_there(op, call.in[2]) : nullptr;
-  const ConvThere conv(op, g.c);
+  const Tensor& w = call.in[1];
+  check_one_group(g.c, w);
+  const float *x = floats_there(op, call.in[0]), *b = bias_there(g, op, call);
   Dense y = output_there(g.result);
-  float* const to = floats_of_output(y);
-  if (conv.is_empty()) return {std::move(y)};
+  float* to = floats_of_output(y);
   if (transposed)
-    conv.data(x, w, to);
+    convolve_data_there(g.c, x, w, to);
   else
-    conv.forward(x, w, to);
-  const Index channels = g.result.back();
-  if (b)
-    on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
-      cuda.maps.add_bias(y.size() / channels, channels, b, to, stream);
-    });
+    convolve_there(g.c, x, w, to);
+  add_bias_there(g.result, b, to);
   return {std::move(y)};
 }
 
 template <bool transposed>
-Outputs convolution_grad_there(const Call& call) {
-  const char* op = transposed ? "conv-transpose.grad" : "conv.grad";
+Outputs conv_grad_there(const Call& call) {
+  constexpr const char* op = conv_grad_name<transposed>;
   const ConvCall g(op, transposed, call, 1);
   const Tensor &x = call.in[1], &w = call.in[2];
-  const Dense& dy = call.in[0].as<Dense>();
-  check_gradient(op, dy, g.result);
-  check_dtypes(op, "x", x.dtype(), "the gradient", dy.dtype());
-  const float *from = floats_there(op, call.in[0]), *in = elements_there(op, x),
-              *weight = elements_there(op, w);
-  const ConvThere conv(op, g.c);
+  check_one_group(g.c, w);
+  check_gradient(op, call.in[0].as<Dense>(), g.result);
+  check_dtypes(op, "x", x.dtype(), "the gradient", call.in[0].dtype());
+  const float *dy = floats_there(op, call.in[0]), *from = floats_there(op, x);
   Outputs grads(call.formats.size());
   if (call.wants(0)) {
     Dense dx = output_there(x.shape());
-    if (!conv.is_empty()) {
-      if (transposed)
-        conv.forward(from, weight, floats_of_output(dx));
-      else
-        conv.data(from, weight, floats_of_output(dx));
-    }
+    if (transposed)
+      convolve_there(g.c, dy, w, floats_of_output(dx));
+    else
+      convolve_data_there(g.c, dy, w, floats_of_output(dx));
     grads[0] = std::move(dx);
   }
-  if (call.wants(1))
+  if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
+    check_same_pattern(op, w, call.out(1));
+    grads[1] = sampled_weights_there(g.c, from, dy, w);
+  } else if (call.wants(1)) {
     grads[1] = gradient_there(op, w, call.out(1), [&](float* to) {
-      if (conv.is_empty())
-        clear_bytes(to, Device::cuda, static_cast<std::size_t>(size_of(w.shape())) * sizeof *to);
-      else if (transposed)
-        conv.weights(from, in, to);
+      if (transposed)
+        convolve_weights_there(g.c, dy, from, to);
       else
-        conv.weights(in, from, to);
+        convolve_weights_there(g.c, from, dy, to);
     });
+  }
   if (g.has_bias && call.wants(2)) {
     const Index channels = g.result.back();
     Dense sum = output_there({channels});
-    on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
-      cuda.maps.sum_rows(dy.size() / channels, channels, from, floats_of_output(sum), stream);
+    on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+      cuda.maps.sum_rows(size_of(g.result) / channels, channels, dy, floats_of_output(sum), stream);
     });
     grads[2] = std::move(sum);
   }
   return grads;
 }
 
+Outputs conv_relu_there(const Call& call) {
+  const ConvCall g("conv-relu", false, call, 0);
+  check_one_group(g.c, call.in[1]);
+  const float* x = floats_there("conv-relu", call.in[0]);
+  const float* b = bias_there(g, "conv-relu", call);
+  const float* more = g.has_residual ? floats_there("conv-relu", call.in.back()) : nullptr;
+  Dense y = output_there(g.result);
+  float* to = floats_of_output(y);
+  convolve_there(g.c, x, call.in[1], to);
+  add_bias_there(g.result, b, to);
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    cuda.windows.add_relu(size_of(g.result), more, to, stream);
+  });
+  return {std::move(y)};
+}
+
 template <bool transposed>
-void add_convolution_there(Operators& all, const std::string& op) {
-  for (const bool has_bias : {false, true})
-    for (const char* layout : {"dense", "masked"}) {
-      std::vector<Name> in{"dense", layout};
-      if (has_bias) in.emplace_back("dense");
-      add_there(all, op, in, convolution_there<transposed>);
-      in.insert(in.begin(), "dense");
-      add_product_grad_there(all, op + ".grad", in, {1}, convolution_grad_there<transposed>);
-    }
+void add_convolution_there(Operators& all, std::vector<Name> in) {
+  add_there(all, conv_name<transposed>, in, conv_there<transposed>);
+  in.insert(in.begin(), Name("dense"));
+  add_product_grad_there(all, conv_grad_name<transposed>, in, {1}, conv_grad_there<transposed>);
 }
 
 }  // namespace
 
 void add_device_convolutions(Operators& all) {
-  add_convolution_there<false>(all, "conv");
-  add_convolution_there<true>(all, "conv-transpose");
+  const Name dense("dense"), masked("masked");
+  for (const Name w : {dense, masked, Name("csr"), Name("nmg")})
+    for (const std::size_t more : {0, 1, 2}) {
+      std::vector<Name> in{dense, w};
+      in.insert(in.end(), more, dense);
+      add_there(all, "conv-relu", in, conv_relu_there);
+      if (more == 2) continue;
+      add_convolution_there<false>(all, in);
+      if (w == dense || w == masked) add_convolution_there<true>(all, in);
+    }
 }
 
 }  // namespace sten

@@ -11,7 +11,6 @@ void add_device_rows(Operators& all) {
   add_device_attention(all);
   add_device_batch_norm(all);
   add_device_pools(all);
-  add_device_convolutions(all);
 }
 
 }  // namespace sten

@@ -12,7 +12,6 @@ void add_device_losses(Operators& all);     // cross-entropy, kl-divergence, mse
 void add_device_attention(Operators& all);
 void add_device_batch_norm(Operators& all);  // batch-norm, batch-norm-train, batch-moments
 void add_device_pools(Operators& all);
-void add_device_convolutions(Operators& all);  // conv, conv-transpose
 
 // f(the device's functions, stream).
 template <class F>

@@ -54,6 +54,7 @@ void add_device_maps(Operators& all);   // functions of each element, dropout
 void add_device_pairs(Operators& all);  // of two tensors, comparisons, where
 void add_device_sums(Operators& all);   // sum, mean
 void add_device_rows(Operators& all);
-void add_sparse_signals(Operators& all);  // of matmul and relu
+void add_device_convolutions(Operators& all);  // conv, conv-transpose, conv-relu
+void add_sparse_signals(Operators& all);       // of matmul and relu
 
 }  // namespace sten

@@ -77,20 +77,28 @@ void multiply(const Tensor& w, const kernels::ListOperands& x) {
   });
 }
 
+Values room_for_samples(const Tensor& w, bool is_written) {
+  const Index n = w.values()->size();
+  return is_written ? Values::uninitialized(DType::F32, n, w.device())
+                    : Values(DType::F32, n, w.device());
+}
+
 // Of `count` operands, as far apart as they are large.
-Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
+void add_samples(const Tensor& w, Index count, bool adds, kernels::SampleOperands x, Values& grad) {
   const auto lists = lists_of<false>(w);
   const SlabLists of = lists->view();
-  Values grad = count == 0 ? Values(DType::F32, w.values()->size(), w.device())
-                           : Values::uninitialized(DType::F32, w.values()->size(), w.device());
   x.grad = reinterpret_cast<float*>(grad.mutate_bytes());
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     for (Index i = 0; i < count; ++i) {
-      x.adds = i > 0;
+      x.adds = adds || i > 0;
       cuda.gemm.list_samples(of, grad.size(), x, stream);
       x.dy += x.tokens * of.lists, x.x += x.tokens * of.width;
     }
   });
+}
+Tensor sample(const Tensor& w, Index count, const kernels::SampleOperands& x) {
+  Values grad = room_for_samples(w, count > 0);
+  add_samples(w, count, false, x, grad);
   return w.with_values(std::move(grad));
 }
 
@@ -118,6 +126,15 @@ void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db
 
 Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* dc, const float* b) {
   return sample(w, count, {n, true, dc, b, nullptr, false});
+}
+
+void DeviceSamples::add(Index tokens, const float* dy, const float* x) {
+  if (!is_written_) grad_ = room_for_samples(w_, true);
+  add_samples(w_, 1, is_written_, {tokens, false, dy, x, nullptr, false}, grad_);
+  is_written_ = true;
+}
+Values DeviceSamples::take() && {
+  return is_written_ ? std::move(grad_) : room_for_samples(w_, false);
 }
 
 }  // namespace sten

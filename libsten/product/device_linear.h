@@ -25,4 +25,19 @@ void device_sparse_gemm(const Tensor& w, Index n, const float* b, float* c);
 void device_transposed_gemm(const Tensor& w, Index n, const float* dc, float* db);
 Tensor device_sampled_gemm(const Tensor& w, Index count, Index n, const float* dc, const float* b);
 
+// device_sampled_linear() of tokens that come in pieces, whose sums are added up in their order. w is
+// kept.
+class DeviceSamples {
+ public:
+  explicit DeviceSamples(const Tensor& w) : w_(w) {}
+  void add(Index tokens, const float* dy, const float* x);
+  // 0 of no piece.
+  Values take() &&;
+
+ private:
+  const Tensor& w_;
+  Values grad_;
+  bool is_written_ = false;
+};
+
 }  // namespace sten

@@ -154,6 +154,7 @@ cuda::Backend make_backend() {
   all.rows = serial_rows();
   all.gemm = serial_gemm();
   all.steps = serial_steps();
+  all.windows = serial_windows();
   all.products = {product_table.dense_library, with_memory<product_table, &P::dense>(),
                   with_memory<product_table, &P::nmg>(), product_table.csr_library, csr};
   return all;

@@ -34,9 +34,6 @@ kernels::RowFunctions serial_rows() {
   all.channel_norm_grad = with_memory<row_table, &R::channel_norm_grad>();
   all.pool = with_memory<row_table, &R::pool>();
   all.pool_grad = with_memory<row_table, &R::pool_grad>();
-  all.image_columns = with_memory<row_table, &R::image_columns>();
-  all.sum_image_columns = with_memory<row_table, &R::sum_image_columns>();
-  all.turn = with_memory<row_table, &R::turn>();
   return all;
 }
 

@@ -25,5 +25,6 @@ kernels::MapFunctions serial_maps();
 kernels::RowFunctions serial_rows();
 kernels::GemmFunctions serial_gemm();
 kernels::StepFunctions serial_steps();
+kernels::WindowFunctions serial_windows();
 
 }  // namespace sten::testing

@@ -534,36 +534,3 @@ TEST_CASE("blocks pool windows, and give each element what windows have of it") 
     }
   });
 }
-
-TEST_CASE("blocks make columns of windows, and sum them to images") {
-  with_row_tables([](const RowFunctions& f) {
-    Dice dice(10);
-    const kernels::PoolAxis none{1, 1, 1, 1, 1, 0, 0, false}, rows{5, 3, 2, 2, 2, 1, 0, false},
-        columns{4, 4, 3, 1, 1, 1, 0, false};
-    for (const Index groups : {1, 2}) {
-      const Index images = 2, in = 70, taps = 6, group = in / groups;
-      const kernels::ImageColumns c{images, in, groups, {none, rows, columns}};
-      const RowFloats x = some_row_floats(dice, images * 20 * in),
-                      back = some_row_floats(dice, images * 12 * taps * in);
-      RowFloats seen(back.size(), 7), sums(x.size(), 7), want(back.size()), want_sums(x.size());
-      f.image_columns(x.data(), c, seen.data(), nullptr);
-      f.sum_image_columns(back.data(), c, sums.data(), nullptr);
-      for (Index p = 0; p < images * 12; ++p)
-        for (Index t = 0; t < taps; ++t)
-          for (Index k = 0; k < in; ++k) {
-            const Index i = p / 4 % 3 * 2 - 1 + t / 3 * 2, j = p % 4 - 1 + t % 3;
-            if (i < 0 || i >= 5 || j < 0 || j >= 4) continue;
-            const Index at = ((p * groups + k / group) * taps + t) * group + k % group;
-            const Index from = ((p / 12 * 5 + i) * 4 + j) * in + k;
-            want[at] = x[from];
-            want_sums[from] += back[at];
-          }
-      CHECK(seen == want);
-      check_rows_near(sums, want_sums);
-    }
-    RowFloats turned(12);
-    const RowFloats m{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-    f.turn(m.data(), 2, 2, 3, turned.data(), nullptr);
-    CHECK(turned == RowFloats{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11});
-  });
-}

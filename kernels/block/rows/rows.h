@@ -2,7 +2,6 @@
 #pragma once
 #include "kernels/block/rows/attention.h"
 #include "kernels/block/rows/channels.h"
-#include "kernels/block/rows/image_columns.h"
 #include "kernels/block/rows/layer_norm.h"
 #include "kernels/block/rows/losses.h"
 #include "kernels/block/rows/pool.h"
@@ -38,9 +37,6 @@ RowFunctions row_functions() {
   all.channel_norm_grad = ChannelsOn<Grid>::channel_norm_grad;
   all.pool = PoolsOn<Grid>::pool;
   all.pool_grad = PoolsOn<Grid>::pool_grad;
-  all.image_columns = ImageColumnsOn<Grid>::image_columns;
-  all.sum_image_columns = ImageColumnsOn<Grid>::sum_image_columns;
-  all.turn = ImageColumnsOn<Grid>::turn;
   return all;
 }
 

@@ -1,0 +1,66 @@
+// Columns of a convolution on a device, some places at a time.
+#pragma once
+#include "libsten/base/cuda.h"
+#include "libsten/ops/conv.h"
+
+namespace sten {
+
+// Unsupported where a device's windows do not have room for the numbers of c, which is kept. Of kernels
+// and strides of 1 x is its own columns.
+class DeviceColumns {
+ public:
+  // Columns by channel are for weights as they are stored; else see ColumnPiece.
+  explicit DeviceColumns(const Convolution& c, bool by_channel = false);
+
+  // Of a row.
+  Index length() const { return c_.in * c_.taps(); }
+  // f(first row of all, how many, their columns) for pieces of x, one after the other.
+  template <class F>
+  void each(const float* x, F&& f) {
+    if (is_x_) return whole(x, f);
+    each_piece([&](const kernels::ColumnPiece& p) {
+      make(p, x);
+      f(first_row(p), p.rows(), static_cast<const float*>(memory_));
+    });
+  }
+  // The gradient of x, of the columns that `f` writes.
+  template <class F>
+  void sum(float* dx, F&& f) {
+    if (is_x_) return whole(dx, f);
+    each_piece([&](const kernels::ColumnPiece& p) {
+      f(first_row(p), p.rows(), memory_);
+      sum_piece(p, dx);
+    });
+  }
+
+ private:
+  template <class T, class F>
+  void whole(T* x, F& f) const {
+    if (c_.batch > 0) f(Index{0}, c_.batch * c_.places(), x);
+  }
+  Index first_row(const kernels::ColumnPiece& p) const { return p.image * c_.places() + p.place; }
+  template <class F>
+  void each_piece(F&& f) const {
+    const Index places = c_.places();
+    for (Index image = 0; image < c_.batch; image += images_)
+      for (Index place = 0; place < places; place += places_)
+        f(kernels::ColumnPiece{image, std::min(images_, c_.batch - image), place,
+                               std::min(places_, places - place), by_channel_});
+  }
+  void make(const kernels::ColumnPiece& p, const float* x) const;
+  void sum_piece(const kernels::ColumnPiece& p, float* dx) const;
+
+  const Convolution& c_;
+  bool by_channel_, is_x_;
+  Index images_ = 1, places_ = 1;  // at once: places of one image, or whole images
+  Values kept_;
+  float* memory_ = nullptr;
+};
+
+// Weights w[out, in / groups, taps] as products with columns have them, [out, taps, in / groups], or
+// back.
+void turn_weights(const Convolution& c, bool back, const float* from, float* to);
+// Whether both are the same.
+bool is_turned_alike(const Convolution& c);
+
+}  // namespace sten

@@ -1,0 +1,203 @@
+// Convolutions on a device: results are the CPU's, and nothing falls back.
+#include <doctest/doctest.h>
+
+#include "libsten/dispatch/operators.h"
+#include "libsten/sparsify/same_pattern.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+using List = Attributes::List;
+
+// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
+bool is_near_image(const Tensor& there, const Tensor& here) {
+  if (there.device() != Device::cuda || there.spec() != here.spec() ||
+      there.shape() != here.shape())
+    return false;
+  const Tensor back = there.to(Device::cpu);
+  const Stored a = here.save(), b = back.save();
+  for (std::size_t i = 0; i < a.parts.size(); ++i)
+    if (a.parts[i].name != "values" &&
+        numbers<std::uint8_t>(a.parts[i]) != numbers<std::uint8_t>(b.parts[i]))
+      return false;
+  const auto p = here.values()->as<float>(), q = back.values()->as<float>();
+  float most = 0, off = 0;
+  if (p.size() != q.size()) return false;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    most = std::max(most, std::abs(p[i]));
+    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
+  }
+  return off <= 1e-6f * most;
+}
+
+// The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
+void check_conv_run(Name op, const std::vector<Tensor>& in, const Attributes& a,
+                    const std::vector<const OutFormat*>& formats) {
+  CAPTURE(op.text());
+  CAPTURE(a.str());
+  CAPTURE(to_string(in.front().shape()));
+  std::vector<Tensor> there;
+  for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+  const Outputs here = run(op, {in, formats, a});
+  set_strict(true);  // a fallback is an error
+  const Outputs got = run(op, {there, formats, a});
+  set_strict(false);
+  REQUIRE(got.size() == here.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(got[i].has_value() == here[i].has_value());
+    if (got[i]) CHECK(is_near_image(*got[i], *here[i]));
+  }
+}
+
+struct ConvCase {
+  Shape x, w;
+  Attributes a;
+};
+
+Attributes places(List strides, List pads, List dilations = {}, Index groups = 1) {
+  Attributes a;
+  if (dilations.empty()) dilations = List(strides.size(), 1);
+  a.set("strides", std::move(strides)).set("pads", std::move(pads));
+  return a.set("dilations", std::move(dilations)).set("groups", groups);
+}
+
+std::vector<ConvCase> one_group_cases() {
+  return {{{2, 8, 8, 8}, {12, 8, 3, 3}, places({1, 1}, {1, 1, 1, 1})},
+          {{2, 9, 8, 3}, {5, 3, 3, 3}, places({2, 2}, {1, 0, 1, 1})},
+          {{3, 5, 5, 7}, {8, 7, 1, 1}, {}},
+          {{2, 7, 5, 8}, {4, 8, 1, 1}, places({2, 2}, {0, 0, 0, 0})},
+          {{1, 11, 4}, {6, 4, 3}, places({2}, {3, 1}, {2})},
+          {{2, 4, 5, 6, 4}, {3, 4, 2, 3, 2}, places({1, 2, 1}, {1, 1, 0, 0, 1, 1}, {1, 1, 2})},
+          {{1, 3, 3, 2}, {4, 2, 3, 3}, {}},
+          {{0, 6, 6, 3}, {4, 3, 3, 3}, places({1, 1}, {1, 1, 1, 1})}};
+}
+std::vector<ConvCase> grouped_cases() {
+  return {{{2, 6, 6, 8}, {6, 4, 3, 3}, places({1, 1}, {1, 1, 1, 1}, {1, 1}, 2)},
+          {{2, 6, 7, 5}, {5, 1, 3, 3}, places({2, 1}, {1, 1, 1, 1}, {1, 1}, 5)},
+          {{2, 4, 4, 6}, {9, 2, 1, 1}, places({1, 1}, {0, 0, 0, 0}, {1, 1}, 3)}};
+}
+
+Tensor conv_weight(Dice& dice, const Shape& shape, const std::string& layout) {
+  const Dense x = normals(dice, shape);
+  if (layout == "dense") return x;
+  if (layout == "csr" || layout == "masked")
+    return packed(x, random_mask(dice, shape, 0.4), layout);
+  return registry().prune(x, Spec::parse(layout), Spec::parse(layout));
+}
+
+// Forward, with a bias and without, and all gradients.
+void check_convolution(Dice& dice, const std::string& op, const ConvCase& c,
+                       const std::string& layout) {
+  CAPTURE(layout);
+  const OutFormat& dense = OutFormat::dense();
+  const bool transposed = op == "conv-transpose";
+  const Tensor w = conv_weight(dice, c.w, layout), x = normals(dice, c.x);
+  Index channels = c.w[0];
+  if (transposed) channels = c.w[1] * c.a.integer("groups", 1);
+  const Tensor b = normals(dice, {channels});
+  const Tensor y = apply(op, {x, w}, c.a), dy = normals(dice, y.shape());
+  const OutFormat own = OutFormat::same_as(w);
+  check_conv_run(op, {x, w}, c.a, {&dense});
+  check_conv_run(op, {x, w, b}, c.a, {&dense});
+  const Name grad(op + ".grad");
+  check_conv_run(grad, {dy, x, w}, c.a, {&dense, &own});
+  check_conv_run(grad, {dy, x, w, b}, c.a, {&dense, &own, &dense});
+  check_conv_run(grad, {dy, x, w, b}, c.a, {nullptr, &dense, nullptr});
+  check_conv_run(grad, {dy, x, w}, c.a, {&dense, nullptr});
+  if (transposed) return;
+  Attributes residual = c.a;
+  residual.set("residual", Index{1});
+  check_conv_run("conv-relu", {x, w}, c.a, {&dense});
+  check_conv_run("conv-relu", {x, w, b}, c.a, {&dense});
+  check_conv_run("conv-relu", {x, w, dy}, residual, {&dense});
+  check_conv_run("conv-relu", {x, w, b, dy}, residual, {&dense});
+}
+
+}  // namespace
+
+TEST_CASE("convolutions on a device, and their gradients") {
+  const SerialDevice device;
+  Dice dice(1);
+  for (const char* layout : {"dense", "masked"}) {
+    for (const ConvCase& c : one_group_cases()) check_convolution(dice, "conv", c, layout);
+    for (const ConvCase& c : grouped_cases()) check_convolution(dice, "conv", c, layout);
+  }
+}
+
+TEST_CASE("convolutions of sparse weights on a device, and their gradients") {
+  const SerialDevice device;
+  Dice dice(2);
+  for (const char* layout : {"csr", "nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=1"})
+    for (const ConvCase& c : one_group_cases()) check_convolution(dice, "conv", c, layout);
+}
+
+TEST_CASE("transposed convolutions on a device, and their gradients") {
+  const SerialDevice device;
+  Dice dice(3);
+  for (const char* layout : {"dense", "masked"})
+    for (const ConvCase& c :
+         {ConvCase{{2, 4, 5, 8}, {8, 4, 3, 3}, places({2, 2}, {1, 1, 1, 0})},
+          ConvCase{{2, 6, 6}, {6, 2, 4}, places({3}, {1, 1}, {2}, 2)},
+          ConvCase{{3, 3, 3, 4}, {4, 5, 1, 1}, {}},
+          ConvCase{{1, 4, 4, 3},
+                   {3, 2, 3, 3},
+                   places({2, 2}, {1, 1, 1, 1}).set("output-padding", List{1, 1})},
+          ConvCase{{0, 4, 4, 3}, {3, 2, 3, 3}, {}}})
+      check_convolution(dice, "conv-transpose", c, layout);
+}
+
+TEST_CASE("columns on a device are made some at a time") {
+  const SerialDevice device;
+  Dice dice(4);
+  const OutFormat& dense = OutFormat::dense();
+  // 3 images at once of 4, and parts of one.
+  for (const ConvCase& c : {ConvCase{{4, 600, 250}, {1, 250, 36}, places({1}, {17, 18})},
+                            ConvCase{{1, 300, 500}, {1, 500, 130}, places({1}, {64, 65})}}) {
+    const Tensor x = normals(dice, c.x), w = normals(dice, c.w);
+    Shape y = c.x;
+    y.back() = c.w[0];
+    const Tensor dy = normals(dice, y);
+    const std::size_t before = SerialDevice::live().bytes;
+    check_conv_run("conv", {x, w}, c.a, {&dense});
+    check_conv_run("conv.grad", {dy, x, w}, c.a, {&dense, &dense});
+    CHECK(SerialDevice::live().bytes == before);
+  }
+  if (!SerialDevice::is_replaced()) CHECK(SerialDevice::most_bytes() < (std::size_t{100} << 20));
+}
+
+TEST_CASE("operands of convolutions that do not fit are refused as on the CPU") {
+  const SerialDevice device;
+  Dice dice(5);
+  const Tensor x = normals(dice, {2, 5, 5, 4}), w = normals(dice, {6, 4, 3, 3});
+  const auto error = [](std::vector<Tensor> in, const Attributes& a, Device where) {
+    for (Tensor& t : in) t = t.to(where);
+    return error_of([&] { sten::apply("conv", in, a); });
+  };
+  using Case = std::pair<std::vector<Tensor>, Attributes>;
+  for (const Case& c :
+       {Case{{normals(dice, {2, 5, 5, 3}), w}, {}}, Case{{x, w, normals(dice, {5})}, {}},
+        Case{{x, w}, places({0, 1}, {0, 0, 0, 0})}, Case{{normals(dice, {2, 2, 2, 4}), w}, {}}}) {
+    CHECK(error(c.first, c.second, Device::cuda) != "");
+    CHECK(error(c.first, c.second, Device::cuda) == error(c.first, c.second, Device::cpu));
+  }
+}
+
+TEST_CASE("convolutions that a device does not have fall back and say so") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(6);
+  const Tensor x = normals(dice, {1, 4, 4, 3}), w = normals(dice, {2, 3, 3, 3});
+  const auto doubled = [](const Tensor& t) {
+    return apply("cast", {t}, Attributes().set("to", "F64"));
+  };
+  const Tensor y = sten::apply("conv", {doubled(x).to(Device::cuda), doubled(w).to(Device::cuda)});
+  CHECK(y.device() == Device::cuda);
+  CHECK(y.dtype() == DType::F64);
+  CHECK(warnings.all.size() == 1);
+}
