@@ -1,0 +1,95 @@
+#include "libsten/sparsify/balanced_groups.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace sten {
+namespace {
+
+class Auction {
+ public:
+  Auction(const std::vector<float>& values, Index rows, Index groups, Index v)
+      : values_(values), rows_(rows), places_(static_cast<std::size_t>(groups)), price_(groups) {
+    for (Index k = 0; k < groups; ++k)
+      places_[k].assign(static_cast<std::size_t>(std::min(v, rows - k * v)), Place{});
+  }
+
+  std::vector<Index> run(float step) {
+    std::vector<Index> left(static_cast<std::size_t>(rows_));
+    std::iota(left.rbegin(), left.rend(), Index{0});
+    constexpr Index turns_per_row = 100;
+    for (Index turns = rows_ * turns_per_row; !left.empty() && turns > 0; --turns) {
+      const Index row = left.back();
+      left.pop_back();
+      const Bid bid = best_of(row);
+      if (const Index out = take(bid.group, {bid.by + step, row}); out >= 0) left.push_back(out);
+    }
+    std::vector<Index> group_of(static_cast<std::size_t>(rows_));
+    Index free = 0;  // places left where the auction was stopped
+    for (const Index row : left) {
+      while (places_[free].front().row >= 0) ++free;
+      take(free, {0, row});
+    }
+    for (std::size_t k = 0; k < places_.size(); ++k)
+      for (const Place& p : places_[k]) group_of[p.row] = static_cast<Index>(k);
+    return group_of;
+  }
+
+ private:
+  struct Place {
+    float price = 0;
+    Index row = -1;
+    // The cheapest, and of those a free one, comes first in its heap.
+    bool operator<(const Place& o) const {
+      return price != o.price ? price > o.price : row > o.row;
+    }
+  };
+  struct Bid {
+    Index group;
+    float by;  // what the cheapest place of it may cost before another group is as good
+  };
+
+  Bid best_of(Index row) const {
+    const float* value = values_.data() + row * std::ssize(price_);
+    float best = -std::numeric_limits<float>::infinity(), second = best;
+    Index group = 0;
+    for (Index k = 0; k < std::ssize(price_); ++k) {
+      const float net = value[k] - price_[k];
+      if (net > best) {
+        second = best;
+        best = net;
+        group = k;
+      } else if (net > second) {
+        second = net;
+      }
+    }
+    // With one group alone there is nobody to compete with.
+    return {group, price_[group] + (price_.size() > 1 ? best - second : 0)};
+  }
+
+  // The row that goes; -1 where the place was free.
+  Index take(Index group, Place by) {
+    std::vector<Place>& heap = places_[group];
+    std::pop_heap(heap.begin(), heap.end());
+    const Index out = heap.back().row;
+    heap.back() = by;
+    std::push_heap(heap.begin(), heap.end());
+    price_[group] = heap.front().price;
+    return out;
+  }
+
+  const std::vector<float>& values_;
+  Index rows_;
+  std::vector<std::vector<Place>> places_;  // of each group, a heap
+  std::vector<float> price_;                // of the cheapest place of each
+};
+
+}  // namespace
+
+std::vector<Index> balanced_groups(const std::vector<float>& values, Index rows, Index groups,
+                                   Index v, float step) {
+  return Auction(values, rows, groups, v).run(step);
+}
+
+}  // namespace sten
