@@ -133,6 +133,15 @@ int main(int argc, char** argv) {
     app.add_option("--rules", o->rules_file, "A file of rules, one a line, after those of --rule")
         ->type_name("FILE")
         ->group(how_chosen);
+    app.add_option(
+           "--reorder", o->reorder,
+           "Rows of weight FIRST, which is pruned to nmgv, in the order in which most of it "
+           "stays: its bias and the columns of weight NEXT follow. Right where what lies "
+           "between works on each feature alone. * in NEXT stands for what it is in FIRST; "
+           "repeatable")
+        ->type_name("FIRST=NEXT")
+        ->allow_extra_args(false)
+        ->group(how_chosen);
     app.add_option("--mask", o->mask,
                    "Apply the masks of a safetensors file: a BOOL or U8 tensor under each name, "
                    "true and 1 stay")

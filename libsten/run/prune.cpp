@@ -15,6 +15,7 @@
 #include "libsten/run/global_magnitude.h"
 #include "libsten/run/global_ranks.h"
 #include "libsten/run/prune_report.h"
+#include "libsten/run/reorder.h"
 #include "libsten/run/score_file.h"
 #include "libsten/run/sparse_input.h"
 #include "libsten/run/tied.h"
@@ -46,6 +47,9 @@ class Pruning {
       if (treatments_.tensors[i]->needs_scores) scores_->check(in().tensors()[i]);
     layouts_.resize(treatments_.tensors.size());
     for (const std::size_t i : order_) layouts_[i] = treatments_.tensors[i]->to;
+    reordering_ = Reordering(o.reorder, in(), o.input, treatments_.tensors);
+    for (std::size_t i = 0; i < layouts_.size(); ++i)
+      if (!layouts_[i] && reordering_.moves(i)) layouts_[i] = Spec(Dense::name);
     rewrite_.check(layouts_);
     warn_about_axis(in(), o.input, sparsifiers());
     summary_.emplace(o, request, rewrite_, treatments_);
@@ -53,6 +57,7 @@ class Pruning {
 
   Outcome run() {
     find_tied();
+    find_orders();
     try {
       find_global();
     } catch (const std::bad_alloc&) {
@@ -117,11 +122,19 @@ class Pruning {
       if (first_[i] != i)
         tied_.push_back(fmt::format("{} and {}", quote(in().tensors()[first_[i]].name),
                                     quote(in().tensors()[i].name)));
+    // In another order they share no mask.
+    for (const std::size_t i : order_)
+      if (reordering_.moves(i) || reordering_.moves(first_[i])) first_[i] = i;
   }
 
-  // The values to rank, by the policy on NaN and infinity. They rank above all numbers, as their
-  // bits do, unless they are to be 0.
+  // The values to rank, by the policy on NaN and infinity, in the order they will have. They rank
+  // above all numbers, as their bits do, unless they are to be 0.
   Dense load(std::size_t i, Device device = Device::cpu) const {
+    if (device != Device::cpu && reordering_.moves(i)) return load(i).to(device);
+    return reordering_.moved(i, load_in_order(i, device));
+  }
+
+  Dense load_in_order(std::size_t i, Device device) const {
     const CheckpointTensor& t = in().tensors()[i];
     Dense x = in().load(t).to_dense().to(device);
     if (const auto bad = first_not_finite(x)) {
@@ -137,13 +150,33 @@ class Pruning {
   template <class F>
   auto with_scores(std::size_t i, F&& f) const {
     if (!treatments_.tensors[i]->needs_scores) return f(static_cast<const Dense*>(nullptr));
-    const Dense scores = scores_->read(in().tensors()[i]);
+    const Dense scores = reordering_.moved(i, scores_->read(in().tensors()[i]));
     struct Drop {
       const ScoreFile& file;
       const TensorInfo& t;
       ~Drop() { file.drop(t); }
     } drop{*scores_, in().tensors()[i]};
     return f(&scores);
+  }
+
+  // Before any tensor is changed: the next weight may come first in the file.
+  void find_orders() {
+    for (const std::size_t i : reordering_.firsts()) {
+      const CheckpointTensor& t = in().tensors()[i];
+      or_lack_of_memory(in().name(), t.name, [&] {
+        const Treatment& how = *treatments_.tensors[i];
+        const Dense x = load(i);
+        with_scores(i, [&](const Dense* scores) {
+          const NmgvFit fit = NmgvFit::make(how.sparsifier);
+          const auto find = [&](const Dense& ranks) { reordering_.set(i, row_order(ranks, fit)); };
+          if (how.by_gradient)
+            find(gradient_ranks(x, *scores, ranks_are_wide(x, *scores)));
+          else
+            find(x);
+        });
+      });
+      in().drop(t);
+    }
   }
 
   // Tied tensors count once, as the first of them.
@@ -189,7 +222,7 @@ class Pruning {
     }
     if (weights.empty()) return;
     if (device_ != Device::cpu) report_on_cpu("calibration", device_);
-    layers_ = layer_source(o_, std::move(weights), [&](const TensorInfo& t) {
+    layers_ = layer_source(o_, std::move(weights), in(), reordering_, [&](const TensorInfo& t) {
       return load(static_cast<std::size_t>(in().find(t.name) - in().tensors().data()));
     });
   }
@@ -273,6 +306,8 @@ class Pruning {
   }
 
   Tensor change(std::size_t i) {
+    if (!treatments_.tensors[i])  // it is in another order alone
+      return reordering_.moved(i, in().load(in().tensors()[i]).to_dense());
     if (layers_ && treatments_.tensors[i]->calibrated) return change_calibrated(i);
     const Dense x = load(i, device_for(i));
     // Tensors that are tied share the mask of the first.
@@ -320,7 +355,7 @@ class Pruning {
     if (global_)
       threshold = PruneSummary::Threshold{global_->dropped(), global_->elements(),
                                           ranks_->of_blocks(), union_.size()};
-    Outcome outcome{summary_->finish({order_, tied_, threshold}), std::nullopt,
+    Outcome outcome{summary_->finish({order_, tied_, threshold, reordering_}), std::nullopt,
                     lines_left_alone(in(), treatments_.why)};
     if (layers_)
       for (std::string& note : layers_->notes())
@@ -347,6 +382,7 @@ class Pruning {
   std::optional<ScoreFile> scores_;
   std::unique_ptr<LayerSource> layers_;
   PruneRequest::Treatments treatments_;
+  Reordering reordering_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number
   std::vector<std::size_t> union_;  // those that share one threshold

@@ -27,6 +27,7 @@ struct PruneOptions {
   std::string to = "dense";                // layout of what was pruned, or "auto"
   std::vector<std::string> rules;          // PATTERN=SPEC, first match wins
   std::string rules_file;                  // more of them, after these
+  std::vector<std::string> reorder;        // FIRST=NEXT: rows of FIRST in another order (reorder.h)
   std::string mask;                        // a file of masks to apply instead
   std::string mask_out;                    // a file for the masks that were used
   std::string nan = "error";               // error | keep | zero

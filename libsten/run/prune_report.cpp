@@ -13,14 +13,17 @@ namespace sten {
 Report prune_report() {
   Report r;
   r.program = "sten-prune";
-  r.columns = {{"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
-               {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
-               {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text},
-               {"error_before", "masked", Unit::ratio},  {"error", "error", Unit::ratio}};
-  r.spare = {"dtype", "padding", "elements", "kept", "bytes_before", "fit", "rule", "shape"};
+  r.columns = {
+      {"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
+      {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
+      {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
+      {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
+      {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
+      {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text},
+      {"error_before", "masked", Unit::ratio},  {"error", "error", Unit::ratio},
+      {"reordered", "reordered", Unit::text},   {"energy_unordered", "unordered", Unit::ratio}};
+  r.spare = {"dtype", "padding", "elements", "kept",     "bytes_before",
+             "fit",   "rule",    "shape",    "reordered"};
   return r;
 }
 
@@ -75,6 +78,7 @@ void PruneSummary::add_errors(std::size_t i, double before, double after) {
 
 Report PruneSummary::finish(const Known& known) {
   Report r = std::move(report_);
+  add_order(r, known.reordering);
   for (const std::size_t i : known.order) r.rows.push_back(std::move(rows_[i]));
   r.at(r.total, "name") = "total";
   r.at(r.total, "elements") = total_.elements;
@@ -101,6 +105,19 @@ Report PruneSummary::finish(const Known& known) {
   if (o_.method == "gradient" && o_.structure != "unstructured")
     r.facts.emplace_back("method", o_.method);
   return r;
+}
+
+// The energy of the given order is known where the order was chosen by what then stays.
+void PruneSummary::add_order(Report& r, const Reordering& reordering) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (rows_[i].empty() || !reordering.moves(i)) continue;
+    r.at(rows_[i], "reordered") = std::string(!reordering.moves_columns(i) ? "rows"
+                                              : !reordering.moves_rows(i)  ? "columns"
+                                                                           : "rows and columns");
+    const Treatment& how = *treatments_.tensors[i];
+    if (reordering.moves_rows(i) && !how.calibrated && !how.by_gradient)
+      r.at(rows_[i], "energy_unordered") = reordering.order(i).before;
+  }
 }
 
 void PruneSummary::add_file(Report& r, Index bytes) const {
@@ -134,6 +151,13 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
     if (const Spec& spec = treatments_.tensors[i]->sparsifier; axis_of(spec))
       axes.insert(fmt::format("{} runs {}", as_structure(spec).name(), axis_text(*axis_of(spec))));
   r.notes.insert(r.notes.end(), axes.begin(), axes.end());
+  if (const std::size_t n = known.reordering.firsts().size()) {
+    const std::size_t biases = known.reordering.biases();
+    r.notes.push_back(fmt::format(
+        "rows of {} weight{} reordered, and columns of the next{}; unordered: the energy without",
+        n, n == 1 ? "" : "s",
+        biases ? fmt::format(", with {} bias{}", biases, biases == 1 ? "" : "es") : ""));
+  }
   if (const auto& t = known.threshold)
     r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
                                   t->dropped, t->elements, t->of_blocks ? "blocks" : "weights",

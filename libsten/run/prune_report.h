@@ -6,6 +6,7 @@
 
 #include "libsten/run/measure.h"
 #include "libsten/run/prune_request.h"
+#include "libsten/run/reorder.h"
 #include "libsten/run/whole_model.h"
 
 namespace sten {
@@ -34,6 +35,7 @@ class PruneSummary {
     const std::vector<std::size_t>& order;  // of the chosen tensors in the report
     const std::vector<std::string>& tied;   // pairs of names
     std::optional<Threshold> threshold;
+    const Reordering& reordering;
   };
   // All of the report but what add_file() adds; once.
   Report finish(const Known& known);
@@ -41,6 +43,7 @@ class PruneSummary {
   void add_file(Report& r, Index bytes) const;
 
  private:
+  void add_order(Report& r, const Reordering& reordering);
   void add_notes(Report& r, const Known& known) const;
   WholeModel whole_model() const;
 

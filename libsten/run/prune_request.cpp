@@ -6,6 +6,7 @@
 
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/run/reorder.h"
 
 namespace sten {
 namespace {
@@ -60,6 +61,14 @@ PruneRequest::PruneRequest(const PruneOptions& o) : options_(o) {
       (default_ && default_->has_seed) ||
       std::any_of(treatments_.begin(), treatments_.end(),
                   [](const std::optional<Treatment>& t) { return t && t->has_seed; });
+  if (!o.reorder.empty() && !o.mask.empty())
+    fail_usage("--reorder is for what is pruned to nmgv, and --mask says which weights stay");
+  if (!o.reorder.empty() && nan_ == Nan::keep)
+    fail_usage("--nan keep is not for --reorder, which compares all weights");
+  for (const std::string& r : o.reorder) {
+    (void)ReorderRule::parse(r);
+    values_.emplace_back("reorder", r);
+  }
   if (random) values_.emplace_back("seed", std::to_string(o.seed));
   if (nan_ != Nan::error) values_.emplace_back("nan", o.nan);
   for (const std::string& p : o.patterns.include) values_.emplace_back("include", p);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
@@ -21,9 +22,9 @@ using Weights = std::vector<CalibratedWeight>;
 
 class FromFile final : public LayerSource {
  public:
-  FromFile(const PruneOptions& o, const Weights& weights,
-           const std::function<Dense(const TensorInfo&)>& load)
-      : file_(o.statistics) {
+  FromFile(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
+           const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load)
+      : file_(o.statistics), in_(in), reordering_(reordering) {
     WeightAllocation allocation(o);
     for (const CalibratedWeight& w : weights) {
       CalibratedOptions needed = w.how;
@@ -40,7 +41,8 @@ class FromFile final : public LayerSource {
   }
   CalibratedLayer prune(const CheckpointTensor& t, const Dense& x) override {
     const CalibratedOptions& how = how_.at(t.name);
-    const InputStatistics inputs = file_.read(t, how);
+    const auto i = static_cast<std::size_t>(in_.find(t.name) - in_.tensors().data());
+    const InputStatistics inputs = reordering_.moved(i, file_.read(t, how));
     std::optional<Mask> mask = choose_layer(x, inputs, how);
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     CalibratedLayer layer = mask ? CalibratedLayer{{}, *std::move(mask), unknown, unknown}
@@ -51,11 +53,32 @@ class FromFile final : public LayerSource {
 
  private:
   StatisticsFile file_;
+  const Checkpoint& in_;
+  const Reordering& reordering_;
   std::map<std::string, CalibratedOptions> how_;
 };
 
 // So many rows at a time, which bounds what operators need beside values.
 constexpr Index rows_at_once = 16;
+
+// The weights of the model in the order that they will have, in which it computes the same.
+void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reordering) {
+  std::set<std::string> moved;
+  for (std::size_t i = 0; i < in.tensors().size(); ++i) {
+    if (!reordering.moves(i)) continue;
+    const std::string& name = in.tensors()[i].name;
+    const auto w = std::ranges::find_if(model.graph.weights(), [&](const Weight& each) {
+      return each.name == name || std::ranges::count(each.aliases, name);
+    });
+    const auto at =
+        w == model.graph.weights().end() ? model.weights.end() : model.weights.find(w->name);
+    if (at == model.weights.end() || at->second.shape() != in.tensors()[i].shape)
+      fail_usage("--reorder: {} is no weight of the model that --calibrate runs", quote(name));
+    if (!moved.insert(w->name).second)
+      fail_usage("--reorder: {} is the same weight of the model as another one", quote(name));
+    at->second = reordering.moved(i, at->second.to_dense());
+  }
+}
 
 // Weights alone are of the model of the recipe that names the data.
 void describe_by_data(const PruneOptions& o, ModelSource& source) {
@@ -70,8 +93,8 @@ void describe_by_data(const PruneOptions& o, ModelSource& source) {
 
 class FromModel final : public LayerSource {
  public:
-  FromModel(const PruneOptions& o, const Weights& weights,
-            const std::function<Dense(const TensorInfo&)>& load) {
+  FromModel(const PruneOptions& o, const Weights& weights, const Checkpoint& in,
+            const Reordering& reordering, const std::function<Dense(const TensorInfo&)>& load) {
     if (o.input == "-") fail_usage("--calibrate runs the model, which standard input cannot be");
     std::optional<UseDenseLibrary>
         products;  // always the same, so that all runs have the same bits
@@ -87,7 +110,8 @@ class FromModel final : public LayerSource {
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
     const Task task = task_of(source, recipe);
-    const RunnableModel model = read_model(source, task);
+    RunnableModel model = read_model(source, task);
+    reorder(model, in, reordering);
     walk(o, task, model, weights, load);
   }
 
@@ -201,9 +225,10 @@ class FromModel final : public LayerSource {
 
 std::unique_ptr<LayerSource> layer_source(const PruneOptions& o,
                                           std::vector<CalibratedWeight> weights,
+                                          const Checkpoint& in, const Reordering& reordering,
                                           const std::function<Dense(const TensorInfo&)>& load) {
-  if (!o.statistics.empty()) return std::make_unique<FromFile>(o, weights, load);
-  return std::make_unique<FromModel>(o, weights, load);
+  if (!o.statistics.empty()) return std::make_unique<FromFile>(o, weights, in, reordering, load);
+  return std::make_unique<FromModel>(o, weights, in, reordering, load);
 }
 
 }  // namespace sten

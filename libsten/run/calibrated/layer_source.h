@@ -7,6 +7,7 @@
 #include "libsten/calibrate/layer.h"
 #include "libsten/io/checkpoint.h"
 #include "libsten/run/prune.h"
+#include "libsten/run/reorder.h"
 
 namespace sten {
 
@@ -26,10 +27,12 @@ class LayerSource {
   virtual std::vector<std::string> notes() const { return {}; }
 };
 
-// Of --statistics or --calibrate. `load` gives the values of a tensor, as they are ranked. Error where
-// there is nothing to know of one of the weights.
+// Of --statistics or --calibrate. `load` gives the values of a tensor of the checkpoint `in`, as they
+// are ranked and in the order of `reordering`, which the file and the model on data do not have.
+// Error where there is nothing to know of one of the weights.
 std::unique_ptr<LayerSource> layer_source(const PruneOptions& options,
                                           std::vector<CalibratedWeight> weights,
+                                          const Checkpoint& in, const Reordering& reordering,
                                           const std::function<Dense(const TensorInfo&)>& load);
 
 }  // namespace sten

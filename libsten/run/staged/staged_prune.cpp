@@ -49,6 +49,7 @@ void check_options(const StagedOptions& o, const Schedule& schedule) {
     fail_usage("--schedule needs --state DIR, which keeps the stages");
   if (p.method != "magnitude" || is_calibrated(p))
     fail_usage("--schedule is for --method magnitude, without --reconstruct");
+  if (!p.reorder.empty()) fail_usage("--reorder is for pruning in one shot");
   if (!p.mask.empty()) fail_usage("--schedule and --mask exclude each other");
   if (p.min_energy) fail_usage("--min-energy is for pruning in one shot");
   if (p.output.keep_other_weights) fail_usage("--keep-other-weights is for pruning in one shot");
