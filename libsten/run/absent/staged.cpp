@@ -12,6 +12,7 @@ Outcome prune_in_stages(const StagedOptions&) {
       "--schedule: this program is built without; the target sten-prune builds one that has it");
 }
 std::unique_ptr<LayerSource> layer_source(const PruneOptions& o, std::vector<CalibratedWeight>,
+                                          const Checkpoint&, const Reordering&,
                                           const std::function<Dense(const TensorInfo&)>&) {
   fail_usage("{}: this program is built without; the target sten-prune builds one that has it",
              o.statistics.empty() ? "--calibrate" : "--statistics");

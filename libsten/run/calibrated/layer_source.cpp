@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -111,8 +112,9 @@ class FromModel final : public LayerSource {
     recipe.data.mirror = false;
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
+    const NamedValues<Tensor> given = model.weights;
     reorder(model, in, reordering);
-    walk(o, task, model, weights, load);
+    walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights, load);
   }
 
   CalibratedLayer prune(const CheckpointTensor& t, const Dense&) override {
@@ -124,8 +126,10 @@ class FromModel final : public LayerSource {
   std::vector<std::string> notes() const override { return {note_}; }
 
  private:
+  // given: the weights in the order they had, if they have another one now.
   void walk(const PruneOptions& o, const Task& task, const RunnableModel& model,
-            const Weights& weights, const std::function<Dense(const TensorInfo&)>& load) {
+            const NamedValues<Tensor>* given, const Weights& weights,
+            const std::function<Dense(const TensorInfo&)>& load) {
     std::map<std::string, const CalibratedWeight*, std::less<>> wanted;  // by name in the graph
     for (const Weight& w : model.graph.weights())
       for (const CalibratedWeight& c : weights)
@@ -147,6 +151,7 @@ class FromModel final : public LayerSource {
         if (allocation.needs_loss()) parts.push_back(part);
         rows += task.recipe().batch;
       }
+    if (given) check_order(model, *given, batches.front());
     const auto along = [&](const auto& prune) {
       return prune_along(
           model.graph, model.weights, batches,
@@ -194,6 +199,29 @@ class FromModel final : public LayerSource {
         printable(o.calibrate), result.positions,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
         human_bytes(static_cast<std::uint64_t>(result.most_bytes)));
+  }
+
+  // Error where the model computes something else in its new order than in the given one: what lies
+  // between two weights works on several features at once.
+  static void check_order(const RunnableModel& model, const NamedValues<Tensor>& given,
+                          const NamedValues<Tensor>& batch) {
+    const auto run = [&](const NamedValues<Tensor>& weights) {
+      return model.graph.run<Tensor>(weights, batch).at(model.graph.outputs().front()).to_dense();
+    };
+    const Dense before = run(given), after = run(model.weights);
+    double difference = 0, size = 0;
+    for (Index i = 0; i < before.size(); ++i) {
+      const double x = before.values.as<float>()[i];
+      difference = std::max(difference, std::abs(after.values.as<float>()[i] - x));
+      size = std::max(size, std::abs(x));
+    }
+    constexpr double rounding = 1e-3;  // of sums in another order, through all layers
+    if (!(difference <= rounding * size))
+      fail_usage(
+          "--reorder: the model computes something else then: outputs of up to {:.3g} change by "
+          "{:.3g}. "
+          "What lies between FIRST and NEXT has to work on each feature alone",
+          size, difference);
   }
 
   // The mean over the predictions of all parts.
