@@ -34,7 +34,7 @@ expect_out '"reordered": "columns"'
 expect_exit 0 sten-run pruned --data "$RECIPE" --max-loss 1.65
 # Values of attention are mixed head by head, and rows of several heads may not change places.
 expect_exit 2 sten-prune "$STEN_SOURCE/recipes/models/shakespeare-bert" --dry-run --structure 2:4:2:32 --method wanda \
-  --include "$layers.value.weight" --reorder "$layers.self.value.weight=$layers.attention.output.dense.weight" \
+  --include "$layers.value.weight" --reorder "$layers.attention.self.value.weight=$layers.attention.output.dense.weight" \
   --calibrate "$RECIPE" --calibrate-samples 1
 expect_one_line_err
 expect_err 'the model computes something else then'
