@@ -159,6 +159,16 @@ class Pruning {
     return f(&scores);
   }
 
+  // f(), whose errors are those of tensor t.
+  template <class F>
+  auto of_tensor(const TensorInfo& t, F&& f) const {
+    try {
+      return f();
+    } catch (const Error& e) {
+      throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
+    }
+  }
+
   // Before any tensor is changed: the next weight may come first in the file.
   void find_orders() {
     for (const std::size_t i : reordering_.firsts()) {
@@ -167,12 +177,12 @@ class Pruning {
         const Treatment& how = *treatments_.tensors[i];
         const Dense x = load(i);
         with_scores(i, [&](const Dense* scores) {
-          const NmgvFit fit = NmgvFit::make(how.sparsifier);
-          const auto find = [&](const Dense& ranks) { reordering_.set(i, row_order(ranks, fit)); };
-          if (how.by_gradient)
-            find(gradient_ranks(x, *scores, ranks_are_wide(x, *scores)));
-          else
-            find(x);
+          reordering_.set(
+              i, of_tensor(t, [&] {
+                const Dense ranks =
+                    how.by_gradient ? gradient_ranks(x, *scores, ranks_are_wide(x, *scores)) : x;
+                return row_order(ranks, NmgvFit::make(how.sparsifier));
+              }));
         });
       });
       in().drop(t);
@@ -318,18 +328,11 @@ class Pruning {
   Tensor change(std::size_t i, const Dense& x, const Dense* scores) {
     const CheckpointTensor& t = in().tensors()[i];
     // What is wrong with the files of masks is not this tensor's fault.
-    const auto of_tensor = [&](const auto& f) {
-      try {
-        return f();
-      } catch (const Error& e) {
-        throw Error(e.fault(), fmt::format("{}: {}: {}", in().name(), quote(t.name), e.what()));
-      }
-    };
     const Checkpoint* masks = masks_for(i);
     const Pruned pruned = masks ? Pruned{read_mask(*masks, t).to(x.device()), {}}
-                                : of_tensor([&] { return choose(i, x, scores); });
+                                : of_tensor(t, [&] { return choose(i, x, scores); });
     if (mask_out_) mask_out_->add(t.name, pruned.keep.to(Device::cpu));
-    return of_tensor([&] { return change_by_mask(i, x, pruned); });
+    return of_tensor(t, [&] { return change_by_mask(i, x, pruned); });
   }
 
   // What is kept as it is.

@@ -213,6 +213,32 @@ TEST_CASE("what ranks the next weight's elements moves with its columns") {
   }
 }
 
+TEST_CASE("an order for --method gradient keeps more of what that ranks") {
+  const TempDir dir;
+  Dice dice(10);
+  const Dense first = normals(dice, {24, 16}), scores = normals(dice, {24, 16});
+  write_tensors(dir, "in.safetensors",
+                {{"first.weight", first},
+                 {"first.bias", counted(24)},
+                 {"next.weight", normals(dice, {5, 24})}});
+  PruneOptions o = tiles({});
+  o.method = "gradient";
+  o.scores = write_tensors(dir, "scores", {{"first.weight", scores}});
+  const auto kept = [&] {
+    const Run r = run(dir, o);
+    const std::vector<Index> order = order_in(r.tensors.at("first.bias"));
+    CHECK(is_moved(r.tensors.at("first.weight"), first, &order, nullptr, true));
+    double sum = 0;
+    for (Index i = 0; i < 24 * 16; ++i)
+      sum += std::abs(static_cast<double>(r.tensors.at("first.weight").values.as<float>()[i]) *
+                      static_cast<double>(scores.values.as<float>()[order[i / 16] * 16 + i % 16]));
+    return sum;
+  };
+  const double without = kept();
+  o.reorder = {"first.weight=next.weight"};
+  CHECK(kept() > 1.02 * without);
+}
+
 TEST_CASE("orders that do not go with the weights or with each other are refused") {
   const TempDir dir;
   Dice dice(9);
