@@ -131,7 +131,11 @@ class Pruning {
   // above all numbers, as their bits do, unless they are to be 0.
   Dense load(std::size_t i, Device device = Device::cpu) const {
     if (device != Device::cpu && reordering_.moves(i)) return load(i).to(device);
-    return reordering_.moved(i, load_in_order(i, device));
+    const Dense x = load_in_order(i, device);
+    Dense moved = reordering_.moved(i, x);
+    const bool is_copy = moved.values.bytes().data() != x.values.bytes().data();
+    if (is_copy) in().drop(in().tensors()[i]);
+    return moved;
   }
 
   Dense load_in_order(std::size_t i, Device device) const {
