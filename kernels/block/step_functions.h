@@ -2,10 +2,62 @@
 // What functions.h says of pointers, streams and bits holds here, too. All elements are floats unless
 // said otherwise.
 #pragma once
+#include <cstdint>
+
 #include "kernels/block/grid.h"
+#include "kernels/functions.h"
 
 namespace sten::kernels {
 
-struct StepFunctions {};
+// n values of a weight, and their gradients.
+struct StepElements {
+  float* w;
+  std::int64_t n;
+  const float* g;
+  // Where not nullptr: the gradient counts as 0 where a bit is not set, ...
+  const std::uint8_t* bits = nullptr;
+  // ... value i has the gradient g[places[i] - 1], or 0 where places[i] is 0, ...
+  const std::uint32_t* places = nullptr;
+  // ... and all count times *scale.
+  const float* scale = nullptr;
+};
+
+// As Sgd (libsten/optim/sgd.h) has them.
+struct SgdStep {
+  float rate, decay, momentum;
+  bool is_nesterov;
+};
+
+struct StepFunctions {
+  // As FunctionsTable::adamw with a fused multiply-add wherever a sum may be taken so; m[n], v[n].
+  void (*adamw)(const StepElements&, const AdamWStep&, float* m, float* v, Stream);
+  // Operation by operation; momentum[n], or nullptr.
+  void (*sgd)(const StepElements&, const SgdStep&, float* momentum, Stream);
+  // sums[ceil(n / squares_grain)]: squares of x, or of what the bits keep, in the order of
+  // squared_norm() (libsten/optim/gradients.h).
+  void (*squares)(const float* x, const std::uint8_t* bits, std::int64_t n, double* sums, Stream);
+  // *norm: the root of the sum of the sums, those of each tensor k before ends[k] first. *scale, if
+  // not nullptr: what the norm is to be multiplied by so that it is `clip` at most.
+  void (*norm)(const double* sums, const std::int64_t* ends, std::int64_t tensors, double clip,
+               double* norm, float* scale, Stream);
+  // sum += x.
+  void (*add)(float* sum, const float* x, std::int64_t n, Stream);
+  // mean += by (x - mean).
+  void (*average)(float* mean, const float* x, float by, std::int64_t n, Stream);
+  // g += by w where a bit is not set.
+  void (*pull)(float* g, const float* w, const std::uint8_t* bits, float by, std::int64_t n,
+               Stream);
+  // x[i] = i + 1.
+  void (*number)(std::uint32_t* x, std::int64_t n, Stream);
+  // places[numbers[i] - 1] = i + 1 where numbers[i] is not 0 and bit i is set; others stay.
+  void (*find)(const std::uint32_t* numbers, const std::uint8_t* bits, std::int64_t n,
+               std::uint32_t* places, Stream);
+  // y[i] = x[places[i] - 1] where places[i] is not 0 and the bit of that element is set, else 0.
+  void (*collect)(const float* x, const std::uint8_t* bits, const std::uint32_t* places,
+                  std::int64_t n, float* y, Stream);
+};
+
+// Elements whose squares are one sum.
+inline constexpr std::int64_t squares_grain = std::int64_t{1} << 15;
 
 }  // namespace sten::kernels

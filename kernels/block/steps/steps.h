@@ -1,12 +1,126 @@
 // StepFunctions (step_functions.h) over a Grid.
 #pragma once
-#include "kernels/block/step_functions.h"
+#include "kernels/block/steps/norm.h"
+#include "kernels/block/steps/optimizers.h"
 
 namespace sten::kernels {
 
+// f(i) for each of n elements.
+template <class F>
+struct EachElement {
+  static constexpr int threads = 256;
+  static constexpr int of_a_block = 4 * threads;
+  F f;
+  std::int64_t n;
+
+  std::int64_t blocks() const { return (n + of_a_block - 1) / of_a_block; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    const std::int64_t first = block * of_a_block, left = n - first;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < of_a_block ? left : of_a_block, [&](std::int64_t i) { f(first + i); });
+    });
+  }
+};
+
+struct AddElement {
+  float* sum;
+  const float* x;
+  STEN_DEVICE void operator()(std::int64_t i) const { sum[i] += x[i]; }
+};
+struct AverageElement {
+  float* mean;
+  const float* x;
+  float by;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    mean[i] += rounded_product(by, x[i] - mean[i]);
+  }
+};
+struct PullElement {
+  float* g;
+  const float* w;
+  const std::uint8_t* bits;
+  float by;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    if (!bit_of(bits, i)) g[i] += rounded_product(by, w[i]);
+  }
+};
+struct NumberElement {
+  std::uint32_t* x;
+  STEN_DEVICE void operator()(std::int64_t i) const { x[i] = static_cast<std::uint32_t>(i + 1); }
+};
+struct FindElement {
+  const std::uint32_t* numbers;
+  const std::uint8_t* bits;
+  std::uint32_t* places;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    if (numbers[i] != 0 && bit_of(bits, i))
+      places[numbers[i] - 1] = static_cast<std::uint32_t>(i + 1);
+  }
+};
+struct CollectElement {
+  const float* x;
+  const std::uint8_t* bits;
+  const std::uint32_t* places;
+  float* y;
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    const std::uint32_t at = places[i];
+    y[i] = at != 0 && bit_of(bits, at - 1) ? x[at - 1] : 0.0F;
+  }
+};
+
+template <class Grid>
+struct StepsOn {
+  template <class F>
+  static void each(const F& f, std::int64_t n, Stream stream) {
+    Grid(stream).launch(EachElement<F>{f, n});
+  }
+
+  static void adamw(const StepElements& x, const AdamWStep& s, float* m, float* v, Stream stream) {
+    Grid(stream).launch(EachGroup<StepGroups<AdamWRule>>{{x, {s, m, v}}, x.n});
+  }
+  static void sgd(const StepElements& x, const SgdStep& s, float* momentum, Stream stream) {
+    Grid(stream).launch(EachGroup<StepGroups<SgdRule>>{{x, {s, momentum}}, x.n});
+  }
+  static void squares(const float* x, const std::uint8_t* bits, std::int64_t n, double* sums,
+                      Stream stream) {
+    Grid(stream).launch(Squares{x, bits, n, sums});
+  }
+  static void norm(const double* sums, const std::int64_t* ends, std::int64_t tensors, double clip,
+                   double* norm, float* scale, Stream stream) {
+    Grid grid(stream);
+    auto* of = grid.template scratch<double>(tensors);
+    grid.launch(NormOfSums{sums, ends, tensors, clip, of, norm, scale});
+  }
+  static void add(float* sum, const float* x, std::int64_t n, Stream stream) {
+    each(AddElement{sum, x}, n, stream);
+  }
+  static void average(float* mean, const float* x, float by, std::int64_t n, Stream stream) {
+    each(AverageElement{mean, x, by}, n, stream);
+  }
+  static void pull(float* g, const float* w, const std::uint8_t* bits, float by, std::int64_t n,
+                   Stream stream) {
+    each(PullElement{g, w, bits, by}, n, stream);
+  }
+  static void number(std::uint32_t* x, std::int64_t n, Stream stream) {
+    each(NumberElement{x}, n, stream);
+  }
+  static void find(const std::uint32_t* numbers, const std::uint8_t* bits, std::int64_t n,
+                   std::uint32_t* places, Stream stream) {
+    each(FindElement{numbers, bits, places}, n, stream);
+  }
+  static void collect(const float* x, const std::uint8_t* bits, const std::uint32_t* places,
+                      std::int64_t n, float* y, Stream stream) {
+    each(CollectElement{x, bits, places, y}, n, stream);
+  }
+};
+
 template <class Grid>
 StepFunctions step_functions() {
-  return {};
+  using On = StepsOn<Grid>;
+  return {On::adamw,   On::sgd,  On::squares, On::norm, On::add,
+          On::average, On::pull, On::number,  On::find, On::collect};
 }
 
 }  // namespace sten::kernels

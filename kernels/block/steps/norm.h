@@ -1,0 +1,89 @@
+// The norm of gradients, added up in the order of squared_norm() (libsten/optim/gradients.cpp): squares of
+// floats are exact in double, so that the bits are the CPU's.
+#pragma once
+#include <cmath>
+
+#include "kernels/block/elementwise/groups.h"
+#include "kernels/block/step_functions.h"
+
+namespace sten::kernels {
+
+// A grain is pieces, and a piece 8 sums, each of every 8th element: a thread has one of them.
+struct Squares {
+  static constexpr int lanes = 8, piece = 1024;
+  static constexpr int pieces = static_cast<int>(squares_grain / piece);
+  static constexpr int threads = pieces * lanes;
+  const float* x;
+  const std::uint8_t* bits;  // or nullptr
+  std::int64_t n;
+  double* sums;
+
+  std::int64_t blocks() const { return (n + squares_grain - 1) / squares_grain; }
+  std::size_t shared_bytes() const { return (threads + pieces) * sizeof(double); }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t grain) const {
+    auto of_lanes = b.template shared<double>(threads);
+    auto of_pieces = b.template shared<double>(pieces);
+    b.for_each_thread([&](int t) {
+      const std::int64_t begin = grain * squares_grain + (t / lanes) * std::int64_t{piece};
+      const std::int64_t left = n - begin;
+      const int count = left >= piece ? piece : left > 0 ? static_cast<int>(left) : 0;
+      const int lane = t % lanes, whole = count / lanes * lanes;
+      double sum = 0;
+      const auto add = [&](int i) {
+        if (bits && !bit_of(bits, begin + i)) return;
+        const double v = x[begin + i];
+        sum += v * v;
+      };
+      for (int i = lane; i < whole; i += lanes) add(i);
+      if (lane == 0)
+        for (int i = whole; i < count; ++i) add(i);
+      of_lanes[t] = sum;
+    });
+    b.for_each_thread([&](int t) {
+      if (t >= pieces) return;
+      const auto of = [&](int lane) -> double { return of_lanes[t * lanes + lane]; };
+      of_pieces[t] = ((of(0) + of(4)) + (of(1) + of(5))) + ((of(2) + of(6)) + (of(3) + of(7)));
+    });
+    b.for_each_thread([&](int t) {
+      if (t != 0) return;
+      double sum = 0;
+      for (int p = 0; p < pieces; ++p) sum += of_pieces[p];
+      sums[grain] = sum;
+    });
+  }
+};
+
+struct NormOfSums {
+  static constexpr int threads = 256;
+  const double* sums;
+  const std::int64_t* ends;
+  std::int64_t tensors;
+  double clip;
+  double* of;  // [tensors]
+  double* norm;
+  float* scale;  // or nullptr
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    b.for_each_thread([&](int t) {
+      each_of(b, t, tensors, [&](std::int64_t k) {
+        double sum = 0;
+        for (std::int64_t i = k == 0 ? 0 : ends[k - 1]; i < ends[k]; ++i) sum += sums[i];
+        of[k] = sum;
+      });
+    });
+    b.for_each_thread([&](int t) {
+      if (t != 0) return;
+      double all = 0;
+      for (std::int64_t k = 0; k < tensors; ++k) all += of[k];
+      const double root = std::sqrt(all), by = clip / (root + 1e-6);
+      *norm = root;
+      if (scale) *scale = static_cast<float>(by < 1 ? by : 1.0);
+    });
+  }
+};
+
+}  // namespace sten::kernels

@@ -1,0 +1,13 @@
+// Products that are rounded before anything is added to them, as the CPU's are.
+#pragma once
+#include "kernels/device.h"
+
+namespace sten::kernels {
+
+#if defined(__CUDACC__)
+__device__ inline float rounded_product(float a, float b) { return __fmul_rn(a, b); }
+#else
+inline float rounded_product(float a, float b) { return a * b; }
+#endif
+
+}  // namespace sten::kernels
