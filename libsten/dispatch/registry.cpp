@@ -104,8 +104,9 @@ Tensor Registry::prune(const Dense& x, const Sparsifier& s, const Spec& layout, 
                        Mask* kept) const {
   check_layout(layout);
   if (x.device() != Device::cpu && !s.selects_on_device(x)) {
-    Tensor t =
-        on_cpu(s.spec().str(), x, [&](const Dense& d) { return prune(d, s, layout, hints, kept); });
+    Tensor t = on_cpu(s.spec().str(), x, [&](const Dense& d) {
+      return prune(d, s, layout, HintsHere(hints).hints(), kept);
+    });
     if (kept) *kept = kept->to(x.device());
     return t;
   }

@@ -19,7 +19,7 @@ void check(const AdamWOptions& o) {
 std::int64_t steps_of(const Parameter& p) {
   const auto at = p.state.find("step");
   if (at == p.state.end()) return 0;
-  const Dense t = at->second.to_dense();
+  const Dense t = at->second.to_dense().to(Device::cpu);
   if (t.dtype() != DType::I64 || !t.extents.empty() || t.values.as<std::int64_t>()[0] < 0)
     fail_usage("adamw: the state \"step\" of {} is no number of steps", quote(p.name));
   return t.values.as<std::int64_t>()[0];
@@ -34,16 +34,19 @@ void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) con
   const double t = static_cast<double>(steps);
   const double unbias = o.rate / (1 - std::pow(o.beta1, t));
   const double unbias_root = 1 / std::sqrt(1 - std::pow(o.beta2, t));
+  // Not (1 - rate * weight_decay) * w, which in float32 is off by a part of a small decay.
+  const kernels::AdamWStep s{static_cast<float>(o.rate * o.weight_decay),
+                             static_cast<float>(unbias),
+                             static_cast<float>(unbias_root),
+                             static_cast<float>(o.eps),
+                             static_cast<float>(1 - o.beta1),
+                             static_cast<float>(1 - o.beta2)};
   const auto f32 = [&](float* w, const float* g, float* const* state, Index n) {
-    // Not (1 - rate * weight_decay) * w, which in float32 is off by a part of a small decay.
-    const kernels::AdamWStep s{static_cast<float>(o.rate * o.weight_decay),
-                               static_cast<float>(unbias),
-                               static_cast<float>(unbias_root),
-                               static_cast<float>(o.eps),
-                               static_cast<float>(1 - o.beta1),
-                               static_cast<float>(1 - o.beta2)};
     kernels::functions().adamw(s, w, g, state[0], state[1], n);
   };
+  const auto there = [&](const kernels::StepFunctions& steps, const kernels::StepElements& x,
+                         float* const* state,
+                         kernels::Stream stream) { steps.adamw(x, s, state[0], state[1], stream); };
   const auto f64 = [&](double* w, const double* g, double* const* state, Index n) {
     double *m = state[0], *v = state[1];
     for (Index i = 0; i < n; ++i) {
@@ -53,7 +56,7 @@ void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) con
           o.rate * o.weight_decay * w[i] + unbias * m[i] / (std::sqrt(v[i]) * unbias_root + o.eps);
     }
   };
-  step_elements(p, gradient, update, {"adamw", {"m", "v"}, f32, f64});
+  step_elements(p, gradient, update, {"adamw", {"m", "v"}, f32, f64, there});
   Dense count = Dense::zeros(DType::I64, {});
   count.values.mutate<std::int64_t>()[0] = steps;
   p.state.insert_or_assign("step", std::move(count));

@@ -16,7 +16,8 @@ struct AdamWOptions {
 //   m += (1 - beta1) (g - m);  v += (1 - beta2) (g^2 - v)
 //   w -= rate * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
 // It holds no state itself: one serves any number of parameters, and its options may change between
-// steps. State: "m", "v", and "step", which is t, I64 of shape [].
+// steps. State: "m", "v", and "step", which is t, I64 of shape [] and
+// on the CPU.
 class AdamW {
  public:
   explicit AdamW(AdamWOptions options = {}) : options(options) {}

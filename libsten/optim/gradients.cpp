@@ -2,7 +2,10 @@
 
 #include <array>
 
+#include "kernels/block/step_functions.h"
 #include "kernels/elementwise.h"
+#include "libsten/base/cuda.h"
+#include "libsten/base/fallback.h"
 #include "libsten/layout/masked.h"
 #include "libsten/ops/output.h"
 
@@ -52,16 +55,78 @@ double squares(const T* x, Index n, const std::uint8_t* mask) {
   return sum;
 }
 
+// What of a gradient counts.
+struct Counted {
+  Values values;
+  Array<std::uint8_t> mask;  // empty: all
+
+  Counted(const Tensor& gradient, const Tensor& w) {
+    const bool is_dense = gradient.is<Dense>();
+    // Of other positions, those of the weight count.
+    if (!is_dense && !w.is<Dense>() && gradient.spec() != w.spec()) {
+      *this = Counted(gradient.to_dense(), w);
+      return;
+    }
+    if (is_dense && !w.is<Dense>()) mask = w.is<Masked>() ? w.as<Masked>().mask : w.stored().bits;
+    values = *gradient.values();
+  }
+};
+
+Index grains(Index n) { return ceil_div(n, kernels::squares_grain); }
+
 }  // namespace
 
+NormThere norm_there(std::span<const GradientOf> gradients, double clip) {
+  std::vector<Counted> all;
+  std::vector<std::int64_t> ends;
+  Index sums = 0;
+  for (const GradientOf& g : gradients) {
+    if (g.gradient->dtype() != DType::F32)
+      fail_usage("gradients on a device are F32, not {}", name_of(g.gradient->dtype()));
+    all.emplace_back(*g.gradient, *g.weight);
+    ends.push_back(sums += grains(all.back().values.size()));
+  }
+  const auto own = std::make_shared<const std::vector<std::int64_t>>(std::move(ends));
+  const Array<std::int64_t> there =
+      Array<std::int64_t>::borrow(own, own->data(), own->size()).to(Device::cuda);
+  auto of = Array<double>::uninitialized(static_cast<std::size_t>(sums), Device::cuda);
+  NormThere made{Array<double>::uninitialized(1, Device::cuda),
+                 Array<float>::uninitialized(1, Device::cuda)};
+  double *to = of.mutate(), *norm = made.norm.mutate();
+  float* scale = made.scale.mutate();
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const Counted& c = all[k];
+      if (c.values.size() > 0)
+        cuda.steps.squares(c.values.template as<float>().data(), c.mask.data(), c.values.size(),
+                           to + (k == 0 ? 0 : (*own)[k - 1]), stream);
+    }
+    cuda.steps.norm(to, there.data(), static_cast<std::int64_t>(all.size()), clip, norm, scale,
+                    stream);
+  });
+  return made;
+}
+
 double squared_norm(const Tensor& gradient, const Tensor& w) {
-  const bool is_dense = gradient.is<Dense>();
-  // Of other positions, those of the weight count.
-  if (!is_dense && !w.is<Dense>() && gradient.spec() != w.spec())
-    return squared_norm(gradient.to_dense(), w);
-  Array<std::uint8_t> mask;
-  if (is_dense && !w.is<Dense>()) mask = w.is<Masked>() ? w.as<Masked>().mask : w.stored().bits;
-  const Values& v = *gradient.values();
+  const Counted counted(gradient, w);
+  const Array<std::uint8_t>& mask = counted.mask;
+  const Values& v = counted.values;
+  if (v.device() != Device::cpu && v.dtype() == DType::F32) {
+    auto sums =
+        Array<double>::uninitialized(static_cast<std::size_t>(grains(v.size())), Device::cuda);
+    if (v.size() == 0) return 0;
+    double* to = sums.mutate();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.steps.squares(v.as<float>().data(), mask.data(), v.size(), to, stream);
+    });
+    double sum = 0;
+    for (const double s : sums.to(Device::cpu)) sum += s;
+    return sum;
+  }
+  if (v.device() != Device::cpu) {
+    report_on_cpu(fmt::format("the norm of {}", name_of(v.dtype())), v.device());
+    return squared_norm(gradient.to(Device::cpu), w.to(Device::cpu));
+  }
   return with_real("gradients", v.dtype(), [&]<class T>(T) {
     return squares(v.as<T>().data(), v.size(), mask.size() ? mask.data() : nullptr);
   });
@@ -71,7 +136,24 @@ void add_gradient(Tensor& sum, const Tensor& g) {
   if (sum.layout_name() != g.layout_name() || !g.values() ||
       sum.values()->size() != g.values()->size() || sum.dtype() != g.dtype())
     fail_usage("gradients to be added up are {} and {}", sum.spec().str(), g.spec().str());
+  if (sum.device() != g.device())
+    fail_usage("gradients to be added up are on {} and on {}", name_of(sum.device()),
+               name_of(g.device()));
+  if (sum.device() != Device::cpu && sum.dtype() != DType::F32) {
+    report_on_cpu(fmt::format("sums of {}", name_of(sum.dtype())), sum.device());
+    Tensor here = sum.to(Device::cpu);
+    add_gradient(here, g.to(Device::cpu));
+    sum = here.to(sum.device());
+    return;
+  }
   sum = Tensor::update(std::move(sum), [&](Values& to) {
+    if (to.device() != Device::cpu) {
+      float* s = to.mutate<float>().data();
+      on_cuda([&](const auto& cuda, kernels::Stream stream) {
+        cuda.steps.add(s, g.values()->as<float>().data(), to.size(), stream);
+      });
+      return;
+    }
     with_real("gradients", to.dtype(), [&]<class T>(T) {
       T* s = to.mutate<T>().data();
       const T* from = g.values()->as<T>().data();

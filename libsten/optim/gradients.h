@@ -6,9 +6,24 @@ namespace sten {
 
 // The sum of squares of w's gradient at the positions that w has, in double, in one pass; the same
 // bits at any number of threads. The gradient is dense, or in w's positions and layout.
+// On a device in the same order, and read back.
 double squared_norm(const Tensor& gradient, const Tensor& w);
 
-// sum += g, in place where nobody else holds the sum. Both in the same layout and positions.
+// The norm of several gradients on a device, added up as squared_norm() of each in turn, and what
+// they have to be multiplied by so that it is `clip` at most, min(1, clip / (norm + 1e-6)), as
+// torch.nn.utils.clip_grad_norm_: one number each, which stay there.
+struct NormThere {
+  Array<double> norm;
+  Array<float> scale;
+};
+struct GradientOf {
+  const Tensor* gradient;
+  const Tensor* weight;
+};
+NormThere norm_there(std::span<const GradientOf> gradients, double clip);
+
+// sum += g, in place where nobody else holds the sum. Both in the same layout and positions, and on
+// the same device.
 void add_gradient(Tensor& sum, const Tensor& g);
 
 }  // namespace sten

@@ -28,15 +28,23 @@ class Update {
     gradient_scale_ = by;
     return *this;
   }
+  // The same for a weight on a device, by the one number of an array there.
+  Update& scale_gradient(Array<float> by) {
+    scale_there_ = std::move(by);
+    return *this;
+  }
 
   const std::optional<Sparsifier>& sparsifier() const { return by_; }
   const std::optional<Dense>& scores() const { return scores_; }
   double gradient_scale() const { return gradient_scale_; }
+  // Empty where there is none.
+  const Array<float>& scale_there() const { return scale_there_; }
 
  private:
   std::optional<Sparsifier> by_;
   std::optional<Dense> scores_;
   double gradient_scale_ = 1;
+  Array<float> scale_there_;
 };
 
 }  // namespace sten

@@ -1,5 +1,7 @@
 #include "libsten/optim/select.h"
 
+#include "libsten/base/cuda.h"
+#include "libsten/base/fallback.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/layout/masked.h"
@@ -8,14 +10,35 @@
 namespace sten {
 namespace {
 
+Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept);
+
 // What there is of it for each value of the weight.
 bool is_per_value(const Tensor& state, const Tensor& weight) {
   return state.is<Dense>() && state.dtype() == weight.dtype() &&
          state.values()->size() == weight.values()->size();
 }
 
-Dense spread(const Tensor& state, const SlotOffsets& offsets, const Shape& shape) {
-  Dense x = Dense::zeros(state.dtype(), shape);
+Dense collect_there(const Tensor& state, const Tensor& weight, const Mask& kept) {
+  if (state.dtype() != DType::F32)
+    return on_cpu(
+        "what is remembered of " + std::string(name_of(state.dtype())), state.as<Dense>(),
+        [&](const Dense& d) { return collect(d, weight.to(Device::cpu), kept.to(Device::cpu)); });
+  const auto places = slot_places(weight);
+  Dense x{{weight.values()->size()},
+          Values::uninitialized(DType::F32, weight.values()->size(), weight.device())};
+  float* to = x.values.mutate<float>().data();
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    cuda.steps.collect(state.values()->as<float>().data(), kept.bits.data(), places->data(),
+                       x.size(), to, stream);
+  });
+  return x;
+}
+
+Dense spread(const Tensor& state, const Tensor& weight) {
+  if (weight.device() != Device::cpu) return weight.with_values(*state.values()).to_dense();
+  const auto found = slot_offsets(weight);
+  const SlotOffsets& offsets = *found;
+  Dense x = Dense::zeros(state.dtype(), weight.shape());
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = state.values()->as<U>();
     const auto to = x.values.mutate<U>();
@@ -25,7 +48,11 @@ Dense spread(const Tensor& state, const SlotOffsets& offsets, const Shape& shape
   return x;
 }
 
-Dense collect(const Tensor& state, const SlotOffsets& offsets, const Mask& kept) {
+// What stays of a dense state, in the order of the weight's values.
+Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept) {
+  if (weight.device() != Device::cpu) return collect_there(state, weight, kept);
+  const auto found = slot_offsets(weight);
+  const SlotOffsets& offsets = *found;
   Dense x = Dense::zeros(state.dtype(), {std::ssize(offsets)});
   with_width(x.values.width(), [&]<class U>(U) {
     const auto from = state.values()->as<U>();
@@ -41,11 +68,9 @@ Dense collect(const Tensor& state, const SlotOffsets& offsets, const Mask& kept)
 namespace optim_detail {
 
 void make_dense(Parameter& p) {
-  if (!has_dense_values(p.value)) {
-    const auto offsets = slot_offsets(p.value);
+  if (!has_dense_values(p.value))
     for (auto& [name, s] : p.state)
-      if (is_per_value(s, p.value)) s = spread(s, *offsets, p.value.shape());
-  }
+      if (is_per_value(s, p.value)) s = spread(s, p.value);
   if (!p.value.is<Dense>()) p.value = p.value.to_dense();
 }
 
@@ -58,7 +83,7 @@ void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const 
     if (has_dense_values(next))
       s = Dense::pack(s.as<Dense>(), kept);
     else
-      s = collect(s, *slot_offsets(next), kept);
+      s = collect(s, next, kept);
   }
   p.value = std::move(next);
 }

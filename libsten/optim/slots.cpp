@@ -3,6 +3,8 @@
 #include <limits>
 #include <numeric>
 
+#include "libsten/base/cuda.h"
+
 namespace sten {
 namespace {
 
@@ -30,6 +32,28 @@ std::shared_ptr<const SlotOffsets> slot_offsets(const Tensor& x) {
     if (x.values()->size() < std::numeric_limits<std::uint32_t>::max())
       return find_slots<std::uint32_t>(x, DType::U32);
     return find_slots<std::uint64_t>(x, DType::U64);
+  });
+}
+
+std::shared_ptr<const Array<std::uint32_t>> slot_places(const Tensor& x) {
+  return x.of_positions().get<Array<std::uint32_t>>([&] {
+    const Index n = x.values()->size();
+    if (std::max(n, size_of(x.shape())) >= std::numeric_limits<std::uint32_t>::max())
+      fail_usage("a weight of {} values is too large for its slots to be found on a device", n);
+    Values numbers = Values::uninitialized(DType::U32, n, x.device());
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.steps.number(numbers.mutate<std::uint32_t>().data(), n, stream);
+    });
+    const Tensor numbered = x.with_values(std::move(numbers));
+    const Dense at = numbered.to_dense();
+    const Mask stored = numbered.stored();
+    Array<std::uint32_t> places(static_cast<std::size_t>(n), x.device());
+    std::uint32_t* to = places.mutate();
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.steps.find(at.values.as<std::uint32_t>().data(), stored.bits.data(), at.size(), to,
+                      stream);
+    });
+    return places;
   });
 }
 

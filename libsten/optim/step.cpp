@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
+#include "libsten/base/cuda.h"
+#include "libsten/base/fallback.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/layout/masked.h"
 #include "libsten/optim/select.h"
@@ -14,7 +16,9 @@ namespace sten {
 namespace {
 
 bool same_bytes(const Array<std::byte>& a, const Array<std::byte>& b) {
-  if (a.size() != b.size()) return false;
+  if (a.size() != b.size() || a.device() != b.device()) return false;
+  if (a.device() != Device::cpu && a.size() != 0 && a.data() != b.data())
+    return same_bytes(a.to(Device::cpu), b.to(Device::cpu));
   return a.size() == 0 || a.data() == b.data() || std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
@@ -42,6 +46,9 @@ void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
   if (g.shape() != p.value.shape())
     fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), to_string(p.value.shape()),
                to_string(g.shape()));
+  if (g.device() != values->device())
+    fail_usage("{}: {} is on {}, its gradient on {}", rule.op, quote(p.name),
+               name_of(values->device()), name_of(g.device()));
   if (g.dtype() != values->dtype())
     fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), name_of(values->dtype()),
                name_of(g.dtype()));
@@ -52,9 +59,14 @@ Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   const DType dtype = p.value.values()->dtype();
   const Shape shape = has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
   const auto at = p.state.find(name);
-  if (at == p.state.end())
-    return p.state.emplace(std::string(name), Dense::zeros(dtype, shape)).first->second;
+  if (at == p.state.end()) {
+    Dense none{shape, Values(dtype, size_of(shape), p.value.device())};
+    return p.state.emplace(std::string(name), std::move(none)).first->second;
+  }
   const Tensor& s = at->second;
+  if (s.device() != p.value.device())
+    fail_usage("{}: {} is on {}, its state {} on {}", rule.op, quote(p.name),
+               name_of(p.value.device()), quote(name), name_of(s.device()));
   if (!s.is<Dense>() || s.dtype() != dtype || s.shape() != shape)
     fail_usage("{}: the state {} of {} is {} {} {}, and has to be dense {} {}", rule.op,
                quote(name), quote(p.name), s.layout(), name_of(s.dtype()), to_string(s.shape()),
@@ -90,6 +102,9 @@ struct Gradients {
   T scale = 1;
   const std::uint8_t* mask = nullptr;
   const Index* offsets = nullptr;
+  // On a device, in place of scale and offsets.
+  const float* scale_there = nullptr;
+  const std::uint32_t* places = nullptr;
 
   // `begin` is a multiple of 8.
   const T* piece(Index begin, Index n, T* to) const {
@@ -118,9 +133,21 @@ struct Gradients {
   }
 };
 
+void run_there(const StepRule& rule, std::span<Tensor* const> changed, const Gradients<float>& g,
+               Index n) {
+  std::array<float*, most_at_once> at{};
+  update_all<float>(changed, at, 0, [&](float* const* all) {
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      rule.there(cuda.steps, {all[0], n, g.from, g.mask, g.places, g.scale_there}, all + 1, stream);
+    });
+  });
+}
+
 template <class T>
 void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Gradients<T>& g,
               Index n) {
+  if constexpr (std::same_as<T, float>)
+    if (changed[0]->device() != Device::cpu) return run_there(rule, changed, g, n);
   constexpr Index grain = Index{1} << 14, piece = 1024;  // a piece of everything is in the L1 cache
   std::array<T*, most_at_once> at{};
   update_all<T>(changed, at, 0, [&](T* const* all) {
@@ -144,6 +171,19 @@ void step_values(Parameter& p, const Gradients<T>& g, const StepRule& rule) {
   run_rule<T>(rule, changed, g, p.value.values()->size());
 }
 
+// That of an update, of weights on a device.
+class Scale {
+ public:
+  Scale(const Update& u, Device device) : all_(u.scale_there()) {
+    if (device == Device::cpu || all_.size() || u.gradient_scale() == 1) return;
+    all_ = Array<float>{static_cast<float>(u.gradient_scale())}.to(device);
+  }
+  const float* there() const { return all_.data(); }
+
+ private:
+  Array<float> all_;
+};
+
 template <class T>
 void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& update,
                        const StepRule& rule) {
@@ -154,12 +194,18 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
     fail_check("strict: {}: the {} gradient of {}, which is {}, has other positions", rule.op,
                g.spec().str(), quote(p.name), p.value.spec().str());
   if (!is_exact) g = g.to_dense();
+  Scale scale(update, g.device());
   Gradients<T> from{g.values()->as<T>().data(), static_cast<T>(update.gradient_scale())};
+  from.scale_there = scale.there();
   Array<std::uint8_t> mask;
   std::shared_ptr<const SlotOffsets> offsets;
+  std::shared_ptr<const Array<std::uint32_t>> places;
   if (p.value.is<Masked>()) {
     mask = p.value.as<Masked>().mask;
     from.mask = mask.data();
+  } else if (!is_exact && !p.value.is<Dense>() && p.value.device() != Device::cpu) {
+    places = slot_places(p.value);
+    from.places = places->data();
   } else if (!is_exact && !p.value.is<Dense>()) {
     offsets = slot_offsets(p.value);
     from.offsets = offsets->data();
@@ -180,17 +226,40 @@ void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
   Parameter next = p;  // p changes when all has succeeded
   optim_detail::make_dense(next);
   std::optional<Dense> scores = update.scores();
-  if (by.needs_scores() && !scores) scores = by.scores_of(next.value.as<Dense>(), g);
-  step_values<T>(next, {g.values.as<T>().data(), static_cast<T>(update.gradient_scale())}, rule);
+  if (by.needs_scores() && !scores)
+    scores = by.scores_of(next.value.as<Dense>().to(Device::cpu), g.to(Device::cpu));
+  const Scale scale(update, g.device());
+  Gradients<T> from{g.values.as<T>().data(), static_cast<T>(update.gradient_scale())};
+  from.scale_there = scale.there();
+  step_values<T>(next, from, rule);
   optim_detail::select_dense(next, by, layout, {&had, scores ? &*scores : nullptr, nullptr});
   p = std::move(next);
 }
 
 }  // namespace
 
+static void step_on_cpu(Parameter& p, const Tensor& gradient, const Update& update,
+                        const StepRule& rule) {
+  const Device there = p.value.device();
+  report_on_cpu(fmt::format("{} of {}", rule.op, name_of(p.value.dtype())), there);
+  Update here = update;
+  if (update.scale_there().size())
+    here.scale_gradient(double{update.scale_there().to(Device::cpu)[0]});
+  Parameter q(p.name, p.value.to(Device::cpu));
+  for (const auto& [name, s] : p.state) q.state.emplace(name, s.to(Device::cpu));
+  step_elements(q, gradient.to(Device::cpu), here, rule);
+  p.value = q.value.to(there);
+  for (const std::string_view name : rule.state) {
+    const Tensor& s = q.state.find(name)->second;
+    p.state.insert_or_assign(std::string(name), s.to(there));
+  }
+}
+
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule) {
   check_fit(p, gradient, rule);
+  if (p.value.device() != Device::cpu && (!rule.there || p.value.dtype() != DType::F32))
+    return step_on_cpu(p, gradient, update, rule);
   // Before anything changes.
   for (const std::string_view name : rule.state) state_of(p, name, rule);
   const auto step = [&]<class T>(T) {

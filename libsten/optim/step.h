@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/block/step_functions.h"
 #include "libsten/optim/parameter.h"
 
 namespace sten {
@@ -19,10 +20,16 @@ struct StepRule {
   std::vector<std::string_view> state;
   Run<float> f32;
   Run<double> f64;
+  // The same on a device, of floats; empty: the CPU does it.
+  using RunThere =
+      std::function<void(const kernels::StepFunctions& steps, const kernels::StepElements& x,
+                         float* const* state, kernels::Stream stream)>;
+  RunThere there{};
 
   template <class F>
-  static StepRule of(std::string_view op, std::vector<std::string_view> state, F f) {
-    return {op, std::move(state), f, f};
+  static StepRule of(std::string_view op, std::vector<std::string_view> state, F f,
+                     RunThere there = {}) {
+    return {op, std::move(state), f, f, std::move(there)};
   }
 };
 
@@ -34,6 +41,9 @@ struct StepRule {
 // taken value for value; a dense or masked one at the weight's positions, for other layouts than
 // dense and masked by a table that is made dense once per set of positions. Another sparse one is
 // made dense first. With is_strict() both are an Error (check).
+//
+// A weight on a device has its gradient and its state there; where the rule has no way of doing that,
+// and for F64, the CPU does it and says so (base/fallback.h).
 //
 // Error (usage) where dtypes, shapes, layout or state do not fit. The same bits at any thread
 // count.

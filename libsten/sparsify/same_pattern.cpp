@@ -4,8 +4,9 @@ namespace sten {
 
 Mask SamePattern::select(const Dense& x, const Hints& hints) const {
   if (!hints.pattern) fail_usage("same-pattern needs the pattern that the tensor had");
-  check_same_shape(x, *hints.pattern);
-  return *hints.pattern;
+  Mask pattern = hints.pattern->to(x.device());
+  check_same_shape(x, pattern);
+  return pattern;
 }
 
 Mask SamePattern::select_stored(const Entries& x, const Hints& hints) const {

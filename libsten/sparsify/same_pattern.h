@@ -7,6 +7,7 @@ namespace sten {
 struct SamePattern {
   static constexpr const char* name = "same-pattern";
   static constexpr bool needs_pattern = true;
+  bool selects_on_device(const Dense&) const { return true; }
   // Hints::pattern, which has to have the shape of x: Error (usage).
   Mask select(const Dense& x, const Hints& hints) const;
   Mask select_stored(const Entries& x, const Hints& hints) const;

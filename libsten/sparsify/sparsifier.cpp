@@ -41,9 +41,21 @@ std::vector<EntryPlace> places_of(const Entries& x, const MatrixView& view) {
 
 }  // namespace sparsify_detail
 
+HintsHere::HintsHere(const Hints& hints) : hints_(hints) {
+  if (hints.pattern) {
+    pattern_ = hints.pattern->to(Device::cpu);
+    hints_.pattern = &pattern_;
+  }
+  if (hints.scores) {
+    scores_ = hints.scores->to(Device::cpu);
+    hints_.scores = &scores_;
+  }
+}
+
 Mask Sparsifier::select(const Dense& x, const Hints& hints) const {
   if (x.device() == Device::cpu || selects_on_device(x)) return self_->select(x, hints);
-  return on_cpu(spec().str(), x, [&](const Dense& d) { return self_->select(d, hints); });
+  return on_cpu(spec().str(), x,
+                [&](const Dense& d) { return self_->select(d, HintsHere(hints).hints()); });
 }
 
 }  // namespace sten

@@ -26,7 +26,8 @@
 //                                      they are parameters themselves, which no gradient of x gives
 //
 // Other optional members, of any kind:
-//   bool selects_on_device(const Dense& x) const   whether it can select where x is on a device
+//   bool selects_on_device(const Dense& x) const   whether it can select where x is on a device;
+//                                      its hints are there or on the CPU
 //   Share share() const                how much stays, where its numbers alone say; otherwise that
 //                                      is the spec's `sparsity` or `fraction`, which go
 //   std::uint64_t seed                 the spec's key `seed`: each tensor gets one of its own
@@ -57,6 +58,20 @@ struct Hints {
   const Mask* pattern = nullptr;    // the pattern the tensor had
   const Dense* scores = nullptr;    // a number for each element; its meaning is the sparsifier's
   const Sparsifier* own = nullptr;  // the tensor's own sparsifier
+};
+
+// The same on the CPU, for a sparsifier that chooses there.
+class HintsHere {
+ public:
+  explicit HintsHere(const Hints& hints);
+  HintsHere(const HintsHere&) = delete;
+  HintsHere& operator=(const HintsHere&) = delete;
+  const Hints& hints() const { return hints_; }
+
+ private:
+  Mask pattern_;
+  Dense scores_;
+  Hints hints_;
 };
 
 // n of every m elements stay.
@@ -114,8 +129,8 @@ class Sparsifier {
   std::string_view fit_name() const { return self_->fit_name(); }
   // The positions to keep: deterministic, at any thread count. Error for a dtype or shape that the
   // sparsifier cannot rank.
-  // Where x is on a device, so is the mask, and the hints are on the CPU; one that cannot choose
-  // there falls back to the CPU (base/fallback.h).
+  // Where x is on a device, so is the mask, and the hints are there or on the CPU; one that cannot
+  // choose there falls back to the CPU (base/fallback.h).
   Mask select(const Dense& x, const Hints& hints = {}) const;
   // Whether it can: bool selects_on_device(const Dense& x) const of the sparsifier.
   bool selects_on_device(const Dense& x) const { return self_->selects_on_device(x); }
