@@ -11,7 +11,8 @@ bool LateSparsity::is_ready() const { return x_.grad().has_value(); }
 
 Tensor LateSparsity::get() const {
   if (!is_ready()) fail_usage("{} waits for the gradient that backward() gives", by_.name().text());
-  const Dense scores = by_.scores_of(x_.value().to_dense(), x_.grad()->to_dense());
+  const Dense scores =
+      by_.scores_of(x_.value().to_dense().to(Device::cpu), x_.grad()->to_dense().to(Device::cpu));
   return sparsify(x_.value(), by_, layout_,
                   {.pattern = nullptr, .scores = &scores, .own = nullptr});
 }

@@ -14,15 +14,14 @@ const Name same_pattern(SamePattern::name), add("add");
 Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
 
 // A tensor of ones or zeros of one of the types that gradients have.
-Tensor filled(const Shape& shape, DType dtype, float v) {
+Tensor filled(const Shape& shape, DType dtype, float v, Device device) {
+  if (v == 0) return Dense{shape, Values(dtype, size_of(shape), device)};
   Dense x = Dense::zeros(dtype, shape);
-  if (v != 0) {
-    if (dtype == DType::F64)
-      std::ranges::fill(x.values.mutate<double>(), v);
-    else
-      std::ranges::fill(x.values.mutate<float>(), v);
-  }
-  return x;
+  if (dtype == DType::F64)
+    std::ranges::fill(x.values.mutate<double>(), v);
+  else
+    std::ranges::fill(x.values.mutate<float>(), v);
+  return x.to(device);
 }
 
 Outputs run_one(Name op, std::span<const Tensor> in, const OutFormat& format, const OutHints& hints,
@@ -183,7 +182,7 @@ void Tape::walk_back(const Var& y, std::optional<Tensor> seed, bool keep_steps,
   if (!seed) {
     if (size_of(shape) != 1)
       fail_usage("backward: a value of shape {} needs a gradient to begin with", to_string(shape));
-    seed = filled(shape, y.value_.dtype(), 1);
+    seed = filled(shape, y.value_.dtype(), 1, y.value_.device());
   }
   if (seed->shape() != shape)
     fail_usage("backward: a gradient of shape {} does not fit a value of shape {}",
@@ -243,10 +242,14 @@ void Tape::walk(Step& step, const Receiver* to) {
   std::vector<Tensor> in;
   in.reserve(step.out.size() + step.kept.size());
   DType dtype = DType::F32;
+  Device device = Device::cpu;
   for (const SlotPtr& s : step.out)
-    if (s->grad) dtype = s->grad->dtype();
+    if (s->grad) {
+      dtype = s->grad->dtype();
+      device = s->grad->device();
+    }
   for (const SlotPtr& s : step.out) {
-    in.push_back(s->grad ? *s->grad : filled(s->shape, dtype, 0));
+    in.push_back(s->grad ? *s->grad : filled(s->shape, dtype, 0, device));
     if (!s->is_kept) s->grad.reset();
   }
   in.insert(in.end(), step.kept.begin(), step.kept.end());

@@ -69,6 +69,17 @@ void compare(const char* what, const std::vector<std::string>& wanted, const Nam
           fmt::format("\n  there is no {} {}{}", what, quote(name), suggestion(name, wanted));
 }
 
+Device place_of(const Tensor& t) { return t.device(); }
+Device place_of(const Var& v) { return v.value().device(); }
+
+// Where the weights are, or, of a graph without, the inputs.
+template <Operand T>
+Device place_of(const NamedValues<T>& weights, const NamedValues<T>& inputs) {
+  for (const auto* given : {&weights, &inputs})
+    if (!given->empty()) return place_of(given->begin()->second);
+  return Device::cpu;
+}
+
 std::vector<std::string> names_of(const std::vector<Weight>& weights) {
   std::vector<std::string> names;
   for (const Weight& w : weights) names.push_back(w.name);
@@ -202,7 +213,8 @@ std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
   std::vector<std::optional<T>> values(numbers_.size());
   for (const auto* given : {&inputs, &weights})
     for (const auto& [name, value] : *given) values[number_of(name)] = value;
-  for (const Constant& c : parts_.constants) values[number_of(c.name)] = Tensor(c.value);
+  const Device device = place_of(weights, inputs);
+  for (const Constant& c : parts_.constants) values[number_of(c.name)] = Tensor(c.value.to(device));
   return values;
 }
 

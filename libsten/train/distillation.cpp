@@ -90,7 +90,7 @@ Graph training_graph(const Task& task) {
   return std::move(b).build();
 }
 
-Teacher::Teacher(const Task& task)
+Teacher::Teacher(const Task& task, Device device)
     : graph_([&] {
         const DistillationRecipe& d = *task.recipe().distillation;
         GraphParts g = task.evaluation_graph().parts();
@@ -99,7 +99,9 @@ Teacher::Teacher(const Task& task)
         keep_outputs(g, std::move(outputs));
         return Graph(std::move(g));
       }()),
-      weights_(task.teacher_weights()) {}
+      weights_(task.teacher_weights()) {
+  for (auto& [name, w] : weights_) w = w.to(device);
+}
 
 NamedValues<Tensor> Teacher::values(const BatchPart& part) const {
   NamedValues<Tensor> inputs;

@@ -14,9 +14,9 @@ Graph training_graph(const Task& task);
 class Teacher {
  public:
   // Error as of Task::stored_weights(); Error (usage) where the recipe names no weights.
-  explicit Teacher(const Task& task);
+  explicit Teacher(const Task& task, Device device = Device::cpu);
 
-  // What the training graph takes from it for a part of a batch.
+  // What the training graph takes from it for a part of a batch, whose inputs are on its device.
   NamedValues<Tensor> values(const BatchPart& part) const;
   Index bytes() const;  // of its weights
 

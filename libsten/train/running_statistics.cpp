@@ -2,15 +2,23 @@
 
 #include <algorithm>
 
+#include "libsten/base/fallback.h"
+
 namespace sten {
 namespace {
 
+Dense here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
+
 void move_towards(Tensor& weight, std::span<const float> to, double momentum) {
-  weight = Tensor::update(std::move(weight), [&](Values& v) {
+  const Device there = weight.device();
+  if (there != Device::cpu) report_on_cpu("running statistics", there);
+  Tensor own = there == Device::cpu ? std::move(weight) : weight.to(Device::cpu);
+  weight = Tensor::update(std::move(own), [&](Values& v) {
     const std::span<float> w = v.mutate<float>();
     for (std::size_t c = 0; c < w.size(); ++c)
       w[c] = static_cast<float>((1 - momentum) * double{w[c]} + momentum * double{to[c]});
   });
+  weight = weight.to(there);
 }
 
 }  // namespace
@@ -33,7 +41,7 @@ void StatisticsOfStep::exchange(Communicator& ranks, Index parts) {
     auto to = all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(number) * width);
     *to++ = 1;
     for (const RunningStatistics& s : graph_.statistics())
-      to = std::ranges::copy(part.at(s.moments).as<Dense>().values.as<float>(), to).out;
+      to = std::ranges::copy(here(part.at(s.moments)).values.as<float>(), to).out;
   }
   ranks.sum(all);
   for (Index k = 0; k < parts; ++k) {
@@ -55,7 +63,8 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   for (const RunningStatistics& s : graph_.statistics()) {
     Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
     for (const auto& [number, part] : parts_) {
-      const auto both = part.at(s.moments).as<Dense>().values.as<float>();
+      const Dense moments = here(part.at(s.moments));
+      const auto both = moments.values.as<float>();
       move_towards(mean, both.first(both.size() / 2), s.momentum);
       move_towards(variance, both.last(both.size() / 2), s.momentum);
     }

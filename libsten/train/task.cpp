@@ -237,15 +237,23 @@ Graph Task::measured_graph(std::optional<Index> step) const {
   return inference_graph(with_value_formats(*graph_, recipe_, step.value_or(recipe_.steps - 1)));
 }
 
+BatchPart on_device(const BatchPart& part, Device device) {
+  BatchPart there = part;
+  for (auto& [name, x] : there.inputs) x = x.to(device);
+  return there;
+}
+
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s,
                        std::optional<Index> step) const {
   PredictionSums sums;
   const Graph graph = measured_graph(step);
   const std::string &logits = graph_->outputs().front(), &labels = evaluation_->inputs().back();
+  const Device device = weights.empty() ? Device::cpu : weights.begin()->second.device();
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
-    const Dense y = graph.run<Tensor>(weights, part.inputs).at(logits).to_dense();
+    const BatchPart there = on_device(part, device);
+    const Dense y = graph.run<Tensor>(weights, there.inputs).at(logits).to_dense().to(Device::cpu);
     sums += predictions_of(y, part.inputs.at(labels).as<Dense>(), scorer());
   }
   return sums.measured();

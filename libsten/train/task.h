@@ -15,6 +15,9 @@ struct BatchPart {
   Index number = 0;  // among the parts of its batch
 };
 
+// With the inputs on that device.
+BatchPart on_device(const BatchPart& part, Device device);
+
 // Parts [begin, end) of a batch.
 struct PartRange {
   Index begin = 0, end = 0;
@@ -103,7 +106,7 @@ class Task {
   // The evaluation graph with the formats of values that the recipe has in that step; without one,
   // in the last.
   Graph measured_graph(std::optional<Index> step = {}) const;
-  // By that graph on all of a split, always the same rows and masks; a count of 0 where it is empty.
+  // On the weights' device. By that graph on all of a split, always the same rows and masks; a count of 0 where it is empty.
   // The mean is computed in double.
   Measured measure(const NamedValues<Tensor>& weights, DataSplit s,
                    std::optional<Index> step = {}) const;

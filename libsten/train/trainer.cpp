@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "libsten/base/fallback.h"
 #include "libsten/base/hash.h"
 #include "libsten/base/text.h"
 #include "libsten/comm/comm_self.h"
@@ -24,7 +25,10 @@ std::variant<Sgd, AdamW> optimizer_of(const OptimizerRecipe& o) {
   fail_usage("there is no optimizer {}; there are sgd and adamw", quote(o.kind));
 }
 
-double number_of(const Tensor& scalar) { return double{scalar.as<Dense>().values.as<float>()[0]}; }
+double number_of(const Tensor& scalar) {
+  const Dense x = scalar.as<Dense>().to(Device::cpu);
+  return double{x.values.as<float>()[0]};
+}
 
 Dense filled(const Shape& shape, double v) {
   Dense x = Dense::zeros(DType::F32, shape);
@@ -34,16 +38,32 @@ Dense filled(const Shape& shape, double v) {
 
 // In memory that nobody else holds: the first step need not copy it, and a file that it was mapped
 // from may go.
-Tensor in_own_memory(const Tensor& t) {
+Tensor in_own_memory(const Tensor& t, Device device) {
+  if (t.device() != device) return t.to(device);
   return Tensor::update(
       t, [](Values& v) { with_width(v.width(), [&]<class U>(U) { (void)v.mutate<U>(); }); });
 }
 
 }  // namespace
 
-Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks)
+TrainState on_cpu(TrainState state) {
+  for (Parameter& p : state.parameters) {
+    p.value = p.value.to(Device::cpu);
+    for (auto& [key, s] : p.state) s = s.to(Device::cpu);
+  }
+  return state;
+}
+
+NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights) {
+  for (auto& [name, w] : weights) w = w.to(Device::cpu);
+  return weights;
+}
+
+Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks,
+                 const TrainerOptions& options)
     : task_(std::move(task)),
       ranks_(ranks ? std::move(ranks) : comm_self()),
+      device_(options.device),
       plain_(with_moments(training_graph(*task_))),
       graph_(plain_),
       // Beside the moments, what training_graph() has last.
@@ -52,7 +72,9 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
   check_formats(task_->recipe(), task_->graph());
-  if (task_->recipe().distillation) teacher_.emplace(*task_);
+  if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
+  if (device_ != Device::cpu && ranks_->size() == 1 && options.read_every > 1)
+    late_.emplace(options.read_every, task_->parts());
   std::unordered_map<std::string_view, const WeightStages*> of_weight;
   std::set<Index> begins;
   for (const WeightStages& p : stages_) {
@@ -65,7 +87,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
   NamedValues<Tensor> first = task_->first_weights();
   std::uint64_t hash = 0;
   for (const Weight& w : task_->graph().weights()) {
-    state_.parameters.emplace_back(w.name, in_own_memory(first.at(w.name)));
+    state_.parameters.emplace_back(w.name, in_own_memory(first.at(w.name), device_));
     hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     Sparse& s = sparse_.emplace_back();
@@ -147,7 +169,7 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
 // on_loss(loss) comes before the backward pass, and on_gradient(parameter, gradient) in it. When it
 // returns nothing holds the weights' values but the state, so that the optimizer changes them in place.
 void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
-                           const std::function<void(double)>& on_loss,
+                           const std::function<void(const Tensor&)>& on_loss,
                            const Tape::Receiver& on_gradient) const {
   Tape tape;
   NamedValues<Var> weights, inputs;
@@ -158,16 +180,17 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
     weights.emplace(p.name,
                     tape.parameter(computing ? *computing : p.value, gradient_format(i, own)));
   }
-  for (const auto& [name, x] : part.inputs) inputs.emplace(name, x);
+  const BatchPart there = on_device(part, device_);
+  for (const auto& [name, x] : there.inputs) inputs.emplace(name, x);
   if (teacher_)
-    for (auto& [name, x] : teacher_->values(part)) inputs.emplace(name, std::move(x));
+    for (auto& [name, x] : teacher_->values(there)) inputs.emplace(name, std::move(x));
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
   statistics.add(part.number, outputs);
   const Var y = outputs.at(loss_);
-  on_loss(number_of(y.value()));
+  on_loss(y.value());
   Dense seed = Dense::zeros(DType::F32, {});
   seed.values.mutate<float>()[0] = static_cast<float>(share);
-  tape.backward(y, seed, on_gradient);
+  tape.backward(y, seed.to(device_), on_gradient);
 }
 
 // Their sum over all parts of the batch, of all ranks: empty where there are no predictions. The step
@@ -186,8 +209,9 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
     const bool is_last = &part == &parts.back();
     const double share =
         static_cast<double>(part.predictions) / static_cast<double>(step.predictions);
-    const auto on_loss = [&](double loss) {
-      step.loss += share * loss;
+    const auto on_loss = [&](const Tensor& loss) {
+      if (late_) return late_->add_loss(loss, share);
+      step.loss += share * number_of(loss);
       if (!is_last && std::isfinite(step.loss)) return;
       agree_on_loss(step);
       if (is_last && overlaps) exchange.emplace(*this, sum);
@@ -200,7 +224,7 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
       if (exchange) exchange->add(i);
     });
   }
-  if (parts.empty()) agree_on_loss(step);
+  if (parts.empty() && !late_) agree_on_loss(step);
   if (!exchange && step.predictions > 0) {
     if (!all_have_parts) complete(sum);
     exchange.emplace(*this, sum);
@@ -218,21 +242,25 @@ void Trainer::collect_scores(const Gradients& gradients) {
     if (!s.stages || !gradients[i]) continue;
     const Parameter& p = state_.parameters[i];
     const SparsityStage* next = s.stages->beginning(state_.step + 1);
+    if (!s.accumulating && !(s.ranks_by_gradient && next)) continue;
+    if (device_ != Device::cpu) report_on_cpu("scores of gradients", device_);
+    const Dense w = p.value.to_dense().to(Device::cpu);
+    const Dense g = gradients[i]->to_dense().to(Device::cpu);
     if (s.accumulating) {
       Dense scores = state_.scores.extract(p.name).mapped().as<Dense>();
-      s.accumulating->add_scores(scores, p.value.to_dense(), gradients[i]->to_dense());
+      s.accumulating->add_scores(scores, w, g);
       state_.scores.emplace(p.name, std::move(scores));
-    } else if (s.ranks_by_gradient && next) {
+    } else {
       // As at a refresh: of the weight before the step.
-      state_.scores.insert_or_assign(p.name, registry().sparsifier(next->by).scores_of(
-                                                 p.value.to_dense(), gradients[i]->to_dense()));
+      state_.scores.insert_or_assign(p.name, registry().sparsifier(next->by).scores_of(w, g));
     }
   }
 }
 
 // ----------------------------------------------------------------------------------------- steps
 
-void Trainer::update(const Gradients& gradients, double rate, double scale) {
+void Trainer::update(const Gradients& gradients, double rate, double scale,
+                     const Array<float>& scale_there) {
   std::visit([&](auto& o) { o.options.rate = rate; }, optimizer_);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
@@ -251,6 +279,7 @@ void Trainer::update(const Gradients& gradients, double rate, double scale) {
       u = Update::resparsify(by, std::move(scores));
     }
     u.scale_gradient(scale);
+    if (scale_there.size()) u.scale_gradient(scale_there);
     std::visit([&](const auto& o) { o.step(p, *gradients[i], u); }, optimizer_);
     if (is_anew) count(i);
     if (sparse_[i].score_gradient) update_scores(i);
@@ -279,6 +308,7 @@ TrainStep Trainer::step() {
   // A mean is over the predictions of the whole batch.
   const std::vector<std::uint64_t> counts = ranks_->gather(mine);
   for (const std::uint64_t n : counts) result.predictions += static_cast<Index>(n);
+  if (late_) late_->begin(state_.step);
   StatisticsOfStep statistics(task_->graph());
   Gradients sum =
       gradients_of_parts(parts, result, statistics, std::ranges::count(counts, 0u) == 0);
@@ -287,26 +317,63 @@ TrainStep Trainer::step() {
   pull_to_zero(sum);
   if (!sum.empty()) take_score_gradients(sum);
   double scale = 1;
-  if (recipe.clip > 0) {
-    double squares = 0;
-    for (std::size_t i = 0; i < sum.size(); ++i)
-      if (sum[i]) squares += squared_norm(*sum[i], state_.parameters[i].value);
-    result.norm = std::sqrt(squares);
-    if (!std::isfinite(result.norm))
-      fail(
-          "step {}: the norm of the gradients is {}; a lower optimizer.rate or a longer "
-          "rate.warmup may help",
-          state_.step, result.norm);
-    // As torch.nn.utils.clip_grad_norm_.
-    scale = std::min(1.0, recipe.clip / (result.norm + 1e-6));
-  }
+  Array<float> scale_there;
+  if (recipe.clip > 0) scale = clip_norm(sum, result, scale_there);
   if (!sum.empty()) {
     collect_scores(sum);
-    update(sum, result.rate, scale);
+    update(sum, result.rate, scale, scale_there);
     statistics.apply(state_.parameters);
   }
   ++state_.step;
+  if (!late_) return result;
+  result.is_read = false;
+  result.loss = last_read_.loss;
+  result.norm = last_read_.norm;
+  if (late_->is_full() || is_done()) read(result);
   return result;
+}
+
+// What gradients have to be multiplied by; `there` gets it where they are on a device.
+double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& there) {
+  const double clip = task_->recipe().clip;
+  if (device_ != Device::cpu) {
+    std::vector<GradientOf> all;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i]) all.push_back({&*gradients[i], &state_.parameters[i].value});
+    const NormThere made = norm_there(all, clip);
+    there = made.scale;
+    if (late_) {
+      late_->set_norm(made.norm);
+      return 1;
+    }
+    step.norm = made.norm.to(Device::cpu)[0];
+    check_norm(state_.step, step.norm);
+    return 1;
+  }
+  double squares = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (gradients[i]) squares += squared_norm(*gradients[i], state_.parameters[i].value);
+  step.norm = std::sqrt(squares);
+  check_norm(state_.step, step.norm);
+  // As torch.nn.utils.clip_grad_norm_.
+  return std::min(1.0, clip / (step.norm + 1e-6));
+}
+
+void Trainer::read(TrainStep& last) {
+  if (late_ && !late_->is_empty()) last_read_ = late_->read();
+  if (!late_ || last.is_read) return;
+  last.loss = last_read_.loss;
+  last.norm = last_read_.norm;
+  last.is_read = true;
+}
+
+// All but what is on the CPU in any case: counts of steps, and what is remembered of scores.
+void Trainer::move(Parameter& p) const {
+  p.value = in_own_memory(p.value, device_);
+  for (auto& [key, s] : p.state) {
+    const bool stays = s.dtype() == DType::I64 || key.starts_with(score_state);
+    s = in_own_memory(s, stays ? Device::cpu : device_);
+  }
 }
 
 void Trainer::restore(TrainState state) {
@@ -315,11 +382,8 @@ void Trainer::restore(TrainState state) {
   state_ = std::move(state);
   has_new_positions_ = true;
   has_formats_ = false;
-  for (Parameter& p : state_.parameters) {
-    p.value = in_own_memory(p.value);
-    for (auto& [name, s] : p.state) s = in_own_memory(s);
-  }
-  for (auto& [name, s] : state_.scores) s = in_own_memory(s);
+  for (Parameter& p : state_.parameters) move(p);
+  for (auto& [name, s] : state_.scores) s = in_own_memory(s, Device::cpu);
   for (std::size_t i = 0; i < sparse_.size(); ++i)
     if (sparse_[i].stages) count(i);
 }

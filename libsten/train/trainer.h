@@ -12,6 +12,7 @@
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/train/distillation.h"
+#include "libsten/train/late_numbers.h"
 #include "libsten/train/learned_scores.h"
 #include "libsten/train/running_statistics.h"
 #include "libsten/train/task.h"
@@ -41,12 +42,26 @@ struct GradientTraffic {
   std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0;
 };
 
+// The same on the CPU, and what is measured of it likewise.
+TrainState on_cpu(TrainState state);
+NamedValues<Tensor> on_cpu(NamedValues<Tensor> weights);
+
+struct TrainerOptions {
+  // Where weights, gradients and what optimizers remember of them are, and where steps are computed.
+  // Learned scores, and those that add up, are on the CPU.
+  Device device = Device::cpu;
+  // A device computes as many steps before losses and norms are read back, unless read() asks for
+  // them; with several ranks each step's are.
+  Index read_every = 1;
+};
+
 // What came of one step.
 struct TrainStep {
   Index step = 0;         // from 0
   double loss = 0;        // of its batch, before the update
   double rate = 0;        // that the update had
   double norm = 0;        // of the gradients, where they are clipped
+  bool is_read = true;    // else loss and norm are those of the last step that was read back
   Index predictions = 0;  // none: nothing was updated
   GradientTraffic traffic{};
 };
@@ -54,19 +69,25 @@ struct TrainStep {
 class Trainer {
  public:
   // `ranks`: as many as the task is made for; none: this process alone.
-  explicit Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks = nullptr);
+  explicit Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator> ranks = nullptr,
+                   const TrainerOptions& options = {});
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
   // The next step, with all ranks. Error that names it where the loss or the gradients' norm is no
-  // finite number, which all ranks have; nothing was updated then.
+  // finite number, which all ranks have; nothing was updated then. With options.read_every steps after
+  // that one may have been made of it, and the trainer is of no more use.
   TrainStep step();
+  // Loss and norm of the last step, into what step() has returned. Error as of step().
+  void read(TrainStep& last);
   bool is_done() const { return state_.step == task_->steps(); }
 
   const Task& task() const { return *task_; }
+  // On the trainer's device.
   const TrainState& state() const { return state_; }
   const std::vector<WeightStages>& stages() const { return stages_; }
-  // What is measured and saved: values of the state, or their averages, as sparse as they compute.
+  // What is measured and saved: values of the state, or their averages, as sparse as they compute; on
+  // the trainer's device.
   NamedValues<Tensor> weights() const;
   // Pruned elements of all weights that the recipe makes sparse, by the elements of these.
   double sparsity() const;
@@ -75,7 +96,7 @@ class Trainer {
   // Whether no stage is still to come, and no other format.
   bool is_sparse_as_planned() const;
   // To go on from there. Error where it is not of this recipe: of another model, without a mask or
-  // scores that it has to have by then, or with what its optimizer does not remember.
+  // scores that it has to have by then, or with what its optimizer does not remember. It is on the CPU.
   void restore(TrainState state);
   // With all ranks: Error, which all have, if their weights are not the same bit for bit.
   void check_ranks() const;
@@ -107,7 +128,7 @@ class Trainer {
   bool is_formatted_by_tape(const OutFormat& gradient) const;
   void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
-                    const std::function<void(double)>& on_loss,
+                    const std::function<void(const Tensor&)>& on_loss,
                     const Tape::Receiver& on_gradient) const;
   Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                StatisticsOfStep& statistics, bool all_have_parts);
@@ -116,14 +137,18 @@ class Trainer {
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;
   bool learns_scores(std::size_t i) const;
-  ScoredWeight scored(std::size_t i) const;
+  ScoredWeight scored(std::size_t i, const Dense& w) const;
+  Dense value_here(std::size_t i) const;
+  void move(Parameter& p) const;
+  double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& there);
   void begin_scores(std::size_t i);
   void end_scores(std::size_t i);
   void take_score_gradients(Gradients& gradients);
   void update_scores(std::size_t i);
   Tensor measured_by_scores(std::size_t i) const;
   void collect_scores(const Gradients& gradients);
-  void update(const Gradients& gradients, double rate, double scale);
+  void update(const Gradients& gradients, double rate, double scale,
+              const Array<float>& scale_there);
   void select(std::size_t i, const Spec& by);
   void select_computing(std::size_t i);
   void regrow(std::size_t i, const Tensor& gradient);
@@ -133,6 +158,7 @@ class Trainer {
 
   std::shared_ptr<const Task> task_;
   std::shared_ptr<Communicator> ranks_;
+  const Device device_;
   const Graph plain_;         // what is minimised, with moments
   Graph graph_;               // the same with the formats of this step
   bool has_formats_ = false;  // that graph_ has those
@@ -145,6 +171,8 @@ class Trainer {
   TrainState state_;
   std::string first_weights_;
   bool has_new_positions_ = true;  // that ranks have not compared
+  std::optional<LateNumbers> late_;
+  LateNumbers::Numbers last_read_;
 };
 
 }  // namespace sten

@@ -11,7 +11,23 @@
 namespace sten {
 namespace {
 
-std::uint64_t hash_of_positions(const Tensor& w) { return hash_bytes(0, w.stored().bits.bytes()); }
+std::uint64_t hash_of_positions(const Tensor& w) {
+  return hash_bytes(0, w.stored().bits.to(Device::cpu).bytes());
+}
+
+// A masked weight's positions on the CPU, without its values; it lasts as long as these.
+const Tensor& here(const Tensor& w) {
+  if (w.device() == Device::cpu) return w;
+  struct Positions {
+    Tensor of;
+  };
+  return w.of_positions()
+      .get<Positions>([&] {
+        const Masked& m = w.as<Masked>();
+        return Positions{Masked{m.extents, Values(), m.mask.to(Device::cpu)}};
+      })
+      ->of;
+}
 
 Transport transport_of(const Trainer& t) {
   return transport_from(t.task().recipe().exchange.transport).value();
@@ -25,9 +41,7 @@ void Trainer::agree_on_loss(TrainStep& step) const {
   const std::vector<std::uint64_t> losses = ranks_->gather(std::bit_cast<std::uint64_t>(step.loss));
   step.loss = 0;
   for (const std::uint64_t loss : losses) step.loss += std::bit_cast<double>(loss);
-  if (!std::isfinite(step.loss))
-    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
-         state_.step, step.loss);
+  check_loss(state_.step, step.loss);
 }
 
 Trainer::Exchange::Exchange(Trainer& trainer, Gradients& gradients)
@@ -41,21 +55,25 @@ void Trainer::Exchange::add(std::size_t i) {
   if (trainer_.ranks_->size() == 1) return;
   const Tensor& w = trainer_.state_.parameters[i].value;
   Tensor& g = *gradients_[i];
+  // They travel from the host's memory.
+  g = g.to(Device::cpu);
   const bool is_masked = w.is<Masked>() && !trainer_.needs_all_positions(i);
   const auto bytes = [&](Index numbers) {
     return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));
   };
   traffic_.dense += bytes(size_of(w.shape()));
   if (!w.is<Dense>()) {
-    traffic_.sparse_sent += bytes(is_masked ? kept_count(w) : g.values()->size());
+    traffic_.sparse_sent += bytes(is_masked ? kept_count(here(w)) : g.values()->size());
     traffic_.sparse_dense += bytes(size_of(w.shape()));
   }
-  exchange_.add(g, is_masked ? &w : nullptr);
+  exchange_.add(g, is_masked ? &here(w) : nullptr);
 }
 
 GradientTraffic Trainer::Exchange::finish() {
   if (trainer_.ranks_->size() == 1) return {};
   exchange_.finish();
+  for (auto& g : gradients_)
+    if (g) g = g->to(trainer_.device_);
   traffic_.sent = trainer_.ranks_->bytes() - before_;
   return traffic_;
 }
@@ -74,9 +92,9 @@ void Trainer::complete(Gradients& gradients) const {
     const Tensor& w = state_.parameters[i].value;
     OutFormat own;
     if (&gradient_format(i, own) == &own)
-      gradients[i] = w.with_values(Values(DType::F32, w.values()->size()));
+      gradients[i] = w.with_values(Values(DType::F32, w.values()->size(), device_));
     else
-      gradients[i] = Dense::zeros(DType::F32, w.shape());
+      gradients[i] = Dense{w.shape(), Values(DType::F32, size_of(w.shape()), device_)};
   }
 }
 
@@ -97,7 +115,8 @@ void Trainer::check_positions() {
 void Trainer::check_ranks() const {
   if (ranks_->size() == 1) return;
   std::uint64_t hash = 0;
-  for (const Parameter& p : state_.parameters) hash = hash_bytes(hash, p.value.values()->bytes());
+  for (const Parameter& p : state_.parameters)
+    hash = hash_bytes(hash, p.value.values()->to(Device::cpu).bytes());
   if (const int other = differing_rank(*ranks_, hash))
     fail(
         "after step {}: rank {} has other weights than rank 0: its processor or memory may be at "

@@ -1,6 +1,7 @@
 // Weights that compute as scores say which are learned beside them.
 #include <algorithm>
 
+#include "libsten/base/fallback.h"
 #include "libsten/base/random.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/optim/select.h"
@@ -26,13 +27,18 @@ bool Trainer::learns_scores(std::size_t i) const {
   return sparse_[i].learned && sparse_[i].stages->has_scores(state_.step);
 }
 
-ScoredWeight Trainer::scored(std::size_t i) const {
+// The weight, which has to last, is on the CPU, as all of scores is.
+ScoredWeight Trainer::scored(std::size_t i, const Dense& w) const {
   const Parameter& p = state_.parameters[i];
   const auto& selected = sparse_[i].selected;
   const std::uint64_t seed = seed_for(seed_for(task_->recipe().seed, "scores"), p.name);
-  return {p.value.as<Dense>(), state_.scores.at(p.name).as<Dense>(),
-          selected ? &*selected : nullptr,
+  return {w, state_.scores.at(p.name).as<Dense>(), selected ? &*selected : nullptr,
           random_bits(seed, static_cast<std::uint64_t>(state_.step))};
+}
+
+Dense Trainer::value_here(std::size_t i) const {
+  if (device_ != Device::cpu) report_on_cpu("learned scores", device_);
+  return state_.parameters[i].value.as<Dense>().to(Device::cpu);
 }
 
 // What the forward pass of this step takes.
@@ -42,9 +48,10 @@ void Trainer::begin_scores(std::size_t i) {
   const SparsityStage* stage = s.stages->current(state_.step);
   if (!learns_scores(i) || !stage) return;
   const Parameter& p = state_.parameters[i];
-  s.selected = selected_by(stage->by, p.value, state_.scores.at(p.name));
+  const Dense w = value_here(i);
+  s.selected = selected_by(stage->by, w, state_.scores.at(p.name));
   s.kept = s.selected->count();
-  s.computing = s.learned->computing(scored(i));
+  s.computing = s.learned->computing(scored(i, w)).to(device_);
 }
 
 // The weight becomes what was measured of it, and its mask fixed.
@@ -55,7 +62,7 @@ void Trainer::end_scores(std::size_t i) {
   const Dense scores = state_.scores.at(p.name).as<Dense>();
   s.selected.reset();
   s.computing.reset();
-  p.value = s.learned->measured(scored(i));
+  p.value = s.learned->measured(scored(i, value_here(i))).to(device_);
   erase_score_state(p);
   state_.scores.erase(p.name);
   select_positions(p, registry().sparsifier(stage.by), s.stages->layout, &scores);
@@ -71,9 +78,10 @@ void Trainer::take_score_gradients(Gradients& gradients) {
     const ScoresRecipe& r = *s.stages->scores;
     const auto since = static_cast<double>(state_.step - s.stages->stages.front().step + 1);
     const double rise = r.warmup > 0 ? std::min(1.0, since / static_cast<double>(r.warmup)) : 1;
-    Dense g = std::exchange(gradients[i], {})->to_dense();
-    s.score_gradient = s.learned->backward(scored(i), s.computing ? rise * r.penalty : 0, g);
-    gradients[i] = std::move(g);
+    Dense g = std::exchange(gradients[i], {})->to_dense().to(Device::cpu);
+    const Dense w = value_here(i);
+    s.score_gradient = s.learned->backward(scored(i, w), s.computing ? rise * r.penalty : 0, g);
+    gradients[i] = device_ == Device::cpu ? std::move(g) : g.to(device_);
   }
 }
 
@@ -104,8 +112,11 @@ Tensor Trainer::measured_by_scores(std::size_t i) const {
   const SparsityStage* stage = s.stages->current(state_.step - 1);
   const auto scores = state_.scores.find(p.name);
   if (!stage || scores == state_.scores.end()) return p.value;
-  return registry().pack(s.learned->measured(scored(i)).to_dense(),
-                         selected_by(stage->by, p.value, scores->second), s.stages->layout);
+  const Dense w = value_here(i);
+  return registry()
+      .pack(s.learned->measured(scored(i, w)).to_dense(), selected_by(stage->by, w, scores->second),
+            s.stages->layout)
+      .to(device_);
 }
 
 }  // namespace sten

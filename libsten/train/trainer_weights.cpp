@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "libsten/base/cuda.h"
+#include "libsten/base/fallback.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
@@ -47,15 +49,17 @@ void Trainer::calibrate() {
     rows = std::max(rows, c.rows);
   }
   if (how.empty()) return;
+  if (device_ != Device::cpu) report_on_cpu("calibration", device_);
   NamedValues<Tensor> weights;
-  for (const Parameter& p : state_.parameters) weights.emplace(p.name, p.value.to_dense());
+  for (const Parameter& p : state_.parameters)
+    weights.emplace(p.name, p.value.to_dense().to(Device::cpu));
   NamedValues<Tensor> pruned = calibrated_weights(*task_, weights, how, rows, state_.step);
   weights.clear();
   for (Parameter& p : state_.parameters) {
     const auto at = pruned.find(p.name);
     if (at == pruned.end()) continue;
     optim_detail::make_dense(p);
-    p.value = std::move(at->second);
+    p.value = at->second.to(device_);
     p.state.erase(average_key);  // of values that are no more
   }
 }
@@ -88,6 +92,15 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
     const Mask kept = computing->stored();
     const auto w = state_.parameters[i].value.values()->as<float>();
     const auto by = static_cast<float>(sparse_[i].stages->mask.decay);
+    if (device_ != Device::cpu) {
+      gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
+        float* g = v.mutate<float>().data();
+        on_cuda([&](const auto& cuda, kernels::Stream stream) {
+          cuda.steps.pull(g, w.data(), kept.bits.data(), by, std::ssize(w), stream);
+        });
+      });
+      continue;
+    }
     gradients[i] = Tensor::update(*std::move(gradients[i]), [&](Values& v) {
       const auto g = v.mutate<float>();
       parallel_for(std::ssize(w), mask_grain, [&](Index begin, Index end) {
@@ -104,9 +117,9 @@ void Trainer::average(Parameter& p) const {
   const auto values = p.value.values()->as<float>();
   const auto at = p.state.find(average_key);
   if (at == p.state.end()) {
-    Dense first = Dense::zeros(
-        DType::F32, has_dense_values(p.value) ? p.value.shape() : Shape{std::ssize(values)});
-    std::ranges::copy(values, first.values.mutate<float>().begin());
+    Dense first{has_dense_values(p.value) ? p.value.shape() : Shape{std::ssize(values)},
+                Values::uninitialized(DType::F32, std::ssize(values), device_)};
+    copy_bytes(first.values.mutate_bytes(), device_, values.data(), device_, values.size_bytes());
     p.state.emplace(average_key, std::move(first));
     return;
   }
@@ -114,6 +127,12 @@ void Trainer::average(Parameter& p) const {
   const auto by = static_cast<float>(1 - std::min(task_->recipe().ema, (1 + t) / (10 + t)));
   at->second = Tensor::update(std::move(at->second), [&](Values& v) {
     const auto mean = v.mutate<float>();
+    if (device_ != Device::cpu) {
+      on_cuda([&](const auto& cuda, kernels::Stream stream) {
+        cuda.steps.average(mean.data(), values.data(), by, std::ssize(values), stream);
+      });
+      return;
+    }
     parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {
       for (Index k = begin; k < end; ++k) mean[k] += by * (values[k] - mean[k]);
     });

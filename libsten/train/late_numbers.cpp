@@ -1,0 +1,62 @@
+#include "libsten/train/late_numbers.h"
+
+#include <cmath>
+
+#include "libsten/base/error.h"
+
+namespace sten {
+
+void check_loss(Index step, double loss) {
+  if (!std::isfinite(loss))
+    fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
+         step, loss);
+}
+
+void check_norm(Index step, double norm) {
+  if (!std::isfinite(norm))
+    fail(
+        "step {}: the norm of the gradients is {}; a lower optimizer.rate or a longer "
+        "rate.warmup may help",
+        step, norm);
+}
+
+LateNumbers::LateNumbers(Index steps, Index parts)
+    : steps_(steps),
+      parts_(parts),
+      losses_(static_cast<std::size_t>(steps * parts), Device::cuda),
+      norms_(static_cast<std::size_t>(steps), Device::cuda) {}
+
+void LateNumbers::begin(Index step) { pending_.push_back({step}); }
+
+void LateNumbers::add_loss(const Tensor& loss, double share) {
+  std::vector<double>& shares = pending_.back().shares;
+  const Index at = (std::ssize(pending_) - 1) * parts_ + std::ssize(shares);
+  copy_bytes(losses_.mutate() + at, Device::cuda, loss.values()->bytes().data(), loss.device(),
+             sizeof(float));
+  shares.push_back(share);
+}
+
+void LateNumbers::set_norm(const Array<double>& norm) {
+  copy_bytes(norms_.mutate() + (std::ssize(pending_) - 1), Device::cuda, norm.data(), norm.device(),
+             sizeof(double));
+  pending_.back().has_norm = true;
+}
+
+LateNumbers::Numbers LateNumbers::read() {
+  const Array<float> losses = losses_.to(Device::cpu);
+  const Array<double> norms = norms_.to(Device::cpu);
+  Numbers last;
+  for (std::size_t k = 0; k < pending_.size(); ++k) {
+    const Pending& p = pending_[k];
+    last = {};
+    for (std::size_t i = 0; i < p.shares.size(); ++i)
+      last.loss += p.shares[i] * double{losses[k * static_cast<std::size_t>(parts_) + i]};
+    check_loss(p.step, last.loss);
+    if (p.has_norm) last.norm = norms[k];
+    check_norm(p.step, last.norm);
+  }
+  pending_.clear();
+  return last;
+}
+
+}  // namespace sten
