@@ -79,6 +79,8 @@ int main(int argc, char** argv) {
                  "Go on after the last checkpoint in DIR; without one begin. The same bytes as "
                  "without an interruption, at the same --threads")
         ->group(groups::common);
+    sten::app::add_device(app, o->device,
+                          "Where steps are computed; what it lacks runs on the CPU, and says so");
     auto dry_run = std::make_shared<bool>(false);
     app.add_flag("--dry-run", *dry_run,
                  "Print what the recipe comes to, and train nothing: what is sparse when, steps, "

@@ -10,6 +10,8 @@ namespace sten {
 // What command lines say: "cpu", "cuda", "cuda:1". The process's CUDA device from now on is the one
 // it names. Error: usage for other words, input where no such device answers.
 Device use_device(std::string_view text);
+// The same for one of several processes: "cuda" without a number is device rank modulo the devices.
+Device use_device(std::string_view text, int rank);
 // Its number.
 int current_device();
 

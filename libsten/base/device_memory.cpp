@@ -175,6 +175,12 @@ Device use_device(std::string_view text) {
   return Device::cuda;
 }
 
+Device use_device(std::string_view text, int rank) {
+  const Backend* backend = kernels::cuda::backend();
+  if (text != "cuda" || !backend) return use_device(text);
+  return use_device(fmt::format("cuda:{}", rank % backend->devices));
+}
+
 int current_device() { return chosen; }
 
 const Backend& cuda() { return *session().backend; }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/comm/comm_self.h"
@@ -29,11 +30,13 @@ class Training {
   explicit Training(const TrainOptions& o)
       : o_(o),
         ranks_(o.ranks ? o.ranks : comm_self()),
+        device_(use_device(o.device, ranks_->rank())),
         task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set),
                                            TaskUse{.ranks = ranks_->size()})),
-        trainer_(task_, ranks_) {
+        trainer_(task_, ranks_, {device_, read_every}) {
     check_agreement(*ranks_, trainer_);
     record_.ranks = ranks_->size();
+    record_.device = device_;
     // What can be wrong with recipe and data is said before anything is written.
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
@@ -64,7 +67,9 @@ class Training {
         save();
         return {{}, trainer_.state().step};
       }
-      const TrainStep s = trainer_.step();
+      TrainStep s = trainer_.step();
+      if (!has_loss_) trainer_.read(s);
+      has_loss_ = true;
       progress.show(s.step + 1, s.loss, trainer_.sparsity(), s.rate);
       after_step(s);
     }
@@ -126,7 +131,7 @@ class Training {
   }
 
   TrainState take_over(TrainCheckpoint last) {
-    const RunMachine here = RunMachine::here(ranks_->size());
+    const RunMachine here = RunMachine::here(ranks_->size(), device_);
     if (last.machine.version != here.version)
       fail_usage("{}: holds a run of version {}, and this is {}; --force begins anew",
                  printable(o_.out), last.machine.version, here.version);
@@ -143,10 +148,11 @@ class Training {
           printable(o_.out), last.machine.text(), here.text());
     record_ = std::move(last.record);
     record_.ranks = ranks_->size();
+    record_.device = device_;
     return std::move(last.state);
   }
 
-  void after_step(const TrainStep& s) {
+  void after_step(TrainStep& s) {
     const Index done = trainer_.state().step;
     traffic_ = s.traffic;
     if (directory_) write_metrics(s);
@@ -154,15 +160,18 @@ class Training {
     if (trainer_.is_done() || (keep > 0 && done % keep == 0)) save();
   }
 
-  void write_metrics(const TrainStep& s) {
+  void write_metrics(TrainStep& s) {
     const Index done = trainer_.state().step;
     if (recipe().log_every > 0 && (done % recipe().log_every == 0 || trainer_.is_done())) {
+      trainer_.read(s);
       MetricsLine line{done, "", s.loss, trainer_.sparsity(), seconds(), s.rate, {}, {}};
       if (recipe().clip > 0) line.norm = s.norm;
       directory_->log(line);
     }
     const Index every = recipe().evaluation.every;
-    if (trainer_.is_done() || (every > 0 && done % every == 0)) validate();
+    if (!trainer_.is_done() && (every == 0 || done % every != 0)) return;
+    trainer_.read(s);
+    validate();
   }
 
   void log(const std::string& split, const Measured& m) {
@@ -189,12 +198,14 @@ class Training {
     record_.best_step = trainer_.state().step;
     record_.best_loss = last_validation_.loss;
     // Shared until the next step.
-    record_.best_weights = trainer_.weights();
+    record_.best_weights = on_cpu(trainer_.weights());
   }
 
   void save() {
     const Index step = trainer_.state().step;
     if (step == saved_) return;
+    TrainStep last;
+    trainer_.read(last);  // whether it was one
     for (const Parameter& p : trainer_.state().parameters)
       if (first_not_finite(p.value.to_dense()))
         fail(
@@ -203,7 +214,7 @@ class Training {
             step - 1, quote(p.name));
     trainer_.check_ranks();
     on_first_rank(*ranks_, [&] {
-      directory_->add_checkpoint(task_->graph(), trainer_.state(), record_,
+      directory_->add_checkpoint(task_->graph(), on_cpu(trainer_.state()), record_,
                                  recipe().keep_checkpoints);
     });
     saved_ = step;
@@ -218,9 +229,15 @@ class Training {
     return with_provenance({{"format", "pt"}}, "sten-train", options);
   }
 
+  Measured measure_there(NamedValues<Tensor> weights, DataSplit split) const {
+    for (auto& [name, w] : weights) w = w.to(device_);
+    return task_->measure(weights, split);
+  }
+
   Outcome finish() {
     const bool is_best = record_.best_step && *record_.best_step != task_->steps();
-    TrainedModel m{*task_, trainer_.stages(), trainer_.weights(), record_, {}, {}, task_->steps()};
+    TrainedModel m{*task_, trainer_.stages(), on_cpu(trainer_.weights()), record_, {},
+                   {},     task_->steps()};
     m.traffic = traffic_;
     if (is_best) {
       m.weights = record_.best_weights;
@@ -228,9 +245,9 @@ class Training {
     }
     // Of a run that was over already, too.
     m.validation = is_best || last_validation_.count == 0
-                       ? task_->measure(m.weights, DataSplit::validation)
+                       ? measure_there(m.weights, DataSplit::validation)
                        : last_validation_;
-    if (recipe().evaluation.test) m.test = task_->measure(m.weights, DataSplit::test);
+    if (recipe().evaluation.test) m.test = measure_there(m.weights, DataSplit::test);
     for (const WeightStages& p : trainer_.stages()) {
       Tensor& w = m.weights.at(p.weight);
       try {
@@ -272,8 +289,12 @@ class Training {
     directory_->write("summary.json", to_json(summary));
   }
 
+  // Steps of a device whose losses nobody asks for.
+  static constexpr Index read_every = 16;
+
   const TrainOptions& o_;
   std::shared_ptr<Communicator> ranks_;
+  const Device device_;
   std::shared_ptr<const Task> task_;
   Trainer trainer_;
   std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
@@ -283,6 +304,7 @@ class Training {
   Measured last_validation_;
   GradientTraffic traffic_;  // of the last step
   Index saved_ = -1;
+  bool has_loss_ = false;  // of a step that was read
   double seconds_before_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

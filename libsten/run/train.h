@@ -15,6 +15,8 @@ struct TrainOptions {
   bool resume = false;  // go on with the run that is there
   bool force = false;   // begin anew where one is
   bool show_progress = false;
+  // cpu, cuda, cuda:N; several ranks take devices in turn.
+  std::string device = "cpu";
   // Asked before each step: save a checkpoint and return. All ranks do where one of them shall.
   std::function<bool()> stop{};
   std::function<void(const std::string&)> say{};  // a line for people who wait
@@ -31,7 +33,8 @@ struct TrainOutcome {
 };
 
 // Writes the same bytes of model and checkpoints at the same number of threads, instruction set and
-// library of dense products, and the same ranks, stopped and resumed or not. While it runs, one library computes all
+// library of dense products, and the same ranks, stopped and resumed or not, on the CPU. A run may begin on
+// one device and go on on another one. While it runs, one library computes all
 // dense products of the process: the recipe's, else that of the resumed run, else the fastest.
 // Error with the step where the loss stops being a number.
 TrainOutcome train(const TrainOptions& options);

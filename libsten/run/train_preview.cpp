@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/recipe/targets.h"
@@ -267,6 +268,7 @@ class Preview {
 }  // namespace
 
 Outcome preview_training(const TrainOptions& options) {
+  use_device(options.device, options.ranks ? options.ranks->rank() : 0);
   return {Preview(options).report(), std::nullopt};
 }
 

@@ -78,7 +78,7 @@ Measured measured_of(const JsonReader& in) {
 }
 
 void write_json(const OutputDirectory& to, const TrainState& state, const RunRecord& r) {
-  const RunMachine machine = RunMachine::here(r.ranks);
+  const RunMachine machine = RunMachine::here(r.ranks, r.device);
   Json json;
   json["schema"] = 1;
   json["version"] = machine.version;
@@ -86,6 +86,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["products"] = machine.products;
   json["threads"] = machine.threads;
   if (machine.ranks > 1) json["ranks"] = machine.ranks;
+  if (!machine.device.empty()) json["device"] = machine.device;
   json["step"] = state.step;
   json["data"] = r.data;
   json["first_weights"] = r.first_weights;
@@ -107,14 +108,19 @@ Checkpoint open_model(const fs::path& directory) {
 
 }  // namespace
 
-RunMachine RunMachine::here(int ranks) {
-  return {std::string(sten::version()), kernels::name_of(kernels::float32_isa()),
-          dense_library().name, sten::threads(), ranks};
+RunMachine RunMachine::here(int ranks, Device device) {
+  return {std::string(sten::version()),
+          kernels::name_of(kernels::float32_isa()),
+          dense_library().name,
+          sten::threads(),
+          ranks,
+          device == Device::cpu ? "" : std::string(name_of(device))};
 }
 
 std::string RunMachine::text() const {
-  return fmt::format("{}, {}, {} thread{}{}", isa, products, threads, threads == 1 ? "" : "s",
-                     ranks > 1 ? fmt::format(", {} ranks", ranks) : "");
+  return fmt::format("{}, {}, {} thread{}{}{}", isa, products, threads, threads == 1 ? "" : "s",
+                     ranks > 1 ? fmt::format(", {} ranks", ranks) : "",
+                     device.empty() ? "" : ", " + device);
 }
 
 const std::vector<std::string>& checkpoint_files() {
@@ -156,6 +162,7 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   };
   c.machine.threads = number_of("threads");
   if (in.has("ranks")) c.machine.ranks = number_of("ranks");
+  if (in.has("device")) c.machine.device = in["device"].text();
   c.state.step = natural(in["step"]);
   c.record.data = in["data"].text();
   c.record.first_weights = in["first_weights"].text();

@@ -22,16 +22,18 @@ struct RunRecord {
   // The run's metrics.jsonl as it was then.
   std::uint64_t metrics_bytes = 0;
   std::string metrics_hash{};
-  int ranks = 1;  // that compute it
+  int ranks = 1;                // that compute it
+  Device device = Device::cpu;  // on which they do
 };
 
 // What decides the bytes of a run beside its recipe and data.
 struct RunMachine {
   std::string version, isa, products;  // `products`: who multiplies dense matrices
   int threads = 1, ranks = 1;
-  static RunMachine here(int ranks = 1);
+  std::string device{};  // "cuda"; empty: none
+  static RunMachine here(int ranks = 1, Device device = Device::cpu);
   // What of it decides bits, for messages: "avx2, oneDNN 2.6.3, 2 threads", and ", 4 ranks" where
-  // there are several.
+  // there are several, ", cuda" on a device.
   std::string text() const;
 };
 

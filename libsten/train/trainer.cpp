@@ -297,6 +297,7 @@ double Trainer::rate() const {
 TrainStep Trainer::step() {
   if (is_done()) fail_usage("all {} steps are done", task_->steps());
   const Recipe& recipe = task_->recipe();
+  if (late_ && late_->is_full()) last_read_ = late_->read();  // which had failed
   begin_formats();
   begin_stages();
   TrainStep result;

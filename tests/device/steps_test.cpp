@@ -1,0 +1,168 @@
+// Steps of optimizers on a device: the CPU's bits, without a copy of the weight.
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "kernels/isa.h"
+#include "libsten/dispatch/registry.h"
+#include "libsten/layout/masked.h"
+#include "libsten/optim/gradients.h"
+#include "libsten/optim/select.h"
+#include "tests/device/serial_backend.h"
+#include "tests/optim/reference.h"
+#include "tests/support/laws.h"
+#include "tests/support/warnings.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+Parameter moved(const Parameter& p, Device device) {
+  Parameter to(p.name, p.value.to(device));
+  for (const auto& [key, s] : p.state) to.state.emplace(key, key == "step" ? s : s.to(device));
+  return to;
+}
+
+void check_same(const Parameter& there, const Parameter& here) {
+  const Parameter back = moved(there, Device::cpu);
+  CHECK(same_parts(back.value.save(), here.value.save()));
+  REQUIRE(back.state.size() == here.state.size());
+  for (const auto& state : here.state) {
+    CAPTURE(state.first);
+    CHECK(same_parts(back.state.at(state.first).save(), state.second.save()));
+  }
+}
+
+struct Case {
+  const char *by, *layout;
+};
+const std::vector<Case> cases{{"magnitude:sparsity=0.8", "masked"},
+                              {"per-block:n=2,m=4", "masked"},
+                              {"nmg:n=1,m=4,g=4", "masked"},
+                              {"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4"},
+                              {"nmg:n=2,m=4,g=2", "nmg:n=2,m=4,g=2"}};
+constexpr Index rows = 40, cols = 52;
+
+// The bits of sums that are fused.
+bool has_fused_tables() { return kernels::float32_isa() >= kernels::Isa::avx2; }
+
+template <class Optimizer>
+void check_steps(const Optimizer& o) {
+  Dice dice(3);
+  for (const Case& c : cases) {
+    CAPTURE(c.by);
+    CAPTURE(c.layout);
+    const Sparsifier by = registry().sparsifier(Spec::parse(c.by));
+    const Spec layout = Spec::parse(c.layout);
+    Parameter here("w", registry().prune(normals(dice, {rows, cols}), by, layout));
+    Parameter there = moved(here, Device::cuda);
+    const auto step = [&](const Tensor& g, const Update& u) {
+      o.step(here, g, u);
+      o.step(there, g.to(Device::cuda), u);
+      CHECK(there.value.device() == Device::cuda);
+      check_same(there, here);
+    };
+    for (int round = 0; round < 2; ++round) {
+      const Dense g = normals(dice, {rows, cols});
+      // Its own positions, a dense one, and all positions with others in the end.
+      step(here.value.with_values(
+               random_reals(dice, DType::F32, {here.value.values()->size()}).values),
+           Update().scale_gradient(0.5));
+      if (layout.is("masked")) step(g, {});
+      step(g, Update::resparsify(by));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("steps on a device are the CPU's bits, refreshed masks too, and copy no weight") {
+  if (!has_fused_tables()) return;
+  const SerialDevice device;
+  const Strict strict;
+  check_steps(AdamW({.rate = 0.01, .weight_decay = 0.1}));
+  check_steps(Sgd({.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_steps(Sgd({.rate = 0.1}));
+}
+
+TEST_CASE("a step and a refresh on a device read nothing back" * stand_in_only()) {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(4);
+  for (const Case& c : cases) {
+    CAPTURE(c.layout);
+    const Sparsifier by = registry().sparsifier(Spec::parse(c.by));
+    const Tensor w = registry().prune(normals(dice, {rows, cols}), by, Spec::parse(c.layout));
+    Parameter p("w", w.to(Device::cuda));
+    const Tensor g = Tensor(normals(dice, {rows, cols})).to(Device::cuda);
+    const AdamW adam;
+    adam.step(p, g, Update::resparsify(by));
+    const std::size_t before = SerialDevice::downloads();
+    const GradientOf all[] = {{&g, &p.value}};
+    const NormThere norm = norm_there(all, 1);
+    adam.step(p, p.value, Update().scale_gradient(norm.scale));
+    adam.step(p, g, Update::resparsify(by).scale_gradient(norm.scale));
+    CHECK(SerialDevice::downloads() == before);
+  }
+}
+
+TEST_CASE("norms on a device are the CPU's bits, and so is what clips them") {
+  const SerialDevice device;
+  Dice dice(5);
+  const Tensor g = normals(dice, {300, 257}), dense = normals(dice, {300, 257}),
+               small = normals(dice, {3}), none = Dense::zeros(DType::F32, {0});
+  const Tensor masked =
+      registry().prune(dense.as<Dense>(), Spec::parse("magnitude:sparsity=0.7"), Spec("masked"));
+  const std::vector<std::pair<Tensor, Tensor>> all{
+      {g, dense}, {g, masked}, {none, none}, {small, small}};
+  double squares = 0;
+  std::vector<std::pair<Tensor, Tensor>> moved;
+  for (const auto& [x, w] : all) {
+    squares += squared_norm(x, w);
+    moved.emplace_back(x.to(Device::cuda), w.to(Device::cuda));
+    CHECK(squared_norm(moved.back().first, moved.back().second) == squared_norm(x, w));
+  }
+  std::vector<GradientOf> there;
+  for (const auto& [x, w] : moved) there.push_back({&x, &w});
+  for (const double clip : {1.0, 1e9}) {
+    const NormThere made = norm_there(there, clip);
+    const double norm = made.norm.to(Device::cpu)[0];
+    CHECK(norm == std::sqrt(squares));
+    CHECK(made.scale.to(Device::cpu)[0] == static_cast<float>(std::min(1.0, clip / (norm + 1e-6))));
+  }
+  CHECK(norm_there({}, 1).norm.to(Device::cpu)[0] == 0);
+}
+
+TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(6);
+  // Doubles, and a weight whose gradient has other positions.
+  Parameter here("w", random_reals(dice, DType::F64, {8, 8})), there = moved(here, Device::cuda);
+  const Tensor g = random_reals(dice, DType::F64, {8, 8});
+  const AdamW adam({.rate = 0.1});
+  for (int i = 0; i < 2; ++i) {
+    adam.step(here, g);
+    adam.step(there, g.to(Device::cuda));
+  }
+  check_same(there, here);
+  REQUIRE(!warnings.all.empty());
+  CHECK(warnings.all[0] == "adamw of F64 on cuda: not implemented; on the CPU");
+  CHECK(has(error_of([&] { adam.step(there, g); }), "on cuda"));
+  // Positions of its own that a device has to find.
+  const Sparsifier by = registry().sparsifier(Spec::parse("nmg:n=1,m=4,g=4"));
+  Parameter q("q", registry().prune(normals(dice, {24, 32}), by, Spec::parse("nmg:n=1,m=4,g=4")));
+  Parameter q_there = moved(q, Device::cuda);
+  const Tensor dense = normals(dice, {24, 32});
+  const Sgd sgd({.rate = 0.1, .momentum = 0.9});
+  sgd.step(q, dense);
+  sgd.step(q_there, dense.to(Device::cuda));
+  check_same(q_there, q);
+  // A selection that only the CPU knows.
+  const Sparsifier blocks =
+      registry().sparsifier(Spec::parse("block-magnitude:sparsity=0.5,h=4,w=4"));
+  select_positions(q, blocks, Spec("masked"));
+  select_positions(q_there, blocks, Spec("masked"));
+  check_same(q_there, q);
+}

@@ -1,0 +1,182 @@
+// StepFunctions over grids, as a GPU runs them.
+#include "kernels/block/steps/steps.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/layout/masked.h"
+#include "libsten/optim/adamw.h"
+#include "libsten/optim/gradients.h"
+#include "libsten/optim/sgd.h"
+#include "tests/support/checked_device.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::StepFunctions;
+
+namespace {
+
+const StepFunctions& functions(bool checked) {
+  static const StepFunctions plain = kernels::step_functions<kernels::SerialGrid>(),
+                             careful = kernels::step_functions<CheckedDevice>();
+  return checked ? careful : plain;
+}
+
+// f(functions, n) over grids with and without checks.
+template <class F>
+void each_size(const F& f) {
+  for (const Index n : {1, 7, 8, 9, 255, 1024, 8193, 40'000}) {
+    CAPTURE(n);
+    f(functions(false), n);
+    CheckedDevice::reset(static_cast<std::uint64_t>(n));
+    f(functions(true), n);
+    CHECK(CheckedDevice::reports().empty());
+  }
+}
+
+std::vector<float> normal_floats(Dice& dice, Index n) {
+  std::vector<float> all(static_cast<std::size_t>(n));
+  for (float& v : all) v = static_cast<float>(dice.normal());
+  return all;
+}
+Dense dense_of(const std::vector<float>& v) {
+  Dense x = Dense::zeros(DType::F32, {std::ssize(v)});
+  std::ranges::copy(v, x.values.mutate<float>().begin());
+  return x;
+}
+std::vector<float> values_of(const Tensor& t) {
+  const auto v = t.values()->as<float>();
+  return {v.begin(), v.end()};
+}
+// Bits, or as close as sums that a table does not fuse.
+void check_same(const std::vector<float>& got, const std::vector<float>& wanted, bool exact) {
+  REQUIRE(got.size() == wanted.size());
+  Index wrong = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    wrong += exact ? std::bit_cast<std::uint32_t>(got[i]) != std::bit_cast<std::uint32_t>(wanted[i])
+                   : !(std::abs(got[i] - wanted[i]) <= 1e-6F * (1 + std::abs(wanted[i])));
+  CHECK(wrong == 0);
+}
+
+Mask half_of(Dice& dice, Index n) {
+  Mask m = Mask::none({n});
+  for (Index i = 0; i < n; ++i) m.set(i, dice.below(2) == 1);
+  return m;
+}
+
+// Two steps of an optimizer on the CPU and by f, of a masked weight and of a dense one, with and
+// without a scale.
+template <class Optimizer, class F>
+void check_optimizer(const Optimizer& o, bool exact, const F& f) {
+  each_size([&](const StepFunctions& steps, Index n) {
+    Dice dice(static_cast<std::uint64_t>(n));
+    const Mask kept = half_of(dice, n);
+    const Dense w0 = dense_of(normal_floats(dice, n));
+    for (const bool is_masked : {false, true})
+      for (const float scale : {1.0F, 0.3F}) {
+        Parameter p("w", is_masked ? registry().pack(w0, kept, Spec("masked")) : Tensor(w0));
+        std::vector<float> w = values_of(p.value);
+        std::vector<std::vector<float>> state(2, std::vector<float>(w.size()));
+        for (int step = 1; step <= 2; ++step) {
+          const std::vector<float> g = normal_floats(dice, n);
+          o.step(p, dense_of(g), Update().scale_gradient(double{scale}));
+          f(steps, step,
+            kernels::StepElements{w.data(), n, g.data(), is_masked ? kept.bits.data() : nullptr,
+                                  nullptr, scale == 1 ? nullptr : &scale},
+            state);
+        }
+        check_same(w, values_of(p.value), exact);
+        std::size_t k = 0;
+        for (const auto& [key, s] : p.state)
+          if (key != "step") check_same(state[k++], values_of(s), exact);
+      }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("AdamW over blocks is the CPU's, masked and scaled in the same pass") {
+  const AdamW o({.rate = 1e-2, .weight_decay = 0.1});
+  const bool fuses = kernels::float32_isa() >= kernels::Isa::avx2;
+  check_optimizer(o, fuses, [&](const StepFunctions& steps, int t, const auto& x, auto& state) {
+    const AdamWOptions& a = o.options;
+    const kernels::AdamWStep s{static_cast<float>(a.rate * a.weight_decay),
+                               static_cast<float>(a.rate / (1 - std::pow(a.beta1, t))),
+                               static_cast<float>(1 / std::sqrt(1 - std::pow(a.beta2, t))),
+                               static_cast<float>(a.eps),
+                               static_cast<float>(1 - a.beta1),
+                               static_cast<float>(1 - a.beta2)};
+    steps.adamw(x, s, state[0].data(), state[1].data(), nullptr);
+  });
+}
+
+TEST_CASE("SGD over blocks is the CPU's to the bit, with momentum and Nesterov's") {
+  for (const SgdOptions& o :
+       {SgdOptions{.rate = 0.1, .weight_decay = 0.01}, SgdOptions{.rate = 0.1, .momentum = 0.9},
+        SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}})
+    check_optimizer(Sgd(o), true, [&](const StepFunctions& steps, int, const auto& x, auto& state) {
+      const kernels::SgdStep s{static_cast<float>(o.rate), static_cast<float>(o.weight_decay),
+                               static_cast<float>(o.momentum), o.nesterov};
+      steps.sgd(x, s, o.momentum == 0 ? nullptr : state[0].data(), nullptr);
+    });
+}
+
+TEST_CASE("squares over blocks are added up in the CPU's order") {
+  for (const Index n : {1, 7, 1023, 1024, 1029, 32'768, 32'769, 100'001}) {
+    CAPTURE(n);
+    Dice dice(static_cast<std::uint64_t>(n));
+    const std::vector<float> x = normal_floats(dice, n), y = normal_floats(dice, 5000);
+    const Mask kept = half_of(dice, n);
+    const Tensor masked = registry().pack(dense_of(x), kept, Spec("masked"));
+    const double of_x = squared_norm(dense_of(x), masked),
+                 of_y = squared_norm(dense_of(y), dense_of(y));
+    for (const bool checked : {false, true}) {
+      CheckedDevice::reset(static_cast<std::uint64_t>(n));
+      const StepFunctions& f = functions(checked);
+      const Index grains = ceil_div(n, kernels::squares_grain);
+      std::vector<double> sums(static_cast<std::size_t>(grains) + 1);
+      f.squares(x.data(), kept.bits.data(), n, sums.data(), nullptr);
+      f.squares(y.data(), nullptr, 5000, sums.data() + grains, nullptr);
+      const std::vector<std::int64_t> ends{grains, grains, grains + 1};
+      double norm = 0;
+      float scale = 0;
+      f.norm(sums.data(), ends.data(), 3, 0.5, &norm, &scale, nullptr);
+      CHECK(norm == std::sqrt(of_x + of_y));
+      CHECK(scale == static_cast<float>(std::min(1.0, 0.5 / (norm + 1e-6))));
+      f.norm(sums.data(), ends.data(), 3, 1e9, &norm, &scale, nullptr);
+      CHECK(scale == 1);
+      CHECK(CheckedDevice::reports().empty());
+    }
+  }
+}
+
+TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
+  each_size([](const StepFunctions& f, Index n) {
+    Dice dice(static_cast<std::uint64_t>(n));
+    const std::vector<float> x = normal_floats(dice, n), w = normal_floats(dice, n);
+    const Mask kept = half_of(dice, n);
+    std::vector<float> sum = x, mean = x, g = x, wanted[3] = {x, x, x};
+    f.add(sum.data(), w.data(), n, nullptr);
+    f.average(mean.data(), w.data(), 0.1F, n, nullptr);
+    f.pull(g.data(), w.data(), kept.bits.data(), 0.1F, n, nullptr);
+    std::vector<std::uint32_t> numbers(x.size()), places(x.size());
+    f.number(numbers.data(), n, nullptr);
+    std::ranges::reverse(numbers);
+    f.find(numbers.data(), kept.bits.data(), n, places.data(), nullptr);
+    std::vector<float> back(x.size());
+    f.collect(x.data(), kept.bits.data(), places.data(), n, back.data(), nullptr);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t turned = x.size() - 1 - i;
+      wanted[0][i] += w[i];
+      wanted[1][i] += 0.1F * (w[i] - x[i]);
+      if (!kept[static_cast<Index>(i)]) wanted[2][i] += 0.1F * w[i];
+      CHECK(back[i] == (kept[static_cast<Index>(turned)] ? x[turned] : 0.0F));
+    }
+    check_same(sum, wanted[0], true);
+    check_same(mean, wanted[1], true);
+    check_same(g, wanted[2], true);
+  });
+}
