@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
         ->type_name("KIND")
         ->check(CLI::IsMember({"float32", "bfloat16"}))
         ->group(of_models);
-    sten::app::add_device(app, o->device, "Of gemm and convert: where they run");
+    sten::app::add_device(app, o->device, "Of gemm, convert and step: where they run");
     list(
         "--layouts", o->layouts, "LAYOUT",
         "nmg:n=1,m=10,g=4[,axis=0][,fit=...], nm:n=2,m=4[,axis=1] and nmgv:n=1,m=4,g=2,v=32[,w=2], "

@@ -32,6 +32,8 @@ namespace fs = std::filesystem;
 constexpr double usual_slowdown = 1.1;
 
 bool is_of_ranks(const BenchOptions& o) { return o.bench == "step" || o.bench == "allreduce"; }
+// Times are the device's, not those of a host that waits for it.
+bool has_device_clock(const BenchOptions& o) { return o.device != "cpu" && o.bench != "step"; }
 bool is_of_bert(const BenchOptions& o) { return is_of_ranks(o) || o.bench == "model"; }
 
 void check(const BenchOptions& o) {
@@ -70,8 +72,12 @@ void check(const BenchOptions& o) {
     fail_usage("--precision belongs to gemm and model");
   for (const std::string& name : o.precisions) precision_from(name);
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
-  if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert")
-    fail_usage("--device {} is for gemm and convert", o.device);
+  if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert" && o.bench != "step")
+    fail_usage("--device {} is for gemm, convert and step", o.device);
+  if (o.device != "cpu" && !o.activations.empty())
+    fail_usage("--activations belongs to --device cpu");
+  if (o.device != "cpu" && o.ranks->size() > 1)
+    fail_usage("--device {} is measured in one process", o.device);
   if (o.device != "cpu" && !o.precisions.empty()) fail_usage("--precision belongs to --device cpu");
   for (const std::string& form : o.forms)
     if (o.device != "cpu" && form != "gemm" && form != "linear" && form != "transposed" &&
@@ -131,7 +137,8 @@ struct Measurement {
 };
 
 std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
-  if (o.device != "cpu") return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
+  if (has_device_clock(o))
+    return o.bench == "gemm" ? bench_device_gemm(o) : bench_device_convert(o);
   if (o.bench == "dispatch") return bench_dispatch(o);
   if (!o.activations.empty()) return bench_activations(o, m.notes);
   if (o.bench == "step") return bench_step(o);
@@ -142,7 +149,7 @@ std::vector<BenchRow> measure(const BenchOptions& o, Measurement& m) {
 
 // What ratios are to.
 std::string baseline_of(const BenchOptions& o) {
-  if (o.device != "cpu")
+  if (has_device_clock(o))
     return o.bench == "gemm" ? "the dense product on the device"
                              : "a copy of the input on the device";
   if (o.bench == "dispatch") return "the bare product";
@@ -263,7 +270,9 @@ Outcome run_bench(const BenchOptions& options) {
                                   text.empty() ? "which is dense" : text));
   }
   if (is_there) {
-    r.notes.push_back("times by the device's clock, inputs in turn beyond its caches");
+    r.notes.push_back(o.bench == "step"
+                          ? "times by the host's clock, which waits for the device after each step"
+                          : "times by the device's clock, inputs in turn beyond its caches");
     if (o.bench == "convert")
       r.notes.push_back("resident: on the device before and after; copied: with both copies");
     r.notes.push_back(isa);

@@ -25,7 +25,7 @@ struct BenchOptions {
   std::optional<Index> batch, window;    // of step and model: sequences, and tokens of each
   std::optional<int> refresh;            // of step: every so many steps a mask is new; 100
   std::optional<int> repeats;            // see Turns
-  std::string device = "cpu";            // of gemm and convert: or cuda, cuda:N
+  std::string device = "cpu";            // of gemm, convert, step: or cuda, cuda:N
   std::string transport = "float32";     // of allreduce and step: or bfloat16
   std::shared_ptr<Communicator> ranks{};  // of allreduce and step; nullptr: this process alone
   std::uint64_t seed = 0;

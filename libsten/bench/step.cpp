@@ -1,5 +1,6 @@
 #include "libsten/bench/step.h"
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/kept_memory.h"
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
@@ -70,19 +71,14 @@ enum class Summed { during, after, never };
 // A model in training; with a layout its encoder's weights are masked, or in the layout.
 class Training {
  public:
-  Training(const Subject& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked)
-      : subject_(s), is_masked_(is_masked) {
+  Training(const Subject& s, std::uint64_t seed, const BenchLayout* layout, bool is_masked,
+           Device device)
+      : subject_(s), is_masked_(is_masked), device_(device) {
     for (auto& [name, value] : initial_weights(s.graph, seed)) parameters_.emplace(name, value);
-    if (!layout) return;
-    const Spec& by = layout->sparsifier ? *layout->sparsifier : *layout->pruned;
-    selected_by_ = registry().sparsifier(by);
-    for (const std::string& name : s.sparse) {
-      Parameter& p = parameters_.at(name);
-      const Dense x = p.value.to_dense();
-      p.value =
-          is_masked ? registry().prune(x, by, Spec("masked")) : layout->convert(layout->prepare(x));
-      sparse_.push_back(name);
-    }
+    if (layout) make_sparse(*layout);
+    for (auto& [name, p] : parameters_) p.value = p.value.to(device);
+    for (const auto& [name, x] : s.inputs) inputs_.emplace(name, x.to(device));
+    seed_ = seed_.to(device);
   }
 
   // With `refresh` the sparse weights are selected anew, from all of their gradients.
@@ -99,16 +95,17 @@ class Training {
       parameters.push_back(&p);
       is_selected.push_back(refresh && is_sparse(name));
     }
-    for (const auto& [name, x] : subject_.inputs) inputs.emplace(name, x);
+    for (const auto& [name, x] : inputs_) inputs.emplace(name, x);
     const Var loss = subject_.graph.run(weights, inputs).at("loss");
     weights.clear();
     std::vector<std::optional<Tensor>> gradients(parameters.size());
     GradientExchange exchange(ranks, by);
     const auto send = [&](std::size_t i) {
+      if (device_ != Device::cpu) return;  // of one process
       const Tensor& w = parameters[i]->value;
       exchange.add(*gradients[i], w.is<Masked>() && !is_selected[i] ? &w : nullptr);
     };
-    tape.backward(loss, Dense::of({}, {1.0F}), [&](std::size_t i, Tensor gradient) {
+    tape.backward(loss, seed_, [&](std::size_t i, Tensor gradient) {
       gradients[i] = std::move(gradient);
       if (when == Summed::during) send(i);
     });
@@ -124,15 +121,31 @@ class Training {
       else
         adamw_.step(*parameters[i], *gradients[i], update);
     }
+    if (device_ != Device::cpu)
+      on_cuda([](const auto& cuda, kernels::Stream stream) { cuda.memory.wait(stream); });
   }
 
  private:
+  void make_sparse(const BenchLayout& layout) {
+    const Spec& by = layout.sparsifier ? *layout.sparsifier : *layout.pruned;
+    selected_by_ = registry().sparsifier(by);
+    for (const std::string& name : subject_.sparse) {
+      Parameter& p = parameters_.at(name);
+      const Dense x = p.value.to_dense();
+      p.value =
+          is_masked_ ? registry().prune(x, by, Spec("masked")) : layout.convert(layout.prepare(x));
+      sparse_.push_back(name);
+    }
+  }
   bool is_sparse(const std::string& name) const {
     return std::ranges::find(sparse_, name) != sparse_.end();
   }
 
   const Subject& subject_;
   bool is_masked_;
+  Device device_;
+  NamedValues<Tensor> inputs_;
+  Tensor seed_ = Dense::of({}, {1.0F});  // of gradients
   std::map<std::string, Parameter> parameters_;
   std::vector<std::string> sparse_;
   std::optional<Sparsifier> selected_by_;
@@ -145,8 +158,10 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
   set_threads(threads);
   keep_more_memory();
   std::vector<std::unique_ptr<Training>> all;
+  const Device device = o.device == "cpu" ? Device::cpu : Device::cuda;
   const auto training = [&](const BenchLayout* layout, bool is_masked) -> Training& {
-    return *all.emplace_back(std::make_unique<Training>(subject, o.seed, layout, is_masked));
+    return *all.emplace_back(
+        std::make_unique<Training>(subject, o.seed, layout, is_masked, device));
   };
   Communicator& ranks = *o.ranks;
   const Transport by = transport_from(o.transport).value();
@@ -201,6 +216,7 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     row.shape = subject.shape;
     row.layout = what[i].layout;
     row.threads = threads;
+    if (device != Device::cpu) row.device = std::string(name_of(device));
     row.ranks = ranks.size();
     if (ranks.size() > 1 && !what[i].is_refreshed) row.bytes = static_cast<Index>(bytes[i]);
     row.seconds = median(seconds[i]);

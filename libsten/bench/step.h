@@ -10,7 +10,8 @@ namespace sten {
 // logits at 15 % of the tokens (and what follows the last attention), the gradients of all weights,
 // and AdamW. Of several ranks each computes its own batch, and gradients are summed while others are
 // computed; beside each row but "refreshed" there are " apart", where they are summed after the
-// backward pass, and " alone", where nothing is.
+// backward pass, and " alone", where nothing is. On a device a step begins and ends with the host's
+// waiting for it.
 std::vector<BenchRow> bench_step(const BenchOptions& options);
 
 }  // namespace sten

@@ -22,12 +22,21 @@ for program in 'sten-prune M -o out.safetensors --sparsity 0.5' \
   expect_exit 0 "$name" "$MODEL" "$@" --device cpu
   rm -f out.safetensors
 done
-for bench in convert gemm; do
-  expect_exit 1 sten-bench $bench --device cuda --shape 16x16x16 -o bench.json
+for bench in 'convert --shape 16x16x16' 'gemm --shape 16x16x16' step; do
+  # shellcheck disable=SC2086
+  expect_exit 1 sten-bench $bench --device cuda -o bench.json
   expect_one_line_err
   [ ! -e bench.json ] || fail 'something was written'
 done
-expect_exit 2 sten-bench step --device cuda
+expect_exit 2 sten-bench model --device cuda
+
+# Training begins nothing, either; nor does it say what a recipe comes to.
+expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp.json" --out run --device cuda
+expect_one_line_err
+expect_err '--device cuda: '
+[ ! -e run ] || fail 'a run was begun'
+expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp.json" --dry-run --device cuda
+expect_one_line_err
 
 # Tests that take a device are skipped, which is not passed.
 expect_exit 77 env STEN_TEST_DEVICE=cuda sten_tests

@@ -146,6 +146,7 @@ TEST_CASE("what has no steps on a device of its own trains there as on the CPU")
   check_losses(learned);
   Recipe ranked = with(r, layers, "gradient:sparsity=0.5", "masked", 5, 0);
   check_losses(ranked);
+  check_losses(with(r, layers, "movement:sparsity=0.5", "masked", 5, 0));
   Recipe regrown = with(r, layers, "magnitude:sparsity=0.8", "masked", 5, 4);
   regrown.sparsity[0].mask.kind = "regrow";
   check_losses(regrown);
