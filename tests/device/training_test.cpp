@@ -8,6 +8,7 @@
 #include "libsten/run/train.h"
 #include "libsten/train/run_directory.h"
 #include "tests/device/serial_backend.h"
+#include "tests/support/thread_ranks.h"
 #include "tests/support/warnings.h"
 #include "tests/train/small_runs.h"
 
@@ -214,6 +215,32 @@ TEST_CASE("a loss that is no number is an error that names its step, late or not
   for (int i = 0; i < 10; ++i) t->step();
   TrainStep last;
   for (int again = 0; again < 2; ++again) CHECK(error_of([&] { t->read(last); }) == here);
+}
+
+TEST_CASE("ranks that train on devices have the losses of one process") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  const Recipe mlp = small_mlp(dir);
+  for (const Recipe& r : {with(mlp, layers, "magnitude:sparsity=0.8", "masked", 2, 4),
+                          with(mlp, layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2, 0)}) {
+    CAPTURE(r.name);
+    const std::vector<TrainStep> wanted = steps_of(*trainer_on(Device::cpu, r));
+    std::vector<std::vector<TrainStep>> of(2);
+    in_threads(2, [&](const auto& ranks) {
+      Trainer t(std::make_shared<const Task>(r, TaskUse{.ranks = 2}), ranks, {Device::cuda, 8});
+      of[static_cast<std::size_t>(ranks->rank())] = steps_of(t);
+      t.check_ranks();
+    });
+    for (const auto& steps : of)
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        CHECK(steps[i].is_read);
+        CHECK(std::abs(steps[i].loss - wanted[i].loss) <= 1e-5);
+        CHECK(steps[i].loss == of[0][i].loss);
+      }
+    // Only what a mask keeps travels.
+    CHECK(of[0].back().traffic.sparse_sent < of[0].back().traffic.sparse_dense / 2);
+  }
 }
 
 TEST_CASE("a run goes on on another device than it has begun on") {
