@@ -7,7 +7,7 @@
 namespace sten {
 namespace {
 
-Dense here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
+Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
 
 void move_towards(Tensor& weight, std::span<const float> to, double momentum) {
   const Device there = weight.device();
@@ -41,7 +41,7 @@ void StatisticsOfStep::exchange(Communicator& ranks, Index parts) {
     auto to = all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(number) * width);
     *to++ = 1;
     for (const RunningStatistics& s : graph_.statistics())
-      to = std::ranges::copy(here(part.at(s.moments)).values.as<float>(), to).out;
+      to = std::ranges::copy(moments_here(part.at(s.moments)).values.as<float>(), to).out;
   }
   ranks.sum(all);
   for (Index k = 0; k < parts; ++k) {
@@ -63,7 +63,7 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   for (const RunningStatistics& s : graph_.statistics()) {
     Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
     for (const auto& [number, part] : parts_) {
-      const Dense moments = here(part.at(s.moments));
+      const Dense moments = moments_here(part.at(s.moments));
       const auto both = moments.values.as<float>();
       move_towards(mean, both.first(both.size() / 2), s.momentum);
       move_towards(variance, both.last(both.size() / 2), s.momentum);

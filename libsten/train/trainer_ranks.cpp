@@ -16,7 +16,7 @@ std::uint64_t hash_of_positions(const Tensor& w) {
 }
 
 // A masked weight's positions on the CPU, without its values; it lasts as long as these.
-const Tensor& here(const Tensor& w) {
+const Tensor& positions_here(const Tensor& w) {
   if (w.device() == Device::cpu) return w;
   struct Positions {
     Tensor of;
@@ -63,10 +63,10 @@ void Trainer::Exchange::add(std::size_t i) {
   };
   traffic_.dense += bytes(size_of(w.shape()));
   if (!w.is<Dense>()) {
-    traffic_.sparse_sent += bytes(is_masked ? kept_count(here(w)) : g.values()->size());
+    traffic_.sparse_sent += bytes(is_masked ? kept_count(positions_here(w)) : g.values()->size());
     traffic_.sparse_dense += bytes(size_of(w.shape()));
   }
-  exchange_.add(g, is_masked ? &here(w) : nullptr);
+  exchange_.add(g, is_masked ? &positions_here(w) : nullptr);
 }
 
 GradientTraffic Trainer::Exchange::finish() {
