@@ -152,7 +152,7 @@ TEST_CASE("what has no steps on a device of its own trains there as on the CPU")
   regrown.sparsity[0].mask.kind = "regrow";
   check_losses(regrown);
   Recipe calibrated = with(r, layers, "magnitude:sparsity=0.5", "masked", 5, 0);
-  calibrated.sparsity[0].calibration.emplace();
+  calibrated.sparsity[0].calibration.emplace().method = "sparsegpt";
   check_losses(calibrated);
   Recipe taught = r;
   taught.distillation.emplace();
@@ -255,7 +255,7 @@ TEST_CASE("a run goes on on another device than it has begun on") {
   r.evaluation.keep_best = true;
   r.evaluation.every = 6;
   const std::string recipe = dir.write("recipe.json", to_json(r));
-  const auto of = [&](const std::string& name) { return metrics_of(r, dir / name); };
+  const auto of = [&](const std::string& name) { return metrics_of(read_recipe(recipe, {}), dir / name); };
   run(recipe, dir / "here", "cpu");
   run(recipe, dir / "there", "cuda");
   run(recipe, dir / "there-here", "cuda", 7);
