@@ -31,11 +31,11 @@ done
 expect_exit 2 sten-bench model --device cuda
 
 # Training begins nothing, either; nor does it say what a recipe comes to.
-expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp.json" --out run --device cuda
+expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp-dense.json" --out run --device cuda
 expect_one_line_err
 expect_err '--device cuda: '
 [ ! -e run ] || fail 'a run was begun'
-expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp.json" --dry-run --device cuda
+expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp-dense.json" --dry-run --device cuda
 expect_one_line_err
 
 # Tests that take a device are skipped, which is not passed.
