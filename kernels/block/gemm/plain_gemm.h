@@ -8,6 +8,7 @@ namespace sten::kernels {
 
 // Pointers are to memory of the host. Sums are double, in the order of k.
 inline void plain_dense_product(const GemmOperands& x, Stream) {
+  if (x.m == 0 || x.n == 0) return;
   std::vector<double> sums(static_cast<std::size_t>(x.n));
   for (std::int64_t i = 0; i < x.batch; ++i)
     for (std::int64_t r = 0; r < x.m; ++r) {
