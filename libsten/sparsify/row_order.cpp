@@ -21,8 +21,8 @@ struct RowSums {
 };
 
 RowSums sums_of_rows(const Dense& x, Index w) {
-  const Dense sums =
-      NmgvFit{NmgFit{1, 1, 1, 0, {}, FitMethod::greedy}, 1, w, {}}.sums(x);  // tiles of one row
+  const NmgFit any{1, 1, 1, 0, NmgvGeometry::tile_dims(), FitMethod::greedy};
+  const Dense sums = NmgvFit{any, 1, w, {}}.sums(x);  // of tiles of one row
   RowSums out{sums.extents[1], sums.extents[2], std::vector<float>(sums.size()), 0};
   with_float(sums.dtype(), [&]<class E>(E) {
     const auto from = sums.values.as<typename E::Bits>();

@@ -13,7 +13,9 @@ using namespace sten::testing;
 namespace {
 
 NmgvFit fit_of(Index n, Index m, Index g, Index axis, Index v, Index w) {
-  return {NmgFit{n, m, g, axis, {}, FitMethod::exact}, v, w, {}};
+  Spec spec("nmgv");
+  spec.set("n", n).set("m", m).set("g", g).set("v", v).set("w", w).set("axis", axis);
+  return NmgvFit::make(spec);
 }
 
 double magnitude(const Dense& x, const Mask* keep = nullptr) {
