@@ -40,8 +40,30 @@ struct TilePanels {
 using TilesRun = void(const TileRows* rows, std::int64_t count, const TilePanels& panels,
                       bool more);
 
+// Sums of some rows and tokens, in the first cache, which are not kept.
+struct TileBlock {
+  float* sums;       // [rows, tokens], aligned to 64 bytes
+  std::int64_t row;  // the first of them, of those that are multiplied together
+  std::int64_t rows;
+  std::int64_t panel, token;  // the first one, in its panel
+  std::int64_t tokens;
+};
+// What takes the sums of each block, as tile_parts equal shares of the work, 0 first. On tiles of AMX
+// the next block is multiplied in between.
+inline constexpr std::int64_t tile_parts = 4;
+struct TileTaker {
+  void (*take)(const void* self, const TileBlock& block, std::int64_t part);
+  const void* self;
+};
+
+// A * x as TilesRun, but sums go to `taker`; c and c_step of `panels` mean nothing.
+using TilesEach = void(const TileRows* rows, std::int64_t count, const TilePanels& panels,
+                       const TileTaker& taker);
+
 struct TilesTable {
-  TilesRun* multiply[2];  // of few_width lanes, of panel_width
+  // Of few_width lanes, of panel_width.
+  TilesRun* multiply[2];
+  TilesEach* each[2];
 };
 
 // nullptr where has_isa() says no.

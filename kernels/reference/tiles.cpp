@@ -1,6 +1,7 @@
 #include "kernels/reference/tiles.h"
 
 #include "kernels/pairs.h"
+#include "kernels/tiles_each.h"
 
 namespace sten::kernels {
 namespace {
@@ -30,7 +31,7 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
 }  // namespace
 
 const TilesTable* tiles_reference() {
-  static constexpr TilesTable table{{multiply<few_width>, multiply<panel_width>}};
+  static constexpr TilesTable table = tiles_table<multiply<few_width>, multiply<panel_width>>();
   return &table;
 }
 

@@ -22,7 +22,7 @@ namespace sten::kernels::simd {
 template <class V>
 class PairsLoops {
   using Vec = typename V::Vec;
-  static constexpr std::int64_t lanes = V::lanes, ahead = 16;
+  static constexpr std::int64_t lanes = V::lanes;
 
   static void store(std::uint16_t* to, Vec v) { std::memcpy(to, &v, sizeof v); }
   static Vec pairs_of(const float* even, const float* odd) { return V::round(even, odd); }
@@ -36,6 +36,23 @@ class PairsLoops {
     return v;
   }
 
+  template <std::int64_t squares>
+  static void turn_squares(const float* x, std::int64_t ldx, bool stream, float* y,
+                           std::int64_t ldy) {
+    Vec square[squares][lanes];
+    for (std::int64_t s = 0; s < squares; ++s) {
+      for (std::int64_t r = 0; r < lanes; ++r)
+        std::memcpy(&square[s][r], x + (s * lanes + r) * ldx, sizeof(Vec));
+      V::transpose(square[s]);
+    }
+    for (std::int64_t i = 0; i < lanes; ++i)
+      for (std::int64_t s = 0; s < squares; ++s)
+        if (stream)
+          V::stream(y + i * ldy + s * lanes, square[s][i]);
+        else
+          std::memcpy(y + i * ldy + s * lanes, &square[s][i], sizeof(Vec));
+  }
+
  public:
   template <class T>
   static void features(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
@@ -46,11 +63,6 @@ class PairsLoops {
       const bool both = k + 1 < features;
       const T* odd = both ? even + ldx : zeros;
       std::int64_t t = 0;
-      // Rows may be pages apart, which no processor foresees.
-      for (std::int64_t i = 0; i < tokens; i += 64 / static_cast<std::int64_t>(sizeof(T))) {
-        _mm_prefetch(reinterpret_cast<const char*>(even + ahead * ldx + i), _MM_HINT_T1);
-        _mm_prefetch(reinterpret_cast<const char*>(even + (ahead + 1) * ldx + i), _MM_HINT_T1);
-      }
       for (; t + lanes <= tokens; t += lanes)
         store(y + 2 * t, pairs_of(even + t, both ? odd + t : odd));
       if (t == tokens) continue;
@@ -114,25 +126,23 @@ class PairsLoops {
                    bool stream, float* y, std::int64_t ldy) {
     stream = stream && reinterpret_cast<std::uintptr_t>(y) % 64 == 0 && ldy % 16 == 0;
     for (std::int64_t t = 0; t < tokens; t += lanes)
-      for (std::int64_t k = 0; k < features; k += lanes) {
-        const std::int64_t rows = std::min(lanes, features - k),
-                           count = std::min(lanes, tokens - t);
-        if (rows < lanes || count < lanes) {
-          for (std::int64_t i = 0; i < count; ++i)
-            for (std::int64_t r = 0; r < rows; ++r)
-              y[(t + i) * ldy + k + r] = x[(k + r) * ldx + t + i];
-          continue;
-        }
-        Vec square[lanes];
-        for (std::int64_t r = 0; r < lanes; ++r)
-          std::memcpy(&square[r], x + (k + r) * ldx + t, sizeof(Vec));
-        V::transpose(square);
+      for (std::int64_t k = 0; k < features;) {
+        const std::int64_t count = std::min(lanes, tokens - t), rows = features - k;
+        const float* from = x + k * ldx + t;
         float* to = y + t * ldy + k;
-        if (stream)
-          for (std::int64_t i = 0; i < lanes; ++i) V::stream(to + i * ldy, square[i]);
-        else
-          for (std::int64_t i = 0; i < lanes; ++i)
-            std::memcpy(to + i * ldy, &square[i], sizeof(Vec));
+        if (count == lanes && rows >= 2 * lanes) {
+          // Together: half a pair of lines past the caches takes twice as long.
+          turn_squares<2>(from, ldx, stream, to, ldy);
+          k += 2 * lanes;
+        } else if (count == lanes && rows >= lanes) {
+          turn_squares<1>(from, ldx, stream, to, ldy);
+          k += lanes;
+        } else {
+          const std::int64_t some = std::min(lanes, rows);
+          for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t r = 0; r < some; ++r) to[i * ldy + r] = from[r * ldx + i];
+          k += some;
+        }
       }
   }
 

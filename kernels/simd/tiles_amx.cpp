@@ -6,191 +6,287 @@
 #define STEN_TARGET STEN_AMX
 #include <immintrin.h>
 
-#include <algorithm>
+#include <type_traits>
 
+#include "kernels/simd/each.h"
 #include "kernels/simd/target.h"
+#include "kernels/simd/tile_registers.h"
 #include "kernels/simd/tiles.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::amx {
 namespace {
 
-// Tiles 0 to 3 are sums, 4 and 5 of A, 6 and 7 of x; all of 16 rows of 64 bytes.
-struct alignas(64) Config {
-  std::uint8_t palette = 1, start_row = 0, reserved[14]{};
-  std::uint16_t row_bytes[16]{64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16]{16, 16, 16, 16, 16, 16, 16, 16};
-};
-constexpr Config config;
+// Tiles are stored at once while one was stored in the last half a microsecond; after that the next
+// store takes a thousand cycles more. So long sums store a tile now and then that nobody reads.
+constexpr std::int64_t awake_steps = 8;
 
-#define STEN_TILE_LOAD(tile, at, stride) \
-  asm volatile("tileloadd (%0,%1,1), %%tmm" #tile ::"r"(at), "r"(std::int64_t{stride}) : "memory")
-#define STEN_TILE_STORE(tile, at, stride)                                                  \
-  asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(at), "r"(std::int64_t{stride}) \
-               : "memory")
-#define STEN_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile ::)
-#define STEN_TILE_PRODUCT(sum, a, x) \
-  asm volatile("tdpbf16ps %%tmm" #x ", %%tmm" #a ", %%tmm" #sum ::)
+// What tiles of one kind, one after the other, are multiplied with: 16 * tiles rows by 32 tokens, or
+// 16 by 64; a narrow panel has one block of 16 tokens.
+template <int tiles, bool wide>
+struct Blocks {
+  static constexpr std::int64_t lanes = wide ? panel_width : few_width;
+  static constexpr std::int64_t halves = wide && tiles == 2 ? 2 : 1;   // of a panel
+  static constexpr int width = static_cast<int>(lanes / 16 / halves);  // in tiles of tokens
 
-// Of one panel, tokens 32 j to 32 j + 31, or a narrow panel: `wide` says whether there is a second
-// tile of tokens.
-template <bool wide>
-struct Ring {
-  static constexpr int slots = 4, slot_size = wide ? 1024 : 512;
-  alignas(64) std::uint16_t lines[slots * slot_size];
+  const TileRows* a;
+  const TileRows* end;
+  const TilePanels* panels;
+  std::int64_t panel = 0, half = 0;
 
-  std::uint16_t* slot(std::int64_t step) { return lines + step % slots * slot_size; }
-  // Half of the rows of pairs of a step.
-  template <int from>
-  void copy(const TileRows& a, std::int64_t step, const std::uint16_t* x) {
-    const std::uint32_t* columns = a.columns + step * tile_pairs + from;
-    std::uint16_t* to = slot(step) + from * 32;
-    for (int i = 0; i < 8; ++i) {
-      const char* line = reinterpret_cast<const char*>(x) + (wide ? columns[i] : columns[i] / 4);
-      const __m512i first = _mm512_load_si512(line);
-      if constexpr (wide) _mm512_store_si512(to + 512 + i * 32, _mm512_load_si512(line + 64));
-      _mm512_store_si512(to + i * 32, first);
-    }
+  bool at_end() const { return a == end; }
+  const std::uint16_t* x() const { return panels->x + panel * panels->x_step + half * 64; }
+  void next() {
+    if (++half < halves) return;
+    half = 0;
+    if (++panel < panels->count) return;
+    panel = 0;
+    ++a;
   }
 };
 
-// Sums of 16 * tiles rows and one or two tiles of tokens.
-template <int tiles, bool wide, bool gathers>
-inline void multiply(const TileRows& a, const std::uint16_t* x, bool more, float* c,
-                     const char* next, std::int64_t ahead) {
-  constexpr std::int64_t lanes = wide ? panel_width : few_width, c_stride = lanes * 4;
+// Rows of pairs that are named, copied some steps before they are multiplied, through the end of each
+// block into the next ones.
+template <int tiles, bool wide>
+class Ring {
+  using Of = Blocks<tiles, wide>;
+  static constexpr int slots = 4, slot_size = Of::width * 512;
+  alignas(64) std::uint16_t lines_[slots * slot_size];
+  Of at_;
+  std::int64_t step_ = 0, depth_ = 0;
+  const std::uint32_t* columns_ = nullptr;
+  const char* x_ = nullptr;
+  unsigned to_ = 0, from_ = 0;
+
+  void begin() {
+    for (; !at_.at_end() && at_.a->depth == 0; at_.next()) {
+    }
+    if (at_.at_end()) return;
+    step_ = 0, depth_ = at_.a->depth;
+    columns_ = at_.a->columns;
+    x_ = reinterpret_cast<const char*>(at_.x());
+  }
+
+ public:
+  static constexpr std::int64_t ahead = 2;
+
+  explicit Ring(const Of& first) : at_(first) {
+    begin();
+    for (std::int64_t i = 0; i < ahead; ++i) {
+      copy<0, 16>();
+      step();
+    }
+  }
+  bool copies() const { return !at_.at_end(); }
+  // Some of the rows of a step.
+  template <int from, int count>
+  void copy() {
+    if (!copies()) return;
+    std::uint16_t* to = lines_ + to_ * slot_size + from * 32;
+    const std::uint32_t* columns = columns_ + from;
+    const char* x = x_;
+    simd::each<count>([&](auto i) {
+      const char* line = x + (wide ? columns[i] : columns[i] / 4);
+      __m512i tokens[Of::width];
+      simd::each<Of::width>([&](auto t) { tokens[t] = _mm512_load_si512(line + t * 64); });
+      simd::each<Of::width>([&](auto t) { _mm512_store_si512(to + t * 512 + i * 32, tokens[t]); });
+    });
+  }
+  void step() {
+    to_ = (to_ + 1) % slots;
+    if (!copies()) return;
+    columns_ += tile_pairs;
+    if (++step_ < depth_) return;
+    at_.next();
+    begin();
+  }
+  // What is multiplied next.
+  const std::uint16_t* take() {
+    const std::uint16_t* lines = lines_ + from_ * slot_size;
+    from_ = (from_ + 1) % slots;
+    return lines;
+  }
+};
+// Rows of pairs that follow each other are read where they are.
+template <int tiles, bool wide>
+struct InPlace {
+  explicit InPlace(const Blocks<tiles, wide>&) {}
+};
+
+// Blocks of sums that are taken while the next ones are multiplied, in two places in turn.
+template <int tiles, bool wide>
+class Taken {
+  using Of = Blocks<tiles, wide>;
+  static constexpr std::int64_t rows = tiles * tile_rows, tokens = 16 * Of::width;
+  alignas(64) float sums_[2][rows * tokens];
+  const TileTaker& taker_;
+  TileBlock block_{};
+  int place_ = 0;
+  std::int64_t part_ = tile_parts, share_ = 0, steps_ = 1;
+
+ public:
+  static constexpr std::int64_t stride = tokens * 4;  // in bytes
+
+  explicit Taken(const TileTaker& taker) : taker_(taker) {}
+  float* place() { return sums_[place_]; }
+  // Stored there, of a block; `steps` are multiplied before the next one is.
+  void stored(const Of& at, std::int64_t row, std::int64_t steps) {
+    block_ = {place(), row, rows, at.panel, at.half * tokens, tokens};
+    place_ ^= 1;
+    part_ = 0;
+    // None at the first step: tiles that were stored just now are not there yet.
+    steps_ = steps > 1 ? steps - 1 : 1;
+    share_ = steps > 1 ? -tile_parts : 0;
+  }
+  void after_step() {
+    if (part_ == tile_parts) return;
+    for (share_ += tile_parts; share_ >= steps_ && part_ < tile_parts; share_ -= steps_)
+      taker_.take(taker_.self, block_, part_++);
+  }
+  void rest() {
+    for (; part_ < tile_parts; ++part_) taker_.take(taker_.self, block_, part_);
+  }
+};
+// Or sums in memory.
+template <int tiles, bool wide>
+struct Kept {
+  static constexpr std::int64_t stride = Blocks<tiles, wide>::lanes * 4;
+};
+
+// `count` groups of one kind, whose sums begin at `row`. `taker`: for `taken`, else nullptr.
+template <int tiles, bool wide, bool gathers, bool taken>
+void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
+              std::int64_t row, const TileTaker* taker) {
+  using Of = Blocks<tiles, wide>;
+  using Sums = std::conditional_t<taken, Taken<tiles, wide>, Kept<tiles, wide>>;
+  constexpr std::int64_t lanes = Of::lanes, c_stride = Sums::stride;
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
-  float* below = c + tile_rows * lanes;
-  if (more) {
-    STEN_TILE_LOAD(0, c, c_stride);
-    if constexpr (wide) STEN_TILE_LOAD(1, c + 16, c_stride);
-    if constexpr (tiles == 2) STEN_TILE_LOAD(2, below, c_stride);
-    if constexpr (tiles == 2 && wide) STEN_TILE_LOAD(3, below + 16, c_stride);
-  } else {
-    STEN_TILE_ZERO(0);
-    STEN_TILE_ZERO(1);
-    STEN_TILE_ZERO(2);
-    STEN_TILE_ZERO(3);
-  }
-  [[maybe_unused]] Ring<wide> ring;
-  if constexpr (gathers)
-    for (std::int64_t step = 0; step < std::min<std::int64_t>(2, a.depth); ++step) {
-      ring.template copy<0>(a, step, x);
-      ring.template copy<8>(a, step, x);
-    }
-  const std::uint16_t* values = a.values;
-  for (std::int64_t step = 0; step < a.depth; ++step, values += tiles * tile_size) {
-    const bool copies = gathers && step + 2 < a.depth;
-    const std::uint16_t* line;
-    if constexpr (gathers)
-      line = ring.slot(step);
-    else
-      line = x + step * tile_pairs * lanes * 2;
-    for (std::int64_t i = 0; i < ahead; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
-    STEN_TILE_LOAD(4, values, 64);
-    STEN_TILE_LOAD(6, line, x_stride);
-    STEN_TILE_PRODUCT(0, 4, 6);
-    if constexpr (gathers)
-      if (copies) ring.template copy<0>(a, step + 2, x);
-    if constexpr (wide) {
-      STEN_TILE_LOAD(7, line + (gathers ? 512 : 32), x_stride);
-      STEN_TILE_PRODUCT(1, 4, 7);
-    }
-    if constexpr (tiles == 2) {
-      STEN_TILE_LOAD(5, values + tile_size, 64);
-      STEN_TILE_PRODUCT(2, 5, 6);
-    }
-    if constexpr (gathers)
-      if (copies) ring.template copy<8>(a, step + 2, x);
-    if constexpr (tiles == 2 && wide) STEN_TILE_PRODUCT(3, 5, 7);
-  }
-  STEN_TILE_STORE(0, c, c_stride);
-  if constexpr (wide) STEN_TILE_STORE(1, c + 16, c_stride);
-  if constexpr (tiles == 2) STEN_TILE_STORE(2, below, c_stride);
-  if constexpr (tiles == 2 && wide) STEN_TILE_STORE(3, below + 16, c_stride);
-}
-
-// Sums of 16 rows and all four tiles of tokens of a panel: A's tile is loaded once for these.
-template <bool gathers>
-inline void multiply_one(const TileRows& a, const std::uint16_t* x, bool more, float* c,
-                         const char* next, std::int64_t ahead) {
-  constexpr std::int64_t c_stride = panel_width * 4, x_stride = gathers ? 64 : panel_width * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
-  if (more) {
-    STEN_TILE_LOAD(0, c, c_stride);
-    STEN_TILE_LOAD(1, c + 16, c_stride);
-    STEN_TILE_LOAD(2, c + 32, c_stride);
-    STEN_TILE_LOAD(3, c + 48, c_stride);
-  } else {
-    STEN_TILE_ZERO(0);
-    STEN_TILE_ZERO(1);
-    STEN_TILE_ZERO(2);
-    STEN_TILE_ZERO(3);
-  }
-  constexpr int slots = 4, slot_size = 2048;
-  alignas(64) std::uint16_t ring[gathers ? slots * slot_size : 32];
-  const auto copy = [&](std::int64_t step, int from, int count) {
-    const std::uint32_t* columns = a.columns + step * tile_pairs;
-    std::uint16_t* to = ring + step % slots * slot_size;
-    for (int i = from; i < from + count; ++i) {
-      const char* line = reinterpret_cast<const char*>(x) + columns[i];
-      for (int t = 0; t < 4; ++t)
-        _mm512_store_si512(to + t * 512 + i * 32, _mm512_load_si512(line + t * 64));
-    }
-  };
-  if constexpr (gathers)
-    for (std::int64_t step = 0; step < std::min<std::int64_t>(2, a.depth); ++step)
-      copy(step, 0, 16);
-  const std::uint16_t* values = a.values;
-  for (std::int64_t step = 0; step < a.depth; ++step, values += tile_size) {
-    const bool copies = gathers && step + 2 < a.depth;
-    const std::uint16_t* line;
-    if constexpr (gathers)
-      line = ring + step % slots * slot_size;
+  constexpr int width = Of::width;
+  const Of first{rows, rows + count, &panels};
+  std::conditional_t<gathers, Ring<tiles, wide>, InPlace<tiles, wide>> ring(first);
+  auto sums = [&] {
+    if constexpr (taken)
+      return Sums(*taker);
     else
-      line = x + step * tile_pairs * panel_width * 2;
-    for (std::int64_t i = 0; i < ahead; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
-    STEN_TILE_LOAD(4, values, 64);
-    STEN_TILE_LOAD(5, line, x_stride);
-    STEN_TILE_PRODUCT(0, 4, 5);
-    if (copies) copy(step + 2, 0, 4);
-    STEN_TILE_LOAD(6, line + tile, x_stride);
-    STEN_TILE_PRODUCT(1, 4, 6);
-    if (copies) copy(step + 2, 4, 4);
-    STEN_TILE_LOAD(7, line + 2 * tile, x_stride);
-    STEN_TILE_PRODUCT(2, 4, 7);
-    if (copies) copy(step + 2, 8, 4);
-    STEN_TILE_LOAD(5, line + 3 * tile, x_stride);
-    STEN_TILE_PRODUCT(3, 4, 5);
-    if (copies) copy(step + 2, 12, 4);
+      return Sums();
+  }();
+  alignas(64) std::uint16_t unread[tile_size];
+  std::int64_t since = 0;
+  const std::int64_t passes = panels.count * Of::halves;
+  // The values of the next rows are fetched, a share with each step.
+  const std::int64_t ahead = (16 * tiles + passes - 1) / passes;
+  const char* next = nullptr;
+  for (Of at = first; !at.at_end(); at.next()) {
+    const TileRows& a = *at.a;
+    if (at.panel == 0 && at.half == 0)
+      next = reinterpret_cast<const char*>(a.values + a.depth * tiles * tile_size);
+    const std::int64_t first_row = row + (at.a - rows) * tiles * tile_rows;
+    float* c;
+    if constexpr (taken)
+      c = sums.place();
+    else
+      c = panels.c + at.panel * panels.c_step + at.half * 32 + first_row * lanes;
+    float* below = tiles == 2 ? c + tile_rows * c_stride / 4 : c + 32;
+    if (more) {
+      STEN_TILE_LOAD(0, c, c_stride);
+      if constexpr (wide) STEN_TILE_LOAD(1, c + 16, c_stride);
+      if constexpr (tiles == 2 || wide) STEN_TILE_LOAD(2, below, c_stride);
+      if constexpr (wide) STEN_TILE_LOAD(3, below + 16, c_stride);
+    } else {
+      STEN_TILE_ZERO(0);
+      STEN_TILE_ZERO(1);
+      STEN_TILE_ZERO(2);
+      STEN_TILE_ZERO(3);
+    }
+    const std::uint16_t* values = a.values;
+    const std::uint16_t* line = gathers ? nullptr : at.x();
+    for (std::int64_t step = 0; step < a.depth; ++step, values += tiles * tile_size) {
+      if constexpr (gathers) line = ring.take();
+      for (std::int64_t i = 0; i < ahead; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
+      STEN_TILE_LOAD(4, values, 64);
+      if constexpr (tiles == 2) {
+        STEN_TILE_LOAD(6, line, x_stride);
+        STEN_TILE_MULTIPLY(0, 4, 6);
+        if constexpr (gathers) ring.template copy<0, 8>();
+        if constexpr (wide) {
+          STEN_TILE_LOAD(7, line + tile, x_stride);
+          STEN_TILE_MULTIPLY(1, 4, 7);
+        }
+        STEN_TILE_LOAD(5, values + tile_size, 64);
+        STEN_TILE_MULTIPLY(2, 5, 6);
+        if constexpr (gathers) ring.template copy<8, 8>();
+        if constexpr (wide) STEN_TILE_MULTIPLY(3, 5, 7);
+      } else {
+        STEN_TILE_LOAD(5, line, x_stride);
+        STEN_TILE_MULTIPLY(0, 4, 5);
+        if constexpr (gathers) ring.template copy<0, 4>();
+        if constexpr (wide) {
+          STEN_TILE_LOAD(6, line + tile, x_stride);
+          STEN_TILE_MULTIPLY(1, 4, 6);
+        }
+        if constexpr (gathers) ring.template copy<4, 4>();
+        if constexpr (wide) {
+          STEN_TILE_LOAD(7, line + 2 * tile, x_stride);
+          STEN_TILE_MULTIPLY(2, 4, 7);
+        }
+        if constexpr (gathers) ring.template copy<8, 4>();
+        if constexpr (wide) {
+          STEN_TILE_LOAD(5, line + 3 * tile, x_stride);
+          STEN_TILE_MULTIPLY(3, 4, 5);
+        }
+        if constexpr (gathers) ring.template copy<12, 4>();
+      }
+      if constexpr (gathers)
+        ring.step();
+      else
+        line += tile_pairs * lanes * 2;
+      if (++since == awake_steps) {
+        since = 0;
+        STEN_TILE_STORE(4, unread, 64);
+      }
+      if constexpr (taken) sums.after_step();
+    }
+    since = 0;
+    if constexpr (taken) sums.rest();
+    STEN_TILE_STORE(0, c, c_stride);
+    if constexpr (wide) STEN_TILE_STORE(1, c + 16, c_stride);
+    if constexpr (tiles == 2 || wide) STEN_TILE_STORE(2, below, c_stride);
+    if constexpr (wide) STEN_TILE_STORE(3, below + 16, c_stride);
+    if constexpr (taken) {
+      Of after = at;
+      after.next();
+      sums.stored(at, first_row, after.at_end() ? 1 : after.a->depth);
+    }
   }
-  STEN_TILE_STORE(0, c, c_stride);
-  STEN_TILE_STORE(1, c + 16, c_stride);
-  STEN_TILE_STORE(2, c + 32, c_stride);
-  STEN_TILE_STORE(3, c + 48, c_stride);
+  if constexpr (taken) sums.rest();
 }
 
+template <bool wide, bool taken>
+void run_all(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more,
+             const TileTaker* taker) {
+  const simd::WholeTiles tiles;
+  std::int64_t row = 0;
+  for (const TileRows *a = rows, *end = rows + count; a < end;) {
+    const TileRows* until = a + 1;
+    while (until < end && until->tiles == a->tiles && !until->columns == !a->columns) ++until;
+    const auto run_of = a->tiles == 2 ? a->columns ? multiply<2, wide, true, taken>
+                                                   : multiply<2, wide, false, taken>
+                        : a->columns ? multiply<1, wide, true, taken>
+                                      : multiply<1, wide, false, taken>;
+    run_of(a, until - a, panels, more, row, taker);
+    row += (until - a) * a->tiles * tile_rows;
+    a = until;
+  }
+}
 template <bool wide>
 void run(const TileRows* rows, std::int64_t count, const TilePanels& panels, bool more) {
-  constexpr std::int64_t lanes = wide ? panel_width : few_width;
-  asm volatile("ldtilecfg %0" ::"m"(config));
-  std::int64_t row = 0;
-  for (const TileRows* a = rows; a < rows + count; row += a->tiles * tile_rows, ++a) {
-    const auto pass = a->tiles == 2
-                          ? a->columns ? multiply<2, wide, true> : multiply<2, wide, false>
-                      : wide       ? a->columns ? multiply_one<true> : multiply_one<false>
-                            : a->columns ? multiply<1, false, true>
-                                   : multiply<1, false, false>;
-    const std::int64_t in_panel = wide && a->tiles == 2 ? 2 : 1, passes = panels.count * in_panel;
-    // The values of the next rows, a share with each step.
-    const std::int64_t ahead = (16 * a->tiles + passes - 1) / passes;
-    const char* next = reinterpret_cast<const char*>(a->values + a->depth * a->tiles * tile_size);
-    for (std::int64_t p = 0; p < panels.count; ++p)
-      for (std::int64_t half = 0; half < in_panel; ++half, next += a->depth * ahead * 64)
-        pass(*a, panels.x + p * panels.x_step + half * 64, more,
-             panels.c + p * panels.c_step + row * lanes + half * 32, next, ahead);
-  }
-  asm volatile("tilerelease" ::);
+  run_all<wide, false>(rows, count, panels, more, nullptr);
+}
+template <bool wide>
+void each(const TileRows* rows, std::int64_t count, const TilePanels& panels,
+          const TileTaker& taker) {
+  run_all<wide, true>(rows, count, panels, false, &taker);
 }
 
 }  // namespace
@@ -200,7 +296,8 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const TilesTable* tiles_amx() {
-  static constexpr TilesTable table{{amx::run<false>, amx::run<true>}};
+  static constexpr TilesTable table{{amx::run<false>, amx::run<true>},
+                                    {amx::each<false>, amx::each<true>}};
   return &table;
 }
 

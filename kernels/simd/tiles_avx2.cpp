@@ -1,6 +1,7 @@
 #define STEN_TARGET STEN_AVX2
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/tiles_loops.h"
+#include "kernels/tiles_each.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
@@ -32,7 +33,7 @@ namespace sten::kernels {
 
 const TilesTable* tiles_avx2() {
   using Loops = simd::TilesLoops<avx2::TileFloats, 4, 2>;
-  static constexpr TilesTable table{{Loops::run<few_width>, Loops::run<panel_width>}};
+  static constexpr TilesTable table = tiles_table<Loops::run<few_width>, Loops::run<panel_width>>();
   return &table;
 }
 

@@ -1,6 +1,7 @@
 #define STEN_TARGET STEN_AVX512
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/tiles_loops.h"
+#include "kernels/tiles_each.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
@@ -30,8 +31,9 @@ namespace sten::kernels {
 
 const TilesTable* tiles_avx512() {
   using avx512::TileFloats;
-  static constexpr TilesTable table{{simd::TilesLoops<TileFloats, 16, 1>::run<few_width>,
-                                     simd::TilesLoops<TileFloats, 8, 2>::run<panel_width>}};
+  using Narrow = simd::TilesLoops<TileFloats, 16, 1>;
+  using Wide = simd::TilesLoops<TileFloats, 8, 2>;
+  static constexpr TilesTable table = tiles_table<Narrow::run<few_width>, Wide::run<panel_width>>();
   return &table;
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/simd/target.h"
 #include "kernels/simd/tiles.h"
+#include "kernels/tiles_each.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512_bf16 {
@@ -62,8 +63,8 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const TilesTable* tiles_avx512_bf16() {
-  static constexpr TilesTable table{
-      {avx512_bf16::run<16, 1, few_width>, avx512_bf16::run<8, 2, panel_width>}};
+  static constexpr TilesTable table =
+      tiles_table<avx512_bf16::run<16, 1, few_width>, avx512_bf16::run<8, 2, panel_width>>();
   return &table;
 }
 

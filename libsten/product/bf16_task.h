@@ -68,6 +68,81 @@ struct Bf16Task {
       for (Index i = 0; i < size; i += line) fetch_line(from + p * step + i);
   }
 
+  // One of tile_parts of what becomes of a block of sums that are whole.
+  void take(const kernels::TileBlock& b, Index part) const {
+    using kernels::tile_parts;
+    const Index row = row_of(begin) + b.row, first_token = token(b.panel) + b.token,
+                width = b.tokens;
+    const Index rows = std::min(b.rows, a.rows - row),
+                tokens = std::min(width, y.tokens - first_token);
+    if (rows <= 0) return;
+    if constexpr (std::is_same_v<Y, PairsOut>) {
+      if (part == 0 && !epilogue.does_nothing()) finish_pairs(b, row, rows, first_token);
+      const Index from = b.rows / tile_parts * part,
+                  some = std::min(b.rows / tile_parts, rows - from);
+      std::uint16_t* to = y.tile(row, token(b.panel)) + 2 * b.token;
+      if (some > 0)
+        kernels::pairs().round_features(b.sums + from * width, width, some, width,
+                                        to + from / 2 * y.stride(), y.stride());
+      // Features beyond the last one are 0.
+      if (part + 1 < tile_parts || row + rows < y.features) return;
+      const Index last = y.rows() - row / 2;
+      for (Index r = ceil_div(rows, Index{2}); r < last; ++r)
+        std::fill_n(to + r * y.stride(), 2 * width, std::uint16_t{0});
+    } else {
+      if (tokens <= 0) return;
+      if (part == 0 && !epilogue.does_nothing()) {
+        const Activations other{y.form, y.features, y.tokens, epilogue.residual};
+        kernels::epilogue().finish(
+            b.sums, width, rows, tokens, epilogue.scale,
+            epilogue.bias ? epilogue.bias + row : nullptr,
+            epilogue.residual ? other.tile(row, token(b.panel)) + b.token : nullptr, y.stride(),
+            epilogue.activation);
+      }
+      float* to = y.at + (y.form == Form::tokens ? first_token * y.features + row
+                                                 : row * y.tokens + first_token);
+      if (y.form == Form::tokens) {
+        // Squares of 16 tokens.
+        const Index squares = width / 16;
+        for (Index s = part * squares / tile_parts; s < (part + 1) * squares / tile_parts; ++s)
+          if (const Index some = std::min<Index>(16, tokens - 16 * s); some > 0)
+            kernels::pairs().turn(b.sums + 16 * s, width, rows, some, stream,
+                                  to + 16 * s * y.features, y.features);
+        return;
+      }
+      const Index from = b.rows / tile_parts * part,
+                  some = std::min(b.rows / tile_parts, rows - from);
+      if (some <= 0) return;
+      const float* sums = b.sums + from * width;
+      to += from * y.tokens;
+      if (stream)
+        kernels::epilogue().stream(sums, width, some, tokens, to, y.tokens);
+      else
+        for (Index r = 0; r < some; ++r) std::copy_n(sums + r * width, tokens, to + r * y.tokens);
+    }
+  }
+  void finish_pairs(const kernels::TileBlock& b, Index row, Index rows, Index token) const {
+    if constexpr (std::is_same_v<Y, PairsOut>) {
+      alignas(64) float residual[2 * kernels::tile_rows * panel_width];
+      if (epilogue.residual) {
+        const Pairs other{y.features, y.tokens, epilogue.residual};
+        kernels::pairs().widen_features(other.tile(row, token - b.token) + 2 * b.token, y.stride(),
+                                        rows, b.tokens, residual, b.tokens);
+      }
+      kernels::epilogue().finish(b.sums, b.tokens, rows, b.tokens, epilogue.scale,
+                                 epilogue.bias ? epilogue.bias + row : nullptr,
+                                 epilogue.residual ? residual : nullptr, b.tokens,
+                                 epilogue.activation);
+    }
+  }
+  // Whether take() does everything that is asked for.
+  bool takes() const {
+    if constexpr (std::is_same_v<Y, PairsOut>)
+      return true;
+    else
+      return y.form == Form::features || (y.form == Form::tokens && !epilogue.residual);
+  }
+
   // Sums of `rows` rows from `row` on, of panels that are `step` apart, become y.
   void finish(float* sums, Index step, Index row, Index rows) const {
     const Index count = std::min(rows, a.rows - row);
@@ -102,6 +177,17 @@ struct Bf16Task {
                 Index step) const {
     const auto run = bf16_kernels().multiply[lanes == panel_width];
     const Index slabs = a.slab_count(), count = panels();
+    if (slabs == 1 && takes()) {
+      if (!in) read_slab(0, slab, step);
+      if (in) fetch_slab(0, in, step);
+      const auto take = [](const void* self, const kernels::TileBlock& block, Index part) {
+        static_cast<const Bf16Task*>(self)->take(block, part);
+      };
+      bf16_kernels().each[lanes == panel_width](a.parts.data() + from, to - from,
+                                                {count, in ? in : slab, step, nullptr, 0},
+                                                {take, this});
+      return;
+    }
     // With one slab sums are finished at once, and their memory is used again.
     const bool at_once = slabs <= 1;
     const Index kept = at_once ? finished_rows + 32 : rows_of(from, to);
