@@ -63,6 +63,10 @@ class PairsLoops {
       const bool both = k + 1 < features;
       const T* odd = both ? even + ldx : zeros;
       std::int64_t t = 0;
+      if constexpr (sizeof(T) == 2 && lanes == 16)
+        if (both)
+          for (; t + 2 * lanes <= tokens; t += 2 * lanes)
+            V::join_lines(even + t, odd + t, y + 2 * t);
       for (; t + lanes <= tokens; t += lanes)
         store(y + 2 * t, pairs_of(even + t, both ? odd + t : odd));
       if (t == tokens) continue;

@@ -50,8 +50,7 @@ struct Blocks {
 template <int tiles, bool wide>
 class Ring {
   using Of = Blocks<tiles, wide>;
-  static constexpr int slots = 4, slot_size = Of::width * 512;
-  alignas(64) std::uint16_t lines_[slots * slot_size];
+  std::uint16_t* lines_;
   Of at_;
   std::int64_t step_ = 0, depth_ = 0;
   const std::uint32_t* columns_ = nullptr;
@@ -69,8 +68,10 @@ class Ring {
 
  public:
   static constexpr std::int64_t ahead = 2;
+  static constexpr int slots = 4, slot_size = Of::width * 512;
 
-  explicit Ring(const Of& first) : at_(first) {
+  // Memory is apart: the compiler then keeps the rest in registers.
+  Ring(const Of& first, std::uint16_t* lines) : lines_(lines), at_(first) {
     begin();
     for (std::int64_t i = 0; i < ahead; ++i) {
       copy<0, 16>();
@@ -110,7 +111,8 @@ class Ring {
 // Rows of pairs that follow each other are read where they are.
 template <int tiles, bool wide>
 struct InPlace {
-  explicit InPlace(const Blocks<tiles, wide>&) {}
+  static constexpr int slots = 0, slot_size = 0;
+  InPlace(const Blocks<tiles, wide>&, std::uint16_t*) {}
 };
 
 // Blocks of sums that are taken while the next ones are multiplied, in two places in turn.
@@ -118,21 +120,25 @@ template <int tiles, bool wide>
 class Taken {
   using Of = Blocks<tiles, wide>;
   static constexpr std::int64_t rows = tiles * tile_rows, tokens = 16 * Of::width;
-  alignas(64) float sums_[2][rows * tokens];
+  float* place_;
   const TileTaker& taker_;
-  TileBlock block_{};
-  int place_ = 0;
+  Of of_;
+  std::int64_t row_ = 0, other_ = rows * tokens;
   std::int64_t part_ = tile_parts, share_ = 0, steps_ = 1;
 
  public:
-  static constexpr std::int64_t stride = tokens * 4;  // in bytes
+  static constexpr std::int64_t size = rows * tokens;  // of one place, of two
+  static constexpr std::int64_t stride = tokens * 4;   // in bytes
 
-  explicit Taken(const TileTaker& taker) : taker_(taker) {}
-  float* place() { return sums_[place_]; }
+  Taken(const TileTaker& taker, float* places, const Of& first)
+      : place_(places), taker_(taker), of_(first) {}
+  float* place() const { return place_; }
   // Stored there, of a block; `steps` are multiplied before the next one is.
   void stored(const Of& at, std::int64_t row, std::int64_t steps) {
-    block_ = {place(), row, rows, at.panel, at.half * tokens, tokens};
-    place_ ^= 1;
+    of_ = at;
+    row_ = row;
+    place_ += other_;
+    other_ = -other_;
     part_ = 0;
     // None at the first step: tiles that were stored just now are not there yet.
     steps_ = steps > 1 ? steps - 1 : 1;
@@ -140,16 +146,22 @@ class Taken {
   }
   void after_step() {
     if (part_ == tile_parts) return;
-    for (share_ += tile_parts; share_ >= steps_ && part_ < tile_parts; share_ -= steps_)
-      taker_.take(taker_.self, block_, part_++);
+    for (share_ += tile_parts; share_ >= steps_ && part_ < tile_parts; share_ -= steps_) take();
   }
   void rest() {
-    for (; part_ < tile_parts; ++part_) taker_.take(taker_.self, block_, part_);
+    while (part_ < tile_parts) take();
+  }
+
+ private:
+  void take() {
+    const TileBlock block{place_ + other_, row_, rows, of_.panel, of_.half * tokens, tokens};
+    taker_.take(taker_.self, block, part_++);
   }
 };
 // Or sums in memory.
 template <int tiles, bool wide>
 struct Kept {
+  static constexpr std::int64_t size = 0;
   static constexpr std::int64_t stride = Blocks<tiles, wide>::lanes * 4;
 };
 
@@ -164,10 +176,13 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
   constexpr int width = Of::width;
   const Of first{rows, rows + count, &panels};
-  std::conditional_t<gathers, Ring<tiles, wide>, InPlace<tiles, wide>> ring(first);
+  using Lines = std::conditional_t<gathers, Ring<tiles, wide>, InPlace<tiles, wide>>;
+  alignas(64) std::uint16_t lines[Lines::slots * Lines::slot_size + 32];
+  Lines ring(first, lines);
+  alignas(64) float places[2 * Sums::size + 16];
   auto sums = [&] {
     if constexpr (taken)
-      return Sums(*taker);
+      return Sums(*taker, places, first);
     else
       return Sums();
   }();

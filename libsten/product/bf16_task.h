@@ -251,10 +251,10 @@ void bf16_tiles_product(const Bf16Packed& a, const X& x, const Y& y,
   if (panels == 0 || units == 0) return;
   bool stream = false;
   if constexpr (std::is_same_v<Y, ActivationsOut>) stream = epilogue.stream || is_streamed(y);
-  // Panels whose slabs fill a fifth of the second cache: A is read from memory once for all of them.
-  constexpr Index slab_bytes = Index{400} << 10;
+  // Panels whose slabs fill a part of the second cache: A is read from memory once for all of them.
+  constexpr Index slab_bytes = Index{768} << 10;
   const Index slab = std::max<Index>(1, a.slab_count() ? a.slab_features(0) : 1);
-  const Index together = std::clamp<Index>(slab_bytes / (slab * lanes * 2), 2, 4);
+  const Index together = std::clamp<Index>(slab_bytes / (slab * lanes * 2), 2, 8);
   Index groups = ceil_div(panels, std::min(together, ceil_div(panels, threads())));
   // As many for each thread.
   if (groups > threads()) groups = std::min(panels, ceil_div(groups, threads()) * threads());

@@ -94,3 +94,46 @@ TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the r
         }
   }
 }
+
+TEST_CASE("sums that are taken block by block are those that go to memory, each part once") {
+  struct Blocks {
+    const TilesCase& c;
+    Array<float> sums;
+    std::vector<int> parts;  // that were taken of each 16 rows and 16 tokens, as bits
+    Index index(const kernels::TileBlock& b, Index r, Index t) const {
+      return (b.panel * c.row_count + b.row + r) * c.lanes + b.token + t;
+    }
+    void take(const kernels::TileBlock& b, Index part) {
+      for (Index r = 0; r < b.rows; ++r)
+        for (Index t = 0; t < b.tokens; ++t) {
+          const Index i = index(b, r, t);
+          REQUIRE(parts[i] == (1 << part) - 1);
+          parts[i] |= 1 << part;
+          if (part == 0) sums.mutate()[i] = b.sums[r * b.tokens + t];
+        }
+    }
+  };
+  for (const kernels::Isa isa : kernels::all_isas) {
+    const kernels::TilesTable* table = kernels::tiles_for(isa);
+    if (!table) continue;
+    const std::string name = kernels::name_of(isa);
+    CAPTURE(name);
+    for (const Index lanes : {kernels::few_width, kernels::panel_width})
+      for (const Index panels : {1, 3}) {
+        Dice dice(panels);
+        const TilesCase c(lanes, panels, dice);
+        const Index size = c.row_count * lanes;
+        Array<float> sums(panels * size);
+        const kernels::TilePanels all{panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size};
+        const bool wide = lanes == kernels::panel_width;
+        table->multiply[wide](c.rows.data(), std::ssize(c.rows), all, false);
+        Blocks blocks{c, Array<float>(panels * size), std::vector<int>(panels * size)};
+        const auto take = [](const void* self, const kernels::TileBlock& b, Index part) {
+          static_cast<Blocks*>(const_cast<void*>(self))->take(b, part);
+        };
+        table->each[wide](c.rows.data(), std::ssize(c.rows), all, {take, &blocks});
+        CHECK(std::equal(sums.begin(), sums.end(), blocks.sums.begin()));
+        CHECK(std::ranges::count(blocks.parts, (1 << kernels::tile_parts) - 1) == panels * size);
+      }
+  }
+}
