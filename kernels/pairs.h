@@ -35,6 +35,11 @@ struct PairsTable {
                         std::int64_t tokens, std::uint16_t* y, std::int64_t ldy);
   void (*pair_tokens)(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
                       std::int64_t tokens, std::uint16_t* y, std::int64_t ldy);
+  // As round_features and pair_features, to panels of ldy / 2 tokens: from one to the next `step`.
+  void (*round_panels)(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                       std::uint16_t* y, std::int64_t ldy, std::int64_t step);
+  void (*pair_panels)(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                      std::int64_t tokens, std::uint16_t* y, std::int64_t ldy, std::int64_t step);
   // From pairs to rows of features, exactly.
   void (*widen_features)(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
                          std::int64_t tokens, float* y, std::int64_t ldy);

@@ -34,6 +34,26 @@ void pair_tokens(const std::uint16_t* x, std::int64_t ldx, std::int64_t features
   fill_pairs(features, tokens, y, ldy,
              [&](std::int64_t k, std::int64_t t) { return x[t * ldx + k]; });
 }
+// f(tokens, x, y) of each panel.
+template <class T, class F>
+void each_panel(const T* x, std::int64_t tokens, std::uint16_t* y, std::int64_t ldy,
+                std::int64_t step, F&& f) {
+  for (std::int64_t t = 0; t < tokens; t += ldy / 2, y += step)
+    f(tokens - t < ldy / 2 ? tokens - t : ldy / 2, x + t, y);
+}
+void round_panels(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                  std::uint16_t* y, std::int64_t ldy, std::int64_t step) {
+  each_panel(x, tokens, y, ldy, step, [&](std::int64_t some, const float* from, std::uint16_t* to) {
+    round_features(from, ldx, features, some, to, ldy);
+  });
+}
+void pair_panels(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
+                 std::int64_t tokens, std::uint16_t* y, std::int64_t ldy, std::int64_t step) {
+  each_panel(x, tokens, y, ldy, step,
+             [&](std::int64_t some, const std::uint16_t* from, std::uint16_t* to) {
+               pair_features(from, ldx, features, some, to, ldy);
+             });
+}
 void widen_features(const std::uint16_t* x, std::int64_t ldx, std::int64_t features,
                     std::int64_t tokens, float* y, std::int64_t ldy) {
   for (std::int64_t k = 0; k < features; ++k)
@@ -49,8 +69,8 @@ void turn(const float* x, std::int64_t ldx, std::int64_t features, std::int64_t 
 }  // namespace
 
 const PairsTable* pairs_reference() {
-  static constexpr PairsTable table{round_features, round_tokens,   pair_features,
-                                    pair_tokens,    widen_features, turn};
+  static constexpr PairsTable table{round_features, round_tokens, pair_features,  pair_tokens,
+                                    round_panels,   pair_panels,  widen_features, turn};
   return &table;
 }
 

@@ -3,7 +3,7 @@
 //   Vec              of L pairs, or of the bits of L floats
 //   round(e, o)      of L floats each, the even features and the odd ones, the pairs
 //   round_row(x)     of 2 L features of one token, the L pairs
-//   join(e, o)       as round(), of bfloat16
+//   join(e, o)       as round(), of bfloat16; with 16 lanes, join_lines(e, o, to) of twice as many
 //   transpose(rows)  of L vectors
 //   stream(to, v)    past the caches; `to` is aligned
 #pragma once
@@ -36,6 +36,24 @@ class PairsLoops {
     return v;
   }
 
+  // odd: nullptr for zeros.
+  template <class T>
+  static void row(const T* even, const T* odd, std::int64_t tokens, std::uint16_t* y) {
+    alignas(64) static constexpr T zeros[lanes]{};
+    std::int64_t t = 0;
+    if constexpr (sizeof(T) == 2 && lanes == 16)
+      if (odd)
+        for (; t + 2 * lanes <= tokens; t += 2 * lanes) V::join_lines(even + t, odd + t, y + 2 * t);
+    for (; t + lanes <= tokens; t += lanes)
+      store(y + 2 * t, pairs_of(even + t, odd ? odd + t : zeros));
+    if (t == tokens) return;
+    alignas(64) T some[2][lanes]{};
+    std::copy_n(even + t, tokens - t, some[0]);
+    if (odd) std::copy_n(odd + t, tokens - t, some[1]);
+    const Vec v = pairs_of(some[0], some[1]);
+    std::memcpy(y + 2 * t, &v, (tokens - t) * 4);
+  }
+
   template <std::int64_t squares>
   static void turn_squares(const float* x, std::int64_t ldx, bool stream, float* y,
                            std::int64_t ldy) {
@@ -57,24 +75,26 @@ class PairsLoops {
   template <class T>
   static void features(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
                        std::uint16_t* y, std::int64_t ldy) {
-    alignas(64) const T zeros[lanes]{};
+    for (std::int64_t k = 0; k < features; k += 2, y += ldy)
+      row(x + k * ldx, k + 1 < features ? x + (k + 1) * ldx : nullptr, tokens, y);
+  }
+
+  // Row after row, all panels: these are a few lines of each page, which no processor foresees.
+  template <class T>
+  static void panels(const T* x, std::int64_t ldx, std::int64_t features, std::int64_t tokens,
+                     std::uint16_t* y, std::int64_t ldy, std::int64_t step) {
+    constexpr std::int64_t ahead = 48, line = 64 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t width = ldy / 2;
     for (std::int64_t k = 0; k < features; k += 2, y += ldy) {
       const T* even = x + k * ldx;
-      const bool both = k + 1 < features;
-      const T* odd = both ? even + ldx : zeros;
-      std::int64_t t = 0;
-      if constexpr (sizeof(T) == 2 && lanes == 16)
-        if (both)
-          for (; t + 2 * lanes <= tokens; t += 2 * lanes)
-            V::join_lines(even + t, odd + t, y + 2 * t);
-      for (; t + lanes <= tokens; t += lanes)
-        store(y + 2 * t, pairs_of(even + t, both ? odd + t : odd));
-      if (t == tokens) continue;
-      alignas(64) T some[2][lanes]{};
-      std::copy_n(even + t, tokens - t, some[0]);
-      if (both) std::copy_n(odd + t, tokens - t, some[1]);
-      const Vec v = pairs_of(some[0], some[1]);
-      std::memcpy(y + 2 * t, &v, (tokens - t) * 4);
+      const T* odd = k + 1 < features ? even + ldx : nullptr;
+      for (std::int64_t t = 0; t < tokens; t += line) {
+        _mm_prefetch(reinterpret_cast<const char*>(even + ahead * ldx + t), _MM_HINT_T1);
+        _mm_prefetch(reinterpret_cast<const char*>(even + (ahead + 1) * ldx + t), _MM_HINT_T1);
+      }
+      std::uint16_t* to = y;
+      for (std::int64_t t = 0; t < tokens; t += width, to += step)
+        row(even + t, odd ? odd + t : nullptr, std::min(width, tokens - t), to);
     }
   }
 
@@ -151,8 +171,14 @@ class PairsLoops {
   }
 
   static constexpr PairsTable table() {
-    return {features<float>,       tokens<float>, features<std::uint16_t>,
-            tokens<std::uint16_t>, widen,         turn};
+    return {features<float>,
+            tokens<float>,
+            features<std::uint16_t>,
+            tokens<std::uint16_t>,
+            panels<float>,
+            panels<std::uint16_t>,
+            widen,
+            turn};
   }
 };
 

@@ -174,7 +174,6 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
   constexpr std::int64_t lanes = Of::lanes, c_stride = Sums::stride;
   constexpr std::int64_t x_stride = gathers ? 64 : lanes * 4;
   constexpr std::int64_t tile = gathers ? 512 : 32;  // from one tile of tokens to the next
-  constexpr int width = Of::width;
   const Of first{rows, rows + count, &panels};
   using Lines = std::conditional_t<gathers, Ring<tiles, wide>, InPlace<tiles, wide>>;
   alignas(64) std::uint16_t lines[Lines::slots * Lines::slot_size + 32];

@@ -46,17 +46,10 @@ struct Bf16Task {
   Index row_of(Index group) const { return a.group_rows[group]; }
   Index rows_of(Index from, Index to) const { return row_of(to) - row_of(from); }
 
-  // Slab s of all panels, which are `step` elements apart. A few features of one panel after the
-  // other: where x is by features, their rows are pages apart.
+  // Slab s of all panels, which are `step` elements apart.
   void read_slab(Index s, std::uint16_t* to, Index step) const {
-    if constexpr (!is_in_place<X>) {
-      const Index k0 = a.slabs[s], k1 = a.slabs[s + 1];
-      const Index some = x.form == Form::tokens ? k1 - k0 : tile_features;
-      for (Index k = k0; k < k1; k += some)
-        for (Index p = 0; p < panels(); ++p)
-          read_pairs(x, k, std::min(some, k1 - k), token(p), lanes,
-                     to + p * step + (k - k0) * lanes);
-    }
+    if constexpr (!is_in_place<X>)
+      read_pairs(x, a.slabs[s], a.slab_features(s), first, lanes, to, panels(), step);
   }
 
   // Asks the second cache for it where it lies: rows that are named one by one would wait for memory

@@ -11,19 +11,25 @@ namespace {
 // Features that are converted at a time: their tile stays in the first cache.
 constexpr Index converted_features = 64;
 
-auto by_features(const Activations&) { return kernels::pairs().round_features; }
+auto by_features(const Activations&) { return kernels::pairs().round_panels; }
 auto by_tokens(const Activations&) { return kernels::pairs().round_tokens; }
-auto by_features(const Activations16&) { return kernels::pairs().pair_features; }
+auto by_features(const Activations16&) { return kernels::pairs().pair_panels; }
 auto by_tokens(const Activations16&) { return kernels::pairs().pair_tokens; }
 
 template <class A>
-void read_pairs_of(const A& x, Index k0, Index count, Index token, Index lanes,
-                   std::uint16_t* tile) {
-  const Index tokens = std::min(lanes, x.tokens - token), stride = 2 * lanes;
-  const auto convert = x.form == Form::tokens ? by_tokens(x) : by_features(x);
-  convert(x.tile(k0, token), x.stride(), count, tokens, tile, stride);
+void read_pairs_of(const A& x, Index k0, Index count, Index token, Index lanes, std::uint16_t* tile,
+                   Index panels, Index step) {
+  const Index tokens = std::min(panels * lanes, x.tokens - token), stride = 2 * lanes;
+  if (x.form == Form::tokens)
+    for (Index p = 0; p * lanes < tokens; ++p)
+      by_tokens(x)(x.tile(k0, token + p * lanes), x.stride(), count,
+                   std::min(lanes, tokens - p * lanes), tile + p * step, stride);
+  else
+    by_features(x)(x.tile(k0, token), x.stride(), count, tokens, tile, stride, step);
   const Index rows = ceil_div(count, Index{2});
-  std::fill_n(tile + rows * stride, (padded_features(count) / 2 - rows) * stride, std::uint16_t{0});
+  for (Index p = 0; p < panels; ++p)
+    std::fill_n(tile + p * step + rows * stride, (padded_features(count) / 2 - rows) * stride,
+                std::uint16_t{0});
 }
 
 // f(features from, how many, token) for all of them.
@@ -60,12 +66,12 @@ void from_pairs(const Pairs& x, const ActivationsOut& y) {
 }
 
 void read_pairs(const Activations& x, Index k0, Index count, Index token, Index lanes,
-                std::uint16_t* tile) {
-  read_pairs_of(x, k0, count, token, lanes, tile);
+                std::uint16_t* tile, Index panels, Index step) {
+  read_pairs_of(x, k0, count, token, lanes, tile, panels, step);
 }
 void read_pairs(const Activations16& x, Index k0, Index count, Index token, Index lanes,
-                std::uint16_t* tile) {
-  read_pairs_of(x, k0, count, token, lanes, tile);
+                std::uint16_t* tile, Index panels, Index step) {
+  read_pairs_of(x, k0, count, token, lanes, tile, panels, step);
 }
 
 void write_pairs(float* tile, Index k0, Index count, Index token, const PairsOut& y,

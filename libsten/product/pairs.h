@@ -62,12 +62,13 @@ void to_pairs(const Activations16& x, const PairsOut& y);
 // The other way, exactly. On threads().
 void from_pairs(const Pairs& x, const ActivationsOut& y);
 
-// Features k0 to k0 + count and `lanes` tokens from `token` on, or as many as there are, to a tile
-// [padded_features(count) / 2, lanes, 2]. k0 is even, and lanes is panel_width or few_width.
+// Features k0 to k0 + count of the `panels` panels from `token` on, or of as many tokens as there are,
+// to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even, and lanes
+// is panel_width or few_width.
 void read_pairs(const Activations& x, Index k0, Index count, Index token, Index lanes,
-                std::uint16_t* tile);
+                std::uint16_t* tile, Index panels = 1, Index step = 0);
 void read_pairs(const Activations16& x, Index k0, Index count, Index token, Index lanes,
-                std::uint16_t* tile);
+                std::uint16_t* tile, Index panels = 1, Index step = 0);
 
 // activation(scale * tile + bias + residual), rounded, of features k0 to k0 + count and y.lanes()
 // tokens from `token` on. The tile [count, y.lanes()] is changed. k0 is even, and so is count unless

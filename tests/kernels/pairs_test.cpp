@@ -83,6 +83,19 @@ TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside
         check(&kernels::PairsTable::pair_features, x16.data(), tokens);
         check(&kernels::PairsTable::pair_tokens, x16.data(), features);
 
+        // Panels of 8 tokens, the last of which may be cut off.
+        constexpr std::int64_t width = 8;
+        const std::int64_t step = (features + 1) / 2 * 2 * width + 4;
+        const auto check_panels = [&](auto slot, auto* from) {
+          const auto size = static_cast<std::size_t>((tokens + width - 1) / width * step);
+          Fenced<std::uint16_t> y(size), wanted(size);
+          (table.*slot)(from, tokens, features, tokens, y.data(), 2 * width, step);
+          (reference.*slot)(from, tokens, features, tokens, wanted.data(), 2 * width, step);
+          CHECK(y.values() == wanted.values());
+        };
+        check_panels(&kernels::PairsTable::round_panels, x.data());
+        check_panels(&kernels::PairsTable::pair_panels, x16.data());
+
         words.resize(pairs, 0x3f80);
         Fenced<std::uint16_t> all(words);
         Fenced<float> y(features * tokens), wanted(features * tokens);
