@@ -18,7 +18,7 @@ namespace sten::kernels::amx {
 namespace {
 
 // Tiles are stored at once while one was stored in the last half a microsecond; after that the next
-// store takes a thousand cycles more. So long sums store a tile now and then that nobody reads.
+// store takes a thousand cycles more. So long sums store some tile now and then, where theirs will be.
 constexpr std::int64_t awake_steps = 8;
 
 // What tiles of one kind, one after the other, are multiplied with: 16 * tiles rows by 32 tokens, or
@@ -68,9 +68,10 @@ class Ring {
 
  public:
   static constexpr std::int64_t ahead = 2;
-  static constexpr int slots = 4, slot_size = Of::width * 512;
+  static constexpr int slots = 3, slot_size = Of::width * 512;
 
-  // Memory is apart: the compiler then keeps the rest in registers.
+  // Memory is apart: the compiler then keeps the rest in registers. It is as small as can be, so that
+  // it stays in the first cache.
   Ring(const Of& first, std::uint16_t* lines) : lines_(lines), at_(first) {
     begin();
     for (std::int64_t i = 0; i < ahead; ++i) {
@@ -185,7 +186,6 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
     else
       return Sums();
   }();
-  alignas(64) std::uint16_t unread[tile_size];
   std::int64_t since = 0;
   const std::int64_t passes = panels.count * Of::halves;
   // The values of the next rows are fetched, a share with each step.
@@ -257,7 +257,7 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
         line += tile_pairs * lanes * 2;
       if (++since == awake_steps) {
         since = 0;
-        STEN_TILE_STORE(4, unread, 64);
+        STEN_TILE_STORE(4, c, c_stride);
       }
       if constexpr (taken) sums.after_step();
     }
