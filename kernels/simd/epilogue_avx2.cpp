@@ -2,11 +2,20 @@
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
+STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
-struct Own;
-}
+
+struct Own {
+  static void stream_line(const float* from, float* to) {
+    _mm256_stream_ps(to, _mm256_loadu_ps(from));
+    _mm256_stream_ps(to + 8, _mm256_loadu_ps(from + 8));
+  }
+};
+
+}  // namespace
 }  // namespace sten::kernels::avx2
+STEN_TARGET_END
 
 namespace sten::kernels {
 

@@ -2,11 +2,19 @@
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/epilogue_loops.h"
 
+STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {
-struct Own;
-}
+
+struct Own {
+  static void stream_line(const float* from, float* to) {
+    _mm512_stream_ps(to, _mm512_loadu_ps(from));
+  }
+};
+
+}  // namespace
 }  // namespace sten::kernels::avx512
+STEN_TARGET_END
 
 namespace sten::kernels {
 

@@ -73,7 +73,8 @@ STEN_INLINE_LOOP float activated(float x) {
   return x;
 }
 
-// Isa: a type of each ISA's own, since each needs functions of its own.
+// Isa: a type of each ISA's own, since each needs functions of its own. It writes a line of 64 bytes
+// past the caches.
 template <class Isa>
 class Epilogues {
   using Few = std::integral_constant<std::int64_t, few_width>;
@@ -129,8 +130,7 @@ class Epilogues {
     const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
     std::int64_t i = std::min(count, (64 - past) % 64 / std::int64_t{sizeof(float)});
     std::copy_n(from, i, to);
-    for (; i + line <= count; i += line)
-      for (std::int64_t j = i; j < i + line; j += 4) _mm_stream_ps(to + j, _mm_loadu_ps(from + j));
+    for (; i + line <= count; i += line) Isa::stream_line(from + i, to + i);
     std::copy(from + i, from + count, to + i);
   }
   static void stream(const float* from, std::int64_t ld_from, std::int64_t rows,

@@ -2,6 +2,7 @@
 #pragma once
 #include <immintrin.h>
 
+#include "kernels/simd/each.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
@@ -57,6 +58,41 @@ struct Pairs16 {
 
   static void stream(float* to, Vec v) { _mm512_stream_si512(reinterpret_cast<Vec*>(to), v); }
 
+  // 32 rows of 4 floats become 4 of 32. Quarters of vectors are loaded to where they belong: that needs
+  // half the shuffles of transpose(), and few registers until whole lines are written.
+  template <bool stream_them>
+  static void turn_lines(const float* x, std::int64_t ldx, float* y, std::int64_t ldy) {
+    Vec out[2][4];
+    simd::each<2>([&](auto half) {
+      Vec rows[4];
+      simd::each<4>([&](auto r) {
+        const auto quarter = [&](std::int64_t row) {
+          return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + (half * 16 + row + r) * ldx));
+        };
+        Vec v = _mm512_castsi128_si512(quarter(0));
+        v = _mm512_inserti32x4(v, quarter(4), 1);
+        v = _mm512_inserti32x4(v, quarter(8), 2);
+        rows[r] = _mm512_inserti32x4(v, quarter(12), 3);
+      });
+      const Vec low01 = _mm512_unpacklo_epi32(rows[0], rows[1]);
+      const Vec high01 = _mm512_unpackhi_epi32(rows[0], rows[1]);
+      const Vec low23 = _mm512_unpacklo_epi32(rows[2], rows[3]);
+      const Vec high23 = _mm512_unpackhi_epi32(rows[2], rows[3]);
+      out[half][0] = _mm512_unpacklo_epi64(low01, low23);
+      out[half][1] = _mm512_unpackhi_epi64(low01, low23);
+      out[half][2] = _mm512_unpacklo_epi64(high01, high23);
+      out[half][3] = _mm512_unpackhi_epi64(high01, high23);
+    });
+    simd::each<4>([&](auto i) {
+      simd::each<2>([&](auto half) {
+        float* to = y + i * ldy + 16 * half;
+        if constexpr (stream_them)
+          stream(to, out[half][i]);
+        else
+          _mm512_storeu_si512(to, out[half][i]);
+      });
+    });
+  }
   static void transpose(Vec* rows) {
     Vec a[16];
     for (int i = 0; i < 16; i += 2) {

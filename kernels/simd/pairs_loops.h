@@ -154,7 +154,13 @@ class PairsLoops {
         const std::int64_t count = std::min(lanes, tokens - t), rows = features - k;
         const float* from = x + k * ldx + t;
         float* to = y + t * ldy + k;
-        if (count == lanes && rows >= 2 * lanes) {
+        if (lanes == 16 && count % 4 == 0 && rows >= 2 * lanes) {
+          if constexpr (lanes == 16)
+            for (std::int64_t i = 0; i < count; i += 4)
+              (stream ? V::template turn_lines<true>
+                      : V::template turn_lines<false>)(from + i, ldx, to + i * ldy, ldy);
+          k += 2 * lanes;
+        } else if (count == lanes && rows >= 2 * lanes) {
           // Together: half a pair of lines past the caches takes twice as long.
           turn_squares<2>(from, ldx, stream, to, ldy);
           k += 2 * lanes;

@@ -95,24 +95,23 @@ struct Bf16Task {
       float* to = y.at + (y.form == Form::tokens ? first_token * y.features + row
                                                  : row * y.tokens + first_token);
       if (y.form == Form::tokens) {
-        // Squares of 16 tokens.
-        const Index squares = width / 16;
-        for (Index s = part * squares / tile_parts; s < (part + 1) * squares / tile_parts; ++s)
-          if (const Index some = std::min<Index>(16, tokens - 16 * s); some > 0)
-            kernels::pairs().turn(b.sums + 16 * s, width, rows, some, stream,
-                                  to + 16 * s * y.features, y.features);
+        // As many tokens as kernels turn at once.
+        const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
+        if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
+          kernels::pairs().turn(b.sums + t, width, rows, some, stream, to + t * y.features,
+                                y.features);
         return;
       }
       const Index from = b.rows / tile_parts * part,
                   some = std::min(b.rows / tile_parts, rows - from);
-      if (some <= 0) return;
-      const float* sums = b.sums + from * width;
-      to += from * y.tokens;
-      if (stream)
-        kernels::epilogue().stream(sums, width, some, tokens, to, y.tokens);
-      else
-        for (Index r = 0; r < some; ++r) std::copy_n(sums + r * width, tokens, to + r * y.tokens);
+      if (some > 0)
+        write(b.sums + from * width, width, some, tokens, to + from * y.tokens, y.tokens);
     }
+  }
+  void write(const float* from, Index stride, Index rows, Index count, float* to,
+             Index to_stride) const {
+    if (stream) return kernels::epilogue().stream(from, stride, rows, count, to, to_stride);
+    for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, count, to + r * to_stride);
   }
   void finish_pairs(const kernels::TileBlock& b, Index row, Index rows, Index token) const {
     if constexpr (std::is_same_v<Y, PairsOut>) {
