@@ -40,6 +40,9 @@ struct Bf16Task {
   Index first, last;  // tokens
   Index begin, end;   // groups of rows
   bool stream;
+  // Looked up once: take() is called often.
+  const kernels::PairsTable& pairs_ = kernels::pairs();
+  const kernels::EpilogueTable& epilogues_ = kernels::epilogue();
 
   Index panels() const { return ceil_div(last - first, lanes); }
   Index token(Index panel) const { return first + panel * lanes; }
@@ -75,8 +78,8 @@ struct Bf16Task {
                   some = std::min(b.rows / tile_parts, rows - from);
       std::uint16_t* to = y.tile(row, token(b.panel)) + 2 * b.token;
       if (some > 0)
-        kernels::pairs().round_features(b.sums + from * width, width, some, width,
-                                        to + from / 2 * y.stride(), y.stride());
+        pairs_.round_features(b.sums + from * width, width, some, width, to + from / 2 * y.stride(),
+                              y.stride());
       // Features beyond the last one are 0.
       if (part + 1 < tile_parts || row + rows < y.features) return;
       const Index last = y.rows() - row / 2;
@@ -86,11 +89,10 @@ struct Bf16Task {
       if (tokens <= 0) return;
       if (part == 0 && !epilogue.does_nothing()) {
         const Activations other{y.form, y.features, y.tokens, epilogue.residual};
-        kernels::epilogue().finish(
-            b.sums, width, rows, tokens, epilogue.scale,
-            epilogue.bias ? epilogue.bias + row : nullptr,
-            epilogue.residual ? other.tile(row, token(b.panel)) + b.token : nullptr, y.stride(),
-            epilogue.activation);
+        epilogues_.finish(b.sums, width, rows, tokens, epilogue.scale,
+                          epilogue.bias ? epilogue.bias + row : nullptr,
+                          epilogue.residual ? other.tile(row, token(b.panel)) + b.token : nullptr,
+                          y.stride(), epilogue.activation);
       }
       float* to = y.at + (y.form == Form::tokens ? first_token * y.features + row
                                                  : row * y.tokens + first_token);
@@ -98,8 +100,7 @@ struct Bf16Task {
         // As many tokens as kernels turn at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
         if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
-          kernels::pairs().turn(b.sums + t, width, rows, some, stream, to + t * y.features,
-                                y.features);
+          pairs_.turn(b.sums + t, width, rows, some, stream, to + t * y.features, y.features);
         return;
       }
       const Index from = b.rows / tile_parts * part,
@@ -110,7 +111,7 @@ struct Bf16Task {
   }
   void write(const float* from, Index stride, Index rows, Index count, float* to,
              Index to_stride) const {
-    if (stream) return kernels::epilogue().stream(from, stride, rows, count, to, to_stride);
+    if (stream) return epilogues_.stream(from, stride, rows, count, to, to_stride);
     for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, count, to + r * to_stride);
   }
   void finish_pairs(const kernels::TileBlock& b, Index row, Index rows, Index token) const {
@@ -118,13 +119,12 @@ struct Bf16Task {
       alignas(64) float residual[2 * kernels::tile_rows * panel_width];
       if (epilogue.residual) {
         const Pairs other{y.features, y.tokens, epilogue.residual};
-        kernels::pairs().widen_features(other.tile(row, token - b.token) + 2 * b.token, y.stride(),
-                                        rows, b.tokens, residual, b.tokens);
+        pairs_.widen_features(other.tile(row, token - b.token) + 2 * b.token, y.stride(), rows,
+                              b.tokens, residual, b.tokens);
       }
-      kernels::epilogue().finish(b.sums, b.tokens, rows, b.tokens, epilogue.scale,
-                                 epilogue.bias ? epilogue.bias + row : nullptr,
-                                 epilogue.residual ? residual : nullptr, b.tokens,
-                                 epilogue.activation);
+      epilogues_.finish(b.sums, b.tokens, rows, b.tokens, epilogue.scale,
+                        epilogue.bias ? epilogue.bias + row : nullptr,
+                        epilogue.residual ? residual : nullptr, b.tokens, epilogue.activation);
     }
   }
   // Whether take() does everything that is asked for.
