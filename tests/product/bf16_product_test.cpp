@@ -163,6 +163,52 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
       }
 }
 
+TEST_CASE(
+    "rows of features or of tokens get the epilogue and all their elements, whatever the threads") {
+  for (const Form form : {Form::features, Form::tokens})
+    for (const Index of : {1, 4})
+      for (const Index m : {5, 48, 320})
+        for (const Index n : {3, 16, 40, 200}) {
+          CAPTURE(static_cast<int>(form));
+          CAPTURE(of);
+          CAPTURE(m);
+          CAPTURE(n);
+          const Index k = 300;
+          const Bf16Case c(m, k, n, 2, of, DType::F32, m + n);
+          const Array<float> plain = c.product(form);
+          Dice dice(m * n);
+          Array<float> bias(m), residual(m * n), in = c.x;
+          for (float& v : std::span(bias.mutate(), bias.size()))
+            v = static_cast<float>(dice.normal());
+          for (float& v : std::span(residual.mutate(), residual.size()))
+            v = static_cast<float>(dice.normal());
+          if (form == Form::tokens)
+            for (Index t = 0; t < n; ++t)
+              for (Index f = 0; f < k; ++f) in.mutate()[t * k + f] = c.x[f * n + t];
+          for (const bool adds : {false, true})
+            for (const bool stream : {false, true}) {
+              const auto run = [&](int team) {
+                const Threads some(team);
+                Array<float> y(m * n);
+                std::fill_n(y.mutate(), m * n, NAN);
+                bf16_product(c.weight, Activations{form, k, n, in.data()},
+                             ActivationsOut{form, m, n, y.mutate()},
+                             Epilogue{0.5f, bias.data(), adds ? residual.data() : nullptr,
+                                      kernels::Activation::relu, stream});
+                return y;
+              };
+              const Array<float> y = run(1), other = run(3);
+              for (Index i = 0; i < m * n; ++i) {
+                const Index row = form == Form::tokens ? i % m : i / n;
+                const float wanted =
+                    std::max(0.0f, 0.5f * plain[i] + bias[row] + (adds ? residual[i] : 0.0f));
+                REQUIRE(std::abs(y[i] - wanted) <= 1e-5f * (1 + std::abs(wanted)));
+                REQUIRE(y[i] == other[i]);
+              }
+            }
+        }
+}
+
 TEST_CASE("rows that share their columns are packed without what is pruned, others are not") {
   Dice dice(1);
   const Dense shared = tiled_weight(128, 512, 2, 4, DType::F32, dice);
