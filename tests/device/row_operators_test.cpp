@@ -56,8 +56,8 @@ void check_as_here(const Tensor& there, const Tensor& here, double most = 0) {
 }
 
 // What an operator gives on a device is what it gives on the CPU, twice the same.
-void check_there(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
-                 std::size_t outputs = 1, const std::vector<Shape>& shapes = {}) {
+void check_row_there(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
+                     std::size_t outputs = 1, const std::vector<Shape>& shapes = {}) {
   CAPTURE(op.text());
   CAPTURE(to_string(in[0].shape()));
   CAPTURE(attributes.str());
@@ -100,8 +100,8 @@ TEST_CASE("softmax and its logarithm on a device are the CPU's along any axis") 
       for (const char* op : {"softmax", "log-softmax"}) {
         const Attributes at = Attributes().set("axis", axis);
         const Tensor x = normals(dice, shape), dy = normals(dice, shape);
-        check_there(op, {x}, at);
-        check_there(std::string(op) + ".grad", {dy, apply(op, {x}, at)}, at);
+        check_row_there(op, {x}, at);
+        check_row_there(std::string(op) + ".grad", {dy, apply(op, {x}, at)}, at);
       }
 }
 
@@ -114,8 +114,8 @@ TEST_CASE("layer norms on a device are the CPU's") {
     const Tensor x = normals(dice, shape), dy = normals(dice, shape), gamma = normals(dice, {n}),
                  beta = normals(dice, {n});
     const Attributes at = Attributes().set("eps", 1e-4);
-    check_there("layer-norm", {x, gamma, beta}, at);
-    check_there("layer-norm.grad", {dy, x, gamma, beta}, at, 3);
+    check_row_there("layer-norm", {x, gamma, beta}, at);
+    check_row_there("layer-norm.grad", {dy, x, gamma, beta}, at, 3);
   }
 }
 
@@ -126,15 +126,15 @@ TEST_CASE("rows by number on a device are the CPU's, and so are their gradients"
     const Tensor table = normals(dice, {9, 40}), rows = random_numbers(dice, ids, 0, 9);
     Shape shape = ids;
     shape.push_back(40);
-    check_there("embedding", {table, rows}, {});
-    check_there("embedding.grad", {normals(dice, shape), table, rows}, {}, 2);
+    check_row_there("embedding", {table, rows}, {});
+    check_row_there("embedding.grad", {normals(dice, shape), table, rows}, {}, 2);
     const Tensor x = normals(dice, {3, 5, 2}), places = random_numbers(dice, ids, -5, 5);
     Shape picked{3};
     picked.insert(picked.end(), ids.begin(), ids.end());
     picked.push_back(2);
     const Attributes at = Attributes().set("axis", Index{1});
-    check_there("gather", {x, places}, at);
-    check_there("gather.grad", {normals(dice, picked), x, places}, at, 2);
+    check_row_there("gather", {x, places}, at);
+    check_row_there("gather.grad", {normals(dice, picked), x, places}, at, 2);
   }
 }
 
@@ -213,19 +213,19 @@ TEST_CASE("losses on a device are the CPU's") {
       });
       for (const double smoothing : {0.0, 0.1}) {
         const Attributes at = Attributes().set("ignore", Index{-1}).set("smoothing", smoothing);
-        check_there("cross-entropy", {x, targets}, at);
-        check_there("cross-entropy.grad", {dy, x, targets}, at, 2);
+        check_row_there("cross-entropy", {x, targets}, at);
+        check_row_there("cross-entropy.grad", {dy, x, targets}, at, 2);
       }
       const Attributes at = Attributes().set("ignore", Index{-1}).set("temperature", 2.0);
-      check_there("kl-divergence", {x, w, targets}, at);
-      check_there("kl-divergence.grad", {dy, x, w, targets}, at, 3);
+      check_row_there("kl-divergence", {x, w, targets}, at);
+      check_row_there("kl-divergence.grad", {dy, x, w, targets}, at, 3);
       if (x.as<Dense>().size() == 0) continue;
-      check_there("mse", {x, w}, {});
-      check_there("mse.grad", {dy, x, w}, {}, 2);
+      check_row_there("mse", {x, w}, {});
+      check_row_there("mse.grad", {dy, x, w}, {}, 2);
     }
   const Tensor ignored = numbers_of({2}, {-100, -100}), x = normals(dice, {2, 3});
-  check_there("cross-entropy", {x, ignored}, {});
-  check_there("cross-entropy.grad", {one_float(1), x, ignored}, {}, 2);
+  check_row_there("cross-entropy", {x, ignored}, {});
+  check_row_there("cross-entropy.grad", {one_float(1), x, ignored}, {}, 2);
 }
 
 TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
@@ -248,11 +248,11 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
     for (const bool is_causal : {false, true}) {
       Attributes at = Attributes().set("heads", c.heads).set("causal", Index{is_causal});
       if (is_causal) at.set("scale", 0.3);
-      check_there("attention", {q, k, v}, at);
-      check_there("attention.grad", {dy, q, k, v}, at, 3);
+      check_row_there("attention", {q, k, v}, at);
+      check_row_there("attention.grad", {dy, q, k, v}, at, 3);
       for (const Tensor& fourth : fourths) {
-        check_there("attention", {q, k, v, fourth}, at);
-        check_there("attention.grad", {dy, q, k, v, fourth}, at, 4);
+        check_row_there("attention", {q, k, v, fourth}, at);
+        check_row_there("attention.grad", {dy, q, k, v, fourth}, at, 4);
       }
     }
   }
@@ -268,13 +268,13 @@ TEST_CASE("batch norms on a device are the CPU's") {
                  variance = apply("mul", {gamma, gamma});
     for (const bool relu : {false, true}) {
       const Attributes at = Attributes().set("relu", Index{relu}).set("eps", 1e-4);
-      check_there("batch-norm-train", {x, gamma, beta}, at);
-      check_there("batch-norm-train.grad", {dy, x, gamma, beta}, at, 3);
-      check_there("batch-norm", {x, gamma, beta, mean, variance}, at);
-      check_there("batch-norm.grad", {dy, x, gamma, beta, mean, variance}, at, 5);
+      check_row_there("batch-norm-train", {x, gamma, beta}, at);
+      check_row_there("batch-norm-train.grad", {dy, x, gamma, beta}, at, 3);
+      check_row_there("batch-norm", {x, gamma, beta, mean, variance}, at);
+      check_row_there("batch-norm.grad", {dy, x, gamma, beta, mean, variance}, at, 5);
     }
-    check_there("batch-moments", {x}, Attributes().set("sample", Index{1}));
-    check_there("batch-moments", {x}, {});
+    check_row_there("batch-moments", {x}, Attributes().set("sample", Index{1}));
+    check_row_there("batch-moments", {x}, {});
   }
 }
 
@@ -300,9 +300,9 @@ TEST_CASE("pools on a device are the CPU's") {
     const Tensor x =
         apply("round", {apply("scale", {normals(dice, shape)}, Attributes().set("by", 2.0))});
     const Tensor dy = normals(dice, apply(op, {x}, at).shape());
-    check_there(op, {x}, at);
-    check_there(op + ".grad", is_max ? std::vector<Tensor>{dy, x} : std::vector<Tensor>{dy}, at, 1,
-                {shape});
+    check_row_there(op, {x}, at);
+    check_row_there(op + ".grad", is_max ? std::vector<Tensor>{dy, x} : std::vector<Tensor>{dy}, at,
+                    1, {shape});
   };
   for (const Case& c :
        {Case{{2, 7, 6, 5}, sliding({3, 2}, {2, 1}, {1, 0, 1, 1}, {1, 1}, false)},
@@ -383,11 +383,11 @@ TEST_CASE("convolutions on a device are the CPU's, and so are their gradients") 
       const Index groups = c.at.integer("groups", 1);
       const Tensor x = normals(dice, from),
                    b = normals(dice, {transposed ? c.w[1] * groups : c.w[0]});
-      check_there(op, {x, w}, c.at);
+      check_row_there(op, {x, w}, c.at);
       const Tensor dy = normals(dice, apply(op, {x, w}, c.at).shape());
-      check_there(op, {x, w, b}, c.at);
-      check_there(op + ".grad", {dy, x, w}, c.at, 2);
-      check_there(op + ".grad", {dy, x, w, b}, c.at, 3);
+      check_row_there(op, {x, w, b}, c.at);
+      check_row_there(op + ".grad", {dy, x, w}, c.at, 2);
+      check_row_there(op + ".grad", {dy, x, w, b}, c.at, 3);
     }
 }
 
