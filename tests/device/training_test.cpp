@@ -255,7 +255,9 @@ TEST_CASE("a run goes on on another device than it has begun on") {
   r.evaluation.keep_best = true;
   r.evaluation.every = 6;
   const std::string recipe = dir.write("recipe.json", to_json(r));
-  const auto of = [&](const std::string& name) { return metrics_of(read_recipe(recipe, {}), dir / name); };
+  const auto of = [&](const std::string& name) {
+    return metrics_of(read_recipe(recipe, {}), dir / name);
+  };
   run(recipe, dir / "here", "cpu");
   run(recipe, dir / "there", "cuda");
   run(recipe, dir / "there-here", "cuda", 7);
