@@ -17,9 +17,9 @@ using namespace sten::testing;
 namespace {
 
 // A fallback is an error.
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
+struct StrictMaps {
+  StrictMaps() { set_strict(true); }
+  ~StrictMaps() { set_strict(false); }
 };
 
 // The largest difference, as a part of the largest magnitude, or of 1/1000 where that is less (a float
@@ -50,7 +50,7 @@ void check_there(const std::string& op, const std::vector<Tensor>& in,
   std::string shapes;
   for (const Tensor& t : in) shapes += to_string(t.shape()) + " ";
   CAPTURE(shapes);
-  const Strict strict;
+  const StrictMaps strict;
   Tape here, there;
   std::vector<Var> a, b;
   for (const Tensor& t : in) {
@@ -227,7 +227,7 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
 
 TEST_CASE("a tensor on a device that gets another shape shares its memory") {
   const SerialDevice device;
-  const Strict strict;
+  const StrictMaps strict;
   Dice dice(5);
   const Tensor x = Tensor(normals(dice, {2, 1, 6})).to(Device::cuda);
   const auto data = [](const Tensor& t) { return t.values()->bytes().data(); };
@@ -279,7 +279,7 @@ TEST_CASE("elements are moved on a device as on the CPU, and so are their gradie
 
 TEST_CASE("a part of a tensor on a device is written in place") {
   const SerialDevice device;
-  const Strict strict;
+  const StrictMaps strict;
   Dice dice(10);
   const Tensor x = normals(dice, {6, 9}), v = normals(dice, {6, 4});
   const auto write = [&](Tensor to, const Tensor& part) {
@@ -313,7 +313,7 @@ TEST_CASE("sums and means over axes on a device are the CPU's") {
 
 TEST_CASE("gradients of several uses of a value are added up on the device") {
   const SerialDevice device;
-  const Strict strict;
+  const StrictMaps strict;
   Dice dice(8);
   const Tensor x = normals(dice, {6, 8}), w = normals(dice, {8}), seed = normals(dice, {6, 8});
   const auto grads = [&](Device where) {

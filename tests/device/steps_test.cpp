@@ -24,7 +24,7 @@ Parameter moved(const Parameter& p, Device device) {
   return to;
 }
 
-void check_same(const Parameter& there, const Parameter& here) {
+void check_same_parameter(const Parameter& there, const Parameter& here) {
   const Parameter back = moved(there, Device::cpu);
   CHECK(same_parts(back.value.save(), here.value.save()));
   REQUIRE(back.state.size() == here.state.size());
@@ -61,7 +61,7 @@ void check_steps(const Optimizer& o) {
       o.step(here, g, u);
       o.step(there, g.to(Device::cuda), u);
       CHECK(there.value.device() == Device::cuda);
-      check_same(there, here);
+      check_same_parameter(there, here);
     };
     for (int round = 0; round < 2; ++round) {
       const Dense g = normals(dice, {rows, cols});
@@ -146,7 +146,7 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
     adam.step(here, g);
     adam.step(there, g.to(Device::cuda));
   }
-  check_same(there, here);
+  check_same_parameter(there, here);
   REQUIRE(!warnings.all.empty());
   CHECK(warnings.all[0] == "adamw of F64 on cuda: not implemented; on the CPU");
   CHECK(has(error_of([&] { adam.step(there, g); }), "on cuda"));
@@ -158,11 +158,11 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   const Sgd sgd({.rate = 0.1, .momentum = 0.9});
   sgd.step(q, dense);
   sgd.step(q_there, dense.to(Device::cuda));
-  check_same(q_there, q);
+  check_same_parameter(q_there, q);
   // A selection that only the CPU knows.
   const Sparsifier blocks =
       registry().sparsifier(Spec::parse("block-magnitude:sparsity=0.5,h=4,w=4"));
   select_positions(q, blocks, Spec("masked"));
   select_positions(q_there, blocks, Spec("masked"));
-  check_same(q_there, q);
+  check_same_parameter(q_there, q);
 }
