@@ -2,23 +2,26 @@
 
 #include <algorithm>
 
-#include "libsten/base/fallback.h"
+#include "libsten/base/cuda.h"
 
 namespace sten {
 namespace {
 
 Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
 
+// Where the weight is.
 void move_towards(Tensor& weight, std::span<const float> to, double momentum) {
-  const Device there = weight.device();
-  if (there != Device::cpu) report_on_cpu("running statistics", there);
-  Tensor own = there == Device::cpu ? std::move(weight) : weight.to(Device::cpu);
-  weight = Tensor::update(std::move(own), [&](Values& v) {
+  const bool is_there = weight.device() != Device::cpu;
+  weight = Tensor::update(std::move(weight), [&](Values& v) {
     const std::span<float> w = v.mutate<float>();
+    if (is_there)
+      return on_cuda([&](const auto& cuda, kernels::Stream stream) {
+        cuda.steps.average(w.data(), to.data(), static_cast<float>(momentum), std::ssize(w),
+                           stream);
+      });
     for (std::size_t c = 0; c < w.size(); ++c)
       w[c] = static_cast<float>((1 - momentum) * double{w[c]} + momentum * double{to[c]});
   });
-  weight = weight.to(there);
 }
 
 }  // namespace
@@ -63,7 +66,7 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   for (const RunningStatistics& s : graph_.statistics()) {
     Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
     for (const auto& [number, part] : parts_) {
-      const Dense moments = moments_here(part.at(s.moments));
+      const Dense moments = part.at(s.moments).as<Dense>().to(mean.device());
       const auto both = moments.values.as<float>();
       move_towards(mean, both.first(both.size() / 2), s.momentum);
       move_towards(variance, both.last(both.size() / 2), s.momentum);
