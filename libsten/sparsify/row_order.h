@@ -20,7 +20,8 @@ struct RowOrder {
 // every m columns of tiles. Then, in turns, the fit says what groups keep, and rows go where most of
 // them is kept (balanced_groups()), as long as that gains anything. The order stays as it was where
 // none was found that keeps more. Bits do not depend on the number of threads. Memory: up to 6 floats
-// for each row and column of tiles.
+// for each row and column of tiles. Related: orders of columns for 2:4 of Pool and Yu, "Channel
+// Permutations for N:M Sparsity" (2021).
 RowOrder row_order(const Dense& x, const NmgvFit& fit);
 
 }  // namespace sten
