@@ -19,7 +19,7 @@ using kernels::StepFunctions;
 
 namespace {
 
-const StepFunctions& functions(bool checked) {
+const StepFunctions& step_table(bool checked) {
   static const StepFunctions plain = kernels::step_functions<kernels::SerialGrid>(),
                              careful = kernels::step_functions<CheckedDevice>();
   return checked ? careful : plain;
@@ -30,14 +30,14 @@ template <class F>
 void each_size(const F& f) {
   for (const Index n : {1, 7, 8, 9, 255, 1024, 8193, 40'000}) {
     CAPTURE(n);
-    f(functions(false), n);
+    f(step_table(false), n);
     CheckedDevice::reset(static_cast<std::uint64_t>(n));
-    f(functions(true), n);
+    f(step_table(true), n);
     CHECK(CheckedDevice::reports().empty());
   }
 }
 
-std::vector<float> normal_floats(Dice& dice, Index n) {
+std::vector<float> step_floats(Dice& dice, Index n) {
   std::vector<float> all(static_cast<std::size_t>(n));
   for (float& v : all) v = static_cast<float>(dice.normal());
   return all;
@@ -74,14 +74,14 @@ void check_optimizer(const Optimizer& o, bool exact, const F& f) {
   each_size([&](const StepFunctions& steps, Index n) {
     Dice dice(static_cast<std::uint64_t>(n));
     const Mask kept = half_of(dice, n);
-    const Dense w0 = dense_of(normal_floats(dice, n));
+    const Dense w0 = dense_of(step_floats(dice, n));
     for (const bool is_masked : {false, true})
       for (const float scale : {1.0F, 0.3F}) {
         Parameter p("w", is_masked ? registry().pack(w0, kept, Spec("masked")) : Tensor(w0));
         std::vector<float> w = values_of(p.value);
         std::vector<std::vector<float>> state(2, std::vector<float>(w.size()));
         for (int step = 1; step <= 2; ++step) {
-          const std::vector<float> g = normal_floats(dice, n);
+          const std::vector<float> g = step_floats(dice, n);
           o.step(p, dense_of(g), Update().scale_gradient(double{scale}));
           f(steps, step,
             kernels::StepElements{w.data(), n, g.data(), is_masked ? kept.bits.data() : nullptr,
@@ -128,14 +128,14 @@ TEST_CASE("squares over blocks are added up in the CPU's order") {
   for (const Index n : {1, 7, 1023, 1024, 1029, 32'768, 32'769, 100'001}) {
     CAPTURE(n);
     Dice dice(static_cast<std::uint64_t>(n));
-    const std::vector<float> x = normal_floats(dice, n), y = normal_floats(dice, 5000);
+    const std::vector<float> x = step_floats(dice, n), y = step_floats(dice, 5000);
     const Mask kept = half_of(dice, n);
     const Tensor masked = registry().pack(dense_of(x), kept, Spec("masked"));
     const double of_x = squared_norm(dense_of(x), masked),
                  of_y = squared_norm(dense_of(y), dense_of(y));
     for (const bool checked : {false, true}) {
       CheckedDevice::reset(static_cast<std::uint64_t>(n));
-      const StepFunctions& f = functions(checked);
+      const StepFunctions& f = step_table(checked);
       const Index grains = ceil_div(n, kernels::squares_grain);
       std::vector<double> sums(static_cast<std::size_t>(grains) + 1);
       f.squares(x.data(), kept.bits.data(), n, sums.data(), nullptr);
@@ -156,7 +156,7 @@ TEST_CASE("squares over blocks are added up in the CPU's order") {
 TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
   each_size([](const StepFunctions& f, Index n) {
     Dice dice(static_cast<std::uint64_t>(n));
-    const std::vector<float> x = normal_floats(dice, n), w = normal_floats(dice, n);
+    const std::vector<float> x = step_floats(dice, n), w = step_floats(dice, n);
     const Mask kept = half_of(dice, n);
     std::vector<float> sum = x, mean = x, g = x, wanted[3] = {x, x, x};
     f.add(sum.data(), w.data(), n, nullptr);
