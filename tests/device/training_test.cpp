@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include "kernels/isa.h"
+#include "libsten/dispatch/operators.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/train.h"
 #include "libsten/train/run_directory.h"
@@ -29,6 +31,10 @@ std::vector<TrainStep> steps_of(Trainer& t) {
   return all;
 }
 
+// AdamW's formula is fused on a device, as it is in all tables of kernels but the plain one; masks that
+// are selected anew enlarge what rounding leaves.
+double nearness() { return kernels::float32_isa() >= kernels::Isa::avx2 ? 1e-5 : 1e-3; }
+
 void check_losses(const Recipe& r) {
   CAPTURE(r.name);
   const auto here = trainer_on(Device::cpu, r), there = trainer_on(Device::cuda, r);
@@ -37,16 +43,16 @@ void check_losses(const Recipe& r) {
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     most = std::max(most, std::abs(a[i].loss - b[i].loss));
-    CHECK(std::abs(a[i].norm - b[i].norm) <= 1e-4 * (1 + a[i].norm));
+    CHECK(std::abs(a[i].norm - b[i].norm) <= 10 * nearness() * (1 + a[i].norm));
   }
-  CHECK(most <= 1e-5);
+  CHECK(most <= nearness());
   CHECK(a.back().loss < a.front().loss);
   CHECK(there->sparsity() == here->sparsity());
   for (const Parameter& p : there->state().parameters) CHECK(p.value.device() == Device::cuda);
   const auto measured = [&](const Trainer& t) {
     return t.task().measure(t.weights(), DataSplit::validation).loss;
   };
-  CHECK(std::abs(measured(*here) - measured(*there)) <= 1e-5);
+  CHECK(std::abs(measured(*here) - measured(*there)) <= nearness());
 }
 
 Recipe with(Recipe r, const std::string& target, const std::string& by, const std::string& layout,
@@ -194,11 +200,11 @@ TEST_CASE("losses that are read back late are the same") {
 
 TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only()) {
   const SerialDevice device;
+  const Warnings warnings;
   const TempDir dir;
   for (const Recipe& base : {small_mlp(dir), small_bert(dir)})
     for (const char* layout : {"dense", "masked", "nmg:n=1,m=4,g=4"}) {
       Recipe r = base;
-      const Warnings warnings;
       CAPTURE(r.name);
       CAPTURE(layout);
       r.steps = 8;
@@ -209,9 +215,15 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
       const auto t = trainer_on(Device::cuda, r, 8);
       for (int i = 0; i < 3; ++i) t->step();
       const std::size_t before = SerialDevice::downloads();
+      std::vector<std::string> plans;
+      Operators::log_plans(&plans);
       t->step();
+      Operators::log_plans(nullptr);
       // But for operators that the CPU does.
-      if (warnings.all.empty()) CHECK(SerialDevice::downloads() == before);
+      const bool is_all_there = std::ranges::none_of(
+          plans, [](const std::string& plan) { return has(plan, "on the CPU"); });
+      CHECK(!plans.empty());
+      if (is_all_there) CHECK(SerialDevice::downloads() == before);
     }
 }
 
@@ -258,7 +270,7 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
     for (const auto& steps : of)
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         CHECK(steps[i].is_read);
-        CHECK(std::abs(steps[i].loss - wanted[i].loss) <= 1e-5);
+        CHECK(std::abs(steps[i].loss - wanted[i].loss) <= nearness());
         CHECK(steps[i].loss == of[0][i].loss);
       }
     // Only what a mask keeps travels.
@@ -295,7 +307,7 @@ TEST_CASE("a run goes on on another device than it has begun on") {
     for (std::size_t i = 0; i < got.size(); ++i) {
       CHECK(got[i].step == wanted[i].step);
       CHECK(got[i].split == wanted[i].split);
-      CHECK(std::abs(got[i].loss - wanted[i].loss) <= 1e-5);
+      CHECK(std::abs(got[i].loss - wanted[i].loss) <= nearness());
       CHECK(got[i].sparsity == wanted[i].sparsity);
     }
     CHECK(names_in(dir / name) == names_in(dir / "here"));
