@@ -68,8 +68,8 @@ TEST_CASE("forms of products on a device are measured, and nothing falls back") 
 }
 
 TEST_CASE("what a device does not measure is refused") {
-  BenchOptions o = options("step", "2x64x70");
-  CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm and convert");
+  BenchOptions o = options("dispatch", "2x64x70");
+  CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm, convert and step");
   o = options("gemm", "16x32x8");
   o.forms = {"chain"};
   CHECK(fault_of([&] { run_bench(o); }) == Fault::usage);
