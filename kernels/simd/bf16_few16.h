@@ -26,6 +26,7 @@ struct Bf16Few16 : simd::Floats16 {
   static float sum(Vec v) { return _mm512_reduce_add_ps(v); }
 
   // A window is two registers of the token's features, in which columns are looked up.
+  static constexpr int most_looked_up = 4;
   using Column = std::uint16_t;
   static Column column(std::uint16_t x) { return x; }
   // The columns of a step's values, each value's in a word.

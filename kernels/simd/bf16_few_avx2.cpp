@@ -35,6 +35,7 @@ struct Bf16Few8 : simd::Floats8 {
   }
 
   // A window is gathered from.
+  static constexpr int most_looked_up = 2;
   using Column = float;
   static Column column(std::uint16_t x) { return widen_bf16(x); }
   template <int tokens, bool narrow>

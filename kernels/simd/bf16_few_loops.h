@@ -4,6 +4,7 @@
 //   even(v), odd(v)  half of them as floats
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
+//   most_looked_up   tokens, up to which few_lanes() is faster than tokens in vectors
 #pragma once
 #include <immintrin.h>
 
@@ -125,19 +126,25 @@ class Bf16FewLoops {
       }
   }
 
-  // x: [features][most], with zeros behind. Where registers have no room for the sums of all rows, they
-  // take turns every few steps, so that x comes from the first-level cache for all but the first.
-  template <bool narrow>
+  // x: [features][most], with zeros behind, of which `used` vectors have tokens. Where registers have no
+  // room for the sums of all rows, they take turns every few steps, so that x comes from the first-level
+  // cache for all but the first.
+  template <bool narrow, int used>
   static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
     if constexpr (vectors == 1) {
-      some_lanes<0, 16, narrow>({a.advance, a.steps, 0, a.count}, x, y);
+      some_lanes<0, 16, narrow, used>({a.advance, a.steps, 0, a.count}, x, y);
     } else {
       constexpr Int at_once = 16;
       for (Int from = 0; from == 0 || from < a.count; from += at_once) {
         const Steps some{a.advance, a.steps, from, std::min(from + at_once, a.count)};
-        some_lanes<0, 6, narrow>(some, x, y);
-        some_lanes<6, 6, narrow>(some, x, y);
-        x = some_lanes<12, 4, narrow>(some, x, y);
+        if constexpr (used == 1) {
+          some_lanes<0, 8, narrow, used>(some, x, y);
+          x = some_lanes<8, 8, narrow, used>(some, x, y);
+        } else {
+          some_lanes<0, 6, narrow, used>(some, x, y);
+          some_lanes<6, 6, narrow, used>(some, x, y);
+          x = some_lanes<12, 4, narrow, used>(some, x, y);
+        }
       }
     }
   }
@@ -147,12 +154,12 @@ class Bf16FewLoops {
     Int begin, end;
   };
   // Some rows, as many as registers have sums for. Returns x as the last step has it.
-  template <int r0, int together, bool narrow>
+  template <int r0, int together, bool narrow, int used>
   static const float* some_lanes(const Steps& a, const float* x, float* y) {
-    Vec s[together][vectors];
+    Vec s[together][used];
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
-      for (int i = 0; i < vectors; ++i)
+      for (int i = 0; i < used; ++i)
         s[r][i] = a.begin == 0 ? V::zero() : V::load(y + (r0 + r) * most + i * L);
     const std::uint8_t* step =
         a.begin < a.end ? a.all + a.begin * bf16_step_bytes(narrow) : nullptr;
@@ -174,7 +181,7 @@ class Bf16FewLoops {
         } else {
           x0 = x + step[2 * (r0 + r)] * most, x1 = x + step[2 * (r0 + r) + 1] * most;
         }
-        for (int i = 0; i < vectors; ++i) {
+        for (int i = 0; i < used; ++i) {
           s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
           s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
         }
@@ -182,8 +189,17 @@ class Bf16FewLoops {
     }
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
-      for (int i = 0; i < vectors; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
+      for (int i = 0; i < used; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
     return x;
+  }
+
+  // Each token's features are looked up: for few tokens.
+  template <int most_tokens, bool narrow>
+  static void looked_up(Int tokens, const Bf16Lanes& a, const typename V::Column* x, Int ldx,
+                        float* y) {
+    if constexpr (most_tokens > 1)
+      if (tokens < most_tokens) return looked_up<most_tokens - 1, narrow>(tokens, a, x, ldx, y);
+    V::template few_lanes<most_tokens, narrow>(a, x, ldx, y);
   }
 
   static void rows_of_features(const Bf16Few& x, float* room) {
@@ -225,7 +241,7 @@ class Bf16FewLoops {
     }
   }
   static void prepare_lanes(const Bf16Few& x, float* room) {
-    if (x.tokens > few) {
+    if (x.tokens > V::most_looked_up) {
       rows_of_features(x, room);
       std::fill_n(room + 2 * x.pairs * most, bf16_window * most, 0.0f);
       return;
@@ -242,18 +258,10 @@ class Bf16FewLoops {
     const Int ldx = 2 * x.pairs + bf16_window;
     const auto* columns_of = reinterpret_cast<const typename V::Column*>(room);
     const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
-      switch (x.tokens) {
-        case 1:
-          return V::template few_lanes<1, narrow>(a, columns_of, ldx, y);
-        case 2:
-          return V::template few_lanes<2, narrow>(a, columns_of, ldx, y);
-        case 3:
-          return V::template few_lanes<3, narrow>(a, columns_of, ldx, y);
-        case 4:
-          return V::template few_lanes<4, narrow>(a, columns_of, ldx, y);
-        default:
-          return lanes_by_tokens<narrow>(a, room, y);
-      }
+      if (x.tokens > V::most_looked_up)
+        return x.tokens > L ? lanes_by_tokens<narrow, vectors>(a, room, y)
+                            : lanes_by_tokens<narrow, 1>(a, room, y);
+      looked_up<V::most_looked_up, narrow>(x.tokens, a, columns_of, ldx, y);
     };
     a.is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
