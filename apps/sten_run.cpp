@@ -101,6 +101,9 @@ int main(int argc, char** argv) {
            "Say what ran instead of what came out: step by step the layout, why, the time, and "
            "operations and bytes a second")
         ->group(groups::common);
+    sten::app::add_device(app, o->device,
+                          "Where the model runs, operator by operator; what it lacks runs on the "
+                          "CPU, and says so");
     app.add_option("--fill", o->fill,
                    "What a model of masked text puts in place of each [MASK] in TEXT; vocab.json "
                    "lies beside the model")

@@ -19,6 +19,8 @@ int current_device();
 // answers.
 const kernels::cuda::Backend& cuda();
 kernels::Stream cuda_stream();
+// The host waits until all that was begun there is done.
+void wait_for_cuda();
 
 // For on_cuda(), within a handler.
 [[noreturn]] void throw_cuda_error();

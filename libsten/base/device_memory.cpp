@@ -185,6 +185,9 @@ int current_device() { return chosen; }
 
 const Backend& cuda() { return *session().backend; }
 Stream cuda_stream() { return session().stream; }
+void wait_for_cuda() {
+  on_cuda([](const Backend& b, Stream stream) { b.memory.wait(stream); });
+}
 
 void throw_cuda_error() {
   try {

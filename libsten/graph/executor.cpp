@@ -18,6 +18,8 @@ Index bytes_of(const Tensor& x) { return static_cast<Index>(x.bytes()); }
 
 PlanContext context_of(const Graph& g, const ExecutorOptions& options) {
   PlanContext plan{g, {}, {}, 0, 0};
+  plan.device = options.device;
+  plan.times_steps = options.device == Device::cpu;
   std::vector<NamePattern> patterns;
   for (const PrecisionRule& r : options.precision) patterns.emplace_back(r.nodes);
   for (const Node& n : g.nodes()) {
@@ -60,6 +62,15 @@ bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
   return false;
 }
 
+ExecutorOptions as_there(ExecutorOptions o) {
+  if (o.device == Device::cpu) return o;
+  if (o.caches)
+    fail_usage("caches of attention are on the CPU, and the model is to run on {}",
+               name_of(o.device));
+  o.fuse = false;
+  return o;
+}
+
 }  // namespace
 
 const char* name_of(Precision p) { return p == Precision::bf16 ? "bf16" : "float32"; }
@@ -85,10 +96,15 @@ struct Executor::State {
 
   State(Graph g, NamedValues<Tensor> w, const ExecutorOptions& o)
       : given(std::move(g)),
-        order(o.fuse ? execution::run_order(given) : execution::RunOrder{given, given.outputs()}),
+        order(o.fuse && o.device == Device::cpu ? execution::run_order(given)
+                                                : execution::RunOrder{given, given.outputs()}),
         weights(std::move(w)),
-        options(o),
-        context(context_of(graph, o)) {
+        options(as_there(o)),
+        context(context_of(graph, options)) {
+    if (o.device != Device::cpu) {
+      for (auto& [name, x] : weights) x = execution::in_float32(x).to(o.device);
+      return;
+    }
     for (std::size_t i = 0; i < graph.weights().size(); ++i) {
       const auto w = weights.find(graph.weights()[i].name);
       if (w != weights.end() && is_taken_in_float32(context, context.first_weight + i))
@@ -116,7 +132,7 @@ struct Executor::State {
 
   void give(const NamedValues<Tensor>& given) {
     for (std::size_t i = 0; i < graph.inputs().size(); ++i)
-      (*slots)[i].tensor = given.find(graph.inputs()[i])->second;
+      (*slots)[i].tensor = given.find(graph.inputs()[i])->second.to(options.device);
   }
   // All that the plan is made for, before its first run.
   void begin_plan(const NamedValues<Tensor>& given) {
@@ -129,7 +145,7 @@ struct Executor::State {
     for (const Weight& w : graph.weights())
       plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = weights.find(w.name)->second));
     for (const Constant& c : graph.constants())
-      plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = Tensor(c.value)));
+      plan.weight_bytes += bytes_of(*((*slots)[at++].tensor = Tensor(c.value.to(options.device))));
   }
 
   std::unique_ptr<Unit> next_unit(std::size_t node, std::size_t& count) {
@@ -178,7 +194,8 @@ struct Executor::State {
       units.push_back(std::move(unit));
     }
     slots->finish_plan();
-    plan.live_bytes = 0;
+    plan.live_bytes = plan.peak_bytes = 0;
+    if (options.device != Device::cpu) return;  // products have memory of their own there
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
     for (std::size_t i = 0; i < units.size(); ++i) {
@@ -253,6 +270,9 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
+void Executor::time_steps(bool on) {
+  state_->context.times_steps = on || state_->options.device == Device::cpu;
+}
 const ExecutionPlan& Executor::plan() const { return state_->plan; }
 const Graph& Executor::graph() const { return state_->given; }
 

@@ -28,7 +28,7 @@ struct ExecutionStep {
   std::string runs;                // "linear + gelu": the operators that it stands for
   std::string layout;              // of its weight, or how activations lie; empty: dense
   std::string why;                 // one line
-  double seconds = 0;              // computed on one thread, else passed
+  double seconds = 0;              // computed on one thread, else passed; see time_steps()
   double flops = 0;                // of products, those with stored values alone
   double bytes = 0;                // of what it reads and writes
   Shape shape{};                   // of its result; empty: it makes no value of the graph
@@ -54,6 +54,9 @@ struct ExecutorOptions {
   // layer norms, sums, elementwise functions, sums of embeddings and attention; what else there is
   // runs in float32, and the plan says so. Without `fuse` all does.
   std::vector<PrecisionRule> precision{};
+  // Where it runs: weights, constants and inputs that are elsewhere are moved there, weights and
+  // constants once. On a device each operator runs by itself, in float32, without caches.
+  Device device = Device::cpu;
 };
 
 class Executor {
@@ -71,7 +74,12 @@ class Executor {
   // One run at a time. The message of what an operator throws begins with the node's name.
   const NamedValues<Tensor>& run(const NamedValues<Tensor>& inputs);
 
-  // Of the last run; before the first one it has no steps.
+  // On a device, whether runs wait for it after each step, and measure how long that took; without,
+  // which is the default, steps have no seconds, and a run returns before the device is done. On
+  // the CPU steps always have them.
+  void time_steps(bool on);
+  // Of the last run; before the first one it has no steps. On a device live_bytes and peak_bytes are
+  // 0, which is not known.
   const ExecutionPlan& plan() const;
   const Graph& graph() const;
 

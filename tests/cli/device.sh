@@ -30,6 +30,25 @@ for bench in 'convert --shape 16x16x16' 'gemm --shape 16x16x16' step; do
 done
 expect_exit 2 sten-bench model --device cuda
 
+# A model runs on it or not at all; what is for the CPU alone is refused first.
+set -- "$STEN_SOURCE/recipes/models/shakespeare-bert" --fill 'To be, or n[MASK]t to be'
+expect_exit 1 sten-run "$@" --device cuda
+expect_one_line_err
+expect_err '--device cuda: '
+[ ! -s "$T/out" ] || fail 'something was printed'
+expect_exit 0 sten-run "$@" --device cpu
+set -- "$STEN_SOURCE/recipes/models/shakespeare-bert" --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
+expect_exit 1 sten-run "$@" --device cuda -o y.npy
+expect_one_line_err
+[ ! -e y.npy ] || fail 'something was written'
+expect_exit 2 sten-run "$@" --device gpu
+for option in '--precision bf16' '--layouts auto' '--generate 3'; do
+  # shellcheck disable=SC2086
+  expect_exit 2 sten-run "$@" $option --device cuda
+  expect_one_line_err
+  expect_err 'is for --device cpu'
+done
+
 # Training begins nothing, either; nor does it say what a recipe comes to.
 expect_exit 1 sten-train "$STEN_SOURCE/recipes/digits-mlp-dense.json" --out run --device cuda
 expect_one_line_err

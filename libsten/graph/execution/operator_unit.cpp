@@ -1,4 +1,7 @@
 // A node as the dispatcher runs it.
+#include <chrono>
+
+#include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/execution/unit.h"
 #include "libsten/product/attention_product.h"
@@ -21,10 +24,18 @@ double flops_of(const Node& n, std::span<const Tensor> in, const Tensor& out) {
   return all.flops();
 }
 
+// What passes while a device computes, or now().
+double time_on(Device device) {
+  if (device == Device::cpu) return now();
+  wait_for_cuda();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class OperatorUnit final : public Unit {
  public:
   OperatorUnit(const PlanContext& plan, std::size_t node)
-      : node_(plan.graph.nodes()[node]),
+      : plan_(plan),
+        node_(plan.graph.nodes()[node]),
         arguments_(plan.arguments[node]),
         value_(plan.value_of(node)),
         wide_(arguments_.size()) {
@@ -37,14 +48,14 @@ class OperatorUnit final : public Unit {
 
   void run(Slots& slots) override {
     ExecutionStep& s = steps.front();
-    const double start = now();
+    const double start = plan_.times_steps ? time_on(plan_.device) : 0;
     std::vector<Tensor> in;
     for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
     if (s.why.empty()) Operators::log_plans(&log);
     slots[value_].tensor = call(in);
     Operators::log_plans(nullptr);
-    s.seconds = now() - start;
+    s.seconds = plan_.times_steps ? time_on(plan_.device) - start : 0;
     if (!s.why.empty()) return;
     s.why = log.empty() ? "-" : log.back();
     const Tensor& out = *slots[value_].tensor;
@@ -81,6 +92,7 @@ class OperatorUnit final : public Unit {
     }
   }
 
+  const PlanContext& plan_;
   const Node& node_;
   std::vector<std::size_t> arguments_;
   std::size_t value_;

@@ -31,6 +31,8 @@ struct PlanContext {
   std::size_t first_weight = 0;
   std::vector<std::size_t> outputs{};
   std::vector<bool> low{};  // of each node, whether it is to run in bfloat16
+  Device device = Device::cpu;
+  bool times_steps = true;
 
   std::size_t value_of(std::size_t node) const { return first_node + node; }
   bool is_weight(std::size_t value) const { return value >= first_weight && value < first_node; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/executor.h"
@@ -73,6 +74,7 @@ NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
 Outcome fill_text(const RunOptions& o) {
   if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty())
     fail_usage("--fill excludes --input, --data, --against and -o");
+  const Device device = use_device(o.device);
   ModelSource source = find_model(o.model);
   if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
   if (source.what.model.kind == "gpt")
@@ -82,11 +84,11 @@ Outcome fill_text(const RunOptions& o) {
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
   const RunnableModel model = read_model(source, false);
-  ExecutorOptions options;
+  ExecutorOptions options{.device = device};
   options.precision = read_precision(o.precision, model.graph, model.name);
   Executor executor(model.graph, model.weights, options);
   const Tensor y = executor.run(inputs_for(model, text.ids)).at(model.graph.outputs().front());
-  const Dense logits = y.to_dense();
+  const Dense logits = y.to_dense().to(Device::cpu);
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
     fail("{}: its output {} is {}, and no logits for {} tokens", model.name,

@@ -81,14 +81,19 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
   }
   r.facts.emplace_back("explained/batches", batches_);
   r.facts.emplace_back("memory/weights", weight_bytes_);
-  r.facts.emplace_back("memory/live", live_bytes_);
-  r.facts.emplace_back("memory/peak", peak_bytes_);
+  const bool knows_values = peak_bytes_ > 0;
+  if (knows_values) {
+    r.facts.emplace_back("memory/live", live_bytes_);
+    r.facts.emplace_back("memory/peak", peak_bytes_);
+  }
   const auto shown = [](Index bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); };
   r.notes.push_back(fmt::format(
-      "{} steps, {}; weights take {}, values at most {}, of which {} are needed at one time",
-      steps_.size(),
+      "{} steps, {}; weights take {}{}", steps_.size(),
       batches_ == 1 ? std::string("of one batch") : fmt::format("the sums of {} batches", batches_),
-      shown(weight_bytes_), shown(peak_bytes_), shown(live_bytes_)));
+      shown(weight_bytes_),
+      knows_values ? fmt::format(", values at most {}, of which {} are needed at one time",
+                                 shown(peak_bytes_), shown(live_bytes_))
+                   : std::string()));
 }
 
 }  // namespace sten

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/executor.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -67,10 +68,22 @@ bool are_logits(const Dense& x) {
   return x.dtype() == DType::F32 && !x.extents.empty() && x.extents.back() > 1;
 }
 
+// What is for the CPU alone.
+void check_device_options(const RunOptions& o) {
+  if (o.device == "cpu") return;
+  const auto refuse = [&](const char* what) {
+    fail_usage("{} is for --device cpu, not for {}", what, quote(o.device));
+  };
+  if (!o.precision.empty()) refuse("--precision");
+  if (o.generate > 0) refuse("--generate");
+  if (std::ranges::count(o.layouts, "auto") > 0) refuse("--layouts auto");
+}
+
 class ModelRun {
  public:
   explicit ModelRun(const RunOptions& o) : o_(o) {
     check_options(o);
+    device_ = use_device(o.device);
     source_ = find_model(o.model);
     if (!o.against.empty()) other_source_ = find_model(o.against);
     if (!o.config.empty() && source_.what.is_known() &&
@@ -108,10 +121,11 @@ class ModelRun {
       const RunBatch first = data_->batch(0);
       layouts_ = set_layouts(o_.layouts, first.inputs, *model_);
     }
-    ExecutorOptions options;
+    ExecutorOptions options{.device = device_};
     options.precision = read_precision(o_.precision, model_->graph, model_->name);
     executor_.emplace(model_->graph, model_->weights, options);
-    if (other_) other_executor_.emplace(other_->graph, other_->weights);
+    if (other_)
+      other_executor_.emplace(other_->graph, other_->weights, ExecutorOptions{.device = device_});
     {
       Progress progress("sten-run", static_cast<std::uint64_t>(n), o_.show_progress, "batches");
       for (Index i = 0; i < n; ++i) {
@@ -124,18 +138,29 @@ class ModelRun {
 
  private:
   void run_batch(Index i) {
-    const RunBatch batch = data_->batch(i);
+    RunBatch batch = data_->batch(i);
+    for (auto& [name, x] : batch.inputs) x = x.to(device_);
     const NamedValues<Tensor> outputs = executor_->run(batch.inputs);
-    // The first run of a shape makes what is kept for the next ones.
-    if (o_.explain && o_.repeats == 0 && executor_->plan().runs == 1) executor_->run(batch.inputs);
-    for (int k = 0; k < o_.repeats; ++k)
-      latency_.add(batch.rows, [&] { executor_->run(batch.inputs); });
-    if (o_.explain) plans_.add(executor_->plan());
+    const auto run_it = [&] {
+      executor_->run(batch.inputs);
+      if (device_ != Device::cpu) wait_for_cuda();
+    };
+    // What is begun is not timed with what comes.
+    if (device_ != Device::cpu) wait_for_cuda();
+    for (int k = 0; k < o_.repeats; ++k) latency_.add(batch.rows, run_it);
+    if (o_.explain) {
+      // The first run of a shape makes what is kept for the next ones; on a device, steps are timed in
+      // a run of their own, since waiting for each takes time.
+      executor_->time_steps(true);
+      if (device_ != Device::cpu || (o_.repeats == 0 && executor_->plan().runs == 1)) run_it();
+      executor_->time_steps(false);
+      plans_.add(executor_->plan());
+    }
     std::optional<NamedValues<Tensor>> others;
     if (other_)
       others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      const Dense x = outputs.at(outputs_[k].name()).to_dense();
+      const Dense x = outputs.at(outputs_[k].name()).to_dense().to(Device::cpu);
       outputs_[k].add(x);
       if (others) compare(k, x, *others);
       if (k > 0 || !batch.labels) continue;
@@ -172,7 +197,7 @@ class ModelRun {
   void compare(std::size_t k, const Dense& x, const NamedValues<Tensor>& others) {
     const std::string name = compared_with(k);
     if (name.empty()) return;
-    const Dense y = others.at(name).to_dense();
+    const Dense y = others.at(name).to_dense().to(Device::cpu);
     if (y.extents != x.extents || y.dtype() != x.dtype())
       fail("the output {} of {} is {} {}, and {} of {} is {} {}", quote(outputs_[k].name()),
            model_->name, name_of(x.dtype()), to_string(x.extents), quote(name), other_->name,
@@ -187,6 +212,7 @@ class ModelRun {
   Outcome finish();
 
   const RunOptions& o_;
+  Device device_ = Device::cpu;
   ModelSource source_;
   std::optional<ModelSource> other_source_;
   std::unique_ptr<RunData> data_, other_data_;
@@ -273,6 +299,11 @@ Report ModelRun::report() const {
   add_precision_facts(o_.precision, r);
   latency_.add_to(r);
   if (o_.explain) plans_.explain(layouts_.measured, r);
+  if (device_ == Device::cpu) return r;
+  r.facts.emplace_back("device", o_.device);
+  r.notes.push_back(fmt::format(
+      "on {}: weights and inputs are there before a run is timed, and outputs stay there{}",
+      o_.device, o_.explain ? "; of steps the host's clock, which waits for each" : ""));
   return r;
 }
 
@@ -309,6 +340,7 @@ Outcome ModelRun::finish() {
 }  // namespace
 
 Outcome run_model(const RunOptions& options) {
+  check_device_options(options);
   if (options.generate > 0) return generate_text(options);
   if (options.text || options.temperature || options.top)
     fail_usage("{} is for --generate N, the number of characters to come", options.text ? "--text"

@@ -20,6 +20,8 @@ struct RunOptions {
   std::optional<double> min_accuracy, max_loss, max_difference, min_agreement;
   Index batch = 0;  // rows that are computed at once; 0: all inputs, or as the recipe evaluates
   int repeats = 0;  // timed runs of each batch
+  // "cuda", "cuda:N": weights and inputs are moved there, and each operator runs by itself.
+  std::string device = "cpu";
   bool explain = false;  // rows are the steps of the plan, not the outputs
   std::string fill;      // instead of all that: a text with blanks, [MASK], that the model fills in
   // Instead of all that: so many characters by which the model continues a text.

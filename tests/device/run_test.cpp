@@ -1,0 +1,160 @@
+// sten-run on a device: the outputs of the CPU, and nothing that falls back or comes back but these.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "libsten/base/fallback.h"
+#include "libsten/graph/executor.h"
+#include "libsten/run/model/given_inputs.h"
+#include "libsten/run/model/run_model.h"
+#include "libsten/run/train.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/laws.h"
+#include "tests/support/small_bert.h"
+#include "tests/support/warnings.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+struct StrictRun {
+  SerialDevice device;
+  Warnings warnings;
+  StrictRun() { set_strict(true); }
+  ~StrictRun() { set_strict(false); }
+};
+
+bool is_near(const Dense& a, const Dense& b) {
+  if (a.extents != b.extents) return false;
+  const auto x = a.values.as<float>(), y = b.values.as<float>();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!(std::abs(x[i] - y[i]) <= 1e-5)) return false;
+  return true;
+}
+
+// Of a recipe with its weights in that layout.
+std::string model_of(const TempDir& dir, Recipe r, const std::string& target,
+                     const std::string& layout) {
+  r.steps = 4;
+  if (layout != "dense") {
+    SparsityRecipe s = sparse(target, "nmg:n=1,m=4,g=4");
+    s.layout = Spec::parse(layout);
+    s.schedule.kind = "one-shot";
+    s.mask = {"fixed", 0};
+    r.sparsity = {s};
+  }
+  TrainOptions o;
+  o.recipe = dir.write("recipe.json", to_json(r));
+  o.out = dir / (r.name + layout);
+  train(o);
+  return o.out;
+}
+
+double number_in(const Report& r, std::string_view key) {
+  for (const auto& [name, cell] : r.facts)
+    if (name == key) return std::get<double>(cell);
+  FAIL("there is no " << key);
+  return 0;
+}
+
+void check_model(const TempDir& dir, const Recipe& r, const std::string& target) {
+  for (const char* layout : {"dense", "masked", "nmg:n=1,m=4,g=4"}) {
+    CAPTURE(r.name);
+    CAPTURE(layout);
+    set_strict(false);
+    const std::string model = model_of(dir, r, target, layout);
+    set_strict(true);
+    std::vector<Dense> y;
+    std::vector<double> losses;
+    for (const char* device : {"cpu", "cuda"}) {
+      RunOptions o;
+      o.model = o.against = model;
+      o.device = device;
+      o.outputs = {dir / "y.npy"};
+      o.force = true;
+      o.repeats = 2;
+      const Outcome outcome = run_model(o);
+      losses.push_back(number_in(outcome.report, "loss"));
+      CHECK(number_in(outcome.report, "latency/p50") > 0);
+      CHECK(number_in(outcome.report, "against/max_difference") == 0);
+      y.push_back(read_values(dir / "y.npy"));
+    }
+    CHECK(y[0].size() > 0);
+    CHECK(is_near(y[0], y[1]));
+    CHECK(std::abs(losses[0] - losses[1]) <= 1e-5);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a perceptron for digits has the CPU's outputs on a device, and nothing falls back") {
+  const StrictRun device;
+  const TempDir dir;
+  check_model(dir, read_recipe(std::string(STEN_SOURCE_DIR) + "/recipes/digits-mlp-dense.json", {}),
+              "layers.{0,1}.weight");
+}
+
+TEST_CASE("a small BERT has the CPU's outputs on a device, and nothing falls back") {
+  const StrictRun device;
+  const TempDir dir;
+  check_model(dir, small_bert(dir), "bert.encoder.layer.*.{query,key,value,dense}.weight");
+}
+
+TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only()) {
+  const StrictRun device;
+  const Graph g = bert(small_bert(), {.mask = true});
+  NamedValues<Tensor> in = bert_values(2, 16, true);
+  for (auto& [name, x] : in) x = x.to(Device::cuda);
+  for (const char* layout : {"dense", "masked", "nmg:n=1,m=4,g=4"}) {
+    CAPTURE(layout);
+    Executor executor(g, bert_weights(g, layout, 1), {.device = Device::cuda});
+    executor.run(in);
+    const std::size_t down = SerialDevice::downloads(), up = SerialDevice::uploads();
+    for (const auto& [name, y] : executor.run(in)) CHECK(y.device() == Device::cuda);
+    CHECK(SerialDevice::downloads() == down);
+    CHECK(SerialDevice::uploads() == up);
+    for (const ExecutionStep& s : executor.plan().steps) CHECK(s.seconds == 0);
+    executor.time_steps(true);
+    executor.run(in);
+    CHECK(executor.plan().steps.size() == g.nodes().size());
+    for (const ExecutionStep& s : executor.plan().steps) {
+      CHECK(s.seconds > 0);
+      CHECK(has(s.why, "cuda"));
+    }
+  }
+}
+
+TEST_CASE("--explain on a device has a row for each operator, and says how they are timed") {
+  const StrictRun device;
+  const TempDir dir;
+  RunOptions o;
+  set_strict(false);
+  o.model = model_of(dir, small_mlp(dir), "", "dense");
+  set_strict(true);
+  o.device = "cuda";
+  o.explain = true;
+  const Report r = run_model(o).report;
+  CHECK(r.item == "steps");
+  CHECK(r.rows.size() >= 5);
+  CHECK(has(r.notes.back(), "waits for each"));
+  for (const auto& [name, cell] : r.facts) CHECK(name != "memory/peak");
+}
+
+TEST_CASE("what is for the CPU alone is refused before anything is read") {
+  RunOptions o;
+  o.model = "/nothing/there";
+  o.device = "cuda";
+  const auto is_refused = [](const RunOptions& given) {
+    return fault_of([&] { run_model(given); }) == Fault::usage &&
+           has(error_of([&] { run_model(given); }), "is for --device cpu");
+  };
+  RunOptions low = o, text = o, fastest = o;
+  low.precision = {"bf16"};
+  text.generate = 3;
+  fastest.layouts = {"auto"};
+  CHECK(is_refused(low));
+  CHECK(is_refused(text));
+  CHECK(is_refused(fastest));
+}
