@@ -53,7 +53,7 @@ class OperatorUnit final : public Unit {
     for (std::size_t i = 0; i < arguments_.size(); ++i) in.push_back(argument(slots, i));
     std::vector<std::string> log;
     if (s.why.empty()) Operators::log_plans(&log);
-    slots[value_].tensor = call(in);
+    slots[value_].tensor = call(in).to(plan_.device);  // what has no inputs is made on the CPU
     Operators::log_plans(nullptr);
     s.seconds = plan_.times_steps ? time_on(plan_.device) - start : 0;
     if (!s.why.empty()) return;
