@@ -126,6 +126,24 @@ TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only(
   }
 }
 
+TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
+  const StrictRun device;
+  const TempDir dir;
+  RunOptions o;
+  set_strict(false);
+  o.model = model_of(dir, small_bert(dir), "", "dense");
+  set_strict(true);
+  o.device = "cuda";
+  const auto copies = [&](int repeats) {
+    o.repeats = repeats;
+    const std::size_t before = SerialDevice::downloads();
+    run_model(o);
+    return SerialDevice::downloads() - before;
+  };
+  CHECK(copies(0) > 0);
+  CHECK(copies(7) == copies(0));
+}
+
 TEST_CASE("--explain on a device has a row for each operator, and says how they are timed") {
   const StrictRun device;
   const TempDir dir;
