@@ -102,7 +102,8 @@ struct Executor::State {
         options(as_there(o)),
         context(context_of(graph, options)) {
     if (o.device != Device::cpu) {
-      for (auto& [name, x] : weights) x = execution::in_float32(x).to(o.device);
+      for (auto& [name, x] : weights)
+        if (x.device() != o.device) x = execution::in_float32(x).to(o.device);
       return;
     }
     for (std::size_t i = 0; i < graph.weights().size(); ++i) {

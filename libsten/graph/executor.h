@@ -54,8 +54,8 @@ struct ExecutorOptions {
   // layer norms, sums, elementwise functions, sums of embeddings and attention; what else there is
   // runs in float32, and the plan says so. Without `fuse` all does.
   std::vector<PrecisionRule> precision{};
-  // Where it runs: weights, constants and inputs that are elsewhere are moved there, weights and
-  // constants once. On a device each operator runs by itself, in float32, without caches.
+  // Where it runs: weights are moved there once, constants with each plan, and inputs that are
+  // elsewhere in each run. On a device each operator runs by itself, in float32, without caches.
   Device device = Device::cpu;
 };
 

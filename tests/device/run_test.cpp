@@ -156,7 +156,7 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
   const Report r = run_model(o).report;
   CHECK(r.item == "steps");
   CHECK(r.rows.size() >= 5);
-  CHECK(has(r.notes.back(), "waits for each"));
+  CHECK(has(r.notes.back(), "waits for it after each"));
   for (const auto& [name, cell] : r.facts) CHECK(name != "memory/peak");
 }
 

@@ -301,9 +301,13 @@ Report ModelRun::report() const {
   if (o_.explain) plans_.explain(layouts_.measured, r);
   if (device_ == Device::cpu) return r;
   r.facts.emplace_back("device", o_.device);
-  r.notes.push_back(fmt::format(
-      "on {}: weights and inputs are there before a run is timed, and outputs stay there{}",
-      o_.device, o_.explain ? "; of steps the host's clock, which waits for each" : ""));
+  if (o_.repeats > 0)
+    r.notes.push_back(fmt::format(
+        "runs on {} were timed until it was done; inputs were there, and outputs stayed there",
+        o_.device));
+  if (o_.explain)
+    r.notes.push_back(
+        fmt::format("steps on {} were timed in a run that waits for it after each", o_.device));
   return r;
 }
 
