@@ -99,15 +99,18 @@ std::optional<DenseLibrary> load_openblas() {
     rows(turned, m, n, k, a, turned == Turned::a ? m : k, b, c);
   };
   DenseLibrary loaded{first_words(config()) + " " + core(), multiply};
+  loaded.rows = [=](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
+                    const float* b, float* c) {
+    if (get_threads() != 1) set_threads(1);
+    rows(turned, m, n, k, a, lda, b, c);
+  };
   // Its AVX2 kernels, which the environment may ask for too, take 24 rows at a time, and the last ones
-  // in another order.
+  // in another order. Those of AVX-512 choose their order by the rows of a call.
   if (std::string_view(core()) == core_type(kernels::Isa::avx2)) {
-    loaded.rows = [=](Turned turned, Index m, Index n, Index k, const float* a, Index lda,
-                      const float* b, float* c) {
-      if (get_threads() != 1) set_threads(1);
-      rows(turned, m, n, k, a, lda, b, c);
-    };
     loaded.row_step = 24;
+  } else {
+    loaded.row_step = product_rows;
+    loaded.in_stripes = true;
   }
   return loaded;
 }
