@@ -5,11 +5,17 @@
 #include "libsten/base/error.h"
 
 namespace sten {
+namespace {
+
+// For messages: the sign of what is no number depends on who computed it.
+double unsigned_nan(double v) { return std::isnan(v) ? std::abs(v) : v; }
+
+}  // namespace
 
 void check_loss(Index step, double loss) {
   if (!std::isfinite(loss))
     fail("step {}: the loss is {}; a lower optimizer.rate, a longer rate.warmup or clip may help",
-         step, loss);
+         step, unsigned_nan(loss));
 }
 
 void check_norm(Index step, double norm) {
@@ -17,7 +23,7 @@ void check_norm(Index step, double norm) {
     fail(
         "step {}: the norm of the gradients is {}; a lower optimizer.rate or a longer "
         "rate.warmup may help",
-        step, norm);
+        step, unsigned_nan(norm));
 }
 
 LateNumbers::LateNumbers(Index steps, Index parts)
