@@ -3,6 +3,7 @@
 
 #include "libsten/dispatch/operators.h"
 #include "libsten/sparsify/same_pattern.h"
+#include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
@@ -13,27 +14,6 @@ using namespace sten::testing;
 namespace {
 
 using List = Attributes::List;
-
-// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
-bool is_near_image(const Tensor& there, const Tensor& here) {
-  if (there.device() != Device::cuda || there.spec() != here.spec() ||
-      there.shape() != here.shape())
-    return false;
-  const Tensor back = there.to(Device::cpu);
-  const Stored a = here.save(), b = back.save();
-  for (std::size_t i = 0; i < a.parts.size(); ++i)
-    if (a.parts[i].name != "values" &&
-        numbers<std::uint8_t>(a.parts[i]) != numbers<std::uint8_t>(b.parts[i]))
-      return false;
-  const auto p = here.values()->as<float>(), q = back.values()->as<float>();
-  float most = 0, off = 0;
-  if (p.size() != q.size()) return false;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    most = std::max(most, std::abs(p[i]));
-    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
-  }
-  return off <= 1e-6f * most;
-}
 
 // The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
 void check_conv_run(Name op, const std::vector<Tensor>& in, const Attributes& a,
@@ -51,7 +31,7 @@ void check_conv_run(Name op, const std::vector<Tensor>& in, const Attributes& a,
   for (std::size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i);
     REQUIRE(got[i].has_value() == here[i].has_value());
-    if (got[i]) CHECK(is_near_image(*got[i], *here[i]));
+    if (got[i]) CHECK(is_near(*got[i], *here[i]));
   }
 }
 

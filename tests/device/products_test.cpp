@@ -5,6 +5,7 @@
 #include "libsten/dispatch/operators.h"
 #include "libsten/product/device_product.h"
 #include "libsten/sparsify/same_pattern.h"
+#include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/warnings.h"
@@ -20,27 +21,6 @@ struct ProductsThere {
   ~ProductsThere() { set_strict(false); }
 };
 
-// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
-bool is_near_product(const Tensor& there, const Tensor& here) {
-  if (there.device() != Device::cuda || there.spec() != here.spec() ||
-      there.shape() != here.shape())
-    return false;
-  const Tensor back = there.to(Device::cpu);
-  const Stored a = here.save(), b = back.save();
-  for (std::size_t i = 0; i < a.parts.size(); ++i)
-    if (a.parts[i].name != "values" &&
-        numbers<std::uint8_t>(a.parts[i]) != numbers<std::uint8_t>(b.parts[i]))
-      return false;
-  const auto p = here.values()->as<float>(), q = back.values()->as<float>();
-  float most = 0, off = 0;
-  if (p.size() != q.size()) return false;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    most = std::max(most, std::abs(p[i]));
-    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
-  }
-  return off <= 1e-6f * most;
-}
-
 // The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
 void check_run(Name op, const std::vector<Tensor>& in,
                const std::vector<const OutFormat*>& formats) {
@@ -54,7 +34,7 @@ void check_run(Name op, const std::vector<Tensor>& in,
   for (std::size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i);
     REQUIRE(got[i].has_value() == here[i].has_value());
-    if (got[i]) CHECK(is_near_product(*got[i], *here[i]));
+    if (got[i]) CHECK(is_near(*got[i], *here[i]));
   }
 }
 
@@ -116,7 +96,7 @@ TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   const Tensor w = weight_of(dice, {30, 40}, "nmg:n=1,m=4,g=4"), x = normals(dice, {5, 40});
   Tensor there = w.to(Device::cuda);
   const Tensor x_there = x.to(Device::cuda);
-  CHECK(is_near_product(apply("linear", {x_there, there}), apply("linear", {x, w})));
+  CHECK(is_near(apply("linear", {x_there, there}), apply("linear", {x, w})));
   const Values other = normals(dice, {w.values()->size()}).values;
   const Tensor changed = w.with_values(other);
   there = there.with_values(other.to(Device::cuda));
@@ -124,7 +104,7 @@ TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   const Tensor y = apply("linear", {x_there, there});
   CHECK(SerialDevice::downloads() == downloads);
   CHECK(SerialDevice::uploads() == uploads);
-  CHECK(is_near_product(y, apply("linear", {x, changed})));
+  CHECK(is_near(y, apply("linear", {x, changed})));
 }
 
 TEST_CASE("operands of linear layers that do not fit are refused as on the CPU") {
@@ -215,7 +195,7 @@ TEST_CASE("a device without cuSPARSE multiplies csr, and without cuBLAS leaves d
   const Warnings warnings;
   const Tensor x = normals(dice, {3, 9});
   const Tensor y = sten::apply("linear", {x.to(Device::cuda), b.to(Device::cuda)});
-  CHECK(is_near_product(y, sten::apply("linear", {x, b})));
+  CHECK(is_near(y, sten::apply("linear", {x, b})));
   REQUIRE(warnings.all.size() == 1);
   CHECK(has(warnings.all[0], "there is no cuBLAS; on the CPU"));
 }

@@ -1,0 +1,32 @@
+// How near results of a device are to the CPU's.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "libsten/tensor/tensor.h"
+#include "tests/support/parts.h"
+
+namespace sten::testing {
+
+// Within 1e-6 of the largest magnitude, in the same layout at the same positions.
+inline bool is_near(const Tensor& there, const Tensor& here) {
+  if (there.device() != Device::cuda || there.spec() != here.spec() ||
+      there.shape() != here.shape())
+    return false;
+  const Tensor back = there.to(Device::cpu);
+  const Stored a = here.save(), b = back.save();
+  for (std::size_t i = 0; i < a.parts.size(); ++i)
+    if (a.parts[i].name != "values" &&
+        numbers<std::uint8_t>(a.parts[i]) != numbers<std::uint8_t>(b.parts[i]))
+      return false;
+  const auto p = here.values()->as<float>(), q = back.values()->as<float>();
+  float most = 0, off = 0;
+  if (p.size() != q.size()) return false;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    most = std::max(most, std::abs(p[i]));
+    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
+  }
+  return off <= 1e-6f * most;
+}
+
+}  // namespace sten::testing
