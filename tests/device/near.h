@@ -23,8 +23,13 @@ inline bool is_near(const Tensor& there, const Tensor& here) {
   float most = 0, off = 0;
   if (p.size() != q.size()) return false;
   for (std::size_t i = 0; i < p.size(); ++i) {
+    if (p[i] == q[i] || (std::isnan(p[i]) && std::isnan(q[i]))) {
+      if (std::isfinite(p[i])) most = std::max(most, std::abs(p[i]));
+      continue;
+    }
+    if (!std::isfinite(p[i] - q[i])) return false;
     most = std::max(most, std::abs(p[i]));
-    if (!(std::abs(p[i] - q[i]) <= off)) off = std::abs(p[i] - q[i]);
+    off = std::max(off, std::abs(p[i] - q[i]));
   }
   return off <= 1e-6f * most;
 }
