@@ -1,5 +1,6 @@
 // Functions that CUDA compiles for its devices, too.
 #pragma once
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -23,6 +24,14 @@ namespace sten::kernels {
 __device__ inline std::int32_t nearest_int(float v) { return __float2int_rn(v); }
 #else
 inline std::int32_t nearest_int(float v) { return static_cast<std::int32_t>(std::lrint(v)); }
+#endif
+
+// The place of the lowest bit that is set; there is one. (For a device, nvcc 13 makes 32 of
+// std::countr_zero() whatever the number, and 0 of std::bit_width() of 64 bits.)
+#if defined(__CUDA_ARCH__)
+__device__ inline int lowest_bit(std::uint32_t v) { return __ffs(static_cast<int>(v)) - 1; }
+#else
+STEN_HOST_DEVICE inline int lowest_bit(std::uint32_t v) { return std::countr_zero(v); }
 #endif
 
 }  // namespace sten::kernels

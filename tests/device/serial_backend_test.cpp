@@ -80,7 +80,7 @@ TEST_CASE("the device of tests prunes and multiplies") {
   const std::vector<float> x{1, -3, 2, 0, 5, 6, -7, 8};
   const auto a = on_device(x), c = on_device(std::vector<float>(2));
   const auto b = on_device(std::vector<float>{1, 10, 100, 1000});
-  const auto bits = on_device(std::vector<std::uint8_t>(1));
+  const auto bits = on_device(std::vector<std::uint8_t>(4));  // whole words
   BlockMatrix matrix;
   matrix.rows = 2, matrix.cols = matrix.row_stride = 4;
   on.nm.select(matrix, 2, 4, {a.get(), 4, 8}, FloatKind::f32, bits.get(), nullptr);
@@ -100,7 +100,8 @@ TEST_CASE("the device of tests prunes and multiplies") {
   CHECK(product([&](const ProductOperands& p) {
           const std::unique_ptr<PreparedProduct> csr(
               on.products.csr(2, 4, 4, row_ptr.get(), columns.get(), values.get(), nullptr));
-          CHECK(SerialDevice::live().products == live.products + 1);
+          if (!SerialDevice::is_replaced())
+            CHECK(SerialDevice::live().products == live.products + 1);
           csr->run(p, nullptr);
         }) == expected);
 }

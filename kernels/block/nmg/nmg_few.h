@@ -273,7 +273,7 @@ struct NmgFewKernel {
         out.index[slot] = static_cast<std::uint8_t>(s);
         std::uint32_t rows = f.rows_of(p);
         STEN_UNROLL(1) for (int i = slot * f.n; rows != 0; ++i, rows &= rows - 1) {
-          out.values[i] = std::uint32_t{out.raw[std::countr_zero(rows) * width + s]};
+          out.values[i] = std::uint32_t{out.raw[lowest_bit(rows) * width + s]};
         }
       }
     });

@@ -278,7 +278,7 @@ class NmgWarpFit {
       l.via = -1;
     });
     for (; over != 0; over &= over - 1) {
-      const Int p = std::countr_zero(over);
+      const Int p = lowest_bit(over);
       reach_from(lanes, p, -b_.read(price_, p));
     }
     for (;;) {
@@ -300,9 +300,9 @@ class NmgWarpFit {
           via_[t] = l.via;
           size_[t] = l.size;
         });
-        return std::countr_zero(open);
+        return lowest_bit(open);
       }
-      const Int p = std::countr_zero(near);
+      const Int p = lowest_bit(near);
       b_.for_each_thread([&](int t) {
         if (t == p) lanes(t).is_closed = true;
       });
