@@ -1,29 +1,24 @@
 #!/usr/bin/env bash
-# Everything that takes a GPU, from a fresh checkout in under 8 minutes: builds, runs the tests of
-# devices on the first CUDA device, some of them under compute-sanitizer, and the benchmarks.
-#   scripts/gpu_check.sh [DIR]     leaves gpu_check.json, gpu_check.md and logs there (default
-#                                  build-gpu/report)
-# Ends with 1 where anything failed, 77 where there is no device. Packages that cannot be installed
-# may also be where CMAKE_PREFIX_PATH says.
+# Everything that takes a GPU: builds, runs the tests of devices on the first CUDA device, alone and under
+# compute-sanitizer, trains, and measures.
+#   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);
+#                                        BIN: where sten_tests and the programs are, nothing is built then
+# Ends with 1 where anything failed, 77 where there is no device. Packages that cannot be installed may also be where
+# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-build-gpu/report}
-build=build-gpu
+bin=${2-}
 jobs=${STEN_JOBS:-$(nproc)}
 
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L | grep -q GPU; then
   echo "gpu_check: no CUDA device answers (nvidia-smi)" >&2
   exit 77
 fi
-command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || {
-  echo "gpu_check: nvcc is missing: install the CUDA toolkit" >&2
-  exit 1
-}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-rm -f "$out"/*.json "$out"/*.md "$out"/*.log "$out"/steps.tsv
+rm -f "$out"/*.json "$out"/*.md "$out"/*.log "$out"/*.tsv
 
 failed=0
 # step NAME SECONDS COMMAND...: at most so long; its output goes to NAME.log.
@@ -43,27 +38,56 @@ step() {
   fi
 }
 
-step packages 120 scripts/setup.sh test
-failed=0 # the build says what is missing
-
 make() {
-  CXX=g++ CMAKE_GENERATOR=Ninja cmake -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTEN_TESTS=ON \
+  CXX=g++ CMAKE_GENERATOR=Ninja cmake -B build-gpu -DCMAKE_BUILD_TYPE=Release -DSTEN_TESTS=ON \
     -DSTEN_UNITY=ON -DCMAKE_CUDA_ARCHITECTURES=native &&
-    cmake --build "$build" -j "$jobs" --target sten_tests sten-bench sten-prune sten-convert sten-energy
+    cmake --build build-gpu -j "$jobs" --target sten_tests sten-bench sten-prune sten-train
 }
-export -f make
-export build jobs
-step build 300 bash -euo pipefail -c make
-[[ -x $build/bin/sten_tests ]] || { echo "gpu_check: nothing was built" >&2; exit 1; }
+if [[ -z $bin ]]; then
+  bin=build-gpu/bin
+  command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+  command -v nvcc >/dev/null || {
+    echo "gpu_check: nvcc is missing: install the CUDA toolkit" >&2
+    exit 1
+  }
+  export -f make
+  export jobs
+  step packages 120 scripts/setup.sh test
+  failed=0 # the build says what is missing
+  step build 600 bash -euo pipefail -c make
+fi
+[[ -x $bin/sten_tests ]] || { echo "gpu_check: there is no $bin/sten_tests" >&2; exit 1; }
+bin=$(cd "$bin" && pwd)
+export bin out
 
-# The same tests as everywhere, with the device in place of its stand-in.
+# The same tests as everywhere, with the device in place of its stand-in. Each case is a process of its own: after an
+# error of a kernel a process cannot use its device any more.
+each_case() { # each_case FILES JOBS SECONDS COMMAND...: prints how each ended; the output of those that failed
+  local files=$1 at_once=$2
+  export limit=$3
+  shift 3
+  export before="$*"
+  one() {
+    local log status=0 begin=$SECONDS
+    log=$(mktemp)
+    # Commas are between patterns; the shell splits what goes before.
+    timeout "$limit" $before "$bin/sten_tests" --no-intro "--test-case=${1//,/?}" >"$log" 2>&1 || status=$?
+    printf '%s\t%d s\t%s\n' "$status" $((SECONDS - begin)) "$1"
+    if [[ $status -ne 0 ]]; then head -c 5000 "$log"; fi
+    rm -f "$log"
+    return $((status != 0))
+  }
+  export -f one
+  "$bin/sten_tests" --no-intro -ltc "--source-file=$files" | sed -n '/^===/,/^===/p' | sed '/^===/d' |
+    xargs -d '\n' -P "$at_once" -I{} bash -c 'one "$@"' _ {}
+}
+export -f each_case
 export STEN_TEST_DEVICE=cuda
-tests=("$build/bin/sten_tests" --no-intro)
-step tests 120 "${tests[@]}" '--source-file=*tests/device/*,*tests/kernels/*block*,*tests/kernels/*products*,*tests/kernels/nmg_*'
+step tests 200 bash -euo pipefail -c "each_case '*tests/device/*,*tests/kernels/*block*,*tests/kernels/nmg_*' $jobs 100"
 if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck; do
-    step "$tool" 100 compute-sanitizer --tool "$tool" --error-exitcode 9 --kernel-regex kns=run_kernel \
-      "${tests[@]}" '--test-case=a CUDA device does what its stand-in does'
+  for tool in memcheck initcheck racecheck; do
+    step "$tool" 400 bash -euo pipefail -c \
+      "each_case '*tests/device/*' $jobs 380 compute-sanitizer --tool $tool --print-limit 3 --error-exitcode 9"
   done
 else
   echo "== compute-sanitizer is not there: memory and races are not checked"
@@ -71,48 +95,87 @@ else
 fi
 unset STEN_TEST_DEVICE
 
-model=recipes/models/shakespeare-bert/model.safetensors
 same_file() {
-  local work
+  local work model=recipes/models/shakespeare-bert/model.safetensors
   work=$(mktemp -d)
   for device in cpu cuda; do
-    "$build/bin/sten-prune" "$model" -o "$work/$device.safetensors" --structure nmg:n=1,m=10,g=4 \
+    "$bin/sten-prune" "$model" -o "$work/$device.safetensors" --structure nmg:n=1,m=10,g=4 \
       --to nmg --device "$device" --strict >"$work/$device.txt"
   done
   cmp "$work/cpu.safetensors" "$work/cuda.safetensors" && diff "$work/cpu.txt" "$work/cuda.txt"
   rm -rf "$work"
 }
-export -f same_file
-export model
+# The shipped BERT's 500 steps: losses are those of docs/figures.md within 0.01.
+trains() {
+  local work run
+  work=$(mktemp -d)
+  for run in dense one-shot; do
+    "$bin/sten-train" "recipes/shakespeare-bert-$run.json" --out "$work/$run" --device cuda --threads 1 -q
+    python3 - "$run" "$work/$run/summary.json" <<'PY'
+import json, sys
+of = json.load(open(sys.argv[2]))
+loss, there = of["test"]["loss"], {"dense": 1.272, "one-shot": 1.419}[sys.argv[1]]
+print(f"{sys.argv[1]}: loss {loss:.4f}, on the CPU {there}, {of['seconds']:.1f} s")
+assert abs(loss - there) <= 0.01
+PY
+  done
+  rm -rf "$work"
+}
+export -f same_file trains
 step programs 60 bash -euo pipefail -c same_file
+step training 100 bash -euo pipefail -c trains
 
-bench=("$build/bin/sten-bench" --device cuda --progress never)
+# measure NAME ARGUMENT...: by sten-bench.
+measure() {
+  local name=$1
+  shift
+  step "$name" 120 "$bin/sten-bench" --device cuda --progress never "$@" -o "$out/$name.json" --force
+}
+some=(--layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=4,g=16 --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2)
 # 85 million weights.
-step convert 90 "${bench[@]}" convert --shape 9216x9216 --layouts nmg:n=1,m=4,g=16 \
-  --layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2 \
-  --layouts nm:n=2,m=4 --layouts bitmask:sparsity=0.9 --repeats 15 -o "$out/convert.json" --force
-step gemm 90 "${bench[@]}" gemm --shape 768x3072x4096 --shape 4096x4096x4096 \
-  --layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=4,g=16 --layouts nmg:n=1,m=10,g=4 \
-  --layouts nmg:n=1,m=20,g=2 --layouts csr:sparsity=0.9 --repeats 25 \
-  -o "$out/gemm.json" --force
-step linear 90 "${bench[@]}" gemm --form linear --form transposed --form sampled \
-  --shape 3072x768x4096 --shape 768x3072x4096 --layouts nmg:n=2,m=4,g=16 --layouts nmg:n=1,m=4,g=16 \
-  --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2 --layouts csr:sparsity=0.9 \
-  --layouts masked:sparsity=0.9 --repeats 25 -o "$out/linear.json" --force
+measure convert convert --shape 9216x9216 "${some[@]}" --layouts nm:n=2,m=4 --layouts bitmask:sparsity=0.9 --repeats 15
+measure gemm gemm --shape 768x3072x4096 --shape 4096x4096x4096 "${some[@]}" --layouts csr:sparsity=0.9 --repeats 25
+measure linear gemm --form linear --form transposed --form sampled --shape 3072x768x4096 --shape 768x3072x4096 \
+  "${some[@]}" --layouts csr:sparsity=0.9 --layouts masked:sparsity=0.9 --repeats 15
+measure bert-step step --shape 2x768x30522 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 \
+  --layouts nmg:n=1,m=10,g=4 --repeats 25
+measure small-step step --shape 4x160x70 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 --repeats 25
+measure wrn-step step --shape wrn-16-8 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 --repeats 9
+if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+  torch_step() {
+    for optimizer in fused foreach; do
+      python3 -B scripts/bench/torch_step.py 2x768x30522 8 128 --optimizer "$optimizer"
+    done
+    python3 -B scripts/bench/torch_step.py 4x160x70 32 128
+  }
+  export -f torch_step
+  step torch 120 bash -euo pipefail -c torch_step
+fi
 
 python3 - "$out" "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)" <<'PY'
 import json, pathlib, sys
 
 out, device = pathlib.Path(sys.argv[1]), sys.argv[2]
 steps = [line.split("\t") for line in (out / "steps.tsv").read_text().splitlines()]
-benches = {n: json.loads((out / f"{n}.json").read_text()) for n in ("convert", "gemm", "linear")
-           if (out / f"{n}.json").exists()}
+names = ("convert", "gemm", "linear", "bert-step", "small-step", "wrn-step")
+benches = [json.loads((out / f"{n}.json").read_text()) for n in names if (out / f"{n}.json").exists()]
+torch = [line for line in (out / "torch.log").read_text().splitlines() if line.startswith("{")] \
+    if (out / "torch.log").exists() else []
 report = {"schema": 1, "device": device,
           "steps": [{"step": n, "status": int(s), "seconds": int(t)} for n, s, t in steps],
-          "results": [row for b in benches.values() for row in b["results"]]}
+          "results": [row for b in benches for row in b["results"]],
+          "torch": [json.loads(line) for line in torch]}
 (out / "gpu_check.json").write_text(json.dumps(report, indent=1) + "\n")
 text = [f"# GPU check: {device}", "", "| step | status | seconds |", "|---|---|---|"]
 text += [f"| {n} | {'passed' if s == '0' else 'failed with ' + s} | {t} |" for n, s, t in steps]
+for name in ("tests", "memcheck", "initcheck", "racecheck"):
+    log = out / f"{name}.log"
+    cases = [l.split("\t") for l in log.read_text(errors="replace").splitlines() if l.count("\t") == 2] if log.exists() else []
+    if cases:
+        bad = [c[2] + (" (out of time)" if c[0] == "124" else "") for c in cases if c[0] != "0"]
+        text += ["", f"{name}: {len(cases)} cases, {len(cases) - len(bad)} passed" + "".join(f"; not: {b}" for b in bad)]
+if (out / "training.log").exists():
+    text += ["", "Training: " + "; ".join((out / "training.log").read_text().split("\n")[:2]) + "."]
 text += ["", "| bench | form | shape | layout | library | ms | GFLOP/s | GB/s | ratio | low | high |",
          "|---|---|---|---|---|---|---|---|---|---|---|"]
 number = lambda v: f"{v:.3g}" if isinstance(v, float) else str(v) if v is not None else ""
@@ -120,9 +183,12 @@ for row in report["results"]:
     shape = "x".join(map(str, row["shape"])) if isinstance(row["shape"], list) else row["shape"]
     keys = ("ms", "gflops", "input_gb_per_s", "ratio", "ratio_low", "ratio_high")
     text.append("| " + " | ".join([row["bench"], row["form"] or "", shape, row["layout"], row["library"] or ""]
-                                  + [number(row[k]) for k in keys]) + " |")
-text += ["", "Ratios: convert to a copy of the input on the device, products to the dense one there;",
-         "above 1 is faster. Times are medians by the device's clock."]
+                                  + [number(row.get(k)) for k in keys]) + " |")
+for row in report["torch"]:
+    text.append(f"| step | dense, {row['optimizer']} | {row['shape']} {row['batch']}x{row['window']} | dense | "
+                f"{row['library']} | {row['ms']} | | | | | |")
+text += ["", "Ratios: convert to a copy of the input on the device, products and steps to the dense ones there;",
+         "above 1 is faster. Times are medians, of steps by the host's clock, of all else by the device's."]
 (out / "gpu_check.md").write_text("\n".join(text) + "\n")
 PY
 echo

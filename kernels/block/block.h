@@ -26,7 +26,7 @@
 //                                    own(t), thread t's
 //   mark(), reset(m)          between phases: gives back shared memory taken since the mark
 // and one of 32 threads, between phases,
-//   least(f), most(f), sum(f)    of 32-bit integers f(t)
+//   least(f), most(f), sum(f)    of 32-bit integers f(t), least of 64-bit ones, too
 //   votes(f)                     a bit for each thread whose f(t) is true
 //   scan(f, g)                   g(t, the sum of the f of the threads before t)
 //   fold(f, c)                   what c makes of f(t) and f(t + 16) for t < 16, of these for t and

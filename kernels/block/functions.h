@@ -86,6 +86,9 @@ struct NmgFunctions {
   // All elements of the tensor, 0 where nothing is stored.
   void (*unpack)(const NmgFormat&, const BlockMatrix&, const void* values, int width,
                  const void* index, void* out, Stream);
+  // The values of a tensor's elements x where `index` says that they are; 0 in padding.
+  void (*gather)(const NmgFormat&, const BlockMatrix&, const void* x, int width, const void* index,
+                 void* values, Stream);
 };
 
 // C[rows, n] = A[rows, cols] B[cols, n], all float, row-major.

@@ -2,6 +2,8 @@
 #pragma once
 #include <cuda_pipeline.h>
 
+#include <type_traits>
+
 #include "kernels/block/block.h"
 
 namespace sten::kernels::cuda {
@@ -31,7 +33,19 @@ class CudaBlock {
   }
   template <class F>
   __device__ auto least(F&& f) const {
-    return __reduce_min_sync(all, f(thread()));
+    const auto v = f(thread());
+    if constexpr (sizeof v == 8) {
+      // The lower halves of those whose upper half is the least one.
+      using High =
+          std::conditional_t<std::is_signed_v<decltype(f(0))>, std::int32_t, std::uint32_t>;
+      const auto high = static_cast<High>(v >> 32);
+      const High least_high = __reduce_min_sync(all, high);
+      const std::uint32_t low = high == least_high ? static_cast<std::uint32_t>(v) : ~0u;
+      const auto upper = std::uint64_t{static_cast<std::uint32_t>(least_high)} << 32;
+      return static_cast<decltype(f(0))>(upper | __reduce_min_sync(all, low));
+    } else {
+      return __reduce_min_sync(all, v);
+    }
   }
   template <class F>
   __device__ auto most(F&& f) const {

@@ -5,7 +5,7 @@
 namespace sten::kernels {
 
 extern template void nmg_prune_few(cuda::CudaGrid&, const NmgFormat&, const BlockMatrix&,
-                                   const void*, FloatKind, const NmgParts&, std::uint8_t*);
+                                   const void*, FloatKind, const NmgParts&, const NmgLeft&);
 
 }  // namespace sten::kernels
 

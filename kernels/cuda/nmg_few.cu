@@ -5,6 +5,6 @@
 namespace sten::kernels {
 
 template void nmg_prune_few(cuda::CudaGrid&, const NmgFormat&, const BlockMatrix&, const void*,
-                            FloatKind, const NmgParts&, std::uint8_t*);
+                            FloatKind, const NmgParts&, const NmgLeft&);
 
 }  // namespace sten::kernels

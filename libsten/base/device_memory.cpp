@@ -235,7 +235,10 @@ void clear_bytes(void* to, Device device, std::size_t bytes) {
   if (device == Device::cpu)
     std::memset(to, 0, bytes);
   else
-    on_cuda([&](const Backend& b, Stream stream) { b.memory.clear(to, bytes, stream); });
+    on_cuda([&](const Backend& b, Stream stream) {
+      // Whole words, as atomics read them; allocate_on() has room.
+      b.memory.clear(to, (bytes + 3) / 4 * 4, stream);
+    });
 }
 
 }  // namespace sten

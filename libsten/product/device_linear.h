@@ -5,18 +5,26 @@
 namespace sten {
 
 // All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
-// layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more. Where it has
-// its values is sorted at the first product that needs it, and kept with w and all tensors of its
-// positions: 5 bytes for each value, and 8 for each 128 places of the matrix.
+// layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more.
+//
+// There are three ways, and the one that DeviceWay says is taken. By lists: where w has its values is
+// sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
+// for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of
+// columns, by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned:
+// x and y are, for the product of n:m:g, whose order of sums is its own. Dense: w is, for as long as
+// the product takes, and cuBLAS multiplies it; a sum with an infinity of x and a 0 of w is NaN.
+enum class DeviceWay { lists, turned, dense };
+enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
+// The fastest for so many tokens, as measured (docs/gpu.md).
+DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 
-// y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr. Each sum is made in ascending
-// order of columns, by fused multiply-adds from 0. Infinities of x stay in the rows that use them.
+// y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);
 
 // dx[tokens, in] = dy[tokens, out] w, likewise.
 void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx);
 
-// dw = dy^T x at w's positions, in w's layout; padding is 0. Sums have an order of their own.
+// dw = dy^T x at w's positions, in w's layout; padding is 0.
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x);
 
 // The same with a row for each feature: c[out, n] = w b[in, n], db[in, n] = w^T dc[out, n], and
@@ -36,8 +44,8 @@ class DeviceSamples {
 
  private:
   const Tensor& w_;
-  Values grad_;
-  bool is_written_ = false;
+  Values grad_;  // of w's values, or dense
+  bool is_written_ = false, is_dense_ = false;
 };
 
 }  // namespace sten

@@ -149,7 +149,7 @@ cuda::Backend make_backend() {
   all.nm = {with_memory<nm_table, &N::select>(), with_memory<nm_table, &N::pack>(),
             with_memory<nm_table, &N::unpack>()};
   all.nmg = {nmg_table.has_room, with_memory<nmg_table, &G::prune>(),
-             with_memory<nmg_table, &G::unpack>()};
+             with_memory<nmg_table, &G::unpack>(), with_memory<nmg_table, &G::gather>()};
   all.maps = serial_maps();
   all.rows = serial_rows();
   all.gemm = serial_gemm();

@@ -15,13 +15,14 @@ struct NmgBlockUnit {
   std::int64_t offset;      // of its first element
 
   STEN_HOST_DEVICE NmgBlockUnit(const NmgFormat& f, const BlockMatrix& matrix, std::int64_t u) {
-    const std::int64_t chunks = (matrix.cols + f.strips() - 1) / f.strips();
-    const std::int64_t row_blocks = (matrix.rows + f.m - 1) / f.m;
-    const std::int64_t row = u / chunks % row_blocks * f.m, col = u % chunks * f.strips();
+    const std::int64_t chunks = quotient(matrix.cols + f.strips() - 1, f.strips());
+    const std::int64_t row_blocks = quotient(matrix.rows + f.m - 1, f.m);
+    const std::int64_t above = quotient(u, chunks), batch = quotient(above, row_blocks);
+    const std::int64_t row = (above - batch * row_blocks) * f.m;
+    const std::int64_t col = (u - above * chunks) * f.strips();
     rows = matrix.rows - row < f.m ? matrix.rows - row : f.m;
     cols = matrix.cols - col < f.strips() ? matrix.cols - col : f.strips();
-    offset = matrix.batch_offset(u / (row_blocks * chunks)) + row * matrix.row_stride +
-             col * matrix.col_stride;
+    offset = matrix.batch_offset(batch) + row * matrix.row_stride + col * matrix.col_stride;
   }
   STEN_HOST_DEVICE static std::int64_t count(const NmgFormat& f, const BlockMatrix& matrix) {
     return matrix.batches * ((matrix.rows + f.m - 1) / f.m) *
@@ -29,6 +30,13 @@ struct NmgBlockUnit {
   }
   STEN_HOST_DEVICE bool is_whole(const NmgFormat& f) const {
     return rows == f.m && cols == f.strips();
+  }
+
+ private:
+  // Of numbers from 0 on; of 32 bits a device divides in a fifth of the time.
+  STEN_HOST_DEVICE static std::int64_t quotient(std::int64_t a, std::int64_t b) {
+    return (a | b) >> 32 == 0 ? static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b)
+                              : a / b;
   }
 };
 

@@ -1,6 +1,6 @@
 // n:m:g of few patterns, a warp a chunk: values are read once, fitted (nmg_warp.h), and what is
-// asked for is written, from shared memory and registers. Chunks that are ragged or need magnitudes
-// of 64 bits are left for others.
+// asked for is written, from shared memory and registers. Chunks that need magnitudes of 64 bits are
+// left for a second kernel, whose warps have more registers, and ragged ones for others.
 #pragma once
 #include <utility>
 
@@ -77,31 +77,59 @@ STEN_DEVICE inline float decode_bits(FloatKind kind, std::uint32_t bits) {
   }
 }
 
-// Of up to C patterns and 32 K strips.
-template <int C, int K>
+// What is left of [units]: `of` is 0 or one of these, and so many there are.
+struct NmgLeft {
+  static constexpr std::uint8_t ragged = 1, wide = 2;
+  std::uint8_t* of;
+  std::uint32_t* count;  // [3], added to
+};
+
+// Of up to C patterns and 32 K strips; of N:M, if N is not 0. With T int64_t it is for what one with
+// int32_t has left as wide.
+template <int C, int K, int N = 0, int M = 0, class T = std::int32_t>
 struct NmgFewKernel {
   static constexpr int threads = 32;
+  static constexpr bool is_wide = sizeof(T) == 8;
   NmgFew f;
   NmgFewUnits units;
   BlockMatrix matrix;
   const void* x;
   FloatKind kind;
   NmgParts to;
-  std::uint8_t* left;  // [units], whether it is
+  NmgLeft left;
 
   static constexpr int width = 32 * K;
 
-  std::int64_t blocks() const {
+  STEN_HOST_DEVICE int n() const { return N > 0 ? N : f.n; }
+  STEN_HOST_DEVICE int m() const { return N > 0 ? M : f.m; }
+  STEN_HOST_DEVICE std::int64_t all() const {
     return matrix.batches * units.row_blocks * std::int64_t{units.chunks};
+  }
+  // Wide chunks are rare: blocks share them out.
+  STEN_HOST_DEVICE std::int64_t blocks() const {
+    constexpr std::int64_t most = 2048;
+    return is_wide && all() > most ? most : all();
   }
   std::size_t shared_bytes() const {
     CountingBlock count(threads);
-    const NmgWarpFit<C, K, CountingBlock> fit(count, f);
+    const NmgWarpFit<C, K, CountingBlock, N, M, T> fit(count, f);
     const Output<CountingBlock> output(count, f);
     return count.used();
   }
   template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    if constexpr (is_wide)
+      prune_wide(b, block);
+    else
+      prune_unit(b, block);
+  }
+
+ private:
+  struct Place {
+    std::int64_t offset;
+    bool is_ragged;
+  };
+  STEN_DEVICE Place place(std::int64_t u) const {
     const auto unit = static_cast<std::uint32_t>(u), above = unit / units.chunks;
     const std::uint32_t col = unit - above * units.chunks;
     std::uint32_t row = above;
@@ -111,13 +139,35 @@ struct NmgFewKernel {
       offset = matrix.batch_offset(above / units.row_blocks);
     }
     offset += row * units.down + col * units.right;
-    const bool is_done = row != units.ragged_row && col != units.ragged_col && prune(b, u, offset);
+    return {offset, row == units.ragged_row || col == units.ragged_col};
+  }
+  template <class Block>
+  STEN_DEVICE void prune_unit(Block& b, std::int64_t u) const {
+    const Place at = place(u);
+    const bool is_done = !at.is_ragged && prune(b, u, at.offset);
+    const std::uint8_t what = is_done ? 0 : at.is_ragged ? NmgLeft::ragged : NmgLeft::wide;
     b.for_each_thread([&](int t) {
-      if (t == 0) left[u] = !is_done;
+      if (t != 0) return;
+      left.of[u] = what;
+      if (what != 0) b.add_global(left.count + what, std::uint32_t{1});
     });
   }
+  template <class Block>
+  STEN_DEVICE void prune_wide(Block& b, std::int64_t block) const {
+    if (left.count[NmgLeft::wide] == 0) return;
+    const std::int64_t end = all();
+    STEN_UNROLL(1) for (std::int64_t first = 32 * block; first < end; first += 32 * blocks()) {
+      std::uint32_t found =
+          b.votes([&](int t) { return first + t < end && left.of[first + t] == NmgLeft::wide; });
+      STEN_UNROLL(1) for (; found != 0; found &= found - 1) {
+        const std::int64_t u = first + lowest_bit(found);
+        const std::size_t mark = b.mark();
+        prune(b, u, place(u).offset);
+        b.reset(mark);
+      }
+    }
+  }
 
- private:
   template <class Block>
   struct Output {
     template <class U>
@@ -132,21 +182,89 @@ struct NmgFewKernel {
           index(b.template shared<std::uint8_t>(f.strips())) {}
   };
 
-  // Whether the chunk at that offset is one for 32 bits.
+  // Whether the chunk at that offset is one for T.
   template <class Block>
   STEN_DEVICE bool prune(Block& b, std::int64_t u, std::int64_t offset) const {
-    NmgWarpFit<C, K, Block> fit(b, f);
+    using Fit = NmgWarpFit<C, K, Block, N, M, T>;
+    Fit fit(b, f);
     Output<Block> out(b, f);
-    auto lanes = b.template per_thread<typename NmgWarpFit<C, K, Block>::Lane>();
+    auto lanes = b.template per_thread<typename Fit::Lane>();
+    if constexpr (is_wide)
+      load_wide(b, fit, out, offset);
+    else if (!load(b, fit, out, offset))
+      return false;
+    fit.run(lanes);
+    b.for_each_thread([&](int t) {
+      for (int k = 0; k < K; ++k)
+        out.pattern_of[k * 32 + t] = static_cast<std::uint8_t>(lanes(t).pattern[k]);
+    });
+    if (to.pattern_of)
+      b.for_each_thread([&](int t) {
+        each_of(b, t, f.strips(),
+                [&](std::int64_t s) { to.pattern_of[u * f.strips() + s] = out.pattern_of[s]; });
+      });
+    if (to.bits) set_bits(b, lanes, offset);
+    if (to.values || to.index) write_slots(b, out, u);
+    return true;
+  }
+
+  // Magnitudes of 64 bits, as nmg_with_counts() has them.
+  template <class Block, class Fit>
+  STEN_DEVICE void load_wide(Block& b, Fit& fit, Output<Block>& out, std::int64_t offset) const {
+    const auto magnitudes = fit.magnitudes();
+    const auto magnitude = [&](int i) {
+      const std::uint32_t bits = out.raw[i];
+      const float v = kind == FloatKind::f32 ? std::bit_cast<float>(bits) : decode_bits(kind, bits);
+      return std::isnan(v) ? static_cast<double>(INFINITY) : double{std::abs(v)};
+    };
+    const auto each = [&](int t, auto&& g) {
+      STEN_UNROLL(1) for (int r = 0; r < m(); ++r) {
+        STEN_UNROLL(1) for (int k = 0; k < K; ++k) g(r, k * 32 + t);
+      }
+    };
+    b.for_each_thread([&](int t) {
+      each(t, [&](int r, int s) {
+        const std::int64_t i = offset + r * matrix.row_stride + s * matrix.col_stride;
+        std::uint32_t bits = 0;
+        if (s < f.strips())
+          bits = kind == FloatKind::f32 ? static_cast<const std::uint32_t*>(x)[i]
+                                        : load_bits(x, kind, i);
+        out.raw[r * width + s] = bits;
+      });
+    });
+    const double finite = b.fold(
+        [&](int t) {
+          double most = 0;
+          each(t, [&](int r, int s) {
+            const double v = magnitude(r * width + s);
+            if (!std::isinf(v) && v > most) most = v;
+          });
+          return most;
+        },
+        [](double v, double w) { return v < w ? w : v; });
+    const bool has_infinity = b.votes([&](int t) {
+      bool any = false;
+      each(t, [&](int r, int s) { any |= std::isinf(magnitude(r * width + s)); });
+      return any;
+    });
+    const NmgWideScale scale(finite, has_infinity, n(), f.count);
+    b.for_each_thread([&](int t) {
+      each(t, [&](int r, int s) { magnitudes[r * width + s] = scale(magnitude(r * width + s)); });
+    });
+  }
+
+  // Those of 32 bits, unless they need more.
+  template <class Block, class Fit>
+  STEN_DEVICE bool load(Block& b, Fit& fit, Output<Block>& out, std::int64_t offset) const {
     auto most = b.template per_thread<std::uint32_t>();
     auto least = b.template per_thread<std::uint32_t>();  // less one, so that zeros are great
     const auto magnitudes = fit.magnitudes();
-    // Magnitudes are floats at first.
-    const auto load = [&](int t, auto&& bits_at, auto&& decode) {
+    // They are floats at first.
+    const auto read = [&](int t, auto&& bits_at, auto&& decode) {
       most(t) = 0;
       least(t) = ~0u;
       const std::int64_t at = offset + t * matrix.col_stride, next = 32 * matrix.col_stride;
-      for (int r = 0; r < f.m; ++r) {
+      for (int r = 0; r < m(); ++r) {
         std::int64_t i = at + r * matrix.row_stride;
         for (int k = 0; k < K; ++k, i += next) {
           const int s = k * 32 + t;
@@ -161,39 +279,27 @@ struct NmgFewKernel {
     };
     b.for_each_thread([&](int t) {
       if (kind == FloatKind::f32)
-        load(
+        read(
             t, [&](std::int64_t i) { return static_cast<const std::uint32_t*>(x)[i]; },
             [](std::uint32_t bits) { return std::bit_cast<float>(bits); });
       else
-        load(
+        read(
             t, [&](std::int64_t i) { return load_bits(x, kind, i); },
             [&](std::uint32_t bits) { return decode_bits(kind, bits); });
     });
     const std::uint32_t greatest = b.most([&](int t) { return most(t); });
     const std::uint32_t smallest = b.least([&](int t) { return least(t); }) + 1;
     const NmgRange range =
-        NmgRange::of(std::bit_cast<float>(greatest), std::bit_cast<float>(smallest), f.n);
+        NmgRange::of(std::bit_cast<float>(greatest), std::bit_cast<float>(smallest), n());
     if (range.is_wide) return false;
     b.for_each_thread([&](int t) {
-      for (int r = 0; r < f.m; ++r)
+      for (int r = 0; r < m(); ++r)
         for (int k = 0; k < K; ++k) {
           const int i = r * width + k * 32 + t;
           magnitudes[i] =
               nearest_int(std::bit_cast<float>(std::int32_t{magnitudes[i]}) * range.scale);
         }
     });
-    fit.run(lanes);
-    b.for_each_thread([&](int t) {
-      for (int k = 0; k < K; ++k)
-        out.pattern_of[k * 32 + t] = static_cast<std::uint8_t>(lanes(t).pattern[k]);
-    });
-    if (to.pattern_of)
-      b.for_each_thread([&](int t) {
-        each_of(b, t, f.strips(),
-                [&](std::int64_t s) { to.pattern_of[u * f.strips() + s] = out.pattern_of[s]; });
-      });
-    if (to.bits) set_bits(b, lanes, offset);
-    if (to.values || to.index) write_slots(b, out, u);
     return true;
   }
 
@@ -212,7 +318,7 @@ struct NmgFewKernel {
     if (matrix.col_stride == 1) {
       // Strips are neighbours: thread r * K + k has the word of row r of 32 of them.
       auto word = b.template per_thread<std::uint32_t>();
-      for (int r = 0; r < f.m; ++r)
+      for (int r = 0; r < m(); ++r)
         for (int k = 0; k < K; ++k) {
           const std::uint32_t v = b.votes([&](int t) { return rows_of(t, k) >> r & 1; });
           b.for_each_thread([&](int t) {
@@ -220,7 +326,7 @@ struct NmgFewKernel {
           });
         }
       b.for_each_thread([&](int t) {
-        if (t < f.m * K) set(offset + t / K * matrix.row_stride + t % K * 32, word(t));
+        if (t < m() * K) set(offset + t / K * matrix.row_stride + t % K * 32, word(t));
       });
       return;
     }
@@ -272,7 +378,7 @@ struct NmgFewKernel {
         before_high += one(p, 4);
         out.index[slot] = static_cast<std::uint8_t>(s);
         std::uint32_t rows = f.rows_of(p);
-        STEN_UNROLL(1) for (int i = slot * f.n; rows != 0; ++i, rows &= rows - 1) {
+        STEN_UNROLL(1) for (int i = slot * n(); rows != 0; ++i, rows &= rows - 1) {
           out.values[i] = std::uint32_t{out.raw[lowest_bit(rows) * width + s]};
         }
       }
@@ -284,8 +390,8 @@ struct NmgFewKernel {
           if (const int i = k * 32 + t; i < f.strips())
             static_cast<std::uint8_t*>(to.index)[first + i] = out.index[i];
       if (!to.values) return;
-      const std::int64_t at = first * f.n;
-      const int end = f.strips() * f.n;
+      const std::int64_t at = first * n();
+      const int end = f.strips() * n();
       if (kind == FloatKind::f32) {
         STEN_UNROLL(1) for (int begin = t; begin < end; begin += width) {
           for (int k = 0; k < K; ++k)
@@ -301,29 +407,38 @@ struct NmgFewKernel {
   }
 };
 
-// launch(C, K) as constants, of the smallest form that has room.
+// launch(C, K, N, M) as constants, of the smallest form that has room.
 template <class F>
 void with_few(const NmgFormat& f, F&& launch) {
-  const auto with = [&]<int C, int K>(std::integer_sequence<int, C, K>) {
-    launch(std::integral_constant<int, C>{}, std::integral_constant<int, K>{});
+  const auto with = [&]<int... form>(std::integer_sequence<int, form...>) {
+    launch(std::integral_constant<int, form>{}...);
   };
-  if (f.count <= 4 && f.strips() <= 64)
-    with(std::integer_sequence<int, 4, 2>{});
+  const std::int64_t strips = f.strips();
+  if (f.n == 1 && f.m == 4 && strips <= 64)
+    with(std::integer_sequence<int, 4, 2, 1, 4>{});
+  else if (f.n == 2 && f.m == 4 && strips <= 96)
+    with(std::integer_sequence<int, 6, 3, 2, 4>{});
+  else if (f.count <= 4 && strips <= 64)
+    with(std::integer_sequence<int, 4, 2, 0, 0>{});
   else if (f.count <= 4)
-    with(std::integer_sequence<int, 4, 4>{});
-  else if (f.count <= 6 && f.strips() <= 96)
-    with(std::integer_sequence<int, 6, 3>{});
+    with(std::integer_sequence<int, 4, 4, 0, 0>{});
+  else if (f.count <= 6 && strips <= 96)
+    with(std::integer_sequence<int, 6, 3, 0, 0>{});
   else
-    with(std::integer_sequence<int, 8, 4>{});
+    with(std::integer_sequence<int, 8, 4, 0, 0>{});
 }
 
-// left[units]: which chunks are for others.
+// The counts of what is left are 0 before; ragged chunks are left.
 template <class Grid>
 void nmg_prune_few(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x,
-                   FloatKind kind, const NmgParts& to, std::uint8_t* left) {
-  with_few(f, [&]<class C, class K>(C, K) {
-    grid.launch(NmgFewKernel<C::value, K::value>{nmg_few(f), NmgFewUnits::of(f, matrix), matrix, x,
-                                                 kind, to, left});
+                   FloatKind kind, const NmgParts& to, const NmgLeft& left) {
+  with_few(f, [&]<class C, class K, class N, class M>(C, K, N, M) {
+    const NmgFew few = nmg_few(f);
+    const NmgFewUnits units = NmgFewUnits::of(f, matrix);
+    grid.launch(NmgFewKernel<C::value, K::value, N::value, M::value>{few, units, matrix, x, kind,
+                                                                     to, left});
+    grid.launch(NmgFewKernel<C::value, K::value, N::value, M::value, std::int64_t>{
+        few, units, matrix, x, kind, to, left});
   });
 }
 

@@ -19,12 +19,12 @@ struct NmgExactKernel {
   const void* x;
   FloatKind kind;
   NmgParts to;
-  const std::uint8_t* left = nullptr;  // [units]; all of them are where there is none
+  NmgLeft left{};  // what is ragged of it; all units where there is none
 
   STEN_HOST_DEVICE std::int64_t units() const { return NmgBlockUnit::count(format, matrix); }
   STEN_HOST_DEVICE std::int64_t blocks() const {
     const std::int64_t all = units();
-    return left && all > most_blocks_for_left ? most_blocks_for_left : all;
+    return left.of && all > most_blocks_for_left ? most_blocks_for_left : all;
   }
   std::size_t shared_bytes() const {
     CountingBlock count(threads);
@@ -35,10 +35,11 @@ struct NmgExactKernel {
   }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    if (!left) {
+    if (!left.of) {
       prune(b, block);
       return;
     }
+    if (left.count[NmgLeft::ragged] == 0) return;
     const std::int64_t all = units(), share = (all + blocks() - 1) / blocks();
     const std::int64_t end = all < (block + 1) * share ? all : (block + 1) * share;
     auto found = b.template shared<std::int64_t>(threads);
@@ -46,7 +47,7 @@ struct NmgExactKernel {
     for (std::int64_t begin = block * share;;) {
       const auto next = [&](int t) {
         for (std::int64_t i = begin + t; i < end; i += threads)
-          if (left[i]) return i;
+          if (left.of[i] == NmgLeft::ragged) return i;
         return end;
       };
       const std::int64_t u = reduce<std::int64_t>(b, found, next, lower);
@@ -66,6 +67,20 @@ struct NmgExactKernel {
     NmgExactChunk<Block> chunk(b, format);
     NmgOutputBlock<Block> output(b, format);
     output.write(in, chunk.fit(in), u, to);
+  }
+};
+
+struct NmgClearKernel {
+  static constexpr int threads = 32;
+  NmgLeft left;
+
+  std::int64_t blocks() const { return 1; }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    b.for_each_thread([&](int t) {
+      if (t < 3) left.count[t] = 0;
+    });
   }
 };
 
@@ -108,9 +123,10 @@ void nmg_prune(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const 
   if (rule == NmgFitRule::exact) {
     NmgExactKernel kernel{f, matrix, x, kind, to};
     if (nmg_is_few(f, kind) && kernel.units() < std::int64_t{1} << 31) {
-      auto* left = grid.template scratch<std::uint8_t>(kernel.units());
-      nmg_prune_few(grid, f, matrix, x, kind, to, left);
-      kernel.left = left;
+      kernel.left = {grid.template scratch<std::uint8_t>(kernel.units()),
+                     grid.template scratch<std::uint32_t>(3)};
+      grid.launch(NmgClearKernel{kernel.left});
+      nmg_prune_few(grid, f, matrix, x, kind, to, kernel.left);
     }
     grid.launch(kernel);
     return;
@@ -135,12 +151,17 @@ struct NmgOn {
     Grid grid(stream);
     nmg_unpack(grid, f, matrix, values, width, index, out);
   }
+  static void gather(const NmgFormat& f, const BlockMatrix& matrix, const void* x, int width,
+                     const void* index, void* values, Stream stream) {
+    Grid grid(stream);
+    nmg_gather(grid, f, matrix, x, width, index, values);
+  }
 };
 
 template <class Grid>
 NmgFunctions nmg_functions() {
   using On = NmgOn<Grid>;
-  return {On::has_room, On::prune, On::unpack};
+  return {On::has_room, On::prune, On::unpack, On::gather};
 }
 
 }  // namespace sten::kernels

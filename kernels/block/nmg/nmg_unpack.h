@@ -1,13 +1,15 @@
-// All elements of a tensor from its n:m:g, a block of threads a chunk.
+// All elements of a tensor from its n:m:g and back, a block of threads a chunk.
 #pragma once
+#include <type_traits>
+
 #include "kernels/block/nmg/nmg_chunk.h"
 
 namespace sten::kernels {
 
-// U and I are the elements' bits and those of the index.
-template <class U, class I>
+// U and I are the elements' bits and those of the index; T threads.
+template <class U, class I, int T>
 struct NmgUnpackKernel {
-  static constexpr int threads = 64;
+  static constexpr int threads = T;
   NmgFormat format;
   BlockMatrix matrix;
   const U* values;
@@ -51,19 +53,67 @@ struct NmgUnpackKernel {
   }
 };
 
+// The values at the positions of an n:m:g.
+template <class U, class I, int T>
+struct NmgGatherKernel {
+  static constexpr int threads = T;
+  NmgFormat format;
+  BlockMatrix matrix;
+  const U* x;
+  const I* index;
+  U* values;
+
+  std::int64_t blocks() const { return NmgBlockUnit::count(format, matrix); }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t u) const {
+    const NmgFormat f = format;
+    const NmgBlockUnit unit(f, matrix, u);
+    const I* of_slot = index + u * f.strips();
+    U* to = values + u * f.strips() * f.n;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, f.strips(), [&](std::int64_t slot) {
+        const std::int64_t s = of_slot[slot];
+        const auto p = static_cast<std::uint32_t>(slot) / static_cast<std::uint32_t>(f.g);
+        const U* from = x + unit.offset + s * matrix.col_stride;
+        for (std::int64_t i = 0; i < f.n; ++i) {
+          const std::int64_t r = f.patterns[p * f.n + i];
+          const bool is_there = s < unit.cols && r < unit.rows;
+          to[slot * f.n + i] = is_there ? from[r * matrix.row_stride] : U{0};
+        }
+      });
+    });
+  }
+};
+
+// launch(U{}, the index as it is stored, the threads of a block as a constant).
+template <class F>
+void with_nmg_index(const NmgFormat& f, int width, const void* index, F&& launch) {
+  with_unsigned(width, [&]<class U>(U u) {
+    if (f.strips() <= 64)
+      launch(u, static_cast<const std::uint8_t*>(index), std::integral_constant<int, 32>());
+    else if (f.strips() <= 256)
+      launch(u, static_cast<const std::uint8_t*>(index), std::integral_constant<int, 64>());
+    else
+      launch(u, static_cast<const std::uint16_t*>(index), std::integral_constant<int, 64>());
+  });
+}
+
 template <class Grid>
 void nmg_unpack(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* values,
                 int width, const void* index, void* out) {
-  with_unsigned(width, [&]<class U>(U) {
-    const auto launch = [&](const auto* of_slot) {
-      using I = std::remove_cvref_t<decltype(*of_slot)>;
-      grid.launch(NmgUnpackKernel<U, I>{f, matrix, static_cast<const U*>(values), of_slot,
-                                        static_cast<U*>(out)});
-    };
-    if (f.strips() <= 256)
-      launch(static_cast<const std::uint8_t*>(index));
-    else
-      launch(static_cast<const std::uint16_t*>(index));
+  with_nmg_index(f, width, index, [&]<class U, class I, class T>(U, const I* of_slot, T) {
+    grid.launch(NmgUnpackKernel<U, I, T::value>{f, matrix, static_cast<const U*>(values), of_slot,
+                                                static_cast<U*>(out)});
+  });
+}
+
+template <class Grid>
+void nmg_gather(Grid& grid, const NmgFormat& f, const BlockMatrix& matrix, const void* x, int width,
+                const void* index, void* values) {
+  with_nmg_index(f, width, index, [&]<class U, class I, class T>(U, const I* of_slot, T) {
+    grid.launch(NmgGatherKernel<U, I, T::value>{f, matrix, static_cast<const U*>(x), of_slot,
+                                                static_cast<U*>(values)});
   });
 }
 

@@ -1,4 +1,4 @@
-// The exact fit of n:m:g of few patterns by a warp: the decisions of nmg_exact.h from 32-bit
+// The exact fit of n:m:g of few patterns by a warp: the decisions of nmg_exact.h from integer
 // magnitudes on, so the same bits, with all that threads need often in registers.
 //
 // Strip k * 32 + t is thread t's; and of what there is once for each pattern, thread p has pattern
@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/block/block.h"
+#include "kernels/block/product/nmg_rows.h"
 #include "kernels/nmg_exact.h"
 #include "kernels/reference/nmg_groups.h"
 
@@ -46,23 +47,41 @@ STEN_HOST_DEVICE inline std::int32_t nmg_next_price_few(std::int32_t price, std:
   return static_cast<std::int32_t>(next < -most ? -most : next > most ? most : next);
 }
 
-// Up to C patterns and 32 K strips.
-template <int C, int K, class Block>
+// Scores, int32_t or int64_t, with the pattern p below them, so that the greatest key is that of the
+// greatest score, and of these of the first pattern.
+template <class T>
+using NmgKey = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+template <class T>
+STEN_HOST_DEVICE NmgKey<T> nmg_key(T score, int p) {
+  return (static_cast<NmgKey<T>>(score) << 3) + static_cast<NmgKey<T>>(most_few_patterns - 1 - p);
+}
+
+// Up to C patterns and 32 K strips. The rows of patterns are those of N:M, known when compiling, if
+// N is not 0. T is of the magnitudes, int32_t, or int64_t for chunks that need it.
+template <int C, int K, class Block, int N = 0, int M = 0, class T = std::int32_t>
 class NmgWarpFit {
   template <class U>
   using Shared = typename Block::template Shared<U>;
   using Int = std::int32_t;
+  using Key = NmgKey<T>;
 
-  static constexpr Int infinite = std::numeric_limits<Int>::max() / 16 * 5;
+  static constexpr T infinite = std::numeric_limits<T>::max() / 16 * 5;
   static constexpr Int none = C;  // the pattern of strips of zeros, and beyond the last one
+  // Added to differences of keys, so that none is below 0; nothing finite is above `most_finite`.
+  static constexpr Key middle = Key{nmg_most_score<T>} << 3, most_finite = 2 * middle + 16;
+
+  STEN_DEVICE static T score_of(Key key) { return static_cast<T>(key >> 3); }
+  STEN_DEVICE static Int pattern_of(Key key) { return static_cast<Int>(~key & 7); }
 
  public:
   static constexpr int width = 32 * K;
 
   // A thread's strips, and the pattern of its number.
   struct Lane {
-    Int score[K][C], own[K], pattern[K], other[K], other_own[K];
-    Int size, price, next_size, next_price, label, via;
+    Key key[K][C], own[K], other[K];
+    Int pattern[K];
+    Int size, next_size, via;
+    T price, next_price, label;
     bool is_closed;
   };
   using Lanes = typename Block::template PerThread<Lane>;
@@ -71,15 +90,16 @@ class NmgWarpFit {
   STEN_HOST_DEVICE NmgWarpFit(Block& b, const NmgFew& f)
       : b_(b),
         f_(f),
-        x_(b.template shared<Int>(f.m * width)),
+        x_(b.template shared<T>(f.m * width)),
+        price_(b.template shared<T>(C)),
+        loss_(b.template shared<T>(C * C)),
+        weight_(b.template shared<Key>(C)),
         size_(b.template shared<Int>(C)),
-        price_(b.template shared<Int>(C)),
-        via_(b.template shared<Int>(C)),
-        loss_(b.template shared<Int>(C * C)) {}
+        via_(b.template shared<Int>(C)) {}
 
   // For the magnitudes, [m, width], those of a thread's strips written by the thread; 0 beyond the
   // last strip.
-  STEN_DEVICE Shared<Int> magnitudes() const { return x_; }
+  STEN_DEVICE Shared<T> magnitudes() const { return x_; }
 
   // Leaves the patterns in lanes(t).pattern. Between phases.
   STEN_DEVICE void run(Lanes& lanes) {
@@ -99,24 +119,15 @@ class NmgWarpFit {
   STEN_DEVICE bool choose_first(Lanes& lanes) {
     b_.for_each_thread([&](int t) {
       Lane& l = lanes(t);
-      for (int p = 0; p < C; ++p)
-        for (int k = 0; k < K; ++k) l.score[k][p] = p < f_.count ? 0 : -infinite;
-      STEN_UNROLL(1) for (int i = 0; i < f_.n; ++i) {
-        for (int p = 0; p < C; ++p)
-          if (p < f_.count)
-            for (int k = 0; k < K; ++k) l.score[k][p] += x_[f_.row[p][i] * width + k * 32 + t];
-      }
+      find_keys(l, t);
       for (int k = 0; k < K; ++k) {
-        Int best = 0, most = l.score[k][0], second = -1;
+        Key most = l.key[k][0], second = 0;
         for (int p = 1; p < C; ++p) {
-          const Int v = l.score[k][p], less = v < most ? v : most;
-          if (less > second) second = less;
-          if (v > most) {
-            most = v;
-            best = p;
-          }
+          const Key v = l.key[k][p], less = v < most ? v : most;
+          second = less > second ? less : second;
+          most = v > most ? v : most;
         }
-        l.pattern[k] = most == 0 ? none : best;
+        l.pattern[k] = score_of(most) == 0 ? none : pattern_of(most);
         l.own[k] = most;
         l.other[k] = second;
       }
@@ -135,7 +146,11 @@ class NmgWarpFit {
         is_none |= lanes(t).pattern[k] == none && k * 32 + t < f_.strips();
       return is_none;
     });
-    if (!all || f_.strips() < nmg_fewest_priced) return all;
+    if constexpr (sizeof(T) == 4)
+      if (all && f_.strips() >= nmg_fewest_priced) price(lanes);
+    return all;
+  }
+  STEN_DEVICE void price(Lanes& lanes) {
     // Sums of differences do not overflow, as in the reference.
     int shift = 0;
     while ((f_.strips() + 15) / 16 * 2 >> shift > 8) ++shift;
@@ -143,13 +158,39 @@ class NmgWarpFit {
       std::uint32_t sum = 0;
       for (int k = 0; k < K; ++k)
         if (lanes(t).pattern[k] != none)
-          sum += static_cast<std::uint32_t>(lanes(t).own[k] - lanes(t).other[k]) >> shift;
+          sum +=
+              static_cast<std::uint32_t>(score_of(lanes(t).own[k]) - score_of(lanes(t).other[k])) >>
+              shift;
       return sum;
     };
     const std::int64_t low = b_.sum([&](int t) { return gaps(t) & 0xffffu; });
     const std::int64_t high = b_.sum([&](int t) { return gaps(t) >> 16; });
     find_prices(lanes, nmg_quotient(((high << 16) + low) << shift, f_.per_strips));
-    return all;
+  }
+
+  // Those of patterns that there are not are 0, below all others.
+  STEN_DEVICE void find_keys(Lane& l, int t) {
+    if constexpr (N > 0) {
+      T x[M][K];
+      for (int r = 0; r < M; ++r)
+        for (int k = 0; k < K; ++k) x[r][k] = x_[r * width + k * 32 + t];
+      each_constant<C>([&](auto p) {
+        for (int k = 0; k < K; ++k) {
+          T sum = 0;
+          each_constant<N>([&](auto i) { sum += x[nmg_pattern_row(N, M, p, i)][k]; });
+          l.key[k][p] = nmg_key<T>(sum, p);
+        }
+      });
+    } else {
+      for (int p = 0; p < C; ++p)
+        for (int k = 0; k < K; ++k) l.key[k][p] = p < f_.count ? nmg_key<T>(0, p) : 0;
+      STEN_UNROLL(1) for (int i = 0; i < f_.n; ++i) {
+        for (int p = 0; p < C; ++p)
+          if (p < f_.count)
+            for (int k = 0; k < K; ++k)
+              l.key[k][p] += static_cast<Key>(T{x_[f_.row[p][i] * width + k * 32 + t]}) << 3;
+      }
+    }
   }
 
   // How many strips have each pattern: to(lane of the pattern).
@@ -189,64 +230,66 @@ class NmgWarpFit {
         if (t >= C) return;
         Lane& l = lanes(t);
         l.next_price = nmg_next_price_few(l.price, gap, l.size, f_.g, f_.per_g);
-        price_[t] = l.next_price;
+        // Patterns that there are not stay below all others.
+        const Key price = static_cast<Key>(l.next_price) << 3;
+        weight_[t] = t < f_.count ? middle - price : 0;
       });
       b_.for_each_thread([&](int t) {
         Lane& l = lanes(t);
-        for (int k = 0; k < K; ++k) {
-          l.other[k] = 0;
-          l.other_own[k] = l.score[k][0];
+        for (int k = 0; k < K; ++k) l.other[k] = 0;
+        for (int p = 0; p < C; ++p) {
+          const Key weight = weight_[p];
+          for (int k = 0; k < K; ++k) {
+            const Key v = l.key[k][p] + weight;
+            l.other[k] = v > l.other[k] ? v : l.other[k];
+          }
         }
-        Int most[K];
-        for (int k = 0; k < K; ++k) most[k] = l.score[k][0] - price_[0];
-        for (int p = 1; p < C; ++p) {
-          const Int price = price_[p];
-          for (int k = 0; k < K; ++k)
-            if (const Int v = l.score[k][p] - price; v > most[k]) {
-              most[k] = v;
-              l.other[k] = p;
-              l.other_own[k] = l.score[k][p];
-            }
-        }
-        for (int k = 0; k < K; ++k)
-          if (l.pattern[k] == none) l.other[k] = none;
       });
       count(
-          lanes, [](const Lane& l, int k) { return l.other[k]; },
+          lanes,
+          [](const Lane& l, int k) { return l.pattern[k] == none ? none : pattern_of(l.other[k]); },
           [](Lane& l) -> Int& { return l.next_size; });
       const Int after = overflow(lanes, [](const Lane& l) { return l.next_size; });
-      if (after >= before) {
-        b_.for_each_thread([&](int t) {
-          if (t < C) price_[t] = lanes(t).price;
-        });
-        return;
-      }
+      if (after >= before) return;
       before = after;
       b_.for_each_thread([&](int t) {
         Lane& l = lanes(t);
         l.price = l.next_price;
+        if (t < C) price_[t] = l.price;
         l.size = l.next_size;
         for (int k = 0; k < K; ++k) {
-          l.pattern[k] = l.other[k];
-          l.own[k] = l.other_own[k];
+          if (l.pattern[k] == none) continue;
+          l.pattern[k] = pattern_of(l.other[k]);
+          l.own[k] = l.other[k] - weight_[l.pattern[k]];
         }
       });
     }
   }
 
+  struct From {
+    Key key[K];
+  };
   // loss(p, q), the least that a strip of p loses by moving to q.
   STEN_DEVICE void look_at(Lanes& lanes, Int p) {
-    Int row[C];
-    for (int q = 0; q < C; ++q)
-      row[q] = b_.least([&](int t) {
-        const Lane& l = lanes(t);
-        Int least = infinite;
+    auto from = b_.template per_thread<From>();
+    b_.for_each_thread([&](int t) {
+      const Lane& l = lanes(t);
+      for (int k = 0; k < K; ++k)
+        from(t).key[k] = l.pattern[k] == p ? (l.own[k] | 7) + middle : ~Key{0};
+    });
+    T row[C];
+    for (int q = 0; q < C; ++q) {
+      // 8 times the loss and q, which the shift drops.
+      const Key found = b_.least([&](int t) {
+        Key least = ~Key{0};
         for (int k = 0; k < K; ++k) {
-          const Int v = l.pattern[k] == p ? l.own[k] - l.score[k][q] : infinite;
-          if (v < least) least = v;
+          const Key v = from(t).key[k] - lanes(t).key[k][q];
+          least = v < least ? v : least;
         }
         return least;
       });
+      row[q] = found > most_finite ? infinite : static_cast<T>(found - middle) >> 3;
+    }
     b_.for_each_thread([&](int t) {
       if (t != 0) return;
       for (int q = 0; q < C; ++q) loss_[p * C + q] = row[q];
@@ -254,12 +297,12 @@ class NmgWarpFit {
     known_ |= 1u << p;
   }
   // Paths over p, whose label is known.
-  STEN_DEVICE void reach_from(Lanes& lanes, Int p, Int label) {
+  STEN_DEVICE void reach_from(Lanes& lanes, Int p, T label) {
     if (!(known_ >> p & 1)) look_at(lanes, p);
     b_.for_each_thread([&](int t) {
       Lane& l = lanes(t);
       if (t >= C || l.is_closed) return;
-      if (const Int v = label + loss_[p * C + t]; v < l.label) {
+      if (const T v = label + loss_[p * C + t]; v < l.label) {
         l.label = v;
         l.via = p;
       }
@@ -284,9 +327,9 @@ class NmgWarpFit {
     for (;;) {
       const auto distance = [&](int t) {
         const Lane& l = lanes(t);
-        return l.is_closed ? std::numeric_limits<Int>::max() : l.label + l.price;
+        return l.is_closed ? std::numeric_limits<T>::max() : l.label + l.price;
       };
-      const Int least = b_.least(distance);
+      const T least = b_.least(distance);
       // Underfull ones come first at the same distance, then the lowest.
       const std::uint32_t near = b_.votes([&](int t) { return distance(t) == least; });
       const std::uint32_t open =
@@ -295,7 +338,7 @@ class NmgWarpFit {
         b_.for_each_thread([&](int t) {
           Lane& l = lanes(t);
           if (t >= f_.count) return;
-          if (const Int v = least - l.label; v > l.price) l.price = v;
+          if (const T v = least - l.label; v > l.price) l.price = v;
           price_[t] = l.price;
           via_[t] = l.via;
           size_[t] = l.size;
@@ -323,17 +366,17 @@ class NmgWarpFit {
   }
   // Up to so many strips, the lowest, of those that lose the least.
   STEN_DEVICE void move(Lanes& lanes, Int p, Int q, Int most) {
-    const Int loss = b_.read(loss_, p * C + q);
+    const T loss = b_.read(loss_, p * C + q);
     Int left = most;
     for (int k = 0; k < K; ++k) {
       const auto score = [&](int t) {
-        Int sum = 0;
+        T sum = 0;
         STEN_UNROLL(1) for (int i = 0; i < f_.n; ++i) sum += x_[f_.row[q][i] * width + k * 32 + t];
         return sum;
       };
       const std::uint32_t movers = b_.votes([&](int t) {
         const Lane& l = lanes(t);
-        return l.pattern[k] == p && l.own[k] - score(t) == loss;
+        return l.pattern[k] == p && score_of(l.own[k]) - score(t) == loss;
       });
       if (movers == 0) continue;
       b_.for_each_thread([&](int t) {
@@ -341,7 +384,7 @@ class NmgWarpFit {
         const std::uint32_t before = movers & ((std::uint32_t{1} << t) - 1);
         if (!(movers >> t & 1) || std::popcount(before) >= left) return;
         l.pattern[k] = q;
-        l.own[k] = score(t);
+        l.own[k] = nmg_key<T>(score(t), q);
       });
       const Int found = std::popcount(movers);
       left -= found < left ? found : left;
@@ -379,7 +422,9 @@ class NmgWarpFit {
 
   Block& b_;
   const NmgFew& f_;
-  Shared<Int> x_, size_, price_, via_, loss_;
+  Shared<T> x_, price_, loss_;
+  Shared<Key> weight_;
+  Shared<Int> size_, via_;
   std::uint32_t known_ = 0;  // patterns whose losses are
 };
 
