@@ -9,6 +9,8 @@ runs = {}  # format: summaries
 for path in sorted(root.glob("*,*/summary.json")):
     runs.setdefault(path.parent.name.split(",")[0], []).append(json.loads(path.read_text()))
 FORMATS = ["75", "90", "2-4-2", "1-4-4", "1-10-4"]
+# Whole tiles.
+FORMATS += sorted((f for f in runs if f.count("-") == 3), key=lambda f: [int(n) for n in f.split("-")])
 names = {f: f"{f} %" if f.isdigit() else f.replace("-", ":") for f in FORMATS}
 
 
@@ -45,7 +47,7 @@ def curve(form):
 COLOURS = {"dense": "#555555", "75": "#2471a3", "90": "#c0392b", "2-4-2": "#1e8449", "1-4-4": "#8e44ad",
            "1-10-4": "#d68910"}  # fmt: skip
 WIDTH, HEIGHT, EDGE = 560, 340, 48
-curves = {f: c for f in ["dense", *formats] if (c := curve(f))}
+curves = {f: c for f in ["dense", *formats] if f in COLOURS and (c := curve(f))}
 if curves:
     last = max(c[-1][0] for c in curves.values())
     low = min(y for c in curves.values() for _, y in c)
