@@ -4,81 +4,72 @@
 #include <filesystem>
 #include <set>
 
-#include "kernels/isa.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/train.h"
 #include "libsten/train/run_directory.h"
 #include "tests/device/serial_backend.h"
+#include "tests/device/training_runs.h"
 #include "tests/support/thread_ranks.h"
-#include "tests/support/warnings.h"
-#include "tests/train/small_runs.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
 
-std::unique_ptr<Trainer> trainer_on(Device device, const Recipe& r, Index read_every = 1) {
-  return std::make_unique<Trainer>(std::make_shared<const Task>(r), nullptr,
-                                   TrainerOptions{device, read_every});
-}
-
-// Of all steps.
-std::vector<TrainStep> steps_of(Trainer& t) {
-  std::vector<TrainStep> all;
-  while (!t.is_done()) all.push_back(t.step());
+std::vector<Recipe> mlp_runs(const TempDir& dir) {
+  Recipe r = small_mlp(dir);
+  r.steps = 40;
+  r.clip = 1;
+  r.ema = 0.9;
+  r.seed = 8;
+  std::vector<Recipe> all = {r, with_sgd(r)};
+  // By SGD: AdamW moves all pruned weights from 0 by the same, and roundings alone rank them.
+  all.push_back(with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4)));
+  all.push_back(with(r, mlp_layers, "per-block:n=2,m=4", "masked", 5, 4));
+  all.push_back(with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5, 6));
+  all.push_back(with_sgd(with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 0)));
+  Recipe straight = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
+  straight.sparsity[0].mask.kind = "straight-through";
+  all.push_back(straight);
+  // By parts of a batch, whose gradients are added up.
+  r.accumulate = 4;
+  all.push_back(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5));
   return all;
 }
 
-// AdamW's formula is fused on a device, as it is in all tables of kernels but the plain one; masks that
-// are selected anew enlarge what rounding leaves.
-double nearness() { return kernels::float32_isa() >= kernels::Isa::avx2 ? 1e-5 : 1e-3; }
-
-void check_losses(const Recipe& r) {
-  CAPTURE(r.name);
-  const auto here = trainer_on(Device::cpu, r), there = trainer_on(Device::cuda, r);
-  const std::vector<TrainStep> a = steps_of(*here), b = steps_of(*there);
-  REQUIRE(a.size() == b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    most = std::max(most, std::abs(a[i].loss - b[i].loss));
-    CHECK(std::abs(a[i].norm - b[i].norm) <= 10 * nearness() * (1 + a[i].norm));
-  }
-  CHECK(most <= nearness());
-  CHECK(a.back().loss < a.front().loss);
-  CHECK(there->sparsity() == here->sparsity());
-  for (const Parameter& p : there->state().parameters) CHECK(p.value.device() == Device::cuda);
-  const auto measured = [&](const Trainer& t) {
-    return t.task().measure(t.weights(), DataSplit::validation).loss;
-  };
-  CHECK(std::abs(measured(*here) - measured(*there)) <= nearness());
+std::vector<Recipe> bert_runs(const TempDir& dir) {
+  Recipe r = small_bert(dir);
+  r.steps = 20;
+  r.clip = 1;
+  r.seed = 1;
+  return {r, with(r, bert_layers, "magnitude:sparsity=0.8", "masked", 4, 5),
+          with(r, bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 4)};
 }
 
-Recipe with(Recipe r, const std::string& target, const std::string& by, const std::string& layout,
-            Index step, Index refresh) {
-  r.name += "/" + layout + "/" + by;
-  SparsityRecipe s = sparse(target, by);
-  s.layout = Spec::parse(layout);
-  s.schedule.kind = "one-shot";
-  s.schedule.begin = step;
-  s.mask = {"refresh", refresh};
-  r.sparsity = {s};
-  return r;
+std::vector<Recipe> runs_with_parts_on_the_cpu(const TempDir& dir) {
+  Recipe r = small_mlp(dir);
+  r.steps = 20;
+  r.seed = 5;
+  Recipe learned = with(r, mlp_layers, "l0", "masked", 2);
+  learned.sparsity[0].scores.emplace();
+  learned.sparsity[0].scores->end = 15;
+  Recipe regrown = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4);
+  regrown.sparsity[0].mask.kind = "regrow";
+  Recipe calibrated = with(r, mlp_layers, "magnitude:sparsity=0.5", "masked", 5);
+  calibrated.sparsity[0].calibration.emplace().method = "sparsegpt";
+  Recipe taught = r;
+  taught.distillation.emplace();
+  taught.distillation->teacher = dir / "teacher.safetensors";
+  const auto teacher = trainer_of(r);
+  save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
+  return {learned,
+          with(r, mlp_layers, "gradient:sparsity=0.5", "masked", 5),
+          with(r, mlp_layers, "movement:sparsity=0.5", "masked", 5),
+          regrown,
+          calibrated,
+          taught};
 }
-
-Recipe with_sgd(Recipe r) {
-  r.name += "/sgd";
-  r.optimizer.kind = "sgd";
-  r.optimizer.rate = 0.05;
-  r.optimizer.momentum = 0.9;
-  r.optimizer.nesterov = true;
-  r.optimizer.weight_decay = 1e-3;
-  return r;
-}
-
-constexpr const char* layers = "layers.{0,1}.weight";
-constexpr const char* encoder = "bert.encoder.layer.*.{query,key,value,dense}.weight";
 
 // Until a number of steps is done, and then to the end.
 void run(const std::string& recipe, const std::string& out, const std::string& device,
@@ -108,71 +99,27 @@ std::vector<MetricsLine> metrics_of(const Recipe& r, const std::string& out) {
 
 TEST_CASE("losses of a perceptron in training on a device are the CPU's") {
   const SerialDevice device;
-  const Warnings warnings;
   const TempDir dir;
-  Recipe r = small_mlp(dir);
-  r.steps = 40;
-  r.clip = 1;
-  r.ema = 0.9;
-  check_losses(r);
-  check_losses(with_sgd(r));
-  check_losses(with(r, layers, "magnitude:sparsity=0.8", "masked", 5, 4));
-  check_losses(with(r, layers, "per-block:n=2,m=4", "masked", 5, 4));
-  check_losses(with(r, layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5, 6));
-  check_losses(with_sgd(with(r, layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 0, 0)));
-  Recipe straight = with(r, layers, "magnitude:sparsity=0.8", "masked", 5, 0);
-  straight.sparsity[0].mask.kind = "straight-through";
-  check_losses(straight);
-  // By parts of a batch, whose gradients are added up.
-  r.accumulate = 4;
-  check_losses(with(r, layers, "magnitude:sparsity=0.8", "masked", 5, 0));
+  for (const Recipe& r : mlp_runs(dir)) check_losses(r);
 }
 
 TEST_CASE("losses of a BERT in training on a device are the CPU's") {
   const SerialDevice device;
-  const Warnings warnings;
   const TempDir dir;
-  Recipe r = small_bert(dir);
-  r.steps = 20;
-  r.clip = 1;
-  check_losses(r);
-  check_losses(with(r, encoder, "magnitude:sparsity=0.8", "masked", 4, 5));
-  check_losses(with(r, encoder, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 4, 0));
+  for (const Recipe& r : bert_runs(dir)) check_losses(r);
 }
 
 TEST_CASE("what has no steps on a device of its own trains there as on the CPU") {
   const SerialDevice device;
-  const Warnings warnings;
   const TempDir dir;
-  Recipe r = small_mlp(dir);
-  r.steps = 20;
-  Recipe learned = with(r, layers, "l0", "masked", 2, 0);
-  learned.sparsity[0].mask.kind = "fixed";
-  learned.sparsity[0].scores.emplace();
-  learned.sparsity[0].scores->end = 15;
-  check_losses(learned);
-  Recipe ranked = with(r, layers, "gradient:sparsity=0.5", "masked", 5, 0);
-  check_losses(ranked);
-  check_losses(with(r, layers, "movement:sparsity=0.5", "masked", 5, 0));
-  Recipe regrown = with(r, layers, "magnitude:sparsity=0.8", "masked", 5, 4);
-  regrown.sparsity[0].mask.kind = "regrow";
-  check_losses(regrown);
-  Recipe calibrated = with(r, layers, "magnitude:sparsity=0.5", "masked", 5, 0);
-  calibrated.sparsity[0].calibration.emplace().method = "sparsegpt";
-  check_losses(calibrated);
-  Recipe taught = r;
-  taught.distillation.emplace();
-  taught.distillation->teacher = dir / "teacher.safetensors";
-  const auto teacher = trainer_of(r);
-  save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
-  check_losses(taught);
+  for (const Recipe& r : runs_with_parts_on_the_cpu(dir)) check_losses(r, false);
 }
 
 TEST_CASE("losses that are read back late are the same") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
-  Recipe r = with(small_mlp(dir), layers, "magnitude:sparsity=0.8", "masked", 3, 2);
+  Recipe r = with(small_mlp(dir), mlp_layers, "magnitude:sparsity=0.8", "masked", 3, 2);
   r.clip = 1;
   r.accumulate = 2;
   const auto now = trainer_on(Device::cuda, r), late = trainer_on(Device::cuda, r, 5);
@@ -211,7 +158,7 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
       r.clip = 1;
       r.ema = 0.9;
       if (layout != std::string("dense"))
-        r = with(r, r.model.kind == "mlp" ? layers : encoder, "nmg:n=1,m=4,g=4", layout, 1, 0);
+        r = with(r, r.model.kind == "mlp" ? mlp_layers : bert_layers, "nmg:n=1,m=4,g=4", layout, 1);
       const auto t = trainer_on(Device::cuda, r, 8);
       for (int i = 0; i < 3; ++i) t->step();
       const std::size_t before = SerialDevice::downloads();
@@ -257,8 +204,8 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
   const Warnings warnings;
   const TempDir dir;
   const Recipe mlp = small_mlp(dir);
-  for (const Recipe& r : {with(mlp, layers, "magnitude:sparsity=0.8", "masked", 2, 4),
-                          with(mlp, layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2, 0)}) {
+  for (const Recipe& r : {with(mlp, mlp_layers, "magnitude:sparsity=0.8", "masked", 2, 4),
+                          with(mlp, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2)}) {
     CAPTURE(r.name);
     const std::vector<TrainStep> wanted = steps_of(*trainer_on(Device::cpu, r));
     std::vector<std::vector<TrainStep>> of(2);
@@ -270,7 +217,7 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
     for (const auto& steps : of)
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         CHECK(steps[i].is_read);
-        CHECK(std::abs(steps[i].loss - wanted[i].loss) <= nearness());
+        CHECK(std::abs(steps[i].loss - wanted[i].loss) <= nearness);
         CHECK(steps[i].loss == of[0][i].loss);
       }
     // Only what a mask keeps travels.
@@ -282,7 +229,7 @@ TEST_CASE("a run goes on on another device than it has begun on") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
-  Recipe r = with(small_mlp(dir), layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2, 4);
+  Recipe r = with(small_mlp(dir), mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2, 4);
   r.steps = 24;
   r.clip = 1;
   r.log_every = 1;
@@ -307,7 +254,7 @@ TEST_CASE("a run goes on on another device than it has begun on") {
     for (std::size_t i = 0; i < got.size(); ++i) {
       CHECK(got[i].step == wanted[i].step);
       CHECK(got[i].split == wanted[i].split);
-      CHECK(std::abs(got[i].loss - wanted[i].loss) <= nearness());
+      CHECK(std::abs(got[i].loss - wanted[i].loss) <= nearness);
       CHECK(got[i].sparsity == wanted[i].sparsity);
     }
     CHECK(names_in(dir / name) == names_in(dir / "here"));
