@@ -1,0 +1,66 @@
+// Training on a device for 100 steps: the losses stay those of the CPU, step by step.
+#include <doctest/doctest.h>
+
+#include "tests/device/serial_backend.h"
+#include "tests/device/training_runs.h"
+#include "tests/support/sanitized.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Sanitized, the runs are those of other tests.
+constexpr Index long_run = is_sanitized ? 8 : 100;
+
+std::vector<Recipe> long_mlp_runs(const TempDir& dir) {
+  Recipe r = small_mlp(dir);
+  r.steps = long_run;
+  r.optimizer.rate = 0.002;
+  r.seed = 8;
+  Recipe masked = with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 20));
+  masked.optimizer.rate = 0.01;
+  return {r, masked, with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5)};
+}
+
+std::vector<Recipe> long_bert_runs(const TempDir& dir) {
+  Recipe r = small_bert(dir);
+  r.steps = long_run;
+  r.seed = 1;
+  return {r, with(r, bert_layers, "magnitude:sparsity=0.8", "masked", 5),
+          with(r, bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5)};
+}
+
+std::vector<Recipe> long_image_runs(const TempDir& dir) {
+  Recipe r = small_wide_resnet(dir);
+  r.steps = long_run;
+  r.batch = 4;
+  r.optimizer.kind = "sgd";
+  r.optimizer.momentum = 0.9;
+  std::vector<Recipe> all = {r, with(r, image_layers, "magnitude:sparsity=0.75", "masked", 5),
+                             with(r, image_layers, "nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=4", 5)};
+  all[0].seed = 3;
+  all[1].seed = 0;
+  all[2].seed = 5;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("losses of a perceptron are the CPU's over 100 steps on a device") {
+  const SerialDevice device;
+  const TempDir dir;
+  for (const Recipe& r : long_mlp_runs(dir)) check_losses(r);
+}
+
+TEST_CASE("losses of a BERT are the CPU's over 100 steps on a device") {
+  const SerialDevice device;
+  const TempDir dir;
+  for (const Recipe& r : long_bert_runs(dir)) check_losses(r);
+}
+
+TEST_CASE("losses of a wide ResNet are the CPU's over 100 steps on a device") {
+  const SerialDevice device;
+  const TempDir dir;
+  for (const Recipe& r : long_image_runs(dir)) check_losses(r);
+}

@@ -1,0 +1,17 @@
+// Whether these tests are built with a sanitizer, which makes them 10 times as slow and more.
+#pragma once
+
+namespace sten::testing {
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define STEN_SANITIZED
+#endif
+#endif
+#if defined(STEN_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool is_sanitized = true;
+#else
+inline constexpr bool is_sanitized = false;
+#endif
+
+}  // namespace sten::testing
