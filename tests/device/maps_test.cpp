@@ -9,18 +9,13 @@
 #include "libsten/ops/in_place.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/strict.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-// A fallback is an error.
-struct StrictMaps {
-  StrictMaps() { set_strict(true); }
-  ~StrictMaps() { set_strict(false); }
-};
 
 // The largest difference, as a part of the largest magnitude, or of 1/1000 where that is less (a float
 // has not all digits of a tail's argument); infinite where one is NaN, or where bits of what is not
@@ -50,7 +45,7 @@ void check_there(const std::string& op, const std::vector<Tensor>& in,
   std::string shapes;
   for (const Tensor& t : in) shapes += to_string(t.shape()) + " ";
   CAPTURE(shapes);
-  const StrictMaps strict;
+  const Strict strict;
   Tape here, there;
   std::vector<Var> a, b;
   for (const Tensor& t : in) {
@@ -227,7 +222,7 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
 
 TEST_CASE("a tensor on a device that gets another shape shares its memory") {
   const SerialDevice device;
-  const StrictMaps strict;
+  const Strict strict;
   Dice dice(5);
   const Tensor x = Tensor(normals(dice, {2, 1, 6})).to(Device::cuda);
   const auto data = [](const Tensor& t) { return t.values()->bytes().data(); };
@@ -279,7 +274,7 @@ TEST_CASE("elements are moved on a device as on the CPU, and so are their gradie
 
 TEST_CASE("a part of a tensor on a device is written in place") {
   const SerialDevice device;
-  const StrictMaps strict;
+  const Strict strict;
   Dice dice(10);
   const Tensor x = normals(dice, {6, 9}), v = normals(dice, {6, 4});
   const auto write = [&](Tensor to, const Tensor& part) {
@@ -313,7 +308,7 @@ TEST_CASE("sums and means over axes on a device are the CPU's") {
 
 TEST_CASE("gradients of several uses of a value are added up on the device") {
   const SerialDevice device;
-  const StrictMaps strict;
+  const Strict strict;
   Dice dice(8);
   const Tensor x = normals(dice, {6, 8}), w = normals(dice, {8}), seed = normals(dice, {6, 8});
   const auto grads = [&](Device where) {

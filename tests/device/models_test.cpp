@@ -9,6 +9,7 @@
 #include "libsten/ops/operators.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/small_bert.h"
+#include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -77,16 +78,11 @@ void check_images(const Graph& g, const Shape& shape) {
   });
 }
 
-struct StrictModels {
-  SerialDevice device;
-  StrictModels() { set_strict(true); }
-  ~StrictModels() { set_strict(false); }
-};
-
 }  // namespace
 
 TEST_CASE("a BERT's loss and gradients on a device are the CPU's, and nothing falls back") {
-  const StrictModels device;
+  const SerialDevice device;
+  const Strict strict;
   const Graph g = bert(small_bert(), {.mask = true, .loss = true});
   NamedValues<Tensor> in = bert_values(2, 16, true);
   Dense labels = Dense::zeros(DType::I64, {2, 16});
@@ -98,7 +94,8 @@ TEST_CASE("a BERT's loss and gradients on a device are the CPU's, and nothing fa
 }
 
 TEST_CASE("losses and gradients of ResNets on a device are the CPU's, and nothing falls back") {
-  const StrictModels device;
+  const SerialDevice device;
+  const Strict strict;
   check_images(wide_resnet({.depth = 10, .width = 1}), {2, 16, 16, 3});
   check_images(resnet({.depth = 18, .width = 4}), {3, 64, 64, 3});
 }

@@ -8,18 +8,13 @@
 #include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/strict.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-// A fallback is an error, until the end of the scope.
-struct ProductsThere {
-  ProductsThere() { set_strict(true); }
-  ~ProductsThere() { set_strict(false); }
-};
 
 // The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
 void check_run(Name op, const std::vector<Tensor>& in,
@@ -28,7 +23,7 @@ void check_run(Name op, const std::vector<Tensor>& in,
   for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
   const Attributes none;
   const Outputs here = run(op, {in, formats, none});
-  const ProductsThere strict;
+  const Strict strict;
   const Outputs got = run(op, {there, formats, none});
   REQUIRE(got.size() == here.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -91,7 +86,7 @@ TEST_CASE("linear layers on a device, and their gradients") {
 
 TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   const SerialDevice device;
-  const ProductsThere strict;
+  const Strict strict;
   Dice dice(2);
   const Tensor w = weight_of(dice, {30, 40}, "nmg:n=1,m=4,g=4"), x = normals(dice, {5, 40});
   Tensor there = w.to(Device::cuda);

@@ -11,6 +11,7 @@
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
 #include "tests/support/small_bert.h"
+#include "tests/support/strict.h"
 #include "tests/support/warnings.h"
 #include "tests/train/small_runs.h"
 
@@ -18,13 +19,6 @@ using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-struct StrictRun {
-  SerialDevice device;
-  Warnings warnings;
-  StrictRun() { set_strict(true); }
-  ~StrictRun() { set_strict(false); }
-};
 
 bool is_near(const Dense& a, const Dense& b) {
   if (a.extents != b.extents) return false;
@@ -90,20 +84,26 @@ void check_model(const TempDir& dir, const Recipe& r, const std::string& target)
 }  // namespace
 
 TEST_CASE("a perceptron for digits has the CPU's outputs on a device, and nothing falls back") {
-  const StrictRun device;
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
   const TempDir dir;
   check_model(dir, read_recipe(std::string(STEN_SOURCE_DIR) + "/recipes/digits-mlp-dense.json", {}),
               "layers.{0,1}.weight");
 }
 
 TEST_CASE("a small BERT has the CPU's outputs on a device, and nothing falls back") {
-  const StrictRun device;
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
   const TempDir dir;
   check_model(dir, small_bert(dir), "bert.encoder.layer.*.{query,key,value,dense}.weight");
 }
 
 TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only()) {
-  const StrictRun device;
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
   const Graph g = bert(small_bert(), {.mask = true});
   NamedValues<Tensor> in = bert_values(2, 16, true);
   for (auto& [name, x] : in) x = x.to(Device::cuda);
@@ -127,7 +127,9 @@ TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only(
 }
 
 TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
-  const StrictRun device;
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
   const TempDir dir;
   RunOptions o;
   set_strict(false);
@@ -145,7 +147,9 @@ TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
 }
 
 TEST_CASE("--explain on a device has a row for each operator, and says how they are timed") {
-  const StrictRun device;
+  const SerialDevice device;
+  const Strict strict;
+  const Warnings warnings;
   const TempDir dir;
   RunOptions o;
   set_strict(false);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/parts.h"
+#include "tests/support/strict.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -30,11 +31,6 @@ struct Table {
   std::string plan(Name op, std::vector<Name> in, OutSignature out = {}) {
     return all.plan({op, std::move(in), {out}})->text;
   }
-};
-
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
 };
 
 }  // namespace

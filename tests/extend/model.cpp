@@ -8,6 +8,7 @@
 #include "libsten/nn/mlp.h"
 #include "libsten/ops/in_place.h"
 #include "libsten/optim/adamw.h"
+#include "tests/support/strict.h"
 #include "tests/support/temp_dir.h"
 
 namespace {
@@ -16,11 +17,6 @@ using namespace sten;
 
 Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
 
-// While it lives, what falls back is an Error.
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
-};
 // Numbers to begin with.
 Tensor waves(const Shape& shape, double step) {
   Dense x = Dense::zeros(DType::F32, shape);
@@ -48,7 +44,7 @@ struct Classifier : Module {
 TEST_CASE("two layers learn, with a sparse weight and sparse activations, and nothing falls back") {
   const Tensor x = waves({32, 8}, 1.7), y = waves({32, 4}, 0.3);
   double first = 0, last = 0;
-  const Strict strict;
+  const testing::Strict strict;
   Parameter w("w", sparsify(waves({16, 8}, 2.1), by("magnitude:sparsity=0.5"), Spec("csr")));
   Parameter v("v", waves({16, 4}, 0.9));
   const Mask before = w.value.stored();
@@ -75,7 +71,7 @@ TEST_CASE("two layers learn, with a sparse weight and sparse activations, and no
 }
 
 TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
-  const Strict strict;
+  const testing::Strict strict;
   const Tensor x = waves({32, 8}, 1.7);
   Tape tape;
   const Var a = tape.parameter(waves({16, 8}, 2.1)), b = tape.parameter(waves({16}, 0.7)),

@@ -5,6 +5,7 @@
 #include "libsten/base/log.h"
 #include "libsten/ops/operators.h"
 #include "tests/support/parts.h"
+#include "tests/support/strict.h"
 
 namespace sten::testing {
 
@@ -30,8 +31,7 @@ struct Watch {
 
 // The same, and what falls back is an Error.
 struct StrictWatch : Watch {
-  StrictWatch() { set_strict(true); }
-  ~StrictWatch() { set_strict(false); }
+  const Strict strict;
 };
 
 }  // namespace sten::testing

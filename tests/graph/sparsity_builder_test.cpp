@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "libsten/graph/graph_json.h"
+#include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 #include "tests/support/warnings.h"
 
@@ -36,12 +37,6 @@ struct Plans {
   std::vector<std::string> all;
   Plans() { Operators::log_plans(&all); }
   ~Plans() { Operators::log_plans(nullptr); }
-};
-
-// While it lives, what falls back is an Error.
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
 };
 
 std::string error_with(const SparsityBuilder& sb) {

@@ -9,6 +9,7 @@
 #include "libsten/sparsify/magnitude.h"
 #include "tests/autograd/operator_cases.h"
 #include "tests/product/sparse_tensors.h"
+#include "tests/support/strict.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -27,10 +28,6 @@ struct Log {
   std::vector<std::string> plans;
   Log() { Operators::log_plans(&plans); }
   ~Log() { Operators::log_plans(nullptr); }
-};
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
 };
 
 // An operator's case with one of its inputs in a sparse layout.

@@ -6,6 +6,7 @@
 #include "libsten/nn/bert.h"
 #include "libsten/nn/mlp.h"
 #include "libsten/nn/weights.h"
+#include "tests/support/strict.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
@@ -15,12 +16,6 @@ using namespace sten::testing;
 namespace {
 
 Sparsifier by(const char* spec) { return registry().sparsifier(Spec::parse(spec)); }
-
-// While it lives, what falls back is an Error.
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
-};
 
 struct Ran {
   NamedValues<Tensor> y;

@@ -10,16 +10,12 @@
 #include "tests/autograd/operator_cases.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/parts.h"
+#include "tests/support/strict.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-struct NoFallback {
-  NoFallback() { set_strict(true); }
-  ~NoFallback() { set_strict(false); }
-};
 
 // Sums of up to 300 products in float32, in another order, against the largest.
 void check_alike_to(const Tensor& got, const Tensor& wanted, double most = 1e-6) {
@@ -48,7 +44,7 @@ Formats relu_in(const char* layout) {
 }  // namespace
 
 TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is sparse") {
-  const NoFallback strict;
+  const Strict strict;
   Dice dice(1);
   for (const Shape& shape : {Shape{7, 300}, Shape{0, 5}, Shape{3, 4, 17}, Shape{5, 1}})
     for (const double share : {0.0, 0.1, 1.0})
@@ -79,7 +75,7 @@ TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is s
 }
 
 TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense ones do") {
-  const NoFallback strict;
+  const Strict strict;
   Dice dice(2);
   const Tensor x = normals(dice, {80, 64}), w = normals(dice, {300, 64}),
                v = normals(dice, {48, 300}), c = normals(dice, {48}), dy = normals(dice, {80, 48});
@@ -122,7 +118,7 @@ TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense 
 }
 
 TEST_CASE("several layers in a row have sparse activations and sparse gradients between them") {
-  const NoFallback strict;
+  const Strict strict;
   Dice dice(3);
   const Tensor x = normals(dice, {40, 24}), dy = normals(dice, {40, 10});
   std::vector<Tensor> w;
@@ -145,7 +141,7 @@ TEST_CASE("several layers in a row have sparse activations and sparse gradients 
 }
 
 TEST_CASE("relu takes gradients in csr at other positions than those of its output") {
-  const NoFallback strict;
+  const Strict strict;
   Dice dice(4);
   const Tensor x = normals(dice, {6, 20}), dy = some_of(dice, {6, 20}, "csr", 0.4);
   for (const bool is_sparse : {false, true}) {

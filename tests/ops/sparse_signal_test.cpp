@@ -5,16 +5,12 @@
 #include "libsten/product/sparse_product.h"
 #include "tests/product/sparse_tensors.h"
 #include "tests/support/parts.h"
+#include "tests/support/strict.h"
 
 using namespace sten;
 using namespace sten::testing;
 
 namespace {
-
-struct Strict {
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(false); }
-};
 
 // Sums of up to 23 products in float32, in another order.
 void check_near(const Tensor& got, const Tensor& wanted) {

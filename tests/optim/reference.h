@@ -7,6 +7,7 @@
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
 #include "libsten/optim/slots.h"
+#include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 
 namespace sten::testing {
@@ -27,18 +28,6 @@ inline Dense random_reals(Dice& dice, DType dtype, const Shape& shape) {
   for (Index i = 0; i < x.size(); ++i) set_real(x, i, dice.normal());
   return x;
 }
-
-// Fallbacks are errors until the end of the scope.
-class Strict {
- public:
-  Strict() { set_strict(true); }
-  ~Strict() { set_strict(before_); }
-  Strict(const Strict&) = delete;
-  Strict& operator=(const Strict&) = delete;
-
- private:
-  bool before_ = is_strict();
-};
 
 struct Reference {
   std::vector<double> w, momentum, m, v;

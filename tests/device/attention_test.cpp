@@ -1,0 +1,65 @@
+// Attention on a device, and a tape of it.
+#include "tests/device/row_checks.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(7);
+  struct Case {
+    Index batch, tokens, keys, heads, width, v_width;
+  };
+  for (const Case& c : {Case{2, 5, 7, 3, 4, 2}, Case{1, 6, 6, 2, 3, 3}, Case{3, 4, 4, 1, 5, 5},
+                        Case{1, 1, 1, 1, 1, 1}, Case{2, 0, 3, 2, 2, 2}, Case{2, 3, 0, 2, 2, 2}}) {
+    const Tensor q = normals(dice, {c.batch, c.tokens, c.heads * c.width}),
+                 k = normals(dice, {c.batch, c.keys, c.heads * c.width}),
+                 v = normals(dice, {c.batch, c.keys, c.heads * c.v_width}),
+                 dy = normals(dice, {c.batch, c.tokens, c.heads * c.v_width});
+    std::vector<Tensor> fourths{random_numbers(dice, {c.batch, c.keys}, 0, 2),
+                                Dense::zeros(DType::I64, {c.batch, c.keys})};
+    for (const Shape& bias : {Shape{c.batch, c.heads, c.tokens, c.keys}, Shape{c.keys},
+                              Shape{c.batch, 1, 1, c.keys}, Shape{c.heads, c.tokens, 1}, Shape{}})
+      fourths.push_back(normals(dice, bias));
+    for (const bool is_causal : {false, true}) {
+      Attributes at = Attributes().set("heads", c.heads).set("causal", Index{is_causal});
+      if (is_causal) at.set("scale", 0.3);
+      check_row_there("attention", {q, k, v}, at);
+      check_row_there("attention.grad", {dy, q, k, v}, at, 3);
+      for (const Tensor& fourth : fourths) {
+        check_row_there("attention", {q, k, v, fourth}, at);
+        check_row_there("attention.grad", {dy, q, k, v, fourth}, at, 4);
+      }
+    }
+  }
+}
+
+TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a device") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(11);
+  const Index batch = 3, tokens = 6, width = 8;
+  const Tensor ids = random_numbers(dice, {batch, tokens}, 0, 9),
+               seen = random_numbers(dice, {batch, tokens}, 0, 2),
+               targets = random_numbers(dice, {batch, tokens}, 0, width);
+  const std::vector<Tensor> weights{normals(dice, {9, width}), normals(dice, {9, width}),
+                                    normals(dice, {9, width}), normals(dice, {width}),
+                                    normals(dice, {width})};
+  // The loss, and the gradients of the weights.
+  const auto run_on = [&](Device where) {
+    Tape tape;
+    std::vector<Var> w;
+    for (const Tensor& x : weights) w.push_back(tape.parameter(x.to(where)));
+    const Var rows = ids.to(where);
+    const Var q = layer_norm(embedding(w[0], rows), w[3], w[4], 1e-5);
+    const Var y = attention(q, embedding(w[1], rows), embedding(w[2], rows), seen.to(where), 2);
+    const Var loss = cross_entropy(y, targets.to(where));
+    tape.backward(loss, one_float(1).to(where));
+    std::vector<Tensor> all{loss.value()};
+    for (const Var& v : w) all.push_back(*v.grad());
+    return all;
+  };
+  const std::vector<Tensor> here = run_on(Device::cpu), there = run_on(Device::cuda);
+  for (std::size_t i = 0; i < here.size(); ++i) check_as_here(there[i], here[i], 0.1);
+}

@@ -1,0 +1,86 @@
+// Attention by a grid, as a GPU runs it.
+#include "tests/kernels/row_tables.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::RowFunctions;
+
+TEST_CASE("blocks make scores attention's weights, with their gradient") {
+  with_row_tables([](const RowFunctions& f) {
+    Dice dice(6);
+    struct Case {
+      Index batch, heads, tokens, keys;
+      bool causal, masked;
+    };
+    for (const Case& k : {Case{2, 3, 4, 5, false, false},
+                          {2, 1, 5, 4, true, true},
+                          {1, 2, 3, 40, true, false},
+                          {3, 2, 2, 6, false, true},
+                          {1, 1, 2, 1100, true, true}}) {
+      CAPTURE(k.keys);
+      const Index rows = k.batch * k.heads * k.tokens, n = k.keys;
+      std::vector<std::int64_t> seen(k.batch * n);
+      for (Index i = 0; i < k.batch * n; ++i) seen[i] = i < n ? i % 3 != 0 : i >= 2 * n;
+      kernels::AttentionScores a{k.batch,  k.heads, k.tokens, n, 0.5f,
+                                 k.causal, nullptr, nullptr,  {}};
+      if (k.masked) a.seen = seen.data();
+      const RowFloats x = some_row_floats(dice, rows * n, 3), d = some_row_floats(dice, rows * n);
+      RowFloats p = x, ds = d, want(rows * n), want_ds(rows * n);
+      f.attention_weights(a, p.data(), nullptr);
+      f.attention_grad(a, p.data(), ds.data(), nullptr);
+      for (Index r = 0; r < rows; ++r) {
+        const Index last = k.causal ? std::clamp<Index>(n - k.tokens + r % k.tokens + 1, 0, n) : n;
+        const auto sees = [&](Index i) {
+          return i < last && (!k.masked || seen[r / (k.heads * k.tokens) * n + i] != 0);
+        };
+        double most = -1e300, sum = 0, mean = 0;
+        for (Index i = 0; i < n; ++i)
+          if (sees(i)) most = std::max(most, 0.5 * x[r * n + i]);
+        for (Index i = 0; i < n; ++i)
+          if (sees(i)) sum += std::exp(0.5 * x[r * n + i] - most);
+        for (Index i = 0; i < n; ++i) {
+          if (sees(i))
+            want[r * n + i] = static_cast<float>(std::exp(0.5 * x[r * n + i] - most) / sum);
+          mean += double{want[r * n + i]} * d[r * n + i];
+        }
+        for (Index i = 0; i < n; ++i)
+          want_ds[r * n + i] = static_cast<float>(want[r * n + i] * (d[r * n + i] - mean));
+      }
+      check_rows_near(p, want);
+      check_rows_near(ds, want_ds);
+    }
+  });
+}
+
+TEST_CASE("blocks add a bias to scores, sum its gradient, and move heads") {
+  with_row_tables([](const RowFunctions& f) {
+    Dice dice(7);
+    const Index batch = 2, heads = 3, tokens = 4, keys = 5, all = batch * heads * tokens * keys;
+    const RowFloats x = some_row_floats(dice, all), bias = some_row_floats(dice, heads * keys);
+    // One of [heads, 1, keys].
+    kernels::AttentionScores a{batch, heads,   tokens,      keys,           2,
+                               false, nullptr, bias.data(), {0, keys, 0, 1}};
+    RowFloats p = x, sum = x, sums(heads * keys), want(heads * keys);
+    f.attention_weights(a, p.data(), nullptr);
+    for (Index i = 0; i < all; ++i) {
+      const Index at = i / (tokens * keys) % heads * keys + i % keys;
+      sum[i] = 2 * x[i] + bias[at];
+      want[at] += x[i];
+    }
+    check_rows_near(p, softmax_of_lines(sum, keys, false));
+    f.bias_grad(a, x.data(), sums.data(), nullptr);
+    check_rows_near(sums, want);
+
+    RowFloats apart(all), back(all);
+    f.split_heads(x.data(), batch, tokens, heads, keys, apart.data(), nullptr);
+    bool is_moved = true;
+    for (Index i = 0; i < all; ++i) {
+      const Index b = i / (tokens * heads * keys), t = i / (heads * keys) % tokens,
+                  h = i / keys % heads;
+      is_moved &= apart[((b * heads + h) * tokens + t) * keys + i % keys] == x[i];
+    }
+    CHECK(is_moved);
+    f.join_heads(apart.data(), batch, tokens, heads, keys, back.data(), nullptr);
+    CHECK(back == x);
+  });
+}

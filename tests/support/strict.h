@@ -1,0 +1,19 @@
+// Fallbacks as errors, for tests.
+#pragma once
+#include "libsten/base/fallback.h"
+
+namespace sten::testing {
+
+// Until the end of the scope.
+class Strict {
+ public:
+  Strict() { set_strict(true); }
+  ~Strict() { set_strict(before_); }
+  Strict(const Strict&) = delete;
+  Strict& operator=(const Strict&) = delete;
+
+ private:
+  bool before_ = is_strict();
+};
+
+}  // namespace sten::testing
