@@ -107,7 +107,7 @@ struct PreparedProduct {
 };
 
 // Libraries are loaded when they are first needed; what they compute need not be the same bits as
-// the CPU's. TF32 is off.
+// the CPU's. Floats are multiplied as such.
 struct ProductFunctions {
   // "cuBLAS 13.0"; nullptr where there is none, and dense() is not called.
   const char* (*dense_library)();

@@ -7,6 +7,10 @@
 
 namespace sten::kernels {
 
+// What the factors of a dense product may be rounded to, to nearest: 10 or 7 bits of mantissa. They are
+// read as floats, and so are sums and results.
+enum class Factors : std::uint8_t { float32, tf32, bfloat16 };
+
 // C[i] = alpha op(A[i]) op(B[i]) + beta C[i] for 0 <= i < batch, row-major: op(A) is [m, k], op(B)
 // [k, n] and C [m, n]. Of a turned factor the transpose is stored: A [k, m], B [n, k]. `ld` is from
 // row to row, `step` from matrix to matrix; 0 is one matrix for all. C's matrices share nothing.
@@ -22,7 +26,7 @@ struct GemmOperands {
   float* c = nullptr;
   std::int64_t ldc = 0, c_step = 0;
   float alpha = 1, beta = 0;
-  bool tf32 = false;  // factors may be rounded to 10 bits of mantissa; sums are floats
+  Factors factors = Factors::float32;
 };
 
 // Where a matrix has its values, as products with rows of tokens read them: a list for each of its

@@ -12,9 +12,8 @@ namespace {
 struct Cublas {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasSetStream_v2) set_stream;
-  decltype(&cublasSetMathMode) set_math;
-  decltype(&cublasSgemm_v2_64) sgemm;
-  decltype(&cublasSgemmStridedBatched_64) batches;
+  decltype(&cublasGemmEx_64) gemm;
+  decltype(&cublasGemmStridedBatchedEx_64) batches;
   decltype(&cublasGetStatusString) words;
   decltype(&cublasGetProperty) property;
   std::string name;
@@ -24,9 +23,8 @@ struct Cublas {
     Library library("cublas", CUBLAS_VER_MAJOR, 13, 12);
     library.find(create, "cublasCreate_v2");
     library.find(set_stream, "cublasSetStream_v2");
-    library.find(set_math, "cublasSetMathMode");
-    library.find(sgemm, "cublasSgemm_v2_64");
-    library.find(batches, "cublasSgemmStridedBatched_64");
+    library.find(gemm, "cublasGemmEx_64");
+    library.find(batches, "cublasGemmStridedBatchedEx_64");
     library.find(words, "cublasGetStatusString");
     library.find(property, "cublasGetProperty");
     is_there = library.is_whole();
@@ -42,9 +40,7 @@ struct Cublas {
     check(create(&handle), "its start");
     return handle;
   }
-  // Floats stay floats in the default mode.
-  void prepare(cublasHandle_t handle, bool tf32, Stream stream) const {
-    check(set_math(handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH), "a mode");
+  void prepare(cublasHandle_t handle, Stream stream) const {
     check(set_stream(handle, static_cast<cudaStream_t>(stream)), "a stream");
   }
 };
@@ -56,13 +52,25 @@ const Cublas& cublas() {
 
 // f(cublas(), the handle of this device).
 template <class F>
-void with_handle(bool tf32, Stream stream, F&& f) {
+void with_handle(Stream stream, F&& f) {
   static auto* const handles = new Handles<cublasHandle_t>;
   handles->use([] { return cublas().make(); },
                [&](cublasHandle_t handle) {
-                 cublas().prepare(handle, tf32, stream);
+                 cublas().prepare(handle, stream);
                  f(cublas(), handle);
                });
+}
+
+// Of float operands.
+cublasComputeType_t compute_type(Factors factors) {
+  switch (factors) {
+    case Factors::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Factors::bfloat16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
 }
 
 std::int64_t least_one(std::int64_t stride) { return std::max<std::int64_t>(stride, 1); }
@@ -90,12 +98,15 @@ void cublas_products(const GemmOperands& x, Stream stream) {
   const cublasOperation_t op_a = x.turn_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_b = x.turn_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const std::int64_t lda = least_one(x.lda), ldb = least_one(x.ldb);
-  with_handle(x.tf32, stream, [&](const Cublas& by, cublasHandle_t handle) {
-    by.check(x.batch == 1
-                 ? by.sgemm(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, ldb, x.a, lda,
-                            &x.beta, x.c, x.ldc)
-                 : by.batches(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, ldb, x.b_step, x.a,
-                              lda, x.a_step, &x.beta, x.c, x.ldc, x.c_step, x.batch),
+  const cublasComputeType_t by_type = compute_type(x.factors);
+  constexpr cudaDataType_t type = CUDA_R_32F;
+  constexpr cublasGemmAlgo_t any = CUBLAS_GEMM_DEFAULT;
+  with_handle(stream, [&](const Cublas& by, cublasHandle_t handle) {
+    by.check(x.batch == 1 ? by.gemm(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, type, ldb,
+                                    x.a, type, lda, &x.beta, x.c, type, x.ldc, by_type, any)
+                          : by.batches(handle, op_b, op_a, x.n, x.m, x.k, &x.alpha, x.b, type, ldb,
+                                       x.b_step, x.a, type, lda, x.a_step, &x.beta, x.c, type,
+                                       x.ldc, x.c_step, x.batch, by_type, any),
              "a product");
   });
 }

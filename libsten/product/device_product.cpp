@@ -1,6 +1,6 @@
 #include "libsten/product/device_product.h"
 
-#include <atomic>
+#include <utility>
 
 #include "libsten/base/cuda.h"
 #include "libsten/layout/compressed.h"
@@ -16,7 +16,7 @@ using kernels::ProductFunctions;
 using kernels::ProductOperands;
 using kernels::Stream;
 
-std::atomic<bool> tf32_allowed = false;
+thread_local kernels::Factors factors_here = kernels::Factors::float32;
 
 const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
 
@@ -76,14 +76,21 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
 }
 
 void device_gemm(kernels::GemmOperands x) {
-  x.tf32 = device_tf32_allowed();
+  x.factors = factors_here;
   on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
     if (!cuda.products.dense_library()) fail_unsupported("there is no cuBLAS");
     cuda.gemm.dense(x, stream);
   });
 }
 
-void allow_device_tf32(bool allowed) { tf32_allowed = allowed; }
-bool device_tf32_allowed() { return tf32_allowed; }
+std::optional<kernels::Factors> factors_from(std::string_view name) {
+  if (name == "float32") return kernels::Factors::float32;
+  if (name == "tf32") return kernels::Factors::tf32;
+  if (name == "bfloat16") return kernels::Factors::bfloat16;
+  return std::nullopt;
+}
+
+RoundedProducts::RoundedProducts(kernels::Factors to) : before_(std::exchange(factors_here, to)) {}
+RoundedProducts::~RoundedProducts() { factors_here = before_; }
 
 }  // namespace sten

@@ -1,5 +1,8 @@
 // Products of a matrix with dense ones on a device, float32, in the process's one stream.
 #pragma once
+#include <optional>
+#include <string_view>
+
 #include "kernels/block/gemm_functions.h"
 #include "libsten/tensor/tensor.h"
 
@@ -12,11 +15,23 @@ namespace sten {
 void device_product(const Tensor& a, Index n, const float* b, float* c);
 
 // C[i] = alpha op(A[i]) op(B[i]) + beta C[i] of dense matrices on the device, as GemmOperands says, by
-// cuBLAS: Unsupported where it is missing. The caller leaves x.tf32 alone.
+// cuBLAS: Unsupported where it is missing. x.factors are what the thread's RoundedProducts say.
 void device_gemm(kernels::GemmOperands x);
 
-// Whether device_gemm() may round factors to TF32, in the whole process. False at first.
-void allow_device_tf32(bool allowed);
-bool device_tf32_allowed();
+// As recipes name them.
+std::optional<kernels::Factors> factors_from(std::string_view name);
+
+// What device_gemm() may round factors to in this thread, as long as this lasts. Without one they are
+// float32.
+class RoundedProducts {
+ public:
+  explicit RoundedProducts(kernels::Factors to);
+  ~RoundedProducts();
+  RoundedProducts(const RoundedProducts&) = delete;
+  RoundedProducts& operator=(const RoundedProducts&) = delete;
+
+ private:
+  const kernels::Factors before_;
+};
 
 }  // namespace sten

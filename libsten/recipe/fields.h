@@ -273,6 +273,7 @@ void fields_of(V& v, Recipe& r) {
   v("ema", r.ema, {.low = 0, .high = 1, .below = true});
   v("seed", r.seed);
   v("products", r.products, {.choices = {"onednn", "openblas", "own"}});
+  v("device_products", r.device_products, {.choices = {"float32", "tf32", "bfloat16"}});
   v.list("sparsity", r.sparsity);
   v.list("formats", r.formats);
   v.section("exchange", r.exchange);

@@ -211,14 +211,16 @@ struct Recipe {
   RateRecipe rate;
   Index steps = 0;  // of the optimizer; 0: `epochs` decide
   Index epochs = 0;
-  Index batch = 32;                      // rows or windows of a step, all accumulated ones together
-  Index accumulate = 1;                  // parts a batch is computed in; divides it
-  double clip = 0;                       // the largest norm of all gradients together; 0: any
-  double ema = 0;                        // the decay of a moving average of weights, which is what
-                                         // is measured and saved; 0: none
-  std::uint64_t seed = 0;                // of initial weights, batches, random sparsifiers
-  std::string products;                  // onednn | openblas | own: multiplies dense matrices;
-                                         // empty: the faster one, or that of the resumed run
+  Index batch = 32;             // rows or windows of a step, all accumulated ones together
+  Index accumulate = 1;         // parts a batch is computed in; divides it
+  double clip = 0;              // the largest norm of all gradients together; 0: any
+  double ema = 0;               // the decay of a moving average of weights, which is what
+                                // is measured and saved; 0: none
+  std::uint64_t seed = 0;       // of initial weights, batches, random sparsifiers
+  std::string products;         // onednn | openblas | own: multiplies dense matrices;
+                                // empty: the faster one, or that of the resumed run
+  std::string device_products;  // float32 | tf32 | bfloat16: what a device may round factors
+                                // of dense products to in training; empty: float32
   std::vector<SparsityRecipe> sparsity;  // a weight has at most one
   std::vector<FormatRecipe> formats;
   ExchangeRecipe exchange;

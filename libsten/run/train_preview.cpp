@@ -98,7 +98,7 @@ std::string format_note(std::size_t number, const FormatRecipe& f) {
 
 class Preview {
  public:
-  explicit Preview(const TrainOptions& o)
+  Preview(const TrainOptions& o, Device device)
       : task_(read_recipe(o.recipe, o.set), {.ranks = o.ranks ? o.ranks->size() : 1}),
         stages_(weight_stages(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, stages_)) {
@@ -107,6 +107,7 @@ class Preview {
     check_formats(recipe(), task_.graph());
     if (recipe().distillation) task_.teacher_weights();
     products_of(recipe());
+    device_products_of(recipe(), device);
     try_sparsity(stages_, task_.graph(), true);
     RunDirectory::check(o.out, task_.recipe(), o.force ? RunMode::replace : RunMode::fresh,
                         task_.onnx_data());
@@ -268,8 +269,8 @@ class Preview {
 }  // namespace
 
 Outcome preview_training(const TrainOptions& options) {
-  use_device(options.device, options.ranks ? options.ranks->rank() : 0);
-  return {Preview(options).report(), std::nullopt};
+  const Device device = use_device(options.device, options.ranks ? options.ranks->rank() : 0);
+  return {Preview(options, device).report(), std::nullopt};
 }
 
 }  // namespace sten

@@ -1,6 +1,8 @@
 #include "libsten/train/products.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/fallback.h"
+#include "libsten/base/text.h"
 
 namespace sten {
 
@@ -13,6 +15,18 @@ const DenseLibrary& products_of(const Recipe& recipe, std::string_view before) {
   const DenseLibrary& fastest = fastest_dense_library();  // it says where that is slow
   const DenseLibrary* same = before.empty() ? nullptr : find_dense_library(before);
   return same ? *same : fastest;
+}
+
+kernels::Factors device_products_of(const Recipe& recipe, Device device) {
+  using kernels::Factors;
+  const std::string& name = recipe.device_products;
+  if (name.empty()) return Factors::float32;
+  const auto factors = factors_from(name);
+  if (!factors) fail_usage("/device_products: {} is not float32, tf32 or bfloat16", quote(name));
+  if (device != Device::cpu || factors == Factors::float32) return *factors;
+  report_fallback(
+      fmt::format("/device_products: {} is for a device; the CPU multiplies in float32", name));
+  return Factors::float32;
 }
 
 }  // namespace sten

@@ -14,6 +14,7 @@
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
 #include "libsten/recipe/rate.h"
+#include "libsten/train/products.h"
 #include "libsten/train/step_formats.h"
 
 namespace sten {
@@ -64,6 +65,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
     : task_(std::move(task)),
       ranks_(ranks ? std::move(ranks) : comm_self()),
       device_(options.device),
+      factors_(device_products_of(task_->recipe(), device_)),
       plain_(with_moments(training_graph(*task_))),
       graph_(plain_),
       // Beside the moments, what training_graph() has last.
@@ -184,6 +186,7 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
   for (const auto& [name, x] : there.inputs) inputs.emplace(name, x);
   if (teacher_)
     for (auto& [name, x] : teacher_->values(there)) inputs.emplace(name, std::move(x));
+  const RoundedProducts rounded(factors_);  // of the model, not of its teacher
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
   statistics.add(part.number, outputs);
   const Var y = outputs.at(loss_);

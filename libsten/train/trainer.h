@@ -11,6 +11,7 @@
 #include "libsten/comm/communicator.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
+#include "libsten/product/device_product.h"
 #include "libsten/train/distillation.h"
 #include "libsten/train/late_numbers.h"
 #include "libsten/train/learned_scores.h"
@@ -159,10 +160,11 @@ class Trainer {
   std::shared_ptr<const Task> task_;
   std::shared_ptr<Communicator> ranks_;
   const Device device_;
-  const Graph plain_;         // what is minimised, with moments
-  Graph graph_;               // the same with the formats of this step
-  bool has_formats_ = false;  // that graph_ has those
-  std::string loss_;          // the output that is
+  const kernels::Factors factors_;  // of products on it
+  const Graph plain_;               // what is minimised, with moments
+  Graph graph_;                     // the same with the formats of this step
+  bool has_formats_ = false;        // that graph_ has those
+  std::string loss_;                // the output that is
   std::optional<Teacher> teacher_;
   std::vector<WeightStages> stages_;
   std::vector<Sparse> sparse_;  // by parameter

@@ -57,6 +57,21 @@ for other in onednn openblas; do
   expect_err 'its numbers will differ'
 done
 
+# What is for a device is not followed here, which is said once, and refused where that was asked for.
+rounds='/device_products: tf32 is for a device; the CPU multiplies in float32'
+expect_exit 0 sten-train "$RECIPE" --out float32 --set products=own
+expect_exit 0 sten-train "$RECIPE" --out rounded --set products=own --set device_products=tf32
+[ "$(grep -cF "sten-train: warning: $rounds" err)" = 1 ] || fail 'products of a device are not said once'
+cmp "$(model float32)" "$(model rounded)" || fail 'the CPU rounds factors'
+for run in '--out x' --dry-run; do
+  expect_exit 3 sten-train "$RECIPE" $run --set device_products=tf32 --strict
+  expect_one_line_err
+  expect_err "sten-train: strict: $rounds"
+done
+[ ! -e x ] || fail 'a refused run leaves something behind'
+expect_exit 2 sten-train "$RECIPE" --out x --set device_products=bfloat
+expect_err "did you mean 'bfloat16'?"
+
 # Pruning in stages says it, too.
 sten-train "$RECIPE" --out dense --set sparsity=null -q >/dev/null
 expect_exit 0 sten-prune dense/model.safetensors -o out.safetensors --state stages -v \

@@ -55,6 +55,7 @@ const char* whole = R"({
   "rate": {"kind": "piecewise", "warmup": 50, "points": [[100, 0.5], [300, 0.05]],
            "rewind": true},
   "steps": 400, "batch": 64, "accumulate": 4, "clip": 1, "ema": 0.99, "seed": 9223372036854775807,
+  "products": "own", "device_products": "tf32",
   "sparsity": [
     {"target": "a", "sparsifier": "nmg:n=1,m=4,g=4,fit=greedy", "save": "nmg"},
     {"target": "b*", "sparsifier": "magnitude:sparsity=0.9", "layout": "csr", "save": "bitmask",
@@ -108,6 +109,7 @@ TEST_CASE("a recipe that says little has the defaults") {
   CHECK(r.rate.kind == "constant");
   CHECK(r.steps == 400);
   CHECK(r.batch == 32);
+  CHECK(r.device_products.empty());
   CHECK(r.sparsity.empty());
   CHECK(r.evaluation.test);
 }
@@ -123,6 +125,8 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.rate.points == std::vector<std::pair<Index, double>>{{100, 0.5}, {300, 0.05}});
   CHECK(r.seed == ~std::uint64_t{0} >> 1);
   CHECK(r.accumulate == 4);
+  CHECK(r.products == "own");
+  CHECK(r.device_products == "tf32");
   CHECK(r.evaluation.keep_best);
   CHECK_FALSE(r.evaluation.test);
   CHECK(r.checkpoint_every == 50);

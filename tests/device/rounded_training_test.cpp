@@ -1,0 +1,142 @@
+// Recipes whose dense products round their factors on a device.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "libsten/base/cuda.h"
+#include "libsten/nn/weights.h"
+#include "libsten/train/products.h"
+#include "tests/device/serial_backend.h"
+#include "tests/support/warnings.h"
+#include "tests/train/small_runs.h"
+
+using namespace sten;
+using namespace sten::testing;
+using kernels::Factors;
+
+namespace {
+
+// What each dense product of the device may round to, until the end of the scope.
+class FactorsThere {
+ public:
+  FactorsThere() : backend_(cuda()) {
+    seen().clear();
+    device_gemm_of() = backend_.gemm.dense;
+    backend_.gemm.dense = [](const kernels::GemmOperands& x, kernels::Stream stream) {
+      seen().push_back(x.factors);
+      device_gemm_of()(x, stream);
+    };
+    kernels::cuda::set_backend(&backend_);
+  }
+  FactorsThere(const FactorsThere&) = delete;
+  FactorsThere& operator=(const FactorsThere&) = delete;
+
+  // Of products since it was asked last.
+  static std::vector<Factors> take() { return std::exchange(seen(), {}); }
+
+ private:
+  static std::vector<Factors>& seen() {
+    static std::vector<Factors> all;
+    return all;
+  }
+  static void (*&device_gemm_of())(const kernels::GemmOperands&, kernels::Stream) {
+    static void (*f)(const kernels::GemmOperands&, kernels::Stream) = nullptr;
+    return f;
+  }
+  kernels::cuda::Backend backend_;
+};
+
+std::unique_ptr<Trainer> trainer_there(Recipe r, const std::string& products,
+                                       Device device = Device::cuda) {
+  r.device_products = products;
+  return std::make_unique<Trainer>(std::make_shared<const Task>(r), nullptr,
+                                   TrainerOptions{device, 1});
+}
+
+std::vector<double> losses_of(Trainer& t) {
+  std::vector<double> all;
+  while (!t.is_done()) all.push_back(t.step().loss);
+  return all;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a recipe's device_products are those of forward and backward products, and of no other") {
+  const SerialDevice device;
+  const FactorsThere there;
+  const Warnings warnings;
+  const TempDir dir;
+  const auto only = [](Factors wanted) { return [wanted](Factors f) { return f == wanted; }; };
+  Recipe taught = small_mlp(dir);
+  taught.distillation.emplace();
+  taught.distillation->teacher = dir / "teacher.safetensors";
+  const auto teacher = trainer_there(small_mlp(dir), "", Device::cpu);
+  save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
+  for (const Recipe& r : {small_mlp(dir), small_bert(dir), taught})
+    for (const char* name : {"", "float32", "tf32", "bfloat16"}) {
+      CAPTURE(r.name);
+      CAPTURE(name);
+      const auto rounded = trainer_there(r, name);
+      const Factors wanted = name[0] ? factors_from(name).value() : Factors::float32;
+      there.take();
+      rounded->step();
+      const std::vector<Factors> of = there.take();
+      const std::size_t taught_by = r.distillation ? 3 : 0;  // the teacher's come first
+      // Each layer's, and those of the gradients of w and, but for the first layer, of x.
+      if (r.model.kind == "mlp") CHECK(of.size() == taught_by + 8);
+      REQUIRE(of.size() >= taught_by + 8);
+      CHECK(std::all_of(of.begin(), of.begin() + taught_by, only(Factors::float32)));
+      CHECK(std::all_of(of.begin() + taught_by, of.end(), only(wanted)));
+      // Another trainer, beside it.
+      trainer_there(r, "")->step();
+      (void)rounded->task().measure(rounded->weights(), DataSplit::validation);
+      CHECK(std::ranges::all_of(there.take(), only(Factors::float32)));
+    }
+  CHECK(warnings.all.empty());
+}
+
+TEST_CASE("losses with rounded products are near those in float32") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  for (const Recipe& r : {small_mlp(dir), small_bert(dir)}) {
+    CAPTURE(r.name);
+    const auto of = [&](const char* name) { return losses_of(*trainer_there(r, name)); };
+    const std::vector<double> exact = of("");
+    CHECK(of("float32") == exact);
+    const double tf32 = largest_difference(of("tf32"), exact);
+    const double bfloat16 = largest_difference(of("bfloat16"), exact);
+    CAPTURE(tf32);
+    CAPTURE(bfloat16);
+    CHECK(tf32 < 5e-3);
+    CHECK(bfloat16 < 5e-2);
+    if (SerialDevice::is_replaced()) continue;  // a library need not round
+    CHECK(tf32 > 1e-6);
+    CHECK(bfloat16 > tf32);
+  }
+}
+
+TEST_CASE("device_products on the CPU are float32, which is said") {
+  const TempDir dir;
+  const Recipe r = small_mlp(dir);
+  {
+    const Warnings warnings;
+    const std::vector<double> exact = losses_of(*trainer_there(r, "", Device::cpu));
+    CHECK(losses_of(*trainer_there(r, "float32", Device::cpu)) == exact);
+    CHECK(warnings.all.empty());
+    CHECK(losses_of(*trainer_there(r, "bfloat16", Device::cpu)) == exact);
+    REQUIRE(warnings.all.size() == 1);
+    CHECK(has(warnings.all[0],
+              "/device_products: bfloat16 is for a device; the CPU multiplies in float32"));
+  }
+  CHECK(has(error_of([&] { trainer_there(r, "bf16", Device::cpu); }),
+            "/device_products: 'bf16' is not float32, tf32 or bfloat16"));
+}
