@@ -86,22 +86,10 @@ STEN_DEVICE To cast_to(From v) {
 }
 
 template <class From, class To>
-struct CastAll {
-  static constexpr int threads = 256, at_once = 4 * threads;
-  std::int64_t n;
+struct CastElement {
   const From* x;
   To* y;
-
-  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t first = block * at_once, left = n - first;
-    b.for_each_thread([&](int t) {
-      each_of(b, t, left < at_once ? left : at_once,
-              [&](std::int64_t k) { y[first + k] = cast_to<To>(x[first + k]); });
-    });
-  }
+  STEN_DEVICE void operator()(std::int64_t i) const { y[i] = cast_to<To>(x[i]); }
 };
 
 template <class Grid>
@@ -154,7 +142,7 @@ struct MovesOn {
         if (in >= 0 && out >= 0 && in != out && axes.at[in].extent >= least &&
             axes.at[out].extent >= least)
           return move_tiles(grid, axes, in, out, from, to);
-      grid.launch(EachWalked<MoveWalked<U>, 2>{{from, to}, Walk(axes), size_of(axes)});
+      launch_each<2>(grid, axes, MoveWalked<U>{from, to});
     });
   }
   static void move(int width, const MapAxes& given, const void* x, void* y, Stream stream) {
@@ -181,8 +169,8 @@ struct MovesOn {
     with_kind(from, [&]<class From>(From) {
       with_kind(to, [&]<class To>(To) {
         if constexpr (!std::is_same_v<From, To>)
-          Grid(stream).launch(
-              CastAll<From, To>{n, static_cast<const From*>(x), static_cast<To*>(y)});
+          Grid(stream).launch(EachElement<CastElement<From, To>>{
+              {static_cast<const From*>(x), static_cast<To*>(y)}, n});
       });
     });
   }

@@ -159,24 +159,10 @@ void sum_axes(Grid& grid, const SumAxes& given, const T* x, const SumTo& to) {
 
 // y[rows, n] += b[n], of less than 2^31 elements.
 struct AddBias {
-  static constexpr int threads = 256, at_once = 4 * threads;
   Divisor n;
-  std::int64_t all;
   const float* b;
   float* y;
-
-  std::int64_t blocks() const { return (all + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& block, std::int64_t number) const {
-    const std::int64_t first = number * at_once, left = all - first;
-    block.for_each_thread([&](int t) {
-      each_of(block, t, left < at_once ? left : at_once, [&](std::int64_t k) {
-        const auto i = static_cast<std::uint32_t>(first + k);
-        y[i] += b[i - n.quotient(i) * n.by];
-      });
-    });
-  }
+  STEN_DEVICE void operator()(std::uint32_t i) const { y[i] += b[i - n.quotient(i) * n.by]; }
 };
 
 template <class Grid>
@@ -188,7 +174,7 @@ struct SumsOn {
     const std::int64_t at_once = n < most ? most / n : 1;
     for (std::int64_t r = 0; r < rows; r += at_once) {
       const std::int64_t count = rows - r < at_once ? rows - r : at_once;
-      grid.launch(AddBias{Divisor(n), count * n, b, y + r * n});
+      grid.launch(EachElement<AddBias>{{Divisor(n), b, y + r * n}, count * n});
     }
   }
   static void sum_rows(std::int64_t rows, std::int64_t n, const float* x, float* to,

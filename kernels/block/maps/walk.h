@@ -1,5 +1,6 @@
 // Tensors that are walked along axes with steps of their own.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/map_functions.h"
 
 namespace sten::kernels {
@@ -83,36 +84,27 @@ void each_part(MapAxes axes, const WalkStart& start, F&& f,
   each_part(axes, later, f, end);
 }
 
-// f(i, where) for all elements of a walk.
+// f(i, where) of element i of a walk.
 template <class F, int operands>
-struct EachWalked {
-  static constexpr int threads = 256, at_once = 4 * threads;
+struct WalkedElement {
   F f;
   Walk walk;
-  std::int64_t n;
-
-  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t first = block * at_once, left = n - first;
-    b.for_each_thread([&](int t) {
-      each_of(b, t, left < at_once ? left : at_once, [&](std::int64_t k) {
-        const auto i = static_cast<std::uint32_t>(first + k);
-        std::int64_t where[operands];
-        walk.find(i, where);
-        f(i, where);
-      });
-    });
+  STEN_DEVICE void operator()(std::uint32_t i) const {
+    std::int64_t where[operands];
+    walk.find(i, where);
+    f(i, where);
   }
 };
+template <int operands, class Grid, class F>
+void launch_each(Grid& grid, const MapAxes& axes, const F& f) {
+  grid.launch(EachElement<WalkedElement<F, operands>>{{f, Walk(axes)}, size_of(axes)});
+}
 
 // make(start) is the f of a part.
 template <int operands, class Grid, class Make>
 void launch_walk(Grid& grid, const MapAxes& axes, Make&& make) {
   each_part(axes, {}, [&](const MapAxes& part, const WalkStart& start) {
-    using F = decltype(make(start));
-    grid.launch(EachWalked<F, operands>{make(start), Walk(part), size_of(part)});
+    launch_each<operands>(grid, part, make(start));
   });
 }
 

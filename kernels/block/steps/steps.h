@@ -1,28 +1,10 @@
 // StepFunctions (step_functions.h) over a Grid.
 #pragma once
+#include "kernels/block/each_element.h"
 #include "kernels/block/steps/norm.h"
 #include "kernels/block/steps/optimizers.h"
 
 namespace sten::kernels {
-
-// f(i) for each of n elements.
-template <class F>
-struct EachElement {
-  static constexpr int threads = 256;
-  static constexpr int of_a_block = 4 * threads;
-  F f;
-  std::int64_t n;
-
-  std::int64_t blocks() const { return (n + of_a_block - 1) / of_a_block; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t first = block * of_a_block, left = n - first;
-    b.for_each_thread([&](int t) {
-      each_of(b, t, left < of_a_block ? left : of_a_block, [&](std::int64_t i) { f(first + i); });
-    });
-  }
-};
 
 struct AddElement {
   float* sum;

@@ -31,25 +31,6 @@ struct FourChannelSums {
 STEN_HOST_DEVICE inline ChannelSum sum_of(float) { return {}; }
 STEN_HOST_DEVICE inline FourChannelSums sum_of(const FourChannels&) { return {}; }
 
-// f(i) for fewer than 2^31 numbers.
-template <class F>
-struct EachNumbered {
-  static constexpr int threads = 256, at_once = 4 * threads;
-  std::int64_t n;
-  F f;
-
-  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t first = block * at_once, left = n - first;
-    b.for_each_thread([&](int t) {
-      each_of(b, t, left < at_once ? left : at_once,
-              [&](std::int64_t k) { f(static_cast<std::uint32_t>(first + k)); });
-    });
-  }
-};
-
 // A number of three digits, the last one first.
 struct ThreeDigits {
   Divisor middle, last;
@@ -217,22 +198,11 @@ struct TurnMatrices {
 };
 
 struct AddRelu {
-  static constexpr int threads = 256, at_once = 4 * threads;
-  std::int64_t n;
   const float* more;
   float* y;
-
-  std::int64_t blocks() const { return (n + at_once - 1) / at_once; }
-  std::size_t shared_bytes() const { return 0; }
-  template <class Block>
-  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
-    const std::int64_t first = block * at_once, left = n - first;
-    b.for_each_thread([&](int t) {
-      each_of(b, t, left < at_once ? left : at_once, [&](std::int64_t k) {
-        const float v = more ? y[first + k] + more[first + k] : y[first + k];
-        y[first + k] = v < 0 ? 0 : v;
-      });
-    });
+  STEN_DEVICE void operator()(std::int64_t i) const {
+    const float v = more ? y[i] + more[i] : y[i];
+    y[i] = v < 0 ? 0 : v;
   }
 };
 
@@ -251,9 +221,9 @@ struct WindowsOn {
   static void make(Grid& grid, const Convolution& c, const ColumnPiece& p, const float* x,
                    float* columns) {
     constexpr std::int64_t width = sizeof(T) / sizeof(float);
-    grid.launch(EachNumbered<MakeColumns<T>>{
-        p.rows() * (c.in / width) * c.taps(),
-        {WindowPlan(c, p, width), reinterpret_cast<const T*>(x), reinterpret_cast<T*>(columns)}});
+    grid.launch(EachElement<MakeColumns<T>>{
+        {WindowPlan(c, p, width), reinterpret_cast<const T*>(x), reinterpret_cast<T*>(columns)},
+        p.rows() * (c.in / width) * c.taps()});
   }
   static void make_columns(const Convolution& c, const ColumnPiece& p, const float* x,
                            float* columns, Stream stream) {
@@ -271,9 +241,9 @@ struct WindowsOn {
                   bool adds, float* dx) {
     constexpr std::int64_t width = sizeof(T) / sizeof(float);
     grid.launch(
-        EachNumbered<SumWindows<T>>{p.images * c.pixels() * (c.in / width),
-                                    {WindowPlan(c, p, width), reinterpret_cast<const T*>(columns),
-                                     adds, reinterpret_cast<T*>(dx)}});
+        EachElement<SumWindows<T>>{{WindowPlan(c, p, width), reinterpret_cast<const T*>(columns),
+                                    adds, reinterpret_cast<T*>(dx)},
+                                   p.images * c.pixels() * (c.in / width)});
   }
   static void sum_columns(const Convolution& c, const ColumnPiece& p, const float* columns,
                           bool adds, float* dx, Stream stream) {
@@ -289,10 +259,10 @@ struct WindowsOn {
   static void turn(std::int64_t n, std::int64_t a, std::int64_t b, const float* from, float* to,
                    Stream stream) {
     if (n * a * b == 0) return;
-    Grid(stream).launch(EachNumbered<TurnMatrices>{n * a * b, {Divisor(a), Divisor(b), from, to}});
+    Grid(stream).launch(EachElement<TurnMatrices>{{Divisor(a), Divisor(b), from, to}, n * a * b});
   }
   static void add_relu(std::int64_t n, const float* more, float* y, Stream stream) {
-    Grid(stream).launch(AddRelu{n, more, y});
+    Grid(stream).launch(EachElement<AddRelu>{{more, y}, n});
   }
 };
 
