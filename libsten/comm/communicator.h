@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -79,6 +80,14 @@ class Communicator {
     bytes_ += x.size() * bytes_of(by);
     return PendingSum(do_sum(x, by));
   }
+  // Whether the transport reads and writes a device's memory.
+  virtual bool takes_device_memory() const { return false; }
+  // Where it does: begin_sum() as float32 of numbers in such memory, to which nothing is still to be
+  // done there. use_device() makes it the device of the thread that calls it.
+  PendingSum begin_sum_there(std::span<float> x, void (*use_device)()) {
+    bytes_ += x.size_bytes();
+    return PendingSum(do_sum_there(x, use_device));
+  }
   // Each bit becomes 1 where it is 1 on any rank.
   void unite(std::span<std::uint64_t> x) {
     bytes_ += x.size_bytes();
@@ -108,6 +117,9 @@ class Communicator {
  private:
   // nullptr: it is done.
   virtual std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport by) = 0;
+  virtual std::unique_ptr<PendingSum::Work> do_sum_there(std::span<float>, void (*)()) {
+    throw std::logic_error("a transport that takes no memory of a device got some");
+  }
   virtual void do_unite(std::span<std::uint64_t> x) = 0;
   virtual void do_broadcast(std::span<std::byte> x, int from) = 0;
   virtual std::vector<std::uint64_t> do_gather(std::uint64_t x) = 0;

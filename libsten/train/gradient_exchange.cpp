@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/cuda.h"
 #include "libsten/optim/kept_values.h"
 
 namespace sten {
@@ -24,11 +25,22 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   if (!mask && count >= enough) {  // as it is
     send();
     Bucket& alone = on_way_.emplace_back();
+    const bool stays_there = gradient.device() != Device::cpu && by_ == Transport::float32 &&
+                             ranks_.takes_device_memory();
+    if (!stays_there) gradient = gradient.to(Device::cpu);
     gradient = Tensor::update(std::move(gradient), [&](Values& v) {
-      alone.sum.emplace(ranks_.begin_sum(v.mutate<float>(), by_));
+      if (!stays_there) {
+        alone.sum.emplace(ranks_.begin_sum(v.mutate<float>(), by_));
+        return;
+      }
+      const std::span x(reinterpret_cast<float*>(v.mutate_bytes()),
+                        static_cast<std::size_t>(count));
+      wait_for_cuda();
+      alone.sum.emplace(ranks_.begin_sum_there(x, [] { cuda(); }));
     });
     return;
   }
+  gradient = gradient.to(Device::cpu);
   filling_.inside.push_back({&gradient, mask, count});
   size_ += count;
   if (size_ >= enough) send();

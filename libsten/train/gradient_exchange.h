@@ -16,7 +16,8 @@ class GradientExchange {
   GradientExchange(Communicator& ranks, Transport by) : ranks_(ranks), by_(by) {}
 
   // `gradient` becomes the sum, at the latest in finish(). With `mask`, the weight, which is masked, it
-  // is dense, and 0 at the positions that are pruned. Both stay where they are.
+  // is dense, and 0 at the positions that are pruned. Both stay where they are. The mask is the CPU's; what
+  // is on a device is on the CPU afterwards, unless the ranks' transport takes it from there.
   void add(Tensor& gradient, const Tensor* mask);
   void finish();
 

@@ -55,8 +55,6 @@ void Trainer::Exchange::add(std::size_t i) {
   if (trainer_.ranks_->size() == 1) return;
   const Tensor& w = trainer_.state_.parameters[i].value;
   Tensor& g = *gradients_[i];
-  // They travel from the host's memory.
-  g = g.to(Device::cpu);
   const bool is_masked = w.is<Masked>() && !trainer_.needs_all_positions(i);
   const auto bytes = [&](Index numbers) {
     return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));

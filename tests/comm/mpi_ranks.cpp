@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -88,7 +89,38 @@ void check_sums(Sums& sums) {
     }
 }
 
+// Of the host's, in place of a device's.
+std::atomic<int> uses_of_device = 0;
+void use_device() { ++uses_of_device; }
+
+void check_sums_there(Sums& sums) {
+  for (const std::size_t n : sizes) {
+    CAPTURE(n);
+    std::vector<float> x = numbers_of(rank, n);
+    uses_of_device = 0;
+    wait_for(sums.begin(x, Transport::float32, use_device));
+    CHECK(has_bits_of(x, added_up(n, Transport::float32)));
+    CHECK((uses_of_device > 0) == (n > 0 && size > 1));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("a sum in a device's memory has the same bits, and its thread uses the device") {
+  for (const bool has_thread : {true, false}) {
+    Sums sums(has_thread);
+    check_sums_there(sums);
+  }
+  // Beside one in the host's.
+  Sums sums(true);
+  std::vector<float> x = numbers_of(rank, 600000), y = numbers_of(rank, 400000);
+  PendingSum there(sums.begin(x, Transport::float32, use_device)),
+      here(sums.begin(y, Transport::float32));
+  here.wait();
+  there.wait();
+  CHECK(has_bits_of(x, added_up(x.size(), Transport::float32)));
+  CHECK(has_bits_of(y, added_up(y.size(), Transport::float32)));
+}
 
 TEST_CASE("a sum is added up from rank 0 on, bit for bit, whatever the size of its span") {
   Sums sums(true);

@@ -225,6 +225,37 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
   }
 }
 
+TEST_CASE("gradients are summed where they are, if the ranks' transport takes a device's memory") {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.model.sizes = {16, 512, 512, 4};  // the middle layer's are as many as a sum has at least
+  r.steps = 3;
+  const auto losses = [&](const Recipe& r, bool take_device_memory, int sums_there) {
+    std::vector<double> all;
+    in_threads(
+        2,
+        [&](const auto& ranks) {
+          Trainer t(std::make_shared<const Task>(r, TaskUse{.ranks = 2}), ranks, {Device::cuda, 8});
+          const std::vector<TrainStep> steps = steps_of(t);
+          t.check_ranks();
+          CHECK(static_cast<const ThreadRank&>(*ranks).sums_there() == sums_there);
+          if (ranks->rank() == 0)
+            for (const TrainStep& s : steps) all.push_back(s.loss);
+        },
+        take_device_memory);
+    return all;
+  };
+  const std::vector<double> by_host = losses(r, false, 0);
+  CHECK(losses(r, true, 3) == by_host);
+  // What a mask keeps is gathered by the host, and rounded there, too.
+  const Recipe masked = with(r, layers, "magnitude:sparsity=0.8", "masked", 1, 0);
+  CHECK(losses(masked, true, 1) == losses(masked, false, 0));
+  r.exchange.transport = "bfloat16";
+  CHECK(losses(r, true, 0) == losses(r, false, 0));
+}
+
 TEST_CASE("a run goes on on another device than it has begun on") {
   const SerialDevice device;
   const Warnings warnings;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "libsten/base/cuda.h"
 #include "libsten/comm/communicator.h"
 
 namespace sten::testing {
@@ -19,10 +20,13 @@ class ThreadRank final : public Communicator {
     std::vector<std::span<std::byte>> given;  // by each rank
   };
 
-  ThreadRank(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+  ThreadRank(std::shared_ptr<Shared> shared, int rank, bool takes_device_memory)
+      : shared_(std::move(shared)), rank_(rank), takes_device_memory_(takes_device_memory) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(shared_->given.size()); }
   bool is_one_machine() const override { return false; }  // so that sums overlap
+  bool takes_device_memory() const override { return takes_device_memory_; }
+  int sums_there() const { return sums_there_; }
   void barrier() override { shared_->meet.arrive_and_wait(); }
   bool all_fail() override { return false; }
   [[noreturn]] void abort(int) override { std::terminate(); }
@@ -47,6 +51,20 @@ class ThreadRank final : public Communicator {
     });
     std::ranges::copy(sums, x.begin());
     barrier();
+    return nullptr;
+  }
+  std::unique_ptr<PendingSum::Work> do_sum_there(std::span<float> x,
+                                                 void (*use_device)()) override {
+    REQUIRE(takes_device_memory_);
+    ++sums_there_;
+    std::vector<float> here(x.size());
+    use_device();
+    const kernels::cuda::MemoryFunctions& memory = cuda().memory;
+    memory.download(here.data(), x.data(), x.size_bytes(), cuda_stream());
+    memory.wait(cuda_stream());
+    do_sum(here, Transport::float32);
+    memory.upload(x.data(), here.data(), x.size_bytes(), cuda_stream());
+    memory.wait(cuda_stream());
     return nullptr;
   }
   void do_unite(std::span<std::uint64_t> x) override {
@@ -78,19 +96,21 @@ class ThreadRank final : public Communicator {
   }
 
   std::shared_ptr<Shared> shared_;
-  int rank_;
+  int rank_, sums_there_ = 0;
+  bool takes_device_memory_;
 };
 
-// f(ranks) of n ranks at once. What rank 0 throws is thrown here; a rank that throws alone leaves the
+// f(ranks), each a ThreadRank, of n ranks at once. What rank 0 throws is thrown here; a rank that throws alone leaves the
 // others waiting.
-inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f) {
+inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f,
+                       bool take_device_memory = false) {
   const auto shared = std::make_shared<ThreadRank::Shared>(n);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < n; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        f(std::make_shared<ThreadRank>(shared, rank));
+        f(std::make_shared<ThreadRank>(shared, rank, take_device_memory));
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
       }

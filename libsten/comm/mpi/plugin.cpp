@@ -2,6 +2,9 @@
 #include "libsten/comm/mpi/plugin.h"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <sched.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "libsten/comm/mpi/heartbeat.h"
@@ -47,6 +51,17 @@ bool meet(MPI_Comm comm, Clock::duration most = Clock::duration::max()) {
   }
 }
 
+// Whether the MPI that runs says so, and nobody else says no.
+bool is_cuda_aware() {
+  const char* asked = std::getenv("STEN_MPI_CUDA");
+  if (asked && std::string_view(asked) == "0") return false;
+#ifdef OMPI_HAVE_MPI_EXT_CUDA
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
+
 // Errors of MPI end all processes with a message of its own.
 class MpiRanks final : public sten::Communicator {
  public:
@@ -63,6 +78,10 @@ class MpiRanks final : public sten::Communicator {
     MPI_Comm_size(here, &beside);
     MPI_Comm_free(&here);
     is_one_machine_ = beside == size_;
+    // On all of them, for they make the same calls.
+    int is_aware = is_cuda_aware();
+    MPI_Allreduce(MPI_IN_PLACE, &is_aware, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    takes_device_memory_ = is_aware;
     sums_.emplace(size_ > 1 && provided == MPI_THREAD_MULTIPLE);
     if (size_ == 1) return;
     if (provided == MPI_THREAD_MULTIPLE)
@@ -83,6 +102,7 @@ class MpiRanks final : public sten::Communicator {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   bool is_one_machine() const override { return is_one_machine_; }
+  bool takes_device_memory() const override { return takes_device_memory_; }
   void barrier() override {
     meet(MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);  // to go on at the same time
@@ -97,6 +117,10 @@ class MpiRanks final : public sten::Communicator {
  private:
   std::unique_ptr<sten::PendingSum::Work> do_sum(std::span<float> x, sten::Transport by) override {
     return sums_->begin(x, by);
+  }
+  std::unique_ptr<sten::PendingSum::Work> do_sum_there(std::span<float> x,
+                                                       void (*use_device)()) override {
+    return sums_->begin(x, sten::Transport::float32, use_device);
   }
   void do_unite(std::span<std::uint64_t> x) override {
     meet(MPI_COMM_WORLD);  // rank 0 comes late where it evaluates or writes
@@ -118,7 +142,7 @@ class MpiRanks final : public sten::Communicator {
 
   MPI_Comm failures_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
-  bool is_one_machine_ = true;
+  bool is_one_machine_ = true, takes_device_memory_ = false;
   std::optional<sten::mpi_plugin::Heartbeat> heartbeat_;
   std::optional<sten::mpi_plugin::Sums> sums_;
 };

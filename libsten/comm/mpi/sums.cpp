@@ -47,10 +47,12 @@ void add_up(const T* from, std::size_t count, int ranks, float* to) {
 
 class Sums::Piece {
  public:
-  Piece(std::span<float> x, Transport by, std::shared_ptr<Progress> progress, int rank, int size)
+  Piece(std::span<float> x, Transport by, void (*use_device)(), std::shared_ptr<Progress> progress,
+        int rank, int size)
       : progress(std::move(progress)),
         x_(x),
         by_(by),
+        use_device_(use_device),
         size_(size),
         counts_(static_cast<std::size_t>(size)),
         at_(static_cast<std::size_t>(size)),
@@ -76,7 +78,11 @@ class Sums::Piece {
 
   // Parts to those who sum them.
   void send_parts(MPI_Comm comm) {
-    if (by_ == Transport::float32) {
+    if (use_device_) {
+      use_device_();
+      received_.resize(part_.size() * static_cast<std::size_t>(size_));
+      exchange(comm, {x_.data(), at_, counts_}, {received_.data(), from_, mine_});
+    } else if (by_ == Transport::float32) {
       send_parts(comm, x_.data(), received_, MPI_FLOAT);
     } else {
       rounded_.resize(x_.size());
@@ -86,7 +92,12 @@ class Sums::Piece {
   }
   // Of what has come.
   void send_sums(MPI_Comm comm) {
-    if (by_ == Transport::float32) {
+    if (use_device_) {
+      sums_.resize(part_.size());
+      add_up(received_.data(), part_.size(), size_, sums_.data());
+      const std::vector<int> at_begin(counts_.size());
+      exchange(comm, {sums_.data(), at_begin, mine_}, {x_.data(), at_, counts_});
+    } else if (by_ == Transport::float32) {
       add_up(received_.data(), part_.size(), size_, part_.data());
       send_sums(comm, x_.data(), MPI_FLOAT);
     } else {
@@ -103,7 +114,7 @@ class Sums::Piece {
   // Whether what was sent last is there.
   bool is_there() {
     int yes = 0;
-    MPI_Test(&request_, &yes, MPI_STATUS_IGNORE);
+    MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &yes, MPI_STATUSES_IGNORE);
     return yes;
   }
 
@@ -115,23 +126,44 @@ class Sums::Piece {
   void send_parts(MPI_Comm comm, const T* from, std::vector<T>& to, MPI_Datatype type) {
     to.resize(part_.size() * static_cast<std::size_t>(size_));
     MPI_Ialltoallv(from, counts_.data(), at_.data(), type, to.data(), mine_.data(), from_.data(),
-                   type, comm, &request_);
+                   type, comm, requests_.data());
   }
   template <class T>
   void send_sums(MPI_Comm comm, T* x, MPI_Datatype type) {
     MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x, counts_.data(), at_.data(), type, comm,
-                    &request_);
+                    requests_.data());
+  }
+
+  // Where something is for each rank, or from it.
+  struct Places {
+    float* numbers;
+    const std::vector<int>&at, &counts;
+  };
+  // What collective calls do that do not wait; of a device's memory Open MPI has only those that do.
+  void exchange(MPI_Comm comm, const Places& from, const Places& to) {
+    requests_.clear();
+    for (int r = 0; r < size_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      MPI_Irecv(to.numbers + to.at[i], to.counts[i], MPI_FLOAT, r, 0, comm,
+                &requests_.emplace_back());
+    }
+    for (int r = 0; r < size_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      MPI_Isend(from.numbers + from.at[i], from.counts[i], MPI_FLOAT, r, 0, comm,
+                &requests_.emplace_back());
+    }
   }
 
   std::span<float> x_, part_;  // all, and what this rank sums
   Transport by_;
+  void (*use_device_)();  // x is of its memory
   int size_;
   std::size_t part_at_ = 0;
   std::vector<int> counts_, at_;  // of each rank's part
   std::vector<int> mine_, from_;  // of what each rank sends to this one's
-  std::vector<float> received_;
+  std::vector<float> received_, sums_;
   std::vector<std::uint16_t> rounded_, received_rounded_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> requests_{MPI_REQUEST_NULL};
 };
 
 class Sums::Waiting final : public PendingSum::Work {
@@ -173,7 +205,8 @@ Sums::~Sums() {
   MPI_Comm_free(&sums_);
 }
 
-std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by) {
+std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by,
+                                              void (*use_device)()) {
   if (x.empty() || size_ == 1) return nullptr;
   auto progress = std::make_shared<Progress>();
   const std::size_t most = most_of_piece(size_);
@@ -181,7 +214,7 @@ std::unique_ptr<PendingSum::Work> Sums::begin(std::span<float> x, Transport by) 
     const std::lock_guard hold(lock_);
     for (std::size_t i = 0; i < x.size(); i += most) {
       begun_.push_back(std::make_unique<Piece>(x.subspan(i, std::min(most, x.size() - i)), by,
-                                               progress, rank_, size_));
+                                               use_device, progress, rank_, size_));
       ++progress->left;
     }
   }

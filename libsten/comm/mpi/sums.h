@@ -30,7 +30,10 @@ class Sums {
   Sums(const Sums&) = delete;
   Sums& operator=(const Sums&) = delete;
 
-  std::unique_ptr<PendingSum::Work> begin(std::span<float> x, Transport by);
+  // With use_device as Communicator::begin_sum_there(), by float32: parts go to the host's memory, where
+  // they are added up.
+  std::unique_ptr<PendingSum::Work> begin(std::span<float> x, Transport by,
+                                          void (*use_device)() = nullptr);
 
  private:
   // An array of which all ranks sum their parts at once.
