@@ -10,12 +10,12 @@ using namespace sten::testing;
 
 namespace {
 
-// Sanitized, the runs are those of other tests.
-constexpr Index long_run = is_sanitized ? 8 : 100;
+// Short, the runs are those of other tests.
+Index long_run() { return is_short() ? 8 : 100; }
 
 std::vector<Recipe> long_mlp_runs(const TempDir& dir) {
   Recipe r = small_mlp(dir);
-  r.steps = long_run;
+  r.steps = long_run();
   r.optimizer.rate = 0.002;
   r.seed = 8;
   Recipe masked = with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 20));
@@ -25,7 +25,7 @@ std::vector<Recipe> long_mlp_runs(const TempDir& dir) {
 
 std::vector<Recipe> long_bert_runs(const TempDir& dir) {
   Recipe r = small_bert(dir);
-  r.steps = long_run;
+  r.steps = long_run();
   r.seed = 1;
   return {r, with(r, bert_layers, "magnitude:sparsity=0.8", "masked", 5),
           with(r, bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5)};
@@ -33,7 +33,7 @@ std::vector<Recipe> long_bert_runs(const TempDir& dir) {
 
 std::vector<Recipe> long_image_runs(const TempDir& dir) {
   Recipe r = small_wide_resnet(dir);
-  r.steps = long_run;
+  r.steps = long_run();
   r.batch = 4;
   r.optimizer.kind = "sgd";
   r.optimizer.momentum = 0.9;

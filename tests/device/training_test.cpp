@@ -250,7 +250,7 @@ TEST_CASE("gradients are summed where they are, if the ranks' transport takes a 
   const std::vector<double> by_host = losses(r, false, 0);
   CHECK(losses(r, true, 3) == by_host);
   // What a mask keeps is gathered by the host, and rounded there, too.
-  const Recipe masked = with(r, layers, "magnitude:sparsity=0.8", "masked", 1, 0);
+  const Recipe masked = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 1, 0);
   CHECK(losses(masked, true, 1) == losses(masked, false, 0));
   r.exchange.transport = "bfloat16";
   CHECK(losses(r, true, 0) == losses(r, false, 0));

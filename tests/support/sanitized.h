@@ -1,5 +1,6 @@
 // Whether these tests are built with a sanitizer, which makes them 10 times as slow and more.
 #pragma once
+#include <cstdlib>
 
 namespace sten::testing {
 
@@ -13,5 +14,8 @@ inline constexpr bool is_sanitized = true;
 #else
 inline constexpr bool is_sanitized = false;
 #endif
+
+// Whether long runs should be short: STEN_TEST_SHORT is for checkers of a device.
+inline bool is_short() { return is_sanitized || std::getenv("STEN_TEST_SHORT"); }
 
 }  // namespace sten::testing
