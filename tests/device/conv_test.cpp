@@ -6,6 +6,7 @@
 #include "tests/device/near.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -136,9 +137,10 @@ TEST_CASE("columns on a device are made some at a time") {
   const SerialDevice device;
   Dice dice(4);
   const OutFormat& dense = OutFormat::dense();
-  // 3 images at once of 4, and parts of one.
-  for (const ConvCase& c : {ConvCase{{4, 600, 250}, {1, 250, 36}, places({1}, {17, 18})},
-                            ConvCase{{1, 300, 500}, {1, 500, 130}, places({1}, {64, 65})}}) {
+  // Parts of one image, and 3 images at once of 4.
+  std::vector<ConvCase> all{{{1, 300, 500}, {1, 500, 130}, places({1}, {64, 65})}};
+  if (!is_short()) all.push_back({{4, 600, 250}, {1, 250, 36}, places({1}, {17, 18})});
+  for (const ConvCase& c : all) {
     // Whole numbers, so that long sums are exact.
     const auto whole = [&](const Shape& shape) { return apply("round", {normals(dice, shape)}); };
     const Tensor x = whole(c.x), w = whole(c.w);

@@ -41,8 +41,19 @@ SerialMemory::Open::Open() {
 
 SerialMemory::Open::~Open() {
   SerialMemory& all = of_device();
-  if (--all.open_ == 0) mprotect(all.begin_, all.end_, PROT_NONE);
+  if (--all.open_ == 0) {
+    mprotect(all.begin_, all.end_, PROT_NONE);
+    all.shrink();
+  }
   all.lock.unlock();
+}
+
+// To open and to close takes as long as there are pages: those of earlier tests go.
+void SerialMemory::shrink() {
+  if (!used_.empty() || end_ < std::size_t{1} << 22) return;
+  madvise(begin_, end_, MADV_DONTNEED);
+  free_.clear();
+  end_ = 0;
 }
 
 void* SerialMemory::allocate(std::size_t bytes) {

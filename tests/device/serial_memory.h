@@ -33,6 +33,7 @@ class SerialMemory {
 
  private:
   SerialMemory();
+  void shrink();
 
   std::byte* begin_;
   std::size_t end_ = 0;                           // all before has been used

@@ -19,7 +19,7 @@ namespace {
 
 std::vector<Recipe> mlp_runs(const TempDir& dir) {
   Recipe r = small_mlp(dir);
-  r.steps = 40;
+  r.steps = 20;
   r.clip = 1;
   r.ema = 0.9;
   r.seed = 8;
@@ -40,7 +40,7 @@ std::vector<Recipe> mlp_runs(const TempDir& dir) {
 
 std::vector<Recipe> bert_runs(const TempDir& dir) {
   Recipe r = small_bert(dir);
-  r.steps = 20;
+  r.steps = 10;
   r.clip = 1;
   r.seed = 1;
   return {r, with(r, bert_layers, "magnitude:sparsity=0.8", "masked", 4, 5),
