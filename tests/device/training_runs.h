@@ -2,8 +2,8 @@
 //
 // Sums are rounded otherwise there, and one rounding can decide on which side of a ReLU's 0 a value is, or
 // what a mask keeps: from there on the losses are others. The seeds of these runs are such that none does.
-// Instruction sets of the CPU have the same losses to 1e-6, and so have 20 runs whose weights are changed
-// by half a unit in their last place at each step. Whoever changes a run chooses its seed anew.
+// The CPU's instruction sets have the same losses to 1e-6; and 20 runs that change each weight at each
+// step by up to half of its last bit, to 4e-6. Whoever changes a run chooses its seed anew.
 #pragma once
 #include <doctest/doctest.h>
 
