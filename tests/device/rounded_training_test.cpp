@@ -80,7 +80,10 @@ TEST_CASE(
   taught.distillation->teacher = dir / "teacher.safetensors";
   const auto teacher = trainer_there(small_mlp(dir), "", Device::cpu);
   save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
-  for (const Recipe& r : {small_mlp(dir), small_bert(dir), taught})
+  Recipe made_dense = small_bert(dir);  // for a product of as many tokens
+  made_dense.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
+  made_dense.sparsity[0].layout = Spec::parse("nmg:n=1,m=4,g=4");
+  for (const Recipe& r : {small_mlp(dir), small_bert(dir), taught, made_dense})
     for (const char* name : {"", "float32", "tf32", "bfloat16"}) {
       CAPTURE(r.name);
       CAPTURE(name);
