@@ -10,6 +10,7 @@
 #include "libsten/run/prune.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/warnings.h"
 
@@ -42,7 +43,8 @@ PruneOptions pruning(const std::string& structure, const std::string& to) {
   o.structure = structure;
   if (structure == "unstructured") o.sparsity = 0.9;
   o.to = to;
-  o.patterns.include = {"bert.encoder.layer.0.*.weight"};
+  o.patterns.include = {is_short() ? "bert.encoder.layer.0.attention.self.query.weight"
+                                   : "bert.encoder.layer.0.*.weight"};
   o.patterns.exclude = {"*LayerNorm*"};
   return o;
 }
@@ -152,7 +154,7 @@ TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(7);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < (is_short() ? 12 : 60); ++round) {
     const Shape shape = round == 0 ? Shape{3, 70'000} : random_shape(dice);
     const Dense x = any_bits(dice, dice.one_of(prunable_dtypes()), shape);
     const Mask keep = random_mask(dice, shape, dice.uniform());
