@@ -184,9 +184,11 @@ for name in ("tests", "memcheck", "initcheck", "racecheck"):
     cases = [l.split("\t") for l in log.read_text(errors="replace").splitlines() if l.count("\t") == 2] if log.exists() else []
     if cases:
         bad = [c[2] + (" (out of time)" if c[0] == "124" else "") for c in cases if c[0] != "0"]
-        text += ["", f"{name}: {len(cases)} cases, {len(cases) - len(bad)} passed" + "".join(f"; not: {b}" for b in bad)]
+        text += ["", f"{name}: {len(cases)} cases, {len(cases) - len(bad)} passed" + (" but for" if bad else ""), ""]
+        text += [f"- {b}" for b in bad]
 if (out / "training.log").exists():
-    text += ["", "Training: " + "; ".join(l for l in (out / "training.log").read_text().splitlines() if ": loss " in l) + "."]
+    text += ["", "Training:", ""]
+    text += [f"- {l}" for l in (out / "training.log").read_text().splitlines() if ": loss " in l]
 text += ["", "| bench | form | shape | layout | library | ms | GFLOP/s | GB/s | ratio | low | high |",
          "|---|---|---|---|---|---|---|---|---|---|---|"]
 number = lambda v: f"{v:.3g}" if isinstance(v, float) else str(v) if v is not None else ""
