@@ -11,11 +11,12 @@
 //   of its rows (twice the number of its values), and these values, row by row: 80 bytes and 2 for
 //   each value.
 //
-// *Lanes*: a lane is a row of a group of 16. A step has a window of 64 columns, which begins so many
-// behind that of the step before, and two values of each row that are in the window: 32 bytes with
-// their columns, counted from the beginning of the window, and 64 with the values, row by row. What is
-// missing has value 0. 98 bytes a step. In *narrow* lanes the window has 16 columns, and a byte holds
-// those of a row's two values, the first one's in its lower half: 82 bytes a step.
+// *Lanes*: a lane is a row of a group of 16. A step has a window of columns, which begins so many behind
+// that of the step before, and two values of each row that are in the window: 32 bytes with their
+// columns, counted from the beginning of the window, and 64 with the values, row by row. What is missing
+// has value 0. 96 bytes a step, and 2 that say where the window begins. A window has 64 columns, which
+// can be looked up in registers, or 256 in *far* lanes. In *narrow* ones it has 16, and a byte holds the
+// columns of a row's two values, the first one's in its lower half: 80 bytes a step.
 //
 // With zeros among the values, results of a token are NaN in any row where the token has an infinity
 // or NaN, as they are of a dense product.
@@ -32,8 +33,9 @@ inline constexpr std::int64_t bf16_block_groups = 4;
 inline constexpr std::int64_t bf16_block_rows = bf16_block_groups * bf16_tile_rows;
 inline constexpr std::int64_t bf16_mask_bytes = 2 * bf16_tile_columns;  // and then those of rows
 inline constexpr std::int64_t bf16_masked_bytes = bf16_mask_bytes + bf16_tile_rows;
-inline constexpr std::int64_t bf16_window = 64, bf16_narrow_window = 16;  // columns
-inline constexpr std::int64_t bf16_step_values = 32;                      // two of each row
+// Columns.
+inline constexpr std::int64_t bf16_window = 64, bf16_narrow_window = 16, bf16_far_window = 256;
+inline constexpr std::int64_t bf16_step_values = 32;  // two of each row
 // Bytes of a step's columns, and of all of it but `advance`.
 constexpr std::int64_t bf16_place_bytes(bool is_narrow) {
   return is_narrow ? bf16_step_values / 2 : bf16_step_values;
@@ -41,7 +43,10 @@ constexpr std::int64_t bf16_place_bytes(bool is_narrow) {
 constexpr std::int64_t bf16_step_bytes(bool is_narrow) {
   return bf16_place_bytes(is_narrow) + 2 * bf16_step_values;
 }
-inline constexpr std::int64_t bf16_most_tokens = 16;
+// Of one product in tiles, and of one in lanes.
+inline constexpr std::int64_t bf16_most_tokens = 16, bf16_most_in_lanes = 2 * bf16_most_tokens;
+// Sums of a block, of bf16_most_tokens tokens: rows of so many floats.
+inline constexpr std::int64_t bf16_block_sums = bf16_block_rows * bf16_most_tokens;
 
 // A block in tiles.
 struct Bf16Tiles {
@@ -65,13 +70,15 @@ struct Bf16Lanes {
 struct Bf16Few {
   const std::uint16_t* at;
   std::int64_t stride;
-  std::int64_t pairs;   // a multiple of 16
-  std::int64_t tokens;  // up to bf16_most_tokens
+  std::int64_t pairs;  // a multiple of 16
+  std::int64_t
+      tokens;  // up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these
 };
 
-// Floats of memory for what is made of activations of so many pairs.
-constexpr std::int64_t bf16_few_room(std::int64_t pairs) {
-  return (2 * pairs + bf16_window) * bf16_most_tokens;
+// Floats of memory for what is made of activations of so many pairs and tokens.
+constexpr std::int64_t bf16_few_room(std::int64_t pairs, std::int64_t tokens) {
+  return (2 * pairs + bf16_window) *
+         (tokens > bf16_most_tokens ? bf16_most_in_lanes : bf16_most_tokens);
 }
 
 struct Bf16FewTable {
@@ -81,9 +88,13 @@ struct Bf16FewTable {
   // y[row][token] = the block times x, rows of bf16_most_tokens floats; those beyond the last token
   // are left or written.
   void (*multiply_tiles)(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y);
-  // The same in lanes.
+  // The same in lanes, whose groups a block has one to bf16_block_groups of. Sums of tokens from
+  // bf16_most_tokens on are bf16_block_sums behind those of the first.
   void (*prepare_lanes)(const Bf16Few& x, float* room);
-  void (*multiply_lanes)(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y);
+  void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x,
+                         const float* room, float* y);
+  // Whether it takes far lanes for so many tokens; else it wants none.
+  bool (*far_lanes)(std::int64_t tokens);
   // Masked tiles as dense ones: tile k of group g at to + g * stride + k * bf16_tile_size, aligned to
   // 64 bytes. Returns where the stream goes on, for who expands some columns of tiles at a time.
   const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);

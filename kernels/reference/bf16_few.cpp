@@ -10,12 +10,11 @@ namespace {
 
 constexpr std::int64_t tokens = bf16_most_tokens;
 
-// Rows of features, with zeros as far as a window reaches.
+// Rows of features, of all tokens.
 void prepare(const Bf16Few& x, float* room) {
-  std::fill_n(room, bf16_few_room(x.pairs), 0.0f);
   for (std::int64_t k = 0; k < 2 * x.pairs; ++k)
     for (std::int64_t t = 0; t < x.tokens; ++t)
-      room[k * tokens + t] = widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]);
+      *room++ = widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]);
 }
 
 const std::uint8_t* expand_tile(const std::uint8_t* from, std::uint16_t* to) {
@@ -58,26 +57,36 @@ void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, flo
           for (std::int64_t t = 0; t < x.tokens; ++t)
             y[(g * bf16_tile_rows + r) * tokens + t] +=
                 widen_bf16(tile[r * bf16_tile_columns + j]) *
-                room[(k * bf16_tile_columns + j) * tokens + t];
+                room[(k * bf16_tile_columns + j) * x.tokens + t];
     }
 }
 
-void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
-  std::fill_n(y, bf16_tile_rows * tokens, 0.0f);
+void multiply_group(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
   const std::uint8_t* step = a.steps;
   for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(a.is_narrow)) {
-    room += a.advance[s] * tokens;
+    room += a.advance[s] * x.tokens;
     for (std::int64_t i = 0; i < bf16_step_values; ++i) {
       const int place = a.is_narrow ? step[i / 2] >> 4 * (i % 2) & 15 : step[i];
       std::uint16_t value;
       std::memcpy(&value, step + bf16_place_bytes(a.is_narrow) + 2 * i, sizeof value);
       for (std::int64_t t = 0; t < x.tokens; ++t)
-        y[i / 2 * tokens + t] += widen_bf16(value) * room[place * tokens + t];
+        y[t / tokens * bf16_block_sums + i / 2 * tokens + t % tokens] +=
+            widen_bf16(value) * room[place * x.tokens + t];
     }
   }
 }
 
-constexpr Bf16FewTable table{prepare, multiply_tiles, prepare, multiply_lanes, expand};
+void multiply_lanes(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x, const float* room,
+                    float* y) {
+  constexpr std::int64_t size = bf16_tile_rows * tokens;
+  for (std::int64_t t = 0; t < x.tokens; t += tokens)
+    std::fill_n(y + t / tokens * bf16_block_sums, groups * size, 0.0f);
+  for (std::int64_t g = 0; g < groups; ++g) multiply_group(a[g], x, room, y + g * size);
+}
+
+bool far_lanes(std::int64_t) { return true; }
+
+constexpr Bf16FewTable table{prepare, multiply_tiles, prepare, multiply_lanes, far_lanes, expand};
 
 }  // namespace
 

@@ -5,28 +5,36 @@
 #include <cstring>
 
 #include "kernels/reference/bf16_few.h"
+#include "kernels/simd/bf16_pairs8.h"
 #include "kernels/simd/floats16.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
-struct Bf16Few16 : simd::Floats16 {
+struct Bf16Pairs16 : simd::Floats16 {
   using Ints = __m512i;
-  static Ints load_values(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
+  static Ints load_ints(const void* p) { return _mm512_loadu_si512(p); }
   static Ints one_pair(const std::uint8_t* p) {
     int pair;
     std::memcpy(&pair, p, sizeof pair);
     return _mm512_set1_epi32(pair);
   }
+  static Ints both(Ints a, Ints b) { return _mm512_and_si512(a, b); }
   static Vec even(Ints v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); }
   static Vec odd(Ints v) {
     return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32(-65536)));
   }
+};
+
+struct Bf16Few16 : Bf16Pairs16 {
+  using Eight = simd::Bf16Pairs8;
+  static constexpr int most_sums = 16;
   static float sum(Vec v) { return _mm512_reduce_add_ps(v); }
 
   // A window is two registers of the token's features, in which columns are looked up.
   static constexpr int most_looked_up = 4;
+  static constexpr bool gathers = false;
   using Column = std::uint16_t;
   static Column column(std::uint16_t x) { return x; }
   // The columns of a step's values, each value's in a word.
@@ -44,29 +52,29 @@ struct Bf16Few16 : simd::Floats16 {
     if constexpr (narrow) return _mm512_permutexvar_epi16(at, low);
     return _mm512_permutex2var_epi16(low, at, _mm512_loadu_si512(window + 32));
   }
-  template <int tokens, bool narrow>
-  static void few_lanes(const Bf16Lanes& a, const Column* x, std::int64_t ldx, float* y) {
-    constexpr std::int64_t ahead = 3072;
-    Vec evens[tokens], odds[tokens];
-    for (int t = 0; t < tokens; ++t) evens[t] = odds[t] = zero();
-    const std::uint8_t* step = a.steps;
-    for (std::int64_t s = 0; s < a.count; ++s, step += bf16_step_bytes(narrow)) {
-      x += a.advance[s];
-      _mm_prefetch(reinterpret_cast<const char*>(step) + ahead, _MM_HINT_T0);
-      _mm_prefetch(reinterpret_cast<const char*>(step) + ahead + 64, _MM_HINT_T0);
-      const Ints at = places<narrow>(step);
-      const Ints value = _mm512_loadu_si512(step + bf16_place_bytes(narrow));
-      const Vec even_value = even(value), odd_value = odd(value);
+  // Of even values and of odd ones.
+  template <int tokens>
+  struct FewSums {
+    Vec of[2][tokens];
+
+    void write(float* y) const {
       for (int t = 0; t < tokens; ++t) {
-        const Ints found = look_up<narrow>(x + t * ldx, at);
-        evens[t] = fma(even_value, even(found), evens[t]);
-        odds[t] = fma(odd_value, odd(found), odds[t]);
+        alignas(64) float sums[lanes];
+        store(sums, add(of[0][t], of[1][t]));
+        for (int r = 0; r < lanes; ++r) y[r * bf16_most_tokens + t] = sums[r];
       }
     }
+  };
+  template <bool narrow, int tokens>
+  static void few_step(const std::uint8_t* step, const Column* x, std::int64_t ldx,
+                       FewSums<tokens>& sums) {
+    const Ints at = places<narrow>(step);
+    const Ints value = load_ints(step + bf16_place_bytes(narrow));
+    const Vec even_value = even(value), odd_value = odd(value);
     for (int t = 0; t < tokens; ++t) {
-      alignas(64) float sums[lanes];
-      store(sums, add(evens[t], odds[t]));
-      for (int r = 0; r < lanes; ++r) y[r * bf16_most_tokens + t] = sums[r];
+      const Ints found = look_up<narrow>(x + t * ldx, at);
+      sums.of[0][t] = fma(even_value, even(found), sums.of[0][t]);
+      sums.of[1][t] = fma(odd_value, odd(found), sums.of[1][t]);
     }
   }
 };

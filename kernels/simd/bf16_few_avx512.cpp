@@ -23,7 +23,8 @@ namespace sten::kernels {
 const Bf16FewTable* bf16_few_avx512() {
   using Loops = simd::Bf16FewLoops<avx512::Bf16FewScalar>;
   static constexpr Bf16FewTable table{Loops::prepare_tiles, Loops::multiply_tiles,
-                                      Loops::prepare_lanes, Loops::multiply_lanes, nullptr};
+                                      Loops::prepare_lanes, Loops::multiply_lanes,
+                                      Loops::far_lanes,     nullptr};
   return &table;
 }
 

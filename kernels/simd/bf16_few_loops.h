@@ -1,14 +1,20 @@
 // The loops of kernels/bf16_few.h where there are no tiles: values are widened in registers, which is
 // exact, and multiplied as float32. V has, beside what Floats16 has,
-//   load_values(p)   of 2 L numbers of bfloat16, L = V::lanes
+//   load_ints(p)     of 2 L numbers of bfloat16, L = V::lanes; one_pair(p): two of them, again and again
+//   both(a, b)       bitwise and
 //   even(v), odd(v)  half of them as floats
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
-//   most_looked_up   tokens, up to which few_lanes() is faster than tokens in vectors
+//   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors
+//   few_step()       adds a step in lanes to FewSums, with features in Columns
+//   gathers          whether few_step() takes far lanes
+//   most_sums        vectors that registers have room for beside factors
+//   Eight            such vectors of 8 lanes
 #pragma once
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -19,8 +25,9 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// What is read once comes from far away: so many bytes before it is needed.
-inline constexpr std::int64_t bf16_few_ahead = 3072;
+// What is read once comes from far away: so many bytes before it is needed. Groups of lanes are read
+// side by side, each a part of that.
+inline constexpr std::int64_t bf16_few_ahead = 3072, bf16_lanes_ahead = 1024;
 
 template <class V>
 class Bf16FewLoops {
@@ -71,7 +78,7 @@ class Bf16FewLoops {
           for (int t = 0; t < tokens; ++t) s[t] = V::load(sum + t * L);
 #pragma GCC unroll 2
           for (int i = 0; i < parts; ++i) {
-            const auto v = V::load_values(value + 2 * L * i);
+            const auto v = V::load_ints(value + 2 * L * i);
             const Vec even = V::even(v), odd = V::odd(v);
             for (int t = 0; t < tokens; ++t) {
               s[t] = V::fma(even, xs[t][i][0], s[t]);
@@ -98,7 +105,7 @@ class Bf16FewLoops {
       for (Int g = 0; g < a.groups; ++g) {
         const std::uint16_t* tile = next_tile(a, from, expanded);
         for (Int i = 0; i < bf16_tile_size; i += 2 * L) {
-          const auto v = V::load_values(tile + i);
+          const auto v = V::load_ints(tile + i);
           V::store(wide + i, V::even(v));
           V::store(wide + i + L, V::odd(v));
         }
@@ -126,80 +133,159 @@ class Bf16FewLoops {
       }
   }
 
-  // x: [features][most], with zeros behind, of which `used` vectors have tokens. Where registers have no
-  // room for the sums of all rows, they take turns every few steps, so that x comes from the first-level
-  // cache for all but the first.
-  template <bool narrow, int used>
-  static void lanes_by_tokens(const Bf16Lanes& a, const float* x, float* y) {
-    if constexpr (vectors == 1) {
-      some_lanes<0, 16, narrow, used>({a.advance, a.steps, 0, a.count}, x, y);
-    } else {
-      constexpr Int at_once = 16;
-      for (Int from = 0; from == 0 || from < a.count; from += at_once) {
-        const Steps some{a.advance, a.steps, from, std::min(from + at_once, a.count)};
-        if constexpr (used == 1) {
-          some_lanes<0, 8, narrow, used>(some, x, y);
-          x = some_lanes<8, 8, narrow, used>(some, x, y);
-        } else {
-          some_lanes<0, 6, narrow, used>(some, x, y);
-          some_lanes<6, 6, narrow, used>(some, x, y);
-          x = some_lanes<12, 4, narrow, used>(some, x, y);
-        }
+  // A group of lanes as far as it has been multiplied. Those of a block take turns of some steps: memory
+  // gives more to several streams, and they find x in the first-level cache.
+  template <class X>
+  struct Turns {
+    const std::uint16_t* advance;
+    const std::uint8_t* step;
+    Int left;
+    const X* x;
+
+    Turns(const Bf16Lanes& a, const X* first)
+        : advance(a.advance), step(a.steps), left(a.count), x(first) {}
+    static constexpr void fetch(const std::uint8_t* p) {
+      _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_lanes_ahead, _MM_HINT_T0);
+      _mm_prefetch(reinterpret_cast<const char*>(p) + bf16_lanes_ahead + 64, _MM_HINT_T0);
+    }
+  };
+  // take(group, turns, whether it is its first one) until no group has any steps left, but once at least.
+  template <class X, class F>
+  static void take_turns(const Bf16Lanes* a, Int groups, const X* x, F&& take) {
+    Turns<X> turns[bf16_block_groups]{{a[0], x},
+                                      {a[groups > 1 ? 1 : 0], x},
+                                      {a[groups > 2 ? 2 : 0], x},
+                                      {a[groups > 3 ? 3 : 0], x}};
+    bool more = true;
+    for (bool first = true; more; first = false) {
+      more = false;
+      for (Int g = 0; g < groups; ++g) {
+        if (first || turns[g].left > 0) take(g, turns[g], first);
+        more = more || turns[g].left > 0;
       }
     }
   }
-  struct Steps {
-    const std::uint16_t* advance;
-    const std::uint8_t* all;
-    Int begin, end;
-  };
-  // Some rows, as many as registers have sums for. Returns x as the last step has it.
-  template <int r0, int together, bool narrow, int used>
-  static const float* some_lanes(const Steps& a, const float* x, float* y) {
-    Vec s[together][used];
+
+  // x: [features][width], width = used * W::lanes.
+  template <class W, int used, bool narrow>
+  static void lanes_by_tokens(const Bf16Lanes* a, Int groups, const float* x, float* y) {
+    constexpr Int steps = 32;
+    take_turns(a, groups, x, [&](Int g, Turns<float>& turn, bool first) {
+      const Int count = std::min(steps, turn.left);
+      turn.x = rows_of_lanes<W, used, narrow, 0>(turn, count, first, y + g * rows * most);
+      turn.advance += count, turn.left -= count;
+      turn.step += count * bf16_step_bytes(narrow);
+    });
+  }
+  // Registers have no room for the sums of all rows where vectors are many. Returns x as the last step
+  // has it.
+  template <class W, int used, bool narrow, int part>
+  static const float* rows_of_lanes(const Turns<float>& turn, Int count, bool first, float* y) {
+    constexpr int parts = (16 * used + V::most_sums - 1) / V::most_sums,
+                  all = parts > 1 ? parts : 1;
+    constexpr int r0 = part * 16 / all, end = (part + 1) * 16 / all;
+    const float* x = some_lanes<W, used, narrow, r0, end - r0>(turn, count, first, y);
+    if constexpr (part + 1 < all)
+      return rows_of_lanes<W, used, narrow, part + 1>(turn, count, first, y);
+    else
+      return x;
+  }
+  template <class W, int used, bool narrow, int r0, int together>
+  static const float* some_lanes(const Turns<float>& turn, Int count, bool first, float* y) {
+    using Sum = typename W::Vec;
+    constexpr int row_bytes = used * W::lanes * sizeof(float);
+    const auto at = [&](int r, int i) {
+      return y + (r0 + r) * most + i * W::lanes / most * bf16_block_sums + i * W::lanes % most;
+    };
+    Sum s[together][used];
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
-      for (int i = 0; i < used; ++i)
-        s[r][i] = a.begin == 0 ? V::zero() : V::load(y + (r0 + r) * most + i * L);
-    const std::uint8_t* step =
-        a.begin < a.end ? a.all + a.begin * bf16_step_bytes(narrow) : nullptr;
-    for (Int n = a.begin; n < a.end; ++n, step += bf16_step_bytes(narrow)) {
-      x += a.advance[n] * most;
-      if (r0 == 0) {
-        fetch(step);
-        fetch(step + 64);
-      }
-      const std::uint8_t* value = step + bf16_place_bytes(narrow) + 4 * r0;
+      for (int i = 0; i < used; ++i) s[r][i] = first ? W::zero() : W::load(at(r, i));
+    const std::uint8_t* step = turn.step;
+    const auto* x = reinterpret_cast<const std::uint8_t*>(turn.x);
+    for (Int n = 0; n < count; ++n, step += bf16_step_bytes(narrow)) {
+      x += turn.advance[n] * row_bytes;
+      if (r0 == 0) turn.fetch(step);
+      // Places of four rows are loaded at once, since loads are what is scarce.
+      std::uint64_t places = 0;
 #pragma GCC unroll 16
       for (int r = 0; r < together; ++r) {
-        const auto pair = V::one_pair(value + 4 * r);
-        const Vec even = V::even(pair), odd = V::odd(pair);
-        const float *x0, *x1;
-        if constexpr (narrow) {
-          const int both = step[r0 + r];
-          x0 = x + (both & 15) * most, x1 = x + (both >> 4) * most;
-        } else {
-          x0 = x + step[2 * (r0 + r)] * most, x1 = x + step[2 * (r0 + r) + 1] * most;
-        }
+        constexpr int bits = narrow ? 4 : 8;
+        if (r % 4 == 0) std::memcpy(&places, step + (r0 + r) * bits / 4, bits);
+        // Shifted to where a rotation makes bytes of rows of x of them.
+        constexpr int shift = std::countr_zero(static_cast<unsigned>(row_bytes));
+        constexpr std::uint64_t mask = ((1u << bits) - 1) * row_bytes;
+        const auto row = [&](int k) {
+          return reinterpret_cast<const float*>(
+              x + (std::rotr(places, (2 * (r % 4) + k) * bits - shift) & mask));
+        };
+        const float *x0 = row(0), *x1 = row(1);
+        const auto pair = W::one_pair(step + bf16_place_bytes(narrow) + 4 * (r0 + r));
+        const Sum even = W::even(pair), odd = W::odd(pair);
         for (int i = 0; i < used; ++i) {
-          s[r][i] = V::fma(even, V::load(x0 + i * L), s[r][i]);
-          s[r][i] = V::fma(odd, V::load(x1 + i * L), s[r][i]);
+          s[r][i] = W::fma(even, W::load(x0 + i * W::lanes), s[r][i]);
+          s[r][i] = W::fma(odd, W::load(x1 + i * W::lanes), s[r][i]);
         }
       }
     }
 #pragma GCC unroll 16
     for (int r = 0; r < together; ++r)
-      for (int i = 0; i < used; ++i) V::store(y + (r0 + r) * most + i * L, s[r][i]);
-    return x;
+      for (int i = 0; i < used; ++i) W::store(at(r, i), s[r][i]);
+    return reinterpret_cast<const float*>(x);
   }
 
   // Each token's features are looked up: for few tokens.
-  template <int most_tokens, bool narrow>
-  static void looked_up(Int tokens, const Bf16Lanes& a, const typename V::Column* x, Int ldx,
+  template <int tokens, bool narrow>
+  static void looked_up(const Bf16Lanes* a, Int groups, const typename V::Column* x, Int ldx,
                         float* y) {
-    if constexpr (most_tokens > 1)
-      if (tokens < most_tokens) return looked_up<most_tokens - 1, narrow>(tokens, a, x, ldx, y);
-    V::template few_lanes<most_tokens, narrow>(a, x, ldx, y);
+    constexpr Int steps = 8;
+    typename V::template FewSums<tokens> sums[bf16_block_groups];
+    take_turns(a, groups, x, [&](Int g, Turns<typename V::Column>& turn, bool first) {
+      auto sum = sums[g];
+      if (first)
+        for (auto& half : sum.of)
+          for (Vec& s : half) s = V::zero();
+      const Int count = std::min(steps, turn.left);
+      for (Int n = 0; n < count; ++n, turn.step += bf16_step_bytes(narrow)) {
+        turn.x += turn.advance[n];
+        turn.fetch(turn.step);
+        V::template few_step<narrow>(turn.step, turn.x, ldx, sum);
+      }
+      turn.advance += count, turn.left -= count;
+      sums[g] = sum;
+    });
+    for (Int g = 0; g < groups; ++g) sums[g].write(y + g * rows * most);
+  }
+  template <int most_looked_up, bool narrow>
+  static void find_looked_up(Int tokens, const Bf16Lanes* a, Int groups,
+                             const typename V::Column* x, Int ldx, float* y) {
+    if constexpr (most_looked_up > 1)
+      if (tokens < most_looked_up)
+        return find_looked_up<most_looked_up - 1, narrow>(tokens, a, groups, x, ldx, y);
+    looked_up<most_looked_up, narrow>(a, groups, x, ldx, y);
+  }
+
+  // Rows of used * W::lanes tokens, with zeros for those that are not there.
+  template <class W, int used>
+  static void rows_of_tokens(const Bf16Few& x, float* to) {
+    constexpr Int lanes = W::lanes;
+    alignas(64) std::int32_t is_there[used * lanes];
+    for (Int t = 0; t < used * lanes; ++t) is_there[t] = t < x.tokens ? -1 : 0;
+    for (Int p = 0; p < x.pairs; ++p, to += 2 * used * lanes)
+      for (int i = 0; i < used; ++i) {
+        const auto v = W::both(W::load_ints(x.at + p * x.stride + 2 * i * lanes),
+                               W::load_ints(is_there + i * lanes));
+        W::store(to + i * lanes, W::even(v));
+        W::store(to + (used + i) * lanes, W::odd(v));
+      }
+  }
+  // f(W, used) for as few vectors as have so many tokens.
+  template <class F>
+  static void with_width(Int tokens, F&& f) {
+    using One = std::integral_constant<int, 1>;
+    if (tokens <= 8) return f(typename V::Eight{}, One{});
+    if (tokens <= most) return f(V{}, std::integral_constant<int, vectors>{});
+    f(V{}, std::integral_constant<int, 2 * vectors>{});
   }
 
   static void rows_of_features(const Bf16Few& x, float* room) {
@@ -241,11 +327,10 @@ class Bf16FewLoops {
     }
   }
   static void prepare_lanes(const Bf16Few& x, float* room) {
-    if (x.tokens > V::most_looked_up) {
-      rows_of_features(x, room);
-      std::fill_n(room + 2 * x.pairs * most, bf16_window * most, 0.0f);
-      return;
-    }
+    if (x.tokens > V::most_looked_up)
+      return with_width(x.tokens, [&](auto w, auto used) {
+        rows_of_tokens<decltype(w), decltype(used)::value>(x, room);
+      });
     const Int ldx = 2 * x.pairs + bf16_window;
     auto* columns_of = reinterpret_cast<typename V::Column*>(room);
     for (Int t = 0; t < x.tokens; ++t, columns_of += ldx) {
@@ -254,17 +339,20 @@ class Bf16FewLoops {
       std::fill_n(columns_of + 2 * x.pairs, bf16_window, V::column(0));
     }
   }
-  static void multiply_lanes(const Bf16Lanes& a, const Bf16Few& x, const float* room, float* y) {
-    const Int ldx = 2 * x.pairs + bf16_window;
-    const auto* columns_of = reinterpret_cast<const typename V::Column*>(room);
+  static void multiply_lanes(const Bf16Lanes* a, Int groups, const Bf16Few& x, const float* room,
+                             float* y) {
     const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
       if (x.tokens > V::most_looked_up)
-        return x.tokens > L ? lanes_by_tokens<narrow, vectors>(a, room, y)
-                            : lanes_by_tokens<narrow, 1>(a, room, y);
-      looked_up<V::most_looked_up, narrow>(x.tokens, a, columns_of, ldx, y);
+        return with_width(x.tokens, [&](auto w, auto used) {
+          lanes_by_tokens<decltype(w), decltype(used)::value, narrow>(a, groups, room, y);
+        });
+      find_looked_up<V::most_looked_up, narrow>(x.tokens, a, groups,
+                                                reinterpret_cast<const typename V::Column*>(room),
+                                                2 * x.pairs + bf16_window, y);
     };
-    a.is_narrow ? of(std::true_type{}) : of(std::false_type{});
+    a->is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
+  static bool far_lanes(Int tokens) { return V::gathers || tokens > V::most_looked_up; }
 };
 
 }  // namespace sten::kernels::simd

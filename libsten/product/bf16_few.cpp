@@ -10,11 +10,11 @@
 namespace sten {
 namespace {
 
-using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_most_tokens,
-    kernels::bf16_tile_rows;
+using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_block_sums,
+    kernels::bf16_most_tokens, kernels::bf16_tile_rows;
+static_assert(bf16_most_few == kernels::bf16_most_in_lanes);
 
-// x in parts of tokens, made ready for kernels.
-constexpr Index part_size = bf16_block_rows * bf16_most_tokens;
+// x in parts of tokens, made ready for kernels: one part for lanes.
 struct FewParts {
   kernels::Bf16Few x[2];
   const float* room[2];
@@ -41,34 +41,42 @@ template <class Write>
 void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
   const kernels::Bf16FewTable& table = kernels::bf16_few();
   const bool by_lanes = is_for_lanes(x.tokens);
-  const auto lanes = by_lanes ? bf16_weight_lanes(a_) : nullptr;
+  const auto lanes = by_lanes ? bf16_weight_lanes(a_, table.far_lanes(x.tokens)) : nullptr;
   const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a_);
   thread_local Scratch x_memory;
   FewParts parts;
-  parts.count = ceil_div(x.tokens, bf16_most_tokens);
-  const Index room = kernels::bf16_few_room(x.rows());
+  const Index at_once = by_lanes ? bf16_most_few : bf16_most_tokens;
+  const Index room = kernels::bf16_few_room(x.rows(), std::min(at_once, x.tokens));
+  parts.count = ceil_div(x.tokens, at_once);
   float* memory = x_memory.of(parts.count * room);
   for (Index p = 0; p < parts.count; ++p, memory += room) {
-    const Index token = p * bf16_most_tokens;
-    parts.x[p] = {x.tile(0, token), x.stride(), x.rows(),
-                  std::min(bf16_most_tokens, x.tokens - token)};
+    const Index token = p * at_once;
+    parts.x[p] = {x.tile(0, token), x.stride(), x.rows(), std::min(at_once, x.tokens - token)};
     parts.room[p] = memory;
     (by_lanes ? table.prepare_lanes : table.prepare_tiles)(parts.x[p], memory);
   }
   const Index rows = rows_, groups = ceil_div(rows, bf16_tile_rows);
-  const auto multiply = [&](Index block, Index p, float* sums) {
-    if (parts.x[p].tokens < bf16_most_tokens) std::fill_n(sums, part_size, 0.0f);
-    if (tiles) return table.multiply_tiles(tiles->block(block), parts.x[p], parts.room[p], sums);
+  const auto multiply = [&](Index block, float* sums) {
+    if (tiles) {
+      for (Index p = 0; p < parts.count; ++p)
+        table.multiply_tiles(tiles->block(block), parts.x[p], parts.room[p],
+                             sums + p * bf16_block_sums);
+      return;
+    }
+    kernels::Bf16Lanes of[bf16_block_groups];
     const Index first = block * bf16_block_groups,
-                end = std::min(groups, first + bf16_block_groups);
-    for (Index g = first; g < end; ++g, sums += bf16_tile_rows * bf16_most_tokens)
-      table.multiply_lanes(lanes->group(g), parts.x[p], parts.room[p], sums);
+                count = std::min(groups - first, bf16_block_groups);
+    for (Index g = 0; g < count; ++g) of[g] = lanes->group(first + g);
+    table.multiply_lanes(of, count, parts.x[0], parts.room[0], sums);
   };
+  // What no kernel writes is 0.
+  const Index size = ceil_div(x.tokens, bf16_most_tokens) * bf16_block_sums;
   const auto some = [&](Index begin, Index end) {
     thread_local Scratch sums_memory;
-    float* const sums = sums_memory.of(parts.count * part_size);
+    float* const sums = sums_memory.of(size);
     for (Index b = begin; b < end; ++b) {
-      for (Index p = 0; p < parts.count; ++p) multiply(b, p, sums + p * part_size);
+      if (x.tokens % bf16_most_tokens > 0) std::fill_n(sums, size, 0.0f);
+      multiply(b, sums);
       const Index row = b * bf16_block_rows;
       write(row, std::min(bf16_block_rows, rows - row), sums);
     }
@@ -94,7 +102,7 @@ void Bf16FewFactor::multiply(const Pairs& x, const ActivationsOut& y,
   ActivationsOut to = y;
   if (y.form == Form::panels) to = {Form::features, y.features, panel_width, y.at};
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
-    for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += part_size)
+    for (Index token = 0; token < x.tokens; token += bf16_most_tokens, sums += bf16_block_sums)
       write_tile(sums, row, count, token, few_width, false, to, epilogue);
   });
 }
@@ -111,7 +119,7 @@ void Bf16FewFactor::multiply(const Pairs& x, const PairsOut& y,
     for (Index r = 0; r < count; ++r)
       for (Index t = 0; t < panel_width; t += few_width)
         if (t < x.tokens)
-          std::copy_n(sums + t / few_width * part_size + r * few_width, few_width,
+          std::copy_n(sums + t / few_width * bf16_block_sums + r * few_width, few_width,
                       tile + r * panel_width + t);
         else
           std::fill_n(tile + r * panel_width + t, few_width, 0.0f);

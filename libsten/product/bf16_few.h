@@ -33,7 +33,8 @@ struct Bf16WeightTiles {
 };
 
 // Groups of 16 rows in lanes: 3 bytes for each value and for what is missing in a step, which is the
-// more the fewer values there are, and 2 for each step. In narrow ones, where they take less, 2.5 bytes.
+// more the fewer values there are, and 2 for each step. In narrow ones 2.5 bytes. In far ones little is
+// missing but where some rows have fewer values than others.
 struct Bf16WeightLanes {
   Index rows = 0, cols = 0;
   std::vector<Index> first;  // [groups + 1]: steps
@@ -53,7 +54,8 @@ struct Bf16WeightLanes {
 // whose values are rounded to bfloat16. Made at the first call and kept with the tensor. Unsupported,
 // which is an Error (usage), of others.
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a);
-std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a);
+// Lanes are narrow where that takes fewer bytes, or of far ones where it takes hardly more steps.
+std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far = false);
 // The share of its elements that such a weight stores, and from which on its tiles are dense: with
 // that many, reading them takes no longer.
 double bf16_density(const Tensor& a);

@@ -17,7 +17,7 @@ using kernels::bf16_block_groups, kernels::bf16_block_rows, kernels::bf16_mask_b
     kernels::bf16_masked_bytes, kernels::bf16_step_bytes, kernels::bf16_step_values,
     kernels::bf16_tile_columns, kernels::bf16_tile_rows, kernels::bf16_tile_size,
     kernels::bf16_window;
-using kernels::bf16_narrow_window, kernels::bf16_place_bytes;
+using kernels::bf16_far_window, kernels::bf16_narrow_window, kernels::bf16_place_bytes;
 
 void check_bf16_weight(const Tensor& a) {
   const DType dtype = a.dtype();
@@ -171,10 +171,10 @@ struct LaneSteps {
 
 // The window begins where the first value is that no step has yet; rows that are too far ahead for it
 // wait.
-LaneSteps steps_of(const CsrRowsOf& a, Index first_row, bool narrow) {
+LaneSteps steps_of(const CsrRowsOf& a, Index first_row, Index columns) {
   constexpr Index lanes = bf16_tile_rows, most_advance = 0xffff;
-  const Index size = bf16_step_bytes(narrow), places = bf16_place_bytes(narrow),
-              columns = narrow ? bf16_narrow_window : bf16_window;
+  const bool narrow = columns == bf16_narrow_window;
+  const Index size = bf16_step_bytes(narrow), places = bf16_place_bytes(narrow);
   const Index rows = std::min(lanes, a.rows - first_row);
   std::int64_t next[lanes];
   for (Index r = 0; r < rows; ++r) next[r] = a.ptr[first_row + r];
@@ -204,19 +204,21 @@ LaneSteps steps_of(const CsrRowsOf& a, Index first_row, bool narrow) {
   }
 }
 
-Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, bool narrow) {
+// With windows of so many columns.
+Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, Index window) {
   Bf16WeightLanes out;
   out.rows = rows.rows, out.cols = rows.cols;
-  out.is_narrow = narrow;
+  out.is_narrow = window == bf16_narrow_window;
   const Index groups = ceil_div(out.rows, bf16_tile_rows);
   std::vector<LaneSteps> all(groups);
   parallel_for(groups, 1, [&](Index begin, Index end) {
-    for (Index g = begin; g < end; ++g) all[g] = steps_of(rows, g * bf16_tile_rows, narrow);
+    for (Index g = begin; g < end; ++g) all[g] = steps_of(rows, g * bf16_tile_rows, window);
   });
   out.first.assign(groups + 1, 0);
   for (Index g = 0; g < groups; ++g) out.first[g + 1] = out.first[g] + std::ssize(all[g].advance);
   out.advance = Array<std::uint16_t>::uninitialized(out.first[groups]);
-  out.steps = Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes(narrow));
+  out.steps =
+      Array<std::uint8_t>::uninitialized(out.first[groups] * bf16_step_bytes(out.is_narrow));
   std::uint16_t* advance = out.advance.mutate();
   std::uint8_t* bytes = out.steps.mutate();
   for (const LaneSteps& steps : all) {
@@ -226,15 +228,17 @@ Bf16WeightLanes pack_lanes(const CsrRowsOf& rows, bool narrow) {
   return out;
 }
 
-// Whichever takes fewer bytes: narrow ones where rows have about as many values in every window, as
-// those of n:m:g with small m do.
-Bf16WeightLanes pack_lanes(const Tensor& a) {
+// Narrow ones where rows have about as many values in every window, as those of n:m:g with small m do.
+Bf16WeightLanes pack_lanes(const Tensor& a, bool far) {
   const Tensor entries = convert(a, Spec(Csr::name));
   const CsrRowsOf rows(entries.as<Csr>());
-  Bf16WeightLanes wide = pack_lanes(rows, false);
+  Bf16WeightLanes wide = pack_lanes(rows, far ? bf16_far_window : bf16_window);
   if (bf16_density(a) < 1.0 / bf16_narrow_window) return wide;
-  Bf16WeightLanes narrow = pack_lanes(rows, true);
-  return narrow.steps.size() <= wide.steps.size() ? std::move(narrow) : std::move(wide);
+  Bf16WeightLanes narrow = pack_lanes(rows, bf16_narrow_window);
+  // Far ones are for products that take as long as there are steps; others take as long as reading.
+  const bool takes_narrow = far ? 20 * narrow.advance.size() <= 21 * wide.advance.size()
+                                : narrow.steps.size() <= wide.steps.size();
+  return takes_narrow ? std::move(narrow) : std::move(wide);
 }
 
 }  // namespace
@@ -268,10 +272,20 @@ std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a) {
   });
 }
 
-std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a) {
+std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far) {
+  struct Far {
+    Bf16WeightLanes is;
+  };
+  if (far) {
+    const auto made = a.derived().get<Far>([&] {
+      check_bf16_weight(a);
+      return Far{pack_lanes(a, true)};
+    });
+    return {made, &made->is};
+  }
   return a.derived().get<Bf16WeightLanes>([&] {
     check_bf16_weight(a);
-    return pack_lanes(a);
+    return pack_lanes(a, false);
   });
 }
 

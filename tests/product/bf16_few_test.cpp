@@ -17,6 +17,10 @@ namespace {
 
 using kernels::Bf16FewTable;
 
+// As many values in all windows of a chunk's columns.
+const std::vector<std::string> even_specs{"nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=32", "nmg:n=2,m=4,g=16",
+                                          "nmg:n=1,m=10,g=12"};
+
 float rounded(float x) { return kernels::widen_bf16(kernels::round_to_bf16(x)); }
 
 // Activations in pairs, with NaN where nothing is meant.
@@ -78,64 +82,80 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
   Dice dice(21);
   for (int round = 0; round < 60; ++round) {
     const Index m = 1 + dice.below(150), k = 1 + dice.below(round % 5 ? 200 : 700),
-                n = 1 + dice.below(kernels::bf16_most_tokens);
-    const bool dense = round % 4 == 0;
+                n = 1 + dice.below(bf16_most_few);
     const Dense values = normals(dice, {m, k});
     const double keep = dice.one_of(std::vector<double>{0, 0.01, 0.1, 0.5, 0.8});
-    const bool even = round % 4 == 1;  // as many values in all windows: narrow lanes
+    const bool dense = round % 4 == 0, even = round % 4 == 1;
     const Tensor a =
         dense  ? Tensor(values)
-        : even ? sparse_tensor(dice, values, Spec::parse("nmg:n=1,m=4,g=4"))
+        : even ? sparse_tensor(dice, values, Spec::parse(dice.one_of(even_specs)))
                : registry().pack(values, random_mask(dice, values.extents, keep), Spec("csr"));
     const Dense exact = a.to_dense();
     const FewCase c(dice, k, n);
     const auto tiles = bf16_weight_tiles(a);
-    const auto lanes = bf16_weight_lanes(a);
-    if (even) CHECK(lanes->is_narrow);
+    const auto lanes = bf16_weight_lanes(a), far = bf16_weight_lanes(a, true);
     if (keep < 0.05 && !dense && !even) CHECK_FALSE(lanes->is_narrow);
-    const Fenced<std::uint8_t> steps(
-        std::vector<std::uint8_t>(lanes->steps.begin(), lanes->steps.end()));
-    const kernels::Bf16Few x{c.pairs.data(), c.view().stride(), c.view().rows(), n};
-    const auto check = [&](const char* what, auto&& multiply) {
+    // Sums of so many tokens, of blocks of `rows` rows, at the end of what there is.
+    const Index parts = ceil_div(n, kernels::bf16_most_tokens);
+    const auto check = [&](const char* what, Index tokens, auto&& multiply) {
       std::vector<float> y(m * n);
-      Fenced<float> sums(kernels::bf16_block_rows * kernels::bf16_most_tokens);
-      multiply(sums, y);
+      for (Index b = 0; b < tiles->blocks(); ++b) {
+        const Index rows = tiles->groups_of(b) * kernels::bf16_tile_rows,
+                    unused = (kernels::bf16_block_rows - rows) * kernels::bf16_most_tokens;
+        Fenced<float> sums(tokens * kernels::bf16_block_rows - unused);
+        multiply(b, sums.data());
+        const std::vector<float> all = sums.values();
+        for (Index r = 0; r < std::min(rows, m - b * kernels::bf16_block_rows); ++r)
+          for (Index t = 0; t < n; ++t)
+            y[(b * kernels::bf16_block_rows + r) * n + t] =
+                all[t / kernels::bf16_most_tokens * kernels::bf16_block_sums +
+                    r * kernels::bf16_most_tokens + t % kernels::bf16_most_tokens];
+      }
       CHECK_MESSAGE(far_from_exact(exact, c, y) == 0, what, " ", m, " ", k, " ", n, " ", keep);
     };
-    const auto take = [&](const Fenced<float>& sums, Index first, Index rows,
-                          std::vector<float>& y) {
-      const std::vector<float> all = sums.values();
-      for (Index r = 0; r < std::min(rows, m - first); ++r)
-        for (Index t = 0; t < n; ++t)
-          y[(first + r) * n + t] = all[all.size() - (rows - r) * kernels::bf16_most_tokens + t];
-    };
+    const Index most = kernels::bf16_most_tokens;
+    const Pairs view = c.view();
     for (const kernels::Isa isa : kernels::all_isas) {
       const Bf16FewTable* table = kernels::bf16_few_for(isa);
       CHECK((table != nullptr) == kernels::has_isa(isa));
       if (!table) continue;
-      Array<float> room = Array<float>::uninitialized(kernels::bf16_few_room(x.pairs));
-      check(kernels::name_of(isa), [&](Fenced<float>& sums, std::vector<float>& y) {
-        table->prepare_tiles(x, room.mutate());
-        for (Index b = 0; b < tiles->blocks(); ++b) {
-          const Index rows = tiles->groups_of(b) * kernels::bf16_tile_rows;
-          float* const end = sums.data() + kernels::bf16_block_rows * kernels::bf16_most_tokens;
+      Array<float> room = Array<float>::uninitialized(kernels::bf16_few_room(view.rows(), n));
+      check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
+        for (Index p = 0; p < parts; ++p) {
+          const kernels::Bf16Few x{view.tile(0, p * most), view.stride(), view.rows(),
+                                   std::min(most, n - p * most)};
+          table->prepare_tiles(x, room.mutate());
           table->multiply_tiles(tiles->block(b), x, room.data(),
-                                end - rows * kernels::bf16_most_tokens);
-          take(sums, b * kernels::bf16_block_rows, rows, y);
+                                sums + p * kernels::bf16_block_sums);
         }
       });
-      check(kernels::name_of(isa), [&](Fenced<float>& sums, std::vector<float>& y) {
-        table->prepare_lanes(x, room.mutate());
-        for (Index g = 0; g < lanes->groups(); ++g) {
-          constexpr Index rows = kernels::bf16_tile_rows;
-          float* const end = sums.data() + kernels::bf16_block_rows * kernels::bf16_most_tokens;
-          table->multiply_lanes(lanes->group(g), x, room.data(),
-                                end - rows * kernels::bf16_most_tokens);
-          take(sums, g * rows, rows, y);
-        }
-      });
+      const kernels::Bf16Few x{view.at, view.stride(), view.rows(), n};
+      table->prepare_lanes(x, room.mutate());
+      for (const auto& packed : {lanes, far}) {
+        if (packed == far && !table->far_lanes(n)) continue;
+        check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
+          kernels::Bf16Lanes of[kernels::bf16_block_groups];
+          const Index groups = tiles->groups_of(b);
+          for (Index g = 0; g < groups; ++g)
+            of[g] = packed->group(b * kernels::bf16_block_groups + g);
+          table->multiply_lanes(of, groups, x, room.data(), sums);
+        });
+      }
     }
   }
+}
+
+TEST_CASE("lanes are narrow where that takes fewer bytes, and little is missing in far ones") {
+  Dice dice(28);
+  const Index m = 64, k = 768;
+  const Dense x = normals(dice, {m, k});
+  for (const char* spec : {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=16"})
+    for (const bool far : {false, true})
+      CHECK(bf16_weight_lanes(sparse_tensor(dice, x, Spec::parse(spec)), far)->is_narrow);
+  const Tensor rare = registry().pack(x, random_mask(dice, {m, k}, 0.05), Spec("csr"));
+  const auto far = bf16_weight_lanes(rare, true);
+  CHECK_FALSE(far->is_narrow);
+  CHECK(std::ssize(bf16_weight_lanes(rare)->advance) > 1.1 * std::ssize(far->advance));
 }
 
 TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some columns at a time") {
