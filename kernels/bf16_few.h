@@ -18,6 +18,11 @@
 // can be looked up in registers, or 256 in *far* lanes. In *narrow* ones it has 16, and a byte holds the
 // columns of a row's two values, the first one's in its lower half: 80 bytes a step.
 //
+// *Strips* of n:m:g (kernels/nmg_gemm.h), which are widened into the first cache some row blocks at a
+// time: for each 64 strips 64 bytes, of which byte 2 i has the row of strip i in its slab and byte
+// 2 i + 1 that of strip 32 + i; then for each 32 values 64 bytes, of which word 2 i is value i and word
+// 2 i + 1 value 16 + i.
+//
 // With zeros among the values, results of a token are NaN in any row where the token has an infinity
 // or NaN, as they are of a dense product.
 #pragma once
@@ -65,6 +70,14 @@ struct Bf16Lanes {
   bool is_narrow;
 };
 
+// Some strips.
+struct Bf16Strips {
+  const std::uint8_t* stream;
+  std::int64_t strips, values;
+};
+constexpr std::int64_t bf16_strip_room(std::int64_t strips) { return (strips + 63) / 64 * 64; }
+constexpr std::int64_t bf16_value_room(std::int64_t values) { return (values + 31) / 32 * 32; }
+
 // Activations in pairs (kernels/pairs.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
 // multiple of 16 are there, and 0 beyond the last feature.
 struct Bf16Few {
@@ -74,6 +87,12 @@ struct Bf16Few {
   std::int64_t
       tokens;  // up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these
 };
+
+// How many floats a row of tokens has.
+constexpr std::int64_t bf16_width(std::int64_t tokens) {
+  if (tokens <= 8) return 8;
+  return tokens <= bf16_most_tokens ? bf16_most_tokens : bf16_most_in_lanes;
+}
 
 // Floats of memory for what is made of activations of so many pairs and tokens.
 constexpr std::int64_t bf16_few_room(std::int64_t pairs, std::int64_t tokens) {
@@ -90,11 +109,18 @@ struct Bf16FewTable {
   void (*multiply_tiles)(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y);
   // The same in lanes, whose groups a block has one to bf16_block_groups of. Sums of tokens from
   // bf16_most_tokens on are bf16_block_sums behind those of the first.
-  void (*prepare_lanes)(const Bf16Few& x, float* room);
+  void (*prepare_lanes)(const Bf16Few& x, bool is_narrow, float* room);
   void (*multiply_lanes)(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x,
                          const float* room, float* y);
-  // Whether it takes far lanes for so many tokens; else it wants none.
-  bool (*far_lanes)(std::int64_t tokens);
+  // Whether it looks the features of so many tokens up in registers, for lanes that are narrow or not.
+  // Else lanes may be far.
+  bool (*looks_up)(std::int64_t tokens, bool is_narrow);
+  // What products of strips read of x: [features][bf16_width(x.tokens)], with zeros for tokens that are
+  // not there.
+  void (*widen_tokens)(const Bf16Few& x, float* rows);
+  // offsets[bf16_strip_room()] as kernels/nmg_gemm.h has them, and values[bf16_value_room()]; both
+  // aligned to 64 bytes.
+  void (*widen_strips)(const Bf16Strips& a, std::uint16_t* offsets, float* values);
   // Masked tiles as dense ones: tile k of group g at to + g * stride + k * bf16_tile_size, aligned to
   // 64 bytes. Returns where the stream goes on, for who expands some columns of tiles at a time.
   const std::uint8_t* (*expand)(const Bf16Tiles& a, std::uint16_t* to, std::int64_t stride);

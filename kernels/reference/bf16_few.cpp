@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/csr.h"
 #include "kernels/pairs.h"
 
 namespace sten::kernels {
@@ -84,9 +85,31 @@ void multiply_lanes(const Bf16Lanes* a, std::int64_t groups, const Bf16Few& x, c
   for (std::int64_t g = 0; g < groups; ++g) multiply_group(a[g], x, room, y + g * size);
 }
 
-bool far_lanes(std::int64_t) { return true; }
+void prepare_lanes(const Bf16Few& x, bool, float* room) { prepare(x, room); }
 
-constexpr Bf16FewTable table{prepare, multiply_tiles, prepare, multiply_lanes, far_lanes, expand};
+bool looks_up(std::int64_t, bool) { return false; }
+
+void widen_tokens(const Bf16Few& x, float* rows) {
+  const std::int64_t width = bf16_width(x.tokens);
+  for (std::int64_t k = 0; k < 2 * x.pairs; ++k)
+    for (std::int64_t t = 0; t < width; ++t)
+      *rows++ = t < x.tokens ? widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]) : 0;
+}
+
+void widen_strips(const Bf16Strips& a, std::uint16_t* offsets, float* values) {
+  const std::uint8_t* from = a.stream;
+  for (std::int64_t i = 0; i < bf16_strip_room(a.strips); ++i)
+    offsets[i / 64 * 64 + i % 2 * 32 + i % 64 / 2] =
+        static_cast<std::uint16_t>(*from++ * panel_width * sizeof(float));
+  for (std::int64_t i = 0; i < bf16_value_room(a.values); ++i, from += 2) {
+    std::uint16_t value;
+    std::memcpy(&value, from, sizeof value);
+    values[i / 32 * 32 + i % 2 * 16 + i % 32 / 2] = widen_bf16(value);
+  }
+}
+
+constexpr Bf16FewTable table{prepare,  multiply_tiles, prepare_lanes, multiply_lanes,
+                             looks_up, widen_tokens,   widen_strips,  expand};
 
 }  // namespace
 

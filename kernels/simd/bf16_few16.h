@@ -3,7 +3,9 @@
 #include <immintrin.h>
 
 #include <cstring>
+#include <type_traits>
 
+#include "kernels/pairs.h"
 #include "kernels/reference/bf16_few.h"
 #include "kernels/simd/bf16_pairs8.h"
 #include "kernels/simd/floats16.h"
@@ -30,27 +32,24 @@ struct Bf16Pairs16 : simd::Floats16 {
 struct Bf16Few16 : Bf16Pairs16 {
   using Eight = simd::Bf16Pairs8;
   static constexpr int most_sums = 16;
+  static void store_offsets(std::uint16_t* p, Ints v) {
+    _mm512_storeu_si512(p, _mm512_slli_epi16(v, 8));
+    _mm512_storeu_si512(p + 32, _mm512_andnot_si512(_mm512_set1_epi16(0xff), v));
+  }
   static float sum(Vec v) { return _mm512_reduce_add_ps(v); }
 
-  // A window is two registers of the token's features, in which columns are looked up.
-  static constexpr int most_looked_up = 4;
+  // A window is two registers of the token's features, in which columns are looked up. A narrow one is
+  // one, of floats.
+  static constexpr int most_looked_up(bool narrow) { return narrow ? 8 : 4; }
   static constexpr bool gathers = false;
-  using Column = std::uint16_t;
-  static Column column(std::uint16_t x) { return x; }
-  // The columns of a step's values, each value's in a word.
   template <bool narrow>
-  static Ints places(const std::uint8_t* step) {
-    if constexpr (!narrow)
-      return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(step)));
-    const Ints both = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(step)));
-    return _mm512_and_si512(_mm512_or_si512(both, _mm512_slli_epi32(both, 12)),
-                            _mm512_set1_epi32(0xf000f));
-  }
+  using Column = std::conditional_t<narrow, float, std::uint16_t>;
   template <bool narrow>
-  static Ints look_up(const std::uint16_t* window, Ints at) {
-    const Ints low = _mm512_loadu_si512(window);
-    if constexpr (narrow) return _mm512_permutexvar_epi16(at, low);
-    return _mm512_permutex2var_epi16(low, at, _mm512_loadu_si512(window + 32));
+  static Column<narrow> column(std::uint16_t x) {
+    if constexpr (narrow)
+      return widen_bf16(x);
+    else
+      return x;
   }
   // Of even values and of odd ones.
   template <int tokens>
@@ -66,15 +65,31 @@ struct Bf16Few16 : Bf16Pairs16 {
     }
   };
   template <bool narrow, int tokens>
-  static void few_step(const std::uint8_t* step, const Column* x, std::int64_t ldx,
+  static void few_step(const std::uint8_t* step, const Column<narrow>* x, std::int64_t ldx,
                        FewSums<tokens>& sums) {
-    const Ints at = places<narrow>(step);
     const Ints value = load_ints(step + bf16_place_bytes(narrow));
     const Vec even_value = even(value), odd_value = odd(value);
-    for (int t = 0; t < tokens; ++t) {
-      const Ints found = look_up<narrow>(x + t * ldx, at);
-      sums.of[0][t] = fma(even_value, even(found), sums.of[0][t]);
-      sums.of[1][t] = fma(odd_value, odd(found), sums.of[1][t]);
+    const auto add_up = [&](int t, Vec even_x, Vec odd_x) {
+      sums.of[0][t] = fma(even_value, even_x, sums.of[0][t]);
+      sums.of[1][t] = fma(odd_value, odd_x, sums.of[1][t]);
+    };
+    if constexpr (narrow) {
+      // Of a word that says a column the lower 4 bits count.
+      const Ints first =
+          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(step)));
+      const Ints second = _mm512_srli_epi32(first, 4);
+      for (int t = 0; t < tokens; ++t) {
+        const Vec window = load(x + t * ldx);
+        add_up(t, _mm512_permutexvar_ps(first, window), _mm512_permutexvar_ps(second, window));
+      }
+    } else {
+      const Ints at =
+          _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(step)));
+      for (int t = 0; t < tokens; ++t) {
+        const std::uint16_t* window = x + t * ldx;
+        const Ints found = _mm512_permutex2var_epi16(load_ints(window), at, load_ints(window + 32));
+        add_up(t, even(found), odd(found));
+      }
     }
   }
 };

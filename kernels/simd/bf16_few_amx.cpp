@@ -168,8 +168,14 @@ STEN_TARGET_END
 namespace sten::kernels {
 
 const Bf16FewTable* bf16_few_amx() {
-  static constexpr Bf16FewTable table{
-      amx::prepare_tiles, amx::multiply_tiles, nullptr, nullptr, nullptr, nullptr};
+  static constexpr Bf16FewTable table{amx::prepare_tiles,
+                                      amx::multiply_tiles,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr};
   return cpu_runs(STEN_AMX) ? &table : nullptr;
 }
 

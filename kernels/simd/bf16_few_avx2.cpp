@@ -13,6 +13,11 @@ namespace {
 struct Bf16Few8 : simd::Bf16Pairs8 {
   using Eight = simd::Bf16Pairs8;
   static constexpr int most_sums = 12;
+  static void store_offsets(std::uint16_t* p, Ints v) {
+    auto* to = reinterpret_cast<__m256i*>(p);
+    _mm256_storeu_si256(to, _mm256_slli_epi16(v, 8));
+    _mm256_storeu_si256(to + 2, _mm256_andnot_si256(_mm256_set1_epi16(0xff), v));
+  }
   static float sum(Vec v) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));
@@ -22,11 +27,15 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
     return bf16_few_reference()->expand({from, 1, 1, true}, to, 0);
   }
 
-  // A window is gathered from.
-  static constexpr int most_looked_up = 2;
+  // A window is gathered from, which may be far, too.
+  static constexpr int most_looked_up(bool) { return 2; }
   static constexpr bool gathers = true;
+  template <bool>
   using Column = float;
-  static Column column(std::uint16_t x) { return widen_bf16(x); }
+  template <bool>
+  static float column(std::uint16_t x) {
+    return widen_bf16(x);
+  }
   // Of the first 8 rows and of the others.
   template <int tokens>
   struct FewSums {
@@ -42,7 +51,7 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
     }
   };
   template <bool narrow, int tokens>
-  static void few_step(const std::uint8_t* step, const Column* x, std::int64_t ldx,
+  static void few_step(const std::uint8_t* step, const float* x, std::int64_t ldx,
                        FewSums<tokens>& sums) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
@@ -74,9 +83,9 @@ namespace sten::kernels {
 
 const Bf16FewTable* bf16_few_avx2() {
   using Loops = simd::Bf16FewLoops<avx2::Bf16Few8>;
-  static constexpr Bf16FewTable table{Loops::prepare_tiles, Loops::multiply_tiles,
-                                      Loops::prepare_lanes, Loops::multiply_lanes,
-                                      Loops::far_lanes,     nullptr};
+  static constexpr Bf16FewTable table{
+      Loops::prepare_tiles, Loops::multiply_tiles, Loops::prepare_lanes, Loops::multiply_lanes,
+      Loops::looks_up,      Loops::widen_tokens,   Loops::widen_strips,  nullptr};
   return &table;
 }
 

@@ -22,9 +22,9 @@ namespace sten::kernels {
 
 const Bf16FewTable* bf16_few_avx512() {
   using Loops = simd::Bf16FewLoops<avx512::Bf16FewScalar>;
-  static constexpr Bf16FewTable table{Loops::prepare_tiles, Loops::multiply_tiles,
-                                      Loops::prepare_lanes, Loops::multiply_lanes,
-                                      Loops::far_lanes,     nullptr};
+  static constexpr Bf16FewTable table{
+      Loops::prepare_tiles, Loops::multiply_tiles, Loops::prepare_lanes, Loops::multiply_lanes,
+      Loops::looks_up,      Loops::widen_tokens,   Loops::widen_strips,  nullptr};
   return &table;
 }
 

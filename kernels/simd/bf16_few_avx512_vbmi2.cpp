@@ -30,9 +30,9 @@ namespace sten::kernels {
 
 const Bf16FewTable* bf16_few_avx512_vbmi2() {
   using Loops = simd::Bf16FewLoops<avx512_vbmi2::Bf16Few>;
-  static constexpr Bf16FewTable table{Loops::prepare_tiles, Loops::multiply_tiles,
-                                      Loops::prepare_lanes, Loops::multiply_lanes,
-                                      Loops::far_lanes,     avx512_vbmi2::expand};
+  static constexpr Bf16FewTable table{
+      Loops::prepare_tiles, Loops::multiply_tiles, Loops::prepare_lanes, Loops::multiply_lanes,
+      Loops::looks_up,      Loops::widen_tokens,   Loops::widen_strips,  avx512_vbmi2::expand};
   return cpu_runs(STEN_AVX512_VBMI2) ? &table : nullptr;
 }
 

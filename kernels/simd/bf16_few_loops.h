@@ -5,8 +5,10 @@
 //   even(v), odd(v)  half of them as floats
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
-//   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors
+//   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors, for narrow lanes
+//                    or others
 //   few_step()       adds a step in lanes to FewSums, with features in Columns
+//   store_offsets(p, v)  upper bytes of words: at p what the lower ones have, at p + 32 the others
 //   gathers          whether few_step() takes far lanes
 //   most_sums        vectors that registers have room for beside factors
 //   Eight            such vectors of 8 lanes
@@ -166,10 +168,13 @@ class Bf16FewLoops {
     }
   }
 
-  // x: [features][width], width = used * W::lanes.
+  // x: [features][width], width = used * W::lanes. A turn is as long as x stays in the first-level cache.
   template <class W, int used, bool narrow>
-  static void lanes_by_tokens(const Bf16Lanes* a, Int groups, const float* x, float* y) {
-    constexpr Int steps = 32;
+  static void lanes_by_tokens(const Bf16Lanes* a, Int groups, Int features, const float* x,
+                              float* y) {
+    constexpr Int row_bytes = used * W::lanes * sizeof(float), turn_bytes = Int{16} << 10;
+    const Int of_step = features * row_bytes / std::max<Int>(a->count, 1);
+    const Int steps = std::clamp<Int>(turn_bytes / std::max<Int>(of_step, 1), 4, 32);
     take_turns(a, groups, x, [&](Int g, Turns<float>& turn, bool first) {
       const Int count = std::min(steps, turn.left);
       turn.x = rows_of_lanes<W, used, narrow, 0>(turn, count, first, y + g * rows * most);
@@ -235,12 +240,11 @@ class Bf16FewLoops {
   }
 
   // Each token's features are looked up: for few tokens.
-  template <int tokens, bool narrow>
-  static void looked_up(const Bf16Lanes* a, Int groups, const typename V::Column* x, Int ldx,
-                        float* y) {
-    constexpr Int steps = 8;
+  template <int tokens, bool narrow, class Column>
+  static void looked_up(const Bf16Lanes* a, Int groups, const Column* x, Int ldx, float* y) {
+    constexpr Int steps = tokens > 4 ? 16 : 8;
     typename V::template FewSums<tokens> sums[bf16_block_groups];
-    take_turns(a, groups, x, [&](Int g, Turns<typename V::Column>& turn, bool first) {
+    take_turns(a, groups, x, [&](Int g, Turns<Column>& turn, bool first) {
       auto sum = sums[g];
       if (first)
         for (auto& half : sum.of)
@@ -256,13 +260,22 @@ class Bf16FewLoops {
     });
     for (Int g = 0; g < groups; ++g) sums[g].write(y + g * rows * most);
   }
-  template <int most_looked_up, bool narrow>
-  static void find_looked_up(Int tokens, const Bf16Lanes* a, Int groups,
-                             const typename V::Column* x, Int ldx, float* y) {
-    if constexpr (most_looked_up > 1)
-      if (tokens < most_looked_up)
-        return find_looked_up<most_looked_up - 1, narrow>(tokens, a, groups, x, ldx, y);
-    looked_up<most_looked_up, narrow>(a, groups, x, ldx, y);
+  template <int most_tokens, bool narrow, class Column>
+  static void find_looked_up(Int tokens, const Bf16Lanes* a, Int groups, const Column* x, Int ldx,
+                             float* y) {
+    if constexpr (most_tokens > 1)
+      if (tokens < most_tokens)
+        return find_looked_up<most_tokens - 1, narrow>(tokens, a, groups, x, ldx, y);
+    looked_up<most_tokens, narrow>(a, groups, x, ldx, y);
+  }
+  // [tokens][ldx], with zeros as far as a window reaches.
+  template <class Column>
+  static void columns_of_tokens(const Bf16Few& x, Column (*column)(std::uint16_t), Column* to) {
+    for (Int t = 0; t < x.tokens; ++t) {
+      for (Int p = 0; p < x.pairs; ++p)
+        for (Int k = 0; k < 2; ++k) *to++ = column(x.at[p * x.stride + 2 * t + k]);
+      to = std::fill_n(to, bf16_window, Column{0});
+    }
   }
 
   // Rows of used * W::lanes tokens, with zeros for those that are not there.
@@ -326,33 +339,58 @@ class Bf16FewLoops {
         return by_tokens(a, room, y);
     }
   }
-  static void prepare_lanes(const Bf16Few& x, float* room) {
-    if (x.tokens > V::most_looked_up)
+  static void prepare_lanes(const Bf16Few& x, bool is_narrow, float* room) {
+    if (x.tokens > V::most_looked_up(is_narrow))
       return with_width(x.tokens, [&](auto w, auto used) {
         rows_of_tokens<decltype(w), decltype(used)::value>(x, room);
       });
-    const Int ldx = 2 * x.pairs + bf16_window;
-    auto* columns_of = reinterpret_cast<typename V::Column*>(room);
-    for (Int t = 0; t < x.tokens; ++t, columns_of += ldx) {
-      for (Int k = 0; k < 2 * x.pairs; ++k)
-        columns_of[k] = V::column(x.at[k / 2 * x.stride + 2 * t + k % 2]);
-      std::fill_n(columns_of + 2 * x.pairs, bf16_window, V::column(0));
-    }
+    const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
+      using Column = typename V::template Column<narrow>;
+      columns_of_tokens<Column>(x, V::template column<narrow>, reinterpret_cast<Column*>(room));
+    };
+    is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
   static void multiply_lanes(const Bf16Lanes* a, Int groups, const Bf16Few& x, const float* room,
                              float* y) {
     const auto of = [&]<bool narrow>(std::bool_constant<narrow>) {
-      if (x.tokens > V::most_looked_up)
+      constexpr int most_looked_up = V::most_looked_up(narrow);
+      if (x.tokens > most_looked_up)
         return with_width(x.tokens, [&](auto w, auto used) {
-          lanes_by_tokens<decltype(w), decltype(used)::value, narrow>(a, groups, room, y);
+          lanes_by_tokens<decltype(w), decltype(used)::value, narrow>(a, groups, 2 * x.pairs, room,
+                                                                      y);
         });
-      find_looked_up<V::most_looked_up, narrow>(x.tokens, a, groups,
-                                                reinterpret_cast<const typename V::Column*>(room),
-                                                2 * x.pairs + bf16_window, y);
+      find_looked_up<most_looked_up, narrow>(
+          x.tokens, a, groups, reinterpret_cast<const typename V::template Column<narrow>*>(room),
+          2 * x.pairs + bf16_window, y);
     };
     a->is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
-  static bool far_lanes(Int tokens) { return V::gathers || tokens > V::most_looked_up; }
+  static bool looks_up(Int tokens, bool is_narrow) {
+    return !V::gathers && tokens <= V::most_looked_up(is_narrow);
+  }
+
+  static void widen_tokens(const Bf16Few& x, float* rows) {
+    with_width(x.tokens, [&](auto w, auto used) {
+      rows_of_tokens<decltype(w), decltype(used)::value>(x, rows);
+    });
+  }
+  static void widen_strips(const Bf16Strips& a, std::uint16_t* offsets, float* values) {
+    constexpr Int line = 64;
+    const std::uint8_t* from = a.stream;
+    for (Int i = 0; i < a.strips; i += 64, from += line, offsets += 64) {
+      fetch(from);
+      for (Int j = 0; j < line; j += 4 * L)
+        V::store_offsets(offsets + j / 2, V::load_ints(from + j));
+    }
+    for (Int i = 0; i < a.values; i += 32, from += line, values += 32) {
+      fetch(from);
+      for (Int j = 0; j < 16; j += L) {
+        const auto v = V::load_ints(from + 4 * j);
+        V::store(values + j, V::even(v));
+        V::store(values + 16 + j, V::odd(v));
+      }
+    }
+  }
 };
 
 }  // namespace sten::kernels::simd

@@ -6,6 +6,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
+#include "libsten/product/nmg_bf16.h"
 
 namespace sten {
 namespace {
@@ -20,6 +21,54 @@ struct FewParts {
   const float* room[2];
   Index count;
 };
+
+// Those that the kernel for so many tokens is fastest with.
+std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) {
+  const auto looks_up = kernels::bf16_few().looks_up;
+  if (looks_up(tokens, true)) {
+    auto near = bf16_weight_lanes(a);
+    if (looks_up(tokens, near->is_narrow)) return near;
+  }
+  return bf16_weight_lanes(a, true);
+}
+
+// As Bf16FewFactor::multiply_blocks(), of n:m:g.
+template <class Write>
+void multiply_strips(const Tensor& a, const Pairs& x, Write&& write) {
+  const auto packed = nmg_bf16(a);
+  const Index rows = packed->order.rows, width = kernels::bf16_width(x.tokens),
+              task = packed->task_rows(), tasks = ceil_div(rows, task);
+  thread_local Scratch x_memory;
+  float* const in = x_memory.of(2 * x.rows() * width);
+  kernels::bf16_few().widen_tokens({x.at, x.stride(), x.rows(), x.tokens}, in);
+  const auto some = [&](Index begin, Index end) {
+    thread_local Scratch memory, sums_memory;
+    const Index m = packed->order.m, first = begin * task / m,
+                last = std::min(packed->order.row_blocks, end * task / m);
+    float* const c = memory.of((last - first) * m * width);
+    packed->multiply(first, last, in, x.tokens, c);
+    for (Index row = begin * task; row < std::min(rows, end * task); row += bf16_block_rows) {
+      float* sums = c + (row - begin * task) * width;
+      const Index count = std::min(bf16_block_rows, rows - row);
+      if (width != bf16_most_tokens) {
+        const float* from = sums;
+        sums = sums_memory.of(2 * bf16_block_sums);
+        const Index part = std::min(width, bf16_most_tokens);
+        for (Index t = 0; t < std::max(width, bf16_most_tokens); t += part)
+          for (Index r = 0; r < count; ++r) {
+            float* to = sums + t / bf16_most_tokens * bf16_block_sums + r * bf16_most_tokens +
+                        t % bf16_most_tokens;
+            if (t < width)
+              std::copy_n(from + r * width + t, part, to);
+            else
+              std::fill_n(to, part, 0.0f);
+          }
+      }
+      write(row, count, sums);
+    }
+  };
+  parallel_for(tasks, std::max<Index>(1, ceil_div(tasks, Index{threads()})), std::cref(some));
+}
 
 }  // namespace
 
@@ -41,7 +90,8 @@ template <class Write>
 void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
   const kernels::Bf16FewTable& table = kernels::bf16_few();
   const bool by_lanes = is_for_lanes(x.tokens);
-  const auto lanes = by_lanes ? bf16_weight_lanes(a_, table.far_lanes(x.tokens)) : nullptr;
+  if (by_lanes && is_for_bf16_strips(a_, x.tokens)) return multiply_strips(a_, x, write);
+  const auto lanes = by_lanes ? lanes_for(a_, x.tokens) : nullptr;
   const auto tiles = by_lanes ? nullptr : bf16_weight_tiles(a_);
   thread_local Scratch x_memory;
   FewParts parts;
@@ -53,7 +103,10 @@ void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
     const Index token = p * at_once;
     parts.x[p] = {x.tile(0, token), x.stride(), x.rows(), std::min(at_once, x.tokens - token)};
     parts.room[p] = memory;
-    (by_lanes ? table.prepare_lanes : table.prepare_tiles)(parts.x[p], memory);
+    if (by_lanes)
+      table.prepare_lanes(parts.x[p], lanes->is_narrow, memory);
+    else
+      table.prepare_tiles(parts.x[p], memory);
   }
   const Index rows = rows_, groups = ceil_div(rows, bf16_tile_rows);
   const auto multiply = [&](Index block, float* sums) {

@@ -13,13 +13,13 @@ namespace {
 using kernels::panel_width;
 
 // Where slabs begin, and the end of the last.
-std::vector<Index> cut(Index cols, Index chunk) {
+std::vector<Index> cut(Index cols, Index chunk, Index most) {
   std::vector<Index> at{0};
-  if (chunk <= most_slab_rows) {
-    const Index step = most_slab_rows / chunk * chunk;
+  if (chunk <= most) {
+    const Index step = most / chunk * chunk;
     while (at.back() < cols) at.push_back(std::min(cols, at.back() + step));
   } else {
-    const Index parts = ceil_div(chunk, most_slab_rows);
+    const Index parts = ceil_div(chunk, most);
     for (Index c = 0; c < cols; c += chunk)
       for (Index i = 1; i <= parts && at.back() < cols; ++i)
         at.push_back(std::min(cols, c + i * chunk / parts));
@@ -29,10 +29,11 @@ std::vector<Index> cut(Index cols, Index chunk) {
 
 }  // namespace
 
-NmgPacked::NmgPacked(const Nmg& a) : rows(a.extents[0]), cols(a.extents[1]), n(a.n), m(a.m) {
+NmgPacked::NmgPacked(const Nmg& a, Index most_rows)
+    : rows(a.extents[0]), cols(a.extents[1]), n(a.n), m(a.m) {
   const NmgGeometry geo = a.geometry();
   row_blocks = geo.row_blocks;
-  slabs = cut(cols, geo.strips);
+  slabs = cut(cols, geo.strips, most_rows);
   std::vector<Index> slab_of(cols);
   for (Index s = 0; s < slab_count(); ++s)
     std::fill(slab_of.begin() + slabs[s], slab_of.begin() + slabs[s + 1], s);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "kernels/pairs.h"
+#include "libsten/product/nmg_bf16.h"
 #include "tests/kernels/fenced.h"
 #include "tests/product/sparse_tensors.h"
 
@@ -76,6 +77,31 @@ Tensor some_weight(Dice& dice, const std::string& spec, Index m, Index k) {
   return spec == "dense" ? Tensor(x) : sparse_tensor(dice, x, Spec::parse(spec));
 }
 
+// Adds strips of row blocks in a slab, sorted or interleaved, to y[rows][tokens].
+void add_strips(const NmgPacked& order, const kernels::NmgSlabStrips& of, Index slab, Index block,
+                Index blocks, const FewCase& c, const float* x, Index width,
+                std::vector<float>& y) {
+  const Index m = order.m, n = order.n, count = order.pattern_count;
+  Index strip = 0;
+  const auto add = [&](Index b, Index p) {
+    const Index k = order.slabs[slab] + of.offsets[strip] / (kernels::panel_width * 4);
+    for (Index i = 0; i < n; ++i) {
+      const Index row = b * m + order.patterns[p * n + i];
+      for (Index t = 0; t < c.tokens && row < order.rows; ++t)
+        y[row * c.tokens + t] += of.values[strip * n + i] * x[k * width + t];
+    }
+    ++strip;
+  };
+  for (Index b = block; b < block + blocks; ++b) {
+    if (of.steps < 0)
+      for (Index p = 0; p < count; ++p)
+        for (Index i = of.counts[(b - block) * count + p]; i > 0; --i) add(b, p);
+    else
+      for (Index i = 0; i < of.steps; ++i)
+        for (Index p = 0; p < count; ++p) add(b, p);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every ISA") {
@@ -130,9 +156,9 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
         }
       });
       const kernels::Bf16Few x{view.at, view.stride(), view.rows(), n};
-      table->prepare_lanes(x, room.mutate());
       for (const auto& packed : {lanes, far}) {
-        if (packed == far && !table->far_lanes(n)) continue;
+        if (packed == far && table->looks_up(n, far->is_narrow)) continue;
+        table->prepare_lanes(x, packed->is_narrow, room.mutate());
         check(kernels::name_of(isa), parts * most, [&](Index b, float* sums) {
           kernels::Bf16Lanes of[kernels::bf16_block_groups];
           const Index groups = tiles->groups_of(b);
@@ -149,9 +175,8 @@ TEST_CASE("lanes are narrow where that takes fewer bytes, and little is missing 
   Dice dice(28);
   const Index m = 64, k = 768;
   const Dense x = normals(dice, {m, k});
-  for (const char* spec : {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=16"})
-    for (const bool far : {false, true})
-      CHECK(bf16_weight_lanes(sparse_tensor(dice, x, Spec::parse(spec)), far)->is_narrow);
+  const Tensor even = sparse_tensor(dice, x, Spec::parse("nmg:n=1,m=4,g=4"));
+  for (const bool far : {false, true}) CHECK(bf16_weight_lanes(even, far)->is_narrow);
   const Tensor rare = registry().pack(x, random_mask(dice, {m, k}, 0.05), Spec("csr"));
   const auto far = bf16_weight_lanes(rare, true);
   CHECK_FALSE(far->is_narrow);
@@ -196,6 +221,57 @@ TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some colu
           }
       }
       CHECK_MESSAGE(wrong == 0, kernels::name_of(isa), " ", m, " ", k, " ", keep);
+    }
+  }
+}
+
+TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, on every ISA") {
+  Dice dice(29);
+  for (int round = 0; round < 40; ++round) {
+    const std::string spec = dice.one_of(
+        std::vector<std::string>{"nmg:n=2,m=4,g=16", "nmg:n=2,m=4,g=60", "nmg:n=2,m=3,g=2",
+                                 "nmg:n=2,m=5,g=1", "nmg:n=3,m=6,g=2"});
+    const Index m = 1 + dice.below(200), k = 1 + dice.below(700), n = 1 + dice.below(bf16_most_few),
+                width = kernels::bf16_width(n);
+    const Tensor a = sparse_tensor(dice, normals(dice, {m, k}), Spec::parse(spec));
+    const FewCase c(dice, k, n);
+    const Pairs view = c.view();
+    const NmgBf16& packed = *nmg_bf16(a);
+    const NmgPacked& order = packed.order;
+    const Dense exact = a.to_dense();
+    const kernels::Bf16Few x{view.at, view.stride(), view.rows(), n};
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const Bf16FewTable* table = kernels::bf16_few_for(isa);
+      if (!table) continue;
+      Array<float> rows(2 * view.rows() * width);
+      table->widen_tokens(x, rows.mutate());
+      Index wrong = 0;
+      for (Index i = 0; i < k; ++i)
+        for (Index t = 0; t < width; ++t)
+          wrong += rows[i * width + t] != (t < n ? rounded(c.x[i * n + t]) : 0);
+      CHECK_MESSAGE(wrong == 0, kernels::name_of(isa), " ", k, " ", n);
+      // What is widened is multiplied strip by strip.
+      std::vector<float> y(m * n);
+      for (Index s = 0; s < order.slab_count(); ++s)
+        for (Index b = 0; b < order.row_blocks; b += packed.unit) {
+          const Index blocks = std::min(packed.unit, order.row_blocks - b),
+                      strips = blocks * order.slab_rows(s);
+          Array<std::uint16_t> offsets(kernels::bf16_strip_room(strips));
+          Array<float> values(kernels::bf16_value_room(strips * order.n));
+          const Index first = packed.first[s * packed.units() + b / packed.unit];
+          const Index bytes =
+              kernels::bf16_strip_room(strips) + 2 * kernels::bf16_value_room(strips * order.n);
+          Fenced<std::uint8_t> stream(std::vector<std::uint8_t>(
+              packed.stream.begin() + first, packed.stream.begin() + first + bytes));
+          table->widen_strips({stream.data(), strips, strips * order.n}, offsets.mutate(),
+                              values.mutate());
+          kernels::NmgSlabStrips of = order.strips(s, b);
+          of.offsets = offsets.data();
+          of.values = values.data();
+          add_strips(order, of, s, b, blocks, c, rows.data(), width, y);
+        }
+      CHECK_MESSAGE(far_from_exact(exact, c, y) == 0, kernels::name_of(isa), " ", spec, " ", m, " ",
+                    k, " ", n);
     }
   }
 }
