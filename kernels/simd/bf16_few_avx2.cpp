@@ -27,8 +27,9 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
     return bf16_few_reference()->expand({from, 1, 1, true}, to, 0);
   }
 
-  // A window is gathered from, which may be far, too.
-  static constexpr int most_looked_up(bool) { return 2; }
+  // A narrow window is two registers, in which columns are looked up; others are gathered from, which
+  // may be far, too.
+  static constexpr int most_looked_up(bool narrow) { return narrow ? 4 : 2; }
   static constexpr bool gathers = true;
   template <bool>
   using Column = float;
@@ -56,20 +57,35 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       // Both columns of a row, in a byte or in two.
-      constexpr int bits = narrow ? 4 : 8;
       const auto* from =
           reinterpret_cast<const __m128i*>(step + bf16_place_bytes(narrow) / 2 * half);
-      const Ints at = narrow ? _mm256_cvtepu8_epi32(_mm_loadl_epi64(from))
-                             : _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
-      const Ints first = both(at, _mm256_set1_epi32((1 << bits) - 1)),
-                 second = _mm256_srli_epi32(at, bits);
       const Ints value = load_ints(step + bf16_place_bytes(narrow) + 32 * half);
       const Vec v0 = even(value), v1 = odd(value);
-      for (int t = 0; t < tokens; ++t) {
-        const float* window = x + t * ldx;
+      const auto add_up = [&](int t, Vec first_x, Vec second_x) {
         Vec& sum = sums.of[half][t];
-        sum = fma(v0, _mm256_i32gather_ps(window, first, 4), sum);
-        sum = fma(v1, _mm256_i32gather_ps(window, second, 4), sum);
+        sum = fma(v1, second_x, fma(v0, first_x, sum));
+      };
+      if constexpr (narrow) {
+        const Ints first = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from)),
+                   second = _mm256_srli_epi32(first, 4);
+        for (int t = 0; t < tokens; ++t) {
+          const float* window = x + t * ldx;
+          const Vec low = load(window), high = load(window + 8);
+          // The lower 3 bits of a column say where in a register, and the next in which of them.
+          const auto look_up = [&](Ints at) {
+            return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at),
+                                    _mm256_permutevar8x32_ps(high, at),
+                                    _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+          };
+          add_up(t, look_up(first), look_up(second));
+        }
+      } else {
+        const Ints at = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+        const Ints first = both(at, _mm256_set1_epi32(255)), second = _mm256_srli_epi32(at, 8);
+        for (int t = 0; t < tokens; ++t) {
+          const float* window = x + t * ldx;
+          add_up(t, _mm256_i32gather_ps(window, first, 4), _mm256_i32gather_ps(window, second, 4));
+        }
       }
     }
   }

@@ -9,7 +9,7 @@
 //                    or others
 //   few_step()       adds a step in lanes to FewSums, with features in Columns
 //   store_offsets(p, v)  upper bytes of words: at p what the lower ones have, at p + 32 the others
-//   gathers          whether few_step() takes far lanes
+//   gathers          whether few_step() takes far lanes, too
 //   most_sums        vectors that registers have room for beside factors
 //   Eight            such vectors of 8 lanes
 #pragma once
@@ -366,7 +366,7 @@ class Bf16FewLoops {
     a->is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }
   static bool looks_up(Int tokens, bool is_narrow) {
-    return !V::gathers && tokens <= V::most_looked_up(is_narrow);
+    return (is_narrow || !V::gathers) && tokens <= V::most_looked_up(is_narrow);
   }
 
   static void widen_tokens(const Bf16Few& x, float* rows) {

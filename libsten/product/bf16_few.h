@@ -54,7 +54,7 @@ struct Bf16WeightLanes {
 // whose values are rounded to bfloat16. Made at the first call and kept with the tensor. Unsupported,
 // which is an Error (usage), of others.
 std::shared_ptr<const Bf16WeightTiles> bf16_weight_tiles(const Tensor& a);
-// Lanes are narrow where that takes fewer bytes, or of far ones where it takes hardly more steps.
+// Lanes are narrow where that takes hardly more bytes, or hardly more steps than far ones.
 std::shared_ptr<const Bf16WeightLanes> bf16_weight_lanes(const Tensor& a, bool far = false);
 // The share of its elements that such a weight stores, and from which on its tiles are dense: with
 // that many, reading them takes no longer.

@@ -235,9 +235,10 @@ Bf16WeightLanes pack_lanes(const Tensor& a, bool far) {
   Bf16WeightLanes wide = pack_lanes(rows, far ? bf16_far_window : bf16_window);
   if (bf16_density(a) < 1.0 / bf16_narrow_window) return wide;
   Bf16WeightLanes narrow = pack_lanes(rows, bf16_narrow_window);
-  // Far ones are for products that take as long as there are steps; others take as long as reading.
+  // Narrow ones are looked up in fewer instructions. Where lanes may be far, too, products take as long
+  // as there are steps; others take as long as reading.
   const bool takes_narrow = far ? 20 * narrow.advance.size() <= 21 * wide.advance.size()
-                                : narrow.steps.size() <= wide.steps.size();
+                                : 20 * narrow.steps.size() <= 21 * wide.steps.size();
   return takes_narrow ? std::move(narrow) : std::move(wide);
 }
 

@@ -171,7 +171,8 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
   }
 }
 
-TEST_CASE("lanes are narrow where that takes fewer bytes, and little is missing in far ones") {
+TEST_CASE(
+    "lanes are narrow where that takes hardly more bytes, and little is missing in far ones") {
   Dice dice(28);
   const Index m = 64, k = 768;
   const Dense x = normals(dice, {m, k});
