@@ -120,6 +120,9 @@ void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
     const Index first = block * bf16_block_groups,
                 count = std::min(groups - first, bf16_block_groups);
     for (Index g = 0; g < count; ++g) of[g] = lanes->group(first + g);
+    // What the next block begins with.
+    for (Index g = first + count; g < std::min(groups, first + 2 * count); ++g)
+      for (Index line = 0; line < 16; ++line) fetch_line(lanes->group(g).steps + 64 * line);
     table.multiply_lanes(of, count, parts.x[0], parts.room[0], sums);
   };
   // What no kernel writes is 0.
