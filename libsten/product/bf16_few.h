@@ -1,5 +1,5 @@
 // Products of weights with few tokens in bfloat16, with float32 sums, on threads() threads: they take
-// as long as reading the weight does, of which there is one packed form for all layouts, dense too
+// as long as reading the weight does, for which there are packed forms of all layouts, dense too
 // (kernels/bf16_few.h).
 #pragma once
 #include <algorithm>
