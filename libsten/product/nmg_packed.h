@@ -33,7 +33,7 @@ struct NmgPacked {
   std::vector<bool> is_paired;        // [slabs], or empty
   std::vector<std::uint16_t> shared;  // [slabs, row_blocks / 2] where paired
   Array<std::uint16_t> offsets;       // [strips]: bytes from the beginning of the slab
-  Array<float> values;                // [strips, n]
+  Array<float> values;                // [strips, n]; both are empty where others have them
 
   // F32 of rank 2 with axis 0. Slabs have so many rows at most, and 256.
   explicit NmgPacked(const Nmg& a, Index most_rows = most_slab_rows);
@@ -46,8 +46,9 @@ struct NmgPacked {
   kernels::NmgSlabStrips strips(Index slab, Index row_block) const {
     const Index at = slab * row_blocks + row_block;
     const bool paired = !is_paired.empty() && is_paired[slab];
-    return {steps[slab], counts.data() + at * pattern_count, offsets.data() + first[at],
-            values.data() + first[at] * n,
+    return {steps[slab], counts.data() + at * pattern_count,
+            offsets.size() ? offsets.data() + first[at] : nullptr,
+            values.size() ? values.data() + first[at] * n : nullptr,
             paired ? shared.data() + slab * (row_blocks / 2) + row_block / 2 : nullptr};
   }
 };
