@@ -122,7 +122,8 @@ void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
     for (Index g = 0; g < count; ++g) of[g] = lanes->group(first + g);
     // What the next block begins with.
     for (Index g = first + count; g < std::min(groups, first + 2 * count); ++g)
-      for (Index line = 0; line < 16; ++line) fetch_line(lanes->group(g).steps + 64 * line);
+      if (const auto* steps = lanes->group(g).steps)  // not of a matrix without values
+        for (Index line = 0; line < 16; ++line) fetch_line(steps + 64 * line);
     table.multiply_lanes(of, count, parts.x[0], parts.room[0], sums);
   };
   // What no kernel writes is 0.
