@@ -15,7 +15,7 @@ namespace sten {
 // the product takes, and cuBLAS multiplies it; a sum with an infinity of x and a 0 of w is NaN.
 enum class DeviceWay { lists, turned, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
-// The fastest for so many tokens, as measured (docs/gpu.md).
+// The fastest for so many tokens, as measured (docs/figures.md).
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 
 // y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
