@@ -84,8 +84,8 @@ struct Bf16Few {
   const std::uint16_t* at;
   std::int64_t stride;
   std::int64_t pairs;  // a multiple of 16
-  std::int64_t
-      tokens;  // up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these
+  // Up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these.
+  std::int64_t tokens;
 };
 
 // How many floats a row of tokens has.
