@@ -60,37 +60,23 @@ fi
 bin=$(cd "$bin" && pwd)
 export bin out
 
-# The same tests as everywhere, with the device in place of its stand-in. Each case is a process of its own: after an
-# error of a kernel a process cannot use its device any more.
-each_case() { # each_case FILES JOBS SECONDS COMMAND...: prints how each ended; the output of those that failed
-  local files=$1 at_once=$2
-  export limit=$3
-  shift 3
-  export before="$*"
-  one() {
-    local log status=0 begin=$SECONDS
-    log=$(mktemp)
-    # Commas are between patterns; the shell splits what goes before.
-    timeout "$limit" $before "$bin/sten_tests" --no-intro "--test-case=${1//,/?}" >"$log" 2>&1 || status=$?
-    printf '%s\t%d s\t%s\n' "$status" $((SECONDS - begin)) "$1"
-    if [[ $status -ne 0 ]]; then head -c 5000 "$log"; fi
-    rm -f "$log"
-    return $((status != 0))
-  }
-  export -f one
-  "$bin/sten_tests" --no-intro -ltc "--source-file=$files" | sed -n '/^===/,/^===/p' | sed '/^===/d' |
-    xargs -d '\n' -P "$at_once" -I{} bash -c 'one "$@"' _ {}
+# The same tests as everywhere, with the device in place of its stand-in.
+# cases NAME SECONDS FILES EACH [COMMAND...]: EACH is of a case. The longest of the step before come first.
+cases() {
+  local name=$1 limit=$2 files=$3 each=$4
+  shift 4
+  step "$name" "$limit" python3 -B scripts/each_case.py "$bin/sten_tests" "$files" "$jobs" "$each" "$@"
+  export STEN_CASE_TIMES=$out/$name.log
 }
-export -f each_case
 export STEN_TEST_DEVICE=cuda
-step tests 200 bash -euo pipefail -c "each_case '*tests/device/*,*tests/kernels/*block*,*tests/kernels/nmg_*' $jobs 100"
+cases tests 200 '*tests/device/*,*tests/kernels/*block*,*tests/kernels/nmg_*' 100
 if command -v compute-sanitizer >/dev/null; then
   export STEN_TEST_SHORT=1
   for tool in memcheck initcheck racecheck; do
-    check="compute-sanitizer --tool $tool --print-limit 3 --error-exitcode 9"
+    check=(compute-sanitizer --tool "$tool" --print-limit 3 --error-exitcode 9)
     # Libraries' own kernels have many shared arrays, and take long.
-    if [[ $tool == racecheck ]]; then check+=" --kernel-regex kns=run_kernel"; fi
-    step "$tool" 400 bash -euo pipefail -c "each_case '*tests/device/*' $jobs ${STEN_CASE_SECONDS:-380} $check"
+    if [[ $tool == racecheck ]]; then check+=(--kernel-regex kns=run_kernel); fi
+    cases "$tool" 400 '*tests/device/*' "${STEN_CASE_SECONDS:-380}" "${check[@]}"
   done
   unset STEN_TEST_SHORT
 else

@@ -24,6 +24,8 @@ sten_script_test(check.recipes LABELS once COMMAND sh ${checks}/recipes.sh)
 sten_script_test(check.documents LABELS once COMMAND bash ${checks}/documents.sh)
 sten_script_test(check.documents.selftest LABELS once
                  COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/documents_test.sh)
+sten_script_test(check.gpu_check.selftest LABELS once
+                 COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/checks/gpu_check_test.sh)
 sten_script_test(check.schema LABELS once COMMAND sh ${checks}/schema.sh)
 sten_script_test(check.format LABELS once COMMAND bash ${checks}/format.sh)
 sten_script_test(install.consumer LABELS once
