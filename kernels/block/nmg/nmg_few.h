@@ -1,11 +1,12 @@
 // n:m:g of few patterns, a warp a chunk: values are read once, fitted (nmg_warp.h), and what is
-// asked for is written, from shared memory and registers. Chunks that need magnitudes of 64 bits are
-// left for a second kernel, whose warps have more registers, and ragged ones for others.
+// asked for is written (nmg_few_output.h), from shared memory and registers. Chunks that need
+// magnitudes of 64 bits are left for a second kernel, whose warps have more registers, and ragged
+// ones for others.
 #pragma once
 #include <utility>
 
 #include "kernels/block/functions.h"
-#include "kernels/block/nmg/nmg_chunk.h"
+#include "kernels/block/nmg/nmg_few_output.h"
 #include "kernels/block/nmg/nmg_place.h"
 #include "kernels/block/nmg/nmg_warp.h"
 
@@ -58,12 +59,6 @@ STEN_DEVICE inline std::uint32_t load_bits(const void* x, FloatKind kind, std::i
   return width_of(kind) == 2 ? static_cast<const std::uint16_t*>(x)[i]
                              : static_cast<const std::uint8_t*>(x)[i];
 }
-STEN_DEVICE inline void store_bits(void* x, FloatKind kind, std::int64_t i, std::uint32_t bits) {
-  if (width_of(kind) == 2)
-    static_cast<std::uint16_t*>(x)[i] = static_cast<std::uint16_t>(bits);
-  else
-    static_cast<std::uint8_t*>(x)[i] = static_cast<std::uint8_t>(bits);
-}
 STEN_DEVICE inline float decode_bits(FloatKind kind, std::uint32_t bits) {
   switch (kind) {
     case FloatKind::f16:
@@ -99,6 +94,8 @@ struct NmgFewKernel {
   NmgLeft left;
 
   static constexpr int width = 32 * K;
+  template <class Block>
+  using Output = NmgFewOutput<C, K, Block, N, M>;
 
   STEN_HOST_DEVICE int n() const { return N > 0 ? N : f.n; }
   STEN_HOST_DEVICE int m() const { return N > 0 ? M : f.m; }
@@ -168,20 +165,6 @@ struct NmgFewKernel {
     }
   }
 
-  template <class Block>
-  struct Output {
-    template <class U>
-    using Shared = typename Block::template Shared<U>;
-    Shared<std::uint32_t> raw, values;  // [m, width], [strips, n]
-    Shared<std::uint8_t> pattern_of, index;
-
-    STEN_HOST_DEVICE Output(Block& b, const NmgFew& f)
-        : raw(b.template shared<std::uint32_t>(f.m * width)),
-          values(b.template shared<std::uint32_t>(f.strips() * f.n)),
-          pattern_of(b.template shared<std::uint8_t>(width)),
-          index(b.template shared<std::uint8_t>(f.strips())) {}
-  };
-
   // Whether the chunk at that offset is one for T.
   template <class Block>
   STEN_DEVICE bool prune(Block& b, std::int64_t u, std::int64_t offset) const {
@@ -194,17 +177,7 @@ struct NmgFewKernel {
     else if (!load(b, fit, out, offset))
       return false;
     fit.run(lanes);
-    b.for_each_thread([&](int t) {
-      for (int k = 0; k < K; ++k)
-        out.pattern_of[k * 32 + t] = static_cast<std::uint8_t>(lanes(t).pattern[k]);
-    });
-    if (to.pattern_of)
-      b.for_each_thread([&](int t) {
-        each_of(b, t, f.strips(),
-                [&](std::int64_t s) { to.pattern_of[u * f.strips() + s] = out.pattern_of[s]; });
-      });
-    if (to.bits) set_bits(b, lanes, offset);
-    if (to.values || to.index) write_slots(b, out, u);
+    out.write(lanes, u, offset, matrix, kind, to);
     return true;
   }
 
@@ -301,109 +274,6 @@ struct NmgFewKernel {
         }
     });
     return true;
-  }
-
-  template <class Block, class Lanes>
-  STEN_DEVICE void set_bits(Block& b, Lanes& lanes, std::int64_t offset) const {
-    const auto rows_of = [&](int t, int k) {
-      return k * 32 + t < f.strips() ? f.rows_of(lanes(t).pattern[k]) : 0;
-    };
-    // 32 bits from bit `at` on.
-    const auto set = [&](std::int64_t at, std::uint32_t v) {
-      const int by = static_cast<int>(at & 31);
-      if (const std::uint32_t low = v << by; low != 0) b.or_bits(to.bits, at >> 5, low);
-      if (const std::uint32_t high = by ? v >> (32 - by) : 0; high != 0)
-        b.or_bits(to.bits, (at >> 5) + 1, high);
-    };
-    if (matrix.col_stride == 1) {
-      // Strips are neighbours: thread r * K + k has the word of row r of 32 of them.
-      auto word = b.template per_thread<std::uint32_t>();
-      for (int r = 0; r < m(); ++r)
-        for (int k = 0; k < K; ++k) {
-          const std::uint32_t v = b.votes([&](int t) { return rows_of(t, k) >> r & 1; });
-          b.for_each_thread([&](int t) {
-            if (t == r * K + k) word(t) = v;
-          });
-        }
-      b.for_each_thread([&](int t) {
-        if (t < m() * K) set(offset + t / K * matrix.row_stride + t % K * 32, word(t));
-      });
-      return;
-    }
-    b.for_each_thread([&](int t) {
-      for (int k = 0; k < K; ++k) {
-        const std::int64_t at = offset + (k * 32 + t) * matrix.col_stride;
-        const std::uint32_t rows = rows_of(t, k);
-        if (matrix.row_stride == 1)
-          set(at, rows);
-        else
-          STEN_UNROLL(1) for (int r = 0; r < f.m; ++r) {
-            if (rows >> r & 1) set(at + r * matrix.row_stride, 1);
-          }
-      }
-    });
-  }
-
-  // Sorted in shared memory, then written in order.
-  template <class Block>
-  STEN_DEVICE void write_slots(Block& b, Output<Block>& out, std::int64_t u) const {
-    // Here strips t * K + k are thread t's: those before them are those of the threads before.
-    const auto pattern = [&](int t, int k) {
-      const int s = t * K + k;
-      return s < f.strips() ? int{out.pattern_of[s]} : C;
-    };
-    // Counts of four patterns, each of up to 128, in a word.
-    const auto one = [](int p, int first) {
-      const int i = p - first;
-      return i >= 0 && i < 4 ? std::uint32_t{1} << 8 * i : 0;
-    };
-    const auto in_words = [&](int t, int first) {
-      std::uint32_t word = 0;
-      for (int k = 0; k < K; ++k) word += one(pattern(t, k), first);
-      return word;
-    };
-    auto low = b.template per_thread<std::uint32_t>();
-    auto high = b.template per_thread<std::uint32_t>();
-    b.scan([&](int t) { return in_words(t, 0); }, [&](int t, std::uint32_t v) { low(t) = v; });
-    if constexpr (C > 4)
-      b.scan([&](int t) { return in_words(t, 4); }, [&](int t, std::uint32_t v) { high(t) = v; });
-    b.for_each_thread([&](int t) {
-      std::uint32_t before_low = low(t), before_high = C > 4 ? high(t) : 0;
-      for (int k = 0; k < K; ++k) {
-        const int p = pattern(t, k), s = t * K + k;
-        if (p >= C) continue;
-        const std::uint32_t word = C > 4 && p >= 4 ? before_high : before_low;
-        const int slot = p * f.g + static_cast<int>(word >> 8 * (p & 3) & 0xff);
-        before_low += one(p, 0);
-        before_high += one(p, 4);
-        out.index[slot] = static_cast<std::uint8_t>(s);
-        std::uint32_t rows = f.rows_of(p);
-        STEN_UNROLL(1) for (int i = slot * n(); rows != 0; ++i, rows &= rows - 1) {
-          out.values[i] = std::uint32_t{out.raw[lowest_bit(rows) * width + s]};
-        }
-      }
-    });
-    const std::int64_t first = u * f.strips();
-    b.for_each_thread([&](int t) {
-      if (to.index)
-        for (int k = 0; k < K; ++k)
-          if (const int i = k * 32 + t; i < f.strips())
-            static_cast<std::uint8_t*>(to.index)[first + i] = out.index[i];
-      if (!to.values) return;
-      const std::int64_t at = first * n();
-      const int end = f.strips() * n();
-      if (kind == FloatKind::f32) {
-        STEN_UNROLL(1) for (int begin = t; begin < end; begin += width) {
-          for (int k = 0; k < K; ++k)
-            if (const int i = begin + k * 32; i < end)
-              static_cast<std::uint32_t*>(to.values)[at + i] = out.values[i];
-        }
-      } else {
-        STEN_UNROLL(1) for (int i = t; i < end; i += 32) {
-          store_bits(to.values, kind, at + i, out.values[i]);
-        }
-      }
-    });
   }
 };
 
