@@ -2,37 +2,21 @@
 #pragma once
 #include <immintrin.h>
 
-#include <cstring>
 #include <type_traits>
 
 #include "kernels/pairs.h"
 #include "kernels/reference/bf16_few.h"
+#include "kernels/simd/bf16_pairs16.h"
 #include "kernels/simd/bf16_pairs8.h"
-#include "kernels/simd/floats16.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
-struct Bf16Pairs16 : simd::Floats16 {
-  using Ints = __m512i;
-  static Ints load_ints(const void* p) { return _mm512_loadu_si512(p); }
-  static Ints one_pair(const std::uint8_t* p) {
-    int pair;
-    std::memcpy(&pair, p, sizeof pair);
-    return _mm512_set1_epi32(pair);
-  }
-  static Ints both(Ints a, Ints b) { return _mm512_and_si512(a, b); }
-  static Vec even(Ints v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); }
-  static Vec odd(Ints v) {
-    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32(-65536)));
-  }
-};
-
-struct Bf16Few16 : Bf16Pairs16 {
+struct Bf16Few16 : simd::Bf16Pairs16 {
   using Eight = simd::Bf16Pairs8;
   static constexpr int most_sums = 16;
-  static void store_offsets(std::uint16_t* p, Ints v) {
+  static void store_offsets(std::uint16_t* p, Words v) {
     _mm512_storeu_si512(p, _mm512_slli_epi16(v, 8));
     _mm512_storeu_si512(p + 32, _mm512_andnot_si512(_mm512_set1_epi16(0xff), v));
   }
@@ -67,7 +51,7 @@ struct Bf16Few16 : Bf16Pairs16 {
   template <bool narrow, int tokens>
   static void few_step(const std::uint8_t* step, const Column<narrow>* x, std::int64_t ldx,
                        FewSums<tokens>& sums) {
-    const Ints value = load_ints(step + bf16_place_bytes(narrow));
+    const Words value = load_words(step + bf16_place_bytes(narrow));
     const Vec even_value = even(value), odd_value = odd(value);
     const auto add_up = [&](int t, Vec even_x, Vec odd_x) {
       sums.of[0][t] = fma(even_value, even_x, sums.of[0][t]);
@@ -75,19 +59,20 @@ struct Bf16Few16 : Bf16Pairs16 {
     };
     if constexpr (narrow) {
       // Of a word that says a column the lower 4 bits count.
-      const Ints first =
+      const Words first =
           _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(step)));
-      const Ints second = _mm512_srli_epi32(first, 4);
+      const Words second = _mm512_srli_epi32(first, 4);
       for (int t = 0; t < tokens; ++t) {
         const Vec window = load(x + t * ldx);
         add_up(t, _mm512_permutexvar_ps(first, window), _mm512_permutexvar_ps(second, window));
       }
     } else {
-      const Ints at =
+      const Words at =
           _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(step)));
       for (int t = 0; t < tokens; ++t) {
         const std::uint16_t* window = x + t * ldx;
-        const Ints found = _mm512_permutex2var_epi16(load_ints(window), at, load_ints(window + 32));
+        const Words found =
+            _mm512_permutex2var_epi16(load_words(window), at, load_words(window + 32));
         add_up(t, even(found), odd(found));
       }
     }

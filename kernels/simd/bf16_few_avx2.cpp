@@ -13,7 +13,7 @@ namespace {
 struct Bf16Few8 : simd::Bf16Pairs8 {
   using Eight = simd::Bf16Pairs8;
   static constexpr int most_sums = 12;
-  static void store_offsets(std::uint16_t* p, Ints v) {
+  static void store_offsets(std::uint16_t* p, Words v) {
     auto* to = reinterpret_cast<__m256i*>(p);
     _mm256_storeu_si256(to, _mm256_slli_epi16(v, 8));
     _mm256_storeu_si256(to + 2, _mm256_andnot_si256(_mm256_set1_epi16(0xff), v));
@@ -59,20 +59,20 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
       // Both columns of a row, in a byte or in two.
       const auto* from =
           reinterpret_cast<const __m128i*>(step + bf16_place_bytes(narrow) / 2 * half);
-      const Ints value = load_ints(step + bf16_place_bytes(narrow) + 32 * half);
+      const Words value = load_words(step + bf16_place_bytes(narrow) + 32 * half);
       const Vec v0 = even(value), v1 = odd(value);
       const auto add_up = [&](int t, Vec first_x, Vec second_x) {
         Vec& sum = sums.of[half][t];
         sum = fma(v1, second_x, fma(v0, first_x, sum));
       };
       if constexpr (narrow) {
-        const Ints first = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from)),
-                   second = _mm256_srli_epi32(first, 4);
+        const Words first = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from)),
+                    second = _mm256_srli_epi32(first, 4);
         for (int t = 0; t < tokens; ++t) {
           const float* window = x + t * ldx;
           const Vec low = load(window), high = load(window + 8);
           // The lower 3 bits of a column say where in a register, and the next in which of them.
-          const auto look_up = [&](Ints at) {
+          const auto look_up = [&](Words at) {
             return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, at),
                                     _mm256_permutevar8x32_ps(high, at),
                                     _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
@@ -80,8 +80,8 @@ struct Bf16Few8 : simd::Bf16Pairs8 {
           add_up(t, look_up(first), look_up(second));
         }
       } else {
-        const Ints at = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
-        const Ints first = both(at, _mm256_set1_epi32(255)), second = _mm256_srli_epi32(at, 8);
+        const Words at = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+        const Words first = both(at, _mm256_set1_epi32(255)), second = _mm256_srli_epi32(at, 8);
         for (int t = 0; t < tokens; ++t) {
           const float* window = x + t * ldx;
           add_up(t, _mm256_i32gather_ps(window, first, 4), _mm256_i32gather_ps(window, second, 4));

@@ -1,8 +1,5 @@
 // The loops of kernels/bf16_few.h where there are no tiles: values are widened in registers, which is
-// exact, and multiplied as float32. V has, beside what Floats16 has,
-//   load_ints(p)     of 2 L numbers of bfloat16, L = V::lanes; one_pair(p): two of them, again and again
-//   both(a, b)       bitwise and
-//   even(v), odd(v)  half of them as floats
+// exact, and multiplied as float32. V has, beside what Bf16Pairs16 has,
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
 //   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors, for narrow lanes
@@ -80,7 +77,7 @@ class Bf16FewLoops {
           for (int t = 0; t < tokens; ++t) s[t] = V::load(sum + t * L);
 #pragma GCC unroll 2
           for (int i = 0; i < parts; ++i) {
-            const auto v = V::load_ints(value + 2 * L * i);
+            const auto v = V::load_words(value + 2 * L * i);
             const Vec even = V::even(v), odd = V::odd(v);
             for (int t = 0; t < tokens; ++t) {
               s[t] = V::fma(even, xs[t][i][0], s[t]);
@@ -107,7 +104,7 @@ class Bf16FewLoops {
       for (Int g = 0; g < a.groups; ++g) {
         const std::uint16_t* tile = next_tile(a, from, expanded);
         for (Int i = 0; i < bf16_tile_size; i += 2 * L) {
-          const auto v = V::load_ints(tile + i);
+          const auto v = V::load_words(tile + i);
           V::store(wide + i, V::even(v));
           V::store(wide + i + L, V::odd(v));
         }
@@ -286,8 +283,8 @@ class Bf16FewLoops {
     for (Int t = 0; t < used * lanes; ++t) is_there[t] = t < x.tokens ? -1 : 0;
     for (Int p = 0; p < x.pairs; ++p, to += 2 * used * lanes)
       for (int i = 0; i < used; ++i) {
-        const auto v = W::both(W::load_ints(x.at + p * x.stride + 2 * i * lanes),
-                               W::load_ints(is_there + i * lanes));
+        const auto v = W::both(W::load_words(x.at + p * x.stride + 2 * i * lanes),
+                               W::load_words(is_there + i * lanes));
         W::store(to + i * lanes, W::even(v));
         W::store(to + (used + i) * lanes, W::odd(v));
       }
@@ -380,12 +377,12 @@ class Bf16FewLoops {
     for (Int i = 0; i < a.strips; i += 64, from += line, offsets += 64) {
       fetch(from);
       for (Int j = 0; j < line; j += 4 * L)
-        V::store_offsets(offsets + j / 2, V::load_ints(from + j));
+        V::store_offsets(offsets + j / 2, V::load_words(from + j));
     }
     for (Int i = 0; i < a.values; i += 32, from += line, values += 32) {
       fetch(from);
       for (Int j = 0; j < 16; j += L) {
-        const auto v = V::load_ints(from + 4 * j);
+        const auto v = V::load_words(from + 4 * j);
         V::store(values + j, V::even(v));
         V::store(values + 16 + j, V::odd(v));
       }

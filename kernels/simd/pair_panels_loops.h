@@ -1,9 +1,8 @@
 // The loops of kernels/pair_panels.h. Compiled once per ISA, for the target that the includer's
 // STEN_TARGET names.
 //
-// P is PairVectors8 or PairVectors16: Floats8 or Floats16, and Words, which are pairs of as many tokens:
-//   low(w), high(w)  the first and the second of each pair, as floats
-//   pack(low, high)  pairs of them, rounded
+// P is PairVectors8 or PairVectors16: Bf16Pairs8 or Bf16Pairs16 of as many tokens, and
+//   pack(even, odd)  pairs of them, rounded
 #pragma once
 #include "kernels/pair_panels.h"
 #include "kernels/simd/each.h"
@@ -24,18 +23,18 @@ struct PairPanels {
     const Size words = (n + 1) / 2 * line;
     for (Size i = 0; i < words; i += in_words) {
       const Words v = P::load_words(a + i), w = P::load_words(b + i);
-      P::store_words(y + i, P::pack(P::add(P::low(v), P::low(w)), P::add(P::high(v), P::high(w))));
+      P::store_words(y + i, P::pack(P::add(P::even(v), P::even(w)), P::add(P::odd(v), P::odd(w))));
     }
   }
 
   // Sums of both features of a row's pairs, which do not wait for each other.
   struct Sums {
-    Vec low[vectors], high[vectors];
+    Vec even[vectors], odd[vectors];
 
     STEN_INLINE void clear() {
-      each<vectors>([&](auto j) STEN_INLINE { low[j] = high[j] = P::zero(); });
+      each<vectors>([&](auto j) STEN_INLINE { even[j] = odd[j] = P::zero(); });
     }
-    STEN_INLINE Vec of(std::size_t j) const { return P::add(low[j], high[j]); }
+    STEN_INLINE Vec of(std::size_t j) const { return P::add(even[j], odd[j]); }
   };
 
   // Whole pairs, then the feature that has none beside it.
@@ -56,8 +55,8 @@ struct PairPanels {
     each_pair(n, [&](Size r, auto whole) STEN_INLINE {
       each<vectors>([&](auto j) STEN_INLINE {
         const Words w = P::load_words(x + r * lanes + j * in_words);
-        sums.low[j] = P::add(sums.low[j], P::low(w));
-        if constexpr (whole) sums.high[j] = P::add(sums.high[j], P::high(w));
+        sums.even[j] = P::add(sums.even[j], P::even(w));
+        if constexpr (whole) sums.odd[j] = P::add(sums.odd[j], P::odd(w));
       });
     });
     each<vectors>([&](auto j) STEN_INLINE { mean[j] = P::div(sums.of(j), count); });
@@ -65,11 +64,11 @@ struct PairPanels {
     each_pair(n, [&](Size r, auto whole) STEN_INLINE {
       each<vectors>([&](auto j) STEN_INLINE {
         const Words w = P::load_words(x + r * lanes + j * in_words);
-        const Vec low = P::sub(P::low(w), mean[j]);
-        sums.low[j] = P::fma(low, low, sums.low[j]);
+        const Vec even = P::sub(P::even(w), mean[j]);
+        sums.even[j] = P::fma(even, even, sums.even[j]);
         if constexpr (whole) {
-          const Vec high = P::sub(P::high(w), mean[j]);
-          sums.high[j] = P::fma(high, high, sums.high[j]);
+          const Vec odd = P::sub(P::odd(w), mean[j]);
+          sums.odd[j] = P::fma(odd, odd, sums.odd[j]);
         }
       });
     });
@@ -84,9 +83,9 @@ struct PairPanels {
           const Vec z = P::mul(P::sub(v, mean[j]), by[j]);
           return P::fma(z, P::one(gamma + at), P::one(beta + at));
         };
-        Vec high = P::zero();
-        if constexpr (whole) high = finish(P::high(w), r + 1);
-        P::store_words(y + r * lanes + j * in_words, P::pack(finish(P::low(w), r), high));
+        Vec odd = P::zero();
+        if constexpr (whole) odd = finish(P::odd(w), r + 1);
+        P::store_words(y + r * lanes + j * in_words, P::pack(finish(P::even(w), r), odd));
       });
     });
   }

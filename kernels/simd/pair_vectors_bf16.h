@@ -7,10 +7,10 @@ namespace sten::kernels::simd {
 namespace {  // each file has its own, of its own instructions
 
 struct PairVectorsBf16 : PairVectors16 {
-  static Words pack(Vec low, Vec high) {
+  static Words pack(Vec even, Vec odd) {
     const Words order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(order, (Words)_mm512_cvtne2ps_pbh(high, low));
+    return _mm512_permutexvar_epi16(order, (Words)_mm512_cvtne2ps_pbh(odd, even));
   }
 };
 
