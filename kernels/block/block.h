@@ -227,16 +227,25 @@ STEN_DEVICE void each_pair(const Block& b, int t, std::int64_t n, std::int64_t i
   }
 }
 
-// What `combine`, of any order, makes of v(t) of all threads; scratch[threads()].
+// How many threads have any of n elements, of which each has one at a time; one, if none has.
+STEN_HOST_DEVICE inline int threads_for(std::int64_t n, int threads) {
+  return n >= threads ? threads : n > 1 ? static_cast<int>(n) : 1;
+}
+
+// What `combine`, of any order, makes of v(t) of all threads, or of the first `used` ones if it is not
+// 0; scratch[threads()].
 template <class T, class Block, class V, class Combine>
-STEN_DEVICE T reduce(Block& b, typename Block::template Shared<T> scratch, V&& v,
-                     Combine&& combine) {
-  b.for_each_thread([&](int t) { scratch[t] = v(t); });
+STEN_DEVICE T reduce(Block& b, typename Block::template Shared<T> scratch, V&& v, Combine&& combine,
+                     int used = 0) {
+  const int all = used > 0 ? used : b.threads();
+  b.for_each_thread([&](int t) {
+    if (used == 0 || t < used) scratch[t] = v(t);
+  });
   int half = 1;
-  while (2 * half < b.threads()) half *= 2;
+  while (2 * half < all) half *= 2;
   for (; half > 0; half /= 2)
     b.for_each_thread([&](int t) {
-      if (t < half && t + half < b.threads())
+      if (t < half && t + half < all)
         scratch[t] = combine(static_cast<T>(scratch[t]), static_cast<T>(scratch[t + half]));
     });
   return b.read(scratch, 0);

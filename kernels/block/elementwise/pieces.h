@@ -5,21 +5,28 @@
 
 namespace sten::kernels {
 
-// before(t): the sum of v of all threads before t. Returns the sum of all. scratch[2 * threads()].
+// before(t): the sum of v of all threads before t, or of the first `used` ones, if it is not 0, and then
+// 0 for the others. Returns the sum of all. scratch[2 * threads()].
 template <class T, class Block, class V>
 STEN_DEVICE T scan(Block& b, typename Block::template Shared<T> scratch,
-                   typename Block::template PerThread<T>& before, V&& v) {
-  const int all = b.threads();
-  b.for_each_thread([&](int t) { scratch[t] = v(t); });
+                   typename Block::template PerThread<T>& before, V&& v, int used = 0) {
+  const int all = used > 0 ? used : b.threads();
+  b.for_each_thread([&](int t) {
+    if (used == 0 || t < used) scratch[t] = v(t);
+  });
   int from = 0;  // which half has the sums so far
   for (int step = 1; step < all; step *= 2) {
     b.for_each_thread([&](int t) {
+      if (used > 0 && t >= used) return;
       const T sum = scratch[from + t], other = t < step ? T{0} : T{scratch[from + t - step]};
       scratch[all - from + t] = sum + other;
     });
     from = all - from;
   }
-  b.for_each_thread([&](int t) { before(t) = t == 0 ? T{0} : T{scratch[from + t - 1]}; });
+  b.for_each_thread([&](int t) {
+    const bool has_none = t == 0 || (used > 0 && t >= used);
+    before(t) = has_none ? T{0} : T{scratch[from + t - 1]};
+  });
   return b.read(scratch, from + all - 1);
 }
 
@@ -94,7 +101,8 @@ struct ReduceAll {
           each_of(b, t, pieces, [&](std::int64_t p) { v = F::combine(v, of[p]); });
           return v;
         },
-        [](std::int64_t x, std::int64_t y) { return F::combine(x, y); });
+        [](std::int64_t x, std::int64_t y) { return F::combine(x, y); },
+        threads_for(pieces, threads));
     b.for_each_thread([&](int t) {
       if (t == 0) *all = result;
     });
@@ -116,12 +124,14 @@ struct ScanPieces {
       for (std::int64_t p = t * each; p < (t + 1) * each && p < pieces; ++p) f(p);
     };
     auto before = b.template per_thread<std::int64_t>();
-    const std::int64_t all =
-        scan<std::int64_t>(b, b.template shared<std::int64_t>(2 * threads), before, [&](int t) {
+    const std::int64_t all = scan<std::int64_t>(
+        b, b.template shared<std::int64_t>(2 * threads), before,
+        [&](int t) {
           std::int64_t sum = 0;
           each_own(t, [&](std::int64_t p) { sum += counts[p]; });
           return sum;
-        });
+        },
+        threads_for(pieces, threads));
     b.for_each_thread([&](int t) {
       std::int64_t sum = before(t);
       each_own(t, [&](std::int64_t p) {

@@ -27,15 +27,16 @@ STEN_DEVICE void note_bad(Block& b, std::uint32_t* bad) {
   if (bad) b.add_global(bad, 1u);
 }
 
-// What `combine` makes of v(t), an int32_t, a float or a double, of all threads.
+// What `combine` makes of v(t), an int32_t, a float or a double, of all threads, or of the first `used`
+// ones of more than a warp, if it is not 0.
 template <int threads, class Block, class V, class Combine>
-STEN_DEVICE auto fold_threads(Block& b, V&& v, Combine&& combine) {
+STEN_DEVICE auto fold_threads(Block& b, V&& v, Combine&& combine, int used = 0) {
   if constexpr (threads == 32) {
     return b.fold(v, combine);
   } else {
     using T = std::remove_cvref_t<decltype(v(0))>;
     const auto mark = b.mark();
-    const T all = reduce<T>(b, b.template shared<T>(threads), v, combine);
+    const T all = reduce<T>(b, b.template shared<T>(threads), v, combine, used);
     b.reset(mark);
     return all;
   }
@@ -45,17 +46,20 @@ STEN_DEVICE float most_of_threads(Block& b, V&& v) {
   return fold_threads<threads>(b, v, [](float x, float y) { return y > x ? y : x; });
 }
 template <int threads, class Block, class V>
-STEN_DEVICE auto sum_of_threads(Block& b, V&& v) {
-  return fold_threads<threads>(b, v, [](auto x, auto y) { return x + y; });
+STEN_DEVICE auto sum_of_threads(Block& b, V&& v, int used = 0) {
+  return fold_threads<threads>(
+      b, v, [](auto x, auto y) { return x + y; }, used);
 }
-// The sum of term(i), as a double, for 0 <= i < n.
+// The sum of term(i), as a double, for 0 <= i < n. It is the same, and sooner there, if threads_for(n,
+// threads) are used and n is less.
 template <int threads, class Block, class Term>
-STEN_DEVICE double sum_of_row(Block& b, std::int64_t n, Term&& term) {
-  return sum_of_threads<threads>(b, [&](int t) {
+STEN_DEVICE double sum_of_row(Block& b, std::int64_t n, Term&& term, int used = 0) {
+  const auto of_thread = [&](int t) {
     double sum = 0;
     for (std::int64_t i = t; i < n; i += threads) sum += static_cast<double>(term(i));
     return sum;
-  });
+  };
+  return sum_of_threads<threads>(b, of_thread, used);
 }
 
 // The largest of numbers, NaN being passed over, and the sum of e^(x - most): in one go, so that a

@@ -24,15 +24,17 @@ struct MeanOfRows {
   std::size_t shared_bytes() const { return threads * sizeof(double); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    const int used = threads_for(c.rows, threads);
     const double counted = sum_of_row<threads>(
-        b, c.rows, [&](std::int64_t r) { return c.targets[r] == c.ignore ? 0 : 1; });
+        b, c.rows, [&](std::int64_t r) { return c.targets[r] == c.ignore ? 0 : 1; }, used);
     if (by) {
       b.for_each_thread([&](int t) {
         if (t == 0) *by = counted == 0 ? 0 : static_cast<double>(*dy) / counted;
       });
       return;
     }
-    const double sum = sum_of_row<threads>(b, c.rows, [&](std::int64_t r) { return losses[r]; });
+    const double sum = sum_of_row<threads>(
+        b, c.rows, [&](std::int64_t r) { return losses[r]; }, used);
     b.for_each_thread([&](int t) {
       if (t == 0) *loss = counted == 0 ? 0 : static_cast<float>(sum / counted);
     });

@@ -37,7 +37,8 @@ struct MeanOfSums {
   std::size_t shared_bytes() const { return threads * sizeof(double); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
-    const double sum = sum_of_row<threads>(b, count, [&](std::int64_t i) { return sums[i]; });
+    const double sum = sum_of_row<threads>(
+        b, count, [&](std::int64_t i) { return sums[i]; }, threads_for(count, threads));
     b.for_each_thread([&](int t) {
       if (t == 0) *mean = static_cast<float>(sum / static_cast<double>(n));
     });

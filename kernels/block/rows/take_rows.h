@@ -100,12 +100,14 @@ struct ScanRowUses {
       for (std::int64_t i = t * each; i < (t + 1) * each && i < n; ++i) f(i);
     };
     auto before = b.template per_thread<std::int32_t>();
-    const std::int32_t all =
-        scan<std::int32_t>(b, b.template shared<std::int32_t>(2 * threads), before, [&](int t) {
+    const std::int32_t all = scan<std::int32_t>(
+        b, b.template shared<std::int32_t>(2 * threads), before,
+        [&](int t) {
           std::int32_t sum = 0;
           each_own(t, [&](std::int64_t i) { sum += uses[i]; });
           return sum;
-        });
+        },
+        threads_for(n, threads));
     b.for_each_thread([&](int t) {
       std::int32_t sum = before(t);
       each_own(t, [&](std::int64_t i) {
@@ -141,11 +143,12 @@ struct PlaceRowUses {
     for (std::int64_t i0 = 0; i0 < r.count; i0 += tile) {
       const std::int64_t left = r.count - i0;
       const int count = left < tile ? static_cast<int>(left) : tile;
+      const int groups = (count + group - 1) / group;
       b.for_each_thread([&](int t) {
-        for (int g = t; g < tile / group; g += threads) found[g] = 0;
+        for (int g = t; g < groups; g += threads) found[g] = 0;
       });
       b.for_each_thread([&](int t) {
-        for (int i = t; i < tile; i += threads) {
+        for (int i = t; i < groups * group; i += threads) {
           const std::int64_t row = i < count ? row_named(r, i0 + i) - row0 : -1;
           const bool is_own = row >= 0 && row < threads;
           own[i] = static_cast<std::int16_t>(is_own ? row : -1);
@@ -153,7 +156,7 @@ struct PlaceRowUses {
         }
       });
       b.for_each_thread([&](int t) {
-        for (int g = 0; g < tile / group; ++g) {
+        for (int g = 0; g < groups; ++g) {
           if (found[g] == 0) continue;
           for (int i = g * group; i < (g + 1) * group; ++i)
             if (own[i] == t) places[next(t)++] = static_cast<std::int32_t>(i0 + i);
