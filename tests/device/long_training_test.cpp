@@ -3,7 +3,6 @@
 
 #include "tests/device/serial_backend.h"
 #include "tests/device/training_runs.h"
-#include "tests/support/sanitized.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -11,9 +10,6 @@ using namespace sten::testing;
 namespace {
 
 constexpr Index long_run = 100;
-
-// What there is to find for a checker, the runs of other tests show as well.
-doctest::skip long_only() { return doctest::skip(is_short()); }
 
 std::vector<Recipe> long_mlp_runs(const TempDir& dir) {
   Recipe r = small_mlp(dir);

@@ -9,6 +9,7 @@
 #include "libsten/ops/in_place.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/strict.h"
 #include "tests/support/warnings.h"
 
@@ -83,7 +84,9 @@ Dense integers(const Shape& shape, const std::vector<Index>& v) {
   return x;
 }
 
-const std::vector<Shape> shapes{{}, {1}, {3, 7}, {0, 4}, {2, 1, 8}, {33, 65}};
+const std::vector<Shape> shapes =
+    is_short() ? std::vector<Shape>{{3, 7}, {0, 4}, {33, 65}}
+               : std::vector<Shape>{{}, {1}, {3, 7}, {0, 4}, {2, 1, 8}, {33, 65}};
 
 }  // namespace
 
@@ -180,7 +183,7 @@ TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
       const bool is_power = op == std::string_view("pow");
       const Tensor x = is_power ? uniforms(dice, a, 0.2, 2) : normals(dice, a);
       check_there(op, {x, uniforms(dice, b, 0.2, 2)});
-      if (!is_power) check_there(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
+      if (!is_power && !is_short()) check_there(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
     }
   // Of equals each has half of the gradient.
   const Tensor x = normals(dice, {9});

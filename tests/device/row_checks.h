@@ -8,6 +8,7 @@
 
 #include "libsten/ops/operators.h"
 #include "tests/device/serial_backend.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/strict.h"
 #include "tests/support/tensors.h"
 
@@ -60,7 +61,7 @@ inline void check_row_there(Name op, const std::vector<Tensor>& in, const Attrib
   const Outputs here = outputs_of(in);
   const Outputs there = outputs_of(all_there(in));
   const bool is_grad = op.text().ends_with(".grad");
-  const Outputs again = outputs_of(all_there(in));
+  const Outputs again = is_short() ? there : outputs_of(all_there(in));
   for (std::size_t i = 0; i < outputs; ++i) {
     CAPTURE(i);
     REQUIRE(here[i].has_value() == there[i].has_value());

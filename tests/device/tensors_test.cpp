@@ -5,6 +5,7 @@
 #include "libsten/dispatch/structure.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/warnings.h"
 
 using namespace sten;
@@ -12,7 +13,8 @@ using namespace sten::testing;
 
 namespace {
 
-const int rounds = shapes_to_try(40);
+// For checkers each dtype at least.
+int rounds_of(std::size_t few) { return shapes_to_try(is_short() ? static_cast<int>(few) : 40); }
 
 bool same_tensor(const Tensor& there, const Tensor& here) {
   return there.device() == Device::cuda && same_parts(there.to(Device::cpu).save(), here.save());
@@ -70,6 +72,7 @@ TEST_CASE("every layout goes to a device and back, and is packed and made dense 
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(2);
+  const int rounds = rounds_of(movable_dtypes().size() + 4);
   for (const auto& entry : registry().layouts()) {
     CAPTURE(entry.name);
     for (int round = 0; round < rounds; ++round) {
@@ -101,6 +104,7 @@ TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed o
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(3);
+  const int rounds = rounds_of(2 * prunable_dtypes().size());
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     for (int round = 0; round < rounds; ++round) {
@@ -130,6 +134,36 @@ TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed o
           registry().prune(x.to(Device::cuda), spec, layout, hints, &kept_there);
       if (!same_tensor(packed_there, packed)) FAIL_CHECK(where << ": packed otherwise");
       if (!same_there(kept_there, kept)) FAIL_CHECK(where << ": packed by another mask");
+    }
+  }
+}
+
+// Each form of kernel that there is for few rows, few patterns or many strips, and for each width.
+TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU") {
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(6);
+  for (const DType dtype : {DType::F32, DType::F64, DType::F8_E4M3}) {
+    const Dense x = any_bits(dice, dtype, {41, 130});
+    for (const char* spec : {"per-block:n=4,m=8", "per-block:n=1,m=20", "nmg:n=1,m=2,g=16",
+                             "nmg:n=1,m=2,g=64", "nmg:n=1,m=8,g=4", "magnitude:sparsity=0.7"}) {
+      CAPTURE(spec);
+      const Sparsifier s = registry().sparsifier(Spec::parse(spec));
+      CHECK(same_there(s.select(x.to(Device::cuda)), s.select(x)));
+    }
+  }
+  CHECK(warnings.all.empty());
+  for (const DType dtype : {DType::U8, DType::F16, DType::F64}) {
+    const Dense x = any_bits(dice, dtype, {40, 64});
+    for (const char* spec : {"bitmask", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
+      CAPTURE(spec);
+      const Spec layout = Spec::parse(spec);
+      const Mask keep = own_mask(dice, layout, x.extents).value_or(nonzero_mask(x));
+      const Tensor there = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), layout);
+      CHECK(same_tensor(there, registry().pack(x, keep, layout)));
+      CHECK(
+          same_bits(there.to_dense().to(Device::cpu), registry().pack(x, keep, layout).to_dense()));
+      CHECK(same_there(nonzero_mask(x.to(Device::cuda)), nonzero_mask(x)));
     }
   }
 }

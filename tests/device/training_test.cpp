@@ -17,34 +17,40 @@ using namespace sten::testing;
 
 namespace {
 
-std::vector<Recipe> mlp_runs(const TempDir& dir) {
+Recipe mlp_run(const TempDir& dir) {
   Recipe r = small_mlp(dir);
   r.steps = 20;
   r.clip = 1;
   r.ema = 0.9;
   r.seed = 8;
-  std::vector<Recipe> all = {r, with_sgd(r)};
+  return r;
+}
+std::vector<Recipe> masked_mlp_runs(const TempDir& dir) {
+  const Recipe r = mlp_run(dir);
   // By SGD: AdamW moves all pruned weights from 0 by the same, and roundings alone rank them.
-  all.push_back(with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4)));
-  all.push_back(with(r, mlp_layers, "per-block:n=2,m=4", "masked", 5, 4));
-  all.push_back(with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5, 6));
-  all.push_back(with_sgd(with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 0)));
+  std::vector<Recipe> all = {
+      with_sgd(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5, 4)),
+      with(r, mlp_layers, "per-block:n=2,m=4", "masked", 5, 4)};
   Recipe straight = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5);
   straight.sparsity[0].mask.kind = "straight-through";
   all.push_back(straight);
   // By parts of a batch, whose gradients are added up.
-  r.accumulate = 4;
   all.push_back(with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 5));
+  all.back().accumulate = 4;
   return all;
 }
+std::vector<Recipe> nmg_mlp_runs(const TempDir& dir) {
+  const Recipe r = mlp_run(dir);
+  return {with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 5, 6),
+          with_sgd(with(r, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 0))};
+}
 
-std::vector<Recipe> bert_runs(const TempDir& dir) {
+Recipe bert_run(const TempDir& dir) {
   Recipe r = small_bert(dir);
   r.steps = 10;
   r.clip = 1;
   r.seed = 1;
-  return {r, with(r, bert_layers, "magnitude:sparsity=0.8", "masked", 4, 5),
-          with(r, bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 4)};
+  return r;
 }
 
 std::vector<Recipe> runs_with_parts_on_the_cpu(const TempDir& dir) {
@@ -97,16 +103,43 @@ std::vector<MetricsLine> metrics_of(const Recipe& r, const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("losses of a perceptron in training on a device are the CPU's") {
+TEST_CASE("losses of a perceptron in training on a device are the CPU's" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
-  for (const Recipe& r : mlp_runs(dir)) check_losses(r);
+  const Recipe r = mlp_run(dir);
+  check_losses(r);
+  check_losses(with_sgd(r));
 }
 
-TEST_CASE("losses of a BERT in training on a device are the CPU's") {
+TEST_CASE("losses of a masked perceptron in training on a device are the CPU's") {
   const SerialDevice device;
   const TempDir dir;
-  for (const Recipe& r : bert_runs(dir)) check_losses(r);
+  for (const Recipe& r : masked_mlp_runs(dir)) check_losses(r);
+}
+
+TEST_CASE("losses of an n:m:g perceptron in training on a device are the CPU's") {
+  const SerialDevice device;
+  const TempDir dir;
+  for (const Recipe& r : nmg_mlp_runs(dir)) check_losses(r);
+}
+
+TEST_CASE("losses of a BERT in training on a device are the CPU's" * long_only()) {
+  const SerialDevice device;
+  const TempDir dir;
+  check_losses(bert_run(dir));
+}
+
+TEST_CASE("losses of a masked BERT in training on a device are the CPU's") {
+  const SerialDevice device;
+  const TempDir dir;
+  const Index refresh = is_short() ? 0 : 5;  // a perceptron's are refreshed
+  check_losses(with(bert_run(dir), bert_layers, "magnitude:sparsity=0.8", "masked", 4, refresh));
+}
+
+TEST_CASE("losses of an n:m:g BERT in training on a device are the CPU's") {
+  const SerialDevice device;
+  const TempDir dir;
+  check_losses(with(bert_run(dir), bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 4));
 }
 
 TEST_CASE("what has no steps on a device of its own trains there as on the CPU") {
@@ -121,21 +154,23 @@ TEST_CASE("losses that are read back late are the same") {
   const TempDir dir;
   Recipe r = with(small_mlp(dir), mlp_layers, "magnitude:sparsity=0.8", "masked", 3, 2);
   r.clip = 1;
-  r.accumulate = 2;
-  const auto now = trainer_on(Device::cuda, r), late = trainer_on(Device::cuda, r, 5);
+  r.accumulate = is_short() ? 1 : 2;
+  const Index every = is_short() ? 2 : 5, asked = every + 2;  // all but one of these are not read
+  if (is_short()) r.steps = 6;
+  const auto now = trainer_on(Device::cuda, r), late = trainer_on(Device::cuda, r, every);
   const std::vector<TrainStep> wanted = steps_of(*now);
   for (Index i = 0; i < r.steps; ++i) {
     TrainStep s = late->step();
-    const bool is_read = i % 5 == 4 || i + 1 == r.steps;
+    const bool is_read = i % every == every - 1 || i + 1 == r.steps;
     CHECK(s.is_read == is_read);
     // Of the last step that was read.
-    const Index of = is_read ? i : i / 5 * 5 - 1;
+    const Index of = is_read ? i : i / every * every - 1;
     CHECK(s.loss == (of < 0 ? 0 : wanted[static_cast<std::size_t>(of)].loss));
-    if (i == 7) {
+    if (i == asked) {
       late->read(s);
       CHECK(s.is_read);
-      CHECK(s.loss == wanted[7].loss);
-      CHECK(s.norm == wanted[7].norm);
+      CHECK(s.loss == wanted[static_cast<std::size_t>(i)].loss);
+      CHECK(s.norm == wanted[static_cast<std::size_t>(i)].norm);
       break;
     }
   }
@@ -179,7 +214,7 @@ TEST_CASE("a loss that is no number is an error that names its step, late or not
   const Warnings warnings;
   const TempDir dir;
   Recipe r = small_mlp(dir);
-  r.steps = 30;
+  r.steps = is_short() ? 4 : 30;
   r.optimizer.kind = "sgd";
   r.optimizer.rate = 1e30;
   const auto why = [&](Device on, Index read_every) {
@@ -191,10 +226,10 @@ TEST_CASE("a loss that is no number is an error that names its step, late or not
   const std::string here = why(Device::cpu, 1);
   CHECK(has(here, "the loss is"));
   CHECK(why(Device::cuda, 1) == here);
-  CHECK(why(Device::cuda, 7) == here);
+  CHECK(why(Device::cuda, is_short() ? 3 : 7) == here);
   // No checkpoint is made of it, nor is it ever done.
-  const auto t = trainer_on(Device::cuda, r, 30);
-  for (int i = 0; i < 10; ++i) t->step();
+  const auto t = trainer_on(Device::cuda, r, r.steps);
+  for (int i = 0; i < 3; ++i) t->step();
   TrainStep last;
   for (int again = 0; again < 2; ++again) CHECK(error_of([&] { t->read(last); }) == here);
 }
@@ -203,7 +238,8 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
-  const Recipe mlp = small_mlp(dir);
+  Recipe mlp = small_mlp(dir);
+  if (is_short()) mlp.steps = 5;
   for (const Recipe& r : {with(mlp, mlp_layers, "magnitude:sparsity=0.8", "masked", 2, 4),
                           with(mlp, mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2)}) {
     CAPTURE(r.name);
@@ -231,7 +267,7 @@ TEST_CASE("gradients are summed where they are, if the ranks' transport takes a 
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.model.sizes = {16, 512, 512, 4};  // the middle layer's are as many as a sum has at least
-  r.steps = 3;
+  r.steps = is_short() ? 2 : 3;
   const auto losses = [&](const Recipe& r, bool take_device_memory, int sums_there) {
     std::vector<double> all;
     in_threads(
@@ -248,10 +284,11 @@ TEST_CASE("gradients are summed where they are, if the ranks' transport takes a 
     return all;
   };
   const std::vector<double> by_host = losses(r, false, 0);
-  CHECK(losses(r, true, 3) == by_host);
+  CHECK(losses(r, true, static_cast<int>(r.steps)) == by_host);
   // What a mask keeps is gathered by the host, and rounded there, too.
   const Recipe masked = with(r, mlp_layers, "magnitude:sparsity=0.8", "masked", 1, 0);
   CHECK(losses(masked, true, 1) == losses(masked, false, 0));
+  if (is_short()) return;
   r.exchange.transport = "bfloat16";
   CHECK(losses(r, true, 0) == losses(r, false, 0));
 }
@@ -261,21 +298,22 @@ TEST_CASE("a run goes on on another device than it has begun on") {
   const Warnings warnings;
   const TempDir dir;
   Recipe r = with(small_mlp(dir), mlp_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 2, 4);
-  r.steps = 24;
+  r.steps = is_short() ? 6 : 24;
+  const Index until = is_short() ? 3 : 7;
   r.clip = 1;
   r.log_every = 1;
-  r.checkpoint_every = 5;
+  r.checkpoint_every = is_short() ? 2 : 5;
   r.evaluation.keep_best = true;
-  r.evaluation.every = 6;
+  r.evaluation.every = is_short() ? 3 : 6;
   const std::string recipe = dir.write("recipe.json", to_json(r));
   const auto of = [&](const std::string& name) {
     return metrics_of(read_recipe(recipe, {}), dir / name);
   };
   run(recipe, dir / "here", "cpu");
   run(recipe, dir / "there", "cuda");
-  run(recipe, dir / "there-here", "cuda", 7);
+  run(recipe, dir / "there-here", "cuda", until);
   run(recipe, dir / "there-here", "cpu");
-  run(recipe, dir / "here-there", "cpu", 7);
+  run(recipe, dir / "here-there", "cpu", until);
   run(recipe, dir / "here-there", "cuda");
   const std::vector<MetricsLine> wanted = of("here");
   for (const char* name : {"there", "there-here", "here-there"}) {
