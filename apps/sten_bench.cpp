@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 10000))
         ->group(groups::common);
     app.add_option("--against", o->against,
-                   "Fail with exit code 3, and write nothing, if a ratio became worse than in the "
+                   "Fail with exit code 3 if a ratio became worse than in the "
                    "results FILE.json of an earlier run on this CPU and ISA")
         ->type_name("FILE")
         ->group(groups::checks);
