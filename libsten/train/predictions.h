@@ -14,7 +14,7 @@ struct Measured {
 };
 
 // Over predictions, in double: -log softmax(logits)[label], and how many labels have the largest
-// logit, the first of equal ones.
+// logit, the first of equal ones; among logits of which one is NaN there is none.
 struct PredictionSums {
   double loss = 0;
   Index hits = 0, count = 0;

@@ -72,6 +72,31 @@ TEST_CASE("logits: rows agree on their top class, and the divergence is from the
   CHECK(same.mean_divergence() == doctest::Approx(0).epsilon(1e-12));
 }
 
+TEST_CASE("logits with a NaN have no top class: they are neither right nor alike") {
+  for (const int at : {0, 1, 2}) {
+    Dense broken = Dense::of({1, 3}, {1, 1, 1});
+    broken.values.mutate<float>()[at] = nan_value;
+    for (const Index label : {0, 1, 2}) {
+      Dense labels = Dense::zeros(DType::I64, {1});
+      labels.values.mutate<std::int64_t>()[0] = label;
+      const Measured m = predictions_of(broken, labels).measured();
+      CHECK(m.accuracy == 0);
+      CHECK(std::isnan(m.loss));
+    }
+    for (const Dense& other : {broken, Dense::of({1, 3}, {1, 0, 0})}) {
+      LogitsDifference d;
+      d.add(broken, other);
+      d.add(other, broken);
+      CHECK(d.rows == 2);
+      CHECK(d.agreement() == 0);
+    }
+  }
+  const Dense infinite = Dense::of({1, 2}, {-infinity, 0});
+  LogitsDifference d;
+  d.add(infinite, infinite);
+  CHECK(d.agreement() == 1);
+}
+
 TEST_CASE("outputs: batches become rows one after the other, with the numbers of all of them") {
   CollectedOutput o("y", true);
   o.add(Dense::of({1, 2}, {1, -2}));

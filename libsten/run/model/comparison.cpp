@@ -17,15 +17,16 @@ double distance(double a, double b) {
 }
 
 struct Row {
-  std::ptrdiff_t best;
-  double log_of_sum;  // of exp(logits)
+  std::ptrdiff_t best;  // -1: a NaN is none
+  double log_of_sum;    // of exp(logits)
 };
 
 Row row_of(const float* x, Index classes) {
   const float* most = std::max_element(x, x + classes);
   double sum = 0;
   for (Index c = 0; c < classes; ++c) sum += std::exp(double{x[c]} - *most);
-  return {most - x, std::log(sum) + *most};
+  const bool has_nan = std::any_of(x, x + classes, [](float v) { return std::isnan(v); });
+  return {has_nan ? -1 : most - x, std::log(sum) + *most};
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ void LogitsDifference::add(const Dense& logits, const Dense& reference) {
           sum += p * (log_wanted - (a[c] - ours.log_of_sum));
       }
       divergences[r] = sum;
-      same[r] = ours.best == wanted.best;
+      same[r] = ours.best >= 0 && ours.best == wanted.best;
     }
   });
   for (Index r = 0; r < n; ++r) {

@@ -17,7 +17,8 @@ struct OutputDifference {
 // Of logits [..., classes], row by row.
 struct LogitsDifference {
   Index rows = 0;
-  Index agreed = 0;       // rows whose largest logit, the first of equal ones, is the same class
+  Index agreed = 0;  // rows whose largest logit, the first of equal ones, is the same class; none
+                     // where one is NaN
   double divergence = 0;  // the sum of KL(softmax(reference) || softmax(logits)), in nats
 
   double agreement() const;
