@@ -153,6 +153,46 @@ TEST_CASE("of a trainer's file the model is read, and what is not is said") {
   CHECK(s.notes[0] == "the tensors of 'state_dict' are read, 12 beside it are not");
 }
 
+TEST_CASE("what a trainer saved beside the model makes no model of the whole") {
+  const auto names = [](const std::string& beside) {
+    const std::string bytes = old_file("}" + text("x") + beside + "s" + text("state_dict") +
+                                       dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")) + "s");
+    std::vector<std::string> all;
+    for (const TorchTensor& t : read_torch_file(std::as_bytes(std::span(bytes)), "f.pt").tensors)
+      all.push_back(t.name);
+    return all;
+  };
+  // A best accuracy, the state of a random generator, and what schedulers keep.
+  CHECK(names(tensor("K\x00"s, "", "")) == std::vector<std::string>{"w"});
+  CHECK(names(tensor("K\x00"s, "K\x04", "K\x01")) == std::vector<std::string>{"w"});
+  CHECK(names("ccollections\nCounter\n" + tuple("}K\x01K\x02s") + "R") ==
+        std::vector<std::string>{"w"});
+  CHECK(names("ccollections\ndefaultdict\ncbuiltins\nlist\n\x85R" + text("k") + "]s") ==
+        std::vector<std::string>{"w"});
+  // A weight is of the model.
+  CHECK(names(tensor("K\x00"s, "K\x04K\x01", "K\x01K\x01")) ==
+        std::vector<std::string>{"x", "state_dict.w"});
+}
+
+TEST_CASE("files of before PyTorch 1.6 may have pickles in frames") {
+  const std::string old = contents("old.pt");
+  CHECK(torch_refusal("\x80\x04\x95\x0d\0\0\0\0\0\0\0"s + old.substr(2)) == "");
+}
+
+TEST_CASE("views whose numbers PyTorch computes as it reads them are refused") {
+  for (const char* what : {"neg", "conj"}) {
+    const auto refusal = [&](const char* value) {
+      std::string t = tensor("K\x00"s, "K\x04", "K\x01");
+      t.insert(t.size() - 2, "}" + text(what) + value + "s");  // behind the last argument
+      return torch_refusal(old_file(dict_of(t)));
+    };
+    CHECK(refusal("\x88") == fmt::format("f.pt: 'w': is a view that PyTorch computes as it reads "
+                                         "it; save what resolve_{}() gives",
+                                         what));
+    CHECK(refusal("\x89") == "");
+  }
+}
+
 TEST_CASE("tensors that share memory are named") {
   const std::string bytes = contents("state.pt");
   const StateDict s = read_torch_file(std::as_bytes(std::span(bytes)), "f.pt");

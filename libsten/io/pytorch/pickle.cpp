@@ -147,6 +147,8 @@ class PickleReader {
     const auto& given = out_.values[arguments].items;
     if (given.empty()) return dict;
     const PickleValue& pairs = out_.values[given[0]];
+    // What a defaultdict makes of keys that it lacks.
+    if (given.size() == 1 && pairs.kind == PickleKind::global) return dict;
     if (given.size() != 1 || pairs.kind != PickleKind::list) bad("makes a dict of what is no list");
     for (const ValueId pair : pairs.items) {
       const PickleValue& p = out_.values[pair];

@@ -66,6 +66,28 @@ class StateDictReader {
     }
   }
 
+  // Whether it has rows and columns: a loss, the best accuracy and the state of a random generator,
+  // which trainers save beside the model, have none.
+  bool is_weight(const PickleValue& v) const {
+    const PickleValue* t = &v;
+    for (int depth = 0; depth < 3 && is_tensor(*t); ++depth) {
+      const PickleValue& arguments = p_[t->items[1]];
+      const TorchGlobal what = known(*global_of(*t)).what;
+      if (what == TorchGlobal::parameter) {
+        if (arguments.items.empty()) return false;
+        t = &p_[arguments.items[0]];
+        continue;
+      }
+      const PickleValue* given = &arguments;
+      if (what == TorchGlobal::typed_tensor) {
+        if (arguments.items.size() < 3) return false;
+        given = &p_[arguments.items[2]];
+      }
+      return given->items.size() > 2 && p_[given->items[2]].items.size() > 1;
+    }
+    return false;
+  }
+
   // The model in what a trainer saved; nullptr: the dict is one itself.
   std::pair<std::string_view, const PickleValue*> model_in(const PickleValue& root) const {
     const auto has_tensor = [&](const PickleValue& dict) {
@@ -73,7 +95,8 @@ class StateDictReader {
         if (is_tensor(p_[dict.items[i]])) return true;
       return false;
     };
-    if (has_tensor(root)) return {};
+    for (std::size_t i = 1; i < root.items.size(); i += 2)
+      if (is_weight(p_[root.items[i]])) return {};
     for (const std::string_view wanted :
          {"state_dict"sv, "model_state_dict"sv, "model"sv, "module"sv, "params"sv})
       for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
@@ -190,6 +213,15 @@ class StateDictReader {
     return plain(what, arguments);
   }
 
+  bool is_set(const PickleValue& dict, std::string_view wanted) const {
+    if (dict.kind != PickleKind::dict) return false;
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      const PickleValue &k = p_[dict.items[i]], &value = p_[dict.items[i + 1]];
+      if (k.kind == PickleKind::text && k.text == wanted && value.integer != 0) return true;
+    }
+    return false;
+  }
+
   TorchTensor plain(TorchGlobal what, const PickleValue& arguments) const {
     if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
       fail("is made by a function that makes no plain tensor");
@@ -205,6 +237,13 @@ class StateDictReader {
     const std::int64_t stored = item(storage, 4, PickleKind::integer, "storage's size").integer;
     if (storage.items.size() > 5 && p_[storage.items[5]].kind != PickleKind::none)
       fail("is a view of a storage as PyTorch had them before 0.4");
+
+    // Of a view whose numbers are others than those of its storage.
+    for (const std::uint32_t id : arguments.items)
+      for (const char* changed : {"neg", "conj"})
+        if (is_set(p_[id], changed))
+          fail("is a view that PyTorch computes as it reads it; save what resolve_{}() gives",
+               changed);
 
     TorchTensor t;
     t.dtype = *type.dtype;

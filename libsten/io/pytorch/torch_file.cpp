@@ -23,8 +23,12 @@ std::string_view text_of(std::span<const std::byte> file) {
 }
 
 bool is_old(std::span<const std::byte> file) {
-  const std::string_view s = text_of(file);
-  return s.size() > 2 && s[0] == '\x80' && s.substr(2).starts_with(old_mark);
+  std::string_view s = text_of(file);
+  if (s.size() <= 2 || s[0] != '\x80') return false;
+  s.remove_prefix(2);
+  // Protocols 4 and 5 put values into frames: an opcode and 8 bytes.
+  if (s[0] == '\x95') s.remove_prefix(std::min<std::size_t>(9, s.size()));
+  return s.starts_with(old_mark);
 }
 
 StateDict read_archive(std::span<const std::byte> file, const std::string& name) {
