@@ -36,6 +36,7 @@ std::vector<std::string> labels_by_id(const JsonReader& in) {
 BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   const nlohmann::ordered_json document = parse_json(json, what);
   const JsonReader in(document, what);
+  check_kind(in);  // first: another model's config lacks fields, or has others
   BertConfig c;
   c.vocab_size = size_at(in, "vocab_size");
   c.hidden_size = size_at(in, "hidden_size");
@@ -54,7 +55,6 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   if (c.hidden_size % c.num_attention_heads != 0)
     in["num_attention_heads"].fail(fmt::format("is {}, which does not divide the hidden_size {}",
                                                c.num_attention_heads, c.hidden_size));
-  check_kind(in);
   if (in.has("architectures") && in["architectures"].json().is_array())
     for (const auto& [head, name] : architectures)
       for (const std::string& given : in["architectures"].texts())

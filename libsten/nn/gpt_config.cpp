@@ -23,6 +23,7 @@ void check_gpt_kind(const JsonReader& in) {
 GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   const nlohmann::ordered_json document = parse_json(json, what);
   const JsonReader in(document, what);
+  check_gpt_kind(in);
   GptConfig c;
   c.vocab_size = size_at(in, "vocab_size");
   c.n_positions = size_at(in, "n_positions");
@@ -45,7 +46,6 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
   if (c.n_embd % c.n_head != 0)
     in["n_head"].fail(
         fmt::format("is {}, which does not divide the n_embd {}", c.n_head, c.n_embd));
-  check_gpt_kind(in);
   return c;
 }
 

@@ -191,6 +191,9 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
         "config: /hidden_act: is 'gelu_new'; there are gelu and relu");
   CHECK(error_with("model_type", "roberta") ==
         "config: /model_type: is \"roberta\"; there is \"bert\" only");
+  // Not what it lacks of a BERT.
+  CHECK_THROWS_WITH(BertConfig::parse(R"({"model_type": "distilbert", "dim": 768})"),
+                    "config: /model_type: is \"distilbert\"; there is \"bert\" only");
   CHECK(error_with("position_embedding_type", "relative_key") ==
         "config: /position_embedding_type: is \"relative_key\"; there is \"absolute\" only");
   CHECK(error_with("tie_word_embeddings", false) ==
