@@ -80,6 +80,11 @@ for threads in 1 2; do
   expect_out 'calibrated on 2 rows'
 done
 cmp bert1/model.safetensors bert2.safetensors
+# As many rows as were asked for, whatever goes into a batch.
+expect_exit 0 sten-train "$MODELS/digits-mlp-one-shot.json" --out mlp --set steps=1 --set 'sparsity=[]' -q
+expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json \
+  --calibrate-samples 37
+expect_out 'calibrated on 37 rows of mlp/recipe.json (37 positions)'
 errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
 [ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
 awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"

@@ -59,8 +59,15 @@ class FromFile final : public LayerSource {
   std::map<std::string, CalibratedOptions> how_;
 };
 
-// So many rows at a time, which bounds what operators need beside values.
+// At most so many rows at a time, which bounds what operators need beside values.
 constexpr Index rows_at_once = 16;
+
+// So many of them that batches have all rows that were asked for, and no other ones.
+Index rows_of_batch(Index samples) {
+  Index rows = std::min(samples, rows_at_once);
+  while (samples % rows != 0) --rows;
+  return rows;
+}
 
 // The weights of the model in the order that they will have, in which it computes the same.
 void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reordering) {
@@ -106,7 +113,7 @@ class FromModel final : public LayerSource {
     run.data = o.calibrate;
     Recipe recipe = data_recipe(source, run);
     const Index samples = o.calibrate_samples.value_or(usual_calibration);
-    recipe.batch = std::min(samples, rows_at_once);
+    recipe.batch = rows_of_batch(samples);
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
