@@ -121,6 +121,16 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return plain_text(text);
 }
 
+// What a script names by a variable that is not set would else count as not asked for. A text to go
+// on with has words of its own.
+void check_values(const CLI::App& app) {
+  for (const CLI::Option* o : app.get_options()) {
+    if (o->get_positional() || o->check_lname("text")) continue;
+    for (const std::string& value : o->results())
+      if (value.empty()) fail_usage("--{} has an empty value", o->get_lnames().front());
+  }
+}
+
 // A check may fail before there is more to report than that.
 Outcome outcome_of(const Program& program, const std::function<Outcome()>& action) {
   try {
@@ -272,6 +282,7 @@ int run(const Program& program, int argc, char** argv, const Define& define) {
   }
   try {
     if (const char* wrong = kernels::isa_error()) fail_usage("{}", wrong);
+    check_values(app);
     if (common.threads > 0) set_threads(common.threads);
     if (common.strict) set_strict(true);
     set_log_sink([&](const std::string& text) {

@@ -43,6 +43,12 @@ energy '--sweep takes one input, and there are 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
+# What a script meant to name, and did not.
+prune '--mask has an empty value' --sparsity 0.9 --mask ''
+energy '--against has an empty value' --against ''
+wrong '--against has an empty value' sten-bench convert --shape 8x8 --repeats 1 --against=''
+wrong '--data has an empty value' sten-run in.safetensors --data ''
+
 # Numbers.
 prune '--sparsity 1.4 is not within [0, 1]' --sparsity 1.4
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
