@@ -111,6 +111,10 @@ TEST_CASE("outputs: batches become rows one after the other, with the numbers of
       o.add(Dense::of({1, 3}, {1, 2, 3})),
       "the output 'y' is [3, 2] and then [1, 3]: it has no rows that go one after the "
       "other");
+  CollectedOutput broken("z", false);
+  broken.add(Dense::of({1}, {nan_value}));
+  CHECK(broken.finite() == 0);
+  CHECK(o.finite() == 4);
   CollectedOutput scalar("loss", false);
   scalar.add(Dense::of({}, {1}));
   CHECK_THROWS(scalar.add(Dense::of({}, {1})));

@@ -23,6 +23,7 @@ class CollectedOutput {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   // Of the elements that are neither NaN nor infinite; 0 where there are none.
+  Index finite() const { return finite_; }
   double least() const { return least_; }
   double most() const { return most_; }
   double mean() const { return finite_ ? sum_ / static_cast<double>(finite_) : 0; }

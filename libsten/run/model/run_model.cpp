@@ -255,9 +255,11 @@ Report ModelRun::report() const {
     r.at(row, "name") = o.name();
     r.at(row, "dtype") = std::string(name_of(o.dtype()));
     r.at(row, "shape") = o.shape();
-    r.at(row, "least") = o.least();
-    r.at(row, "mean") = o.mean();
-    r.at(row, "most") = o.most();
+    if (o.finite() > 0) {
+      r.at(row, "least") = o.least();
+      r.at(row, "mean") = o.mean();
+      r.at(row, "most") = o.most();
+    }
     if (o.not_finite()) r.at(row, "not_finite") = o.not_finite();
     if (differences_[k].count == 0) continue;
     r.at(row, "max_difference") = differences_[k].largest;
