@@ -74,6 +74,25 @@ expect_exit 0 sten-energy --list all.safetensors
 expect_out 'cls.predictions.decoder'
 expect_exit 0 sten-run "$bert" --fill 'To be, or n[MASK]t to be'
 expect_out 'To be, or not to be'
+sten-prune "$bert" -o sparse --sparsity 0.5 -q
+expect_exit 0 sten-run sparse --fill 'To be, or n[MASK]t to be' --layouts '*.query.weight=csr' --layouts auto
+expect_out '4 in csr'
+expect_out 'To be, or n'
+
+# A mask is taken from either kind of file, and hides what it hides.
+{
+  printf '\223NUMPY\001\000v\000%s\n' "$header"
+  for one in 1 1 1 0 1 1 0 0; do printf "\\x$one\\0\\0\\0\\0\\0\\0\\0"; done
+} >mask.npy
+expect_exit 0 sten-run "$bert" --input ids.npy --input attention_mask=mask.npy -o masked.npy
+cmp -s logits.npy masked.npy && fail 'the mask has no effect'
+. "$STEN_SOURCE/tests/cli/_safetensors.sh"
+safetensors inputs.safetensors "{$(entry input_ids I64 2,4 0 64),$(entry attention_mask I64 2,4 64 128)}" ''
+for array in ids mask; do tail -c 64 $array.npy; done >>inputs.safetensors
+expect_exit 0 sten-run "$bert" --input inputs.safetensors -o masked2.npy
+cmp masked.npy masked2.npy || fail 'the mask of a safetensors file is another one'
+expect_exit 2 sten-run "$bert" --input ids.npy --input mask.npy
+expect_err 'say which it is: NAME=ids.npy'
 
 # The same model as ONNX takes the same names.
 onnx=$STEN_SOURCE/tests/train/bert.onnx

@@ -194,36 +194,38 @@ Dense exactly_as(DType dtype, const Dense& x, const std::string& what) {
   }
 }
 
-GivenInputs read_inputs(const std::vector<std::string>& given, const RunnableModel& m) {
-  GivenInputs in;
-  Extents symbols;
-  const auto take = [&](const ModelInput& to, const Dense& x, const std::string& file) {
-    if (in.values.contains(to.name)) fail_usage("--input: {} is given twice", quote(to.name));
-    check_shape(to, x, file, symbols);
-    in.values.emplace(to.name, to.dtype ? exactly_as(*to.dtype, x, file) : x);
-  };
+std::vector<GivenArray> read_arrays(const std::vector<std::string>& given) {
+  std::vector<GivenArray> all;
   for (const std::string& text : given) {
-    const std::size_t split = text.find('=');
-    if (split != text.npos) {
+    if (const std::size_t split = text.find('='); split != text.npos) {
       const std::string file = text.substr(split + 1);
-      take(input_called(text.substr(0, split), m), read_values(file), printable(file));
+      all.push_back({text.substr(0, split), read_values(file), printable(file), text});
       continue;
     }
     const Checkpoint c = Checkpoint::open(text);
-    if (!c.is_array()) {
-      for (const CheckpointTensor& t : c.tensors())
-        take(input_called(t.name, m), c.load(t).to_dense(), c.name() + ": " + quote(t.name));
-    } else if (m.inputs.size() == 1 || given.size() == 1) {
-      const bool is_text = std::ranges::count(names_of(m.inputs), "input_ids") > 0;
-      if (m.inputs.size() > 1 && !is_text)
-        fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(text), m.name,
-                   listed(names_of(m.inputs)), printable(text));
-      take(is_text ? input_called("input_ids", m) : m.inputs.front(),
-           c.load(c.tensors().front()).to_dense(), c.name());
-    } else {
-      fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(text), m.name,
-                 listed(names_of(m.inputs)), printable(text));
-    }
+    for (const CheckpointTensor& t : c.tensors())
+      all.push_back({c.is_array() ? "" : t.name, c.load(t).to_dense(),
+                     c.is_array() ? c.name() : c.name() + ": " + quote(t.name), text});
+  }
+  return all;
+}
+
+GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel& m) {
+  GivenInputs in;
+  Extents symbols;
+  const bool is_text = std::ranges::count(names_of(m.inputs), "input_ids") > 0;
+  const bool is_clear =
+      m.inputs.size() == 1 || (is_text && std::ranges::count(given, "", &GivenArray::name) == 1);
+  for (const GivenArray& x : given) {
+    if (x.name.empty() && !is_clear)
+      fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(x.text), m.name,
+                 listed(names_of(m.inputs)), printable(x.text));
+    const ModelInput& to = !x.name.empty() ? input_called(x.name, m)
+                           : is_text       ? input_called("input_ids", m)
+                                           : m.inputs.front();
+    if (in.values.contains(to.name)) fail_usage("--input: {} is given twice", quote(to.name));
+    check_shape(to, x.values, x.what, symbols);
+    in.values.emplace(to.name, to.dtype ? exactly_as(*to.dtype, x.values, x.what) : x.values);
   }
   fill_text_inputs(m, in);
   std::vector<std::string> missing;

@@ -14,10 +14,22 @@ struct GivenInputs {
   std::vector<std::string> batched;  // inputs with a row for each of the batch
 };
 
-// Of values NAME=FILE; FILE alone for a model of one input or of text, and for a safetensors file
-// whose tensors have the inputs' names. Error (usage) for names that are no inputs, and inputs that
-// are missing; Error (input) with the file for shapes and dtypes that do not fit, and numbers that the dtype does not hold.
-GivenInputs read_inputs(const std::vector<std::string>& given, const RunnableModel& model);
+// An array that was given as an input.
+struct GivenArray {
+  std::string name;  // of the input; empty: the model says which it is
+  Dense values;
+  std::string what;  // its file, and in it its name: for messages
+  std::string text;  // as it was given
+};
+
+// Of values NAME=FILE, and FILE: a .npy file, or a safetensors file whose tensors have the names of
+// inputs. Each is read once, since it may be a pipe. Error (input) with the file.
+std::vector<GivenArray> read_arrays(const std::vector<std::string>& given);
+
+// An array without a name is for a model of one input, or the input_ids of one of text. Error (usage)
+// for names that are no inputs, and inputs that are missing; Error (input) with the file for shapes
+// and dtypes that do not fit, and numbers that the dtype does not hold.
+GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel& model);
 
 // What models of text take beside input_ids and is nearly always the same: positions 0, 1, 2, ...,
 // token types of 0 and a mask of 1, where they are not there.

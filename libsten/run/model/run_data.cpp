@@ -101,11 +101,12 @@ class TaskBatches final : public RunData {
 class InputBatches final : public RunData {
  public:
   InputBatches(const ModelSource& source, const RunOptions& o)
-      : has_mask_(std::ranges::any_of(
-            o.inputs, [](const std::string& i) { return i.starts_with("attention_mask="); })),
+      : InputBatches(source, o, read_arrays(o.inputs)) {}
+  InputBatches(const ModelSource& source, const RunOptions& o, const std::vector<GivenArray>& given)
+      : has_mask_(std::ranges::count(given, "attention_mask", &GivenArray::name) > 0),
         weights_(source.weights),
         model_(read_model(source, has_mask_)),
-        given_(read_inputs(o.inputs, model_)),
+        given_(inputs_of(given, model_)),
         step_(o.batch > 0 ? o.batch : std::max<Index>(1, given_.rows)) {
     if (step_ < given_.rows && given_.batched.empty())
       fail_usage("--batch: no input of {} has a row for each of a batch", model_.name);

@@ -7,7 +7,7 @@ namespace sten {
 struct RunOptions {
   std::string model;                 // see find_model()
   std::string config;                // what a model is that is weights alone; see describe_model()
-  std::vector<std::string> inputs;   // see read_inputs()
+  std::vector<std::string> inputs;   // see read_arrays()
   std::vector<std::string> outputs;  // see OutputFiles
   // A recipe, whose data section is taken; or data themselves: a .csv file, a text, a folder of
   // images.
