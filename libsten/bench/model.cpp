@@ -152,18 +152,25 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
       continue;
     }
     if (layout.name == fastest_layout) {
-      NamedValues<Tensor> fastest = values;
-      std::map<std::string, Index> counts;
-      LayoutTimes times;  // measured each time
-      for (auto& [name, w] : in_fastest_layouts(g, values, model.sparse, times).weights) {
-        ++counts[w.spec().str()];
-        fastest.find(name)->second = std::move(w);
+      for (const Precision p : {Precision::bf16, Precision::float32}) {
+        if (!precisions.has(p == Precision::bf16 ? DType::BF16 : DType::F32, layout.layout))
+          continue;
+        NamedValues<Tensor> fastest = values;
+        std::map<std::string, Index> counts;
+        LayoutTimes times;  // measured each time
+        for (auto& [name, w] :
+             in_fastest_layouts(g, values, model.sparse, times, {{"*", p}}).weights) {
+          ++counts[w.spec().str()];
+          fastest.find(name)->second = std::move(w);
+        }
+        std::string text;
+        for (const auto& [chosen, count] : counts)
+          text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, chosen);
+        if (notes)
+          notes->push_back(
+              fmt::format("auto{}: weights {}", p == Precision::bf16 ? " in bf16" : "", text));
+        models.emplace_back(g, std::move(fastest), threads, layout.name, p);
       }
-      std::string text;
-      for (const auto& [chosen, count] : counts)
-        text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, chosen);
-      if (notes) notes->push_back(fmt::format("auto: weights {}", text));
-      add_model(layout, std::move(fastest));
       continue;
     }
     NamedValues<Tensor> sparse = values;

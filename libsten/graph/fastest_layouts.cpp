@@ -7,8 +7,9 @@
 #include <set>
 
 #include "libsten/base/error.h"
+#include "libsten/base/name_pattern.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/graph/executor.h"
+#include "libsten/graph/execution/unit.h"
 
 namespace sten {
 namespace {
@@ -22,7 +23,7 @@ struct Candidate {
 };
 
 double share_of_nonzeros(const Tensor& w) {
-  const Dense d = w.to_dense();
+  const Dense d = execution::in_float32(w).to_dense();
   const auto v = d.values.as<float>();
   return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
 }
@@ -58,7 +59,9 @@ std::optional<Tensor> in_layout(const Tensor& w, const std::string& layout) {
 // An executor of the graph with these weights; nodes and steps by name.
 class Measured {
  public:
-  Measured(const Graph& g, const NamedValues<Tensor>& values) : executor_(g, some(g, values)) {
+  Measured(const Graph& g, const NamedValues<Tensor>& values,
+           const std::vector<PrecisionRule>& precision)
+      : executor_(g, some(g, values), {.precision = precision}) {
     for (const std::string& name : g.inputs()) inputs_.emplace(name, values.find(name)->second);
     executor_.run(inputs_);
   }
@@ -102,7 +105,8 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
   std::vector<Candidate> all;
   for (const std::string& name : names) {
     const Tensor& w = values.find(name)->second;
-    if (w.dtype() != DType::F32 || w.shape().size() < 2 || size_of(w.shape()) == 0) continue;
+    if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) continue;
+    if (w.shape().size() < 2 || size_of(w.shape()) == 0) continue;
     std::vector<const Node*> nodes;
     for (const Node& n : g.nodes())
       if (std::ranges::count(n.inputs, name) > 0) nodes.push_back(&n);
@@ -117,7 +121,8 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
       if (text != c.layouts.front() && std::ranges::all_of(nodes, takes) && in_layout(w, text))
         c.layouts.emplace_back(text);
     }
-    c.choice.use = fmt::format("[{}], {:.2g} nonzero, in {}", fmt::join(w.shape(), ", "), share,
+    c.choice.use = fmt::format("[{}]{}, {:.2g} nonzero, in {}", fmt::join(w.shape(), ", "),
+                               w.dtype() == DType::BF16 ? " of BF16" : "", share,
                                fmt::join(c.layouts, " or "));
     if (c.layouts.size() > 1) all.push_back(std::move(c));
   }
@@ -133,7 +138,15 @@ std::string work_of(const Node& n, const Shape& result) {
   return fmt::format("linear{} of {} tokens", attributes, tokens);
 }
 
-void measure(const Graph& g, const NamedValues<Tensor>& values, std::vector<Candidate>& all,
+// Whether the first rule that matches the node says so.
+bool is_low(const Node& n, const std::vector<PrecisionRule>& precision) {
+  const auto rule = std::ranges::find_if(
+      precision, [&](const PrecisionRule& r) { return NamePattern(r.nodes).matches(n.name); });
+  return rule != precision.end() && rule->precision == Precision::bf16;
+}
+
+void measure(const Graph& g, const NamedValues<Tensor>& values,
+             const std::vector<PrecisionRule>& precision, std::vector<Candidate>& all,
              LayoutTimes& known) {
   std::set<std::string> layouts;
   for (Candidate& c : all) {
@@ -152,7 +165,7 @@ void measure(const Graph& g, const NamedValues<Tensor>& values, std::vector<Cand
     }
     std::map<std::string, double> seconds;
     try {
-      seconds = Measured(g, trial).seconds(those);
+      seconds = Measured(g, trial, precision).seconds(those);
     } catch (const Error&) {
       continue;  // an operator has none of that layout after all
     }
@@ -168,16 +181,20 @@ void measure(const Graph& g, const NamedValues<Tensor>& values, std::vector<Cand
 }  // namespace
 
 FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
-                                  const std::vector<std::string>& names, LayoutTimes& known) {
+                                  const std::vector<std::string>& names, LayoutTimes& known,
+                                  const std::vector<PrecisionRule>& precision) {
   FastestLayouts result;
   for (const std::string& name : names) result.weights.emplace(name, values.find(name)->second);
   std::vector<Candidate> all = candidates(g, values, names);
   if (all.empty()) return result;
-  const Measured as_they_are(g, values);
+  const Measured as_they_are(g, values, precision);
   for (Candidate& c : all)
-    for (const std::string& node : c.choice.nodes)
-      c.choice.use += "; " + work_of(*g.find_node(node), as_they_are.shape(node));
-  measure(g, values, all, known);
+    for (const std::string& name : c.choice.nodes) {
+      const Node& node = *g.find_node(name);
+      c.choice.use += "; " + work_of(node, as_they_are.shape(name));
+      if (is_low(node, precision)) c.choice.use += " in bf16";
+    }
+  measure(g, values, precision, all, known);
   for (Candidate& c : all) {
     Tensor& w = result.weights.find(c.choice.weight)->second;
     c.choice.layout = c.layouts.front();

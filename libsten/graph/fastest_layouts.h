@@ -1,6 +1,6 @@
 // In which layouts a graph's sparse weights are fastest on this machine.
 #pragma once
-#include "libsten/graph/graph.h"
+#include "libsten/graph/executor.h"
 
 namespace sten {
 
@@ -31,8 +31,9 @@ struct FastestLayouts {
 // times in `known`, all those without are put into one layout after the other, the executor runs
 // four times with each, and the least of the last three times of a weight, averaged over weights that
 // are alike, is added to `known`. A weight of which less than half is zero is not looked at, and stays
-// as it is.
+// as it is. `precision` is that of ExecutorOptions: nodes in bfloat16 have other times.
 FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
-                                  const std::vector<std::string>& names, LayoutTimes& known);
+                                  const std::vector<std::string>& names, LayoutTimes& known,
+                                  const std::vector<PrecisionRule>& precision = {});
 
 }  // namespace sten

@@ -42,7 +42,9 @@ expect_exit 0 env STEN_ISA=reference sten-run run --layouts auto --json --thread
 times measured
 expect_exit 0 auto --threads 1 --batch 7
 times measured
-for others in '--threads 1' '--threads 2' '--threads 1 --batch 7'; do
+expect_exit 0 auto --threads 1 --precision bf16
+times measured
+for others in '--threads 1' '--threads 2' '--threads 1 --batch 7' '--threads 1 --precision bf16'; do
   expect_exit 0 auto $others
   times cache
 done

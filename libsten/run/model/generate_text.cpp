@@ -146,10 +146,11 @@ Outcome generate_text(const RunOptions& o) {
   if (const auto n = positions_of(model.graph); n && most > *n)
     fail_usage("--generate: {} tokens and {} more are beyond the {} positions of {}", count,
                o.generate, *n, source.name);
-  SetLayouts layouts;
-  if (!o.layouts.empty()) layouts = set_layouts(o.layouts, one_token(model.graph), model);
   std::vector<PrecisionRule> precision = read_precision(o.precision, model.graph, source.name);
   Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
+  SetLayouts layouts;
+  if (!o.layouts.empty())
+    layouts = set_layouts(o.layouts, one_token(model.graph), precision, model);
   Picker pick(o, *tokenizer);
 
   Phase prefill{"prefill"}, decode{"decode"};

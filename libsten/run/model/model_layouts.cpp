@@ -24,11 +24,12 @@ std::string counted(const NamedValues<Tensor>& weights) {
 }
 
 void choose_fastest(const std::vector<std::string>& names, const NamedValues<Tensor>& inputs,
-                    RunnableModel& m, SetLayouts& result) {
+                    const std::vector<PrecisionRule>& precision, RunnableModel& m,
+                    SetLayouts& result) {
   NamedValues<Tensor> values = m.weights;
   values.insert(inputs.begin(), inputs.end());
   LayoutCache cache;
-  FastestLayouts fastest = in_fastest_layouts(m.graph, values, names, cache.times);
+  FastestLayouts fastest = in_fastest_layouts(m.graph, values, names, cache.times, precision);
   for (auto& [name, w] : fastest.weights) m.weights.insert_or_assign(name, std::move(w));
   const auto anew = std::ranges::count_if(fastest.choices, &LayoutChoice::measured);
   const auto all = std::ssize(fastest.choices);
@@ -48,7 +49,7 @@ void choose_fastest(const std::vector<std::string>& names, const NamedValues<Ten
 }  // namespace
 
 SetLayouts set_layouts(const std::vector<std::string>& rules, const NamedValues<Tensor>& inputs,
-                       RunnableModel& m) {
+                       const std::vector<PrecisionRule>& precision, RunnableModel& m) {
   std::vector<std::string> names;
   for (const auto& [name, w] : m.weights) names.push_back(name);
   const TensorNames known(names, m.name);
@@ -77,7 +78,7 @@ SetLayouts set_layouts(const std::vector<std::string>& rules, const NamedValues<
     std::vector<std::string> others;
     for (std::size_t i = 0; i < names.size(); ++i)
       if (!is_set[i]) others.push_back(names[i]);
-    choose_fastest(others, inputs, m, result);
+    choose_fastest(others, inputs, precision, m, result);
   }
   result.notes.insert(result.notes.begin(), "weights: " + counted(m.weights));
   return result;

@@ -12,11 +12,11 @@ struct SetLayouts {
 };
 
 // PATTERN=SPEC for the weights that the pattern matches, of which the first rule counts; or "auto":
-// every other one in the layout in which these inputs are computed the fastest, by LayoutCache or
-// measured. Error (usage) for a pattern that matches nothing, and where a layout does not hold a
-// weight.
+// every other one in the layout in which these inputs are computed the fastest in that precision, by
+// LayoutCache or measured. Error (usage) for a pattern that matches nothing, and where a layout does
+// not hold a weight.
 SetLayouts set_layouts(const std::vector<std::string>& rules, const NamedValues<Tensor>& inputs,
-                       RunnableModel& model);
+                       const std::vector<PrecisionRule>& precision, RunnableModel& model);
 
 // "csr 0.52 ms, dense 1.2 ms; measured", or "from the cache".
 std::string candidates_of(const LayoutChoice& choice);

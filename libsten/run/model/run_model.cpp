@@ -117,12 +117,12 @@ class ModelRun {
 
   Outcome run() {
     const Index n = data_->batches();
-    if (!o_.layouts.empty()) {
-      const RunBatch first = data_->batch(0);
-      layouts_ = set_layouts(o_.layouts, first.inputs, *model_);
-    }
     ExecutorOptions options{.device = device_};
     options.precision = read_precision(o_.precision, model_->graph, model_->name);
+    if (!o_.layouts.empty()) {
+      const RunBatch first = data_->batch(0);
+      layouts_ = set_layouts(o_.layouts, first.inputs, options.precision, *model_);
+    }
     executor_.emplace(model_->graph, model_->weights, options);
     if (other_)
       other_executor_.emplace(other_->graph, other_->weights, ExecutorOptions{.device = device_});
