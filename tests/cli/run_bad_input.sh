@@ -102,6 +102,17 @@ refused 123 1 "is F32 [2, 2], and 'layers.1' of five is F32 [2, 5]" run --agains
 refused 123 2 "'nowhere' matches none" run --layouts 'nowhere=csr'
 refused 123 2 "layers.0.weight" run --layouts 'layers.0.weight=nm:n=1,m=4'
 
+# What is asked of a text besides, and would not be done.
+of_text() { # of_text TEXT ARGUMENT...
+  expect_exit 2 sten-run "${@:2}"
+  expect_one_line_err
+  held 123 expect_err "$1"
+}
+of_text '--fill excludes --batch, --repeats and --explain' "$bert" --fill 'a[MASK]' --explain
+of_text 'has nothing that --min-accuracy could check' "$bert" --fill 'a[MASK]' --min-accuracy 0.9
+of_text '--config is for weights alone' "$bert" --fill 'a[MASK]' --config recipe.json
+of_text "'nowhere' matches none" "$bert" --fill 'a[MASK]' --layouts 'nowhere=csr'
+
 # What continues no text, and what cannot be continued.
 printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3}' >vocab.json
 for _ in $(seq 60); do printf abc; done >text.txt
@@ -124,6 +135,8 @@ generates 124 'is a GPT, which continues a text' gpt --fill 'a[MASK]'
 mkdir alone && cp gpt/model.safetensors gpt/config.json alone
 generates 124 'there is no tokenizer beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
+generates 124 'has nothing that --max-difference could check' gpt --generate 5 --text a --max-difference 1
+generates 124 '--config is for weights alone' gpt --generate 5 --text a --config gpt/recipe.json
 generates 125 "--generate needs --text" gpt --generate 5
 generates 125 "--generate needs --text" gpt --generate 5 --text ''
 generates 125 "the character 'x' has no id in gpt/vocab.json" gpt --generate 5 --text 'abx'

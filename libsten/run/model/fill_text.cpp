@@ -8,12 +8,23 @@
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/executor.h"
 #include "libsten/run/model/given_inputs.h"
+#include "libsten/run/model/model_layouts.h"
 #include "libsten/run/model/model_precision.h"
 
 namespace sten {
 namespace {
 
 constexpr std::string_view blank = "[MASK]";
+
+void check_fill_options(const RunOptions& o) {
+  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
+      !o.labels.empty() || !o.split.empty())
+    fail_usage("--fill excludes --input, --data, --labels, --split, --against and -o");
+  if (o.batch > 0 || o.repeats > 0 || o.explain)
+    fail_usage("--fill excludes --batch, --repeats and --explain");
+  if (const char* check = check_of(o))
+    fail_usage("--fill says what fits a text, and has nothing that {} could check", check);
+}
 
 struct MaskedTextIds {
   Dense ids;                  // [1, T]
@@ -72,22 +83,24 @@ NamedValues<Tensor> inputs_for(const RunnableModel& m, const Dense& ids) {
 }  // namespace
 
 Outcome fill_text(const RunOptions& o) {
-  if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty())
-    fail_usage("--fill excludes --input, --data, --against and -o");
+  check_fill_options(o);
   const Device device = use_device(o.device);
   ModelSource source = find_model(o.model);
-  if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
+  describe_by(o.config, source);
   if (source.what.model.kind == "gpt")
     fail_usage("--fill: {} is a GPT, which continues a text; --generate does that", source.name);
   if (source.what.vocabulary.empty())
     fail_usage("--fill: there is no tokenizer beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
-  const RunnableModel model = read_model(source, false);
+  RunnableModel model = read_model(source, false);
+  const NamedValues<Tensor> inputs = inputs_for(model, text.ids);
   ExecutorOptions options{.device = device};
   options.precision = read_precision(o.precision, model.graph, model.name);
+  SetLayouts layouts;
+  if (!o.layouts.empty()) layouts = set_layouts(o.layouts, inputs, options.precision, model);
   Executor executor(model.graph, model.weights, options);
-  const Tensor y = executor.run(inputs_for(model, text.ids)).at(model.graph.outputs().front());
+  const Tensor y = executor.run(inputs).at(model.graph.outputs().front());
   const Dense logits = y.to_dense().to(Device::cpu);
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
@@ -122,6 +135,9 @@ Outcome fill_text(const RunOptions& o) {
   }
   r.facts = {{"model", source.name}, {"text", filled}};
   r.notes = {printable(filled)};
+  r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
+  add_layout_facts(layouts.measured, r);
+  add_precision_facts(o.precision, r);
   return outcome;
 }
 

@@ -24,8 +24,9 @@ void check_generate_options(const RunOptions& o) {
   if (!o.inputs.empty() || !o.data.empty() || !o.against.empty() || !o.outputs.empty() ||
       !o.fill.empty() || !o.labels.empty() || !o.split.empty())
     fail_usage("--generate excludes --input, --data, --labels, --split, --fill, --against and -o");
-  if (o.min_accuracy || o.max_loss || o.repeats > 0 || o.batch > 0)
-    fail_usage("--generate excludes --batch, --repeats, --min-accuracy and --max-loss");
+  if (o.repeats > 0 || o.batch > 0) fail_usage("--generate excludes --batch and --repeats");
+  if (o.min_accuracy || o.max_loss || o.max_difference || o.min_agreement)
+    fail_usage("--generate makes a text, and has nothing that {} could check", check_of(o));
   if (!o.text || o.text->empty())
     fail_usage("--generate needs --text 'TEXT': what the model continues, one character or more");
   if (o.top && !o.temperature)
@@ -136,7 +137,7 @@ void add_phase(const Phase& p, Report& r) {
 Outcome generate_text(const RunOptions& o) {
   check_generate_options(o);
   ModelSource source = find_model(o.model);
-  if (!source.what.is_known() && !o.config.empty()) source.what = describe_model(o.config);
+  describe_by(o.config, source);
   RunnableModel model = model_that_generates(source);
   const std::string& file = source.what.vocabulary;
   if (file.empty()) fail_usage("--generate: there is no tokenizer beside {}", source.name);
@@ -147,10 +148,10 @@ Outcome generate_text(const RunOptions& o) {
     fail_usage("--generate: {} tokens and {} more are beyond the {} positions of {}", count,
                o.generate, *n, source.name);
   std::vector<PrecisionRule> precision = read_precision(o.precision, model.graph, source.name);
-  Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
   SetLayouts layouts;
   if (!o.layouts.empty())
     layouts = set_layouts(o.layouts, one_token(model.graph), precision, model);
+  Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
   Picker pick(o, *tokenizer);
 
   Phase prefill{"prefill"}, decode{"decode"};

@@ -157,6 +157,13 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   if (!source.what.is_known()) fail_unknown(source);
   const auto with = [&](Graph g, std::vector<ModelInput> inputs,
                         const std::vector<std::string>& unused) {
+void describe_by(const std::string& config, ModelSource& source) {
+  if (config.empty()) return;
+  if (source.what.is_known())
+    fail_usage("--config is for weights alone, and {} says itself what it is", source.name);
+  source.what = describe_model(config);
+}
+
     check_memory_of(g, source.name);
     NamedValues<Tensor> weights = load_weights(g, file, unused, {}, true);
     return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};

@@ -32,6 +32,9 @@ ModelSource find_model(const std::string& path);
 // Of a file that says what weights are: a recipe, a graph, or a HuggingFace config.json. Error with
 // the file where it is none of them.
 ModelDescription describe_model(const std::string& file);
+// The same of `config`, unless that is empty, for a source of weights alone. Error (usage) where the
+// source says itself what it is.
+void describe_by(const std::string& config, ModelSource& source);
 
 // An input of the graph, and what is known of it.
 using ModelInput = OnnxPort;

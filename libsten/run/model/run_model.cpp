@@ -345,6 +345,14 @@ Outcome ModelRun::finish() {
 
 }  // namespace
 
+const char* check_of(const RunOptions& o) {
+  return o.min_accuracy     ? "--min-accuracy"
+         : o.max_loss       ? "--max-loss"
+         : o.max_difference ? "--max-difference"
+         : o.min_agreement  ? "--min-agreement"
+                            : nullptr;
+}
+
 Outcome run_model(const RunOptions& options) {
   check_device_options(options);
   if (options.generate > 0) return generate_text(options);

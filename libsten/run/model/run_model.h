@@ -33,6 +33,9 @@ struct RunOptions {
   bool force = false, show_progress = false;
 };
 
+// The first of the checks that are asked for, "--min-accuracy"; nullptr: none is.
+const char* check_of(const RunOptions& o);
+
 // A row for each output. Error (usage) where options exclude each other; Error (input) with the
 // file where something does not fit; a failure of the outcome where a check does not hold: then no
 // output is written.
