@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
         ->type_name("FILE")
         ->group(of_what);
     app.add_option("--config", o->config,
-                   "What MODEL is that is weights alone: a config.json, a recipe or a graph")
+                   "What MODEL is that is weights alone: a config.json, a recipe, a graph or an "
+                   "ONNX model")
         ->type_name("FILE")
         ->group(of_what);
     app.add_option("--batch", o->batch,

@@ -101,6 +101,13 @@ for id in 1 2 3 4 5 6 7 8; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0";
 expect_exit 0 sten-run "$onnx" --input input_ids=few.npy --repeats 3
 expect_out 'rows a second'
 
+# Weights that were an ONNX model's, in a layout that has no place there.
+sten-prune "$onnx" -o pruned.onnx --structure 2:4@0 -q
+sten-prune "$onnx" -o small.safetensors --structure 2:4@0 --to nm -q
+expect_exit 0 sten-run small.safetensors --config "$onnx" --input input_ids=few.npy --against pruned.onnx \
+  --max-difference 1e-5 --layouts '*.bias=dense'
+expect_out 'in nm:n=2,m=4'
+
 # Outputs that one of two models has alone are not compared, and it says so.
 . "$STEN_SOURCE/tests/cli/_onnx.sh"
 port() { # port FIELD NAME: [1, 2] of FLOAT

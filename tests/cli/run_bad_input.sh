@@ -45,7 +45,7 @@ refused 115 2 'x.npy: is an array, not a model' x.npy --input x.npy
 refused 115 2 'does not say what computes with them; --config names' $weights --input x.npy
 refused 115 1 'missing: No such file' missing --input x.npy
 printf '{"a": 1}' >foreign.json
-refused 115 1 'foreign.json: is no recipe, no graph and no config.json' $weights --input x.npy --config foreign.json
+refused 115 1 'foreign.json: is no recipe, no graph, no ONNX model and no config.json' $weights --input x.npy --config foreign.json
 printf '{"hidden_size": ' >cut.json
 refused 115 1 'cut.json: ' $weights --input x.npy --config cut.json
 mkdir graph && cp $weights graph/model.safetensors && printf '{"nodes": 3}' >graph/graph.json

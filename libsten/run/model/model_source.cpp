@@ -10,6 +10,7 @@
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/graph/graph_json.h"
 #include "libsten/graph/inference.h"
+#include "libsten/io/file_kind.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
@@ -108,7 +109,7 @@ Graph without_loss(const Graph& g) {
 [[noreturn]] void fail_unknown(const ModelSource& source) {
   fail_usage(
       "{}: holds weights, and does not say what computes with them; --config names a config.json, "
-      "a recipe or a graph that does",
+      "a recipe, a graph or an ONNX model that does",
       source.name);
 }
 
@@ -132,8 +133,13 @@ ModelSource find_model(const std::string& path) {
 ModelDescription describe_model(const std::string& file) {
   const MappedFile bytes = open_data(file);
   const std::string name = printable(file);
-  const auto json = parse_json(text_of(bytes.bytes()), name, Fault::input);
   ModelDescription what;
+  if (is_onnx(bytes.bytes())) {
+    what.model.kind = "onnx";
+    what.model.file = file;
+    return what;
+  }
+  const auto json = parse_json(text_of(bytes.bytes()), name, Fault::input);
   if (json.contains("nodes")) {
     what.model.kind = "graph";
     what.model.file = file;
@@ -146,9 +152,16 @@ ModelDescription describe_model(const std::string& file) {
     what.model = model_of_config(file);
     what.vocabulary = tokenizer_file(fs::path(file).parent_path().string());
   } else {
-    fail("{}: is no recipe, no graph and no config.json of a model", name);
+    fail("{}: is no recipe, no graph, no ONNX model and no config.json of a model", name);
   }
   return what;
+}
+
+void describe_by(const std::string& config, ModelSource& source) {
+  if (config.empty()) return;
+  if (source.what.is_known())
+    fail_usage("--config is for weights alone, and {} says itself what it is", source.name);
+  source.what = describe_model(config);
 }
 
 RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
@@ -157,13 +170,6 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   if (!source.what.is_known()) fail_unknown(source);
   const auto with = [&](Graph g, std::vector<ModelInput> inputs,
                         const std::vector<std::string>& unused) {
-void describe_by(const std::string& config, ModelSource& source) {
-  if (config.empty()) return;
-  if (source.what.is_known())
-    fail_usage("--config is for weights alone, and {} says itself what it is", source.name);
-  source.what = describe_model(config);
-}
-
     check_memory_of(g, source.name);
     NamedValues<Tensor> weights = load_weights(g, file, unused, {}, true);
     return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};

@@ -29,8 +29,8 @@ struct ModelSource {
 // sten-train leaves; or weights alone, also from a pipe.
 ModelSource find_model(const std::string& path);
 
-// Of a file that says what weights are: a recipe, a graph, or a HuggingFace config.json. Error with
-// the file where it is none of them.
+// Of a file that says what weights are: a recipe, a graph, an ONNX model, or a HuggingFace config.json.
+// Error with the file where it is none of them.
 ModelDescription describe_model(const std::string& file);
 // The same of `config`, unless that is empty, for a source of weights alone. Error (usage) where the
 // source says itself what it is.
