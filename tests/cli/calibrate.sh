@@ -85,6 +85,12 @@ expect_exit 0 sten-train "$MODELS/digits-mlp-one-shot.json" --out mlp --set step
 expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json \
   --calibrate-samples 37
 expect_out 'calibrated on 37 rows of mlp/recipe.json (37 positions)'
+# Nor more than there are: of 20 rows 12 are for training.
+head -n 21 "$MODELS/data/digits.csv" >few.csv
+expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json
+expect_out 'calibrated on 64 rows'
+expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate few.csv
+expect_out 'calibrated on 12 rows of few.csv (12 positions)'
 errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
 [ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
 awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"

@@ -69,6 +69,13 @@ Index rows_of_batch(Index samples) {
   return rows;
 }
 
+// Rows, windows or images that it has.
+Index rows_of(const BatchPart& part, const Graph& g) {
+  const auto ids = part.inputs.find("input_ids");  // positions have no batch
+  const Tensor& x = ids != part.inputs.end() ? ids->second : part.inputs.at(g.inputs().front());
+  return x.shape().empty() ? 1 : x.shape().front();
+}
+
 // The weights of the model in the order that they will have, in which it computes the same.
 void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reordering) {
   std::set<std::string> moved;
@@ -150,14 +157,17 @@ class FromModel final : public LayerSource {
     std::vector<NamedValues<Tensor>> batches;
     std::vector<BatchPart> parts;  // of the task, where losses are needed
     Index rows = 0;
-    for (Index step = 0; rows < o.calibrate_samples.value_or(usual_calibration); ++step)
+    const Index samples = o.calibrate_samples.value_or(usual_calibration);
+    // Each row once, where there are fewer.
+    for (Index step = 0; rows < samples && step < task.steps_per_epoch(); ++step)
       for (const BatchPart& part : task.batch(step)) {
         NamedValues<Tensor>& batch = batches.emplace_back();
         for (const std::string& name : model.graph.inputs())
           batch.emplace(name, part.inputs.at(name));
         if (allocation.needs_loss()) parts.push_back(part);
-        rows += task.recipe().batch;
+        rows += rows_of(part, model.graph);
       }
+    if (batches.empty()) fail("{}: has no rows to calibrate on", printable(o.calibrate));
     if (given) check_order(model, *given, batches.front());
     const auto along = [&](const auto& prune) {
       return prune_along(
