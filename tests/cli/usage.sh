@@ -46,7 +46,7 @@ wrong 'standard input cannot be both' sten-energy - --against -
 # What a script meant to name, and did not.
 prune '--mask has an empty value' --sparsity 0.9 --mask ''
 energy '--against has an empty value' --against ''
-wrong '--against has an empty value' sten-bench convert --shape 8x8 --repeats 1 --against=''
+wrong '--against has an empty value' sten-bench convert --shape 8x8 --repeats 1 --against ''
 wrong '--data has an empty value' sten-run in.safetensors --data ''
 
 # Numbers.
