@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "libsten/dispatch/registry.h"
 #include "tests/support/tensors.h"
 
@@ -99,4 +101,29 @@ TEST_CASE("times are of a number of tokens: with another one a weight is measure
     CHECK(fastest.choices.front().measured != is_known);
   }
   CHECK(times.size() == 2);
+}
+
+TEST_CASE("times are of a precision, in which weights of BF16 are measured, too") {
+  Dice dice(4);
+  const Graph g({{"x"}, {{"w", {64, 64}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
+  const Dense w = registry()
+                      .prune(normals(dice, {64, 64}).to_dense(),
+                             Spec::parse("magnitude:sparsity=0.9"), Spec("dense"))
+                      .to_dense();
+  Dense low{w.extents, Values::uninitialized(DType::BF16, w.size())};
+  std::ranges::transform(w.values.as<float>(), low.values.mutate<std::uint16_t>().begin(),
+                         [](float v) { return std::bit_cast<std::uint32_t>(v) >> 16; });
+  const Tensor x = normals(dice, {48, 64});
+  LayoutTimes times;
+  for (const bool again : {false, true})
+    for (const Tensor& weight : {Tensor(w), Tensor(low)})
+      for (const Precision p : {Precision::float32, Precision::bf16}) {
+        const auto fastest =
+            in_fastest_layouts(g, {{"x", x}, {"w", weight}}, {"w"}, times, {{"y", p}});
+        REQUIRE(fastest.choices.size() == 1);
+        CHECK(fastest.choices.front().measured != again);
+        CHECK(fastest.choices.front().seconds.contains("csr"));
+        CHECK(fastest.weights.at("w").dtype() == weight.dtype());
+      }
+  CHECK(times.size() == 4);
 }

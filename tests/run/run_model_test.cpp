@@ -89,6 +89,7 @@ TEST_CASE("logits with a NaN have no top class: they are neither right nor alike
       d.add(other, broken);
       CHECK(d.rows == 2);
       CHECK(d.agreement() == 0);
+      CHECK(std::isnan(d.mean_divergence()));
     }
   }
   const Dense infinite = Dense::of({1, 2}, {-infinity, 0});

@@ -61,7 +61,8 @@ void LogitsDifference::add(const Dense& logits, const Dense& reference) {
     for (Index r = begin; r < end; ++r) {
       const float *a = x + r * classes, *b = y + r * classes;
       const Row ours = row_of(a, classes), wanted = row_of(b, classes);
-      double sum = 0;
+      const bool has_nan = ours.best < 0 || wanted.best < 0;
+      double sum = has_nan ? std::numeric_limits<double>::quiet_NaN() : 0;
       for (Index c = 0; c < classes; ++c) {
         const double log_wanted = b[c] - wanted.log_of_sum;
         if (const double p = std::exp(log_wanted); p > 0)
