@@ -19,6 +19,12 @@ bool values_differ(const Dense& x, const Dense& original, const Mask& kept) {
   return false;
 }
 
+// Entries take 8 bytes for a position, several times over, and are sorted: with more of them than
+// that, the dense form takes less time, and hardly more memory.
+bool is_measured_by_entries(const Tensor& t) {
+  return is_far_larger_dense(t) && t.values() && t.values()->size() < size_of(t.shape()) / 32;
+}
+
 // The elements at these offsets.
 Dense elements_at(const Dense& x, const std::vector<Index>& at) {
   Dense out = Dense::zeros(x.dtype(), {std::ssize(at)});
@@ -47,7 +53,7 @@ void Sums::add(const Sums& s) {
 }
 
 Weights::Weights(const Tensor& t) {
-  if (is_far_larger_dense(t)) entries = entries_of(t);
+  if (is_measured_by_entries(t)) entries = entries_of(t);
   if (!entries) {
     dense = t.to_dense();
     nonzero = Positions::of(value_mask(dense));

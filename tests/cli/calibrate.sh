@@ -80,6 +80,9 @@ for threads in 1 2; do
   expect_out 'calibrated on 2 rows'
 done
 cmp bert1/model.safetensors bert2.safetensors
+errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
+[ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
+awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"
 # As many rows as were asked for, whatever goes into a batch.
 expect_exit 0 sten-train "$MODELS/digits-mlp-one-shot.json" --out mlp --set steps=1 --set 'sparsity=[]' -q
 expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json \
@@ -91,9 +94,6 @@ expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method
 expect_out 'calibrated on 64 rows'
 expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate few.csv
 expect_out 'calibrated on 12 rows of few.csv (12 positions)'
-errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
-[ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
-awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"
 # Matrices as [in, out], and one layer alone.
 expect_exit 0 sten-train "$MODELS/shakespeare-gpt.json" --out gpt --set steps=1 --set batch=1 --set rate=null \
   --set evaluation.test=false --set evaluation.every=0 -q

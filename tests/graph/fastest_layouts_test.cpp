@@ -111,8 +111,9 @@ TEST_CASE("times are of a precision, in which weights of BF16 are measured, too"
                              Spec::parse("magnitude:sparsity=0.9"), Spec("dense"))
                       .to_dense();
   Dense low{w.extents, Values::uninitialized(DType::BF16, w.size())};
-  std::ranges::transform(w.values.as<float>(), low.values.mutate<std::uint16_t>().begin(),
-                         [](float v) { return std::bit_cast<std::uint32_t>(v) >> 16; });
+  std::ranges::transform(
+      w.values.as<float>(), low.values.mutate<std::uint16_t>().begin(),
+      [](float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); });
   const Tensor x = normals(dice, {48, 64});
   LayoutTimes times;
   for (const bool again : {false, true})
