@@ -63,10 +63,13 @@ bool is_written_by(const std::string& name, const Recipe& r) {
 
 std::vector<std::pair<std::string, std::string>> inputs_of(const Recipe& r) {
   std::vector<std::pair<std::string, std::string>> all = {
-      {"model.weights", r.model.weights}, {"model.config", r.model.config},
-      {"model.file", r.model.file},       {"data.file", r.data.file},
-      {"data.features", r.data.features}, {"data.labels", r.data.labels},
-      {"data.text", r.data.text},         {"data.vocabulary", r.data.vocabulary}};
+      {"model.weights", r.model.weights},  {"model.config", r.model.config},
+      {"model.file", r.model.file},        {"data.file", r.data.file},
+      {"data.features", r.data.features},  {"data.labels", r.data.labels},
+      {"data.text", r.data.text},          {"data.vocabulary", r.data.vocabulary},
+      {"data.folder", r.data.folder},      {"data.test_folder", r.data.test_folder},
+      {"data.test_file", r.data.test_file}};
+  if (r.distillation) all.emplace_back("distillation.teacher", r.distillation->teacher);
   for (const auto& [input, file] : r.data.inputs) all.emplace_back("data.inputs." + input, file);
   std::erase_if(all, [](const auto& input) { return input.second.empty(); });
   return all;
@@ -206,7 +209,8 @@ void RunFiles::check_inputs(const Recipe& recipe) const {
     fs::path read = resolved(input);
     // An index stands for the directory it is in.
     std::error_code none;
-    if (key == "model.weights" && is_sharded(input) && !fs::is_directory(read, none))
+    const bool is_checkpoint = key == "model.weights" || key == "distillation.teacher";
+    if (is_checkpoint && is_sharded(input) && !fs::is_directory(read, none))
       read = read.parent_path();
     for (const fs::path& place : written)
       if (read == place || lies_in(read, place) ||

@@ -89,6 +89,9 @@ ln -s run alias
 expect_exit 2 short alias --force --set model.weights=run/../run/model.safetensors
 expect_exit 2 short run --force --set model.weights=run/checkpoints/step-000020/model.safetensors
 expect_exit 2 short run --force --set model.weights=run
+expect_exit 2 short run --force --set distillation.teacher=run/model.safetensors
+expect_one_line_err
+expect_err "run: distillation.teacher, "
 mkdir as-data
 cp digits.csv as-data/metrics.jsonl
 expect_exit 2 short as-data --force --set data.file=as-data/metrics.jsonl
