@@ -16,16 +16,31 @@ Graph up_to_logits(const Graph& g) {
   return Graph(std::move(parts));
 }
 
+// Of inputs some may be one row for all others, and those of one axis the places of predictions.
+Index rows_in(const BatchPart& part) {
+  for (const std::size_t axes : {2, 1}) {
+    Index rows = 0;
+    for (const auto& [name, x] : part.inputs)
+      if (x.shape().size() >= axes) rows = std::max(rows, x.shape().front());
+    if (rows > 0) return rows;
+  }
+  return 0;
+}
+
 }  // namespace
 
 NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
                                        const LayerOptions& how, Index rows, Index first) {
   const Graph graph = up_to_logits(task.evaluation_graph());
   std::vector<NamedValues<Tensor>> batches;
-  for (Index step = first; (step - first) * task.recipe().batch < rows; ++step)
+  // The last batch of an epoch may have fewer rows than others, and one without predictions has none.
+  const Index most = first + rows + task.steps_per_epoch();
+  Index seen = 0;
+  for (Index step = first; seen < rows && step < most; ++step)
     for (const BatchPart& part : task.batch(step)) {
       NamedValues<Tensor>& batch = batches.emplace_back();
       for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
+      seen += rows_in(part);
     }
   const bool with_gram =
       std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });

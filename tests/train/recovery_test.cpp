@@ -114,6 +114,22 @@ TEST_CASE("stages that grow stricter are calibrated each, and averages begin ane
   CHECK(measured_in(*t) != values_in(*t));
 }
 
+TEST_CASE("calibration sees as many rows as it is to, where an epoch ends with few") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);  // 67 rows: the fifth batch has 3 of them
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.8")};
+  r.sparsity[0].schedule.begin = 4;
+  const auto calibrated_on = [&](Index rows) {
+    r.sparsity[0].calibration = {{.method = "admm", .rows = rows, .scope = "local"}};
+    const auto t = trainer_of(r);
+    for (int i = 0; i < 5; ++i) t->step();
+    return values_in(*t);
+  };
+  const auto wanted = calibrated_on(16);  // 3, and 16 of the next epoch
+  CHECK(wanted == calibrated_on(19));
+  CHECK(wanted != calibrated_on(3));
+}
+
 TEST_CASE("what is no linear layer's weight cannot be calibrated") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
