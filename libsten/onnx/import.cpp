@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -23,10 +24,24 @@ bool is_mask(const Dense& x) {
   return has_zero && has_one && !has_other;
 }
 
-// A number by itself, a mask and integers are constants; all else is there to be trained.
-bool is_weight(const CheckpointTensor& t, const Checkpoint& file) {
-  if (t.dtype != DType::F32 || size_of(t.shape) < 2) return false;
-  if (t.shape.size() == 1 || t.use == TensorUse::weight || t.use == TensorUse::table) return true;
+// What an operator has to be trained, of any size: the bias of one output, the slope for all elements.
+std::span<const std::size_t> trained_inputs(std::string_view op) {
+  static constexpr std::size_t slope[]{1}, bias[]{2}, scale_and_bias[]{1, 2};
+  if (op == "PRelu") return slope;
+  if (op == "Gemm" || op == "Conv" || op == "ConvTranspose") return bias;
+  if (op == "BatchNormalization" || op == "InstanceNormalization" || op == "GroupNormalization" ||
+      op == "LayerNormalization")
+    return scale_and_bias;
+  return {};
+}
+
+// Anywhere else a number by itself is a constant, as are a mask and integers; all else is there to be
+// trained.
+bool is_weight(const CheckpointTensor& t, const Checkpoint& file, bool is_for_training) {
+  if (t.dtype != DType::F32 || t.shape.empty() || size_of(t.shape) == 0) return false;
+  if (t.use == TensorUse::weight || t.use == TensorUse::table) return true;
+  if (size_of(t.shape) == 1) return is_for_training;
+  if (t.shape.size() == 1) return true;
   return !is_mask(file.load(t).to_dense());
 }
 
@@ -41,6 +56,10 @@ class Importer {
     for (const OnnxNode& n : model_.graph.nodes)
       if (n.is_own() && n.op_type == "BatchNormalization")
         for (std::size_t i = 3; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
+    for (const OnnxNode& n : model_.graph.nodes)
+      if (n.is_own())
+        for (const std::size_t i : trained_inputs(n.op_type))
+          if (i < n.inputs.size()) trained_.insert(n.inputs[i]);
     for (const OnnxNode& n : model_.graph.nodes)  // scales
       if (n.is_own() && (n.op_type == "Resize" || n.op_type == "Upsample"))
         for (std::size_t i = 1; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
@@ -89,13 +108,14 @@ class Importer {
     for (const OnnxTensor& t : model_.graph.initializers) {
       if (values_.contains(t.name)) fail("it has two initializers {}", quote(t.name));
       if (const CheckpointTensor* c = file_.find(name_in_checkpoint(t.name)))
-        values_[t.name] = add_tensor(*c, no_weights_.contains(t.name));
+        values_[t.name] = add_tensor(*c, t.name);
       else
         unreadable_.insert(t.name);
     }
   }
-  DraftRef add_tensor(const CheckpointTensor& t, bool is_no_weight) {
-    if (!is_no_weight && is_weight(t, file_)) return draft_.add_weight(t.name, t.shape);
+  DraftRef add_tensor(const CheckpointTensor& t, std::string_view name) {
+    if (!no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
+      return draft_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
     Dense own = Dense::zeros(x.dtype(), x.extents);  // not the file's
@@ -172,7 +192,7 @@ class Importer {
     // A constant that is a weight has its tensor in the checkpoint.
     if (call.node.op_type == "Constant" && !call.node.outputs.empty())
       if (const CheckpointTensor* t = file_.find(name_in_checkpoint(call.node.outputs[0])))
-        return call.set(0, add_tensor(*t, no_weights_.contains(call.node.outputs[0])));
+        return call.set(0, add_tensor(*t, call.node.outputs[0]));
     onnx_translators().find(call.node.op_type)->second(call);
     call.check_attributes();
   }
@@ -191,6 +211,7 @@ class Importer {
   Draft draft_;
   std::unordered_map<std::string_view, DraftRef> values_;
   std::unordered_set<std::string_view> made_, unreadable_;
+  std::unordered_set<std::string_view> trained_;     // inputs of that name
   std::unordered_set<std::string_view> no_weights_;  // running means and variances, frozen; scales
   std::vector<const OnnxValue*> free_inputs_;
 };

@@ -103,6 +103,23 @@ TEST_CASE("import: a weight that is used in another way, too, stays as it is") {
   CHECK(floats(m.run(Dense::of({2, 2}, {1, 0, 0, 1}))) == std::vector<float>{2, 4, 6, 8});
 }
 
+TEST_CASE("import: of one element is a weight what an operator has to be trained, and no number") {
+  const Imported m(
+      pb::graph(
+          {pb::node("PRelu", "", {"x", "slope"}, {"up"}),
+           pb::node("Gemm", "", {"up", "w", "b"}, {"gate"}, pb::integer_attribute("transB", 1)),
+           pb::node("Mul", "", {"gate", "number"}, {"scaled"}),
+           pb::node("MatMul", "", {"scaled", "v"}, {"y"})},
+          {floats_of("slope", {1}, {0.5}), floats_of("w", {1, 2}, {1, 2}), floats_of("b", {1}, {3}),
+           floats_of("number", {1}, {2}), floats_of("v", {1, 1}, {4})}) +
+      pb::inputs({pb::value("x", F32, {"batch", "2"})}) +
+      pb::outputs({pb::value("y", F32, {"batch", "1"})}));
+  const Graph& g = m.model.graph;
+  for (const char* name : {"slope", "w", "b", "v"}) CHECK(g.find_weight(name));
+  CHECK_FALSE(g.find_weight("number"));
+  CHECK(floats(m.run(Dense::of({1, 2}, {-2, 1}))) == std::vector<float>{32});
+}
+
 TEST_CASE("import: nor is it turned for a product that nobody needs") {
   const Imported m(pb::graph({pb::node("MatMul", "a", {"x", "w"}, {"unused"}),
                               pb::node("MatMul", "b", {"x", "w"}, {"xw"}),
