@@ -40,6 +40,7 @@ class Training {
     // What can be wrong with recipe and data is said before anything is written.
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
+    task_->warn_of_no_validation();
     try_sparsity(trainer_.stages(), task_->graph());
     // Now, for they may be gone when the run is over.
     if (recipe().model.kind == "graph")

@@ -103,6 +103,7 @@ class Preview {
         stages_(weight_stages(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
+    task_.warn_of_no_validation();
     training_graph(task_);
     check_formats(recipe(), task_.graph());
     if (recipe().distillation) task_.teacher_weights();

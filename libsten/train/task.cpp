@@ -229,6 +229,13 @@ std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
   return parts;
 }
 
+void Task::warn_of_no_validation() const {
+  if (recipe_.evaluation.every > 0 && !has(DataSplit::validation))
+    warn(
+        "/evaluation/every: there are no rows to validate on, and nothing is measured before the "
+        "end; see data.validation");
+}
+
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }
 
 Graph Task::measured_graph(std::optional<Index> step) const {

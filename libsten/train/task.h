@@ -101,6 +101,8 @@ class Task {
   const F1Scorer* scorer() const { return scorer_ ? &*scorer_ : nullptr; }
   // Whether there is anything to measure on.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
+  // Warns of what the recipe asks to measure on no rows.
+  void warn_of_no_validation() const;
   // What measure() computes one after the other: inputs of the evaluation graph.
   const TaskData& data() const { return *data_; }
   // The evaluation graph with the formats of values that the recipe has in that step; without one,

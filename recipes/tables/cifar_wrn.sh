@@ -56,7 +56,7 @@ train() { # train NAME RECIPE STEPS RATE ARGUMENT...
   if [[ -d $name ]]; then resume=(--resume); fi
   sten-train "$recipe" --out "$name" --threads 1 -q --set "data.folder=$cifar" --set "steps=$steps" \
     --set "rate={\"kind\":\"cosine\",\"warmup\":$((steps / 50))}" --set "optimizer.rate=$rate" \
-    --set "evaluation.every=$((steps / 10 + 1))" --set checkpoints.every=500 "$@" $SET "${resume[@]}" >"$name.log"
+    --set checkpoints.every=500 "$@" $SET "${resume[@]}" >"$name.log"
 }
 
 run() { # run NAME

@@ -56,6 +56,15 @@ expect_exit 0 train run --resume
 cmp run/model.sten.safetensors wanted || fail 'to resume a run that is over changes its model'
 expect_exit 0 train run --force
 cmp run/model.sten.safetensors wanted || fail 'the same run again gives another model'
+# Where no rows are left to validate on, what shall be measured on them is said not to be.
+none=(--set data.train=0.8 --set data.validation=0 --set evaluation.keep_best=false --set sparsity=null --set steps=20)
+QUIET='' expect_exit 0 train unmeasured "${none[@]}"
+expect_err 'warning: /evaluation/every: there are no rows to validate on'
+expect_exit 0 sten-train "$RECIPE" --dry-run "${none[@]}"
+expect_err 'warning: /evaluation/every: there are no rows to validate on'
+QUIET='' expect_exit 0 train unasked "${none[@]}" --set evaluation.every=0
+grep -q warning err && fail 'it warns of what nobody asked for'
+
 mkdir other && touch other/notes
 expect_exit 2 train other
 expect_err 'other: holds other files, and no run; --force puts a run beside them'
