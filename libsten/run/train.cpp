@@ -126,6 +126,7 @@ class Training {
     directory_->cut_metrics(nullptr);
     record_.data = task_->content();
     record_.first_weights = trainer_.first_weights();
+    record_.teacher = trainer_.teacher();
     record_.validation_before = task_->measure(trainer_.weights(), DataSplit::validation, 0);
     if (recipe().evaluation.test)
       record_.test_before = task_->measure(trainer_.weights(), DataSplit::test, 0);
@@ -142,6 +143,11 @@ class Training {
     if (last.record.first_weights != trainer_.first_weights())
       fail_usage("{}: holds a different run: model.weights have changed since; --force begins anew",
                  printable(o_.out));
+    if (last.record.teacher != trainer_.teacher())
+      fail_usage(
+          "{}: holds a different run: the weights of the teacher have changed since; --force "
+          "begins anew",
+          printable(o_.out));
     if (last.machine.text() != here.text())
       warn(
           "{}: the run was one of {}, and goes on with {}: its numbers will differ a little from "

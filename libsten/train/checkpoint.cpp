@@ -90,6 +90,7 @@ void write_json(const OutputDirectory& to, const TrainState& state, const RunRec
   json["step"] = state.step;
   json["data"] = r.data;
   json["first_weights"] = r.first_weights;
+  if (!r.teacher.empty()) json["teacher"] = r.teacher;
   json["before"] = {{"validation", json_of(r.validation_before)}, {"test", json_of(r.test_before)}};
   if (r.best_step) json["best"] = {{"step", *r.best_step}, {"loss", real_json(r.best_loss)}};
   json["metrics"] = {{"bytes", r.metrics_bytes}, {"hash", r.metrics_hash}};
@@ -166,6 +167,7 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   c.state.step = natural(in["step"]);
   c.record.data = in["data"].text();
   c.record.first_weights = in["first_weights"].text();
+  if (in.has("teacher")) c.record.teacher = in["teacher"].text();
   c.record.validation_before = measured_of(in["before"]["validation"]);
   c.record.test_before = measured_of(in["before"]["test"]);
   c.record.metrics_bytes = in["metrics"]["bytes"].natural();

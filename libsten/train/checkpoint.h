@@ -24,6 +24,7 @@ struct RunRecord {
   std::string metrics_hash{};
   int ranks = 1;                // that compute it
   Device device = Device::cpu;  // on which they do
+  std::string teacher{};        // a hash of its weights; empty where there is none
 };
 
 // What decides the bytes of a run beside its recipe and data.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "libsten/base/hash.h"
 #include "libsten/base/name_pattern.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/inference.h"
+#include "libsten/train/own_memory.h"
 
 namespace sten {
 namespace {
@@ -100,7 +102,13 @@ Teacher::Teacher(const Task& task, Device device)
         return Graph(std::move(g));
       }()),
       weights_(task.teacher_weights()) {
-  for (auto& [name, w] : weights_) w = w.to(device);
+  std::uint64_t hash = 0;
+  for (const Weight& weight : task.graph().weights()) {
+    Tensor& w = weights_.at(weight.name);
+    hash = hash_bytes(hash, w.values()->bytes());
+    w = in_own_memory(w, device);
+  }
+  content_ = fmt::format("{:016x}", hash);
 }
 
 NamedValues<Tensor> Teacher::values(const BatchPart& part) const {

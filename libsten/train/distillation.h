@@ -19,10 +19,13 @@ class Teacher {
   // What the training graph takes from it for a part of a batch, whose inputs are on its device.
   NamedValues<Tensor> values(const BatchPart& part) const;
   Index bytes() const;  // of its weights
+  // A hash of them, as text.
+  const std::string& content() const { return content_; }
 
  private:
   Graph graph_;
   NamedValues<Tensor> weights_;
+  std::string content_;
 };
 
 }  // namespace sten

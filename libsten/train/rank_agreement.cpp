@@ -40,6 +40,7 @@ void check_agreement(Communicator& ranks, const Trainer& trainer) {
   check_same(ranks, "threads", std::to_string(here.threads));
   check_same_content(ranks, "data", trainer.task().content());
   check_same_content(ranks, "first weights", trainer.first_weights());
+  check_same_content(ranks, "weights of the teacher", trainer.teacher());
 }
 
 const DenseLibrary& agreed_products(Communicator& ranks, const Recipe& recipe,

@@ -14,6 +14,7 @@
 #include "libsten/optim/gradients.h"
 #include "libsten/optim/select.h"
 #include "libsten/recipe/rate.h"
+#include "libsten/train/own_memory.h"
 #include "libsten/train/products.h"
 #include "libsten/train/step_formats.h"
 
@@ -37,15 +38,13 @@ Dense filled(const Shape& shape, double v) {
   return x;
 }
 
-// In memory that nobody else holds: the first step need not copy it, and a file that it was mapped
-// from may go.
+}  // namespace
+
 Tensor in_own_memory(const Tensor& t, Device device) {
   if (t.device() != device) return t.to(device);
   return Tensor::update(
       t, [](Values& v) { with_width(v.width(), [&]<class U>(U) { (void)v.mutate<U>(); }); });
 }
-
-}  // namespace
 
 TrainState on_cpu(TrainState state) {
   for (Parameter& p : state.parameters) {

@@ -94,6 +94,8 @@ class Trainer {
   double sparsity() const;
   // A hash of the weights before the first step, as text.
   const std::string& first_weights() const { return first_weights_; }
+  // Of those of the teacher; empty without one.
+  std::string teacher() const { return teacher_ ? teacher_->content() : ""; }
   // Whether no stage is still to come, and no other format.
   bool is_sparse_as_planned() const;
   // To go on from there. Error where it is not of this recipe: of another model, without a mask or

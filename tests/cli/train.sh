@@ -56,6 +56,19 @@ expect_exit 0 train run --resume
 cmp run/model.sten.safetensors wanted || fail 'to resume a run that is over changes its model'
 expect_exit 0 train run --force
 cmp run/model.sten.safetensors wanted || fail 'the same run again gives another model'
+# So with a teacher, which another run may have replaced meanwhile.
+teach() { train taught --set steps=20 --set sparsity=null --set distillation.teacher=teacher.safetensors "$@"; }
+cp dense/model.safetensors teacher.safetensors
+expect_exit 0 teach
+rm -r taught/checkpoints/step-000020
+train dense2 --set sparsity=null --set steps=20 --seed 2 >/dev/null
+cp dense2/model.safetensors teacher.safetensors
+expect_exit 2 teach --resume
+expect_one_line_err
+expect_err 'taught: holds a different run: the weights of the teacher have changed since; --force begins anew'
+cp dense/model.safetensors teacher.safetensors
+expect_exit 0 teach --resume
+
 # Where no rows are left to validate on, what shall be measured on them is said not to be.
 none=(--set data.train=0.8 --set data.validation=0 --set evaluation.keep_best=false --set sparsity=null --set steps=20)
 QUIET='' expect_exit 0 train unmeasured "${none[@]}"

@@ -165,10 +165,12 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
   const auto t = trainer_of(r);
   t->step();
   RunRecord record{"a", "b", {1.5, 0.25, 12}, {1.25, 0.5, 13}, 1, 0.75, t->weights()};
+  record.teacher = "c";
   const auto best = floats(record.best_weights.at("layers.1.weight").to_dense());
   const auto check = [&](const RunRecord& back) {
     CHECK(back.data == "a");
     CHECK(back.first_weights == "b");
+    CHECK(back.teacher == "c");
     CHECK(back.validation_before.loss == 1.5);
     CHECK(back.test_before.count == 13);
     CHECK(back.best_step == 1);
