@@ -24,6 +24,7 @@ class NextTokenData final : public TaskData {
     const Index n = static_cast<Index>(text.size());
     const Shares shares = shares_of(n, r.data.train, r.data.validation);
     const Index ends[] = {0, shares.train, shares.train + shares.validation, n};
+    check_train_split(r.data, shares.train, o.window + 1);
     train_.emplace(text, ends[0], ends[1], o);
     o.draw = false;
     o.batch = r.evaluation.batch;

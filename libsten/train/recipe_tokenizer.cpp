@@ -1,6 +1,7 @@
 #include "libsten/train/recipe_tokenizer.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/text.h"
 
 namespace sten {
 
@@ -10,6 +11,12 @@ std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabul
   if (t->size() > vocabulary)
     fail("{}: has ids up to {}, and {} {}", t->name(), t->size() - 1, model, vocabulary);
   return t;
+}
+
+void check_train_split(const DataRecipe& d, Index tokens, Index least) {
+  if (tokens < least)
+    fail_usage("{}: the train split of {} tokens has no window of {}; see data.train, data.window",
+               printable(d.text), tokens, d.window);
 }
 
 }  // namespace sten

@@ -8,5 +8,7 @@ namespace sten {
 // Error with the file where it has more ids than `vocabulary`, those of `model`.
 std::shared_ptr<const Tokenizer> recipe_tokenizer(const Recipe& r, Index vocabulary,
                                                   const std::string& model);
+// Error (usage) where the train split, of so many tokens, has no window, for which it takes `least`.
+void check_train_split(const DataRecipe& d, Index tokens, Index least);
 
 }  // namespace sten

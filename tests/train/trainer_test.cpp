@@ -357,6 +357,19 @@ TEST_CASE("a loss that is no number any more ends the run with the step's number
   CHECK(has(text, "optimizer.rate"));
 }
 
+TEST_CASE("a text whose train split has no window is refused by its name") {
+  for (const auto make : {small_bert, small_gpt}) {
+    const TempDir dir;
+    Recipe r = make(dir);
+    r.data.train = 0.007;
+    const bool is_gpt = r.model.kind == "gpt";
+    CHECK(error_of([&] { Task{r}; }) ==
+          fmt::format("{}: the train split of {} tokens has no window of {}; see data.train, "
+                      "data.window",
+                      r.data.text, is_gpt ? 14 : 21, r.data.window));
+  }
+}
+
 TEST_CASE("targets that are no weights, or two entries' weights, are refused by name") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
