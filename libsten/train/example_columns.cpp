@@ -122,6 +122,7 @@ void check_labels(const Dense& labels, const std::string& file, const ImportedMo
     fail("{}: is {}; labels are a row for each example", file, to_string(labels.extents));
   const auto y = labels.values.as<std::int64_t>();
   const Index most = std::ranges::max(y);
+  if (most == ignored_label) fail("{}: all labels are {}, which do not count", file, ignored_label);
   if (m.classes() && most >= *m.classes())
     fail("{}: there are labels up to {}, and the model's output {} tells {} classes apart", file,
          most, quote(m.logits.name), *m.classes());

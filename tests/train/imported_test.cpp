@@ -212,6 +212,9 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
       dir.write("one.npy", integers_file("(24,)", {zeros.begin(), zeros.begin() + 24}));
   CHECK(has(refused(other),
             "one.npy: is [24], and the model's output 'logits' is [batch, tokens, 11]"));
+  other.data.labels =
+      dir.write("none.npy", integers_file(shape, std::vector<std::int64_t>(labels.size(), -100)));
+  CHECK(has(refused(other), "none.npy: all labels are -100, which do not count"));
 }
 
 TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
