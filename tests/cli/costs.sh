@@ -17,6 +17,16 @@ refused_by() { # TEXT COMMAND...
   [ ! -e new ] || fail 'an output was left'
 }
 
+# What is said of memory is the program's, not that of who started it; the sanitizers take as much.
+if [ $limit = bounded ]; then
+  (
+    big=$(head -c 150000000 /dev/zero | tr '\0' x)
+    expect_exit 0 sten-energy "$MODEL" --summary
+  )
+  peak=$(sed -n 's/.* s, peak memory \([0-9]*\).* MB$/\1/p' err)
+  [ "$peak" -lt 100 ] || fail "a small checkpoint takes $peak MB"
+fi
+
 # Rows or columns beside a 0.
 for shape in 1099511627776,0 0,3000000000 3000000000,0; do
   safetensors in.safetensors "{$(entry w.weight F32 $shape 0 0)}"
