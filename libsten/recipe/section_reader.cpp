@@ -40,6 +40,7 @@ void check_choice(const JsonReader& at, const std::string& v, const Words& choic
 void check_range(const JsonReader& at, double v, const Rule& r) {
   const bool low = r.above ? v > r.low : v >= r.low, high = r.below ? v < r.high : v <= r.high;
   if (low && high) return;
+  if (r.low == r.high) at.fail(fmt::format("{} is not {}", v, r.low));
   if (r.high < most)
     at.fail(fmt::format("{} is not within {}{}, {}{}", v, r.above ? '(' : '[', r.low, r.high,
                         r.below ? ')' : ']'));
