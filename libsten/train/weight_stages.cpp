@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "libsten/base/parallel.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
@@ -36,6 +37,17 @@ Shape smaller(Shape shape) {
   for (Index& e : shape)
     if (e > most) e = period + e % period;
   return shape;
+}
+
+// As weights are: what is kept of equal ones lies in a few rows, which not every layout holds.
+Dense random_values(const Shape& shape) {
+  Dense x{shape, Values::uninitialized(DType::F32, size_of(shape))};
+  float* to = x.values.mutate<float>().data();
+  parallel_for(x.size(), mask_grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      to[i] = static_cast<float>(random_uniform(0, static_cast<std::uint64_t>(i)) - 0.5);
+  });
+  return x;
 }
 
 bool is_of_linear(const std::string& weight, const Graph& g) {
@@ -107,10 +119,10 @@ void try_sparsity(const std::vector<WeightStages>& weights, const Graph& g, bool
                .second)
         continue;
       try {
-        const Dense zeros = Dense::zeros(DType::F32, shape);
+        const Dense values = random_values(shape);
         Hints hints;
-        hints.scores = &zeros;
-        const Tensor pruned = registry().prune(zeros, stage.by, p.layout, hints);
+        hints.scores = &values;
+        const Tensor pruned = registry().prune(values, stage.by, p.layout, hints);
         if (is_last) convert(pruned, p.save);
       } catch (const Error& e) {
         throw Error(e.fault(), fmt::format("{}: {}", quote(p.weight), e.what()));

@@ -33,7 +33,7 @@ struct WeightStages {
 // that do not fit into the steps, and for calibration of what is no linear layer's weight. The recipe's steps are filled in (in_steps).
 std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g);
 
-// Tries on zeros that every sparsifier, layout and saved layout goes with its weight's
+// Tries on random values that every sparsifier, layout and saved layout goes with its weight's
 // shape, so that no run ends on what was known before it. Error with the weight's name. Each shape
 // is tried once; one weight at a time is in memory, and of a large one no more than some MB where
 // `in_little_memory`: with smaller extents, which leave what they left when divided.
