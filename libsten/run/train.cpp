@@ -260,7 +260,8 @@ class Training {
       try {
         w = convert(w, p.save);
       } catch (const Error& e) {
-        throw Error(e.fault(), fmt::format("{}: {}", quote(p.weight), e.what()));
+        throw Error(e.fault(), fmt::format("{}: {}; what was trained is in {}", quote(p.weight),
+                                           e.what(), printable(directory_->checkpoint(saved_))));
       }
     }
     write(m);

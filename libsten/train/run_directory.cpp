@@ -120,6 +120,8 @@ void RunDirectory::begin(const Recipe& recipe, RunMode mode) {
 
 std::string RunDirectory::path(const std::string& name) const { return fs::path(path_) / name; }
 
+std::string RunDirectory::checkpoint(Index step) const { return files_->checkpoint(step); }
+
 // ---------------------------------------------------------------------------------- checkpoints
 
 // Else the process was killed before it was in place, or while it was removed.

@@ -64,6 +64,8 @@ class RunDirectory {
   std::string write_onnx(const Graph& g, const NamedValues<Tensor>& weights,
                          const Checkpoint& model);
   std::string path(const std::string& name) const;
+  // Of the checkpoint after so many steps.
+  std::string checkpoint(Index step) const;
 
  private:
   void begin(const Recipe& recipe, RunMode mode);

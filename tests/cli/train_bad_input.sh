@@ -47,6 +47,20 @@ expect_exit 1 train wild --set optimizer.kind=sgd --set 'rate={"kind": "piecewis
 expect_one_line_err
 expect_err 'step 2'
 [ "$(ls wild/checkpoints | tail -1)" = step-000020 ] || fail "checkpoints are $(ls wild/checkpoints)"
+# A layout that in the end does not hold what is left, one row of 16: what was trained is not lost.
+safetensors row.safetensors "{$(entry layers.0.weight F32 8,16 0 512),$(entry layers.0.bias F32 8 512 544),$(entry layers.1.weight F32 2,8 544 608),$(entry layers.1.bias F32 2 608 616)}" \
+  "$(repeat 16 "$F1")$(repeat 112 "$F0")$(repeat 26 "$F1")"
+for i in $(seq 20); do printf '0,1,2,3,4,5,6,7,0,1,2,3,4,5,%d,1,%d\n' $i $((i % 2)); done >row.csv
+cat >row.json <<'EOT'
+{"schema": 1, "model": {"kind": "mlp", "sizes": [16, 8, 2], "weights": "row.safetensors"},
+ "data": {"kind": "csv", "file": "row.csv"}, "steps": 2,
+ "sparsity": [{"target": "layers.0.weight", "sparsifier": "magnitude:sparsity=0.875", "save": "ell"}]}
+EOT
+expect_exit 1 sten-train row.json --out row -q
+expect_one_line_err
+expect_err "'layers.0.weight': ell: the longest of 8 rows has 16 entries"
+expect_err '; what was trained is in row/checkpoints/step-000002'
+[ -s row/checkpoints/step-000002/model.safetensors ] || fail 'what was trained is gone'
 # A damaged checkpoint is said, not passed over.
 train good >/dev/null
 printf x >good/checkpoints/step-000160/state.safetensors
