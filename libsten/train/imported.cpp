@@ -102,8 +102,13 @@ std::shared_ptr<const ImportedModel> read_graph(const ModelRecipe& m) {
 }  // namespace
 
 std::optional<Index> ImportedModel::classes() const {
-  if (!logits.shape || logits.shape->empty()) return std::nullopt;
-  return logits.shape->back().size;
+  if (logits.shape && !logits.shape->empty() && logits.shape->back().size)
+    return logits.shape->back().size;
+  // Where nothing says so, as many as a last layer gives.
+  const Node* last = graph.find_node(logits.name);
+  const Weight* w =
+      last && last->op == Name("linear") ? graph.find_weight(last->inputs[1]) : nullptr;
+  return w ? std::optional(w->shape[0]) : std::nullopt;
 }
 
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, const Checkpoint* opened) {

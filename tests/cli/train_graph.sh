@@ -48,6 +48,13 @@ expect_exit 2 sten-train recipe.json --out none --set model.output=outs
 expect_err "model.output: 'outs' is no output of"
 expect_exit 2 sten-train recipe.json --out none --set data.input=pixel
 expect_err "'pixel' is no input of"
+# A label of no class is refused before training, wherever in the data it is.
+sed '50s/,[0-9]*$/,15/' digits.csv >more.csv
+for how in --dry-run "--out none"; do
+  expect_exit 1 sten-train recipe.json $how --set data.file=more.csv
+  expect_one_line_err
+  expect_err "more.csv: there are labels up to 15, and the model's output 'out' tells 10 classes apart"
+done
 printf '{"nodes": 3}' >bad.json
 expect_exit 1 sten-train recipe.json --out none --set model.file=bad.json
 expect_one_line_err
