@@ -123,11 +123,11 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
   return plain_text(text);
 }
 
-// What a script names by a variable that is not set would else count as not asked for. A text to go
-// on with has words of its own.
+// What a script names by a variable that is not set would else count as not asked for. Patterns and a
+// text to go on with have words of their own.
 void check_values(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options()) {
-    if (o->get_positional() || o->check_lname("text")) continue;
+    if (o->get_positional() || o->check_lname("text") || o->get_type_name() == "PATTERN") continue;
     for (const std::string& value : o->results())
       if (value.empty()) fail_usage("--{} has an empty value", o->get_lnames().front());
   }
