@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "libsten/base/floats.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
@@ -79,9 +80,19 @@ Tensor turned_weight(const Tensor& x, const std::string& name) {
     return y;
   }
 }
+// F16 as F32, in the same layout; others are as they are.
+Tensor without_f16(const Tensor& x) {
+  if (x.dtype() != DType::F16 || !x.values()) return x;
+  const Values& from = *x.values();
+  Values wide = Values::uninitialized(DType::F32, from.size());
+  const std::span<float> to = wide.mutate<float>();
+  for (Index i = 0; i < from.size(); ++i)
+    to[i] = kernels::load_float(from.bytes().data(), FloatKind::f16, i);
+  return x.with_values(std::move(wide));
+}
 Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w,
                    const CheckpointTensor& t) {
-  Tensor x = file.load(t);
+  Tensor x = without_f16(file.load(t));
   return turned && w.in_by_out ? turned_weight(x, t.name) : x;
 }
 
@@ -102,7 +113,7 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused,
-                                 const std::vector<std::string>& may_lack, bool takes_bf16) {
+                                 const std::vector<std::string>& may_lack, bool takes_low) {
   const auto any_matches = [](const std::vector<std::string>& globs, std::string_view name) {
     return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
   };
@@ -118,7 +129,8 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
     for (const CheckpointTensor* t : entries) {
       if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
-      } else if (t->dtype != DType::F32 && !(takes_bf16 && t->dtype == DType::BF16)) {
+      } else if (t->dtype != DType::F32 &&
+                 !(takes_low && (t->dtype == DType::BF16 || t->dtype == DType::F16))) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
       } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, turned, w, *t));
                  !is_new && !is_same(at->second, load_weight(file, turned, w, *t))) {

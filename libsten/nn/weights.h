@@ -16,12 +16,12 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 // a weight under one of its aliases; entries under several names have to be the same. Error (input)
 // that lists everything that does not fit: weights that are missing, of another shape or not F32,
 // and tensors that the graph does not have and no glob of `unused` matches. What is missing and
-// matches a glob of `may_lack` is left out. `takes_bf16`: BF16 fits too, and stays so: for an
-// Executor.
+// matches a glob of `may_lack` is left out. `takes_low`: BF16 fits too, and stays so: for an
+// Executor; and F16, which becomes F32.
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused = {},
                                  const std::vector<std::string>& may_lack = {},
-                                 bool takes_bf16 = false);
+                                 bool takes_low = false);
 
 // The formats of a graph, as SparsityBuilder::to_json() has them, in the metadata of its weights.
 inline constexpr const char* formats_key = "sten.sparsity";

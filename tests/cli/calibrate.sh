@@ -94,6 +94,14 @@ expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method
 expect_out 'calibrated on 64 rows'
 expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate few.csv
 expect_out 'calibrated on 12 rows of few.csv (12 positions)'
+# A checkpoint of BF16 is run in float32, and stays BF16.
+mkdir low
+cp "$MODELS/models/shakespeare-bert/"*.json low
+python3 "$STEN_SOURCE/tests/cli/_bf16.py" "$MODELS/models/shakespeare-bert/model.safetensors" low/model.safetensors
+expect_exit 0 sten-prune low -o low.out --include 'bert.encoder.layer.0.*.weight' --exclude '*LayerNorm*' --structure 2:4 \
+  --method admm --calibrate "$MODELS/shakespeare-bert-one-shot.json" --calibrate-samples 2 --json
+expect_out '"dtype": "BF16"'
+expect_out '"error": 0.0'
 # Matrices as [in, out], and one layer alone.
 expect_exit 0 sten-train "$MODELS/shakespeare-gpt.json" --out gpt --set steps=1 --set batch=1 --set rate=null \
   --set evaluation.test=false --set evaluation.every=0 -q

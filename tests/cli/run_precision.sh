@@ -15,28 +15,7 @@ expect_exit 0 sten-run "$models/shakespeare-bert" --fill 'To be, or n[MASK]t to 
 expect_out '  11  o'
 
 # Files of BF16 run in either precision.
-python3 - "$models/shakespeare-bert/model.safetensors" bf16.safetensors <<'END'
-import json, struct, sys
-
-with open(sys.argv[1], "rb") as f:
-    size = struct.unpack("<Q", f.read(8))[0]
-    header, data = json.loads(f.read(size)), f.read()
-out, parts, at = {}, [], 0
-for name, t in header.items():
-    if name == "__metadata__":
-        continue
-    begin, end = t["data_offsets"]
-    assert t["dtype"] == "F32"
-    upper = bytearray()
-    for i in range(begin, end, 4):
-        upper += data[i + 2 : i + 4]
-    parts.append(bytes(upper))
-    out[name] = {"dtype": "BF16", "shape": t["shape"], "data_offsets": [at, at + len(upper)]}
-    at += len(upper)
-text = json.dumps(out).encode()
-with open(sys.argv[2], "wb") as f:
-    f.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
-END
+python3 "$STEN_SOURCE/tests/cli/_bf16.py" "$models/shakespeare-bert/model.safetensors" bf16.safetensors
 for precision in float32 bf16; do
   expect_exit 0 sten-run bf16.safetensors --data "$data" --config "$models/shakespeare-bert/config.json" \
     --precision "$precision" --against "$models/shakespeare-bert" --min-agreement 0.97

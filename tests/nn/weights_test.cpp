@@ -40,6 +40,30 @@ TEST_CASE("weights that were saved are loaded as they were, sparse ones in their
   save_weights(g, w, dir / "model.safetensors", true);
 }
 
+TEST_CASE("where a model only runs, weights of F16 become F32 in their layout, and BF16 stays") {
+  const TempDir dir;
+  const auto of = [](DType dtype, std::vector<std::uint16_t> bits) {
+    Dense x{{2, 2}, Values::uninitialized(dtype, 4)};
+    std::ranges::copy(bits, x.values.mutate<std::uint16_t>().begin());
+    return x;
+  };
+  const Dense half = of(DType::F16, {0x3c00, 0, 0xc000, 0x0001});  // 1, 0, -2, 2^-24
+  const Dense low = of(DType::BF16, {0x3f80, 0, 0, 0x4000});
+  const Graph g = weights_only({{"half", {2, 2}}, {"low", {2, 2}}, {"sparse", {2, 2}}});
+  save_weights(g,
+               {{"half", half},
+                {"low", low},
+                {"sparse", registry().pack(half, nonzero_mask(half), Spec("csr"))}},
+               dir / "m.safetensors");
+  const Checkpoint file = Checkpoint::open(dir / "m.safetensors");
+  CHECK(has(error_of([&] { load_weights(g, file); }), "half is F16, not F32"));
+  const NamedValues<Tensor> w = load_weights(g, file, {}, {}, true);
+  CHECK(same_bits(w.at("half").to_dense(), Dense::of({2, 2}, {1, 0, -2, 0x1p-24f})));
+  CHECK(w.at("sparse").layout() == "csr");
+  CHECK(same_bits(w.at("sparse").to_dense(), w.at("half").to_dense()));
+  CHECK(same_bits(w.at("low").to_dense(), low));
+}
+
 TEST_CASE("a line counts what in a checkpoint does not fit the model, and names the first of it") {
   const TempDir dir;
   const std::string path = dir / "model.safetensors";

@@ -10,6 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/matrix.h"
+#include "libsten/graph/execution/unit.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/calibrated/statistics_file.h"
 #include "libsten/run/calibrated/weight_allocation.h"
@@ -126,6 +127,7 @@ class FromModel final : public LayerSource {
     recipe.data.mirror = false;
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
+    for (auto& [name, w] : model.weights) w = execution::in_float32(w);
     const NamedValues<Tensor> given = model.weights;
     reorder(model, in, reordering);
     walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights, load);
