@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "apps/help.h"
 #include "apps/main.h"
@@ -38,7 +39,11 @@ void add_common(const Program& program, CLI::App& app, Common& c) {
   app.add_option("--seed", c.seed, "Seed of everything random (default 0)")
       ->type_name("N")
       ->check([](const std::string& text) {  // which would wrap around
-        return text.starts_with('-') ? text + " is below 0" : "";
+        if (text.starts_with('-')) return text + " is below 0";
+        const bool is_number = text.find_first_not_of("0123456789") == text.npos;
+        std::uint64_t seed = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), seed);
+        return is_number && read.ec != std::errc() ? text + " is above 2^64 - 1" : std::string();
       })
       ->group(groups::running);
   app.add_flag("--strict", c.strict, "Fail rather than fall back to a slower way")

@@ -93,7 +93,12 @@ held 122 expect_err 'run/model.safetensors'
 refused 123 2 '--max-difference needs --against' run --max-difference 1
 refused 123 2 '--min-accuracy needs --labels' run --input x.npy --min-accuracy 1
 refused 123 2 '--min-accuracy' run --min-accuracy 1.5
+refused 123 2 '--max-difference nan is not 0 or more' run --against run --max-difference nan
+refused 123 2 '--max-difference -1 is not 0 or more' run --against run --max-difference -1
+refused 123 2 '--max-loss nan is no limit' run --max-loss nan
 refused 123 2 '--config is for weights alone' run --config recipe.json
+refused 123 2 "run takes x, and $bert takes input_ids, position_ids, token_type_ids: they cannot be compared" run \
+  --input x.npy --against "$bert"
 array none.npy '<i8' '2,' "$(repeat 9cffffffffffffff 2)"
 refused 123 3 'no label counts' run --input x.npy --labels none.npy --max-loss 1
 sed 's/\[3, 4, 2\]/[3, 4, 5]/' recipe.json >five.json

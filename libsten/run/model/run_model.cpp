@@ -25,6 +25,9 @@ namespace {
 void check_options(const RunOptions& o) {
   check_fraction("--min-accuracy", o.min_accuracy);
   check_fraction("--min-agreement", o.min_agreement);
+  if (o.max_difference && !(*o.max_difference >= 0))
+    fail_usage("--max-difference {} is not 0 or more", *o.max_difference);
+  if (o.max_loss && std::isnan(*o.max_loss)) fail_usage("--max-loss {} is no limit", *o.max_loss);
   if (!o.inputs.empty() && !o.data.empty())
     fail_usage("--input and --data exclude each other: a model runs on one of them");
   if (!o.labels.empty() && o.inputs.empty())
@@ -62,6 +65,17 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
     if (y != ignored_label && (y < 0 || y >= of.back()))
       fail("there is a label {}, and the output {} tells {} classes apart", y, quote(output),
            of.back());
+}
+
+// Both get the same arrays.
+void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
+  std::vector<std::string> ours = model.graph.inputs(), theirs = other.graph.inputs();
+  std::ranges::sort(ours);
+  std::ranges::sort(theirs);
+  if (ours != theirs)
+    fail_usage("{} takes {}, and {} takes {}: they cannot be compared", model.name,
+               printable(fmt::format("{}", fmt::join(ours, ", "))), other.name,
+               printable(fmt::format("{}", fmt::join(theirs, ", "))));
 }
 
 bool are_logits(const Dense& x) {
@@ -111,6 +125,7 @@ class ModelRun {
     complete(*other_source_, o, is_given ? &*recipe : nullptr, &source_.what);
     if (has_data) other_data_ = data_of_recipe(*other_source_, *recipe, o);
     other_ = (other_data_ ? *other_data_ : *data_).model(*other_source_);
+    if (!other_data_) check_same_inputs(*model_, *other_);
     if (other_data_ && other_data_->batches() != data_->batches())
       fail("{} and {} take the data in different batches", model_->name, other_->name);
   }
@@ -157,8 +172,11 @@ class ModelRun {
       plans_.add(executor_->plan());
     }
     std::optional<NamedValues<Tensor>> others;
-    if (other_)
-      others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
+    if (other_) try {
+        others = other_executor_->run(other_data_ ? other_data_->batch(i).inputs : batch.inputs);
+      } catch (const Error& e) {
+        throw Error(e.fault(), fmt::format("--against {}: {}", other_->name, e.what()));
+      }
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
       const Dense x = outputs.at(outputs_[k].name()).to_dense().to(Device::cpu);
       outputs_[k].add(x);
