@@ -113,6 +113,8 @@ void PruneRequest::check_calibration() {
       fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
     return;
   }
+  if (o.damping && !o.reconstruct && (o.method == "wanda" || o.method == "ria"))
+    fail_usage("--damping belongs to --method sparsegpt and admm, and to --reconstruct");
   const std::string what = o.method == "magnitude" ? "--reconstruct" : "--method " + o.method;
   if (o.method == "random" || o.method == "threshold" || !o.scores.empty())
     fail_usage("--reconstruct goes with --method magnitude, wanda, ria, sparsegpt and admm");

@@ -46,6 +46,7 @@ refuses 128 '--allocate shares out one --sparsity' --allocate owl --method wanda
 refuses 128 '--calibrate and --statistics exclude each other' --reconstruct --statistics s.safetensors --calibrate x.csv
 refuses 128 '--scope global is not for --method ria' --method ria --statistics s.safetensors --scope global
 refuses 128 '--scope row is for unstructured pruning' --scope row
+refuses 128 '--damping belongs to --method sparsegpt' --method wanda --statistics s.safetensors --damping 0.5
 refuses 128 '--damping 2: above 0, and at most 1' --reconstruct --statistics s.safetensors --damping 2
 refuses 128 '--calibrate-samples belongs to --calibrate' --reconstruct --statistics s.safetensors --calibrate-samples 8
 refuses 128 '--reconstruct goes with' --method random --reconstruct --statistics s.safetensors
