@@ -60,6 +60,9 @@ refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --i
 refused 117 2 'takes input_ids' "$bert" --input position_ids=line.npy
 refused 117 2 "is no input of" run --input layers.0.weight=x.npy
 
+refused 117 2 'standard input cannot be both an --input and the --labels' run --input - --labels -
+refused 117 2 'standard input cannot be both the model and an --input' - --input x=-
+
 refused 118 1 'line.npy: is [8], and the model' "$bert" --input line.npy
 refused 118 1 "whose batch is 3, and that of 'input_ids' is 2" "$bert" --input input_ids=ids.npy --input token_type_ids=rows3.npy
 refused 118 1 "whose tokens is 5" "$bert" --input input_ids=ids.npy --input position_ids=places5.npy

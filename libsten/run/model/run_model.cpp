@@ -22,7 +22,20 @@
 namespace sten {
 namespace {
 
+// It can be read once.
+void check_standard_input(const RunOptions& o) {
+  std::vector<const char*> readers;
+  if (o.model == "-") readers.push_back("the model");
+  for (const std::string& input : o.inputs)
+    if (input == "-" || input.ends_with("=-")) readers.push_back("an --input");
+  if (o.labels == "-") readers.push_back("the --labels");
+  if (o.against == "-") readers.push_back("the model --against");
+  if (readers.size() > 1)
+    fail_usage("standard input cannot be both {} and {}", readers[0], readers[1]);
+}
+
 void check_options(const RunOptions& o) {
+  check_standard_input(o);
   check_fraction("--min-accuracy", o.min_accuracy);
   check_fraction("--min-agreement", o.min_agreement);
   if (o.max_difference && !(*o.max_difference >= 0))
