@@ -3,6 +3,7 @@
 // said otherwise.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "kernels/block/grid.h"
 #include "kernels/functions.h"
@@ -28,22 +29,51 @@ struct SgdStep {
   bool is_nesterov;
 };
 
+// A weight and what is remembered of it.
+struct AdamWElements {
+  StepElements x;
+  AdamWStep step;
+  float *m, *v;
+};
+struct SgdElements {
+  StepElements x;
+  SgdStep step;
+  float* momentum;  // or nullptr
+};
+
+// n > 0 values, or those of them that bits keep.
+struct SquaredElements {
+  const float* x;
+  const std::uint8_t* bits;  // or nullptr
+  std::int64_t n;
+};
+
+// mean += by (x - mean).
+struct AveragedElements {
+  float* mean;
+  const float* x;
+  std::int64_t n;
+  float by;
+};
+
+// Functions of a span start as few kernels as may be for all of its tensors; the span is the host's, and
+// what one tensor's pointers are to be written to is nothing of another's.
 struct StepFunctions {
-  // As FunctionsTable::adamw with a fused multiply-add wherever a sum may be taken so; m[n], v[n].
-  void (*adamw)(const StepElements&, const AdamWStep&, float* m, float* v, Stream);
-  // Operation by operation; momentum[n], or nullptr.
-  void (*sgd)(const StepElements&, const SgdStep&, float* momentum, Stream);
-  // sums[ceil(n / squares_grain)]: squares of x, or of what the bits keep, in the order of
-  // squared_norm() (libsten/optim/gradients.h).
-  void (*squares)(const float* x, const std::uint8_t* bits, std::int64_t n, double* sums, Stream);
+  // As FunctionsTable::adamw with a fused multiply-add wherever a sum may be taken so.
+  void (*adamw)(std::span<const AdamWElements>, Stream);
+  // Operation by operation.
+  void (*sgd)(std::span<const SgdElements>, Stream);
+  // Squares of ceil(n / squares_grain) pieces of each tensor, added up in the order of squared_norm()
+  // (libsten/optim/gradients.h): sums of one tensor after the other, those of tensor k before ends[k],
+  // which is written, too, unless it is nullptr.
+  void (*squares)(std::span<const SquaredElements>, double* sums, std::int64_t* ends, Stream);
   // *norm: the root of the sum of the sums, those of each tensor k before ends[k] first. *scale, if
   // not nullptr: what the norm is to be multiplied by so that it is `clip` at most.
   void (*norm)(const double* sums, const std::int64_t* ends, std::int64_t tensors, double clip,
                double* norm, float* scale, Stream);
   // sum += x.
   void (*add)(float* sum, const float* x, std::int64_t n, Stream);
-  // mean += by (x - mean).
-  void (*average)(float* mean, const float* x, float by, std::int64_t n, Stream);
+  void (*average)(std::span<const AveragedElements>, Stream);
   // g += by w where a bit is not set.
   void (*pull)(float* g, const float* w, const std::uint8_t* bits, float by, std::int64_t n,
                Stream);

@@ -113,14 +113,15 @@ class Training {
       for (std::size_t i = gradients.size(); i-- > 0;)
         if (gradients[i]) send(i);
     exchange.finish();
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (!gradients[i]) continue;  // running statistics
-      const Update update = is_selected[i] ? Update::resparsify(*selected_by_) : Update();
-      if (subject_.uses_sgd)
-        sgd_.step(*parameters[i], *gradients[i], update);
-      else
-        adamw_.step(*parameters[i], *gradients[i], update);
-    }
+    const Update plain, anew = selected_by_ ? Update::resparsify(*selected_by_) : Update();
+    std::vector<ParameterStep> steps;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (gradients[i])  // not running statistics
+        steps.push_back({parameters[i], &*gradients[i], is_selected[i] ? &anew : &plain});
+    if (subject_.uses_sgd)
+      sgd_.step(steps);
+    else
+      adamw_.step(steps);
     if (device_ != Device::cpu)
       on_cuda([](const auto& cuda, kernels::Stream stream) { cuda.memory.wait(stream); });
   }

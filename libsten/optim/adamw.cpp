@@ -27,9 +27,14 @@ std::int64_t steps_of(const Parameter& p) {
 
 }  // namespace
 
-void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) const {
-  check(options);
-  const AdamWOptions& o = options;
+class AdamW::Steps : public StepsThere<kernels::AdamWElements> {
+ public:
+  Steps() : StepsThere(&kernels::StepFunctions::adamw) {}
+  void step(const AdamWOptions& o, const ParameterStep& of);
+};
+
+void AdamW::Steps::step(const AdamWOptions& o, const ParameterStep& of) {
+  Parameter& p = *of.parameter;
   const std::int64_t steps = steps_of(p) + 1;
   const double t = static_cast<double>(steps);
   const double unbias = o.rate / (1 - std::pow(o.beta1, t));
@@ -44,9 +49,10 @@ void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) con
   const auto f32 = [&](float* w, const float* g, float* const* state, Index n) {
     kernels::functions().adamw(s, w, g, state[0], state[1], n);
   };
-  const auto there = [&](const kernels::StepFunctions& steps, const kernels::StepElements& x,
-                         float* const* state,
-                         kernels::Stream stream) { steps.adamw(x, s, state[0], state[1], stream); };
+  const auto there = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
+                         float* const* state, kernels::Stream) {
+    add({x, s, state[0], state[1]}, *of.update);
+  };
   const auto f64 = [&](double* w, const double* g, double* const* state, Index n) {
     double *m = state[0], *v = state[1];
     for (Index i = 0; i < n; ++i) {
@@ -56,10 +62,22 @@ void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) con
           o.rate * o.weight_decay * w[i] + unbias * m[i] / (std::sqrt(v[i]) * unbias_root + o.eps);
     }
   };
-  step_elements(p, gradient, update, {"adamw", {"m", "v"}, f32, f64, there});
+  step_elements(p, *of.gradient, *of.update,
+                {"adamw", {"m", "v"}, f32, f64, there, held(*of.update)});
   Dense count = Dense::zeros(DType::I64, {});
   count.values.mutate<std::int64_t>()[0] = steps;
   p.state.insert_or_assign("step", std::move(count));
+}
+
+void AdamW::step(Parameter& p, const Tensor& gradient, const Update& update) const {
+  const ParameterStep one{&p, &gradient, &update};
+  step({&one, 1});
+}
+
+void AdamW::step(std::span<const ParameterStep> steps) const {
+  check(options);
+  Steps all;
+  all.run(steps, [&](const ParameterStep& s) { all.step(options, s); });
 }
 
 }  // namespace sten

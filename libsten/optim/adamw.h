@@ -25,8 +25,14 @@ class AdamW {
   // See step_elements() for what the weight and its gradient may be. Error (usage) for options that
   // have no meaning; eps has to be above 0, so that what has no gradient stays.
   void step(Parameter& p, const Tensor& gradient, const Update& update = {}) const;
+  // One after the other, with the same results; on a device those whose positions stay are few kernels
+  // for all of them. If one throws, those before it are done.
+  void step(std::span<const ParameterStep> steps) const;
 
   AdamWOptions options;
+
+ private:
+  class Steps;
 };
 
 }  // namespace sten

@@ -76,33 +76,30 @@ Index grains(Index n) { return ceil_div(n, kernels::squares_grain); }
 
 }  // namespace
 
-NormThere norm_there(std::span<const GradientOf> gradients, double clip) {
-  std::vector<Counted> all;
-  std::vector<std::int64_t> ends;
+NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to) {
+  std::vector<Counted> all;  // but for those without elements
+  std::vector<kernels::SquaredElements> squared;
   Index sums = 0;
   for (const GradientOf& g : gradients) {
     if (g.gradient->dtype() != DType::F32)
       fail_usage("gradients on a device are F32, not {}", name_of(g.gradient->dtype()));
-    all.emplace_back(*g.gradient, *g.weight);
-    ends.push_back(sums += grains(all.back().values.size()));
+    Counted c(*g.gradient, *g.weight);
+    const Index n = c.values.size();
+    if (n == 0) continue;
+    squared.push_back({c.values.as<float>().data(), c.mask.data(), n});
+    sums += grains(n);
+    all.push_back(std::move(c));
   }
-  const auto own = std::make_shared<const std::vector<std::int64_t>>(std::move(ends));
-  const Array<std::int64_t> there =
-      Array<std::int64_t>::borrow(own, own->data(), own->size()).to(Device::cuda);
   auto of = Array<double>::uninitialized(static_cast<std::size_t>(sums), Device::cuda);
-  NormThere made{Array<double>::uninitialized(1, Device::cuda),
+  auto ends = Array<std::int64_t>::uninitialized(all.size(), Device::cuda);
+  NormThere made{Array<double>::uninitialized(norm_to ? 0 : 1, Device::cuda),
                  Array<float>::uninitialized(1, Device::cuda)};
-  double *to = of.mutate(), *norm = made.norm.mutate();
+  double *to = of.mutate(), *norm = norm_to ? norm_to : made.norm.mutate();
+  std::int64_t* end = ends.mutate();
   float* scale = made.scale.mutate();
   on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      const Counted& c = all[k];
-      if (c.values.size() > 0)
-        cuda.steps.squares(c.values.template as<float>().data(), c.mask.data(), c.values.size(),
-                           to + (k == 0 ? 0 : (*own)[k - 1]), stream);
-    }
-    cuda.steps.norm(to, there.data(), static_cast<std::int64_t>(all.size()), clip, norm, scale,
-                    stream);
+    if (!squared.empty()) cuda.steps.squares(squared, to, end, stream);
+    cuda.steps.norm(to, end, std::ssize(squared), clip, norm, scale, stream);
   });
   return made;
 }
@@ -116,8 +113,9 @@ double squared_norm(const Tensor& gradient, const Tensor& w) {
         Array<double>::uninitialized(static_cast<std::size_t>(grains(v.size())), Device::cuda);
     if (v.size() == 0) return 0;
     double* to = sums.mutate();
+    const kernels::SquaredElements all{v.as<float>().data(), mask.data(), v.size()};
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.squares(v.as<float>().data(), mask.data(), v.size(), to, stream);
+      cuda.steps.squares({&all, 1}, to, nullptr, stream);
     });
     double sum = 0;
     for (const double s : sums.to(Device::cpu)) sum += s;

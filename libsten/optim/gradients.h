@@ -11,7 +11,8 @@ double squared_norm(const Tensor& gradient, const Tensor& w);
 
 // The norm of several gradients on a device, added up as squared_norm() of each in turn, and what
 // they have to be multiplied by so that it is `clip` at most, min(1, clip / (norm + 1e-6)), as
-// torch.nn.utils.clip_grad_norm_: one number each, which stay there.
+// torch.nn.utils.clip_grad_norm_: one number each, which stay there. The norm is written to `norm_to`
+// of the device's memory where that is not nullptr, and is no array then.
 struct NormThere {
   Array<double> norm;
   Array<float> scale;
@@ -20,7 +21,7 @@ struct GradientOf {
   const Tensor* gradient;
   const Tensor* weight;
 };
-NormThere norm_there(std::span<const GradientOf> gradients, double clip);
+NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to = nullptr);
 
 // sum += g, in place where nobody else holds the sum. Both in the same layout and positions, and on
 // the same device.

@@ -1,6 +1,7 @@
 // The ways in which an optimizer changes a weight.
 #pragma once
 #include <optional>
+#include <span>
 
 #include "libsten/autograd/parameter.h"
 #include "libsten/sparsify/sparsifier.h"
@@ -45,6 +46,13 @@ class Update {
   std::optional<Dense> scores_;
   double gradient_scale_ = 1;
   Array<float> scale_there_;
+};
+
+// One of several steps that an optimizer makes at once, each of another parameter.
+struct ParameterStep {
+  Parameter* parameter;
+  const Tensor* gradient;
+  const Update* update;
 };
 
 }  // namespace sten

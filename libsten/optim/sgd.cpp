@@ -14,21 +14,28 @@ void check(const SgdOptions& o) {
 
 }  // namespace
 
-void Sgd::step(Parameter& p, const Tensor& gradient, const Update& update) const {
-  check(options);
-  const SgdOptions& o = options;
-  const auto there = [&o](const kernels::StepFunctions& steps, const kernels::StepElements& x,
-                          float* const* state, kernels::Stream stream) {
+class Sgd::Steps : public StepsThere<kernels::SgdElements> {
+ public:
+  Steps() : StepsThere(&kernels::StepFunctions::sgd) {}
+  void step(const SgdOptions& o, const ParameterStep& of);
+};
+
+void Sgd::Steps::step(const SgdOptions& o, const ParameterStep& of) {
+  const auto there = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
+                         float* const* state, kernels::Stream) {
     const kernels::SgdStep s{static_cast<float>(o.rate), static_cast<float>(o.weight_decay),
                              static_cast<float>(o.momentum), o.nesterov};
-    steps.sgd(x, s, o.momentum == 0 ? nullptr : state[0], stream);
+    add({x, s, o.momentum == 0 ? nullptr : state[0]}, *of.update);
+  };
+  const auto run = [&](const StepRule& rule) {
+    step_elements(*of.parameter, *of.gradient, *of.update, rule);
   };
   if (o.momentum == 0) {
     const auto plain = [&o]<class T>(T* w, const T* g, T* const*, Index n) {
       const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
       for (Index i = 0; i < n; ++i) w[i] -= rate * (g[i] + decay * w[i]);
     };
-    return step_elements(p, gradient, update, StepRule::of("sgd", {}, plain, there));
+    return run(StepRule::of("sgd", {}, plain, there, held(*of.update)));
   }
   const auto with_momentum = [&o]<class T>(T* w, const T* g, T* const* state, Index n) {
     const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
@@ -40,7 +47,18 @@ void Sgd::step(Parameter& p, const Tensor& gradient, const Update& update) const
       w[i] -= rate * (o.nesterov ? d + keep * momentum[i] : momentum[i]);
     }
   };
-  step_elements(p, gradient, update, StepRule::of("sgd", {"momentum"}, with_momentum, there));
+  run(StepRule::of("sgd", {"momentum"}, with_momentum, there, held(*of.update)));
+}
+
+void Sgd::step(Parameter& p, const Tensor& gradient, const Update& update) const {
+  const ParameterStep one{&p, &gradient, &update};
+  step({&one, 1});
+}
+
+void Sgd::step(std::span<const ParameterStep> steps) const {
+  check(options);
+  Steps all;
+  all.run(steps, [&](const ParameterStep& s) { all.step(options, s); });
 }
 
 }  // namespace sten

@@ -24,8 +24,14 @@ class Sgd {
   // See step_elements() for what the weight and its gradient may be. Error (usage) for options that
   // have no meaning.
   void step(Parameter& p, const Tensor& gradient, const Update& update = {}) const;
+  // One after the other, with the same results; on a device those whose positions stay are few kernels
+  // for all of them. If one throws, those before it are done.
+  void step(std::span<const ParameterStep> steps) const;
 
   SgdOptions options;
+
+ private:
+  class Steps;
 };
 
 }  // namespace sten

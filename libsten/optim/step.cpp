@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "kernels/elementwise.h"
-#include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/operators.h"
 #include "libsten/layout/masked.h"
@@ -179,6 +178,9 @@ class Scale {
     all_ = Array<float>{static_cast<float>(u.gradient_scale())}.to(device);
   }
   const float* there() const { return all_.data(); }
+  void hold(StepRule::Held* by) const {
+    if (by && all_.size()) by->scales.push_back(all_);
+  }
 
  private:
   Array<float> all_;
@@ -194,7 +196,7 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
     fail_check("strict: {}: the {} gradient of {}, which is {}, has other positions", rule.op,
                g.spec().str(), quote(p.name), p.value.spec().str());
   if (!is_exact) g = g.to_dense();
-  Scale scale(update, g.device());
+  const Scale scale(update, g.device());
   Gradients<T> from{g.values()->as<T>().data(), static_cast<T>(update.gradient_scale())};
   from.scale_there = scale.there();
   Array<std::uint8_t> mask;
@@ -211,6 +213,9 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
     from.offsets = offsets->data();
   }
   step_values<T>(p, from, rule);
+  if (!rule.held) return;
+  scale.hold(rule.held);
+  rule.held->gradients.push_back(std::move(g));
 }
 
 template <class T>

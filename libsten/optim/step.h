@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/block/step_functions.h"
+#include "libsten/base/cuda.h"
 #include "libsten/optim/parameter.h"
 
 namespace sten {
@@ -13,6 +14,11 @@ namespace sten {
 // under the rule's i-th name. Each element by itself; w = 0, g = 0 and state 0 stay 0, which is
 // what padding is.
 struct StepRule {
+  // What a step on a device that begins later points to, beside the parameter.
+  struct Held {
+    std::vector<Tensor> gradients;
+    std::vector<Array<float>> scales;
+  };
   template <class T>
   using Run = std::function<void(T* w, const T* g, T* const* state, Index n)>;
 
@@ -25,11 +31,13 @@ struct StepRule {
       std::function<void(const kernels::StepFunctions& steps, const kernels::StepElements& x,
                          float* const* state, kernels::Stream stream)>;
   RunThere there{};
+  // Where not nullptr: `there` only takes note, and the step begins when the caller says so.
+  Held* held = nullptr;
 
   template <class F>
   static StepRule of(std::string_view op, std::vector<std::string_view> state, F f,
-                     RunThere there = {}) {
-    return {op, std::move(state), f, f, std::move(there)};
+                     RunThere there = {}, Held* held = nullptr) {
+    return {op, std::move(state), f, f, std::move(there), held};
   }
 };
 
@@ -49,5 +57,44 @@ struct StepRule {
 // count.
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule);
+
+// Steps on a device that begin together: E is what the device's function gets of each.
+template <class E>
+class StepsThere {
+ public:
+  using Function = void (*kernels::StepFunctions::*)(std::span<const E>, kernels::Stream);
+
+  explicit StepsThere(Function f) : f_(f) {}
+  // For a rule's `held`. What selects positions from the new values cannot wait.
+  StepRule::Held* held(const Update& u) { return u.sparsifier() ? nullptr : &held_; }
+  // In its `there`, with the same update.
+  void add(const E& one, const Update& u) {
+    if (u.sparsifier())
+      begin({&one, 1});
+    else
+      all_.push_back(one);
+  }
+  // step(each), and then what was added; that, too, if one of them throws.
+  template <class F>
+  void run(std::span<const ParameterStep> steps, F&& step) {
+    try {
+      for (const ParameterStep& s : steps) step(s);
+    } catch (...) {
+      begin(all_);
+      throw;
+    }
+    begin(all_);
+  }
+
+ private:
+  void begin(std::span<const E> some) const {
+    if (some.empty()) return;
+    on_cuda([&](const auto& cuda, kernels::Stream stream) { (cuda.steps.*f_)(some, stream); });
+  }
+
+  Function f_;
+  std::vector<E> all_;
+  StepRule::Held held_;
+};
 
 }  // namespace sten

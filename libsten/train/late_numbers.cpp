@@ -42,10 +42,9 @@ void LateNumbers::add_loss(const Tensor& loss, double share) {
   shares.push_back(share);
 }
 
-void LateNumbers::set_norm(const Array<double>& norm) {
-  copy_bytes(norms_.mutate() + (std::ssize(pending_) - 1), Device::cuda, norm.data(), norm.device(),
-             sizeof(double));
+double* LateNumbers::norm_place() {
   pending_.back().has_norm = true;
+  return norms_.mutate() + (std::ssize(pending_) - 1);
 }
 
 LateNumbers::Numbers LateNumbers::read() {

@@ -18,7 +18,8 @@ class LateNumbers {
   void begin(Index step);
   // One number on the device, of a part of the batch, which has this share of it.
   void add_loss(const Tensor& loss, double share);
-  void set_norm(const Array<double>& norm);
+  // Where the device is to write that of the step's gradients.
+  double* norm_place();
 
   bool is_full() const { return std::ssize(pending_) == steps_; }
   bool is_empty() const { return pending_.empty(); }

@@ -9,16 +9,16 @@ namespace {
 
 Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device::cpu); }
 
-// Where the weight is.
-void move_towards(Tensor& weight, std::span<const float> to, double momentum) {
+// Where the weight is; on a device, what is to be done is added to `there`.
+void move_towards(Tensor& weight, std::span<const float> to, double momentum,
+                  std::vector<kernels::AveragedElements>& there) {
   const bool is_there = weight.device() != Device::cpu;
   weight = Tensor::update(std::move(weight), [&](Values& v) {
     const std::span<float> w = v.mutate<float>();
-    if (is_there)
-      return on_cuda([&](const auto& cuda, kernels::Stream stream) {
-        cuda.steps.average(w.data(), to.data(), static_cast<float>(momentum), std::ssize(w),
-                           stream);
-      });
+    if (is_there) {
+      there.push_back({w.data(), to.data(), std::ssize(w), static_cast<float>(momentum)});
+      return;
+    }
     for (std::size_t c = 0; c < w.size(); ++c)
       w[c] = static_cast<float>((1 - momentum) * double{w[c]} + momentum * double{to[c]});
   });
@@ -63,14 +63,18 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
   const auto value_of = [&](const std::string& name) -> Tensor& {
     return std::ranges::find(weights, name, &Parameter::name)->value;
   };
-  for (const RunningStatistics& s : graph_.statistics()) {
-    Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
-    for (const auto& [number, part] : parts_) {
-      const Dense moments = part.at(s.moments).as<Dense>().to(mean.device());
+  for (const auto& [number, part] : parts_) {
+    std::vector<kernels::AveragedElements> there;
+    std::vector<Dense> held;  // what it points to
+    for (const RunningStatistics& s : graph_.statistics()) {
+      Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
+      const Dense& moments = held.emplace_back(part.at(s.moments).as<Dense>().to(mean.device()));
       const auto both = moments.values.as<float>();
-      move_towards(mean, both.first(both.size() / 2), s.momentum);
-      move_towards(variance, both.last(both.size() / 2), s.momentum);
+      move_towards(mean, both.first(both.size() / 2), s.momentum, there);
+      move_towards(variance, both.last(both.size() / 2), s.momentum, there);
     }
+    if (there.empty()) continue;
+    on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(there, stream); });
   }
 }
 

@@ -171,7 +171,7 @@ const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
 // returns nothing holds the weights' values but the state, so that the optimizer changes them in place.
 void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                            const std::function<void(const Tensor&)>& on_loss,
-                           const Tape::Receiver& on_gradient) const {
+                           const Tape::Receiver& on_gradient) {
   Tape tape;
   NamedValues<Var> weights, inputs;
   for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
@@ -190,9 +190,11 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
   statistics.add(part.number, outputs);
   const Var y = outputs.at(loss_);
   on_loss(y.value());
-  Dense seed = Dense::zeros(DType::F32, {});
-  seed.values.mutate<float>()[0] = static_cast<float>(share);
-  tape.backward(y, seed.to(device_), on_gradient);
+  if (!seed_ || seed_share_ != share) {
+    seed_ = Tensor(filled({}, share)).to(device_);
+    seed_share_ = share;
+  }
+  tape.backward(y, *seed_, on_gradient);
 }
 
 // Their sum over all parts of the batch, of all ranks: empty where there are no predictions. The step
@@ -264,11 +266,17 @@ void Trainer::collect_scores(const Gradients& gradients) {
 void Trainer::update(const Gradients& gradients, double rate, double scale,
                      const Array<float>& scale_there) {
   std::visit([&](auto& o) { o.options.rate = rate; }, optimizer_);
+  const auto scaled = [&](Update u) {
+    u.scale_gradient(scale);
+    if (scale_there.size()) u.scale_gradient(scale_there);
+    return u;
+  };
+  const Update plain = scaled({});
+  std::vector<ParameterStep> together;  // those whose positions stay
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i]) continue;
     Parameter& p = state_.parameters[i];
     const WeightStages* stages = sparse_[i].stages;
-    Update u;
     const bool is_anew = stages && stages->refreshes(state_.step);
     if (is_anew && stages->mask.kind == "regrow") {
       regrow(i, *gradients[i]);
@@ -278,17 +286,17 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
       const Sparsifier by = registry().sparsifier(stages->current(state_.step)->by);
       std::optional<Dense> scores;
       if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
-      u = Update::resparsify(by, std::move(scores));
+      const Update anew = scaled(Update::resparsify(by, std::move(scores)));
+      std::visit([&](const auto& o) { o.step(p, *gradients[i], anew); }, optimizer_);
+      count(i);
+    } else {
+      together.push_back({&p, &*gradients[i], &plain});
     }
-    u.scale_gradient(scale);
-    if (scale_there.size()) u.scale_gradient(scale_there);
-    std::visit([&](const auto& o) { o.step(p, *gradients[i], u); }, optimizer_);
-    if (is_anew) count(i);
-    if (sparse_[i].score_gradient) update_scores(i);
   }
-  if (task_->recipe().ema > 0)
-    for (Parameter& p : state_.parameters)
-      if (!task_->graph().is_statistic(p.name)) average(p);
+  std::visit([&](const auto& o) { o.step(together); }, optimizer_);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (gradients[i] && sparse_[i].score_gradient) update_scores(i);
+  if (task_->recipe().ema > 0) average();
 }
 
 double Trainer::rate() const {
@@ -343,12 +351,9 @@ double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<flo
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i]) all.push_back({&*gradients[i], &state_.parameters[i].value});
-    const NormThere made = norm_there(all, clip);
+    const NormThere made = norm_there(all, clip, late_ ? late_->norm_place() : nullptr);
     there = made.scale;
-    if (late_) {
-      late_->set_norm(made.norm);
-      return 1;
-    }
+    if (late_) return 1;
     step.norm = made.norm.to(Device::cpu)[0];
     check_norm(state_.step, step.norm);
     return 1;

@@ -8,6 +8,7 @@
 #pragma once
 #include <variant>
 
+#include "kernels/block/step_functions.h"
 #include "libsten/comm/communicator.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
@@ -132,7 +133,7 @@ class Trainer {
   void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(const Tensor&)>& on_loss,
-                    const Tape::Receiver& on_gradient) const;
+                    const Tape::Receiver& on_gradient);
   Gradients gradients_of_parts(const std::vector<BatchPart>& parts, TrainStep& step,
                                StatisticsOfStep& statistics, bool all_have_parts);
   void agree_on_loss(TrainStep& step) const;
@@ -155,7 +156,8 @@ class Trainer {
   void select(std::size_t i, const Spec& by);
   void select_computing(std::size_t i);
   void regrow(std::size_t i, const Tensor& gradient);
-  void average(Parameter& p) const;
+  void average();
+  void average(Parameter& p, std::vector<kernels::AveragedElements>& there) const;
   Tensor measured(std::size_t i) const;
   void count(std::size_t i);
 
@@ -175,6 +177,8 @@ class Trainer {
   TrainState state_;
   std::string first_weights_;
   bool has_new_positions_ = true;  // that ranks have not compared
+  std::optional<Tensor> seed_;     // of the last backward pass, of this share of a batch
+  double seed_share_ = 0;
   std::optional<LateNumbers> late_;
   LateNumbers::Numbers last_read_;
 };

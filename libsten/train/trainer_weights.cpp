@@ -111,9 +111,18 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
   }
 }
 
+void Trainer::average() {
+  std::vector<kernels::AveragedElements> there;
+  for (Parameter& p : state_.parameters)
+    if (!task_->graph().is_statistic(p.name)) average(p, there);
+  if (there.empty()) return;
+  on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(there, stream); });
+}
+
 // In its first steps an average that is worth fewer of them, as TensorFlow's
 // ExponentialMovingAverage with num_updates has it.
-void Trainer::average(Parameter& p) const {
+// On a device, what is to be done is added to `there`.
+void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& there) const {
   const auto values = p.value.values()->as<float>();
   const auto at = p.state.find(average_key);
   if (at == p.state.end()) {
@@ -128,9 +137,7 @@ void Trainer::average(Parameter& p) const {
   at->second = Tensor::update(std::move(at->second), [&](Values& v) {
     const auto mean = v.mutate<float>();
     if (device_ != Device::cpu) {
-      on_cuda([&](const auto& cuda, kernels::Stream stream) {
-        cuda.steps.average(mean.data(), values.data(), by, std::ssize(values), stream);
-      });
+      there.push_back({mean.data(), values.data(), std::ssize(values), by});
       return;
     }
     parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {

@@ -166,3 +166,119 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   select_positions(q_there, blocks, Spec("masked"));
   check_same_parameter(q_there, q);
 }
+
+namespace {
+
+// Parameters of many layouts, a few of them without elements, and a gradient for each; more than go with
+// one kernel.
+struct Many {
+  std::vector<Parameter> here, there;
+  std::vector<Tensor> gradients, gradients_there;
+
+  explicit Many(Dice& dice) {
+    for (int i = 0; i < 60; ++i) {
+      const Shape shape = i % 20 == 3 ? Shape{0, 5} : Shape{8 * (1 + i % 3), 12};
+      const Case& c = cases[static_cast<std::size_t>(i) % cases.size()];
+      const Dense x = normals(dice, shape);
+      const bool is_dense = i % 2 == 0 || size_of(shape) == 0;
+      add(is_dense ? Tensor(x) : registry().prune(x, Spec::parse(c.by), Spec::parse(c.layout)),
+          normals(dice, shape));
+    }
+    add(normals(dice, {200, 129}), normals(dice, {200, 129}));
+  }
+  void add(const Tensor& w, const Tensor& g) {
+    here.emplace_back(std::to_string(here.size()), w);
+    there.push_back(moved(here.back(), Device::cuda));
+    gradients.push_back(g);
+    gradients_there.push_back(g.to(Device::cuda));
+  }
+  std::vector<ParameterStep> steps(bool on_device, const std::vector<const Update*>& updates) {
+    std::vector<ParameterStep> all;
+    for (std::size_t i = 0; i < here.size(); ++i)
+      all.push_back({&(on_device ? there : here)[i], &(on_device ? gradients_there : gradients)[i],
+                     updates[i % updates.size()]});
+    return all;
+  }
+  void check_same() const {
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      CAPTURE(i);
+      check_same_parameter(there[i], here[i]);
+    }
+  }
+};
+
+template <class Optimizer>
+void check_steps_at_once(Optimizer o) {
+  Dice dice(8);
+  Many all(dice);
+  const Array<float> scale_there = Array<float>{0.3F}.to(Device::cuda);
+  const Update plain, scaled = Update().scale_gradient(0.7),
+                      clipped_here = Update().scale_gradient(double{0.3F}),
+                      clipped_there = Update().scale_gradient(scale_there);
+  for (int round = 0; round < 3; ++round) {
+    o.options.rate *= 0.9;
+    // Some have made more steps than others.
+    if (round == 1) {
+      o.step(all.here[0], all.gradients[0]);
+      o.step(all.there[0], all.gradients_there[0]);
+    }
+    for (const ParameterStep& s : all.steps(false, {&plain, &scaled, &clipped_here}))
+      o.step(*s.parameter, *s.gradient, *s.update);
+    o.step(all.steps(true, {&plain, &scaled, &clipped_there}));
+    all.check_same();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("steps of many weights at once on a device are the CPU's bits") {
+  if (!has_fused_tables()) return;
+  const SerialDevice device;
+  check_steps_at_once(AdamW({.rate = 0.01, .weight_decay = 0.1}));
+  check_steps_at_once(Sgd({.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_steps_at_once(Sgd({.rate = 0.1}));
+}
+
+TEST_CASE(
+    "steps at once that select positions, or that a device does not have, are those of each") {
+  if (!has_fused_tables()) return;
+  const SerialDevice device;
+  const Warnings warnings;
+  Dice dice(9);
+  Many all(dice);
+  all.add(random_reals(dice, DType::F64, {4, 8}), random_reals(dice, DType::F64, {4, 8}));
+  const Sparsifier by = registry().sparsifier(Spec::parse("nmg:n=1,m=4,g=2"));
+  const Update plain, anew = Update::resparsify(by);
+  const AdamW adam({.rate = 0.1});
+  for (int round = 0; round < 2; ++round) {
+    for (const bool on_device : {false, true}) {
+      std::vector<ParameterStep> steps = all.steps(on_device, {&plain});
+      for (const std::size_t i : {1u, 11u, 31u}) {
+        REQUIRE(steps[i].parameter->value.is<Masked>());
+        steps[i].update = &anew;
+      }
+      adam.step(steps);
+    }
+    all.check_same();
+  }
+  CHECK(std::ranges::any_of(warnings.all,
+                            [](const std::string& w) { return has(w, "adamw of F64"); }));
+}
+
+TEST_CASE("steps at once of which one is refused have stepped those before it") {
+  if (!has_fused_tables()) return;
+  const SerialDevice device;
+  Dice dice(10);
+  Many all(dice);
+  const Update plain;
+  const Sgd sgd({.rate = 0.1, .momentum = 0.9});
+  const auto refused = [&](bool on_device) {
+    std::vector<ParameterStep> steps = all.steps(on_device, {&plain});
+    steps[50].gradient = steps[60].gradient;  // of another shape
+    return error_of([&] { sgd.step(steps); });
+  };
+  CHECK(has(refused(false), "its gradient [200, 129]"));
+  CHECK(refused(true) == refused(false));
+  for (std::size_t i = 0; i < 50; ++i) sgd.step(all.there[i], all.gradients_there[i]);
+  all.check_same();
+}

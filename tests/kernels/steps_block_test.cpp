@@ -51,6 +51,20 @@ std::vector<float> values_of(const Tensor& t) {
   const auto v = t.values()->as<float>();
   return {v.begin(), v.end()};
 }
+// Counts what is started.
+struct CountingGrid : kernels::SerialGrid {
+  static int& launches() {
+    static int n = 0;
+    return n;
+  }
+  using SerialGrid::SerialGrid;
+  template <class Kernel>
+  void launch(const Kernel& kernel) {
+    ++launches();
+    SerialGrid::launch(kernel);
+  }
+};
+
 // Bits, or as close as sums that a table does not fuse.
 void check_same(const std::vector<float>& got, const std::vector<float>& wanted, bool exact) {
   REQUIRE(got.size() == wanted.size());
@@ -109,7 +123,8 @@ TEST_CASE("AdamW over blocks is the CPU's, masked and scaled in the same pass") 
                                static_cast<float>(a.eps),
                                static_cast<float>(1 - a.beta1),
                                static_cast<float>(1 - a.beta2)};
-    steps.adamw(x, s, state[0].data(), state[1].data(), nullptr);
+    const kernels::AdamWElements all{x, s, state[0].data(), state[1].data()};
+    steps.adamw({&all, 1}, nullptr);
   });
 }
 
@@ -120,7 +135,8 @@ TEST_CASE("SGD over blocks is the CPU's to the bit, with momentum and Nesterov's
     check_optimizer(Sgd(o), true, [&](const StepFunctions& steps, int, const auto& x, auto& state) {
       const kernels::SgdStep s{static_cast<float>(o.rate), static_cast<float>(o.weight_decay),
                                static_cast<float>(o.momentum), o.nesterov};
-      steps.sgd(x, s, o.momentum == 0 ? nullptr : state[0].data(), nullptr);
+      const kernels::SgdElements all{x, s, o.momentum == 0 ? nullptr : state[0].data()};
+      steps.sgd({&all, 1}, nullptr);
     });
 }
 
@@ -138,15 +154,17 @@ TEST_CASE("squares over blocks are added up in the CPU's order") {
       const StepFunctions& f = step_table(checked);
       const Index grains = ceil_div(n, kernels::squares_grain);
       std::vector<double> sums(static_cast<std::size_t>(grains) + 1);
-      f.squares(x.data(), kept.bits.data(), n, sums.data(), nullptr);
-      f.squares(y.data(), nullptr, 5000, sums.data() + grains, nullptr);
-      const std::vector<std::int64_t> ends{grains, grains, grains + 1};
+      std::vector<std::int64_t> ends(2);
+      const kernels::SquaredElements all[] = {{x.data(), kept.bits.data(), n},
+                                              {y.data(), nullptr, 5000}};
+      f.squares(all, sums.data(), ends.data(), nullptr);
+      CHECK(ends == std::vector<std::int64_t>{grains, grains + 1});
       double norm = 0;
       float scale = 0;
-      f.norm(sums.data(), ends.data(), 3, 0.5, &norm, &scale, nullptr);
+      f.norm(sums.data(), ends.data(), 2, 0.5, &norm, &scale, nullptr);
       CHECK(norm == std::sqrt(of_x + of_y));
       CHECK(scale == static_cast<float>(std::min(1.0, 0.5 / (norm + 1e-6))));
-      f.norm(sums.data(), ends.data(), 3, 1e9, &norm, &scale, nullptr);
+      f.norm(sums.data(), ends.data(), 2, 1e9, &norm, &scale, nullptr);
       CHECK(scale == 1);
       CHECK(CheckedDevice::reports().empty());
     }
@@ -160,7 +178,8 @@ TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
     const Mask kept = half_of(dice, n);
     std::vector<float> sum = x, mean = x, g = x, wanted[3] = {x, x, x};
     f.add(sum.data(), w.data(), n, nullptr);
-    f.average(mean.data(), w.data(), 0.1F, n, nullptr);
+    const kernels::AveragedElements averaged{mean.data(), w.data(), n, 0.1F};
+    f.average({&averaged, 1}, nullptr);
     f.pull(g.data(), w.data(), kept.bits.data(), 0.1F, n, nullptr);
     std::vector<std::uint32_t> numbers(x.size()), places(x.size());
     f.number(numbers.data(), n, nullptr);
@@ -179,4 +198,97 @@ TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
     check_same(mean, wanted[1], true);
     check_same(g, wanted[2], true);
   });
+}
+
+TEST_CASE("steps, squares and averages of many tensors are those of each, in few kernels") {
+  struct Weight {
+    std::vector<float> w, g, m, v, mean;
+    Mask kept;
+    std::vector<std::uint32_t> places;
+    float scale;
+    bool operator==(const Weight& o) const {
+      return w == o.w && m == o.m && v == o.v && mean == o.mean;
+    }
+  };
+  Dice dice(7);
+  std::vector<Weight> first;
+  for (int k = 0; k < 150; ++k) {
+    // An empty one, and some of more than one block.
+    const Index n = k == 3 ? 0 : k % 50 == 7 ? 70'000 : 1 + dice.below(300);
+    const auto floats = [&] { return step_floats(dice, n); };
+    Weight x{floats(), floats(), floats(), floats(), floats(), half_of(dice, n), {}, 0.5F + k};
+    for (float& v : x.v) v = std::abs(v);
+    for (Index i = 0; i < n; ++i)
+      x.places.push_back(static_cast<std::uint32_t>(dice.below(static_cast<Index>(n) + 1)));
+    first.push_back(std::move(x));
+  }
+  // With a mask, or places, or a scale, or without.
+  const auto elements = [](Weight& x, std::size_t k) {
+    return kernels::StepElements{x.w.data(),
+                                 std::ssize(x.w),
+                                 x.g.data(),
+                                 k % 3 == 1 ? x.kept.bits.data() : nullptr,
+                                 k % 3 == 2 ? x.places.data() : nullptr,
+                                 k % 2 == 1 ? &x.scale : nullptr};
+  };
+  const auto run = [&](const StepFunctions& f, std::vector<Weight>& all, bool together,
+                       std::vector<double>& sums, std::vector<std::int64_t>& ends) {
+    std::vector<kernels::AdamWElements> adamw;
+    std::vector<kernels::SgdElements> sgd;
+    std::vector<kernels::AveragedElements> averaged;
+    std::vector<kernels::SquaredElements> squared;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      Weight& x = all[k];
+      const auto t = static_cast<float>(k + 1);
+      adamw.push_back(
+          {elements(x, k), {0.01F / t, 0.1F, 1 / t, 1e-8F, 0.1F, 0.01F}, x.m.data(), x.v.data()});
+      sgd.push_back(
+          {elements(x, k), {0.1F / t, 0.01F, 0.9F, k % 4 == 0}, k % 5 == 0 ? nullptr : x.m.data()});
+      averaged.push_back({x.mean.data(), x.w.data(), std::ssize(x.w), 1 / t});
+      if (!x.w.empty())
+        squared.push_back({x.w.data(), k % 3 == 1 ? x.kept.bits.data() : nullptr, std::ssize(x.w)});
+    }
+    if (together) {
+      f.adamw(adamw, nullptr);
+      f.sgd(sgd, nullptr);
+      f.average(averaged, nullptr);
+      return f.squares(squared, sums.data(), ends.data(), nullptr);
+    }
+    for (const auto& x : adamw) f.adamw({&x, 1}, nullptr);
+    for (const auto& x : sgd) f.sgd({&x, 1}, nullptr);
+    for (const auto& x : averaged) f.average({&x, 1}, nullptr);
+    std::int64_t end = 0;
+    for (std::size_t k = 0; k < squared.size(); ++k) {
+      f.squares({&squared[k], 1}, sums.data() + end, nullptr, nullptr);
+      ends[k] = end += ceil_div(squared[k].n, kernels::squares_grain);
+    }
+  };
+  std::vector<double> wanted_sums(400), sums(400);
+  std::vector<std::int64_t> wanted_ends(149), ends(149);
+  std::vector<Weight> wanted = first;
+  run(step_table(false), wanted, false, wanted_sums, wanted_ends);
+  CHECK(!(wanted == first));
+  CheckedDevice::reset(1);
+  const StepFunctions counted = kernels::step_functions<CountingGrid>();
+  CountingGrid::launches() = 0;
+  for (const StepFunctions& f : {step_table(true), counted}) {
+    std::vector<Weight> got = first;
+    run(f, got, true, sums, ends);
+    CHECK(got == wanted);
+    CHECK(sums == wanted_sums);
+    CHECK(ends == wanted_ends);
+  }
+  CHECK(CheckedDevice::reports().empty());
+  CHECK(CountingGrid::launches() <= 14);  // 4, 3, 2 and 2, and a few more where parts are larger
+  // Norms of more tensors than a block has threads.
+  std::vector<std::int64_t> each(300);
+  for (std::size_t k = 0; k < each.size(); ++k) each[k] = static_cast<std::int64_t>(k + 1);
+  double norm = 0, squares = 0;
+  for (std::size_t k = 0; k < each.size(); ++k) squares += sums[k];
+  for (const bool checked : {false, true}) {
+    step_table(checked).norm(sums.data(), each.data(), 300, 1, &norm, nullptr, nullptr);
+    CHECK(norm == std::sqrt(squares));
+  }
+  step_table(false).norm(nullptr, nullptr, 0, 1, &norm, nullptr, nullptr);
+  CHECK(norm == 0);
 }

@@ -8,6 +8,10 @@
 
 namespace sten::kernels {
 
+STEN_HOST_DEVICE inline std::int64_t grains_of(std::int64_t n) {
+  return (n + squares_grain - 1) / squares_grain;
+}
+
 // A grain is pieces, and a piece 8 sums, each of every 8th element: a thread has one of them.
 struct Squares {
   static constexpr int lanes = 8, piece = 1024;
@@ -17,8 +21,10 @@ struct Squares {
   const std::uint8_t* bits;  // or nullptr
   std::int64_t n;
   double* sums;
+  std::int64_t* end;    // becomes where the sums end, ...
+  const double* first;  // ... from here on; or nullptr
 
-  std::int64_t blocks() const { return (n + squares_grain - 1) / squares_grain; }
+  std::int64_t blocks() const { return grains_of(n); }
   std::size_t shared_bytes() const { return (threads + pieces) * sizeof(double); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t grain) const {
@@ -50,6 +56,7 @@ struct Squares {
       double sum = 0;
       for (int p = 0; p < pieces; ++p) sum += of_pieces[p];
       sums[grain] = sum;
+      if (end && grain == 0) *end = sums - first + grains_of(n);
     });
   }
 };
@@ -60,37 +67,49 @@ struct NormOfSums {
   const std::int64_t* ends;
   std::int64_t tensors;
   double clip;
-  double* of;  // [tensors]
   double* norm;
   float* scale;  // or nullptr
 
   std::int64_t blocks() const { return 1; }
-  std::size_t shared_bytes() const { return 0; }
+  std::size_t shared_bytes() const { return threads * sizeof(double); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
-    b.for_each_thread([&](int t) {
-      each_of(b, t, tensors, [&](std::int64_t k) {
-        // One after the other, but not waiting for each.
-        constexpr int ahead = 8;
-        double sum = 0;
-        std::int64_t i = k == 0 ? 0 : ends[k - 1];
-        for (; i + ahead <= ends[k]; i += ahead) {
-          double next[ahead];
-          for (int j = 0; j < ahead; ++j) next[j] = sums[i + j];
-          for (int j = 0; j < ahead; ++j) sum += next[j];
-        }
-        for (; i < ends[k]; ++i) sum += sums[i];
-        of[k] = sum;
+    auto of = b.template shared<double>(threads);
+    auto all = b.template per_thread<double>();  // the first one's
+    b.for_each_thread([&](int t) { all(t) = 0; });
+    for (std::int64_t first = 0; first < tensors; first += threads) {
+      const std::int64_t left = tensors - first;
+      const int count = left < threads ? static_cast<int>(left) : threads;
+      b.for_each_thread([&](int t) {
+        if (t < count) of[t] = sum_of(first + t);
       });
-    });
+      b.for_each_thread([&](int t) {
+        if (t != 0) return;
+        for (int k = 0; k < count; ++k) all(t) += of[k];
+      });
+    }
     b.for_each_thread([&](int t) {
       if (t != 0) return;
-      double all = 0;
-      for (std::int64_t k = 0; k < tensors; ++k) all += of[k];
-      const double root = std::sqrt(all), by = clip / (root + 1e-6);
+      const double root = std::sqrt(all(t)), by = clip / (root + 1e-6);
       *norm = root;
       if (scale) *scale = static_cast<float>(by < 1 ? by : 1.0);
     });
+  }
+
+ private:
+  // One after the other, but not waiting for each.
+  STEN_DEVICE double sum_of(std::int64_t tensor) const {
+    constexpr int ahead = 8;
+    double sum = 0;
+    std::int64_t i = tensor == 0 ? 0 : ends[tensor - 1];
+    const std::int64_t end = ends[tensor];
+    for (; i + ahead <= end; i += ahead) {
+      double next[ahead];
+      for (int j = 0; j < ahead; ++j) next[j] = sums[i + j];
+      for (int j = 0; j < ahead; ++j) sum += next[j];
+    }
+    for (; i < end; ++i) sum += sums[i];
+    return sum;
   }
 };
 

@@ -52,11 +52,22 @@ struct SgdRule {
 // rule(n, group, weights, gradients) of all groups.
 template <class Rule>
 struct StepGroups {
-  static constexpr int groups = piece_groups<float>;
+  static constexpr int threads = piece_threads, groups = piece_groups<float>;
   StepElements x;
   Rule rule;
 
-  STEN_DEVICE void operator()(std::int64_t group) const {
+  std::int64_t blocks() const { return pieces_of(x.n, groups); }
+  std::size_t shared_bytes() const { return 0; }
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t piece) const {
+    const std::int64_t first = piece * groups, left = groups_of(x.n) - first;
+    b.for_each_thread([&](int t) {
+      each_of(b, t, left < groups ? left : groups, [&](std::int64_t g) { step(first + g); });
+    });
+  }
+
+ private:
+  STEN_DEVICE void step(std::int64_t group) const {
     Group<float> g;
     if (x.places) {
       const Group<std::uint32_t> at = load_group(x.places, x.n, group);

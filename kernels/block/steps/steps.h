@@ -1,6 +1,7 @@
 // StepFunctions (step_functions.h) over a Grid.
 #pragma once
 #include "kernels/block/each_element.h"
+#include "kernels/block/several.h"
 #include "kernels/block/steps/norm.h"
 #include "kernels/block/steps/optimizers.h"
 
@@ -59,27 +60,40 @@ struct StepsOn {
     Grid(stream).launch(EachElement<F>{f, n});
   }
 
-  static void adamw(const StepElements& x, const AdamWStep& s, float* m, float* v, Stream stream) {
-    Grid(stream).launch(EachGroup<StepGroups<AdamWRule>>{{x, {s, m, v}}, x.n});
+  static void adamw(std::span<const AdamWElements> all, Stream stream) {
+    Grid grid(stream);
+    launch_several(grid, all, [](const AdamWElements& e) {
+      return StepGroups<AdamWRule>{e.x, {e.step, e.m, e.v}};
+    });
   }
-  static void sgd(const StepElements& x, const SgdStep& s, float* momentum, Stream stream) {
-    Grid(stream).launch(EachGroup<StepGroups<SgdRule>>{{x, {s, momentum}}, x.n});
+  static void sgd(std::span<const SgdElements> all, Stream stream) {
+    Grid grid(stream);
+    launch_several(grid, all, [](const SgdElements& e) {
+      return StepGroups<SgdRule>{e.x, {e.step, e.momentum}};
+    });
   }
-  static void squares(const float* x, const std::uint8_t* bits, std::int64_t n, double* sums,
+  static void squares(std::span<const SquaredElements> all, double* sums, std::int64_t* ends,
                       Stream stream) {
-    Grid(stream).launch(Squares{x, bits, n, sums});
+    Grid grid(stream);
+    launch_several(grid, all, [to = sums, end = ends, sums](const SquaredElements& e) mutable {
+      const Squares squares{e.x, e.bits, e.n, to, end, sums};
+      to += squares.blocks();
+      if (end) ++end;
+      return squares;
+    });
   }
   static void norm(const double* sums, const std::int64_t* ends, std::int64_t tensors, double clip,
                    double* norm, float* scale, Stream stream) {
-    Grid grid(stream);
-    auto* of = grid.template scratch<double>(tensors);
-    grid.launch(NormOfSums{sums, ends, tensors, clip, of, norm, scale});
+    Grid(stream).launch(NormOfSums{sums, ends, tensors, clip, norm, scale});
   }
   static void add(float* sum, const float* x, std::int64_t n, Stream stream) {
     each(AddElement{sum, x}, n, stream);
   }
-  static void average(float* mean, const float* x, float by, std::int64_t n, Stream stream) {
-    each(AverageElement{mean, x, by}, n, stream);
+  static void average(std::span<const AveragedElements> all, Stream stream) {
+    Grid grid(stream);
+    launch_several(grid, all, [](const AveragedElements& e) {
+      return EachElement<AverageElement>{{e.mean, e.x, e.by}, e.n};
+    });
   }
   static void pull(float* g, const float* w, const std::uint8_t* bits, float by, std::int64_t n,
                    Stream stream) {
