@@ -4,6 +4,8 @@
 // decide. All elements are floats unless said otherwise; rows[, n] lie one after the other. Outputs
 // may be inputs, element for element, where a function says "in place".
 #pragma once
+#include <span>
+
 #include "kernels/block/grid.h"
 
 namespace sten::kernels {
@@ -43,6 +45,13 @@ struct AttentionScores {
   const std::int64_t* seen;  // nullptr: all
   const float* bias;         // nullptr: none; there is no `seen` beside it
   std::int64_t steps[4];
+};
+
+// A tensor whose heads are put one after the other, or beside each other again.
+struct HeadsMove {
+  const float* x;
+  std::int64_t tokens, width;  // of a head
+  float* to;
 };
 
 // Norms of n channels, the columns of a matrix, whose mean and variance are in moments[2][n], the
@@ -87,10 +96,10 @@ struct RowFunctions {
   // y = gamma * z + beta of each row, z having the mean 0 and, but for eps, the variance 1.
   void (*layer_norm)(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,
                      const float* beta, double eps, float* y, Stream);
-  // What is nullptr is not wanted. dgamma[n], dbeta[n].
+  // What is nullptr is not wanted. dgamma[n], dbeta[n]. Where it `adds`, dx is what there is and the sum.
   void (*layer_norm_grad)(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
-                          const float* gamma, double eps, float* dx, float* dgamma, float* dbeta,
-                          Stream);
+                          const float* gamma, double eps, float* dx, bool adds, float* dgamma,
+                          float* dbeta, Stream);
 
   // Words of 4 bytes; those of ids that name no row have all bits set.
   void (*take_rows)(const void* table, const RowIds&, void* out, Stream);
@@ -118,11 +127,10 @@ struct RowFunctions {
   void (*mse_grad)(const float* dy, const float* x, const float* y, std::int64_t n, float* dx,
                    float* d_y, Stream);
 
-  // to[batch, heads, tokens, width] of x[batch, tokens, heads * width], and back.
-  void (*split_heads)(const float* x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
-                      std::int64_t width, float* to, Stream);
-  void (*join_heads)(const float* x, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
-                     std::int64_t width, float* to, Stream);
+  // to[batch, heads, tokens, width] of x[batch, tokens, heads * width], and back; of several tensors in
+  // as few kernels as may be, the span being the host's.
+  void (*split_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
+  void (*join_heads)(std::span<const HeadsMove>, std::int64_t batch, std::int64_t heads, Stream);
   // Scores, as products leave them, become weights: hidden keys have 0.
   void (*attention_weights)(const AttentionScores&, float* scores, Stream);
   // ds = weights * (dp - sum(weights * dp)) in each row, which is the gradient of what softmax gets;

@@ -29,8 +29,21 @@ struct AttentionThere : AttentionCall {
   bool is_empty() const { return batch * tokens * keys * v_width == 0; }
 };
 
+using HeadsMoves = std::vector<kernels::HeadsMove>;
+
+void split_heads_there(const AttentionCall& g, const HeadsMoves& all) {
+  if (all.empty()) return;
+  with_rows_there(
+      [&](const RowFunctions& f, Stream stream) { f.split_heads(all, g.batch, g.heads, stream); });
+}
+void join_heads_there(const AttentionCall& g, const HeadsMoves& all) {
+  if (all.empty()) return;
+  with_rows_there(
+      [&](const RowFunctions& f, Stream stream) { f.join_heads(all, g.batch, g.heads, stream); });
+}
+
 // A matrix [tokens, width] of each head, in a tensor [batch, tokens, heads * width]: where they lie if
-// they are all one step apart, else in a copy.
+// they are all one step apart, else in a copy. Those of several tensors are copied at once.
 struct HeadMatrices {
   Index batch, heads, tokens, width;
   bool is_copy;
@@ -45,15 +58,13 @@ struct HeadMatrices {
         is_copy(batch != 1 && heads != 1),
         ld(is_copy ? width : heads * width),
         step(batch == 1 && !is_copy ? width : tokens * width) {}
-  // Of an input.
-  HeadMatrices(const AttentionCall& g, const Dense& from, Index width)
+  // Of an input, once the `moves` are made, to which it adds its own.
+  HeadMatrices(const AttentionCall& g, const Dense& from, Index width, HeadsMoves& moves)
       : HeadMatrices(g, from.extents[1], width) {
     x = is_copy ? output_there({batch, heads, tokens, width}) : from;
     if (!is_copy) return;
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
-      f.split_heads(reinterpret_cast<const float*>(from.values.bytes().data()), batch, tokens,
-                    heads, width, floats_of_output(x), stream);
-    });
+    moves.push_back({reinterpret_cast<const float*>(from.values.bytes().data()), tokens, width,
+                     floats_of_output(x)});
   }
   // To be written.
   static HeadMatrices output(const AttentionCall& g, Index tokens, Index width) {
@@ -71,13 +82,11 @@ struct HeadMatrices {
   Shape joined() const { return {batch, tokens, heads * width}; }
   const float* data() const { return reinterpret_cast<const float*>(x.values.bytes().data()); }
   float* to() { return floats_of_output(x); }
-  // Heads beside each other again.
-  Dense take() && {
-    if (!is_copy) return std::move(x);
+  // Heads beside each other again, once the `moves` are made, to which it adds its own.
+  Dense result(HeadsMoves& moves) const {
+    if (!is_copy) return x;
     Dense y = output_there(joined());
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
-      f.join_heads(data(), batch, tokens, heads, width, floats_of_output(y), stream);
-    });
+    moves.push_back({data(), tokens, width, floats_of_output(y)});
     return y;
   }
 };
@@ -111,12 +120,20 @@ Dense zeros_there(const Shape& shape) {
 Outputs attend_there(const Call& call) {
   const AttentionThere g("attention", call, 0);
   if (g.is_empty()) return {zeros_there(g.result())};
+  HeadsMoves split, join;
+  std::optional<HeadMatrices> q, k, v, p;
+  q.emplace(g, g.q, g.width, split);
+  k.emplace(g, g.k, g.width, split);
+  v.emplace(g, g.v, g.v_width, split);
+  split_heads_there(g, split);
+  p = weights_there(g, *q, *k);
+  q.reset(), k.reset();
   HeadMatrices y = HeadMatrices::output(g, g.tokens, g.v_width);
-  {
-    const HeadMatrices p = weights_there(g, {g, g.q, g.width}, {g, g.k, g.width});
-    multiply_heads({p}, {{g, g.v, g.v_width}}, g.keys, y);
-  }
-  return {std::move(y).take()};
+  multiply_heads({*p}, {*v}, g.keys, y);
+  p.reset(), v.reset();
+  Dense result = y.result(join);
+  join_heads_there(g, join);
+  return {std::move(result)};
 }
 
 // With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
@@ -135,30 +152,34 @@ Outputs attend_grad_there(const Call& call) {
       if (of[i] && call.wants(i)) grads[i] = zeros_there(of[i]->extents);
     return grads;
   }
-  const HeadMatrices q(g, g.q, g.width), k(g, g.k, g.width), from(g, dy, g.v_width);
+  HeadsMoves split, join;
+  const HeadMatrices q(g, g.q, g.width, split), k(g, g.k, g.width, split),
+      v(g, g.v, g.v_width, split), from(g, dy, g.v_width, split);
+  split_heads_there(g, split);
   const HeadMatrices p = weights_there(g, q, k);
+  std::vector<std::pair<std::size_t, HeadMatrices>> made;  // by input
   if (call.wants(2)) {
-    HeadMatrices dv = HeadMatrices::output(g, g.keys, g.v_width);
+    HeadMatrices& dv = made.emplace_back(2, HeadMatrices::output(g, g.keys, g.v_width)).second;
     multiply_heads({p, true}, {from}, g.tokens, dv);
-    grads[2] = std::move(dv).take();
   }
-  if (!call.wants(0) && !call.wants(1) && !wants_bias) return grads;
   HeadMatrices ds = HeadMatrices::scores(g);
-  multiply_heads({from}, {{g, g.v, g.v_width}, true}, g.v_width, ds);
-  with_rows_there([&](const RowFunctions& f, Stream stream) {
-    f.attention_grad(g.a, p.data(), ds.to(), stream);
-  });
+  if (call.wants(0) || call.wants(1) || wants_bias) {
+    multiply_heads({from}, {v, true}, g.v_width, ds);
+    with_rows_there([&](const RowFunctions& f, Stream stream) {
+      f.attention_grad(g.a, p.data(), ds.to(), stream);
+    });
+  }
   const auto scale = static_cast<float>(g.scale);
   if (call.wants(0)) {
-    HeadMatrices dq = HeadMatrices::output(g, g.tokens, g.width);
+    HeadMatrices& dq = made.emplace_back(0, HeadMatrices::output(g, g.tokens, g.width)).second;
     multiply_heads({ds}, {k}, g.keys, dq, scale);
-    grads[0] = std::move(dq).take();
   }
   if (call.wants(1)) {
-    HeadMatrices dk = HeadMatrices::output(g, g.keys, g.width);
+    HeadMatrices& dk = made.emplace_back(1, HeadMatrices::output(g, g.keys, g.width)).second;
     multiply_heads({ds, true}, {q}, g.tokens, dk, scale);
-    grads[1] = std::move(dk).take();
   }
+  for (const auto& [input, gradient] : made) grads[input] = gradient.result(join);
+  join_heads_there(g, join);
   if (wants_bias) {
     Dense bias = output_there(g.bias->extents);
     with_rows_there([&](const RowFunctions& f, Stream stream) {

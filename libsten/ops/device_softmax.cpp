@@ -70,13 +70,25 @@ Outputs layer_norm_grad_there(const Call& call) {
   const Shape shapes[] = {g.x.extents, {g.n}, {g.n}};
   std::optional<Dense> out[3];
   float* to[3] = {};
-  for (std::size_t i = 0; i < 3; ++i)
-    if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_there(shapes[i])));
-  if (to[0] || to[1] || to[2])
+  const auto run = [&](bool adds) {
+    if (!to[0] && !to[1] && !to[2]) return;
     with_rows_there([&](const RowFunctions& f, Stream stream) {
-      f.layer_norm_grad(in[0], in[1], g.rows(), g.n, in[2], g.eps, to[0], to[1], to[2], stream);
+      f.layer_norm_grad(in[0], in[1], g.rows(), g.n, in[2], g.eps, to[0], adds, to[1], to[2],
+                        stream);
     });
+  };
+  for (std::size_t i = 1; i < 3; ++i)
+    if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_there(shapes[i])));
   Outputs grads(3);
+  if (call.wants(0))
+    grads[0] = call.add_to_sum(0, [&](Values& sum) {
+      to[0] = reinterpret_cast<float*>(sum.mutate_bytes());
+      run(true);
+    });
+  if (!grads[0]) {
+    if (call.wants(0)) to[0] = floats_of_output(out[0].emplace(output_there(shapes[0])));
+    run(false);
+  }
   for (std::size_t i = 0; i < 3; ++i)
     if (out[i]) grads[i] = *std::move(out[i]);
   return grads;

@@ -82,6 +82,24 @@ TEST_CASE("an embedding's gradient is added to a sum on a device") {
   check_as_here(summed(true), summed(false));
 }
 
+TEST_CASE("a layer norm's gradient is added to a sum on a device") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(6);
+  const Tensor x = normals(dice, {5, 7}), dy = normals(dice, {5, 7}),
+               before = normals(dice, {5, 7}), gamma = normals(dice, {7}),
+               beta = normals(dice, {7});
+  const std::vector<Tensor> in{dy, x, gamma, beta};
+  const Outputs plain = run_outputs("layer-norm.grad", in, {}, 3);
+  std::optional<Tensor> sum = before.to(Device::cuda);
+  OutHints hints[3];
+  hints[0].sum = &sum;
+  const Outputs got = run_outputs("layer-norm.grad", all_there(in), {}, 3, {}, hints);
+  CHECK(!sum);
+  check_as_here(*got[0], apply("add", {before, *plain[0]}));
+  for (const std::size_t i : {1u, 2u}) check_as_here(*got[i], *plain[i]);
+}
+
 TEST_CASE("a number out of range on a device is said when something is copied back") {
   const SerialDevice device;
   const Strict strict;

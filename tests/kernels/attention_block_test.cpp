@@ -72,7 +72,8 @@ TEST_CASE("blocks add a bias to scores, sum its gradient, and move heads") {
     check_rows_near(sums, want);
 
     RowFloats apart(all), back(all);
-    f.split_heads(x.data(), batch, tokens, heads, keys, apart.data(), nullptr);
+    const kernels::HeadsMove split{x.data(), tokens, keys, apart.data()};
+    f.split_heads({&split, 1}, batch, heads, nullptr);
     bool is_moved = true;
     for (Index i = 0; i < all; ++i) {
       const Index b = i / (tokens * heads * keys), t = i / (heads * keys) % tokens,
@@ -80,7 +81,24 @@ TEST_CASE("blocks add a bias to scores, sum its gradient, and move heads") {
       is_moved &= apart[((b * heads + h) * tokens + t) * keys + i % keys] == x[i];
     }
     CHECK(is_moved);
-    f.join_heads(apart.data(), batch, tokens, heads, keys, back.data(), nullptr);
+    const kernels::HeadsMove join{apart.data(), tokens, keys, back.data()};
+    f.join_heads({&join, 1}, batch, heads, nullptr);
     CHECK(back == x);
+    // Several, of other shapes, more than there are in one launch.
+    std::vector<RowFloats> to(6, RowFloats(all)), again = to;
+    std::vector<kernels::HeadsMove> there, home;
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      const auto [t, w] = k % 2 ? std::pair(tokens, keys) : std::pair(Index{2}, Index{10});
+      there.push_back({x.data(), t, w, to[k].data()});
+      home.push_back({to[k].data(), t, w, again[k].data()});
+    }
+    f.split_heads(there, batch, heads, nullptr);
+    f.join_heads(home, batch, heads, nullptr);
+    CHECK(to[1] == apart);
+    CHECK(to[0] != apart);
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      CHECK(to[k] == to[k % 2]);
+      CHECK(again[k] == x);
+    }
   });
 }

@@ -9,7 +9,7 @@ TEST_CASE("blocks compute norms of channels and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(8);
     using Size = std::pair<Index, Index>;
-    for (const Size& size : {Size{1, 1}, {9, 3}, {150, 40}, {12, 1100}, {0, 4}})
+    for (const Size& size : {Size{1, 1}, {9, 3}, {150, 40}, {270, 12}, {12, 1100}, {0, 4}})
       for (const bool relu : {false, true}) {
         const Index rows = size.first, n = size.second;
         CAPTURE(rows);

@@ -44,7 +44,7 @@ TEST_CASE("blocks add a bias and sum rows") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(1);
     using Size = std::pair<Index, Index>;
-    std::vector<Size> sizes{{1, 1}, {3, 7}, {200, 33}, {0, 5}, {5, 0}, {70, 1}};
+    std::vector<Size> sizes{{1, 1}, {3, 7}, {200, 33}, {280, 9}, {0, 5}, {5, 0}, {70, 1}};
     if (!checked) sizes.insert(sizes.end(), {{9001, 65}, {20000, 1}, {1, 5000}});
     for (const Size& size : sizes) {
       const Index rows = size.first, n = size.second;

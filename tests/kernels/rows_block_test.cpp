@@ -64,7 +64,8 @@ TEST_CASE("blocks compute layer norms and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(2);
     using Size = std::pair<Index, Index>;
-    for (const Size& size : {Size{1, 1}, {3, 7}, {70, 33}, {2, 1500}, {150, 40}, {0, 5}}) {
+    for (const Size& size :
+         {Size{1, 1}, {3, 7}, {70, 33}, {2, 1500}, {150, 40}, {300, 40}, {0, 5}}) {
       const Index rows = size.first, n = size.second;
       CAPTURE(rows);
       CAPTURE(n);
@@ -74,8 +75,8 @@ TEST_CASE("blocks compute layer norms and their gradients") {
                       beta = some_row_floats(dice, n);
       RowFloats y(rows * n), dx(rows * n), dgamma(n), dbeta(n);
       f.layer_norm(x.data(), rows, n, gamma.data(), beta.data(), 1e-5, y.data(), nullptr);
-      f.layer_norm_grad(dy.data(), x.data(), rows, n, gamma.data(), 1e-5, dx.data(), dgamma.data(),
-                        dbeta.data(), nullptr);
+      f.layer_norm_grad(dy.data(), x.data(), rows, n, gamma.data(), 1e-5, dx.data(), false,
+                        dgamma.data(), dbeta.data(), nullptr);
       RowFloats want(rows * n), want_dx(rows * n);
       std::vector<double> sums(2 * n);
       for (Index r = 0; r < rows; ++r) {
@@ -89,10 +90,14 @@ TEST_CASE("blocks compute layer norms and their gradients") {
       check_rows_near(dx, want_dx);
       check_rows_near(dgamma, RowFloats(sums.begin(), sums.begin() + n));
       check_rows_near(dbeta, RowFloats(sums.begin() + n, sums.end()));
-      RowFloats alone(n);
-      f.layer_norm_grad(dy.data(), x.data(), rows, n, gamma.data(), 1e-5, nullptr, nullptr,
+      RowFloats alone(n), sum = dy, wanted_sum = dy;
+      f.layer_norm_grad(dy.data(), x.data(), rows, n, gamma.data(), 1e-5, nullptr, false, nullptr,
                         alone.data(), nullptr);
       CHECK(alone == dbeta);
+      f.layer_norm_grad(dy.data(), x.data(), rows, n, gamma.data(), 1e-5, sum.data(), true, nullptr,
+                        nullptr, nullptr);
+      for (Index i = 0; i < rows * n; ++i) wanted_sum[i] += dx[i];
+      check_rows_near(sum, wanted_sum);
     }
   });
 }
@@ -105,6 +110,7 @@ TEST_CASE("blocks take rows by number, and sum what comes back, in a fixed order
     };
     for (const Size& s : {Size{1, 5, 3, 4},
                           {1, 300, 1, 3000},
+                          {1, 40, 1, 20'000},
                           {1, 3, 70, 90},
                           {2, 4, 7, 40},
                           {1, 2, 2100, 11},

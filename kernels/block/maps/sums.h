@@ -87,16 +87,20 @@ struct SumLine {
   }
 };
 
+// Of so many rows sums are made by one kernel.
+inline constexpr std::int64_t few_rows_of_sums = 256;
+
 // The sums of x[outer, n, inner] over n.
 template <class Grid, class T>
 void sum_middle(Grid& grid, std::int64_t outer, std::int64_t n, std::int64_t inner, const T* x,
                 const SumTo& to) {
-  // Pieces where there are too few sums for a device, of no less than pays.
+  // Pieces where there are too few sums for a device, of no less than pays; not of so few rows that a
+  // second kernel takes longer.
   constexpr std::int64_t enough = 512, least_rows = 64, least_elements = 4096, short_line = 1024;
   const std::int64_t least = inner == 1 ? least_elements : least_rows;
   const std::int64_t units = outer * ((inner + 31) / 32);
   std::int64_t pieces = 1;
-  if (units > 0 && units < enough && n > least) {
+  if (units > 0 && units < enough && n > (inner == 1 ? least : few_rows_of_sums)) {
     const std::int64_t most = (n + least - 1) / least, wanted = (enough + units - 1) / units;
     pieces = most < wanted ? most : wanted;
   }

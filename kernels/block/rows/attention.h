@@ -3,6 +3,7 @@
 #pragma once
 #include "kernels/block/row_functions.h"
 #include "kernels/block/rows/fold.h"
+#include "kernels/block/several.h"
 
 namespace sten::kernels {
 
@@ -154,13 +155,21 @@ struct SumToBias {
 
 template <class Grid>
 struct AttentionOn {
-  static void split_heads(const float* x, std::int64_t batch, std::int64_t tokens,
-                          std::int64_t heads, std::int64_t width, float* to, Stream stream) {
-    Grid(stream).launch(MoveHeads{x, batch, tokens, heads, width, false, to});
+  static void move_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
+                         bool back, Stream stream) {
+    constexpr int most = 4;  // queries, keys, values, and the gradient of what came of them
+    Grid grid(stream);
+    launch_several<most>(grid, all, [&](const HeadsMove& h) {
+      return MoveHeads{h.x, batch, h.tokens, heads, h.width, back, h.to};
+    });
   }
-  static void join_heads(const float* x, std::int64_t batch, std::int64_t tokens,
-                         std::int64_t heads, std::int64_t width, float* to, Stream stream) {
-    Grid(stream).launch(MoveHeads{x, batch, tokens, heads, width, true, to});
+  static void split_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
+                          Stream stream) {
+    move_heads(all, batch, heads, false, stream);
+  }
+  static void join_heads(std::span<const HeadsMove> all, std::int64_t batch, std::int64_t heads,
+                         Stream stream) {
+    move_heads(all, batch, heads, true, stream);
   }
   static void attention_weights(const AttentionScores& a, float* scores, Stream stream) {
     Grid grid(stream);

@@ -54,7 +54,8 @@ struct LayerNormGradRows {
   std::int64_t rows, n;
   const float* gamma;
   double eps;
-  float* dx;            // nullptr: not wanted
+  float* dx;  // nullptr: not wanted
+  bool adds;
   RowMoments* moments;  // [rows], likewise
 
   std::int64_t blocks() const { return rows; }
@@ -85,7 +86,7 @@ struct LayerNormGradRows {
     float* to = dx + row * n;
     b.for_each_thread([&](int t) {
       for (std::int64_t i = t; i < n; i += size)
-        to[i] = s.by * (from[i] * gamma[i] - mean - normal_of(s, at[i]) * by);
+        to[i] = (adds ? to[i] : 0) + s.by * (from[i] * gamma[i] - mean - normal_of(s, at[i]) * by);
     });
   }
 };
@@ -118,13 +119,13 @@ struct LayerNormOn {
     });
   }
   static void layer_norm_grad(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
-                              const float* gamma, double eps, float* dx, float* dgamma,
+                              const float* gamma, double eps, float* dx, bool adds, float* dgamma,
                               float* dbeta, Stream stream) {
     Grid grid(stream);
     RowMoments* moments = nullptr;
     if (dgamma || dbeta) moments = grid.template scratch<RowMoments>(rows);
     with_row_threads(n, [&]<int threads>(std::integral_constant<int, threads>) {
-      grid.launch(LayerNormGradRows<threads>{dy, x, rows, n, gamma, eps, dx, moments});
+      grid.launch(LayerNormGradRows<threads>{dy, x, rows, n, gamma, eps, dx, adds, moments});
     });
     if (moments)
       sum_columns(grid, rows, n, LayerNormTerms{dy, x, n, moments}, StoreColumns{dgamma, dbeta});

@@ -47,6 +47,15 @@ struct TakeRows {
   }
 };
 
+template <class Block>
+STEN_DEVICE void count_row_use(Block& b, const RowIds& r, std::int64_t i, std::int32_t* uses) {
+  const std::int64_t row = row_named(r, i);
+  if (row < 0)
+    note_bad(b, r.bad);
+  else
+    b.add_global(uses + row, 1);
+}
+
 // uses[row] of ids that name it; of what names none, *bad.
 struct CountRowUses {
   static constexpr int threads = 256;
@@ -59,12 +68,7 @@ struct CountRowUses {
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     b.for_each_thread([&](int t) {
       const std::int64_t i = block * threads + t;
-      if (i >= r.count) return;
-      const std::int64_t row = row_named(r, i);
-      if (row < 0)
-        note_bad(b, r.bad);
-      else
-        b.add_global(uses + row, 1);
+      if (i < r.count) count_row_use(b, r, i, uses);
     });
   }
 };
@@ -90,11 +94,20 @@ struct ScanRowUses {
   static constexpr int threads = 1024;
   std::int64_t n;
   std::int32_t* uses;
+  // Whether the one block counts first, which spares few ids two more kernels.
+  bool counts;
+  RowIds r;
 
   std::int64_t blocks() const { return 1; }
   std::size_t shared_bytes() const { return 2 * threads * sizeof(std::int32_t); }
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t) const {
+    if (counts) {
+      b.for_each_thread([&](int t) { each_of(b, t, n, [&](std::int64_t i) { uses[i] = 0; }); });
+      b.for_each_thread([&](int t) {
+        each_of(b, t, r.count, [&](std::int64_t i) { count_row_use(b, r, i, uses); });
+      });
+    }
     const std::int64_t each = (n + threads - 1) / threads;
     const auto each_own = [&](int t, auto&& f) {
       for (std::int64_t i = t * each; i < (t + 1) * each && i < n; ++i) f(i);
@@ -235,11 +248,14 @@ struct TakeRowsOn {
   static void sum_rows_by_id(const float* dy, const RowIds& r, bool adds, float* table,
                              Stream stream) {
     Grid grid(stream);
-    auto* first = grid.template scratch<std::int32_t>(r.extent + 1);
-    auto* places = grid.template scratch<std::int32_t>(r.count);
-    grid.launch(ClearRowUses{r.extent, first});
-    grid.launch(CountRowUses{r, first});
-    grid.launch(ScanRowUses{r.extent, first});
+    constexpr std::int64_t few = 16 * ScanRowUses::threads;
+    auto* first = grid.template scratch<std::int32_t>(r.extent + 1 + r.count);
+    auto* places = first + r.extent + 1;
+    if (r.count > few) {
+      grid.launch(ClearRowUses{r.extent, first});
+      grid.launch(CountRowUses{r, first});
+    }
+    grid.launch(ScanRowUses{r.extent, first, r.count <= few, r});
     grid.launch(PlaceRowUses{r, first, places});
     // Small tables are shared by more blocks.
     constexpr std::int64_t enough = 4096, width = SumRowUses::width;
