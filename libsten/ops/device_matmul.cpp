@@ -28,11 +28,11 @@ struct MatrixPlaces {
   static Index step(const std::vector<Index>& at, Index i) { return at[i + 1] - at[i]; }
 };
 
-// All products of a batch, by the operands of one, in a launch for each run. Where one of the `all`
-// matrices of c comes again, the product is added to it.
-void multiply_batch(const GemmOperands& one, const MatrixPlaces& of, Index all) {
+// All products of a batch, by the operands of one, in a launch for each run. Where it adds, or one of the
+// `all` matrices of c comes again, the product is added to it.
+void multiply_batch(const GemmOperands& one, const MatrixPlaces& of, Index all, bool all_add) {
   const Index a_size = one.m * one.k, b_size = one.k * one.n, c_size = one.m * one.n;
-  std::vector<bool> is_written(all);
+  std::vector<bool> is_written(all, all_add);
   for (Index i = 0, end = 0; i < std::ssize(of.c); i = end) {
     const bool adds = is_written[of.c[i]];
     const Index last = of.end_of_run(i);
@@ -77,15 +77,15 @@ Outputs matmul_there(const Call& call) {
     return {std::move(c)};
   }
   const std::vector<Index> places = in_order(mm.count());
-  multiply_batch(x, {mm.a_at, mm.b_at, places}, mm.count());
+  multiply_batch(x, {mm.a_at, mm.b_at, places}, mm.count(), false);
   return {std::move(c)};
 }
 
 // dA = dC B^T or dB = A^T dC, as factor_gradient() of the CPU.
 void factor_gradient_there(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
-                           const float* other, float* to) {
+                           const float* other, float* to, bool adds) {
   const Index elements = size_of(shape);
-  if (elements == 0) return;
+  if (elements == 0 || (adds && mm.count() == 0)) return;
   if (mm.count() == 0)
     return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
       cuda.memory.clear(to, static_cast<std::size_t>(elements) * sizeof(float), stream);
@@ -114,13 +114,14 @@ void factor_gradient_there(const Matmul& mm, const Shape& shape, bool of_a, cons
          .ldb = mm.n,
          .c = to,
          .ldc = mm.n};
+  x.beta = adds ? 1 : 0;
   if (mm.is_tall()) return device_gemm(x);
   const Index all = elements / (of_a ? mm.m * mm.k : mm.k * mm.n);
   const std::vector<Index> places = in_order(mm.count());
   if (of_a)
-    multiply_batch(x, {places, mm.b_at, mm.a_at}, all);
+    multiply_batch(x, {places, mm.b_at, mm.a_at}, all, adds);
   else
-    multiply_batch(x, {mm.a_at, places, mm.b_at}, all);
+    multiply_batch(x, {mm.a_at, places, mm.b_at}, all, adds);
 }
 
 Outputs matmul_grad_there(const Call& call) {
@@ -134,12 +135,12 @@ Outputs matmul_grad_there(const Call& call) {
   const float* right = elements_there("matmul.grad", b);
   Outputs grads(2);
   if (call.wants(0))
-    grads[0] = gradient_there("matmul.grad", a, call.out(0), [&](float* to) {
-      factor_gradient_there(mm, a.shape(), true, g, right, to);
+    grads[0] = gradient_there("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_there(mm, a.shape(), true, g, right, to, adds);
     });
   if (call.wants(1))
-    grads[1] = gradient_there("matmul.grad", b, call.out(1), [&](float* to) {
-      factor_gradient_there(mm, b.shape(), false, g, left, to);
+    grads[1] = gradient_there("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_there(mm, b.shape(), false, g, left, to, adds);
     });
   return grads;
 }
@@ -173,20 +174,21 @@ Outputs sparse_left_grad_there(const Call& call) {
   const float* g = elements_there("matmul.grad", dc);
   const float* right = elements_there("matmul.grad", b);
   Outputs grads(2);
-  if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
-    grads[0] = gradient_there("matmul.grad", a, call.out(0), [&](float* to) {
-      factor_gradient_there(mm, a.shape(), true, g, right, to);
-    });
-  } else if (call.wants(0)) {
-    check_same_pattern("matmul.grad", a, call.out(0));
-    grads[0] = device_sampled_gemm(a, mm.count(), mm.n, g, right);
-  }
+  // First: what a device lacks for it leaves the sum of the other one alone.
   if (call.wants(1)) {
     Dense db = output_there(b.shape());
     float* to = floats_of_output(db);
     for (Index i = 0; i < mm.count(); ++i)
       device_transposed_gemm(a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
     grads[1] = std::move(db);
+  }
+  if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
+    grads[0] = gradient_there("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_there(mm, a.shape(), true, g, right, to, adds);
+    });
+  } else if (call.wants(0)) {
+    check_same_pattern("matmul.grad", a, call.out(0));
+    grads[0] = device_sampled_gemm(a, mm.count(), mm.n, g, right);
   }
   return grads;
 }
@@ -220,8 +222,8 @@ Outputs sparse_right_grad_there(const Call& call) {
     grads[0] = std::move(da);
   }
   if (call.wants(1) && call.out(1).tmp.is(Dense::name)) {
-    grads[1] = gradient_there("matmul.grad", b, call.out(1), [&](float* to) {
-      factor_gradient_there(mm, b.shape(), false, g, left, to);
+    grads[1] = gradient_there("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_there(mm, b.shape(), false, g, left, to, adds);
     });
   } else if (call.wants(1)) {
     check_same_pattern("matmul.grad", b, call.out(1));

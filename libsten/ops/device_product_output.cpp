@@ -27,6 +27,14 @@ Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& for
   return w.with_values(std::move(dense.values));
 }
 
+Tensor gradient_there(std::string_view op, const Call& call, std::size_t i, const Tensor& w,
+                      const std::function<void(float* to, bool adds)>& fill) {
+  auto sum = call.add_to_sum(
+      i, [&](Values& v) { fill(reinterpret_cast<float*>(v.mutate_bytes()), true); });
+  if (sum) return *std::move(sum);
+  return gradient_there(op, w, call.out(i), [&](float* to) { fill(to, false); });
+}
+
 void add_product_grad_there(Operators& all, Name op, std::vector<Name> in,
                             std::vector<std::size_t> factors, Implementation run) {
   std::vector<OutSignature> out(in.size() - 1, {any::sparsifier, any::layout});

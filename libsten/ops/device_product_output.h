@@ -14,6 +14,9 @@ const float* elements_there(std::string_view op, const Tensor& x);
 // out is 0.
 Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& format,
                       const std::function<void(float*)>& fill);
+// Gradient i of a call, that of w, likewise; where there is a sum of the caller's, `fill` adds to it.
+Tensor gradient_there(std::string_view op, const Call& call, std::size_t i, const Tensor& w,
+                      const std::function<void(float* to, bool adds)>& fill);
 
 // The gradient of a product: serves dense outputs, and same-pattern for output i of `factors`, the
 // gradient of in[i + 1], which is not dense.

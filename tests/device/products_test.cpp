@@ -103,6 +103,54 @@ TEST_CASE("linear layers of n:m:g weights on a device, and their gradients") {
                       "nmg:n=1,m=21,g=2", "nmg:n=1,m=3,g=100", "nmg:n=1,m=4,g=2,axis=1"});
 }
 
+TEST_CASE("gradients of products on a device are added to a sum that there is") {
+  const SerialDevice device;
+  const Strict strict;
+  Dice dice(12);
+  const Attributes none;
+  const OutFormat* const formats[] = {&OutFormat::dense(), &OutFormat::dense()};
+  const auto check_sum = [&](Name op, const std::vector<Tensor>& in, std::size_t i) {
+    CAPTURE(op.text());
+    CAPTURE(i);
+    std::vector<Tensor> there;
+    for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+    const Outputs plain = run(op, {in, formats, none});
+    const Tensor before = normals(dice, plain[i]->shape());
+    std::optional<Tensor> sum = before.to(Device::cuda);
+    const std::byte* const place = sum->values()->bytes().data();
+    OutHints hints[2];
+    hints[i].sum = &sum;
+    const Outputs got = run(op, {there, formats, none, {}, hints});
+    CHECK(!sum);
+    CHECK(got[i]->values()->bytes().data() == place);  // nothing is copied for it
+    CHECK(is_near(*got[i], apply("add", {before, *plain[i]})));
+    CHECK(is_near(*got[1 - i], *plain[1 - i]));
+  };
+  for (const std::size_t i : {0u, 1u}) {
+    for (const char* layout : {"dense", "masked"})
+      check_sum(
+          "linear.grad",
+          {normals(dice, {2, 5, 7}), normals(dice, {2, 5, 6}), weight_of(dice, {7, 6}, layout)}, i);
+    check_sum("matmul.grad",
+              {normals(dice, {3, 5, 7}), normals(dice, {3, 5, 6}), normals(dice, {6, 7})}, i);
+    check_sum("matmul.grad",
+              {normals(dice, {4, 3, 5, 7}), normals(dice, {3, 5, 6}), normals(dice, {4, 1, 6, 7})},
+              i);
+  }
+  // One that is held elsewhere stays as it is.
+  const Tensor dy = normals(dice, {4, 3}).to(Device::cuda),
+               x = normals(dice, {4, 2}).to(Device::cuda),
+               w = normals(dice, {3, 2}).to(Device::cuda),
+               before = normals(dice, {4, 2}).to(Device::cuda);
+  const Dense kept = before.to(Device::cpu).as<Dense>();
+  std::optional<Tensor> sum = before;
+  OutHints hints[2];
+  hints[0].sum = &sum;
+  const Tensor in[] = {dy, x, w};
+  run("linear.grad", {in, formats, none, {}, hints});
+  CHECK(same_bits(before.to(Device::cpu).as<Dense>(), kept));
+}
+
 TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   const SerialDevice device;
   const Strict strict;
