@@ -3,6 +3,7 @@
 
 #include "apps/main.h"
 #include "apps/ranks.h"
+#include "libsten/base/kept_memory.h"
 #include "libsten/comm/comm_mpi.h"
 
 namespace groups = sten::app::groups;
@@ -157,6 +158,7 @@ int main(int argc, char** argv) {
       return sten::app::in_ranks("sten-bench", 1, [&](const auto& ranks) {
         sten::BenchOptions mine = *o;
         mine.ranks = ranks;
+        if (mine.bench == "step") sten::keep_device_memory();
         return sten::run_bench(mine);
       });
     };

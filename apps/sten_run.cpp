@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
       o->seed = common.seed;
       o->show_progress = common.show_progress();
       sten::keep_more_memory();
+      sten::keep_device_memory();
       return sten::run_model(*o);
     };
   });

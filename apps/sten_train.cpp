@@ -25,6 +25,7 @@ sten::Outcome trained(sten::TrainOptions& o, const sten::app::Common& common) {
   sten::set_work_kept(
       fmt::format("--resume goes on after the last checkpoint in {}", sten::quote(o.out)));
   sten::keep_more_memory();
+  sten::keep_device_memory();
   int signal = 0;
   sten::TrainOutcome result;
   {

@@ -18,6 +18,16 @@ struct DeviceInfo {
   int processors;
 };
 
+// Memory that a function's kernels have until they have run.
+struct Scratch {
+  void* data;
+  std::size_t bytes;  // at least as many as were asked for
+};
+struct ScratchFunctions {
+  Scratch (*take)(std::size_t bytes, Stream);
+  void (*give_back)(const Scratch&, Stream);  // what the stream has begun may still use it
+};
+
 // Of the thread's device; each thread begins with device 0.
 struct MemoryFunctions {
   void (*use)(int device);
@@ -43,6 +53,9 @@ struct MemoryFunctions {
   void (*record)(void* event, Stream);
   void (*wait_for_event)(void* event);               // the host does
   double (*milliseconds)(void* event, void* later);  // both have passed
+
+  // From now on functions have scratch of these, which last as long; nullptr: of CUDA, as at first.
+  void (*use_scratch)(const ScratchFunctions*);
 };
 
 // Failures are std::runtime_error with what CUDA says, or std::bad_alloc where the device has no

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/block/grid.h"
+#include "kernels/cuda/backend.h"
 #include "kernels/cuda/check.cuh"
 #include "kernels/cuda/cuda_block.cuh"
 
@@ -27,11 +28,19 @@ __global__ void __launch_bounds__(Kernel::threads* together<Kernel>)
   kernel(b, block);
 }
 
+// nullptr: CUDA's.
+const ScratchFunctions* scratch_functions();
+
 class CudaGrid {
  public:
   explicit CudaGrid(Stream stream) : stream_(static_cast<cudaStream_t>(stream)) {}
   ~CudaGrid() {
-    for (void* data : scratch_) (void)cudaFreeAsync(data, stream_);
+    for (const Taken& t : scratch_) {
+      if (t.of)
+        t.of->give_back(t.scratch, stream_);
+      else
+        (void)cudaFreeAsync(t.scratch.data, stream_);
+    }
   }
   CudaGrid(const CudaGrid&) = delete;
   CudaGrid& operator=(const CudaGrid&) = delete;
@@ -60,11 +69,14 @@ class CudaGrid {
   int processors() const { return attribute(cudaDevAttrMultiProcessorCount); }
   template <class T>
   T* scratch(std::int64_t n) {
-    void* data = nullptr;
-    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
-    check(cudaMallocAsync(&data, bytes ? bytes : 1, stream_), "memory");
-    scratch_.push_back(data);
-    return static_cast<T*>(data);
+    const std::size_t bytes = n > 0 ? static_cast<std::size_t>(n) * sizeof(T) : 1;
+    Taken& t = scratch_.emplace_back();
+    t.of = scratch_functions();
+    if (t.of)
+      t.scratch = t.of->take(bytes, stream_);
+    else
+      check(cudaMallocAsync(&t.scratch.data, bytes, stream_), "memory");
+    return static_cast<T*>(t.scratch.data);
   }
   template <class T>
   T fetch(const T* p) {
@@ -76,6 +88,10 @@ class CudaGrid {
   }
 
  private:
+  struct Taken {
+    const ScratchFunctions* of = nullptr;
+    Scratch scratch{nullptr, 0};
+  };
   static int attribute(cudaDeviceAttr of) {
     int device = 0, value = 0;
     check(cudaGetDevice(&device), "the current device");
@@ -84,7 +100,7 @@ class CudaGrid {
   }
 
   cudaStream_t stream_;
-  std::vector<void*> scratch_;
+  std::vector<Taken> scratch_;
 };
 
 }  // namespace sten::kernels::cuda

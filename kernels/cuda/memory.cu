@@ -1,4 +1,7 @@
+#include <atomic>
+
 #include "kernels/cuda/check.cuh"
+#include "kernels/cuda/cuda_grid.cuh"
 #include "kernels/cuda/functions.cuh"
 
 namespace sten::kernels::cuda {
@@ -82,13 +85,18 @@ double milliseconds(void* event, void* later) {
   return ms;
 }
 
+std::atomic<const ScratchFunctions*> scratch = nullptr;
+void use_scratch(const ScratchFunctions* f) { scratch = f; }
+
 }  // namespace
+
+const ScratchFunctions* scratch_functions() { return scratch; }
 
 MemoryFunctions make_memory() {
   return {
       use,        info,      unused, allocate,       release,     allocate_pinned, release_pinned,
       upload,     download,  copy,   clear,          wait,        make_stream,     end_stream,
-      make_event, end_event, record, wait_for_event, milliseconds};
+      make_event, end_event, record, wait_for_event, milliseconds,    use_scratch};
 }
 
 }  // namespace sten::kernels::cuda

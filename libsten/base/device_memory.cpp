@@ -11,6 +11,8 @@
 #include "libsten/base/copy_back.h"
 #include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
+#include "libsten/base/kept_blocks.h"
+#include "libsten/base/kept_memory.h"
 #include "libsten/base/memory.h"
 #include "libsten/base/text.h"
 
@@ -21,9 +23,10 @@ using kernels::Stream;
 using kernels::cuda::Backend;
 
 std::atomic<int> chosen = 0;
+std::atomic<bool> keeps_blocks = false;
 
 // Two buffers of pinned memory in turn: while one is on its way, the host fills or empties the
-// other.
+// other. Small uploads share a buffer, so that the host waits for none of them before it is full.
 class Staging {
  public:
   static constexpr std::size_t bytes = std::size_t{8} << 20;
@@ -34,12 +37,14 @@ class Staging {
   }
   void upload(std::byte* to, const std::byte* from, std::size_t n, Stream stream) {
     const std::lock_guard hold(lock_);
-    for (std::size_t at = 0; at < n; at += bytes) {
-      Buffer& buffer = next();
-      const std::size_t size = std::min(bytes, n - at);
-      std::memcpy(buffer.data, from + at, size);
-      b_.memory.upload(to + at, buffer.data, size, stream);
-      depart(buffer, stream);
+    for (std::size_t at = 0; at < n;) {
+      Buffer& buffer = current().used < bytes ? current() : next(stream);
+      const std::size_t size = std::min(bytes - buffer.used, n - at);
+      std::byte* const place = buffer.data + buffer.used;
+      std::memcpy(place, from + at, size);
+      b_.memory.upload(to + at, place, size, stream);
+      buffer.used += (size + 255) / 256 * 256;
+      at += size;
     }
   }
   void download(std::byte* to, const std::byte* from, std::size_t n, Stream stream) {
@@ -52,9 +57,11 @@ class Staging {
       const std::size_t size = std::min(bytes, n - arrived);
       std::memcpy(to + arrived, before->data, size);
       arrived += size;
+      before->used = 0;
     };
     for (std::size_t at = 0; at < n; at += bytes) {
-      Buffer& buffer = next();
+      Buffer& buffer = next(stream);
+      buffer.used = bytes;
       b_.memory.download(buffer.data, from + at, std::min(bytes, n - at), stream);
       depart(buffer, stream);
       empty();
@@ -67,7 +74,8 @@ class Staging {
   struct Buffer {
     std::byte* data;
     void* passed;
-    bool is_under_way = false;
+    std::size_t used = 0;
+    bool is_under_way = false;  // all of it
   };
   void wait(Buffer& buffer) {
     if (buffer.is_under_way) b_.memory.wait_for_event(buffer.passed);
@@ -77,11 +85,14 @@ class Staging {
     b_.memory.record(buffer.passed, stream);
     buffer.is_under_way = true;
   }
-  // The one that is longer on its way.
-  Buffer& next() {
-    Buffer& buffer = buffers_[turn_++ % 2];
-    wait(buffer);
-    return buffer;
+  Buffer& current() { return buffers_[turn_ % 2]; }
+  // The other one, empty.
+  Buffer& next(Stream stream) {
+    if (current().used > 0 && !current().is_under_way) depart(current(), stream);
+    ++turn_;
+    wait(current());
+    current().used = 0;
+    return current();
   }
 
   const Backend& b_;
@@ -96,15 +107,62 @@ struct Session {
   int device;
   Stream stream;
   Staging staging;
+  // All that is done with memory is done by the stream, in the order of the calls: what was freed can be
+  // used at once.
+  KeptBlocks kept{std::size_t{64} << 20};
 
   Session(const Backend& b, int d)
-      : backend(&b), device(d), stream(b.memory.make_stream()), staging(b) {}
+      : backend(&b), device(d), stream(b.memory.make_stream()), staging(b) {
+    use_scratch();
+  }
+  // That of kernels, too.
+  void use_scratch() const;
+
+  KeptBlock allocate(std::size_t bytes) {
+    bytes = (bytes + 255) / 256 * 256;
+    KeptBlock b{nullptr, bytes};
+    if (keeps_blocks) b = kept.take(bytes);
+    if (!b.data) b.data = take(bytes);
+    kept.give_out(b);
+    return b;
+  }
+  void give_back(const KeptBlock& b) {
+    if (keeps_blocks) {
+      for (const KeptBlock& out : kept.give_back(b)) release(out);
+    } else {
+      kept.drop(b);
+      release(b);
+    }
+  }
+  bool release_kept() {
+    const std::vector<KeptBlock> all = kept.all();
+    for (const KeptBlock& b : all) release(b);
+    return !all.empty();
+  }
+
+ private:
+  void* take(std::size_t bytes) {
+    try {
+      return backend->memory.allocate(bytes, stream);
+    } catch (const std::bad_alloc&) {
+      if (!release_kept()) throw;
+    }
+    return backend->memory.allocate(bytes, stream);
+  }
+  void release(const KeptBlock& b) { backend->memory.release(b.data, stream); }
 };
 
 // One for each device that was used; tests have several backends.
+struct Sessions {
+  std::mutex lock;
+  std::vector<std::unique_ptr<Session>> all;
+};
+Sessions& sessions() {
+  static auto& all = *new Sessions;
+  return all;
+}
+
 Session& session() {
-  static std::mutex lock;
-  static auto& all = *new std::vector<std::unique_ptr<Session>>;
   thread_local Session* mine = nullptr;
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
@@ -113,12 +171,32 @@ Session& session() {
   const int device = chosen;
   if (mine && mine->backend == backend && mine->device == device) return *mine;
   backend->memory.use(device);
+  auto& [lock, all] = sessions();
   const std::lock_guard hold(lock);
   const auto at = std::ranges::find_if(
       all, [&](const auto& s) { return s->backend == backend && s->device == device; });
   mine = at != all.end() ? at->get()
                          : all.emplace_back(std::make_unique<Session>(*backend, device)).get();
   return *mine;
+}
+
+// Of the session that has the stream.
+constexpr kernels::cuda::ScratchFunctions kept_scratch{
+    [](std::size_t bytes, Stream stream) -> kernels::cuda::Scratch {
+      Session& s = session();
+      if (stream != s.stream) return {s.backend->memory.allocate(bytes, stream), 0};
+      const KeptBlock b = s.allocate(bytes);
+      return {b.data, b.bytes};
+    },
+    [](const kernels::cuda::Scratch& x, Stream stream) {
+      Session& s = session();
+      if (stream == s.stream)
+        s.give_back({x.data, x.bytes});
+      else
+        s.backend->memory.release(x.data, stream);
+    }};
+void Session::use_scratch() const {
+  backend->memory.use_scratch(keeps_blocks ? &kept_scratch : nullptr);
 }
 
 // What comes after the next copy to the CPU.
@@ -195,6 +273,7 @@ void throw_cuda_error() {
   } catch (const Error&) {
     throw;
   } catch (const std::bad_alloc&) {
+    session().release_kept();
     fail("the CUDA device has no memory left for this: {} MB are free; see --device cpu",
          cuda().memory.unused() / 1'000'000);
   } catch (const std::exception& e) {
@@ -204,10 +283,24 @@ void throw_cuda_error() {
 
 std::shared_ptr<void> allocate_on(Device device, std::size_t bytes) {
   if (device == Device::cpu) return allocate(bytes);
-  return on_cuda([&](const Backend& b, Stream stream) {
-    void* data = b.memory.allocate((bytes + 255) / 256 * 256, stream);
-    return std::shared_ptr<void>(data, [&b, stream](void* p) { b.memory.release(p, stream); });
+  return on_cuda([&](const Backend&, Stream) {
+    Session& s = session();
+    const KeptBlock b = s.allocate(bytes);
+    return std::shared_ptr<void>(b.data, [&s, b](void*) { s.give_back(b); });
   });
+}
+
+void keep_device_memory(bool keeps) {
+  keeps_blocks = keeps;
+  auto& [lock, all] = sessions();
+  const std::lock_guard hold(lock);
+  for (const auto& s : all) s->use_scratch();
+}
+
+void release_kept_device_memory() {
+  auto& [lock, all] = sessions();
+  const std::lock_guard hold(lock);
+  for (const auto& s : all) s->release_kept();
 }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,

@@ -244,9 +244,36 @@ Graph Task::measured_graph(std::optional<Index> step) const {
   return inference_graph(with_value_formats(*graph_, recipe_, step.value_or(recipe_.steps - 1)));
 }
 
+// Small tensors in one piece of memory, which is one copy.
 BatchPart on_device(const BatchPart& part, Device device) {
+  constexpr std::size_t small = std::size_t{1} << 16, apart = 256;
   BatchPart there = part;
-  for (auto& [name, x] : there.inputs) x = x.to(device);
+  struct Piece {
+    Tensor* x;
+    std::size_t at;
+  };
+  std::vector<Piece> pieces;
+  std::size_t bytes = 0;
+  for (auto& [name, x] : there.inputs) {
+    const bool is_packed = device != Device::cpu && x.device() == Device::cpu && x.is<Dense>() &&
+                           x.bytes() > 0 && x.bytes() <= small;
+    if (!is_packed) {
+      x = x.to(device);
+      continue;
+    }
+    pieces.push_back({&x, bytes});
+    bytes += (x.bytes() + apart - 1) / apart * apart;
+  }
+  if (pieces.empty()) return there;
+  Array<std::byte> all(bytes);
+  for (const Piece& p : pieces) std::ranges::copy(p.x->values()->bytes(), all.mutate() + p.at);
+  const auto memory = std::make_shared<const Array<std::byte>>(all.to(device));
+  for (const Piece& p : pieces) {
+    const Dense& x = p.x->as<Dense>();
+    *p.x = Dense{x.extents,
+                 Values(x.dtype(), Array<std::byte>::borrow(memory, memory->data() + p.at,
+                                                            x.values.bytes().size(), device))};
+  }
   return there;
 }
 

@@ -96,10 +96,12 @@ double milliseconds(void* event, void* later) {
       .count();
 }
 
+void use_scratch(const cuda::ScratchFunctions*) {}  // a SerialGrid has memory of its own
+
 constexpr cuda::MemoryFunctions memory{
-    use,        info,      unused, allocate,       release,     allocate_pinned, release_pinned,
-    upload,     download,  copy,   clear,          wait,        make_stream,     end_stream,
-    make_event, end_event, record, wait_for_event, milliseconds};
+    use,        info,      unused, allocate,       release,      allocate_pinned, release_pinned,
+    upload,     download,  copy,   clear,          wait,         make_stream,     end_stream,
+    make_event, end_event, record, wait_for_event, milliseconds, use_scratch};
 
 // ---- kernels
 

@@ -1,7 +1,11 @@
 // Tensors, layouts and sparsifiers where arrays are on a device: the results of the CPU.
 #include <doctest/doctest.h>
 
+#include <map>
+
+#include "kernels/cuda/backend.h"
 #include "libsten/base/fallback.h"
+#include "libsten/base/kept_memory.h"
 #include "libsten/dispatch/structure.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
@@ -53,6 +57,123 @@ TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are w
     const Array<std::uint8_t> back = x.to(Device::cuda).to(Device::cpu);
     CHECK(std::ranges::equal(back, x));
   }
+}
+
+namespace {
+
+// A device whose uploads happen as late as they may: when somebody waits for what came after them.
+struct LateUploads {
+  struct Upload {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+  static const kernels::cuda::Backend*& plain() {
+    static const kernels::cuda::Backend* backend = nullptr;
+    return backend;
+  }
+  static std::vector<Upload>& waiting() {
+    static std::vector<Upload> all;
+    return all;
+  }
+  // How many uploads came before an event.
+  static std::map<void*, std::size_t>& before() {
+    static std::map<void*, std::size_t> all;
+    return all;
+  }
+  static std::size_t& done() {
+    static std::size_t n = 0;
+    return n;
+  }
+  static void finish(std::size_t until) {
+    for (; done() < until; ++done()) {
+      const Upload& u = waiting()[done()];
+      plain()->memory.upload(u.to, u.from, u.bytes, nullptr);
+    }
+  }
+
+  LateUploads() {
+    plain() = kernels::cuda::backend();
+    static kernels::cuda::Backend late;
+    late = *plain();
+    late.memory.upload = [](void* to, const void* from, std::size_t bytes, kernels::Stream) {
+      waiting().push_back({to, from, bytes});
+    };
+    late.memory.record = [](void* event, kernels::Stream) { before()[event] = waiting().size(); };
+    late.memory.wait_for_event = [](void* event) { finish(before()[event]); };
+    late.memory.download = [](void* to, const void* from, std::size_t bytes,
+                              kernels::Stream stream) {
+      finish(waiting().size());
+      plain()->memory.download(to, from, bytes, stream);
+    };
+    kernels::cuda::set_backend(&late);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("copies to a device do not write over what is still on its way" * stand_in_only()) {
+  const SerialDevice device;
+  const LateUploads late;
+  std::vector<Array<std::uint32_t>> here, there;
+  const auto send = [&](std::size_t n) {
+    auto x = Array<std::uint32_t>::uninitialized(n);
+    std::uint32_t* to = x.mutate();
+    for (std::size_t i = 0; i < n; ++i)
+      to[i] = static_cast<std::uint32_t>((i + 1) * 2654435761u + here.size());
+    there.push_back(x.to(Device::cuda));
+    here.push_back(std::move(x));
+  };
+  // Small ones that fill both buffers several times, large ones, and now and then something comes back.
+  for (int i = 0; i < 300; ++i) {
+    send(static_cast<std::size_t>(1 + i * 977 % 40'000));
+    if (i % 90 == 50) send(std::size_t{5} << 20);
+    if (i % 70 == 69) {
+      const std::size_t k = there.size() / 2;
+      CHECK(std::ranges::equal(there[k].to(Device::cpu), here[k]));
+    }
+  }
+  const std::size_t sent = LateUploads::waiting().size();
+  CHECK(LateUploads::done() < sent);  // nobody has waited for the last ones
+  for (std::size_t k = 0; k < here.size(); ++k)
+    if (!std::ranges::equal(there[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
+}
+
+TEST_CASE("a device's memory that is kept is given out again, or goes where there is no room" *
+          stand_in_only()) {
+  constexpr std::size_t kb = 1 << 10;
+  const SerialDevice device(1024 * kb);
+  struct Keeps {
+    Keeps() { keep_device_memory(); }
+    ~Keeps() {
+      keep_device_memory(false);
+      release_kept_device_memory();
+    }
+  };
+  const SerialDevice::Live before = SerialDevice::live();
+  {
+    const Keeps keeps;
+    const auto array = [](std::size_t n) {
+      return Array<std::byte>::uninitialized(n, Device::cuda);
+    };
+    const std::byte* place = nullptr;
+    {
+      const Array<std::byte> x = array(500 * kb), y = array(100 * kb);
+      place = x.data();
+    }
+    // Of the same size, and of nearly the same; not of another one.
+    const std::size_t blocks = SerialDevice::live().blocks;
+    for (const std::size_t n : {500 * kb, 490 * kb}) CHECK(array(n).data() == place);
+    CHECK(SerialDevice::live().blocks == blocks);
+    CHECK(array(200 * kb).data() != place);
+    CHECK(SerialDevice::live().blocks == blocks + 1);
+    const Array<std::byte> large = array(900 * kb);
+    CHECK(SerialDevice::live().blocks == before.blocks + 1);
+    CHECK(has(error_of([&] { array(200 * kb); }), "no memory left"));
+    const Array<int> zeros = Array<int>(10, Device::cuda).to(Device::cpu);
+    CHECK(std::ranges::count(zeros, 0) == 10);
+  }
+  CHECK(SerialDevice::live() == before);
 }
 
 TEST_CASE("nothing stays on a device that nobody holds" * stand_in_only()) {

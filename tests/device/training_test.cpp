@@ -8,8 +8,10 @@
 #include "libsten/nn/weights.h"
 #include "libsten/run/train.h"
 #include "libsten/train/run_directory.h"
+#include "tests/device/row_checks.h"
 #include "tests/device/serial_backend.h"
 #include "tests/device/training_runs.h"
+#include "tests/support/laws.h"
 #include "tests/support/thread_ranks.h"
 
 using namespace sten;
@@ -207,6 +209,31 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
       CHECK(!plans.empty());
       if (is_all_there) CHECK(SerialDevice::downloads() == before);
     }
+}
+
+TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" * stand_in_only()) {
+  const SerialDevice device;
+  Dice dice(3);
+  const auto ids = [&](const Shape& shape) { return random_numbers(dice, shape, 0, 100); };
+  BatchPart part;
+  part.predictions = 5;
+  part.inputs = {{"a", ids({3, 7})},
+                 {"b", normals(dice, {300, 200})},
+                 {"c", Dense::zeros(DType::I64, {0, 4})},
+                 {"d", registry().pack(normals(dice, {4, 6}), Mask::none({4, 6}), Spec("masked"))},
+                 {"e", any_bits(dice, DType::U8, {13})},
+                 {"f", ids({1})}};
+  const std::size_t before = SerialDevice::uploads();
+  const BatchPart there = on_device(part, Device::cuda);
+  CHECK(SerialDevice::uploads() - before == 4);  // b, the two parts of d, and the others
+  CHECK(there.predictions == 5);
+  for (const auto& input : part.inputs) {
+    CAPTURE(input.first);
+    const Tensor& x = there.inputs.at(input.first);
+    CHECK(x.device() == Device::cuda);
+    CHECK(same_parts(x.to(Device::cpu).save(), input.second.save()));
+    CHECK(on_device(part, Device::cpu).inputs.at(input.first).device() == Device::cpu);
+  }
 }
 
 TEST_CASE("a loss that is no number is an error that names its step, late or not") {
