@@ -11,7 +11,14 @@ using tape_detail::Slot;
 
 const Name same_pattern(SamePattern::name), add("add");
 
-Name grad_of(Name op) { return std::string(op.text()) + ".grad"; }
+// Kept for each operator of this thread: a step of training asks for it at each of its nodes.
+Name grad_of(Name op) {
+  thread_local std::vector<Name> known;
+  if (op.id() >= known.size()) known.resize(op.id() + 1);
+  Name& grad = known[op.id()];
+  if (grad == Name()) grad = std::string(op.text()) + ".grad";
+  return grad;
+}
 
 // A tensor of ones or zeros of one of the types that gradients have.
 Tensor filled(const Shape& shape, DType dtype, float v, Device device) {

@@ -15,11 +15,11 @@ OutFormat OutFormat::same_as(const Tensor& x) {
 }
 
 OutFormat OutFormat::fused(Sparsifier by, const Spec& layout) {
-  return {std::move(by), layout, KeepAll{}, layout};
+  return {std::move(by), layout, keeping_all(), layout};
 }
 
 OutFormat OutFormat::after(Sparsifier by, const Spec& layout) {
-  return {KeepAll{}, Spec("dense"), std::move(by), layout};
+  return {keeping_all(), Spec("dense"), std::move(by), layout};
 }
 
 bool OutFormat::is_dense() const {

@@ -11,9 +11,9 @@ namespace sten {
 // applies the inline sparsifier to values as it computes them and writes what stays in the
 // temporary layout; the external one sees all of that.
 struct OutFormat {
-  Sparsifier inline_by = KeepAll{};
+  Sparsifier inline_by = keeping_all();
   Spec tmp{"dense"};
-  Sparsifier external = KeepAll{};
+  Sparsifier external = keeping_all();
   Spec layout{"dense"};
 
   // Everything, dense.

@@ -28,6 +28,8 @@ SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to
                            Device device = Device::cpu);
 
 bool is_keep_all(const Sparsifier& s);
+// KeepAll, made once: what each format has by default, and a step of training has hundreds.
+const Sparsifier& keeping_all();
 
 // x with what s keeps of the positions it stores, in that layout: keep-all is a lossless
 // conversion. What is not stored counts as 0 where s ranks.

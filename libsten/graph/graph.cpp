@@ -41,9 +41,9 @@ std::vector<std::string> names_in(const M& numbers) {
 }
 
 template <Operand T>
-T call(const Node& n, std::span<const T> in) {
+T call(const Node& n, bool is_plain, std::span<const T> in) {
   try {
-    return ops_detail::call(n.op, in, n.attributes, n.formats);
+    return ops_detail::call(n.op, in, n.attributes, is_plain ? Formats::dense() : n.formats);
   } catch (const Unsupported&) {
     throw;
   } catch (const Error& e) {
@@ -124,6 +124,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       }
     }
     enter(n.name);
+    is_plain_.push_back(n.formats.out.is_dense() && n.formats.grad.is_dense());
   }
   std::vector<bool> is_kept(numbers_.size());
   for (const std::string& name : parts_.outputs) {
@@ -204,15 +205,28 @@ void Graph::check_inputs(const NamedValues<Tensor>& inputs) const {
 }
 
 template <Operand T>
+bool Graph::take(const NamedValues<T>& given, std::size_t first, std::size_t last,
+                 std::vector<std::optional<T>>& values) const {
+  if (given.size() != last - first) return false;
+  for (const auto& [name, value] : given) {
+    const auto at = numbers_.find(name);
+    if (at == numbers_.end() || at->second < first || at->second >= last) return false;
+    values[at->second] = value;
+  }
+  return true;
+}
+
+template <Operand T>
 std::vector<std::optional<T>> Graph::begin(const NamedValues<T>& weights,
                                            const NamedValues<T>& inputs) const {
-  std::string problem;
-  compare("weight", names_of(parts_.weights), weights, problem);
-  compare("input", parts_.inputs, inputs, problem);
-  check_given(problem);
+  const std::size_t count = parts_.inputs.size(), end = count + parts_.weights.size();
   std::vector<std::optional<T>> values(numbers_.size());
-  for (const auto* given : {&inputs, &weights})
-    for (const auto& [name, value] : *given) values[number_of(name)] = value;
+  if (!take(inputs, 0, count, values) || !take(weights, count, end, values)) {
+    std::string problem;
+    compare("weight", names_of(parts_.weights), weights, problem);
+    compare("input", parts_.inputs, inputs, problem);
+    check_given(problem);
+  }
   const Device device = place_of(weights, inputs);
   for (const Constant& c : parts_.constants) values[number_of(c.name)] = Tensor(c.value.to(device));
   return values;
@@ -226,7 +240,7 @@ NamedValues<T> Graph::run(const NamedValues<T>& weights, const NamedValues<T>& i
   for (std::size_t i = 0; i < parts_.nodes.size(); ++i) {
     in.clear();
     for (const std::size_t from : arguments_[i]) in.push_back(*values[from]);
-    values[before + i] = call<T>(parts_.nodes[i], in);
+    values[before + i] = call<T>(parts_.nodes[i], is_plain_[i], in);
     for (const std::size_t done : last_uses_[i]) values[done].reset();
   }
   NamedValues<T> out;

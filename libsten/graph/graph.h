@@ -107,6 +107,10 @@ class Graph {
  private:
   // A value by number: inputs first, then weights, constants and nodes.
   std::size_t number_of(std::string_view name) const;
+  // Puts those of the names first...last where they belong; false where they are others.
+  template <Operand T>
+  bool take(const NamedValues<T>& given, std::size_t first, std::size_t last,
+             std::vector<std::optional<T>>& values) const;
   void check_statistics() const;
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
@@ -115,6 +119,7 @@ class Graph {
   GraphParts parts_;
   std::map<std::string, std::size_t, std::less<>> numbers_;
   std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // of each node
+  std::vector<bool> is_plain_;  // of each node: its value and its gradient are dense
 };
 
 extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
