@@ -94,9 +94,9 @@ const ScratchFunctions* scratch_functions() { return scratch; }
 
 MemoryFunctions make_memory() {
   return {
-      use,        info,      unused, allocate,       release,     allocate_pinned, release_pinned,
-      upload,     download,  copy,   clear,          wait,        make_stream,     end_stream,
-      make_event, end_event, record, wait_for_event, milliseconds,    use_scratch};
+      use,        info,      unused, allocate,       release,      allocate_pinned, release_pinned,
+      upload,     download,  copy,   clear,          wait,         make_stream,     end_stream,
+      make_event, end_event, record, wait_for_event, milliseconds, use_scratch};
 }
 
 }  // namespace sten::kernels::cuda

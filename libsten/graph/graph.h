@@ -110,7 +110,7 @@ class Graph {
   // Puts those of the names first...last where they belong; false where they are others.
   template <Operand T>
   bool take(const NamedValues<T>& given, std::size_t first, std::size_t last,
-             std::vector<std::optional<T>>& values) const;
+            std::vector<std::optional<T>>& values) const;
   void check_statistics() const;
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
