@@ -113,6 +113,7 @@ struct Session {
 
   Session(const Backend& b, int d)
       : backend(&b), device(d), stream(b.memory.make_stream()), staging(b) {
+    kept.keep_more();
     use_scratch();
   }
   // That of kernels, too.
