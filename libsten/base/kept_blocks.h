@@ -24,11 +24,15 @@ class KeptBlocks {
   // Of at least `bytes`, but not much more; without data where there is none.
   KeptBlock take(std::size_t bytes) {
     const std::lock_guard hold(lock_);
-    const auto at = by_size_.lower_bound(bytes);
-    if (at == by_size_.end() || at->first > bytes + bytes / 8) return {nullptr, bytes};
-    const KeptBlock found{at->second.data, at->first};
-    remove(at);
-    return found;
+    for (auto at = by_size_.lower_bound(bytes);
+         at != by_size_.end() && at->first <= bytes + bytes / 8; ++at) {
+      if (at->second.empty()) continue;
+      const KeptBlock found{at->second.back().data, at->first};
+      at->second.pop_back();
+      kept_ -= found.bytes;
+      return found;
+    }
+    return {nullptr, bytes};
   }
   // Of each block that is used from here on.
   void give_out(const KeptBlock& b) {
@@ -40,8 +44,7 @@ class KeptBlocks {
   std::vector<KeptBlock> give_back(const KeptBlock& b) {
     const std::lock_guard hold(lock_);
     in_use_ -= b.bytes;
-    by_age_.emplace(next_, by_size_.emplace(b.bytes, Aged{b.data, next_}));
-    ++next_;
+    by_size_[b.bytes].push_back({b.data, next_++});
     kept_ += b.bytes;
     std::vector<KeptBlock> out;
     while (kept_ > always_kept_ && in_use_ + kept_ > most()) out.push_back(oldest());
@@ -61,7 +64,7 @@ class KeptBlocks {
   std::vector<KeptBlock> all() {
     const std::lock_guard hold(lock_);
     std::vector<KeptBlock> out;
-    while (!by_age_.empty()) out.push_back(oldest());
+    while (kept_ > 0) out.push_back(oldest());
     return out;
   }
 
@@ -70,25 +73,23 @@ class KeptBlocks {
     void* data;
     std::uint64_t age;
   };
-  using BySize = std::multimap<std::size_t, Aged>;
 
   std::size_t most() const { return keeps_more_ ? most_in_use_ / 2 * 3 : most_in_use_; }
-  void remove(BySize::iterator at) {
-    kept_ -= at->first;
-    by_age_.erase(at->second.age);
-    by_size_.erase(at);
-  }
+  // There is one. Sizes without blocks, which stay so that most blocks come and go without memory for
+  // them, are forgotten.
   KeptBlock oldest() {
-    const auto at = by_age_.begin()->second;
-    const KeptBlock b{at->second.data, at->first};
-    remove(at);
+    std::erase_if(by_size_, [](const auto& of_size) { return of_size.second.empty(); });
+    const auto at = std::ranges::min_element(
+        by_size_, {}, [](const auto& of_size) { return of_size.second.front().age; });
+    const KeptBlock b{at->second.front().data, at->first};
+    at->second.erase(at->second.begin());
+    kept_ -= b.bytes;
     return b;
   }
 
   const std::size_t always_kept_;
   std::mutex lock_;
-  BySize by_size_;
-  std::map<std::uint64_t, BySize::iterator> by_age_;
+  std::map<std::size_t, std::vector<Aged>> by_size_;  // by age
   std::uint64_t next_ = 0;
   bool keeps_more_ = false;
   std::size_t kept_ = 0, in_use_ = 0, most_in_use_ = 0;

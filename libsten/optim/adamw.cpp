@@ -19,7 +19,9 @@ void check(const AdamWOptions& o) {
 std::int64_t steps_of(const Parameter& p) {
   const auto at = p.state.find("step");
   if (at == p.state.end()) return 0;
-  const Dense t = at->second.to_dense().to(Device::cpu);
+  const bool is_at_hand = at->second.is<Dense>() && at->second.device() == Device::cpu;
+  const Dense made = is_at_hand ? Dense() : at->second.to_dense().to(Device::cpu);
+  const Dense& t = is_at_hand ? at->second.as<Dense>() : made;
   if (t.dtype() != DType::I64 || !t.extents.empty() || t.values.as<std::int64_t>()[0] < 0)
     fail_usage("adamw: the state \"step\" of {} is no number of steps", quote(p.name));
   return t.values.as<std::int64_t>()[0];
@@ -64,8 +66,13 @@ void AdamW::Steps::step(const AdamWOptions& o, const ParameterStep& of) {
   };
   step_elements(p, *of.gradient, *of.update,
                 {"adamw", {"m", "v"}, f32, f64, there, held(*of.update)});
+  const auto write = [&](Values& v) { v.mutate<std::int64_t>()[0] = steps; };
+  const auto at = p.state.find("step");
+  const bool is_at_hand =
+      at != p.state.end() && at->second.is<Dense>() && at->second.device() == Device::cpu;
+  if (is_at_hand && at->second.overwrite(write)) return;
   Dense count = Dense::zeros(DType::I64, {});
-  count.values.mutate<std::int64_t>()[0] = steps;
+  write(count.values);
   p.state.insert_or_assign("step", std::move(count));
 }
 

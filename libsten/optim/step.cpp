@@ -34,6 +34,12 @@ bool same_positions(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+// Without copies of them where both are dense.
+bool same_shape(const Tensor& a, const Tensor& b) {
+  if (a.is<Dense>() && b.is<Dense>()) return a.as<Dense>().extents == b.as<Dense>().extents;
+  return a.shape() == b.shape();
+}
+
 void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
   const Values* values = p.value.values();
   if (!values)
@@ -42,7 +48,7 @@ void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
   if (values->dtype() != DType::F32 && values->dtype() != DType::F64)
     fail_usage("{}: {} is {}; weights that are trained are F32, or F64", rule.op, quote(p.name),
                name_of(values->dtype()));
-  if (g.shape() != p.value.shape())
+  if (!same_shape(g, p.value))
     fail_usage("{}: {} is {}, its gradient {}", rule.op, quote(p.name), to_string(p.value.shape()),
                to_string(g.shape()));
   if (g.device() != values->device())
@@ -56,8 +62,12 @@ void check_fit(const Parameter& p, const Tensor& g, const StepRule& rule) {
 // Zeros where there is none yet.
 Tensor& state_of(Parameter& p, std::string_view name, const StepRule& rule) {
   const DType dtype = p.value.values()->dtype();
-  const Shape shape = has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
   const auto at = p.state.find(name);
+  if (at != p.state.end() && p.value.is<Dense>() && at->second.is<Dense>() &&
+      at->second.dtype() == dtype && at->second.device() == p.value.device() &&
+      same_shape(at->second, p.value))
+    return at->second;
+  const Shape shape = has_dense_values(p.value) ? p.value.shape() : Shape{p.value.values()->size()};
   if (at == p.state.end()) {
     Dense none{shape, Values(dtype, size_of(shape), p.value.device())};
     return p.state.emplace(std::string(name), std::move(none)).first->second;
@@ -79,10 +89,13 @@ template <class T, class F>
 void update_all(std::span<Tensor* const> all, std::array<T*, most_at_once>& at, std::size_t i,
                 F&& f) {
   if (i == all.size()) return f(at.data());
-  *all[i] = Tensor::update(std::move(*all[i]), [&](Values& v) {
+  const auto change = [&](Values& v) {
     at[i] = v.mutate<T>().data();
     update_all<T>(all, at, i + 1, f);
-  });
+  };
+  // A sparse one has what is known of its positions still.
+  if (all[i]->is<Dense>() && all[i]->overwrite(change)) return;
+  *all[i] = Tensor::update(std::move(*all[i]), change);
 }
 
 template <class T>

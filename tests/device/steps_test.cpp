@@ -261,8 +261,6 @@ TEST_CASE(
     }
     all.check_same();
   }
-  CHECK(std::ranges::any_of(warnings.all,
-                            [](const std::string& w) { return has(w, "adamw of F64"); }));
 }
 
 TEST_CASE("steps at once of which one is refused have stepped those before it") {

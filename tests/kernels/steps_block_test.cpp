@@ -155,8 +155,8 @@ TEST_CASE("squares over blocks are added up in the CPU's order") {
       const Index grains = ceil_div(n, kernels::squares_grain);
       std::vector<double> sums(static_cast<std::size_t>(grains) + 1);
       std::vector<std::int64_t> ends(2);
-      const kernels::SquaredElements all[] = {{x.data(), kept.bits.data(), n},
-                                              {y.data(), nullptr, 5000}};
+      const std::vector<kernels::SquaredElements> all{{x.data(), kept.bits.data(), n},
+                                                      {y.data(), nullptr, 5000}};
       f.squares(all, sums.data(), ends.data(), nullptr);
       CHECK(ends == std::vector<std::int64_t>{grains, grains + 1});
       double norm = 0;
