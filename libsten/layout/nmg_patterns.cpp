@@ -4,7 +4,9 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <tuple>
 
+#include "libsten/base/cuda.h"
 #include "libsten/base/error.h"
 
 namespace sten {
@@ -36,6 +38,30 @@ std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
   auto& table = tables[{n, m}];
   if (!table) table.reset(new PatternTable(n, m, count));
   return table;
+}
+
+NmgPatternsThere::NmgPatternsThere(Index n, Index m, Device device)
+    : table_(PatternTable::get(n, m)) {
+  constexpr Index small = 1 << 12;  // positions
+  const Index positions = table_->count() * n;
+  const auto send = [&] {
+    return Array<std::uint16_t>::borrow(table_, table_->data(), static_cast<std::size_t>(positions))
+        .to(device);
+  };
+  if (device == Device::cpu || positions > small) {
+    rows_ = send();
+    return;
+  }
+  static std::mutex lock;
+  // By backend, of which tests have several, and number of the device. Never destroyed, as what else
+  // there is of devices.
+  using Key = std::tuple<const void*, int, Index, Index>;
+  static auto& sent = *new std::map<Key, Array<std::uint16_t>>;
+  const Key key{&cuda(), current_device(), n, m};
+  const std::lock_guard hold(lock);
+  auto at = sent.find(key);
+  if (at == sent.end()) at = sent.emplace(key, send()).first;
+  rows_ = at->second;
 }
 
 PatternTable::PatternTable(Index n, Index m, Index count)

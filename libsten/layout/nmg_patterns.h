@@ -47,14 +47,10 @@ class PatternTable {
   std::vector<std::int32_t> slots_;  // open addressing; -1 free
 };
 
-// A table's patterns on a device.
+// A table's patterns on a device. Small ones are sent there once, and stay.
 class NmgPatternsThere {
  public:
-  NmgPatternsThere(Index n, Index m, Device device)
-      : table_(PatternTable::get(n, m)),
-        rows_(Array<std::uint16_t>::borrow(table_, table_->data(),
-                                           static_cast<std::size_t>(table_->count() * n))
-                  .to(device)) {}
+  NmgPatternsThere(Index n, Index m, Device device);
   kernels::NmgFormat format(Index g) const {
     return {rows_.data(), nullptr, table_->n(), table_->m(), table_->count(), g};
   }

@@ -45,14 +45,9 @@ Outputs linear_grad_there(const Call& call) {
   const float* g = elements_there("linear.grad", dy);
   const float* from = elements_there("linear.grad", x);
   Outputs grads(call.formats.size());
-  if (call.wants(0) && !has_dense_values(w) && call.out(0).tmp.is(Dense::name)) {
-    Dense dx = output_there(x.shape());
-    device_transposed_linear(w, l.tokens, g, floats_of_output(dx));
-    grads[0] = std::move(dx);
-  } else if (call.wants(0)) {
+  if (call.wants(0))
     grads[0] = gradient_there("linear.grad", call, 0, x, [&](float* to, bool adds) {
-      // Of a masked x, of whose gradient there is no sum.
-      if (!has_dense_values(w)) return device_transposed_linear(w, l.tokens, g, to);
+      if (!has_dense_values(w)) return device_transposed_linear(w, l.tokens, g, to, adds);
       device_gemm({.m = l.tokens,
                    .n = l.in,
                    .k = l.out,
@@ -64,7 +59,6 @@ Outputs linear_grad_there(const Call& call) {
                    .ldc = l.in,
                    .beta = adds ? 1.0F : 0.0F});
     });
-  }
   if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
     check_same_pattern("linear.grad", w, call.out(1));
     grads[1] = device_sampled_linear(w, l.tokens, g, from);

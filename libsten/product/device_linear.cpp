@@ -109,7 +109,8 @@ void multiply_turned(const Tensor& w, const kernels::ListOperands& x) {
 }
 
 // y = x w^T, or x w if it is turned; by_features, y = w x or w^T x.
-void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands& x) {
+void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands& x,
+                    float beta = 0) {
   const Dense dense = w.to_dense();
   const auto* of_w = reinterpret_cast<const float*>(dense.values.bytes().data());
   const Index from = w.shape()[is_turned ? 0 : 1], to = w.shape()[is_turned ? 1 : 0];
@@ -134,7 +135,8 @@ void multiply_dense(const Tensor& w, bool is_turned, const kernels::ListOperands
                .ldb = in,
                .turn_b = !is_turned,
                .c = x.y,
-               .ldc = to});
+               .ldc = to,
+               .beta = beta});
   add_bias(n, to, x.bias, x.y);
 }
 
@@ -240,8 +242,16 @@ void device_linear(const Tensor& w, Index tokens, const float* x, const float* b
   multiply_fastest<false>(w, {tokens, false, x, bias, y});
 }
 
-void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx) {
-  multiply_fastest<true>(w, {tokens, false, dy, nullptr, dx});
+void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx,
+                              bool adds) {
+  if (!adds) return multiply_fastest<true>(w, {tokens, false, dy, nullptr, dx});
+  if (device_way(w, tokens, DeviceUse::transposed) == DeviceWay::dense)
+    return multiply_dense(w, true, {tokens, false, dy, nullptr, dx}, 1);
+  Values more = Values::uninitialized(DType::F32, tokens * w.shape()[1], w.device());
+  multiply_fastest<true>(w, {tokens, false, dy, nullptr, floats_in(more)});
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    cuda.steps.add(dx, floats_in(more), more.size(), stream);
+  });
 }
 
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x) {

@@ -21,8 +21,9 @@ DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 // y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);
 
-// dx[tokens, in] = dy[tokens, out] w, likewise.
-void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx);
+// dx[tokens, in] = dy[tokens, out] w, likewise; or it is added to what there is.
+void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx,
+                              bool adds = false);
 
 // dw = dy^T x at w's positions, in w's layout; padding is 0.
 Tensor device_sampled_linear(const Tensor& w, Index tokens, const float* dy, const float* x);

@@ -127,10 +127,12 @@ TEST_CASE("gradients of products on a device are added to a sum that there is") 
     CHECK(is_near(*got[1 - i], *plain[1 - i]));
   };
   for (const std::size_t i : {0u, 1u}) {
-    for (const char* layout : {"dense", "masked"})
-      check_sum(
-          "linear.grad",
-          {normals(dice, {2, 5, 7}), normals(dice, {2, 5, 6}), weight_of(dice, {7, 6}, layout)}, i);
+    for (const char* layout : {"dense", "masked", "csr", "nmg:n=1,m=4,g=4", "nmg:n=1,m=21,g=2"})
+      for (const Index tokens : {5, 70})
+        check_sum("linear.grad",
+                  {normals(dice, {2, tokens, 7}), normals(dice, {2, tokens, 42}),
+                   weight_of(dice, {7, 42}, layout)},
+                  i);
     check_sum("matmul.grad",
               {normals(dice, {3, 5, 7}), normals(dice, {3, 5, 6}), normals(dice, {6, 7})}, i);
     check_sum("matmul.grad",

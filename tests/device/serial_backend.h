@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "libsten/base/kept_memory.h"
+
 namespace sten::testing {
 
 // The backend of kernels/cuda/backend.h until the end of the scope; one at a time. All it does is
@@ -38,6 +40,17 @@ class SerialDevice {
   // Where the environment says STEN_TEST_DEVICE=cuda, the backend is that of CUDA instead, and what
   // is said above of memory does not hold.
   static bool is_replaced();
+};
+
+// What a device frees is kept until the end of the scope (kept_memory.h).
+struct KeptDeviceMemory {
+  KeptDeviceMemory() { keep_device_memory(); }
+  ~KeptDeviceMemory() {
+    keep_device_memory(false);
+    release_kept_device_memory();
+  }
+  KeptDeviceMemory(const KeptDeviceMemory&) = delete;
+  KeptDeviceMemory& operator=(const KeptDeviceMemory&) = delete;
 };
 
 // TEST_CASE("..." * cuda_only()): skipped but for STEN_TEST_DEVICE=cuda; the other one, with it.

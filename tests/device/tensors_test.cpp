@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/backend.h"
 #include "libsten/base/fallback.h"
-#include "libsten/base/kept_memory.h"
 #include "libsten/dispatch/structure.h"
 #include "tests/device/serial_backend.h"
 #include "tests/support/laws.h"
@@ -143,16 +142,9 @@ TEST_CASE("a device's memory that is kept is given out again, or goes where ther
           stand_in_only()) {
   constexpr std::size_t kb = 1 << 10;
   const SerialDevice device(1024 * kb);
-  struct Keeps {
-    Keeps() { keep_device_memory(); }
-    ~Keeps() {
-      keep_device_memory(false);
-      release_kept_device_memory();
-    }
-  };
   const SerialDevice::Live before = SerialDevice::live();
   {
-    const Keeps keeps;
+    const KeptDeviceMemory keeps;
     const auto array = [](std::size_t n) {
       return Array<std::byte>::uninitialized(n, Device::cuda);
     };

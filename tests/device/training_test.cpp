@@ -198,7 +198,7 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
         r = with(r, r.model.kind == "mlp" ? mlp_layers : bert_layers, "nmg:n=1,m=4,g=4", layout, 1);
       const auto t = trainer_on(Device::cuda, r, 8);
       for (int i = 0; i < 3; ++i) t->step();
-      const std::size_t before = SerialDevice::downloads();
+      const std::size_t before = SerialDevice::downloads(), sent = SerialDevice::uploads();
       std::vector<std::string> plans;
       Operators::log_plans(&plans);
       t->step();
@@ -208,6 +208,31 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
           plans, [](const std::string& plan) { return has(plan, "on the CPU"); });
       CHECK(!plans.empty());
       if (is_all_there) CHECK(SerialDevice::downloads() == before);
+      if (is_all_there) CHECK(SerialDevice::uploads() == sent + 1);  // of what the batch is
+    }
+}
+
+TEST_CASE("steps of which each is like the last take no memory of a device that is kept" *
+          stand_in_only()) {
+  const SerialDevice device;
+  const Warnings warnings;
+  const TempDir dir;
+  for (const Recipe& base : {small_mlp(dir), small_gpt(dir)})
+    for (const char* layout : {"dense", "masked"}) {
+      CAPTURE(base.name);
+      CAPTURE(layout);
+      const KeptDeviceMemory keeps;
+      Recipe r = base;
+      r.steps = 12;
+      r.clip = 1;
+      if (layout != std::string("dense"))
+        r = with(r, r.model.kind == "mlp" ? mlp_layers : "transformer.h.*.c_*.weight",
+                 "magnitude:sparsity=0.5", layout, 1);
+      const auto t = trainer_on(Device::cuda, r, 4);
+      for (int i = 0; i < 8; ++i) t->step();
+      const std::size_t before = SerialDevice::live().blocks;
+      for (int i = 0; i < 4; ++i) t->step();
+      CHECK(SerialDevice::live().blocks == before);
     }
 }
 
