@@ -19,6 +19,7 @@ struct Several {
 
   // False where there is no room for it.
   bool add(const Kernel& kernel) {
+    static_assert(sizeof(Several) <= 4096 - 32);
     const std::int64_t end = blocks() + kernel.blocks();
     if (count == most || (count > 0 && end >= std::int64_t{1} << 31)) return false;
     ends[count] = static_cast<std::int32_t>(end);
