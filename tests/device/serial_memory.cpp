@@ -10,7 +10,7 @@
 namespace sten::testing {
 namespace {
 
-constexpr std::size_t alignment = 256;
+constexpr std::size_t alignment = 256, page = 4096;
 constexpr int fresh = 0xcd, beyond = 0xa5;
 
 // A block and some bytes beyond it.
@@ -48,6 +48,13 @@ SerialMemory::Open::~Open() {
   all.lock.unlock();
 }
 
+// One block, where not all are open.
+void SerialMemory::set_open(std::size_t at, std::size_t room, bool is_open) {
+  if (!is_open && open_ > 0) return;
+  const std::size_t begin = at / page * page, end = (at + room + page - 1) / page * page;
+  mprotect(begin_ + begin, end - begin, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 // To open and to close takes as long as there are pages: those of earlier tests go.
 void SerialMemory::shrink() {
   if (!used_.empty() || end_ < std::size_t{1} << 22) return;
@@ -66,14 +73,13 @@ void* SerialMemory::allocate(std::size_t bytes) {
     at = same->second;
     free_.erase(same);
   } else {
-    constexpr std::size_t page = 4096;
     if (end_ + room > 2 * SerialDevice::most_memory) throw std::bad_alloc();
     end_ = (end_ + room + page - 1) / page * page;
   }
-  const Open open;
-  mprotect(begin_ + at, room, PROT_READ | PROT_WRITE);
+  set_open(at, room, true);
   std::memset(begin_ + at, fresh, bytes);
   std::memset(begin_ + at + bytes, beyond, room - bytes);
+  set_open(at, room, false);
   used_[at] = bytes;
   ++live.blocks;
   live.bytes += bytes;
@@ -82,7 +88,7 @@ void* SerialMemory::allocate(std::size_t bytes) {
 }
 
 void SerialMemory::release(void* data) {
-  const Open open;
+  const std::lock_guard hold(lock);
   const auto block = used_.find(static_cast<std::size_t>(static_cast<std::byte*>(data) - begin_));
   if (block == used_.end()) throw std::logic_error("what is released is no block of the device");
   const auto [at, bytes] = *block;
@@ -91,12 +97,15 @@ void SerialMemory::release(void* data) {
   free_.emplace(room, at);
   --live.blocks;
   live.bytes -= bytes;
-  if (!std::all_of(begin_ + at + bytes, begin_ + at + room,
-                   [](std::byte v) { return v == std::byte{beyond}; }))
-    throw std::logic_error("something wrote beyond a block of the device");
+  set_open(at, room, true);
+  const bool is_whole = std::all_of(begin_ + at + bytes, begin_ + at + room,
+                                    [](std::byte v) { return v == std::byte{beyond}; });
   std::memset(begin_ + at, fresh, bytes);
+  set_open(at, room, false);
   // Tests that use many sizes should not keep the memory of all.
   if (room >= std::size_t{1} << 16) madvise(begin_ + at, room, MADV_DONTNEED);
+  if (open_ == 0) shrink();
+  if (!is_whole) throw std::logic_error("something wrote beyond a block of the device");
 }
 
 }  // namespace sten::testing

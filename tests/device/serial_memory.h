@@ -33,6 +33,7 @@ class SerialMemory {
 
  private:
   SerialMemory();
+  void set_open(std::size_t at, std::size_t room, bool is_open);
   void shrink();
 
   std::byte* begin_;
