@@ -5,7 +5,7 @@
 
 Prints "status<tab>seconds s<tab>name" for each case of the doctest program TESTS in FILES, as --source-file takes them,
 and the output of those that failed. Ends with 1 where one did. So many JOBS run at a time, started by COMMAND, such as
-a checker. Status 124: not within SECONDS.
+a checker. Status 124: not within SECONDS, of which those that share a process have as many as they are.
 
 Processes take long to begin with a device, and do so one after the other. So cases share some, but for the JOBS longest
 ones, which come first: by such lines of an earlier run in the file that STEN_CASE_TIMES names. After an error of a
@@ -21,7 +21,7 @@ import threading
 import time
 
 tests, files, jobs, limit, *command = sys.argv[1:]
-jobs = int(jobs)
+jobs, limit = int(jobs), int(limit)
 lock = threading.Lock()
 
 
@@ -52,8 +52,8 @@ def run(cases):
     chosen = ",".join(c.replace(",", "?") for c in cases)  # commas are between patterns
     with tempfile.TemporaryFile() as log:
         begin = time.monotonic()
-        status = subprocess.run(["timeout", limit, *command, tests, "--no-intro", "-d", "--test-case=" + chosen],
-                                stdout=log, stderr=subprocess.STDOUT).returncode
+        status = subprocess.run(["timeout", str(limit * len(cases)), *command, tests, "--no-intro", "-d",
+                                 "--test-case=" + chosen], stdout=log, stderr=subprocess.STDOUT).returncode
         took = time.monotonic() - begin
         log.seek(0)
         return status, took, log.read().decode(errors="replace")
