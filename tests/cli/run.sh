@@ -117,6 +117,25 @@ layer="$(node MatMul product x w y)$(node Add sum y y z)$(tensor w 2 2 "$(messag
 model "$layer$(port 12 y)" >one.onnx
 model "$layer$(port 12 y)$(port 12 z)" >two.onnx
 printf '\223NUMPY\001\000v\000%-117s\n\0\0\200\77\0\0\200\77' "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" >x.npy
+# Rows of a model of a fixed size are all of them: for labels, and for the time of one.
+rows3() { # as port, [3, 2]
+  message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 3)")$(message 1 "$(number 1 2)")")")")"
+}
+model "$(node MatMul product x w y)$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(rows3 11 x)$(rows3 12 y)" >fixed.onnx
+{
+  printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
+  for _ in 1 2 3 4 5 6; do printf '\0\0\200\77'; done
+} >x3.npy
+{
+  printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }"
+  for _ in 1 2 3; do printf '\1\0\0\0\0\0\0\0'; done
+} >labels3.npy
+expect_exit 0 sten-run fixed.onnx --input x3.npy --labels labels3.npy --min-accuracy 1 --repeats 2 --json
+[ "$(value rows)" = 3 ] || fail 'not all rows of a fixed size count'
+[ "$(value count)" = 3 ] || fail 'not all labels of a fixed size count'
+expect_exit 2 sten-run fixed.onnx --input x3.npy --batch 2
+expect_err 'fixed.onnx are of fixed sizes, with 3 rows'
+
 expect_exit 0 sten-run two.onnx --input x.npy --against one.onnx --max-difference 0
 expect_out "not compared, since two.onnx alone has it: 'z'"
 expect_exit 0 sten-run one.onnx --input x.npy --against two.onnx --max-difference 0

@@ -127,6 +127,13 @@ void find_batch(const RunnableModel& m, GivenInputs& in) {
     }
     if (own == symbol && shape.front() == in.rows) in.batched.push_back(p.name);
   }
+  if (!is_first) return;
+  // Of a model that was made for so many rows at once.
+  for (const ModelInput& p : m.inputs)
+    if (const Shape& shape = in.values.at(p.name).shape(); shape.size() > 1) {
+      in.rows = shape.front();
+      return;
+    }
 }
 
 }  // namespace

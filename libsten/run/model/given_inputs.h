@@ -5,8 +5,9 @@
 namespace sten {
 
 struct GivenInputs {
-  NamedValues<Tensor> values;       // in the dtypes that the model takes
-  Index rows = 1;                   // the extent that all inputs with a batch share
+  NamedValues<Tensor> values;  // in the dtypes that the model takes
+  // The extent that all inputs with a batch share; of fixed sizes the first one of the first matrix.
+  Index rows = 1;
   std::vector<std::string> filled;  // lines that say what was not given, and is as usual
 
   // Those of rows [begin, end) of the batch.

@@ -109,7 +109,8 @@ class InputBatches final : public RunData {
         given_(inputs_of(given, model_)),
         step_(o.batch > 0 ? o.batch : std::max<Index>(1, given_.rows)) {
     if (step_ < given_.rows && given_.batched.empty())
-      fail_usage("--batch: no input of {} has a row for each of a batch", model_.name);
+      fail_usage("--batch {}: the inputs of {} are of fixed sizes, with {} rows", o.batch,
+                 model_.name, given_.rows);
     if (o.labels.empty()) return;
     const std::string name = printable(o.labels);
     labels_ = labels_of(read_values(o.labels), name, ignored_label);
