@@ -4,7 +4,9 @@
 #include <cctype>
 #include <cmath>
 #include <set>
+#include <tuple>
 
+#include "libsten/base/log.h"
 #include "libsten/base/memory_left.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
@@ -25,16 +27,23 @@ bool has_word(std::string text, const char* word) {
 
 bool is_batch(const OnnxPort::Extent& e) { return has_word(e.symbol, "batch"); }
 
-// The open extents of all inputs are batches and tokens.
-Shape filled(const OnnxPort& p, bool any_batch, Index batch, Index window) {
-  Shape shape;
-  for (std::size_t d = 0; d < p.shape->size(); ++d) {
-    const OnnxPort::Extent& e = (*p.shape)[d];
-    const bool of_batch = any_batch ? is_batch(e) : d == 0;
-    shape.push_back(e.size.value_or(of_batch ? batch : window));
+// The open extents of all inputs are batches and tokens, and whether there are any.
+struct OpenExtents {
+  bool any_is_called_batch;
+  Index batch, window;
+  bool has_batch = false, has_window = false;
+
+  Shape filled(const OnnxPort& p) {
+    Shape shape;
+    for (std::size_t d = 0; d < p.shape->size(); ++d) {
+      const OnnxPort::Extent& e = (*p.shape)[d];
+      const bool of_batch = any_is_called_batch ? is_batch(e) : d == 0;
+      if (!e.size) (of_batch ? has_batch : has_window) = true;
+      shape.push_back(e.size.value_or(of_batch ? batch : window));
+    }
+    return shape;
   }
-  return shape;
-}
+};
 
 // How many rows there are of what the input looks up: the fewest, where these are several.
 std::optional<Index> rows_by(const std::string& input, const Graph& g) {
@@ -134,15 +143,20 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
   const bool any_batch = std::ranges::any_of(model.inputs, [](const OnnxPort& p) {
     return p.shape && std::ranges::any_of(*p.shape, is_batch);
   });
+  OpenExtents open{any_batch, batch, window};
   std::string text;
   for (const OnnxPort& p : model.inputs) {
     if (!p.shape) fail("{}: says no shape of its input {}", file.name(), quote(p.name));
     std::string what;
-    Dense x = input_value(p, filled(p, any_batch, batch, window), model.graph, o.seed, what);
+    Dense x = input_value(p, open.filled(p), model.graph, o.seed, what);
     text += fmt::format("{}{} {} {} {}", text.empty() ? "" : ", ", printable(p.name),
                         name_of(x.dtype()), to_string(x.extents), what);
     values.emplace(p.name, std::move(x));
   }
+  for (const auto& [flag, given, is_there] :
+       {std::tuple("--batch", o.batch, open.has_batch), {"--window", o.window, open.has_window}})
+    if (given && !is_there)
+      warn("{} {} counts for nothing: {} leaves no such extent open", flag, *given, file.name());
   for (const Constant& c : model.graph.constants()) values.emplace(c.name, c.value);
   std::vector<std::string> sparse = matrix_weights(model.graph);
   if (sparse.empty())

@@ -56,6 +56,15 @@ expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --w
 expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1
 expect_out 'inputs: input_ids I64 [2, 6] below 11, attention_mask I64 [2, 6] ones, token_type_ids I64 [2, 6] below 2'
 expect_out 'shape: --batch and --window'
+grep -q 'counts for nothing' err && fail 'open extents count for nothing'
+. "$STEN_SOURCE/tests/cli/_onnx.sh"
+port() { # FIELD NAME: [3, 2] of FLOAT
+  message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 3)")$(message 1 "$(number 1 2)")")")")"
+}
+model "$(node MatMul product x w y)$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(port 11 x)$(port 12 y)" >"$T/fixed.onnx"
+expect_exit 0 sten-bench model --precision float32 --model "$T/fixed.onnx" --batch 5 --layouts csr:sparsity=0.5 --repeats 1
+expect_err '--batch 5 counts for nothing'
+expect_out 'inputs: x F32 [3, 2] normal'
 expect_exit 2 sten-bench model --model "$bert" --shape 1x32x40
 expect_err '--model takes the place of --shape, --config and --weights'
 expect_exit 2 sten-bench step --model "$bert"
