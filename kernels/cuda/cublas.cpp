@@ -50,14 +50,23 @@ const Cublas& cublas() {
   return *loaded;
 }
 
+// A handle, and the stream that it has been told of.
+struct Started {
+  cublasHandle_t handle;
+  Stream stream = nullptr;
+  bool has_stream = false;
+};
+
 // f(cublas(), the handle of this device).
 template <class F>
 void with_handle(Stream stream, F&& f) {
-  static auto* const handles = new Handles<cublasHandle_t>;
-  handles->use([] { return cublas().make(); },
-               [&](cublasHandle_t handle) {
-                 cublas().prepare(handle, stream);
-                 f(cublas(), handle);
+  static auto* const handles = new Handles<Started>;
+  handles->use([] { return Started{cublas().make()}; },
+               [&](Started& s) {
+                 if (!s.has_stream || s.stream != stream) cublas().prepare(s.handle, stream);
+                 s.stream = stream;
+                 s.has_stream = true;
+                 f(cublas(), s.handle);
                });
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "kernels/block/grid.h"
@@ -49,10 +51,7 @@ class CudaGrid {
   void launch(const Kernel& kernel) {
     constexpr int several = together<Kernel>;
     const std::size_t shared = (kernel.shared_bytes() + 15) / 16 * 16, all = several * shared;
-    if (all > 48 << 10)
-      check(cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(all)),
-            "shared memory of a kernel");
+    if (all > 48 << 10) allow_shared<Kernel>(all);
     const std::int64_t blocks = kernel.blocks();
     const std::int64_t most = std::int64_t{std::numeric_limits<std::int32_t>::max()} * several;
     for (std::int64_t first = 0; first < blocks; first += most) {
@@ -92,6 +91,20 @@ class CudaGrid {
     const ScratchFunctions* of = nullptr;
     Scratch scratch{nullptr, 0};
   };
+  // Says so once for a kernel on a device, and again for more.
+  template <class Kernel>
+  static void allow_shared(std::size_t bytes) {
+    static std::mutex lock;
+    static std::map<int, std::size_t> allowed;
+    int device = 0;
+    check(cudaGetDevice(&device), "the current device");
+    const std::lock_guard hold(lock);
+    if (bytes <= allowed[device]) return;
+    check(cudaFuncSetAttribute(run_kernel<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(bytes)),
+          "shared memory of a kernel");
+    allowed[device] = bytes;
+  }
   static int attribute(cudaDeviceAttr of) {
     int device = 0, value = 0;
     check(cudaGetDevice(&device), "the current device");
