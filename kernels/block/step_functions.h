@@ -48,6 +48,13 @@ struct SquaredElements {
   std::int64_t n;
 };
 
+// sum += x.
+struct AddedElements {
+  float* sum;
+  const float* x;
+  std::int64_t n;
+};
+
 // mean += by (x - mean).
 struct AveragedElements {
   float* mean;
@@ -71,8 +78,7 @@ struct StepFunctions {
   // not nullptr: what the norm is to be multiplied by so that it is `clip` at most.
   void (*norm)(const double* sums, const std::int64_t* ends, std::int64_t tensors, double clip,
                double* norm, float* scale, Stream);
-  // sum += x.
-  void (*add)(float* sum, const float* x, std::int64_t n, Stream);
+  void (*add)(std::span<const AddedElements>, Stream);
   void (*average)(std::span<const AveragedElements>, Stream);
   // g += by w where a bit is not set.
   void (*pull)(float* g, const float* w, const std::uint8_t* bits, float by, std::int64_t n,

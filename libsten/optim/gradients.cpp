@@ -130,14 +130,60 @@ double squared_norm(const Tensor& gradient, const Tensor& w) {
   });
 }
 
-void add_gradient(Tensor& sum, const Tensor& g) {
+namespace {
+
+void check_summands(const Tensor& sum, const Tensor& g) {
   if (sum.layout_name() != g.layout_name() || !g.values() ||
       sum.values()->size() != g.values()->size() || sum.dtype() != g.dtype())
     fail_usage("gradients to be added up are {} and {}", sum.spec().str(), g.spec().str());
   if (sum.device() != g.device())
     fail_usage("gradients to be added up are on {} and on {}", name_of(sum.device()),
                name_of(g.device()));
-  if (sum.device() != Device::cpu && sum.dtype() != DType::F32) {
+}
+
+bool is_added_there(const Tensor& sum) {
+  return sum.device() != Device::cpu && sum.dtype() == DType::F32;
+}
+
+// For the device, which is to do it.
+kernels::AddedElements sum_of(Tensor& sum, const Tensor& g) {
+  kernels::AddedElements e{};
+  sum = Tensor::update(std::move(sum), [&](Values& to) {
+    e = {to.mutate<float>().data(), g.values()->as<float>().data(), to.size()};
+  });
+  return e;
+}
+
+void begin_sums(std::span<const kernels::AddedElements> all) {
+  if (all.empty()) return;
+  on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.add(all, stream); });
+}
+
+}  // namespace
+
+void GradientSums::add(Tensor& sum, Tensor g) {
+  constexpr Index small = 1 << 16;
+  constexpr std::size_t most = 256;
+  check_summands(sum, g);
+  if (!is_added_there(sum) || g.values()->size() > small) return add_gradient(sum, g);
+  waiting_.push_back(sum_of(sum, g));
+  held_.push_back(std::move(g));
+  if (waiting_.size() == most) finish();
+}
+
+void GradientSums::finish() {
+  begin_sums(waiting_);
+  waiting_.clear();
+  held_.clear();
+}
+
+void add_gradient(Tensor& sum, const Tensor& g) {
+  check_summands(sum, g);
+  if (is_added_there(sum)) {
+    const kernels::AddedElements e = sum_of(sum, g);
+    return begin_sums({&e, 1});
+  }
+  if (sum.device() != Device::cpu) {
     report_on_cpu(fmt::format("sums of {}", name_of(sum.dtype())), sum.device());
     Tensor here = sum.to(Device::cpu);
     add_gradient(here, g.to(Device::cpu));
@@ -145,13 +191,6 @@ void add_gradient(Tensor& sum, const Tensor& g) {
     return;
   }
   sum = Tensor::update(std::move(sum), [&](Values& to) {
-    if (to.device() != Device::cpu) {
-      float* s = to.mutate<float>().data();
-      on_cuda([&](const auto& cuda, kernels::Stream stream) {
-        cuda.steps.add(s, g.values()->as<float>().data(), to.size(), stream);
-      });
-      return;
-    }
     with_real("gradients", to.dtype(), [&]<class T>(T) {
       T* s = to.mutate<T>().data();
       const T* from = g.values()->as<T>().data();

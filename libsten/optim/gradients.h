@@ -1,5 +1,8 @@
 // What is done to gradients before they are stepped along.
 #pragma once
+#include <vector>
+
+#include "kernels/block/step_functions.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -26,5 +29,22 @@ NormThere norm_there(std::span<const GradientOf> gradients, double clip, double*
 // sum += g, in place where nobody else holds the sum. Both in the same layout and positions, and on
 // the same device.
 void add_gradient(Tensor& sum, const Tensor& g);
+
+// Sums of gradients, each of another one. Small ones on a device wait until there are some, and are one
+// kernel then; none is whole before finish().
+class GradientSums {
+ public:
+  GradientSums() = default;
+  GradientSums(const GradientSums&) = delete;
+  GradientSums& operator=(const GradientSums&) = delete;
+
+  // As add_gradient(). Till the end the sum is not to be changed.
+  void add(Tensor& sum, Tensor g);
+  void finish();
+
+ private:
+  std::vector<kernels::AddedElements> waiting_;
+  std::vector<Tensor> held_;  // the gradients that it points to
+};
 
 }  // namespace sten

@@ -249,8 +249,9 @@ void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, fl
     return multiply_dense(w, true, {tokens, false, dy, nullptr, dx}, 1);
   Values more = Values::uninitialized(DType::F32, tokens * w.shape()[1], w.device());
   multiply_fastest<true>(w, {tokens, false, dy, nullptr, floats_in(more)});
+  const kernels::AddedElements sum{dx, floats_in(more), more.size()};
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.steps.add(dx, floats_in(more), more.size(), stream);
+    cuda.steps.add({&sum, 1}, stream);
   });
 }
 

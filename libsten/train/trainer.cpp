@@ -220,13 +220,17 @@ Trainer::Gradients Trainer::gradients_of_parts(const std::vector<BatchPart>& par
       agree_on_loss(step);
       if (is_last && overlaps) exchange.emplace(*this, sum);
     };
+    GradientSums sums;
     gradients_of(part, share, statistics, on_loss, [&](std::size_t i, Tensor gradient) {
       if (sum[i])
-        add_gradient(*sum[i], gradient);
+        sums.add(*sum[i], std::move(gradient));
       else
         sum[i] = std::move(gradient);
-      if (exchange) exchange->add(i);
+      if (!exchange) return;
+      sums.finish();
+      exchange->add(i);
     });
+    sums.finish();
   }
   if (parts.empty() && !late_) agree_on_loss(step);
   if (!exchange && step.predictions > 0) {

@@ -280,3 +280,35 @@ TEST_CASE("steps at once of which one is refused have stepped those before it") 
   for (std::size_t i = 0; i < 50; ++i) sgd.step(all.there[i], all.gradients_there[i]);
   all.check_same();
 }
+
+TEST_CASE("gradients that are added up on a device at once are the CPU's bits") {
+  const SerialDevice device;
+  Dice dice(11);
+  std::vector<Tensor> here, there, more;
+  for (int i = 0; i < 300; ++i) {
+    const Case& c = cases[static_cast<std::size_t>(i) % cases.size()];
+    const Shape shape = i == 7   ? Shape{0, 3}
+                        : i == 9 ? Shape{300, 300}
+                                 : Shape{8, 1 + dice.below(9)};
+    const Dense x = normals(dice, shape);
+    const bool is_dense = i % 3 == 0 || i == 7 || i == 9;
+    here.push_back(is_dense ? Tensor(x)
+                            : registry().prune(x, Spec::parse(c.by), Spec::parse(c.layout)));
+    more.push_back(here.back().with_values(
+        random_reals(dice, DType::F32, {here.back().values()->size()}).values));
+    there.push_back(here.back().to(Device::cuda));
+  }
+  const Tensor held = there[3];
+  GradientSums sums;
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    sums.add(there[i], more[i].to(Device::cuda));
+    add_gradient(here[i], more[i]);
+  }
+  CHECK(error_of([&] { sums.add(there[0], more[0]); }).find("on cuda") != std::string::npos);
+  sums.finish();
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    CAPTURE(i);
+    CHECK(same_parts(there[i].to(Device::cpu).save(), here[i].save()));
+  }
+  CHECK(held.values()->bytes().data() != there[3].values()->bytes().data());
+}

@@ -177,7 +177,8 @@ TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
     const std::vector<float> x = step_floats(dice, n), w = step_floats(dice, n);
     const Mask kept = half_of(dice, n);
     std::vector<float> sum = x, mean = x, g = x, wanted[3] = {x, x, x};
-    f.add(sum.data(), w.data(), n, nullptr);
+    const kernels::AddedElements added{sum.data(), w.data(), n};
+    f.add({&added, 1}, nullptr);
     const kernels::AveragedElements averaged{mean.data(), w.data(), n, 0.1F};
     f.average({&averaged, 1}, nullptr);
     f.pull(g.data(), w.data(), kept.bits.data(), 0.1F, n, nullptr);

@@ -86,8 +86,11 @@ struct StepsOn {
                    double* norm, float* scale, Stream stream) {
     Grid(stream).launch(NormOfSums{sums, ends, tensors, clip, norm, scale});
   }
-  static void add(float* sum, const float* x, std::int64_t n, Stream stream) {
-    each(AddElement{sum, x}, n, stream);
+  static void add(std::span<const AddedElements> all, Stream stream) {
+    Grid grid(stream);
+    launch_several(grid, all, [](const AddedElements& e) {
+      return EachElement<AddElement>{{e.sum, e.x}, e.n};
+    });
   }
   static void average(std::span<const AveragedElements> all, Stream stream) {
     Grid grid(stream);
