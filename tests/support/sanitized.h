@@ -17,5 +17,7 @@ inline constexpr bool is_sanitized = false;
 
 // Whether long runs should be short: STEN_TEST_SHORT is for checkers of a device.
 inline bool is_short() { return is_sanitized || std::getenv("STEN_TEST_SHORT"); }
+// Steps of a training run then, whose later ones execute nothing else.
+inline constexpr int short_steps = 12;
 
 }  // namespace sten::testing

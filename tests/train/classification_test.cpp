@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "libsten/train/trainer.h"
+#include "tests/support/sanitized.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -24,15 +26,17 @@ TEST_CASE("fifty steps of BERTs that classify have the losses and the scores of 
       Recipe recipe = parse_recipe(run.at("recipe").dump(), classification_file);
       CAPTURE(recipe.name);
       recipe.accumulate = accumulate;
-      const auto losses = run.at("losses").get<std::vector<double>>();
+      auto losses = run.at("losses").get<std::vector<double>>();
       REQUIRE(losses.size() == 50);
       CHECK(losses.back() < losses.front());
+      if (is_short()) losses.resize(short_steps);
       Trainer trainer(std::make_shared<const Task>(recipe));
       CHECK(trainer.task().labels() == run.at("labels").get<std::vector<std::string>>());
       double furthest = 0;
       for (const double wanted : losses)
         furthest = std::max(furthest, std::abs(trainer.step().loss - wanted) / wanted);
       CHECK(furthest < 1e-5);
+      if (is_short()) continue;
       const Measured m = trainer.task().measure(trainer.weights(), DataSplit::test);
       CHECK(m.loss == doctest::Approx(run.at("loss").get<double>()).epsilon(1e-5));
       CHECK(m.accuracy == doctest::Approx(run.at("accuracy").get<double>()).epsilon(1e-12));

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "libsten/train/trainer.h"
+#include "tests/support/sanitized.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -29,8 +31,9 @@ void check_images(const std::string& name, const std::string& layout = {}) {
   REQUIRE(run != all.at("runs").end());
   Recipe recipe = parse_recipe(run->at("recipe").dump(), images_reference);
   if (!layout.empty()) recipe.sparsity.at(0).layout = Spec::parse(layout);
-  const auto losses = run->at("losses").get<std::vector<double>>();
+  auto losses = run->at("losses").get<std::vector<double>>();
   REQUIRE(losses.size() == 50);
+  if (is_short()) losses.resize(short_steps);
   Trainer trainer(std::make_shared<const Task>(recipe));
   double furthest = 0;
   for (const double wanted : losses) {
@@ -41,6 +44,7 @@ void check_images(const std::string& name, const std::string& layout = {}) {
   // Of the forward pass alone: norms of few values have few digits.
   const bool is_still = recipe.optimizer.rate < 1e-6;
   CHECK(furthest < (is_still ? 5e-4 : 1e-4));
+  if (is_short()) return;
   if (!is_still) CHECK(losses.back() < losses.front());
   // By the running statistics.
   const double wanted = run->at("evaluated").get<double>();

@@ -7,9 +7,11 @@
 
 #include "libsten/nn/weights.h"
 #include "libsten/train/trainer.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -37,9 +39,10 @@ TEST_CASE(
     if (recipe.distillation)
       recipe.distillation->teacher =
           teacher_of(recipe, run.at("teacher_seed"), dir / (recipe.name + ".safetensors"));
-    const auto losses = run.at("losses").get<std::vector<double>>();
+    auto losses = run.at("losses").get<std::vector<double>>();
     REQUIRE(losses.size() == 50);
     CHECK(losses.back() < losses.front());
+    if (is_short() && recipe.model.kind == "bert") losses.resize(short_steps);
     Trainer trainer(std::make_shared<const Task>(recipe));
     double furthest = 0;
     for (const double wanted : losses)

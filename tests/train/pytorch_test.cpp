@@ -8,9 +8,11 @@
 #include "libsten/graph/graph_json.h"
 #include "libsten/nn/layers.h"
 #include "libsten/train/trainer.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/temp_dir.h"
 
 using namespace sten;
+using namespace sten::testing;
 
 namespace {
 
@@ -50,8 +52,10 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
     recipe.model.kind = "graph";
     recipe.model.file = graph;
   }
-  const auto losses = run->at("losses").get<std::vector<double>>();
+  auto losses = run->at("losses").get<std::vector<double>>();
   REQUIRE(losses.size() == 50);
+  const bool stops_early = is_short() && recipe.model.kind == "bert";
+  if (stops_early) losses.resize(short_steps);
   Trainer trainer(std::make_shared<const Task>(recipe));
   double furthest = 0;
   for (const double wanted : losses) {
@@ -60,6 +64,7 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
   }
   // What float32 rounds away grows from step to step; it is below 1e-6 here.
   CHECK(furthest < 1e-5);
+  if (stops_early) return;
   CHECK(trainer.is_done());
   // It learns.
   CHECK(losses.back() < losses.front());
@@ -130,7 +135,8 @@ TEST_CASE("so have those of a traced module that a user wrote") {
   check_run("mlp.sgd", 4, {}, file);
 }
 
-TEST_CASE("the shipped model has PyTorch's loss and accuracy on text that it was not trained on") {
+TEST_CASE("the shipped model has PyTorch's loss and accuracy on text that it was not trained on" *
+          doctest::skip(is_short())) {
   const Json wanted = reference().at("measured");
   const Task task(recipe_of(wanted));
   const Measured got = task.measure(task.first_weights(), DataSplit::test);
