@@ -21,7 +21,8 @@ failed=0
 run_tests() { # run_tests DIR CTEST-OPTION...
   local dir=$1
   shift
-  ctest --test-dir "$dir" --output-on-failure --no-tests=error -j "$jobs" "$@" 2>&1 |
+  # One more than processors: some only wait.
+  ctest --test-dir "$dir" --output-on-failure --no-tests=error -j $((jobs + 1)) "$@" 2>&1 |
     tee "$dir/test.log" || failed=1
 }
 
