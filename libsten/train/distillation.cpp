@@ -47,8 +47,11 @@ class Builder {
     g_.nodes.push_back({name, op, std::move(inputs), std::move(attributes)});
     return name;
   }
+  // A value may be compared in two ways.
   std::string from_teacher(const std::string& value) {
-    return g_.inputs.emplace_back(input_for(value));
+    std::string name = input_for(value);
+    if (std::ranges::count(g_.inputs, name) == 0) g_.inputs.push_back(name);
+    return name;
   }
   // The last term with this weight, and those before it.
   void add(const std::string& term, double weight) {
@@ -97,7 +100,8 @@ Teacher::Teacher(const Task& task, Device device)
         const DistillationRecipe& d = *task.recipe().distillation;
         GraphParts g = task.evaluation_graph().parts();
         std::vector<std::string> outputs = states_of(task);
-        if (d.logits > 0) outputs.push_back(loss_of(task.graph()).inputs[0]);
+        const std::string& logits = loss_of(task.graph()).inputs[0];
+        if (d.logits > 0 && std::ranges::count(outputs, logits) == 0) outputs.push_back(logits);
         keep_outputs(g, std::move(outputs));
         return Graph(std::move(g));
       }()),
