@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/recipe/check.h"
 
 namespace sten::recipe_detail {
@@ -14,6 +17,16 @@ void check_sparsifier(const FormatRecipe& f, const Spec& spec) {
     fail_usage("{} takes the positions of another tensor, and a value has none", spec.name());
 }
 
+// What is left was kept by each of the sparsifiers. Of the positions that same-pattern takes nothing is
+// known here.
+void check_holds(const Spec& layout, std::initializer_list<const Spec*> kept_by) {
+  const auto fits = [&](const Spec* by) {
+    return by->is("same-pattern") || holds(layout, as_sparsifier(*by));
+  };
+  if (std::ranges::any_of(kept_by, fits)) return;
+  fail_usage("{} cannot hold whatever {} keeps", layout.str(), (*kept_by.begin())->str());
+}
+
 }  // namespace
 
 void check(const JsonReader& at, FormatRecipe& f) {
@@ -21,8 +34,14 @@ void check(const JsonReader& at, FormatRecipe& f) {
   if (!at.has("layout")) f.layout = f.temporary;
   place(at, "inline").read([&] { check_sparsifier(f, f.inline_by); });
   place(at, "external").read([&] { check_sparsifier(f, f.external); });
-  place(at, "temporary").read([&] { f.temporary = registry().canonical(f.temporary); });
-  place(at, "layout").read([&] { f.layout = registry().canonical(f.layout); });
+  place(at, "temporary").read([&] {
+    f.temporary = registry().canonical(f.temporary);
+    check_holds(f.temporary, {&f.inline_by});
+  });
+  place(at, "layout").read([&] {
+    f.layout = registry().canonical(f.layout);
+    check_holds(f.layout, {&f.external, &f.inline_by});
+  });
   const Spec nothing("keep-all"), dense("dense");
   if (f.inline_by == nothing && f.external == nothing && f.temporary == dense && f.layout == dense)
     at.fail("changes nothing: give it a sparsifier or a layout");

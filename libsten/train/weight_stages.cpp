@@ -31,15 +31,13 @@ std::string kind_of(const Spec& by) {
   return kind.str();
 }
 
-// With the same remainders by what blocks and groups are usually made of.
-Shape smaller(Shape shape) {
-  constexpr Index most = 1680, period = 840;
-  for (Index& e : shape)
-    if (e > most) e = period + e % period;
-  return shape;
+bool is_of_linear(const std::string& weight, const Graph& g) {
+  return std::ranges::any_of(
+      g.nodes(), [&](const Node& n) { return n.op == Name("linear") && n.inputs[1] == weight; });
 }
 
-// As weights are: what is kept of equal ones lies in a few rows, which not every layout holds.
+}  // namespace
+
 Dense random_values(const Shape& shape) {
   Dense x{shape, Values::uninitialized(DType::F32, size_of(shape))};
   float* to = x.values.mutate<float>().data();
@@ -50,12 +48,12 @@ Dense random_values(const Shape& shape) {
   return x;
 }
 
-bool is_of_linear(const std::string& weight, const Graph& g) {
-  return std::ranges::any_of(
-      g.nodes(), [&](const Node& n) { return n.op == Name("linear") && n.inputs[1] == weight; });
+Shape smaller_shape(Shape shape) {
+  constexpr Index most = 1680, period = 840;
+  for (Index& e : shape)
+    if (e > most) e = period + e % period;
+  return shape;
 }
-
-}  // namespace
 
 const SparsityStage* WeightStages::beginning(Index step) const {
   const auto at = std::ranges::find(stages, step, &SparsityStage::step);
@@ -110,7 +108,7 @@ void try_sparsity(const std::vector<WeightStages>& weights, const Graph& g, bool
   std::set<std::string> tried;
   for (const WeightStages& p : weights) {
     Shape shape = g.find_weight(p.weight)->shape;
-    if (in_little_memory) shape = smaller(shape);
+    if (in_little_memory) shape = smaller_shape(shape);
     for (const SparsityStage& stage : p.stages) {
       const bool is_last = &stage == &p.stages.back();
       if (!tried

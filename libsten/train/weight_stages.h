@@ -33,6 +33,12 @@ struct WeightStages {
 // that do not fit into the steps, and for calibration of what is no linear layer's weight. The recipe's steps are filled in (in_steps).
 std::vector<WeightStages> weight_stages(const Recipe& r, const Graph& g);
 
+// To try layouts on: of large extents smaller ones, with the same remainders by what blocks and groups
+// are usually made of; and numbers that differ as weights do, for what is kept of equal ones lies in a
+// few rows, which not every layout holds.
+Shape smaller_shape(Shape shape);
+Dense random_values(const Shape& shape);
+
 // Tries on random values that every sparsifier, layout and saved layout goes with its weight's
 // shape, so that no run ends on what was known before it. Error with the weight's name. Each shape
 // is tried once; one weight at a time is in memory, and of a large one no more than some MB where

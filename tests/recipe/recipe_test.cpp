@@ -449,6 +449,16 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   };
   CHECK(refused("") == "/formats/0: changes nothing: give it a sparsifier or a layout");
   CHECK(refused(R"(, "layout": "crs")").starts_with("/formats/0/layout: "));
+  CHECK(refused(R"(, "layout": "nm:n=2,m=4")") ==
+        "/formats/0/layout: nm:n=2,m=4 cannot hold whatever keep-all keeps");
+  CHECK(refused(R"(, "temporary": "nm:n=2,m=4")") ==
+        "/formats/0/temporary: nm:n=2,m=4 cannot hold whatever keep-all keeps");
+  CHECK(refused(R"(, "external": "magnitude:sparsity=0.5", "temporary": "csr",
+                     "layout": "nm:n=2,m=4")") ==
+        "/formats/0/layout: nm:n=2,m=4 cannot hold whatever magnitude:sparsity=0.5 keeps");
+  CHECK(refused(R"(, "inline": "per-block:n=2,m=4", "temporary": "nm:n=2,m=4",
+                     "external": "magnitude:sparsity=0.5")")
+            .empty());
   CHECK(refused(R"(, "inline": "treshold:at=1")").starts_with("/formats/0/inline: "));
   CHECK(refused(R"(, "external": "movement:sparsity=0.5")") ==
         "/formats/0/external: movement chooses by scores, and those are of weights");
