@@ -39,6 +39,17 @@ Outputs run_one(Name op, std::span<const Tensor> in, const OutFormat& format, co
 
 OutHints hints_of(const Slot& s) { return {.like = s.like ? &*s.like : nullptr}; }
 
+// What same-pattern takes: the positions of the value, which of a dense one are all.
+void take_positions(Slot& s, const Tensor& value) {
+  for (Sparsifier* by : {&s.format.inline_by, &s.format.external}) {
+    if (by->name() != same_pattern) continue;
+    if (value.is<Dense>())
+      *by = KeepAll{};
+    else
+      s.like = value;
+  }
+}
+
 // One more contribution, written as contribution_format() says.
 void receive(Slot& s, Tensor g) {
   --s.expected;
@@ -98,6 +109,7 @@ Var Tape::parameter(Tensor value, OutFormat grad) {
   slot->format = std::move(grad);
   slot->shape = value.shape();
   if (!value.is<Dense>()) slot->like = value;
+  take_positions(*slot, value);
   slot->number = leaves_.size();
   leaves_.push_back(slot);
   return {std::move(value), std::move(slot)};
@@ -169,7 +181,7 @@ Tape::SlotPtr Tape::new_slot(const Tensor& value, const Formats& formats) {
   slot->tape = this;
   if (&formats != &Formats::dense()) slot->format = formats.grad;
   slot->shape = value.shape();
-  if (slot->format.inline_by.name() == same_pattern && !value.is<Dense>()) slot->like = value;
+  take_positions(*slot, value);
   return slot;
 }
 

@@ -161,7 +161,7 @@ bool Trainer::needs_all_positions(std::size_t i) const {
 const OutFormat& Trainer::gradient_format(std::size_t i, OutFormat& own) const {
   const Tensor& w = state_.parameters[i].value;
   if (const auto& asked = graph_.weights()[i].format.grad)
-    return is_formatted_by_tape(*asked) ? *asked : OutFormat::dense();
+    return is_formatted_by_tape(*asked, w) ? *asked : OutFormat::dense();
   if (has_dense_values(w) || needs_all_positions(i)) return OutFormat::dense();
   own = OutFormat::same_as(w);
   return own;
@@ -291,7 +291,10 @@ void Trainer::update(const Gradients& gradients, double rate, double scale,
       std::optional<Dense> scores;
       if (by.adds_scores()) scores = state_.scores.at(p.name).as<Dense>();
       const Update anew = scaled(Update::resparsify(by, std::move(scores)));
-      std::visit([&](const auto& o) { o.step(p, *gradients[i], anew); }, optimizer_);
+      // Chosen is among all; a format may have made the gradient sparse.
+      const Tensor g =
+          has_dense_values(*gradients[i]) ? *gradients[i] : Tensor(gradients[i]->to_dense());
+      std::visit([&](const auto& o) { o.step(p, g, anew); }, optimizer_);
       count(i);
     } else {
       together.push_back({&p, &*gradients[i], &plain});

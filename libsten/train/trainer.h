@@ -129,7 +129,9 @@ class Trainer {
   bool is_straight_through(std::size_t i) const;
   bool needs_all_positions(std::size_t i) const;
   const OutFormat& gradient_format(std::size_t i, OutFormat& own) const;
-  bool is_formatted_by_tape(const OutFormat& gradient) const;
+  bool is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const;
+  // What the format makes of a dense gradient of the weight.
+  static Tensor formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w);
   void format_gradients(Gradients& gradients) const;
   void gradients_of(const BatchPart& part, double share, StatisticsOfStep& statistics,
                     const std::function<void(const Tensor&)>& on_loss,

@@ -13,19 +13,24 @@ void Trainer::begin_formats() {
 }
 
 // A sparsifier chooses from the gradient of the whole batch: what a tape has of a part of it, or of
-// one rank's, is summed before.
-bool Trainer::is_formatted_by_tape(const OutFormat& gradient) const {
-  return gradient.keeps_sums() || task_->parts() == 1;
+// one rank's, is summed before, unless all have the positions of a sparse weight.
+bool Trainer::is_formatted_by_tape(const OutFormat& gradient, const Tensor& w) const {
+  const bool is_alike = gradient.keeps_sums() && !is_keep_all(gradient.inline_by) && !w.is<Dense>();
+  return is_alike || task_->parts() == 1;
+}
+
+Tensor Trainer::formatted(const Tensor& gradient, const OutFormat& f, const Tensor& w) {
+  const Mask pattern = w.stored();
+  const Hints hints{.pattern = &pattern};
+  return sparsify(sparsify(gradient, f.inline_by, f.tmp, hints), f.external, f.layout, hints);
 }
 
 void Trainer::format_gradients(Gradients& gradients) const {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& asked = graph_.weights()[i].format.grad;
-    if (!gradients[i] || !asked || is_formatted_by_tape(*asked)) continue;
-    const Mask pattern = state_.parameters[i].value.stored();
-    const Hints hints{.pattern = &pattern};
-    gradients[i] = sparsify(sparsify(*gradients[i], asked->inline_by, asked->tmp, hints),
-                            asked->external, asked->layout, hints);
+    const Tensor& w = state_.parameters[i].value;
+    if (!gradients[i] || !asked || is_formatted_by_tape(*asked, w)) continue;
+    gradients[i] = formatted(*gradients[i], *asked, w);
   }
 }
 

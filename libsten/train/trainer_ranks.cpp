@@ -55,7 +55,8 @@ void Trainer::Exchange::add(std::size_t i) {
   if (trainer_.ranks_->size() == 1) return;
   const Tensor& w = trainer_.state_.parameters[i].value;
   Tensor& g = *gradients_[i];
-  const bool is_masked = w.is<Masked>() && !trainer_.needs_all_positions(i);
+  // A format may have put what a mask keeps into a layout already.
+  const bool is_masked = w.is<Masked>() && has_dense_values(g) && !trainer_.needs_all_positions(i);
   const auto bytes = [&](Index numbers) {
     return static_cast<std::uint64_t>(numbers) * bytes_of(transport_of(trainer_));
   };
@@ -89,10 +90,13 @@ void Trainer::complete(Gradients& gradients) const {
     if (there[i] == 0) continue;
     const Tensor& w = state_.parameters[i].value;
     OutFormat own;
-    if (&gradient_format(i, own) == &own)
+    const OutFormat& f = gradient_format(i, own);
+    if (&f == &own) {
       gradients[i] = w.with_values(Values(DType::F32, w.values()->size(), device_));
-    else
-      gradients[i] = Dense{w.shape(), Values(DType::F32, size_of(w.shape()), device_)};
+      continue;
+    }
+    const Tensor none = Dense{w.shape(), Values(DType::F32, size_of(w.shape()), device_)};
+    gradients[i] = w.is<Dense>() || f.is_dense() ? none : formatted(none, f, w);
   }
 }
 

@@ -109,6 +109,76 @@ TEST_CASE("a sparsifier takes the gradient of the whole batch, in however many p
   CHECK(moved(r, "layers.1.weight") == 256);
 }
 
+TEST_CASE("gradients that keep all in a sparse layout are added up, whatever their zeros are") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.accumulate = 8;  // 2 rows, for which many relus are shut
+  const std::vector<double> plain = losses(r);
+  FormatRecipe f = format("weight-gradient", "layers.*.weight");
+  for (const char* by : {"keep-all", "same-pattern"})
+    for (const char* layout : {"csr", "coo"}) {
+      CAPTURE(by);
+      CAPTURE(layout);
+      f.inline_by = Spec(by);
+      f.temporary = f.layout = Spec(layout);
+      r.formats = {f};
+      CHECK(losses(r) == plain);
+    }
+}
+
+TEST_CASE("a layout that does not go with a weight's shape is refused before training") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  FormatRecipe f = format("weight-gradient", "layers.1.*");
+  f.layout = Spec("csr");
+  r.formats = {f};
+  CHECK(error_of_formats(r).starts_with("/formats/0/target: the gradient of 'layers.1.bias': "));
+  r.formats[0].target = "layers.1.weight";
+  CHECK(error_of_formats(r).empty());
+}
+
+TEST_CASE("a mask is refreshed by a gradient in a sparse layout, too") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.5")};
+  r.sparsity[0].mask.kind = "refresh";
+  r.sparsity[0].mask.refresh = 3;
+  for (const char* layout : {"masked", "csr"}) {
+    r.formats = {};
+    r.sparsity[0].layout = Spec(layout);
+    const std::vector<double> plain = losses(r);
+    FormatRecipe f = format("weight-gradient", "layers.1.weight");
+    f.layout = Spec("csr");
+    r.formats = {f};
+    const std::vector<double> got = losses(r);
+    for (std::size_t i = 0; i < plain.size(); ++i)
+      CHECK(got[i] == doctest::Approx(plain[i]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE(
+    "a gradient of a value takes its positions inline or after, which of a dense one are all") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  const std::vector<double> plain = losses(r);
+  FormatRecipe f = format("intermediate-gradient", "layers.1");
+  f.inline_by = Spec("same-pattern");
+  r.formats = {f};
+  CHECK(losses(r) == plain);
+  std::swap(r.formats[0].inline_by, r.formats[0].external);
+  CHECK(losses(r) == plain);
+  // Of one that is in csr, as relu leaves it, the gradient elsewhere is not needed.
+  FormatRecipe value = format("intermediate", "layers.1.relu");
+  value.inline_by = Spec("relu");
+  value.temporary = value.layout = Spec("csr");
+  r.formats = {value, format("intermediate-gradient", "layers.1.relu")};
+  r.formats[1].external = Spec("same-pattern");
+  r.formats[1].layout = Spec("csr");
+  const std::vector<double> sparse_too = losses(r);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    CHECK(sparse_too[i] == doctest::Approx(plain[i]).epsilon(1e-4));
+}
+
 TEST_CASE(
     "a random sparsifier of a recipe draws anew in each step, and the same for the same step") {
   const TempDir dir;

@@ -78,6 +78,15 @@ void check_ranks_compute(const Recipe& recipe) {
   }
 }
 
+FormatRecipe weight_gradient(const char* target, const char* by, const char* layout) {
+  FormatRecipe f;
+  f.of = "weight-gradient";
+  f.target = target;
+  f.inline_by = Spec(by);
+  f.temporary = f.layout = Spec(layout);
+  return f;
+}
+
 Recipe with_sparsity(Recipe r, SparsityRecipe s) {
   r.sparsity = {std::move(s)};
   return r;
@@ -141,6 +150,15 @@ TEST_CASE("ranks that share each batch train the model of one process") {
     s.calibration = CalibrationRecipe{.method = "wanda", .rows = 32, .scope = "row"};
     r.sparsity = {s};
   }
+  SUBCASE("gradients in csr, whose zeros are elsewhere on each rank") {
+    r.formats = {weight_gradient("layers.*.weight", "keep-all", "csr")};
+  }
+  SUBCASE("gradients in coo of what a mask keeps, and before of all") {
+    SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
+    s.schedule.begin = 4;
+    r.sparsity = {s};
+    r.formats = {weight_gradient("layers.*.weight", "same-pattern", "coo")};
+  }
   check_ranks_compute(r);
 }
 
@@ -150,6 +168,8 @@ TEST_CASE("a mean is over the predictions of the whole batch, however many of th
   r.data.predicted = 0.03;  // some ranks have none in some steps
   r.sparsity = {sparse("*.layer.*.weight", "magnitude:sparsity=0.5")};
   r.sparsity.front().layout = Spec("csr");
+  check_ranks_compute(r);
+  r.formats = {weight_gradient("*.dense.weight", "same-pattern", "coo")};
   check_ranks_compute(r);
 }
 
