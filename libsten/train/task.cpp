@@ -10,6 +10,7 @@
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
+#include "libsten/dispatch/registry.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/dropout.h"
@@ -45,6 +46,16 @@ double parameters_of(const Graph& g) {
   return all;
 }
 
+// Whether what stays of a value depends on which other values there are, or on its place among them.
+bool chooses_from_all(const Spec& by) {
+  const Sparsifier s = registry().sparsifier(by);
+  return (!s.is_local() && !s.needs_pattern()) || s.has_seed();
+}
+bool chooses_from_parts(const FormatRecipe& f) {
+  return f.of != "weight-gradient" &&
+         (chooses_from_all(f.inline_by) || chooses_from_all(f.external));
+}
+
 }  // namespace
 
 std::string_view name_of(DataSplit s) {
@@ -69,6 +80,8 @@ void Task::check_ranks() const {
                      : !graph_->statistics().empty() ? "batch norms normalise over"
                      : recipe_.distillation && recipe_.distillation->hidden > 0
                          ? "distillation.hidden takes the mean of"
+                     : std::ranges::any_of(recipe_.formats, chooses_from_parts)
+                         ? "a sparsifier of formats chooses from"
                          : nullptr;
   if (what)
     fail_usage(

@@ -189,6 +189,28 @@ TEST_CASE("what is computed of a part as a whole is of the same part in any numb
   CHECK(error(4).find("batch norms normalise over one part") != std::string::npos);
 }
 
+TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  FormatRecipe f;
+  f.of = "intermediate";
+  f.target = "layers.0";
+  f.end = r.steps;
+  const auto error_by = [&](const char* by) {
+    f.external = Spec::parse(by);
+    r.formats = {f};
+    return error_of([&] { Task(r, {.ranks = 2}); });
+  };
+  for (const char* by : {"threshold:at=0.1", "per-block:n=2,m=4"}) CHECK(error_by(by).empty());
+  for (const char* by : {"magnitude:sparsity=0.5", "random:fraction=0.5"})
+    CHECK(
+        error_by(by) ==
+        "/accumulate: a sparsifier of formats chooses from one part of a batch at a time, so that "
+        "2 ranks need a multiple of 2 parts, and it is 1");
+  r.accumulate = 4;
+  check_ranks_compute(r);
+}
+
 TEST_CASE("a batch has to be divisible by its parts") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
