@@ -27,8 +27,8 @@ bool have_same_positions(const Tensor& a, const Tensor& b) {
 
 void check_terms(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape())
-    fail_usage("add: a is {} and b is {}; sparse ones are not broadcast", to_string(a.shape()),
-               to_string(b.shape()));
+    fail_unsupported("add: a is {} and b is {}; sparse ones are not broadcast",
+                     to_string(a.shape()), to_string(b.shape()));
   if (a.dtype() != b.dtype())
     fail_usage("add: a is {} and b is {}", name_of(a.dtype()), name_of(b.dtype()));
 }

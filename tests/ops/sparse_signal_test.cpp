@@ -28,6 +28,13 @@ Tensor sparse(Dice& dice, const Shape& shape, const std::string& layout) {
 
 }  // namespace
 
+TEST_CASE("sparse terms of other shapes are repeated as dense ones are") {
+  Dice dice(5);
+  const Tensor a = sparse(dice, {2, 3, 4}, "csr"), b = sparse(dice, {1, 1, 4}, "csr");
+  const Tensor wanted = add(Tensor(a.to_dense()), Tensor(b.to_dense()));
+  CHECK(same_bits(add(a, b).to_dense(), wanted.to_dense()));
+}
+
 TEST_CASE("products get their gradients from sparse ones of their outputs, in any layout") {
   const Strict strict;
   Dice dice(1);
