@@ -16,13 +16,17 @@ namespace {
 
 bool is_of_weight(const FormatRecipe& f) { return f.of == "weight-gradient"; }
 
+// What running statistics follow is no value of the model's.
+bool is_value(const Node& n) { return n.op != Name("batch-moments"); }
+
 std::vector<std::string> names_in(const Graph& g, const FormatRecipe& f) {
   std::vector<std::string> names;
   if (is_of_weight(f)) {
     for (const Weight& w : g.weights())
       if (!g.is_statistic(w.name)) names.push_back(w.name);
   } else {
-    for (const Node& n : g.nodes()) names.push_back(n.name);
+    for (const Node& n : g.nodes())
+      if (is_value(n)) names.push_back(n.name);
   }
   return names;
 }
@@ -101,7 +105,7 @@ Graph with(const Graph& g, const Recipe& r, Index step, bool only_values) {
         if (matches(w.name)) w.format.grad = format(w.name);
     } else {
       for (Node& n : parts.nodes)
-        if (matches(n.name))
+        if (is_value(n) && matches(n.name))
           (f.of == "intermediate" ? n.formats.out : n.formats.grad) = format(n.name);
     }
   }

@@ -137,6 +137,20 @@ TEST_CASE("a layout that does not go with a weight's shape is refused before tra
   CHECK(error_of_formats(r).empty());
 }
 
+TEST_CASE("moments that running statistics follow are no values that a format is for") {
+  const TempDir dir;
+  Recipe r = small_wide_resnet(dir);
+  const std::vector<double> plain = losses(r);
+  FormatRecipe f = format("intermediate", "block1.*", 0, r.steps);
+  f.temporary = f.layout = Spec("csr");
+  r.formats = {f};
+  const std::vector<double> sparse_too = losses(r);
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    CHECK(sparse_too[i] == doctest::Approx(plain[i]).epsilon(1e-3));
+  r.formats[0].target = "*.moments";
+  CHECK(error_of_formats(r).starts_with("/formats/0/target: '*.moments' matches none of the "));
+}
+
 TEST_CASE("a mask is refreshed by a gradient in a sparse layout, too") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
