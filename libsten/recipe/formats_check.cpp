@@ -8,13 +8,17 @@ namespace sten::recipe_detail {
 namespace {
 
 // What values and gradients can be sparsified by: nothing is known of them but themselves, and of
-// gradients the positions of what they are of.
-void check_sparsifier(const FormatRecipe& f, const Spec& spec) {
+// gradients the positions of what they are of. A structure's name is as good as that of what chooses it,
+// as for weights.
+Spec checked_sparsifier(const FormatRecipe& f, const Spec& given) {
+  Spec spec = as_sparsifier(given);
+  if (is_structure(spec)) spec = own_sparsifier(spec);
   const Sparsifier by = registry().sparsifier(spec);
   if (by.needs_scores()) fail_usage("{} chooses by scores, and those are of weights", spec.name());
   if (by.needs_own()) fail_usage("{} chooses nothing by itself", spec.name());
   if (by.needs_pattern() && f.of == "intermediate")
     fail_usage("{} takes the positions of another tensor, and a value has none", spec.name());
+  return spec;
 }
 
 // What is left was kept by each of the sparsifiers. Of the positions that same-pattern takes nothing is
@@ -32,8 +36,8 @@ void check_holds(const Spec& layout, std::initializer_list<const Spec*> kept_by)
 void check(const JsonReader& at, FormatRecipe& f) {
   if (f.target.empty()) at["target"].fail("is empty");
   if (!at.has("layout")) f.layout = f.temporary;
-  place(at, "inline").read([&] { check_sparsifier(f, f.inline_by); });
-  place(at, "external").read([&] { check_sparsifier(f, f.external); });
+  place(at, "inline").read([&] { f.inline_by = checked_sparsifier(f, f.inline_by); });
+  place(at, "external").read([&] { f.external = checked_sparsifier(f, f.external); });
   place(at, "temporary").read([&] {
     f.temporary = registry().canonical(f.temporary);
     check_holds(f.temporary, {&f.inline_by});

@@ -459,6 +459,7 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "inline": "per-block:n=2,m=4", "temporary": "nm:n=2,m=4",
                      "external": "magnitude:sparsity=0.5")")
             .empty());
+  CHECK(refused(R"(, "external": "nm:n=2,m=4", "layout": "nm:n=2,m=4")").empty());
   CHECK(refused(R"(, "inline": "treshold:at=1")").starts_with("/formats/0/inline: "));
   CHECK(refused(R"(, "external": "movement:sparsity=0.5")") ==
         "/formats/0/external: movement chooses by scores, and those are of weights");
