@@ -9,7 +9,8 @@ a checker. Status 124: not within SECONDS, of which those that share a process h
 
 Processes take long to begin with a device, and do so one after the other. So cases share some, but for the JOBS longest
 ones, which come first: by such lines of an earlier run in the file that STEN_CASE_TIMES names. After an error of a
-kernel a process cannot use its device any more: where one fails, its cases run again, each alone.
+kernel a process cannot use its device any more: where one fails, its cases run again, each alone. With STEN_CASES_ALONE
+none share one.
 """
 import concurrent.futures
 import os
@@ -79,7 +80,8 @@ def together(cases):
 
 earlier = times()
 order = sorted(names(), key=lambda c: -earlier.get(c, 0))
-rest = order[jobs:]
-processes = [[c] for c in order[:jobs]] + [rest[i::jobs] for i in range(min(jobs, len(rest)))]
+first = len(order) if os.environ.get("STEN_CASES_ALONE") else jobs
+rest = order[first:]
+processes = [[c] for c in order[:first]] + [rest[i::jobs] for i in range(min(jobs, len(rest)))]
 with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
     sys.exit(not all(list(pool.map(together, processes))))

@@ -52,6 +52,8 @@ expect() {
 }
 expect 0 '0 five' '0 four' '0 one' '0 three' '0 two, of a kind'
 [[ $(wc -l <"$LOG") -eq 2 ]]
+STEN_CASES_ALONE=1 expect 0 '0 five' '0 four' '0 one' '0 three' '0 two, of a kind'
+[[ $(wc -l <"$LOG") -eq 5 ]]
 printf '0\t1.0 s\tone\n0\t7.5 s\ttwo, of a kind\n' >"$T/times"
 STEN_CASE_TIMES=$T/times expect 0 '0 five' '0 four' '0 one' '0 three' '0 two, of a kind'
 [[ $(head -n 1 "$LOG") == 'two? of a kind' ]]
