@@ -55,12 +55,16 @@ void SerialMemory::set_open(std::size_t at, std::size_t room, bool is_open) {
   mprotect(begin_ + begin, end - begin, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-// To open and to close takes as long as there are pages: those of earlier tests go.
+// To open and to close takes as long as there are pages: those of earlier tests go, which are behind the
+// last block.
 void SerialMemory::shrink() {
-  if (!used_.empty() || end_ < std::size_t{1} << 22) return;
-  madvise(begin_, end_, MADV_DONTNEED);
-  free_.clear();
-  end_ = 0;
+  std::size_t last = 0;
+  if (!used_.empty()) last = used_.rbegin()->first + room_of(used_.rbegin()->second);
+  last = (last + page - 1) / page * page;
+  if (end_ - last < std::size_t{1} << 22) return;
+  madvise(begin_ + last, end_ - last, MADV_DONTNEED);
+  std::erase_if(free_, [&](const auto& block) { return block.second >= last; });
+  end_ = last;
 }
 
 void* SerialMemory::allocate(std::size_t bytes) {
