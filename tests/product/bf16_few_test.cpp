@@ -10,6 +10,7 @@
 #include "libsten/product/nmg_bf16.h"
 #include "tests/kernels/fenced.h"
 #include "tests/product/sparse_tensors.h"
+#include "tests/support/sanitized.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -106,7 +107,7 @@ void add_strips(const NmgPacked& order, const kernels::NmgSlabStrips& of, Index 
 
 TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every ISA") {
   Dice dice(21);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < (is_sanitized ? 20 : 60); ++round) {
     const Index m = 1 + dice.below(150), k = 1 + dice.below(round % 5 ? 200 : 700),
                 n = 1 + dice.below(bf16_most_few);
     const Dense values = normals(dice, {m, k});
@@ -228,7 +229,7 @@ TEST_CASE("masked tiles of bfloat16 expand to dense ones on every ISA, some colu
 
 TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, on every ISA") {
   Dice dice(29);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < (is_sanitized ? 15 : 40); ++round) {
     const std::string spec = dice.one_of(
         std::vector<std::string>{"nmg:n=2,m=4,g=16", "nmg:n=2,m=4,g=60", "nmg:n=2,m=3,g=2",
                                  "nmg:n=2,m=5,g=1", "nmg:n=3,m=6,g=2"});
