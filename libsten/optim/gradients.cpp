@@ -74,64 +74,6 @@ struct Counted {
 
 Index grains(Index n) { return ceil_div(n, kernels::squares_grain); }
 
-}  // namespace
-
-NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to) {
-  std::vector<Counted> all;  // but for those without elements
-  std::vector<kernels::SquaredElements> squared;
-  Index sums = 0;
-  for (const GradientOf& g : gradients) {
-    if (g.gradient->dtype() != DType::F32)
-      fail_usage("gradients on a device are F32, not {}", name_of(g.gradient->dtype()));
-    Counted c(*g.gradient, *g.weight);
-    const Index n = c.values.size();
-    if (n == 0) continue;
-    squared.push_back({c.values.as<float>().data(), c.mask.data(), n});
-    sums += grains(n);
-    all.push_back(std::move(c));
-  }
-  auto of = Array<double>::uninitialized(static_cast<std::size_t>(sums), Device::cuda);
-  auto ends = Array<std::int64_t>::uninitialized(all.size(), Device::cuda);
-  NormThere made{Array<double>::uninitialized(norm_to ? 0 : 1, Device::cuda),
-                 Array<float>::uninitialized(1, Device::cuda)};
-  double *to = of.mutate(), *norm = norm_to ? norm_to : made.norm.mutate();
-  std::int64_t* end = ends.mutate();
-  float* scale = made.scale.mutate();
-  on_cuda([&](const auto& cuda, kernels::Stream stream) {
-    if (!squared.empty()) cuda.steps.squares(squared, to, end, stream);
-    cuda.steps.norm(to, end, std::ssize(squared), clip, norm, scale, stream);
-  });
-  return made;
-}
-
-double squared_norm(const Tensor& gradient, const Tensor& w) {
-  const Counted counted(gradient, w);
-  const Array<std::uint8_t>& mask = counted.mask;
-  const Values& v = counted.values;
-  if (v.device() != Device::cpu && v.dtype() == DType::F32) {
-    auto sums =
-        Array<double>::uninitialized(static_cast<std::size_t>(grains(v.size())), Device::cuda);
-    if (v.size() == 0) return 0;
-    double* to = sums.mutate();
-    const kernels::SquaredElements all{v.as<float>().data(), mask.data(), v.size()};
-    on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      cuda.steps.squares({&all, 1}, to, nullptr, stream);
-    });
-    double sum = 0;
-    for (const double s : sums.to(Device::cpu)) sum += s;
-    return sum;
-  }
-  if (v.device() != Device::cpu) {
-    report_on_cpu(fmt::format("the norm of {}", name_of(v.dtype())), v.device());
-    return squared_norm(gradient.to(Device::cpu), w.to(Device::cpu));
-  }
-  return with_real("gradients", v.dtype(), [&]<class T>(T) {
-    return squares(v.as<T>().data(), v.size(), mask.size() ? mask.data() : nullptr);
-  });
-}
-
-namespace {
-
 void check_summands(const Tensor& sum, const Tensor& g) {
   if (sum.layout_name() != g.layout_name() || !g.values() ||
       sum.values()->size() != g.values()->size() || sum.dtype() != g.dtype())
@@ -161,20 +103,58 @@ void begin_sums(std::span<const kernels::AddedElements> all) {
 
 }  // namespace
 
-void GradientSums::add(Tensor& sum, Tensor g) {
-  constexpr Index small = 1 << 16;
-  constexpr std::size_t most = 256;
-  check_summands(sum, g);
-  if (!is_added_there(sum) || g.values()->size() > small) return add_gradient(sum, g);
-  waiting_.push_back(sum_of(sum, g));
-  held_.push_back(std::move(g));
-  if (waiting_.size() == most) finish();
+double squared_norm(const Tensor& gradient, const Tensor& w) {
+  const Counted counted(gradient, w);
+  const Array<std::uint8_t>& mask = counted.mask;
+  const Values& v = counted.values;
+  if (v.device() != Device::cpu && v.dtype() == DType::F32) {
+    auto sums =
+        Array<double>::uninitialized(static_cast<std::size_t>(grains(v.size())), Device::cuda);
+    if (v.size() == 0) return 0;
+    double* to = sums.mutate();
+    const kernels::SquaredElements all{v.as<float>().data(), mask.data(), v.size()};
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.steps.squares({&all, 1}, to, nullptr, stream);
+    });
+    double sum = 0;
+    for (const double s : sums.to(Device::cpu)) sum += s;
+    return sum;
+  }
+  if (v.device() != Device::cpu) {
+    report_on_cpu(fmt::format("the norm of {}", name_of(v.dtype())), v.device());
+    return squared_norm(gradient.to(Device::cpu), w.to(Device::cpu));
+  }
+  return with_real("gradients", v.dtype(), [&]<class T>(T) {
+    return squares(v.as<T>().data(), v.size(), mask.size() ? mask.data() : nullptr);
+  });
 }
 
-void GradientSums::finish() {
-  begin_sums(waiting_);
-  waiting_.clear();
-  held_.clear();
+NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to) {
+  std::vector<Counted> all;  // but for those without elements
+  std::vector<kernels::SquaredElements> squared;
+  Index sums = 0;
+  for (const GradientOf& g : gradients) {
+    if (g.gradient->dtype() != DType::F32)
+      fail_usage("gradients on a device are F32, not {}", name_of(g.gradient->dtype()));
+    Counted c(*g.gradient, *g.weight);
+    const Index n = c.values.size();
+    if (n == 0) continue;
+    squared.push_back({c.values.as<float>().data(), c.mask.data(), n});
+    sums += grains(n);
+    all.push_back(std::move(c));
+  }
+  auto of = Array<double>::uninitialized(static_cast<std::size_t>(sums), Device::cuda);
+  auto ends = Array<std::int64_t>::uninitialized(all.size(), Device::cuda);
+  NormThere made{Array<double>::uninitialized(norm_to ? 0 : 1, Device::cuda),
+                 Array<float>::uninitialized(1, Device::cuda)};
+  double *to = of.mutate(), *norm = norm_to ? norm_to : made.norm.mutate();
+  std::int64_t* end = ends.mutate();
+  float* scale = made.scale.mutate();
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    if (!squared.empty()) cuda.steps.squares(squared, to, end, stream);
+    cuda.steps.norm(to, end, std::ssize(squared), clip, norm, scale, stream);
+  });
+  return made;
 }
 
 void add_gradient(Tensor& sum, const Tensor& g) {
@@ -199,6 +179,22 @@ void add_gradient(Tensor& sum, const Tensor& g) {
       });
     });
   });
+}
+
+void GradientSums::add(Tensor& sum, Tensor g) {
+  constexpr Index small = 1 << 16;
+  constexpr std::size_t most = 256;
+  check_summands(sum, g);
+  if (!is_added_there(sum) || g.values()->size() > small) return add_gradient(sum, g);
+  waiting_.push_back(sum_of(sum, g));
+  held_.push_back(std::move(g));
+  if (waiting_.size() == most) finish();
+}
+
+void GradientSums::finish() {
+  begin_sums(waiting_);
+  waiting_.clear();
+  held_.clear();
 }
 
 }  // namespace sten
