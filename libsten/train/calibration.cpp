@@ -16,17 +16,6 @@ Graph up_to_logits(const Graph& g) {
   return Graph(std::move(parts));
 }
 
-// Of inputs some may be one row for all others, and those of one axis the places of predictions.
-Index rows_in(const BatchPart& part) {
-  for (const std::size_t axes : {2, 1}) {
-    Index rows = 0;
-    for (const auto& [name, x] : part.inputs)
-      if (x.shape().size() >= axes) rows = std::max(rows, x.shape().front());
-    if (rows > 0) return rows;
-  }
-  return 0;
-}
-
 }  // namespace
 
 NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tensor>& weights,
@@ -40,7 +29,7 @@ NamedValues<Tensor> calibrated_weights(const Task& task, const NamedValues<Tenso
     for (const BatchPart& part : task.batch(step)) {
       NamedValues<Tensor>& batch = batches.emplace_back();
       for (const std::string& name : graph.inputs()) batch.emplace(name, part.inputs.at(name));
-      seen += rows_in(part);
+      seen += rows_of(part);
     }
   const bool with_gram =
       std::ranges::any_of(how, [](const auto& one) { return needs_gram(one.second); });

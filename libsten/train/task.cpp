@@ -290,6 +290,17 @@ BatchPart on_device(const BatchPart& part, Device device) {
   return there;
 }
 
+// Of inputs some may be one row for all others, and those of one axis the places of predictions.
+Index rows_of(const BatchPart& part) {
+  for (const std::size_t axes : {2, 1}) {
+    Index rows = 0;
+    for (const auto& [name, x] : part.inputs)
+      if (x.shape().size() >= axes) rows = std::max(rows, x.shape().front());
+    if (rows > 0) return rows;
+  }
+  return 0;
+}
+
 Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s,
                        std::optional<Index> step) const {
   PredictionSums sums;

@@ -17,6 +17,8 @@ struct BatchPart {
 
 // With the inputs on that device.
 BatchPart on_device(const BatchPart& part, Device device);
+// Rows, windows or images that it has.
+Index rows_of(const BatchPart& part);
 
 // Parts [begin, end) of a batch.
 struct PartRange {

@@ -70,13 +70,6 @@ Index rows_of_batch(Index samples) {
   return rows;
 }
 
-// Rows, windows or images that it has.
-Index rows_of(const BatchPart& part, const Graph& g) {
-  const auto ids = part.inputs.find("input_ids");  // positions have no batch
-  const Tensor& x = ids != part.inputs.end() ? ids->second : part.inputs.at(g.inputs().front());
-  return x.shape().empty() ? 1 : x.shape().front();
-}
-
 // The weights of the model in the order that they will have, in which it computes the same.
 void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reordering) {
   std::set<std::string> moved;
@@ -167,7 +160,7 @@ class FromModel final : public LayerSource {
         for (const std::string& name : model.graph.inputs())
           batch.emplace(name, part.inputs.at(name));
         if (allocation.needs_loss()) parts.push_back(part);
-        rows += rows_of(part, model.graph);
+        rows += rows_of(part);
       }
     if (batches.empty()) fail("{}: has no rows to calibrate on", printable(o.calibrate));
     if (given) check_order(model, *given, batches.front());
