@@ -2,13 +2,61 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <optional>
+
 #include "libsten/base/error.h"
+#include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/model/model_layouts.h"
 #include "libsten/run/model/plan_report.h"
+#include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
 using namespace sten::testing;
+
+namespace {
+
+// $STEN_CACHE is that directory while it lives.
+class CacheIn {
+ public:
+  explicit CacheIn(const std::string& directory) {
+    if (const char* value = std::getenv("STEN_CACHE")) before_ = value;
+    setenv("STEN_CACHE", directory.c_str(), 1);
+  }
+  ~CacheIn() {
+    if (before_)
+      setenv("STEN_CACHE", before_->c_str(), 1);
+    else
+      unsetenv("STEN_CACHE");
+  }
+  CacheIn(const CacheIn&) = delete;
+  CacheIn& operator=(const CacheIn&) = delete;
+
+ private:
+  std::optional<std::string> before_;
+};
+
+}  // namespace
+
+TEST_CASE("times are found again by a process that multiplies by another dense library") {
+  const TempDir dir;
+  const CacheIn here(dir / "cache");
+  const LayoutTimes times = {{"w", {{"csr", 0.5}, {"dense", 2}}}};
+  const DenseLibrary own = own_loop();
+  {
+    const UseDenseLibrary use(own);
+    LayoutCache cache;
+    CHECK(cache.times.empty());
+    cache.times = times;
+    cache.write();
+    CHECK(cache.notes.empty());
+  }
+  const UseDenseLibrary use(dense_libraries().front());
+  const LayoutCache cache;
+  CHECK(cache.times == times);
+  CHECK(cache.notes.empty());
+}
 
 TEST_CASE("a cache of layouts has seconds, by machine, use and layout, and nothing else") {
   const auto all = parse_layout_times(

@@ -8,7 +8,7 @@
 namespace sten {
 
 // The file is layouts.json in $STEN_CACHE, or $XDG_CACHE_HOME/sten, or ~/.cache/sten: of each machine
-// (processor, ISA, threads(), dense library, version of this library) a LayoutTimes. It is there whole
+// (processor, ISA, threads(), dense libraries, version of this library) a LayoutTimes. It is there whole
 // or not at all, whoever writes it at the same time.
 class LayoutCache {
  public:
