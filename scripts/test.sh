@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs every test: first with g++ in build/, then under AddressSanitizer and
-# UndefinedBehaviorSanitizer with clang in build-asan/, where fuzzers run for 10 s each too; and what
+# UndefinedBehaviorSanitizer with clang in build-asan/, where fuzzers run for some seconds each too; and what
 # runs on several threads under ThreadSanitizer in build-tsan/. STEN_JOBS limits the parallel jobs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
