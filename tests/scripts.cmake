@@ -62,6 +62,8 @@ foreach(script IN LISTS scripts)
   set(labels cli)
   if(name MATCHES "^(finetune|finetune_torch|manual|run_docs|tables|train_docs)$")  # that what documents show is true
     list(APPEND labels once)
+  elseif(name MATCHES "_killed$")  # sanitizers have no say in a process that is killed
+    list(APPEND labels once)
   endif()
   sten_script_test(cli.${name} LABELS ${labels} COMMAND bash ${script})
 endforeach()
@@ -97,6 +99,10 @@ sten_script_test(check.bad_input.selftest LABELS once
 
 # A little of what scripts/attack.sh does by hand for hours, the same each time.
 foreach(part differential hostile faults kills trees)
-  sten_script_test(attack.${part} LABELS attack
+  set(labels attack)
+  if(part STREQUAL kills)
+    list(APPEND labels once)
+  endif()
+  sten_script_test(attack.${part} LABELS ${labels}
                    COMMAND bash ${PROJECT_SOURCE_DIR}/scripts/attack.sh --part ${part} --seed 1 --quiet)
 endforeach()
