@@ -92,13 +92,6 @@ int main(int argc, char** argv) {
          "whose names it matches; sums are float32; repeatable, the first match counts. Default: "
          "float32")
         ->group(groups::common);
-    app.add_option("--products", o->products,
-                   "The library of dense products in float32, which decides the last bits of the "
-                   "outputs: onednn, openblas, or own, a slow loop that is always there. Default: "
-                   "the faster of the first two, by a measurement of each run's own")
-        ->type_name("LIBRARY")
-        ->check(CLI::IsMember({"onednn", "openblas", "own"}))
-        ->group(groups::common);
     app.add_option("--repeats", o->repeats,
                    "Also time so many runs of each batch: percentiles, and rows a second")
         ->type_name("N")

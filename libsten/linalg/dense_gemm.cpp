@@ -104,8 +104,6 @@ const DenseLibrary& dense_library() {
   return fastest_dense_library();
 }
 
-const DenseLibrary* given_dense_library() { return in_use; }
-
 const DenseLibrary& fastest_dense_library() {
   static const DenseLibrary& chosen = choose();
   static const bool is_slow = is_without_library();

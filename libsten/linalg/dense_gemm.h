@@ -20,9 +20,6 @@ void dense_transposed_gemm(Index m, Index n, Index k, const float* a, const floa
 // The library that computes them: what UseDenseLibrary says, or else fastest_dense_library().
 const DenseLibrary& dense_library();
 
-// What UseDenseLibrary says; nullptr where nothing was said.
-const DenseLibrary* given_dense_library();
-
 // Measured once per process, for milliseconds on one thread: the first of dense_libraries(), or
 // another one that takes less than nine tenths of its time, three times over, so that chance does not
 // choose between two libraries of the same speed. Reports a fallback each time where only the own loop is there,

@@ -77,19 +77,3 @@ sten-train "$RECIPE" --out dense --set sparsity=null -q >/dev/null
 expect_exit 0 sten-prune dense/model.safetensors -o out.safetensors --state stages -v \
   --schedule linear:from=0,to=0.5,stages=1 --recipe "$RECIPE" --set sparsity=null --set products=own
 expect_err 'sten-prune: this process multiplies dense matrices by own loop'
-
-# A model runs by the library that is asked for.
-run() { # LIBRARIES-THAT-ARE-NOT-THERE ARRAY ARGUMENT...
-  expect_exit 0 without "$1" sten-run named --split all --threads 1 -o "$2" "${@:3}"
-}
-run none one.npy --products own
-run both two.npy --products own --strict
-cmp one.npy two.npy || fail 'the loop that was named gives other bits the second time'
-run both three.npy
-cmp one.npy three.npy || fail 'what is left where both are gone is another loop'
-expect_err "sten-run: warning: $slow"
-expect_exit 1 without both sten-run named --products openblas -o x
-expect_one_line_err
-expect_err "--products: 'openblas' cannot be loaded here"
-expect_exit 2 sten-run named --products openblass -o x
-[ ! -e x ] || fail 'a refused run leaves something behind'

@@ -63,13 +63,11 @@ header=$(printf '%-117s' "$header")
   printf '\223NUMPY\001\000v\000%s\n' "$header"
   for id in 10 11 12 13 14 15 16 17; do printf "\\x$(printf %x $id)\\0\\0\\0\\0\\0\\0\\0"; done
 } >ids.npy
-expect_exit 0 sten-run "$bert" --input ids.npy -o logits.npy -v
-# The others by the same library, which decides the last bits.
-bits="--products $(sed -n 's/.*dense matrices by \([A-Za-z]*\).*/\L\1/p' err)"
+expect_exit 0 sten-run "$bert" --input ids.npy -o logits.npy
 expect_out 'position_ids was not given'
-expect_exit 0 sten-run "$bert" --input input_ids=ids.npy -o one.npy --batch 1 $bits
+expect_exit 0 sten-run "$bert" --input input_ids=ids.npy -o one.npy --batch 1
 cmp logits.npy one.npy || fail 'rows depend on the batch that they are in'
-sten-run "$bert" --input - -o - $bits <ids.npy >piped.npy 2>"$T/err" || fail 'arrays do not go through pipes'
+sten-run "$bert" --input - -o - <ids.npy >piped.npy 2>"$T/err" || fail 'arrays do not go through pipes'
 cmp logits.npy piped.npy || fail 'what comes out of the pipe differs'
 expect_exit 0 sten-run "$bert" --input ids.npy -o all.safetensors
 expect_exit 0 sten-energy --list all.safetensors
@@ -86,12 +84,12 @@ expect_out 'To be, or n'
   printf '\223NUMPY\001\000v\000%s\n' "$header"
   for one in 1 1 1 0 1 1 0 0; do printf "\\x$one\\0\\0\\0\\0\\0\\0\\0"; done
 } >mask.npy
-expect_exit 0 sten-run "$bert" --input ids.npy --input attention_mask=mask.npy -o masked.npy $bits
+expect_exit 0 sten-run "$bert" --input ids.npy --input attention_mask=mask.npy -o masked.npy
 cmp -s logits.npy masked.npy && fail 'the mask has no effect'
 . "$STEN_SOURCE/tests/cli/_safetensors.sh"
 safetensors inputs.safetensors "{$(entry input_ids I64 2,4 0 64),$(entry attention_mask I64 2,4 64 128)}" ''
 for array in ids mask; do tail -c 64 $array.npy; done >>inputs.safetensors
-expect_exit 0 sten-run "$bert" --input inputs.safetensors -o masked2.npy $bits
+expect_exit 0 sten-run "$bert" --input inputs.safetensors -o masked2.npy
 cmp masked.npy masked2.npy || fail 'the mask of a safetensors file is another one'
 expect_exit 2 sten-run "$bert" --input ids.npy --input mask.npy
 expect_err 'say which it is: NAME=ids.npy'

@@ -105,9 +105,9 @@ cmp -s data/w.bin wanted.bin && fail 'external data that are read were written o
 
 # What the recipe names may be gone: the run has the model, too.
 cp wanted.bin run2/w.bin
-expect_exit 0 sten-run run2 -o before.npy --products own
+expect_exit 0 sten-run run2 -o before.npy
 mv data/m.onnx gone.onnx
-expect_exit 0 sten-run run2 -o after.npy --products own
+expect_exit 0 sten-run run2 -o after.npy
 cmp before.npy after.npy || fail 'the model beside the recipe says something else'
 rm run2/model.onnx
 expect_exit 1 sten-run run2 -o after.npy --force

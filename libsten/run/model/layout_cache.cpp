@@ -13,7 +13,7 @@
 #include "libsten/data/file.h"
 #include "libsten/io/atomic_file.h"
 #include "libsten/io/mmap.h"
-#include "libsten/linalg/dense_gemm.h"
+#include "libsten/linalg/dense_library.h"
 
 namespace sten {
 namespace {
@@ -24,15 +24,12 @@ namespace fs = std::filesystem;
 // Larger ones are none of ours; a use takes some 200 bytes.
 constexpr std::size_t most_bytes = std::size_t{4} << 20, most_uses = 10'000;
 
-// Names all dense libraries where none was asked for: of two that are equally fast, chance decides
-// which one a process takes, and the next process would not find its times.
+// Names all dense libraries, not the one in use: where two are equally fast, chance decides which
+// one a process takes, and the next process would not find its times.
 std::string this_machine() {
   std::string libraries;
-  if (const DenseLibrary* given = given_dense_library())
-    libraries = given->name;
-  else
-    for (const DenseLibrary& library : dense_libraries())
-      libraries += (libraries.empty() ? "" : " and ") + library.name;
+  for (const DenseLibrary& library : dense_libraries())
+    libraries += (libraries.empty() ? "" : " and ") + library.name;
   return fmt::format("{}, {}, {} threads, {}, sten {}", cpu_name(),
                      kernels::name_of(kernels::float32_isa()), threads(), libraries, version());
 }

@@ -386,12 +386,6 @@ const char* check_of(const RunOptions& o) {
 
 Outcome run_model(const RunOptions& options) {
   check_device_options(options);
-  std::optional<UseDenseLibrary> products;
-  if (!options.products.empty()) {
-    const DenseLibrary* library = find_dense_library(options.products);
-    if (!library) fail("--products: {} cannot be loaded here", quote(options.products));
-    products.emplace(*library);
-  }
   if (options.generate > 0) return generate_text(options);
   if (options.text || options.temperature || options.top)
     fail_usage("{} is for --generate N, the number of characters to come", options.text ? "--text"

@@ -22,8 +22,6 @@ struct RunOptions {
   int repeats = 0;  // timed runs of each batch
   // "cuda", "cuda:N": weights and inputs are moved there, and each operator runs by itself.
   std::string device = "cpu";
-  // The library of dense products, see find_dense_library(); empty: the fastest of this process.
-  std::string products;
   bool explain = false;  // rows are the steps of the plan, not the outputs
   std::string fill;      // instead of all that: a text with blanks, [MASK], that the model fills in
   // Instead of all that: so many characters by which the model continues a text.
