@@ -32,9 +32,10 @@ double difference(const Tensor& here, const Tensor& there) {
   double most = 1e-3, difference = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) != std::isnan(b[i])) return std::numeric_limits<double>::infinity();
-    if (std::isnan(a[i]) || a[i] == b[i]) continue;
+    if (std::isnan(a[i])) continue;
+    if (std::isfinite(a[i])) most = std::max(most, double{std::abs(a[i])});
+    if (a[i] == b[i]) continue;
     difference = std::max(difference, std::abs(double{a[i]} - double{b[i]}));
-    most = std::max(most, double{std::abs(a[i])});
   }
   return difference / most;
 }
