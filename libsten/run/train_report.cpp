@@ -39,6 +39,7 @@ void add_traffic(Report& r, int ranks, const GradientTraffic& t) {
   r.facts.emplace_back("gradients/bytes_if_dense", number(t.dense));
   r.facts.emplace_back("gradients/sparse_bytes", number(t.sparse_sent));
   r.facts.emplace_back("gradients/sparse_bytes_if_dense", number(t.sparse_dense));
+  r.facts.emplace_back("gradients/device_bytes", number(t.from_device));
   r.notes.push_back(
       fmt::format("{} ranks; in the last step each gave {} of gradients, of {} if dense", ranks,
                   human_bytes(t.sent), human_bytes(t.dense)));

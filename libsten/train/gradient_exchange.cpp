@@ -25,8 +25,8 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   if (!mask && count >= enough) {  // as it is
     send();
     Bucket& alone = on_way_.emplace_back();
-    const bool stays_there = gradient.device() != Device::cpu && by_ == Transport::float32 &&
-                             ranks_.takes_device_memory();
+    const bool stays_there = from_device_ && gradient.device() != Device::cpu;
+    if (stays_there) numbers_from_device_ += count;
     if (!stays_there) gradient = gradient.to(Device::cpu);
     gradient = Tensor::update(std::move(gradient), [&](Values& v) {
       if (!stays_there) {

@@ -13,13 +13,18 @@ namespace sten {
 // enough. All ranks add the same in the same order.
 class GradientExchange {
  public:
-  GradientExchange(Communicator& ranks, Transport by) : ranks_(ranks), by_(by) {}
+  // `from_device`: gradients that are enough alone travel from a device's memory, which the ranks'
+  // transport takes (sums_from_device()), as float32.
+  GradientExchange(Communicator& ranks, Transport by, bool from_device = false)
+      : ranks_(ranks), by_(by), from_device_(from_device && by == Transport::float32) {}
 
   // `gradient` becomes the sum, at the latest in finish(). With `mask`, the weight, which is masked, it
   // is dense, and 0 at the positions that are pruned. Both stay where they are. The mask is the CPU's; what
-  // is on a device is on the CPU afterwards, unless the ranks' transport takes it from there.
+  // is on a device is on the CPU afterwards, unless it travels from there.
   void add(Tensor& gradient, const Tensor* mask);
   void finish();
+  // Numbers that travelled from a device's memory.
+  Index from_device() const { return numbers_from_device_; }
 
  private:
   struct Travelling {
@@ -38,6 +43,8 @@ class GradientExchange {
 
   Communicator& ranks_;
   Transport by_;
+  bool from_device_;
+  Index numbers_from_device_ = 0;
   Bucket filling_;
   Index size_ = 0;  // of what is in it
   std::deque<Bucket> on_way_;

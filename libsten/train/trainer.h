@@ -39,9 +39,10 @@ inline constexpr const char* average_key = "ema";
 inline constexpr std::string_view score_state = "score-";
 
 // Bytes of gradients that a rank gives to its transport in a step, and how many they would be if all
-// were dense; of all weights, and of those that are sparse in that step.
+// were dense; of all weights, and of those that are sparse in that step. Of those sent, what the
+// transport took from a device's memory.
 struct GradientTraffic {
-  std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0;
+  std::uint64_t sent = 0, dense = 0, sparse_sent = 0, sparse_dense = 0, from_device = 0;
 };
 
 // The same on the CPU, and what is measured of it likewise.
@@ -140,6 +141,7 @@ class Trainer {
                                StatisticsOfStep& statistics, bool all_have_parts);
   void agree_on_loss(TrainStep& step) const;
   void complete(Gradients& gradients) const;
+  bool sums_from_there();
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;
   bool learns_scores(std::size_t i) const;
@@ -178,8 +180,9 @@ class Trainer {
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
   std::string first_weights_;
-  bool has_new_positions_ = true;  // that ranks have not compared
-  std::optional<Tensor> seed_;     // of the last backward pass, of this share of a batch
+  bool has_new_positions_ = true;        // that ranks have not compared
+  std::optional<bool> sums_from_there_;  // once it is known
+  std::optional<Tensor> seed_;           // of the last backward pass, of this share of a batch
   double seed_share_ = 0;
   std::optional<LateNumbers> late_;
   LateNumbers::Numbers last_read_;

@@ -6,6 +6,7 @@
 #include "libsten/base/text.h"
 #include "libsten/comm/together.h"
 #include "libsten/optim/kept_values.h"
+#include "libsten/train/device_sums.h"
 #include "libsten/train/trainer_exchange.h"
 
 namespace sten {
@@ -44,8 +45,16 @@ void Trainer::agree_on_loss(TrainStep& step) const {
   check_loss(state_.step, step.loss);
 }
 
+bool Trainer::sums_from_there() {
+  if (device_ == Device::cpu || transport_of(*this) != Transport::float32) return false;
+  if (!sums_from_there_) sums_from_there_ = sums_from_device(*ranks_);
+  return *sums_from_there_;
+}
+
 Trainer::Exchange::Exchange(Trainer& trainer, Gradients& gradients)
-    : trainer_(trainer), gradients_(gradients), exchange_(*trainer.ranks_, transport_of(trainer)) {
+    : trainer_(trainer),
+      gradients_(gradients),
+      exchange_(*trainer.ranks_, transport_of(trainer), trainer.sums_from_there()) {
   if (trainer.ranks_->size() == 1) return;
   trainer.check_positions();
   before_ = trainer.ranks_->bytes();
@@ -74,6 +83,8 @@ GradientTraffic Trainer::Exchange::finish() {
   for (auto& g : gradients_)
     if (g) g = g->to(trainer_.device_);
   traffic_.sent = trainer_.ranks_->bytes() - before_;
+  traffic_.from_device =
+      static_cast<std::uint64_t>(exchange_.from_device()) * bytes_of(Transport::float32);
   return traffic_;
 }
 

@@ -1,7 +1,6 @@
 // Ranks: one alone, and several that are threads.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <numeric>
 
@@ -11,27 +10,10 @@
 #include "libsten/comm/together.h"
 #include "tests/support/tensors.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/support/variables.h"
 
 using namespace sten;
 using namespace sten::testing;
-
-namespace {
-
-// Sets variables of the environment for as long as it lives.
-class Variables {
- public:
-  explicit Variables(std::vector<std::pair<const char*, const char*>> all) : all_(std::move(all)) {
-    for (const auto& [name, value] : all_) setenv(name, value, 1);
-  }
-  ~Variables() {
-    for (const auto& [name, value] : all_) unsetenv(name);
-  }
-
- private:
-  std::vector<std::pair<const char*, const char*>> all_;
-};
-
-}  // namespace
 
 TEST_CASE("a process alone is rank 0 of 1, and sums, broadcasts and gathers change nothing") {
   const auto ranks = comm_self();
@@ -110,20 +92,20 @@ TEST_CASE("a process is one of several only where its starter says so") {
   CHECK(!mpi_launch().is_one_of_several);
   CHECK(comm_of_process()->size() == 1);
   {
-    const Variables one({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}});
+    const Variables one{{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}};
     CHECK(!mpi_launch().is_one_of_several);
   }
   {
-    const Variables second({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}});
+    const Variables second{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}};
     CHECK(mpi_launch().is_one_of_several);
     CHECK(mpi_launch().rank == 1);
   }
   {
-    const Variables slurm({{"SLURM_STEP_NUM_TASKS", "8"}, {"PMIX_RANK", "5"}});
+    const Variables slurm{{"SLURM_STEP_NUM_TASKS", "8"}, {"PMIX_RANK", "5"}};
     CHECK(mpi_launch().is_one_of_several);
     CHECK(mpi_launch().rank == 5);
   }
   // A job of several tasks that are not started by MPI is several processes alone.
-  const Variables tasks({{"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "5"}});
+  const Variables tasks{{"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_PROCID", "5"}};
   CHECK(!mpi_launch().is_one_of_several);
 }

@@ -1,18 +1,21 @@
 // Training on a device: the losses of the CPU, and files that go on on either.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <filesystem>
 #include <set>
 
 #include "libsten/dispatch/operators.h"
 #include "libsten/nn/weights.h"
 #include "libsten/run/train.h"
+#include "libsten/train/device_sums.h"
 #include "libsten/train/run_directory.h"
 #include "tests/device/row_checks.h"
 #include "tests/device/serial_backend.h"
 #include "tests/device/training_runs.h"
 #include "tests/support/laws.h"
 #include "tests/support/thread_ranks.h"
+#include "tests/support/variables.h"
 
 using namespace sten;
 using namespace sten::testing;
@@ -313,8 +316,9 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
   }
 }
 
-TEST_CASE("gradients are summed where they are, if the ranks' transport takes a device's memory") {
+TEST_CASE("gradients travel from a device's memory, if the ranks' transport takes it") {
   const SerialDevice device;
+  const Variables wish{{"STEN_MPI_CUDA", "1"}};
   const Warnings warnings;
   const TempDir dir;
   Recipe r = small_mlp(dir);
@@ -329,10 +333,12 @@ TEST_CASE("gradients are summed where they are, if the ranks' transport takes a 
           const std::vector<TrainStep> steps = steps_of(t);
           t.check_ranks();
           CHECK(static_cast<const ThreadRank&>(*ranks).sums_there() == sums_there);
+          const bool is_last = sums_there == r.steps;  // else of the first step
+          CHECK(steps.back().traffic.from_device == (is_last ? 4 * 512 * 512 : 0));
           if (ranks->rank() == 0)
             for (const TrainStep& s : steps) all.push_back(s.loss);
         },
-        take_device_memory);
+        {.takes_device_memory = take_device_memory});
     return all;
   };
   const std::vector<double> by_host = losses(r, false, 0);
@@ -343,6 +349,34 @@ TEST_CASE("gradients are summed where they are, if the ranks' transport takes a 
   if (is_short()) return;
   r.exchange.transport = "bfloat16";
   CHECK(losses(r, true, 0) == losses(r, false, 0));
+}
+
+TEST_CASE(
+    "from where gradients of a device travel is measured, but for what the environment says") {
+  const SerialDevice device;
+  using std::chrono::milliseconds;
+  const auto from_device = [](const ThreadTransport& transport) {
+    std::array<bool, 2> of{};
+    in_threads(
+        2,
+        [&](const auto& ranks) {
+          of[static_cast<std::size_t>(ranks->rank())] = sums_from_device(*ranks);
+        },
+        transport);
+    CHECK(of[0] == of[1]);
+    return of[0];
+  };
+  const ThreadTransport slow_host{true, milliseconds(300), {}},
+      slow_there{true, {}, milliseconds(300)};
+  CHECK(from_device(slow_host));
+  CHECK_FALSE(from_device(slow_there));
+  {
+    const Variables wish{{"STEN_MPI_CUDA", "0"}};
+    CHECK_FALSE(from_device(slow_host));
+  }
+  const Variables wish{{"STEN_MPI_CUDA", "1"}};
+  CHECK(from_device(slow_there));
+  CHECK_FALSE(from_device({.takes_device_memory = false}));
 }
 
 TEST_CASE("a run goes on on another device than it has begun on") {

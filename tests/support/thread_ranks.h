@@ -1,6 +1,7 @@
 // Ranks that are threads of the test.
 #pragma once
 #include <barrier>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -12,6 +13,12 @@
 
 namespace sten::testing {
 
+// What ranks of a test are like.
+struct ThreadTransport {
+  bool takes_device_memory = false;
+  std::chrono::milliseconds sum{}, sum_there{};  // that a sum takes, beside what it has to do
+};
+
 class ThreadRank final : public Communicator {
  public:
   struct Shared {
@@ -20,12 +27,12 @@ class ThreadRank final : public Communicator {
     std::vector<std::span<std::byte>> given;  // by each rank
   };
 
-  ThreadRank(std::shared_ptr<Shared> shared, int rank, bool takes_device_memory)
-      : shared_(std::move(shared)), rank_(rank), takes_device_memory_(takes_device_memory) {}
+  ThreadRank(std::shared_ptr<Shared> shared, int rank, const ThreadTransport& transport)
+      : shared_(std::move(shared)), rank_(rank), transport_(transport) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(shared_->given.size()); }
   bool is_one_machine() const override { return false; }  // so that sums overlap
-  bool takes_device_memory() const override { return takes_device_memory_; }
+  bool takes_device_memory() const override { return transport_.takes_device_memory; }
   int sums_there() const { return sums_there_; }
   void barrier() override { shared_->meet.arrive_and_wait(); }
   bool all_fail() override { return false; }
@@ -40,7 +47,7 @@ class ThreadRank final : public Communicator {
     f(shared_->given);
     barrier();
   }
-  std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport) override {
+  void add_up(std::span<float> x) {
     std::vector<float> sums(x.size());
     together(std::as_writable_bytes(x), [&](const auto& given) {
       for (const auto& bytes : given) {
@@ -51,18 +58,23 @@ class ThreadRank final : public Communicator {
     });
     std::ranges::copy(sums, x.begin());
     barrier();
+  }
+  std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport) override {
+    std::this_thread::sleep_for(transport_.sum);
+    add_up(x);
     return nullptr;
   }
   std::unique_ptr<PendingSum::Work> do_sum_there(std::span<float> x,
                                                  void (*use_device)()) override {
-    REQUIRE(takes_device_memory_);
+    REQUIRE(transport_.takes_device_memory);
     ++sums_there_;
+    std::this_thread::sleep_for(transport_.sum_there);
     std::vector<float> here(x.size());
     use_device();
     const kernels::cuda::MemoryFunctions& memory = cuda().memory;
     memory.download(here.data(), x.data(), x.size_bytes(), cuda_stream());
     memory.wait(cuda_stream());
-    do_sum(here, Transport::float32);
+    add_up(here);
     memory.upload(x.data(), here.data(), x.size_bytes(), cuda_stream());
     memory.wait(cuda_stream());
     return nullptr;
@@ -97,20 +109,20 @@ class ThreadRank final : public Communicator {
 
   std::shared_ptr<Shared> shared_;
   int rank_, sums_there_ = 0;
-  bool takes_device_memory_;
+  ThreadTransport transport_;
 };
 
 // f(ranks), each a ThreadRank, of n ranks at once. What rank 0 throws is thrown here; a rank that throws alone leaves the
 // others waiting.
 inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f,
-                       bool take_device_memory = false) {
+                       const ThreadTransport& transport = {}) {
   const auto shared = std::make_shared<ThreadRank::Shared>(n);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n));
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < n; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        f(std::make_shared<ThreadRank>(shared, rank, take_device_memory));
+        f(std::make_shared<ThreadRank>(shared, rank, transport));
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
       }

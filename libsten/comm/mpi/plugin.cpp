@@ -51,10 +51,8 @@ bool meet(MPI_Comm comm, Clock::duration most = Clock::duration::max()) {
   }
 }
 
-// Whether the MPI that runs says so, and nobody else says no.
+// Whether the MPI that runs says so.
 bool is_cuda_aware() {
-  const char* asked = std::getenv("STEN_MPI_CUDA");
-  if (asked && std::string_view(asked) == "0") return false;
 #ifdef OMPI_HAVE_MPI_EXT_CUDA
   return MPIX_Query_cuda_support() == 1;
 #else

@@ -1,0 +1,24 @@
+// The environment of tests.
+#pragma once
+#include <cstdlib>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+namespace sten::testing {
+
+// Sets variables of the environment for as long as it lives.
+class Variables {
+ public:
+  Variables(std::initializer_list<std::pair<const char*, const char*>> all) : all_(all) {
+    for (const auto& [name, value] : all_) setenv(name, value, 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : all_) unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<const char*, const char*>> all_;
+};
+
+}  // namespace sten::testing
