@@ -68,9 +68,13 @@ void check(const BenchOptions& o) {
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
-  if (o.bench != "gemm" && o.bench != "model" && !o.precisions.empty())
-    fail_usage("--precision belongs to gemm and model");
-  for (const std::string& name : o.precisions) precision_from(name);
+  const bool is_step_there = o.bench == "step" && o.device != "cpu";
+  if (o.bench != "gemm" && o.bench != "model" && !is_step_there && !o.precisions.empty())
+    fail_usage("--precision belongs to gemm and model, and to step on a device");
+  if (is_step_there)
+    step_precisions(o.precisions);
+  else
+    for (const std::string& name : o.precisions) precision_from(name);
   if (o.bench != "convert" && !o.inputs.empty()) fail_usage("--input belongs to convert");
   if (o.device != "cpu" && o.bench != "gemm" && o.bench != "convert" && o.bench != "step")
     fail_usage("--device {} is for gemm, convert and step", o.device);
@@ -78,7 +82,8 @@ void check(const BenchOptions& o) {
     fail_usage("--activations belongs to --device cpu");
   if (o.device != "cpu" && o.ranks->size() > 1)
     fail_usage("--device {} is measured in one process", o.device);
-  if (o.device != "cpu" && !o.precisions.empty()) fail_usage("--precision belongs to --device cpu");
+  if (o.device != "cpu" && o.bench != "step" && !o.precisions.empty())
+    fail_usage("--precision belongs to --device cpu, but for step");
   for (const std::string& form : o.forms)
     if (o.device != "cpu" && form != "gemm" && form != "linear" && form != "transposed" &&
         form != "sampled")

@@ -13,7 +13,8 @@ struct BenchOptions {
   std::vector<std::string> layouts;  // specs; empty: those of sparse weights, or some for each
   std::vector<std::string> forms;    // of gemm: see BenchProduct; empty: gemm
   std::vector<std::string> precisions;   // of gemm and model: see precision_from(); empty: float32,
-                                         // and dense bfloat16 where the processor multiplies it
+                                         // and dense bfloat16 where the processor multiplies it. Of
+                                         // step on a device: see step_precisions()
   std::vector<std::string> inputs;       // of convert: see bench_input(); empty: normal
   std::vector<int> threads;              // empty: 1
   std::vector<std::string> configs;      // of step and model: config.json of BERTs; with weights

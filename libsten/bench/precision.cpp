@@ -59,6 +59,23 @@ AskedPrecisions::AskedPrecisions(const std::vector<std::string>& names,
   }
 }
 
+std::vector<StepPrecision> step_precisions(const std::vector<std::string>& names) {
+  using kernels::Factors;
+  const std::vector<StepPrecision> known{
+      {"float32", Factors::float32}, {"tf32", Factors::tf32}, {"bf16", Factors::bfloat16}};
+  if (names.empty()) return {known.front()};
+  std::vector<StepPrecision> all;
+  for (const std::string& name : names) {
+    const std::string usual = name == "f32" ? "float32" : name == "bfloat16" ? "bf16" : name;
+    const auto at = std::ranges::find(known, usual, &StepPrecision::name);
+    if (at == known.end())
+      fail_usage("--precision {} of a step on a device is none of float32, tf32 and bf16{}",
+                 quote(name), suggestion(name, {"float32", "tf32", "bf16"}));
+    if (!std::ranges::count(all, usual, &StepPrecision::name)) all.push_back(*at);
+  }
+  return all;
+}
+
 bool AskedPrecisions::has_dense(DType precision) const {
   return std::ranges::count(dense, precision) > 0;
 }

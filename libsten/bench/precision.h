@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/block/gemm_functions.h"
 #include "libsten/base/dtype.h"
 #include "libsten/base/spec.h"
 
@@ -29,5 +30,13 @@ struct AskedPrecisions {
   bool has_dense(DType precision) const;
   bool has(DType precision, const Spec& layout) const;
 };
+
+// What the factors of dense products of a step on a device may be rounded to: float32, tf32, bf16.
+struct StepPrecision {
+  std::string name = "float32";
+  kernels::Factors factors = kernels::Factors::float32;
+};
+// Of --precision; none: float32. Error (usage) for other names.
+std::vector<StepPrecision> step_precisions(const std::vector<std::string>& names);
 
 }  // namespace sten

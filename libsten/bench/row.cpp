@@ -60,7 +60,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
     // Of the others it does not matter: they compute in float32.
-    if (b.bench == "gemm" || b.bench == "model") r.at(row, "precision") = b.precision;
+    if (b.bench == "gemm" || b.bench == "model" || (b.bench == "step" && !b.device.empty()))
+      r.at(row, "precision") = b.precision;
     r.at(row, "isa") = isa_of(b);
     r.at(row, "threads") = Index{b.threads};
     if (b.ranks > 1) r.at(row, "ranks") = Index{b.ranks};

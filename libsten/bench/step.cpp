@@ -5,9 +5,11 @@
 #include "libsten/base/random.h"
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
+#include "libsten/bench/precision.h"
 #include "libsten/layout/masked.h"
 #include "libsten/optim/adamw.h"
 #include "libsten/optim/sgd.h"
+#include "libsten/product/device_product.h"
 #include "libsten/train/gradient_exchange.h"
 
 namespace sten {
@@ -82,7 +84,9 @@ class Training {
   }
 
   // With `refresh` the sparse weights are selected anew, from all of their gradients.
-  void step(Communicator& ranks, Summed when, Transport by, bool refresh = false) {
+  void step(Communicator& ranks, Summed when, Transport by, kernels::Factors factors,
+            bool refresh = false) {
+    const RoundedProducts rounded(factors);
     Tape tape;
     NamedValues<Var> weights, inputs;
     std::vector<Parameter*> parameters;
@@ -171,6 +175,7 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     Training* training;
     bool is_refreshed = false;
     Summed summed = Summed::during;
+    StepPrecision precision{};
   };
   std::vector<Way> what;
   const auto add = [&](const char* form, const std::string& layout, Training& of) {
@@ -186,12 +191,19 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     what.push_back({"refreshed", layout.name, &masked, true});
     add("sparse", layout.name, sparse);
   }
+  // The dense step in float32, which ratios are to, is there in any case.
+  const std::vector<Way> usual = std::exchange(what, {what.front()});
+  for (const StepPrecision& p : step_precisions(o.precisions))
+    for (std::size_t i = p.factors == kernels::Factors::float32 ? 1 : 0; i < usual.size(); ++i) {
+      what.push_back(usual[i]);
+      what.back().precision = p;
+    }
   std::vector<std::function<void()>> ways;
   for (const Way& w : what)
     ways.push_back([&] {
-      w.training->step(ranks, w.summed, by, w.is_refreshed);
+      w.training->step(ranks, w.summed, by, w.precision.factors, w.is_refreshed);
       // With the step after it, which finds nothing made for its positions.
-      if (w.is_refreshed) w.training->step(ranks, w.summed, by);
+      if (w.is_refreshed) w.training->step(ranks, w.summed, by, w.precision.factors);
     });
   std::vector<std::uint64_t> bytes;
   for (const auto& way : ways) {
@@ -205,8 +217,11 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     if (what[i].is_refreshed) {
       // A step of a cycle, in which all but two are those with a fixed mask.
       const auto cycle = static_cast<double>(o.refresh.value_or(usual_refresh));
-      const std::vector<double>& fixed = seconds[static_cast<std::size_t>(
-          std::ranges::find(what, what[i].training, &Way::training) - what.begin())];
+      const auto is_its = [&](const Way& w) {
+        return w.training == what[i].training && w.precision.factors == what[i].precision.factors;
+      };
+      const std::vector<double>& fixed =
+          seconds[static_cast<std::size_t>(std::ranges::find_if(what, is_its) - what.begin())];
       for (std::size_t turn = 0; turn < fixed.size(); ++turn)
         seconds[i][turn] = ((cycle - 2) * fixed[turn] + seconds[i][turn]) / cycle;
     }
@@ -216,6 +231,7 @@ std::vector<BenchRow> measure(const Subject& subject, const std::vector<BenchLay
     row.model = subject.model;
     row.shape = subject.shape;
     row.layout = what[i].layout;
+    row.precision = what[i].precision.name;
     row.threads = threads;
     if (device != Device::cpu) row.device = std::string(name_of(device));
     row.ranks = ranks.size();

@@ -67,10 +67,33 @@ TEST_CASE("forms of products on a device are measured, and nothing falls back") 
   CHECK(warnings.all.empty());
 }
 
+TEST_CASE(
+    "steps on a device are measured with products in lower precision beside those in float32") {
+  const SerialDevice device;
+  const Warnings warnings;
+  BenchOptions o = options("step", "1x64x20");
+  o.batch = 1;
+  o.window = 8;
+  o.layouts = {"masked:sparsity=0.5"};
+  o.precisions = {"bfloat16", "tf32"};
+  Outcome outcome = run_bench(o);
+  const std::vector<std::string> forms = {"dense", "masked", "refreshed", "sparse"};
+  std::vector<std::string> all = {"dense"};
+  for (int i = 0; i < 2; ++i) all.insert(all.end(), forms.begin(), forms.end());
+  CHECK(column(outcome, "form") == all);
+  CHECK(column(outcome, "precision") == std::vector<std::string>{"float32", "bf16", "bf16", "bf16",
+                                                                 "bf16", "tf32", "tf32", "tf32",
+                                                                 "tf32"});
+  CHECK(warnings.all.empty());
+}
+
 TEST_CASE("what a device does not measure is refused") {
   BenchOptions o = options("dispatch", "2x64x70");
   CHECK(error_of([&] { run_bench(o); }) == "--device cuda is for gemm, convert and step");
   o = options("gemm", "16x32x8");
   o.forms = {"chain"};
+  CHECK(fault_of([&] { run_bench(o); }) == Fault::usage);
+  o = options("step", "1x64x20");
+  o.precisions = {"int8"};
   CHECK(fault_of([&] { run_bench(o); }) == Fault::usage);
 }
