@@ -1,4 +1,7 @@
 // Attention by a grid, as a GPU runs it.
+#include <algorithm>
+#include <span>
+
 #include "tests/kernels/row_tables.h"
 
 using namespace sten;
@@ -52,7 +55,7 @@ TEST_CASE("blocks make scores attention's weights, with their gradient") {
   });
 }
 
-TEST_CASE("blocks add a bias to scores, sum its gradient, and move heads") {
+TEST_CASE("blocks add a bias to scores, and sum its gradient") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(7);
     const Index batch = 2, heads = 3, tokens = 4, keys = 5, all = batch * heads * tokens * keys;
@@ -70,35 +73,51 @@ TEST_CASE("blocks add a bias to scores, sum its gradient, and move heads") {
     check_rows_near(p, softmax_of_lines(sum, keys, false));
     f.bias_grad(a, x.data(), sums.data(), nullptr);
     check_rows_near(sums, want);
+  });
+}
 
-    RowFloats apart(all), back(all);
-    const kernels::HeadsMove split{x.data(), tokens, keys, apart.data()};
-    f.split_heads({&split, 1}, batch, heads, nullptr);
-    bool is_moved = true;
-    for (Index i = 0; i < all; ++i) {
-      const Index b = i / (tokens * heads * keys), t = i / (heads * keys) % tokens,
-                  h = i / keys % heads;
-      is_moved &= apart[((b * heads + h) * tokens + t) * keys + i % keys] == x[i];
-    }
-    CHECK(is_moved);
-    const kernels::HeadsMove join{apart.data(), tokens, keys, back.data()};
-    f.join_heads({&join, 1}, batch, heads, nullptr);
-    CHECK(back == x);
-    // Several, of other shapes, more than there are in one launch.
-    std::vector<RowFloats> to(6, RowFloats(all)), again = to;
-    std::vector<kernels::HeadsMove> there, home;
-    for (std::size_t k = 0; k < to.size(); ++k) {
-      const auto [t, w] = k % 2 ? std::pair(tokens, keys) : std::pair(Index{2}, Index{10});
-      there.push_back({x.data(), t, w, to[k].data()});
-      home.push_back({to[k].data(), t, w, again[k].data()});
-    }
-    f.split_heads(there, batch, heads, nullptr);
-    f.join_heads(home, batch, heads, nullptr);
-    CHECK(to[1] == apart);
-    CHECK(to[0] != apart);
-    for (std::size_t k = 0; k < to.size(); ++k) {
-      CHECK(to[k] == to[k % 2]);
-      CHECK(again[k] == x);
+TEST_CASE("blocks move heads, of any width and at any place") {
+  with_row_tables([](const RowFunctions& f) {
+    Dice dice(7);
+    const Index batch = 2, heads = 3, tokens = 4;
+    for (const Index width : {5, 8}) {
+      const Index all = batch * heads * tokens * width;
+      const RowFloats x = some_row_floats(dice, all);
+      RowFloats apart(all), back(all);
+      const kernels::HeadsMove split{x.data(), tokens, width, apart.data()};
+      f.split_heads({&split, 1}, batch, heads, nullptr);
+      bool is_moved = true;
+      for (Index i = 0; i < all; ++i) {
+        const Index b = i / (tokens * heads * width), t = i / (heads * width) % tokens,
+                    h = i / width % heads;
+        is_moved &= apart[((b * heads + h) * tokens + t) * width + i % width] == x[i];
+      }
+      CHECK(is_moved);
+      const kernels::HeadsMove join{apart.data(), tokens, width, back.data()};
+      f.join_heads({&join, 1}, batch, heads, nullptr);
+      CHECK(back == x);
+      // Several, of other shapes, more than there are in one launch.
+      std::vector<RowFloats> to(6, RowFloats(all)), again = to;
+      std::vector<kernels::HeadsMove> there, home;
+      for (std::size_t k = 0; k < to.size(); ++k) {
+        const auto [t, w] = k % 2 ? std::pair(tokens, width) : std::pair(tokens / 2, 2 * width);
+        there.push_back({x.data(), t, w, to[k].data()});
+        home.push_back({to[k].data(), t, w, again[k].data()});
+      }
+      f.split_heads(there, batch, heads, nullptr);
+      f.join_heads(home, batch, heads, nullptr);
+      CHECK(to[1] == apart);
+      CHECK(to[0] != apart);
+      for (std::size_t k = 0; k < to.size(); ++k) {
+        CHECK(to[k] == to[k % 2]);
+        CHECK(again[k] == x);
+      }
+      // Not where 16 bytes are read at once.
+      RowFloats moved(all + 1), shifted(all + 1);
+      std::ranges::copy(x, shifted.begin() + 1);
+      const kernels::HeadsMove away{shifted.data() + 1, tokens, width, moved.data() + 1};
+      f.split_heads({&away, 1}, batch, heads, nullptr);
+      CHECK(std::ranges::equal(std::span(moved).subspan(1), apart));
     }
   });
 }

@@ -20,14 +20,27 @@ struct MoveHeads {
   template <class Block>
   STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
     const std::int64_t sequence = block / tokens, token = block - sequence * tokens;
-    const std::int64_t together = block * heads * width;
-    const std::int64_t apart = (sequence * heads * tokens + token) * width;
-    b.for_each_thread([&](int t) {
-      each_pair(b, t, heads, width, [&](std::int64_t h, std::int64_t i) {
-        const std::int64_t one = together + h * width + i, other = apart + h * tokens * width + i;
-        to[back ? one : other] = x[back ? other : one];
+    const auto move = [&](auto* into, const auto* from, std::int64_t pieces) {
+      b.for_each_thread([&](int t) {
+        each_pair(b, t, heads, pieces, [&](std::int64_t h, std::int64_t i) {
+          const std::int64_t one = (block * heads + h) * pieces + i;
+          const std::int64_t other = ((sequence * heads + h) * tokens + token) * pieces + i;
+          into[back ? one : other] = from[back ? other : one];
+        });
       });
-    });
+    };
+    if (width % 4 == 0 && is_aligned(x) && is_aligned(to))
+      move(reinterpret_cast<Four*>(to), reinterpret_cast<const Four*>(x), width / 4);
+    else
+      move(to, x, width);
+  }
+
+ private:
+  struct alignas(16) Four {
+    float at[4];
+  };
+  STEN_DEVICE static bool is_aligned(const float* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % alignof(Four) == 0;
   }
 };
 

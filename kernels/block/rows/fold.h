@@ -9,13 +9,13 @@
 namespace sten::kernels {
 
 inline constexpr std::int64_t longest_row_of_warp = 1024;
-// f(std::integral_constant<int, the threads that a row of n elements has>).
-template <class F>
-void with_row_threads(std::int64_t n, F&& f) {
-  if (n <= longest_row_of_warp)
+// f(std::integral_constant<int, the threads that a row of n elements has>): `many` for long ones.
+template <int many = 256, class F>
+void with_row_threads(std::int64_t n, F&& f, std::int64_t longest = longest_row_of_warp) {
+  if (n <= longest)
     f(std::integral_constant<int, 32>{});
   else
-    f(std::integral_constant<int, 256>{});
+    f(std::integral_constant<int, many>{});
 }
 
 template <int threads>

@@ -111,12 +111,18 @@ struct StoreColumns {
 
 template <class Grid>
 struct LayerNormOn {
+  // A row is read several times, one pass after the other.
+  static constexpr std::int64_t longest_of_warp = 256;
+
   static void layer_norm(const float* x, std::int64_t rows, std::int64_t n, const float* gamma,
                          const float* beta, double eps, float* y, Stream stream) {
     Grid grid(stream);
-    with_row_threads(n, [&]<int threads>(std::integral_constant<int, threads>) {
-      grid.launch(LayerNormRows<threads>{x, rows, n, gamma, beta, eps, y});
-    });
+    with_row_threads(
+        n,
+        [&]<int threads>(std::integral_constant<int, threads>) {
+          grid.launch(LayerNormRows<threads>{x, rows, n, gamma, beta, eps, y});
+        },
+        longest_of_warp);
   }
   static void layer_norm_grad(const float* dy, const float* x, std::int64_t rows, std::int64_t n,
                               const float* gamma, double eps, float* dx, bool adds, float* dgamma,
@@ -124,9 +130,12 @@ struct LayerNormOn {
     Grid grid(stream);
     RowMoments* moments = nullptr;
     if (dgamma || dbeta) moments = grid.template scratch<RowMoments>(rows);
-    with_row_threads(n, [&]<int threads>(std::integral_constant<int, threads>) {
-      grid.launch(LayerNormGradRows<threads>{dy, x, rows, n, gamma, eps, dx, adds, moments});
-    });
+    with_row_threads(
+        n,
+        [&]<int threads>(std::integral_constant<int, threads>) {
+          grid.launch(LayerNormGradRows<threads>{dy, x, rows, n, gamma, eps, dx, adds, moments});
+        },
+        longest_of_warp);
     if (moments)
       sum_columns(grid, rows, n, LayerNormTerms{dy, x, n, moments}, StoreColumns{dgamma, dbeta});
   }

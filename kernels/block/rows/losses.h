@@ -182,11 +182,14 @@ struct DivergenceRow {
 
 template <class Grid>
 struct LossesOn {
+  // There are few rows, and a vocabulary is long.
+  static constexpr int long_row_threads = 1024;
+
   template <class Row>
   static void mean(const RowClasses& c, const Row& row, float* loss, Stream stream) {
     Grid grid(stream);
     auto* losses = grid.template scratch<double>(c.rows);
-    with_row_threads(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
+    with_row_threads<long_row_threads>(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
       grid.launch(LossOfRows<threads, Row>{c, row, losses});
     });
     grid.launch(MeanOfRows{c, losses, loss, nullptr, nullptr});
@@ -197,7 +200,7 @@ struct LossesOn {
     Grid grid(stream);
     auto* by = grid.template scratch<double>(1);
     grid.launch(MeanOfRows{c, nullptr, nullptr, dy, by});
-    with_row_threads(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
+    with_row_threads<long_row_threads>(c.n, [&]<int threads>(std::integral_constant<int, threads>) {
       grid.launch(LossGradOfRows<threads, Row>{c, row, by, first, second});
     });
   }
