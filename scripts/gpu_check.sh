@@ -138,7 +138,9 @@ measure gemm gemm --shape 768x3072x4096 --shape 4096x4096x4096 "${some[@]}" --la
 measure linear gemm --form linear --form transposed --form sampled --shape 3072x768x4096 --shape 768x3072x4096 \
   "${some[@]}" --layouts csr:sparsity=0.9 --layouts masked:sparsity=0.9 --repeats 15
 measure bert-step step --shape 2x768x30522 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 \
-  --layouts nmg:n=1,m=10,g=4 --repeats 25
+  --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2 --repeats 15
+measure rounded-step step --shape 2x768x30522 --layouts masked:sparsity=0.9 --precision tf32 --precision bf16 --repeats 15
+measure wide-step step --shape 4x1024x2000 --layouts nmg:n=1,m=10,g=4 --layouts nmg:n=1,m=20,g=2 --repeats 15
 measure small-step step --shape 4x160x70 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 --repeats 25
 measure wrn-step step --shape wrn-16-8 --layouts masked:sparsity=0.9 --layouts nmg:n=1,m=4,g=4 --repeats 9
 if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
@@ -157,7 +159,7 @@ import json, pathlib, sys
 
 out, device = pathlib.Path(sys.argv[1]), sys.argv[2]
 steps = [line.split("\t") for line in (out / "steps.tsv").read_text().splitlines()]
-names = ("convert", "gemm", "linear", "bert-step", "small-step", "wrn-step")
+names = ("convert", "gemm", "linear", "bert-step", "rounded-step", "wide-step", "small-step", "wrn-step")
 benches = [json.loads((out / f"{n}.json").read_text()) for n in names if (out / f"{n}.json").exists()]
 torch = [line for line in (out / "torch.log").read_text().splitlines() if line.startswith("{")] \
     if (out / "torch.log").exists() else []
@@ -184,7 +186,9 @@ number = lambda v: f"{v:.3g}" if isinstance(v, float) else str(v) if v is not No
 for row in report["results"]:
     shape = "x".join(map(str, row["shape"])) if isinstance(row["shape"], list) else row["shape"]
     keys = ("ms", "gflops", "input_gb_per_s", "ratio", "ratio_low", "ratio_high")
-    text.append("| " + " | ".join([row["bench"], row["form"] or "", shape, row["layout"], row["library"] or ""]
+    precision = row.get("precision") or "float32"
+    layout = row["layout"] if precision == "float32" else f"{row['layout']}, {precision}"
+    text.append("| " + " | ".join([row["bench"], row["form"] or "", shape, layout, row["library"] or ""]
                                   + [number(row.get(k)) for k in keys]) + " |")
 for row in report["torch"]:
     text.append(f"| step | dense, {row['optimizer']} | {row['shape']} {row['batch']}x{row['window']} | dense | "

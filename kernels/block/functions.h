@@ -117,6 +117,10 @@ struct ProductFunctions {
   // 0 where A has padding.
   void (*nmg)(const NmgFormat&, const float* values, const void* index, const ProductOperands&,
               Stream);
+  // A^T B: the operands' rows are A's columns. Sums are made in ascending order of A's rows. False, and
+  // nothing was done, where n is not 1, and where the device has no room for it.
+  bool (*nmg_transposed)(const NmgFormat&, const float* values, const void* index,
+                         const ProductOperands&, Stream);
   // "cuSPARSE 12.6", likewise. row_ptr[rows + 1], columns[nnz].
   const char* (*csr_library)();
   PreparedProduct* (*csr)(std::int64_t rows, std::int64_t cols, std::int64_t nnz,

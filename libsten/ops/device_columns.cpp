@@ -55,7 +55,7 @@ void turn_weights(const Convolution& c, bool back, const float* from, float* to)
     fail_unsupported("conv on a device is of weights of less than 2^31 elements");
   const Index a = back ? c.taps() : c.group_in(), b = back ? c.group_in() : c.taps();
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(c.out, a, b, from, to, stream);
+    cuda.windows.turn(c.out, a, b, from, nullptr, to, stream);
   });
 }
 

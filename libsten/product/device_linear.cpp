@@ -85,7 +85,7 @@ float* floats_in(Values& v) { return reinterpret_cast<float*>(v.mutate_bytes());
 Values turned(Index rows, Index cols, const float* x, Device device) {
   Values to = Values::uninitialized(DType::F32, rows * cols, device);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(1, rows, cols, x, floats_in(to), stream);
+    cuda.windows.turn(1, rows, cols, x, nullptr, floats_in(to), stream);
   });
   return to;
 }
@@ -103,9 +103,32 @@ void multiply_turned(const Tensor& w, const kernels::ListOperands& x) {
   Values c = Values::uninitialized(DType::F32, out * x.tokens, w.device());
   device_product(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()), floats_in(c));
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
-    cuda.windows.turn(1, out, x.tokens, floats_in(c), x.y, stream);
+    cuda.windows.turn(1, out, x.tokens, floats_in(c), x.bias, x.y, stream);
   });
-  add_bias(x.tokens, out, x.bias, x.y);
+}
+
+// c[in, n] = w^T b[out, n], by w's own order. False, and nothing was done, where that is not there.
+bool multiply_columns(const Tensor& w, Index n, const float* b, float* c) {
+  const Nmg& a = w.as<Nmg>();
+  const Index out = w.shape()[0], in = w.shape()[1];
+  const NmgPatternsThere patterns(a.n, a.m, w.device());
+  return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    return cuda.products.nmg_transposed(patterns.format(a.g), floats_of_matrix(w),
+                                        a.index.bytes().data(), {in, out, n, b, n, c, n}, stream);
+  });
+}
+bool multiply_columns_turned(const Tensor& w, const kernels::ListOperands& x) {
+  if (x.by_features) return multiply_columns(w, x.tokens, x.x, x.y);
+  const Index out = w.shape()[0], in = w.shape()[1];
+  const Values b = turned(x.tokens, out, x.x, w.device());
+  Values c = Values::uninitialized(DType::F32, in * x.tokens, w.device());
+  if (!multiply_columns(w, x.tokens, reinterpret_cast<const float*>(b.bytes().data()),
+                        floats_in(c)))
+    return false;
+  on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
+    cuda.windows.turn(1, in, x.tokens, floats_in(c), x.bias, x.y, stream);
+  });
+  return true;
 }
 
 // y = x w^T, or x w if it is turned; by_features, y = w x or w^T x.
@@ -178,8 +201,11 @@ void multiply_fastest(const Tensor& w, const kernels::ListOperands& x) {
     case DeviceWay::dense:
       return multiply_dense(w, by_column, x);
     case DeviceWay::turned:
-      // By features it is turned already.
-      if (!x.by_features) return multiply_turned(w, x);
+      if constexpr (by_column) {
+        if (multiply_columns_turned(w, x)) return;
+      } else if (!x.by_features) {  // else it is turned already
+        return multiply_turned(w, x);
+      }
       [[fallthrough]];
     default:
       return multiply<by_column>(w, x);
@@ -224,16 +250,20 @@ Tensor sample(const Tensor& w, Index count, kernels::SampleOperands x) {
 
 }  // namespace
 
-// Shares of the values up to which the other ways were faster than the dense one, on an H100 at 1,024
-// and 4,096 tokens.
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use) {
-  constexpr Index fewest_tokens = 128;
+  return device_way(w, tokens, use, factors_of_products());
+}
+// From which m / n on the other ways were faster than the dense one, on an H100 at 1,024 and 4,096
+// tokens; a product that may be rounded takes tensor cores, an eighth of the time.
+DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors) {
+  constexpr Index fewest_tokens = 128, least_turned = 6, least_if_rounded = 64;
   if (tokens < fewest_tokens || !w.is<Nmg>() || w.dtype() != DType::F32 || w.shape().size() != 2 ||
       w.as<Nmg>().dims.given() || !cuda().products.dense_library())
     return DeviceWay::lists;
   const Nmg& a = w.as<Nmg>();
-  if (use == DeviceUse::linear && a.axis == 0)
-    return 6 * a.n > a.m ? DeviceWay::dense : DeviceWay::turned;
+  if (factors != kernels::Factors::float32 && least_if_rounded * a.n > a.m) return DeviceWay::dense;
+  if (a.axis == 0 && (use == DeviceUse::linear || (use == DeviceUse::transposed && a.n == 1)))
+    return least_turned * a.n > a.m ? DeviceWay::dense : DeviceWay::turned;
   const Index least_m_per_n = use == DeviceUse::sampled ? 32 : 16;
   return least_m_per_n * a.n > a.m ? DeviceWay::dense : DeviceWay::lists;
 }

@@ -1,5 +1,6 @@
 // Products of rows of tokens with a sparse matrix on a device, float32, in the process's one stream.
 #pragma once
+#include "kernels/block/gemm_functions.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -11,11 +12,14 @@ namespace sten {
 // sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
 // for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of
 // columns, by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned:
-// x and y are, for the product of n:m:g, whose order of sums is its own. Dense: w is, for as long as
+// x and y are, for the products of n:m:g, whose sums have the order of the format, or, transposed, that
+// of lists. Dense: w is, for as long as
 // the product takes, and cuBLAS multiplies it; a sum with an infinity of x and a 0 of w is NaN.
 enum class DeviceWay { lists, turned, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
-// The fastest for so many tokens, as measured (docs/figures.md).
+// The fastest for so many tokens, as measured (docs/figures.md), if dense products have such factors;
+// those of factors_of_products().
+DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors);
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 
 // y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.

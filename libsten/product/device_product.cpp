@@ -57,7 +57,8 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
   const bool has_lists =
       (a.is<Nmg>() && a.as<Nmg>().axis == 1) || (a.is<Csr>() && !cuda().products.csr_library());
   if (has_lists) return device_sparse_gemm(a, n, b, c);
-  if (a.is<Nmg>() && device_way(a, n, DeviceUse::linear) == DeviceWay::dense) {
+  if (a.is<Nmg>() &&
+      device_way(a, n, DeviceUse::linear, kernels::Factors::float32) == DeviceWay::dense) {
     const Dense all = a.to_dense();
     return on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
       dense_product(all, o, cuda.products, stream);
@@ -92,5 +93,6 @@ std::optional<kernels::Factors> factors_from(std::string_view name) {
 
 RoundedProducts::RoundedProducts(kernels::Factors to) : before_(std::exchange(factors_here, to)) {}
 RoundedProducts::~RoundedProducts() { factors_here = before_; }
+kernels::Factors factors_of_products() { return factors_here; }
 
 }  // namespace sten

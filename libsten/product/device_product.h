@@ -33,5 +33,7 @@ class RoundedProducts {
  private:
   const kernels::Factors before_;
 };
+// Of this thread.
+kernels::Factors factors_of_products();
 
 }  // namespace sten

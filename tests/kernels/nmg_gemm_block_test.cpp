@@ -19,6 +19,34 @@ std::vector<float> product(Grid& grid, const ProductCase& x) {
   return c;
 }
 
+// C = A^T D, of a random D, is what sums in ascending order of A's rows are.
+template <class Grid>
+void check_transposed(Grid& grid, Dice& dice, const ProductCase& x) {
+  std::vector<float> d(x.skew + x.rows * x.ldb), c(x.skew + x.cols * x.ldc, untouched), want = c;
+  for (float& v : d) v = static_cast<float>(dice.normal());
+  const kernels::NmgFormat format = x.format();
+  const kernels::ProductOperands of{
+      x.cols, x.rows, x.n, d.data() + x.skew, x.ldb, c.data() + x.skew, x.ldc};
+  const bool is_done = kernels::NmgGemm<Grid>{grid, format, x.a.values.template as<float>().data(),
+                                              x.a.index.bytes().data(), of}
+                           .run_transposed();
+  CHECK(is_done == (x.f.n == 1 && x.f.m * x.f.g <= 256));
+  if (!is_done) {
+    CHECK(is_same(c, want));
+    return;
+  }
+  const std::vector<float> a = floats(x.a.to_dense());
+  for (Index k = 0; k < x.cols; ++k)
+    for (Index j = 0; j < x.n; ++j) {
+      float sum = 0;
+      for (Index r = 0; r < x.rows; ++r)
+        if (const float v = a[r * x.cols + k]; v != 0)
+          sum = std::fmaf(v, d[x.skew + r * x.ldb + j], sum);
+      want[x.skew + k * x.ldc + j] = sum;
+    }
+  if (!is_same(c, want)) FAIL_CHECK(x.text() << ": other bits");
+}
+
 template <int n, int m>
 void check_rows() {
   const auto table = PatternTable::get(n, m);
@@ -49,6 +77,17 @@ TEST_CASE("a grid of blocks multiplies n:m:g by B in the order that is promised"
     }
 }
 
+TEST_CASE("a grid of blocks multiplies n:m:g, transposed, in ascending order of its rows") {
+  Dice dice(4);
+  kernels::SerialGrid grid;
+  for (int round = 0; round < shapes_to_try(5); ++round)
+    for (const ProductFormat f : product_formats())
+      check_transposed(grid, dice, any_case(dice, f, 12 * f.m, 300));
+  // More rows than a slab has, and more columns than a block.
+  for (const ProductFormat f : {ProductFormat{1, 8, 4}, ProductFormat{1, 10, 4}})
+    check_transposed(grid, dice, ProductCase(dice, f, 700, 500, 140));
+}
+
 TEST_CASE("products of nothing write nothing, or zeros") {
   Dice dice(2);
   kernels::SerialGrid grid;
@@ -70,6 +109,7 @@ TEST_CASE("threads of a product do not depend on their order") {
     const ProductCase x = any_case(dice, f, 3 * f.m, 200);
     kernels::CheckedGrid grid(static_cast<std::uint64_t>(f.m));
     if (!is_same(product(grid, x), in_order(x))) FAIL_CHECK(x.text() << ": other bits");
+    check_transposed(grid, dice, x);
     if (!grid.reports().empty()) FAIL_CHECK(x.text() << ": " << grid.reports().front());
   }
 }

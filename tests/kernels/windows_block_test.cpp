@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <limits>
 
 #include "tests/support/checked_device.h"
@@ -144,14 +145,21 @@ TEST_CASE("blocks make columns of images, and sum them") {
 TEST_CASE("blocks turn matrices, and take what is above 0") {
   with_window_tables([](const WindowFunctions& f) {
     Dice dice(2);
-    const WindowFloats from = whole_numbers(dice, 5 * 7 * 9);
-    WindowFloats to(from.size()), want(from.size());
-    f.turn(5, 7, 9, from.data(), to.data(), nullptr);
-    for (Index n = 0; n < 5; ++n)
-      for (Index a = 0; a < 7; ++a)
-        for (Index b = 0; b < 9; ++b) want[(n * 9 + b) * 7 + a] = from[(n * 7 + a) * 9 + b];
-    CHECK(to == want);
-    f.turn(0, 7, 9, nullptr, nullptr, nullptr);
+    // Narrow ones, and those of one tile, of several, and of more than these are wide.
+    for (const auto& [n, a, b] : std::vector<std::array<Index, 3>>{
+             {5, 7, 9}, {2, 16, 64}, {3, 20, 130}, {1, 150, 17}, {2, 1, 40}}) {
+      const WindowFloats from = whole_numbers(dice, n * a * b), bias = whole_numbers(dice, a);
+      WindowFloats to(from.size()), want(from.size());
+      for (const bool has_bias : {false, true}) {
+        f.turn(n, a, b, from.data(), has_bias ? bias.data() : nullptr, to.data(), nullptr);
+        for (Index k = 0; k < n; ++k)
+          for (Index i = 0; i < a; ++i)
+            for (Index j = 0; j < b; ++j)
+              want[(k * b + j) * a + i] = from[(k * a + i) * b + j] + (has_bias ? bias[i] : 0);
+        CHECK(to == want);
+      }
+    }
+    f.turn(0, 7, 9, nullptr, nullptr, nullptr, nullptr);
     const float nan = std::numeric_limits<float>::quiet_NaN();
     WindowFloats y{1, -2, 3, nan, 5}, more{1, 1, -4, 0, nan};
     f.add_relu(3, more.data(), y.data(), nullptr);

@@ -27,7 +27,7 @@ struct NmgGemmKernel {
 
   NmgPacking of;
   GemmColumns columns;
-  const std::uint16_t* patterns;
+  const std::uint16_t* patterns;  // nullptr: sums are of rows as they follow
   const NmgPacket* packets;
   int row_blocks;  // of a block, up to `warps`
 
@@ -148,7 +148,8 @@ struct NmgGemmKernel {
     STEN_DEVICE void store(const Sums& sums) const {
       each_constant<most_m>([&](auto i) {
         if (i >= of.m) return;
-        const std::int64_t row = std::int64_t{row_block} * of.m + (n == 1 ? k.patterns[i] : i);
+        const int in_row_block = n == 1 && k.patterns ? k.patterns[i] : i;
+        const std::int64_t row = std::int64_t{row_block} * of.m + in_row_block;
         if (row < k.columns.of.rows) k.columns.store(row, col, sums.of[i]);
       });
     }

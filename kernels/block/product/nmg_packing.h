@@ -37,11 +37,25 @@ struct NmgPacking {
         slab_chunks(strips < most_strips ? most_strips / strips : 1) {
     if (slab_chunks > chunks) slab_chunks = chunks;
   }
-  // Whether a packing of x can be.
-  static bool has_room(const NmgFormat& f, const ProductOperands& x) {
+  // Of A^T, n = 1, x being A^T B: a chunk is a row block of A, whose rows are what a column has one value
+  // of, and a round takes the value of each column. A row block has `m` columns of A.
+  static NmgPacking of_columns(const NmgFormat& f, int m, const ProductOperands& x) {
+    NmgPacking p(f, m, x);
+    p.m = m;
+    p.g = 1;
+    p.strips = static_cast<int>(f.m);
+    p.packets = p.per_round;
+    p.row_blocks = static_cast<int>((x.rows + m - 1) / m);
+    p.chunks = static_cast<int>((x.cols + f.m - 1) / f.m);
+    p.slab_chunks = p.strips < most_strips ? most_strips / p.strips : 1;
+    if (p.slab_chunks > p.chunks) p.slab_chunks = p.chunks;
+    return p;
+  }
+  // Whether a packing of x can be, by row blocks of m.
+  static bool has_room(const NmgFormat& f, std::int64_t m, const ProductOperands& x) {
     constexpr std::int64_t most = std::numeric_limits<int>::max() - 1024;
     return f.n <= 2 && f.strips() <= 256 && x.rows < most && x.cols < most && x.n < most &&
-           (x.rows + f.m - 1) / f.m <= most / ((x.n + width - 1) / width);
+           (x.rows + m - 1) / m <= most / ((x.n + width - 1) / width);
   }
   STEN_HOST_DEVICE std::int64_t all_packets() const {
     return std::int64_t{row_blocks} * chunks * packets;
@@ -79,6 +93,54 @@ struct NmgPackKernel {
       packet.at[k] = (chunk * of.strips + index[strip]) * NmgPacking::warp;
     }
     return packet;
+  }
+};
+
+// The same of of_columns(): a thread has a strip of A, or a column beyond A that a row block has.
+struct NmgPackColumnsKernel {
+  static constexpr int threads = 128;
+  NmgPacking of;
+  NmgFormat format;
+  std::int64_t columns;
+  const float* values;
+  const std::uint8_t* index;
+  NmgPacket* packets;
+
+  STEN_HOST_DEVICE std::int64_t chunks() const {  // of a row of A
+    return (columns + format.strips() - 1) / format.strips();
+  }
+  STEN_HOST_DEVICE std::int64_t strips() const { return of.chunks * chunks() * format.strips(); }
+  STEN_HOST_DEVICE std::int64_t all() const {
+    return strips() + (std::int64_t{of.row_blocks} * of.m - columns) * of.chunks;
+  }
+  std::int64_t blocks() const { return (all() + threads - 1) / threads; }
+  std::size_t shared_bytes() const { return 0; }
+
+  template <class Block>
+  STEN_DEVICE void operator()(Block& b, std::int64_t block) const {
+    b.for_each_thread([&](int t) {
+      const std::int64_t i = block * threads + t;
+      if (i < strips())
+        place(i);
+      else if (i < all())
+        put(columns + (i - strips()) / of.chunks, (i - strips()) % of.chunks, 0, 0);
+    });
+  }
+
+ private:
+  STEN_DEVICE void place(std::int64_t strip) const {
+    const std::int64_t unit = strip / format.strips(), in_unit = strip - unit * format.strips();
+    const std::int64_t chunk = unit / chunks();
+    const std::int64_t column = (unit - chunk * chunks()) * format.strips() + index[strip];
+    if (column < columns) put(column, chunk, values[strip], format.patterns[in_unit / format.g]);
+  }
+  STEN_DEVICE void put(std::int64_t column, std::int64_t chunk, float value, int row) const {
+    const std::int64_t row_block = column / of.m;
+    const int in_block = static_cast<int>(column - row_block * of.m);
+    NmgPacket& packet = packets[(row_block * of.chunks + chunk) * of.packets + in_block / 2];
+    packet.value[in_block % 2] = value;
+    packet.at[in_block % 2] =
+        (static_cast<int>(chunk % of.slab_chunks) * of.strips + row) * NmgPacking::warp;
   }
 };
 

@@ -27,29 +27,47 @@ struct NmgGemm {
   const void* index;
   const ProductOperands& x;
 
-  // Whether it did: shared memory may be too small for two chunks of B.
-  template <int n, int most_m>
-  bool run() {
+  // pack(packets) starts what fills them. Whether it did: shared memory may be too small for two chunks
+  // of B.
+  template <int n, int most_m, class Pack>
+  bool run(const NmgPacking& packing, const std::uint16_t* patterns, Pack&& pack) {
     using Kernel = NmgGemmKernel<n, most_m>;
-    const NmgPacking packing(f, most_m, x);
     const std::int64_t tiles = (x.n + NmgPacking::width - 1) / NmgPacking::width;
-    Kernel kernel{packing, GemmColumns(x), f.patterns, nullptr, Kernel::warps};
+    Kernel kernel{packing, GemmColumns(x), patterns, nullptr, Kernel::warps};
     while (kernel.shared_bytes() > grid.most_shared())
       if (--kernel.row_blocks == 0) return false;
     kernel.row_blocks =
         nmg_gemm_row_blocks(packing.row_blocks, tiles, grid.processors(), kernel.row_blocks);
     auto* packets = grid.template scratch<NmgPacket>(packing.all_packets());
     kernel.packets = packets;
-    grid.launch(NmgPackKernel{packing, values, static_cast<const std::uint8_t*>(index), packets});
+    pack(packets);
     grid.launch(kernel);
     return true;
+  }
+  template <int n, int most_m>
+  bool run() {
+    const NmgPacking packing(f, most_m, x);
+    return run<n, most_m>(packing, f.patterns, [&](NmgPacket* packets) {
+      grid.launch(NmgPackKernel{packing, values, static_cast<const std::uint8_t*>(index), packets});
+    });
+  }
+  // The same of A^T.
+  bool run_transposed() {
+    constexpr int columns = 10;  // of A in a row block
+    if (f.n != 1 || !NmgPacking::has_room(f, columns, x) || f.m > NmgPacking::most_strips)
+      return false;
+    const NmgPacking packing = NmgPacking::of_columns(f, columns, x);
+    return run<1, columns>(packing, nullptr, [&](NmgPacket* packets) {
+      grid.launch(NmgPackColumnsKernel{packing, f, x.rows, values,
+                                       static_cast<const std::uint8_t*>(index), packets});
+    });
   }
   template <int... most_m>
   bool run_first_of() {
     return ((f.m <= most_m && run<1, most_m>()) || ...);
   }
   bool run_packed() {
-    if (!NmgPacking::has_room(f, x)) return false;
+    if (!NmgPacking::has_room(f, f.m, x)) return false;
     if (f.n == 1) return run_first_of<2, 4, 5, 8, 10, 12, 16, 20>();
     return (f.m == 4 && run<2, 4>()) || (f.m == 8 && run<2, 8>());
   }
@@ -70,6 +88,12 @@ struct ProductsOn {
                   const ProductOperands& x, Stream stream) {
     Grid grid(stream);
     nmg_gemm(grid, f, values, index, x);
+  }
+  static bool nmg_transposed(const NmgFormat& f, const float* values, const void* index,
+                             const ProductOperands& x, Stream stream) {
+    Grid grid(stream);
+    if (x.rows == 0 || x.n == 0) return true;
+    return NmgGemm<Grid>{grid, f, values, index, x}.run_transposed();
   }
 };
 

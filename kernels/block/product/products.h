@@ -51,7 +51,10 @@ ProductFunctions product_functions() {
             const std::unique_ptr<PreparedProduct> product(PlainProduct::of_dense(a, lda, x));
             product->run(x, stream);
           },
-          ProductsOn<Grid>::nmg, name, PlainProduct::of_csr};
+          ProductsOn<Grid>::nmg,
+          ProductsOn<Grid>::nmg_transposed,
+          name,
+          PlainProduct::of_csr};
 }
 
 }  // namespace sten::kernels

@@ -2,6 +2,7 @@
 #pragma once
 #include "kernels/block/maps/walk.h"
 #include "kernels/block/window_functions.h"
+#include "kernels/block/windows/turn.h"
 
 namespace sten::kernels {
 
@@ -185,18 +186,6 @@ struct SumWindows {
   }
 };
 
-struct TurnMatrices {
-  Divisor a, b;
-  const float* from;
-  float* to;
-
-  STEN_DEVICE void operator()(std::uint32_t e) const {
-    const std::uint32_t line = a.quotient(e), i = e - line * a.by;
-    const std::uint32_t n = b.quotient(line), j = line - n * b.by;
-    to[e] = from[(n * a.by + i) * b.by + j];
-  }
-};
-
 struct AddRelu {
   const float* more;
   float* y;
@@ -256,10 +245,10 @@ struct WindowsOn {
       sum<float>(grid, c, p, columns, adds, to);
   }
 
-  static void turn(std::int64_t n, std::int64_t a, std::int64_t b, const float* from, float* to,
-                   Stream stream) {
-    if (n * a * b == 0) return;
-    Grid(stream).launch(EachElement<TurnMatrices>{{Divisor(a), Divisor(b), from, to}, n * a * b});
+  static void turn(std::int64_t n, std::int64_t a, std::int64_t b, const float* from,
+                   const float* bias, float* to, Stream stream) {
+    Grid grid(stream);
+    turn_matrices(grid, {n, a, b, from, bias, to});
   }
   static void add_relu(std::int64_t n, const float* more, float* y, Stream stream) {
     Grid(stream).launch(EachElement<AddRelu>{{more, y}, n});
