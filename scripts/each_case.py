@@ -5,7 +5,7 @@
 
 Prints "status<tab>seconds s<tab>name" for each case of the doctest program TESTS in FILES, as --source-file takes them,
 and the output of those that failed. Ends with 1 where one did. So many JOBS run at a time, started by COMMAND, such as
-a checker. Status 124: not within SECONDS, of which those that share a process have as many as they are.
+a checker. Status 124: not within SECONDS, alone. Cases that share a process have these together, and run alone after.
 
 Processes take long to begin with a device, and do so one after the other. So cases share some, but for the JOBS longest
 ones, which come first: by such lines of an earlier run in the file that STEN_CASE_TIMES names. After an error of a
@@ -53,7 +53,7 @@ def run(cases):
     chosen = ",".join(c.replace(",", "?") for c in cases)  # commas are between patterns
     with tempfile.TemporaryFile() as log:
         begin = time.monotonic()
-        status = subprocess.run(["timeout", str(limit * len(cases)), *command, tests, "--no-intro", "-d",
+        status = subprocess.run(["timeout", str(limit), *command, tests, "--no-intro", "-d",
                                  "--test-case=" + chosen], stdout=log, stderr=subprocess.STDOUT).returncode
         took = time.monotonic() - begin
         log.seek(0)
@@ -73,6 +73,9 @@ def together(cases):
     if status == 0 and of.keys() >= set(cases):
         return all([say(0, of[c], c) for c in cases])
     passed = all([alone(c) for c in cases])
+    if status == 124:
+        with lock:
+            print(f"{len(cases)} cases did not end within {limit} s together: each ran alone", flush=True)
     if passed and status not in (0, 124):  # together alone
         return say(status, took, " + ".join(cases), output)
     return passed

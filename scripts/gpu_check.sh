@@ -4,7 +4,7 @@
 #   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);
 #                                        BIN: where sten_tests and the programs are, nothing is built then
 # Ends with 1 where anything failed, 77 where there is no device. Packages that cannot be installed may also be where
-# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (380) each test under a checker.
+# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each test under a checker.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -61,7 +61,7 @@ bin=$(cd "$bin" && pwd)
 export bin out
 
 # The same tests as everywhere, with the device in place of its stand-in.
-# cases NAME SECONDS FILES EACH [COMMAND...]: EACH is of a case. The longest of the step before come first.
+# cases NAME SECONDS FILES EACH [COMMAND...]: EACH is of a process. The longest of the step before come first.
 cases() {
   local name=$1 limit=$2 files=$3 each=$4
   shift 4
@@ -79,7 +79,7 @@ if command -v compute-sanitizer >/dev/null; then
     # What a case before has written counts as written.
     unset STEN_CASES_ALONE
     if [[ $tool == initcheck ]]; then export STEN_CASES_ALONE=1; fi
-    cases "$tool" 400 '*tests/device/*' "${STEN_CASE_SECONDS:-380}" "${check[@]}"
+    cases "$tool" 400 '*tests/device/*' "${STEN_CASE_SECONDS:-150}" "${check[@]}"
   done
   unset STEN_TEST_SHORT
 else

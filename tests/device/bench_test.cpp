@@ -68,7 +68,8 @@ TEST_CASE("forms of products on a device are measured, and nothing falls back") 
 }
 
 TEST_CASE(
-    "steps on a device are measured with products in lower precision beside those in float32") {
+    "steps on a device are measured with products in lower precision beside those in float32" *
+    long_only()) {
   const SerialDevice device;
   const Warnings warnings;
   BenchOptions o = options("step", "1x64x20");

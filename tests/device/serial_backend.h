@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "libsten/base/kept_memory.h"
+#include "tests/support/sanitized.h"
 
 namespace sten::testing {
 
@@ -56,5 +57,7 @@ struct KeptDeviceMemory {
 // TEST_CASE("..." * cuda_only()): skipped but for STEN_TEST_DEVICE=cuda; the other one, with it.
 inline doctest::skip cuda_only() { return doctest::skip(!SerialDevice::is_replaced()); }
 inline doctest::skip stand_in_only() { return doctest::skip(SerialDevice::is_replaced()); }
+// For a checker there is nothing that the runs of other cases do not show.
+inline doctest::skip long_only() { return doctest::skip(is_short()); }
 
 }  // namespace sten::testing

@@ -34,9 +34,6 @@ inline std::vector<TrainStep> steps_of(Trainer& t) {
 // Of losses.
 inline constexpr double nearness = 1e-5;
 
-// TEST_CASE("..." * long_only()): for a checker there is nothing that the runs of other cases do not show.
-inline doctest::skip long_only() { return doctest::skip(is_short()); }
-
 // For checkers: a step before weights are pruned, one with what is kept, and one that selects anew if any
 // does.
 inline Recipe shortened(Recipe r) {
