@@ -64,6 +64,18 @@ TEST_CASE("the lowest rank that differs is named, with its text and that of rank
   });
 }
 
+TEST_CASE("a rank of a test that throws alone leaves no other one waiting") {
+  CHECK_THROWS_WITH(in_threads(3,
+                               [](const auto& ranks) {
+                                 ranks->barrier();
+                                 if (ranks->rank() == 1) throw std::runtime_error("this one");
+                                 std::vector<float> x(10);
+                                 ranks->sum(x);
+                                 ranks->barrier();
+                               }),
+                    "this one");
+}
+
 TEST_CASE("what fails on rank 0 fails everywhere, with its fault and its text") {
   in_threads(3, [](const auto& ranks) {
     int ran = 0;

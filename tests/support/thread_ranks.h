@@ -1,10 +1,12 @@
 // Ranks that are threads of the test.
 #pragma once
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -24,7 +26,12 @@ class ThreadRank final : public Communicator {
   struct Shared {
     explicit Shared(int n) : meet(n), given(static_cast<std::size_t>(n)) {}
     std::barrier<> meet;
+    std::atomic<bool> has_failed = false;     // a rank, which meets nobody any more
     std::vector<std::span<std::byte>> given;  // by each rank
+  };
+
+  struct OtherFailed : std::runtime_error {
+    OtherFailed() : runtime_error("another rank failed") {}
   };
 
   ThreadRank(std::shared_ptr<Shared> shared, int rank, const ThreadTransport& transport)
@@ -34,7 +41,10 @@ class ThreadRank final : public Communicator {
   bool is_one_machine() const override { return false; }  // so that sums overlap
   bool takes_device_memory() const override { return transport_.takes_device_memory; }
   int sums_there() const { return sums_there_; }
-  void barrier() override { shared_->meet.arrive_and_wait(); }
+  void barrier() override {
+    shared_->meet.arrive_and_wait();
+    if (shared_->has_failed) throw OtherFailed();
+  }
   bool all_fail() override { return false; }
   [[noreturn]] void abort(int) override { std::terminate(); }
 
@@ -112,8 +122,7 @@ class ThreadRank final : public Communicator {
   ThreadTransport transport_;
 };
 
-// f(ranks), each a ThreadRank, of n ranks at once. What rank 0 throws is thrown here; a rank that throws alone leaves the
-// others waiting.
+// f(ranks), each a ThreadRank, of n ranks at once. What a rank throws is thrown here, and where the others meet.
 inline void in_threads(int n, const std::function<void(std::shared_ptr<Communicator>)>& f,
                        const ThreadTransport& transport = {}) {
   const auto shared = std::make_shared<ThreadRank::Shared>(n);
@@ -123,8 +132,12 @@ inline void in_threads(int n, const std::function<void(std::shared_ptr<Communica
     threads.emplace_back([&, rank] {
       try {
         f(std::make_shared<ThreadRank>(shared, rank, transport));
+      } catch (const ThreadRank::OtherFailed&) {
+        shared->meet.arrive_and_drop();
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        shared->has_failed = true;
+        shared->meet.arrive_and_drop();
       }
     });
   threads.clear();
