@@ -6,6 +6,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/graph/execution/run_order.h"
 #include "libsten/graph/execution/unit.h"
+#include "libsten/tensor/low_floats.h"
 
 namespace sten {
 namespace {
@@ -103,13 +104,13 @@ struct Executor::State {
         context(context_of(graph, options)) {
     if (o.device != Device::cpu) {
       for (auto& [name, x] : weights)
-        if (x.device() != o.device) x = execution::in_float32(x).to(o.device);
+        if (x.device() != o.device) x = widened(x).to(o.device);
       return;
     }
     for (std::size_t i = 0; i < graph.weights().size(); ++i) {
       const auto w = weights.find(graph.weights()[i].name);
       if (w != weights.end() && is_taken_in_float32(context, context.first_weight + i))
-        w->second = execution::in_float32(w->second);
+        w->second = widened(w->second);
     }
   }
 

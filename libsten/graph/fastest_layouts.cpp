@@ -10,6 +10,7 @@
 #include "libsten/base/name_pattern.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/graph/execution/unit.h"
+#include "libsten/tensor/low_floats.h"
 
 namespace sten {
 namespace {
@@ -23,7 +24,7 @@ struct Candidate {
 };
 
 double share_of_nonzeros(const Tensor& w) {
-  const Dense d = execution::in_float32(w).to_dense();
+  const Dense d = widened(w).to_dense();
   const auto v = d.values.as<float>();
   return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
 }

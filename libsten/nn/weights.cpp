@@ -11,6 +11,7 @@
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/nm.h"
 #include "libsten/layout/nmgv.h"
+#include "libsten/tensor/low_floats.h"
 
 namespace sten {
 namespace {
@@ -80,19 +81,11 @@ Tensor turned_weight(const Tensor& x, const std::string& name) {
     return y;
   }
 }
-// F16 as F32, in the same layout; others are as they are.
-Tensor without_f16(const Tensor& x) {
-  if (x.dtype() != DType::F16 || !x.values()) return x;
-  const Values& from = *x.values();
-  Values wide = Values::uninitialized(DType::F32, from.size());
-  const std::span<float> to = wide.mutate<float>();
-  for (Index i = 0; i < from.size(); ++i)
-    to[i] = kernels::load_float(from.bytes().data(), FloatKind::f16, i);
-  return x.with_values(std::move(wide));
-}
-Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w,
-                   const CheckpointTensor& t) {
-  Tensor x = without_f16(file.load(t));
+Tensor load_weight(const Checkpoint& file, bool turned, const Weight& w, const CheckpointTensor& t,
+                   LowWeights low) {
+  Tensor x = file.load(t);
+  if (t.dtype == DType::F16 || (t.dtype == DType::BF16 && low == LowWeights::widened))
+    x = widened(x);
   return turned && w.in_by_out ? turned_weight(x, t.name) : x;
 }
 
@@ -113,7 +106,7 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused,
-                                 const std::vector<std::string>& may_lack, bool takes_low) {
+                                 const std::vector<std::string>& may_lack, LowWeights low) {
   const auto any_matches = [](const std::vector<std::string>& globs, std::string_view name) {
     return std::ranges::any_of(globs, [&](const std::string& g) { return glob_match(g, name); });
   };
@@ -130,10 +123,11 @@ NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
       if (const Shape wanted = shape_in(turned, w); t->shape != wanted) {
         misfits.add(t->name, shape_misfit(t->shape, wanted));
       } else if (t->dtype != DType::F32 &&
-                 !(takes_low && (t->dtype == DType::BF16 || t->dtype == DType::F16))) {
+                 !(low != LowWeights::refused && is_low_float(t->dtype))) {
         misfits.add(t->name, fmt::format("is {}, not F32", name_of(t->dtype)));
-      } else if (const auto [at, is_new] = all.emplace(w.name, load_weight(file, turned, w, *t));
-                 !is_new && !is_same(at->second, load_weight(file, turned, w, *t))) {
+      } else if (const auto [at, is_new] =
+                     all.emplace(w.name, load_weight(file, turned, w, *t, low));
+                 !is_new && !is_same(at->second, load_weight(file, turned, w, *t, low))) {
         misfits.add(t->name, "differs from " + printable(w.name) + ", whose values it shares");
       }
     }

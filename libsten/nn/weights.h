@@ -9,6 +9,9 @@ namespace sten {
 // the file.
 std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Checkpoint& file);
 
+// BF16 and F16 do not fit; or BF16 stays, for an Executor, and F16 becomes F32; or both do.
+enum class LowWeights { refused, kept, widened };
+
 // The graph's weights by their names, each in its layout in the file; dense ones borrow from the
 // file. Those that a file has as [in, out] and the graph as [out, in] are turned with their layout, or
 // dense with a warning where the layout does not hold them so; what was made of such a file has them
@@ -16,12 +19,11 @@ std::vector<const CheckpointTensor*> weight_entries(const Weight& w, const Check
 // a weight under one of its aliases; entries under several names have to be the same. Error (input)
 // that lists everything that does not fit: weights that are missing, of another shape or not F32,
 // and tensors that the graph does not have and no glob of `unused` matches. What is missing and
-// matches a glob of `may_lack` is left out. `takes_low`: BF16 fits too, and stays so: for an
-// Executor; and F16, which becomes F32.
+// matches a glob of `may_lack` is left out.
 NamedValues<Tensor> load_weights(const Graph& g, const Checkpoint& file,
                                  const std::vector<std::string>& unused = {},
                                  const std::vector<std::string>& may_lack = {},
-                                 bool takes_low = false);
+                                 LowWeights low = LowWeights::refused);
 
 // The formats of a graph, as SparsityBuilder::to_json() has them, in the metadata of its weights.
 inline constexpr const char* formats_key = "sten.sparsity";

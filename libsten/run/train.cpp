@@ -41,6 +41,7 @@ class Training {
     if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
       fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
     task_->warn_of_no_validation();
+    task_->warn_of_low_weights();
     try_sparsity(trainer_.stages(), task_->graph());
     // Now, for they may be gone when the run is over.
     if (recipe().model.kind == "graph")

@@ -104,6 +104,7 @@ class Preview {
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
     task_.warn_of_no_validation();
+    task_.warn_of_low_weights();
     training_graph(task_);
     check_formats(recipe(), task_.graph());
     if (recipe().distillation) task_.teacher_weights();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "libsten/base/error.h"
@@ -17,6 +18,7 @@
 #include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
+#include "libsten/tensor/low_floats.h"
 #include "libsten/train/data.h"
 #include "libsten/train/recipe_model.h"
 #include "libsten/train/step_formats.h"
@@ -179,7 +181,11 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
   if (imported_) unused = imported_->not_weights;
-  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack, only_measures_);
+  // An ONNX file is written with other weights of the same types.
+  const LowWeights low = only_measures_   ? LowWeights::kept
+                         : file.is_onnx() ? LowWeights::refused
+                                          : LowWeights::widened;
+  NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack, low);
   std::string lacked;
   for (const Weight& w : graph_->weights())
     if (!all.contains(w.name)) lacked += (lacked.empty() ? "" : ", ") + w.name;
@@ -247,6 +253,18 @@ void Task::warn_of_no_validation() const {
     warn(
         "/evaluation/every: there are no rows to validate on, and nothing is measured before the "
         "end; see data.validation");
+}
+
+void Task::warn_of_low_weights() const {
+  if (recipe_.model.weights.empty()) return;
+  const Checkpoint file = Checkpoint::open(recipe_.model.weights);
+  std::map<DType, Index> counts;
+  for (const Weight& w : graph_->weights())
+    for (const CheckpointTensor* t : weight_entries(w, file))
+      if (is_low_float(t->dtype)) ++counts[t->dtype];
+  for (const auto& [dtype, n] : counts)
+    warn("{}: {} tensor{} of {} become{} F32, in which models are trained and written", file.name(),
+         n, n == 1 ? "" : "s", name_of(dtype), n == 1 ? "s" : "");
 }
 
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }

@@ -105,6 +105,8 @@ class Task {
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
   // Warns of what the recipe asks to measure on no rows.
   void warn_of_no_validation() const;
+  // Warns of weights in model.weights that have 16 bits: they train as F32.
+  void warn_of_low_weights() const;
   // What measure() computes one after the other: inputs of the evaluation graph.
   const TaskData& data() const { return *data_; }
   // The evaluation graph with the formats of values that the recipe has in that step; without one,

@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/nn/weights.h"
 #include "libsten/sparsify/magnitude.h"
+#include "libsten/tensor/low_floats.h"
+#include "tests/support/warnings.h"
 #include "tests/train/small_runs.h"
 
 using namespace sten;
@@ -84,6 +87,31 @@ TEST_CASE("training lowers the loss of a perceptron, of a BERT and of a GPT") {
     CHECK(before.count > 0);
     CHECK(after.loss < 0.8 * before.loss);
     CHECK(after.accuracy > before.accuracy);
+  }
+}
+
+TEST_CASE("weights of 16 bits are trained as float32, which a line says") {
+  const TempDir dir;
+  Recipe r = small_mlp(dir);
+  r.steps = 3;
+  const Task task(r);
+  for (const DType low : {DType::BF16, DType::F16}) {
+    NamedValues<Tensor> there = task.first_weights(), wide = there;
+    for (auto& [name, w] : there) w = rounded_to(low, w);
+    for (auto& [name, w] : wide) w = widened(there.at(name));
+    std::vector<double> losses[2];
+    for (const bool is_low : {false, true}) {
+      r.model.weights = dir / "begin.safetensors";
+      save_weights(task.graph(), is_low ? there : wide, r.model.weights, true);
+      const Warnings warnings;
+      const auto t = trainer_of(r);
+      t->task().warn_of_low_weights();
+      CHECK(warnings.all.size() == (is_low ? 1 : 0));
+      if (is_low) CHECK(has(warnings.all.front(), fmt::format("of {} become F32", name_of(low))));
+      for (int i = 0; i < 3; ++i) losses[is_low].push_back(t->step().loss);
+      for (const auto& [name, w] : t->weights()) CHECK(w.dtype() == DType::F32);
+    }
+    CHECK(losses[0] == losses[1]);
   }
 }
 

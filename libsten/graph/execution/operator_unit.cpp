@@ -5,6 +5,7 @@
 #include "libsten/base/text.h"
 #include "libsten/graph/execution/unit.h"
 #include "libsten/product/attention_product.h"
+#include "libsten/tensor/low_floats.h"
 
 namespace sten::execution {
 namespace {
@@ -76,7 +77,7 @@ class OperatorUnit final : public Unit {
   const Tensor& argument(Slots& slots, std::size_t i) {
     const Tensor& x = slots.tensor(arguments_[i]);
     if (!is_weight_[i] || x.dtype() != DType::BF16) return x;
-    if (!wide_[i]) wide_[i] = in_float32(x);
+    if (!wide_[i]) wide_[i] = widened(x);
     return *wide_[i];
   }
   Tensor call(std::span<const Tensor> in) const {

@@ -28,14 +28,6 @@ bool any_use(const PlanContext& plan, std::size_t value, std::size_t from, F&& f
 
 }  // namespace
 
-Tensor in_float32(const Tensor& x) {
-  if (x.dtype() != DType::BF16 || !x.values()) return x;
-  Values wide = Values::uninitialized(DType::F32, x.values()->size());
-  const auto from = x.values()->as<std::uint16_t>();
-  std::ranges::transform(from, wide.mutate<float>().begin(), kernels::widen_bf16);
-  return x.with_values(std::move(wide));
-}
-
 double now() {
   timespec t{};
   clock_gettime(threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);

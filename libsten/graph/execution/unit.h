@@ -52,9 +52,6 @@ inline bool fill_panels(Index tokens) {
 // In bfloat16 there is nothing but panels.
 inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
 
-// BF16 as F32, in the same layout; others are as they are.
-Tensor in_float32(const Tensor& x);
-
 double now();  // seconds; of this thread where there is no other
 
 std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node);

@@ -15,6 +15,7 @@
 #include "libsten/run/calibrated/statistics_file.h"
 #include "libsten/run/calibrated/weight_allocation.h"
 #include "libsten/run/model/run_data.h"
+#include "libsten/tensor/low_floats.h"
 #include "libsten/train/model_walk.h"
 
 namespace sten {
@@ -120,7 +121,7 @@ class FromModel final : public LayerSource {
     recipe.data.mirror = false;
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
-    for (auto& [name, w] : model.weights) w = execution::in_float32(w);
+    for (auto& [name, w] : model.weights) w = widened(w);
     const NamedValues<Tensor> given = model.weights;
     reorder(model, in, reordering);
     walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights, load);

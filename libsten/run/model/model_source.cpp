@@ -171,7 +171,7 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   const auto with = [&](Graph g, std::vector<ModelInput> inputs,
                         const std::vector<std::string>& unused) {
     check_memory_of(g, source.name);
-    NamedValues<Tensor> weights = load_weights(g, file, unused, {}, true);
+    NamedValues<Tensor> weights = load_weights(g, file, unused, {}, LowWeights::kept);
     return RunnableModel{source.name, std::move(g), std::move(weights), std::move(inputs)};
   };
   if (m.kind == "onnx") {

@@ -11,6 +11,7 @@
 #include "libsten/io/mask_file.h"
 #include "libsten/io/shards.h"
 #include "libsten/nn/weights.h"
+#include "libsten/tensor/low_floats.h"
 #include "libsten/train/products.h"
 #include "libsten/train/trainer.h"
 
@@ -33,7 +34,21 @@ TrainState with_masks(TrainState state, const Graph& g, const Checkpoint& masks)
   return state;
 }
 
-// `in` with the weights in place of what it has.
+// What a checkpoint as `in` has of the weights: rounded, where it has 16 bits.
+NamedValues<Tensor> in_types_of(const Checkpoint& in, const Graph& g, NamedValues<Tensor> weights) {
+  for (const Weight& w : g.weights())
+    for (const CheckpointTensor* t : weight_entries(w, in)) {
+      Tensor& x = weights.find(w.name)->second;
+      x = rounded_to(t->dtype, x);
+    }
+  return weights;
+}
+double validation_loss(const Task& task, NamedValues<Tensor> weights) {
+  for (auto& [name, w] : weights) w = widened(w);
+  return task.measure(weights, DataSplit::validation).loss;
+}
+
+// `in` with the weights, of its types, in place of what it has.
 void write(const Checkpoint& in, const Graph& g, const NamedValues<Tensor>& weights,
            const std::string& path, bool directory) {
   std::vector<TensorInfo> contents(in.tensors().begin(), in.tensors().end());
@@ -115,9 +130,10 @@ StageLosses RecipeTrainer::train(const StageFiles& files, const StageRound& roun
   StageLosses losses;
   losses.before = task->measure(trainer.weights(), DataSplit::validation).loss;
   while (!trainer.is_done()) trainer.step();
-  losses.after = task->measure(trainer.weights(), DataSplit::validation).loss;
-  write(Checkpoint::open(files.in), task->graph(), trainer.weights(), files.out,
-        is_sharded(files.in));
+  const Checkpoint in = Checkpoint::open(files.in);
+  const NamedValues<Tensor> after = in_types_of(in, task->graph(), trainer.weights());
+  losses.after = validation_loss(*task, after);
+  write(in, task->graph(), after, files.out, is_sharded(files.in));
   return losses;
 }
 
