@@ -124,11 +124,10 @@ int main(int argc, char** argv) {
         ->group(of_products);
     list("--precision", o->precisions, "KIND",
          "Of gemm and model: float32, bf16, float16 or int8, what is multiplied; sums are of 32 "
-         "bits; "
-         "repeatable (default: float32, and dense also in bf16 where the processor multiplies it; "
-         "dense float32, which ratios are to, is measured in any case). Of step on a device: "
-         "float32 "
-         "(default), tf32 or bf16, to which cuBLAS may round the factors of dense products")
+         "bits; repeatable (default: float32, and dense also in bf16 where the processor "
+         "multiplies it; dense float32, which ratios are to, is measured in any case). Of step on "
+         "a device: float32 (default), tf32 or bf16, to which cuBLAS may round the factors of "
+         "dense products")
         ->group(of_products);
     list("--input", o->inputs, "KIND",
          "Distribution of the numbers to convert: normal (default), student3, laplace or rowscaled "

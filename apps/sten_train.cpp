@@ -63,8 +63,8 @@ int main(int argc, char** argv) {
                           "others end (20)."},
                          {"STEN_MPI_CUDA",
                           "Whether ranks with a CUDA device give large gradients to a CUDA-aware "
-                          "MPI from the device's "
-                          "memory, 1, or from the host's, 0 (what is measured to be faster)."}};
+                          "MPI from the device's memory, 1, or from the host's, 0 (what is "
+                          "measured to be faster)."}};
   program.rank = [] { return sten::mpi_launch().rank; };
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::TrainOptions>();

@@ -4,7 +4,7 @@
 #   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);
 #                                        BIN: where sten_tests and the programs are, nothing is built then
 # Ends with 1 where anything failed, 77 where there is no device. Packages that cannot be installed may also be where
-# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each test under a checker.
+# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each process under a checker.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

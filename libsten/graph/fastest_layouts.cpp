@@ -9,7 +9,6 @@
 #include "libsten/base/error.h"
 #include "libsten/base/name_pattern.h"
 #include "libsten/dispatch/route.h"
-#include "libsten/graph/execution/unit.h"
 #include "libsten/tensor/low_floats.h"
 
 namespace sten {

@@ -10,11 +10,11 @@ namespace sten {
 //
 // There are three ways, and the one that DeviceWay says is taken. By lists: where w has its values is
 // sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
-// for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of
-// columns, by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned:
-// x and y are, for the products of n:m:g, whose sums have the order of the format, or, transposed, that
-// of lists. Dense: w is, for as long as
-// the product takes, and cuBLAS multiplies it; a sum with an infinity of x and a 0 of w is NaN.
+// for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of columns,
+// by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned: x and y are,
+// for the products of n:m:g, whose sums have the order of the format, or, transposed, that of lists.
+// Dense: w is, for as long as the product takes, and cuBLAS multiplies it; a sum with an infinity of x
+// and a 0 of w is NaN.
 enum class DeviceWay { lists, turned, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
 // The fastest for so many tokens, as measured (docs/figures.md), if dense products have such factors;

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "kernels/pairs.h"
-#include "libsten/base/floats.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
+#include "libsten/tensor/low_floats.h"
 
 namespace sten {
 namespace {
@@ -19,21 +19,10 @@ constexpr Index widened_slab_rows = 256;
 // What is widened at once, with its offsets, is some 10 KB of the first cache.
 constexpr Index widened_rows = 16;
 
-// The values in float32; they are rounded when they are packed.
-Tensor in_float32(const Tensor& a) {
-  const Values& from = *a.values();
-  if (from.dtype() == DType::F32) return a;
-  const FloatKind kind = float_kind(from.dtype());
-  Values to = Values::uninitialized(DType::F32, from.size());
-  for (Index i = 0; i < from.size(); ++i)
-    to.mutate<float>()[i] = kernels::load_float(from.bytes().data(), kind, i);
-  return a.with_values(std::move(to));
-}
-
 }  // namespace
 
 NmgBf16::NmgBf16(const Tensor& a)
-    : order(in_float32(a).as<Nmg>(), widened_slab_rows),
+    : order(widened(a).as<Nmg>(), widened_slab_rows),
       unit(std::max<Index>(1, widened_rows / order.m)) {
   Index bytes = 0;
   for (Index s = 0; s < order.slab_count(); ++s)

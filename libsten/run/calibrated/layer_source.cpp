@@ -10,7 +10,6 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/matrix.h"
-#include "libsten/graph/execution/unit.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/calibrated/statistics_file.h"
 #include "libsten/run/calibrated/weight_allocation.h"
