@@ -79,9 +79,9 @@ python3 "$STEN_SOURCE/tests/cli/_bf16.py" "$DENSE" bf16.safetensors
 low() { expect_exit 0 sten-prune "$1" -o "$2.safetensors" --threads 2 --recipe $RECIPE --set epochs=1 --schedule "$3" --state "$2"; }
 low bf16.safetensors low iterative:from=0.5,to=0.7,step=0.2
 grep -q '"BF16"' low.safetensors && ! grep -q '"F32"' low.safetensors || fail 'the checkpoint has other types'
-low low.safetensors again iterative:from=0.7,to=0.7,step=0.2
+low low.safetensors low-again iterative:from=0.7,to=0.7,step=0.2
 loss() { grep '"loss":' "$1/stage.json"; }
-[ "$(loss low/stage-002)" = "$(loss again/stage-000)" ] || fail "$(loss low/stage-002) is not $(loss again/stage-000)"
+[ "$(loss low/stage-002)" = "$(loss low-again/stage-000)" ] || fail "$(loss low/stage-002) is not $(loss low-again/stage-000)"
 
 # What makes no sense.
 refused() {
