@@ -288,6 +288,46 @@ TEST_CASE("hostile tensors and pickles are refused") {
   }
 }
 
+TEST_CASE("shared values cost no more than the file's size") {
+  const std::string one = tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01"), w = text("w") + one + "s";
+  const auto memo = [](char op, int i) { return std::string{op, static_cast<char>(i)}; };
+  const auto repeated = [](const std::string& s, int n) {
+    std::string out;
+    for (int i = 0; i < n; ++i) out += s;
+    return out;
+  };
+  // A list twice in a list, 30 times, has no tensor; each list is looked at once.
+  std::string doubled = "]";
+  for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
+  CHECK(torch_refusal(old_file("}" + w + text("l") + doubled + "s")) == "");
+  // With a tensor it would have 2^30 names.
+  doubled = "](" + one + "e";
+  for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
+  CHECK(torch_refusal(old_file("}" + text("l") + doubled + "s")).starts_with("f.pt: the names of"));
+
+  const std::string key(4000, 'k'), names = "}(X"s + "\xa0\x0f\0\0"s + key + "}q\x00(K\x00"s + one +
+                                            "q\x01" + repeated("K\x01h\x01", 5000) + "uu";
+  CHECK(torch_refusal(old_file(names)).find("the names of its tensors take more than 16") !=
+        std::string::npos);
+  const std::string lists = "ccollections\nOrderedDict\nq\x00]q\x01("s +
+                            repeated("K\x01N\x86", 500) + "e\x85R" +
+                            repeated("h\x00h\x01\x85R"s, 200);
+  CHECK(torch_refusal(old_file("}" + w + text("l") + "](" + lists + "es"))
+            .find("makes dicts of one list again and again") != std::string::npos);
+  std::string many = one;
+  many.insert(many.size() - 2, repeated("N", 11));
+  CHECK(torch_refusal(old_file(dict_of(many))).find("'w': has 17 arguments, more than 16") !=
+        std::string::npos);
+  CHECK(
+      torch_refusal(old_file("}r\xff\xff\xff\xff" + w)).find("into its memo, which has 3000000") !=
+      std::string::npos);
+  // 2^21 views of all elements of one storage.
+  std::string views = tensor("K\x00"s, "M\x00\x10"s, "K\x01", "M\x00\x10"s) + "q\x01";
+  std::string all = "}(K\x00"s + views + repeated("K\x01h\x01", 5000) + "u";
+  CHECK(torch_refusal(old_file(all, std::string(16384, 'x'), 4096))
+            .find("tensors that share memory have more than") != std::string::npos);
+}
+
 TEST_CASE("every truncation of a file is refused, and every bit flip is read or refused") {
   for (const char* name : {"state.pt", "old.pt"}) {
     const std::string whole = contents(name);

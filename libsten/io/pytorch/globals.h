@@ -1,5 +1,6 @@
 // The names that a pickle of tensors may mention.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -7,7 +8,7 @@
 
 namespace sten {
 
-enum class TorchGlobal {
+enum class TorchGlobal : std::uint8_t {
   dict,             // called: a dict
   tensor,           // (storage, offset, shape, strides, ...)
   tensor_of_dtype,  // the same with the dtype behind two more; its storage is bytes
@@ -21,7 +22,7 @@ enum class TorchGlobal {
 };
 
 struct KnownGlobal {
-  TorchGlobal what;
+  TorchGlobal what = TorchGlobal::ignored;
   std::optional<DType> dtype;
 };
 

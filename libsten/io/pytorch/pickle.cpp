@@ -1,11 +1,9 @@
 #include "libsten/io/pytorch/pickle.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/io/pytorch/globals.h"
 
 namespace sten {
 namespace {
@@ -13,14 +11,16 @@ namespace {
 using ValueId = std::uint32_t;
 // Python's own limit for what pickles itself is 1000.
 constexpr std::size_t deepest_mark = 10'000;
+constexpr ValueId unset = ~ValueId{0};
 
 // The stack machine of a pickle.
 class PickleReader {
  public:
-  PickleReader(std::span<const std::byte> bytes, const std::string& name)
+  PickleReader(std::span<const std::byte> bytes, const std::string& name, std::size_t most)
       : text_(reinterpret_cast<const char*>(bytes.data()),
               std::min(bytes.size(), max_pickle_bytes)),
-        name_(name) {}
+        name_(name),
+        most_(most) {}
 
   Pickle read() {
     if (byte() != 0x80) bad("does not begin as pickles of protocol 2 and above do");
@@ -60,10 +60,16 @@ class PickleReader {
   }
 
   void push(PickleValue v) {
-    if (out_.values.size() == max_pickle_values)
-      bad(fmt::format("has more than {} values", max_pickle_values));
+    if (out_.values.size() >= most_) too_many();
     out_.values.push_back(std::move(v));
-    stack_.push_back(static_cast<ValueId>(out_.values.size() - 1));
+    push_again(static_cast<ValueId>(out_.values.size() - 1));
+  }
+  void push_again(ValueId id) {
+    if (stack_.size() >= most_) too_many();
+    stack_.push_back(id);
+  }
+  [[noreturn]] void too_many() const {
+    bad(fmt::format("has more than {} values", max_pickle_values));
   }
   void push(PickleKind kind, std::vector<ValueId> items = {}) {
     PickleValue v;
@@ -122,22 +128,22 @@ class PickleReader {
   }
 
   void push_global(std::string_view module, std::string_view name) {
-    if (!known_global(module, name))
+    const std::optional<KnownGlobal> known = known_global(module, name);
+    if (!known)
       bad(
           fmt::format("needs {}, which is not one of the few names that tensors need; save "
                       "model.state_dict() alone",
                       quote(std::string(module) + "." + std::string(name))));
     PickleValue v;
     v.kind = PickleKind::global;
-    v.module = module;
-    v.text = name;
+    v.global = *known;
     push(std::move(v));
   }
   void call(ValueId callable, ValueId arguments) {
     const PickleValue& f = out_.values[callable];
     if (f.kind != PickleKind::global) bad("calls what is no constructor");
     if (out_.values[arguments].kind != PickleKind::tuple) bad("calls with what is no tuple");
-    if (known_global(f.module, f.text)->what == TorchGlobal::dict) return push(dict_of(arguments));
+    if (f.global.what == TorchGlobal::dict) return push(dict_of(arguments));
     push(PickleKind::call, {callable, arguments});
   }
   // OrderedDict() or, as Python 2 wrote it, OrderedDict([[key, value], ...]).
@@ -150,6 +156,9 @@ class PickleReader {
     // What a defaultdict makes of keys that it lacks.
     if (given.size() == 1 && pairs.kind == PickleKind::global) return dict;
     if (given.size() != 1 || pairs.kind != PickleKind::list) bad("makes a dict of what is no list");
+    // An item of a list takes a byte at least, so all lists once are no more than that.
+    copied_ += pairs.items.size();
+    if (copied_ > text_.size()) bad("makes dicts of one list again and again");
     for (const ValueId pair : pairs.items) {
       const PickleValue& p = out_.values[pair];
       if ((p.kind != PickleKind::list && p.kind != PickleKind::tuple) || p.items.size() != 2)
@@ -158,13 +167,18 @@ class PickleReader {
     }
     return dict;
   }
-  void remember(std::uint64_t key) { memo_[key] = (top(), stack_.back()); }
+  void remember(std::uint64_t key) {
+    top();
+    if (key >= max_pickle_values)
+      bad(fmt::format("puts value {} into its memo, which has {}", key, max_pickle_values));
+    if (key >= memo_.size()) memo_.resize(key + 1, unset);
+    if (memo_[key] == unset) ++remembered_;
+    memo_[key] = stack_.back();
+  }
   void recall(std::uint64_t key) {
-    const auto at = memo_.find(key);
-    if (at == memo_.end()) bad(fmt::format("takes value {} of its memo, which is not there", key));
-    if (stack_.size() == max_pickle_values)
-      bad(fmt::format("has more than {} values", max_pickle_values));
-    stack_.push_back(at->second);
+    if (key >= memo_.size() || memo_[key] == unset)
+      bad(fmt::format("takes value {} of its memo, which is not there", key));
+    push_again(memo_[key]);
   }
   // A two's complement number; one above 64 bits is nothing that tensors need.
   void push_long(std::string_view s) {
@@ -178,11 +192,13 @@ class PickleReader {
 
   const std::string_view text_;
   const std::string& name_;
+  const std::size_t most_;
   std::size_t at_ = 0, op_ = 0;
   Pickle out_;
   std::vector<ValueId> stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::unordered_map<std::uint64_t, ValueId> memo_;
+  std::vector<ValueId> memo_;
+  std::size_t remembered_ = 0, copied_ = 0;  // values of the memo; items of lists made dicts
 };
 
 // One opcode; false behind the last one. The letters are the opcodes themselves.
@@ -305,7 +321,7 @@ bool PickleReader::step() {
       remember(number(4));
       break;
     case 0x94:  // MEMOIZE
-      remember(memo_.size());
+      remember(remembered_);
       break;
     case 'h':
       recall(number(1));
@@ -319,7 +335,7 @@ bool PickleReader::step() {
       break;
     }
     case 0x93: {  // STACK_GLOBAL
-      const PickleValue name = out_.values[pop()], module = out_.values[pop()];
+      const PickleValue &name = out_.values[pop()], &module = out_.values[pop()];
       if (name.kind != PickleKind::text || module.kind != PickleKind::text)
         bad("names something by what is no text");
       push_global(module.text, name.text);
@@ -347,8 +363,8 @@ bool PickleReader::step() {
 
 }  // namespace
 
-Pickle read_pickle(std::span<const std::byte> bytes, const std::string& name) {
-  return PickleReader(bytes, name).read();
+Pickle read_pickle(std::span<const std::byte> bytes, const std::string& name, std::size_t most) {
+  return PickleReader(bytes, name, most).read();
 }
 
 }  // namespace sten

@@ -1,7 +1,7 @@
 #include "libsten/io/pytorch/state_dict.h"
 
 #include <algorithm>
-#include <functional>
+#include <unordered_set>
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
@@ -16,29 +16,38 @@ using namespace std::string_view_literals;
 
 // How deep dicts may lie in dicts.
 constexpr int deepest_dict = 32;
+constexpr std::uint32_t uncounted = ~std::uint32_t{0};
+// What the names of a file may take besides four times its size.
+constexpr std::uint64_t free_name_bytes = 16'000'000;
+// Tied weights and views may have this many times the bytes of their file, and some more.
+constexpr std::uint64_t most_copies = 32, free_copy_bytes = 64'000'000;
+// Of what makes a tensor; PyTorch's functions take 7 and 8.
+constexpr std::size_t most_arguments = 16;
 
 class StateDictReader {
  public:
   StateDictReader(const Pickle& pickle, const TorchRecords& records, std::uint64_t file_bytes,
                   const std::string& file)
-      : p_(pickle), records_(records), file_bytes_(file_bytes), file_(file) {}
+      : p_(pickle),
+        records_(records),
+        file_bytes_(file_bytes),
+        file_(file),
+        counted_(pickle.values.size(), uncounted) {}
 
   StateDict read() {
     const PickleValue& root = p_[p_.root];
-    const auto taken = [&](const std::string& name, const PickleValue& v) { add(name, v); };
+    const std::size_t all = tensors_in(p_.root);
     if (is_tensor(root)) {
       add("tensor", root);
     } else if (root.kind != PickleKind::dict) {
       fail("{}: holds no dict of tensors; save model.state_dict()", file_);
     } else if (const auto [key, model] = model_in(root); model) {
-      walk(*model, "", 0, taken);
-      std::size_t all = 0;
-      walk(root, "", 0, [&](const std::string&, const PickleValue&) { ++all; });
+      walk(*model, "");
       if (const std::size_t more = all - out_.tensors.size(); more > 0)
         out_.notes.push_back(
             fmt::format("the tensors of {} are read, {} beside it are not", quote(key), more));
     } else {
-      walk(root, "", 0, taken);
+      walk(root, "");
     }
     if (out_.tensors.empty()) fail("{}: holds no tensors", file_);
     note_shared();
@@ -49,13 +58,10 @@ class StateDictReader {
   const PickleValue* global_of(const PickleValue& call) const {
     return call.kind == PickleKind::call ? &p_[call.items[0]] : nullptr;
   }
-  static KnownGlobal known(const PickleValue& global) {
-    return *known_global(global.module, global.text);  // the pickle has no other ones
-  }
   bool is_tensor(const PickleValue& v) const {
     const PickleValue* g = global_of(v);
     if (!g) return false;
-    switch (known(*g).what) {
+    switch (g->global.what) {
       case TorchGlobal::tensor:
       case TorchGlobal::tensor_of_dtype:
       case TorchGlobal::parameter:
@@ -72,7 +78,7 @@ class StateDictReader {
     const PickleValue* t = &v;
     for (int depth = 0; depth < 3 && is_tensor(*t); ++depth) {
       const PickleValue& arguments = p_[t->items[1]];
-      const TorchGlobal what = known(*global_of(*t)).what;
+      const TorchGlobal what = global_of(*t)->global.what;
       if (what == TorchGlobal::parameter) {
         if (arguments.items.empty()) return false;
         t = &p_[arguments.items[0]];
@@ -95,39 +101,57 @@ class StateDictReader {
         if (is_tensor(p_[dict.items[i]])) return true;
       return false;
     };
+    std::unordered_set<const PickleValue*> without;  // a tensor
     for (std::size_t i = 1; i < root.items.size(); i += 2)
       if (is_weight(p_[root.items[i]])) return {};
     for (const std::string_view wanted :
          {"state_dict"sv, "model_state_dict"sv, "model"sv, "module"sv, "params"sv})
       for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
         const PickleValue &key = p_[root.items[i]], &value = p_[root.items[i + 1]];
-        if (key.kind == PickleKind::text && key.text == wanted && value.kind == PickleKind::dict &&
-            has_tensor(value))
-          return {wanted, &value};
+        if (key.kind != PickleKind::text || key.text != wanted || value.kind != PickleKind::dict ||
+            without.contains(&value))
+          continue;
+        if (has_tensor(value)) return {wanted, &value};
+        without.insert(&value);
       }
     return {};
   }
 
-  // Every tensor in a dict, list or tuple, at any depth.
-  using Found = std::function<void(const std::string& name, const PickleValue&)>;
-  void walk(const PickleValue& v, const std::string& path, int depth, const Found& found) {
-    // Values may be shared, and hold themselves.
-    if (depth > deepest_dict)
-      fail("{}: {}: dicts nest deeper than {}", file_, quote(path), deepest_dict);
-    if (++walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
+  // The tensors of a value at any depth, a shared one once for each name; max_entries + 1 stands for
+  // more. Values may be shared, and hold themselves: each is counted once.
+  std::uint32_t tensors_in(std::uint32_t id, int depth = 0) {
+    const PickleValue& v = p_[id];
+    if (is_tensor(v)) return 1;
+    const bool dict = v.kind == PickleKind::dict;
+    if (!dict && v.kind != PickleKind::list && v.kind != PickleKind::tuple) return 0;
+    if (depth > deepest_dict) fail("{}: dicts nest deeper than {}", file_, deepest_dict);
+    if (counted_[id] == uncounted) {
+      std::size_t all = 0;
+      for (std::size_t i = dict ? 1 : 0; i < v.items.size(); i += dict ? 2 : 1)
+        all += tensors_in(v.items[i], depth + 1);
+      counted_[id] = static_cast<std::uint32_t>(std::min(all, max_entries + 1));
+    }
+    return counted_[id];
+  }
+
+  // Adds every tensor in a dict, list or tuple, at any depth.
+  void walk(const PickleValue& v, const std::string& path) {
+    walked_ += v.items.size();
+    if (walked_ > max_pickle_values) fail("{}: dicts share their values without end", file_);
     const bool dict = v.kind == PickleKind::dict;
     for (std::size_t i = dict ? 1 : 0; i < v.items.size(); i += dict ? 2 : 1) {
+      if (tensors_in(v.items[i]) == 0) continue;
+      std::string name = dict ? key(v.items[i - 1], path) : std::to_string(i);
+      if (!path.empty()) name = path + "." + name;
+      name_bytes_ += name.size();
+      if (name_bytes_ > free_name_bytes + 4 * file_bytes_)
+        fail("{}: the names of its tensors take more than {} bytes", file_,
+             free_name_bytes + 4 * file_bytes_);
       const PickleValue& item = p_[v.items[i]];
-      const bool tensor = is_tensor(item);
-      if (!tensor && item.kind != PickleKind::dict && item.kind != PickleKind::list &&
-          item.kind != PickleKind::tuple)
-        continue;
-      const std::string name =
-          (path.empty() ? "" : path + ".") + (dict ? key(v.items[i - 1], path) : std::to_string(i));
-      if (tensor)
-        found(name, item);
+      if (is_tensor(item))
+        add(name, item);
       else
-        walk(item, name, depth + 1, found);
+        walk(item, name);
     }
   }
   std::string key(std::uint32_t id, const std::string& path) const {
@@ -145,6 +169,11 @@ class StateDictReader {
       fail("{}: has more than {} tensors", file_, max_entries);
     try {
       TorchTensor t = tensor(v, 0);
+      tensor_bytes_ += byte_size(t.dtype, t.shape);
+      if (const std::uint64_t most = most_copies * file_bytes_ + free_copy_bytes;
+          tensor_bytes_ > most)
+        fail("tensors that share memory have more than {} bytes in a file of {}", most,
+             file_bytes_);
       t.name = name;
       out_.tensors.push_back(std::move(t));
     } catch (const Error& e) {
@@ -194,8 +223,8 @@ class StateDictReader {
   }
 
   // What a constructor makes of its arguments.
-  TorchTensor tensor(const PickleValue& call, int depth) const {
-    const TorchGlobal what = known(*global_of(call)).what;
+  TorchTensor tensor(const PickleValue& call, int depth) {
+    const TorchGlobal what = global_of(call)->global.what;
     const PickleValue& arguments = p_[call.items[1]];
     // A parameter holds a tensor, which holds no parameter.
     if (depth > 2) fail("is a tensor within a tensor without end");
@@ -208,21 +237,25 @@ class StateDictReader {
       // As it is called: a function and its arguments in a tuple of their own.
       const PickleValue& f = item(arguments, 0, PickleKind::global, "constructor");
       const PickleValue& given = item(arguments, 2, PickleKind::tuple, "arguments");
-      return plain(known(f).what, given);
+      return plain(f.global.what, given);
     }
     return plain(what, arguments);
   }
 
-  bool is_set(const PickleValue& dict, std::string_view wanted) const {
-    if (dict.kind != PickleKind::dict) return false;
-    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+  // "neg" or "conj" where the dict behind a tensor's arguments sets it, else "".
+  std::string_view computed(std::uint32_t id) {
+    const PickleValue& dict = p_[id];
+    if (dict.kind != PickleKind::dict) return "";
+    const auto [found, is_new] = computed_.try_emplace(id, "");
+    for (std::size_t i = 0; is_new && i + 1 < dict.items.size(); i += 2) {
       const PickleValue &k = p_[dict.items[i]], &value = p_[dict.items[i + 1]];
-      if (k.kind == PickleKind::text && k.text == wanted && value.integer != 0) return true;
+      if (k.kind == PickleKind::text && (k.text == "neg" || k.text == "conj") && value.integer != 0)
+        found->second = k.text;
     }
-    return false;
+    return found->second;
   }
 
-  TorchTensor plain(TorchGlobal what, const PickleValue& arguments) const {
+  TorchTensor plain(TorchGlobal what, const PickleValue& arguments) {
     if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
       fail("is made by a function that makes no plain tensor");
     const PickleValue& storage = item(item(arguments, 0, PickleKind::persistent, "storage"), 0,
@@ -230,7 +263,7 @@ class StateDictReader {
     // 'storage', its class, the key of its record, a device, how many elements
     if (item(storage, 0, PickleKind::text, "storage").text != "storage")
       fail("its storage is missing");
-    const KnownGlobal type = known(item(storage, 1, PickleKind::global, "storage's type"));
+    const KnownGlobal type = item(storage, 1, PickleKind::global, "storage's type").global;
     if (type.what != TorchGlobal::storage && type.what != TorchGlobal::bytes)
       fail("its storage's type is none");
     const std::string_view key = item(storage, 2, PickleKind::text, "storage's key").text;
@@ -239,19 +272,22 @@ class StateDictReader {
       fail("is a view of a storage as PyTorch had them before 0.4");
 
     // Of a view whose numbers are others than those of its storage.
+    if (arguments.items.size() > most_arguments)
+      fail("has {} arguments, more than {}", arguments.items.size(), most_arguments);
     for (const std::uint32_t id : arguments.items)
-      for (const char* changed : {"neg", "conj"})
-        if (is_set(p_[id], changed))
-          fail("is a view that PyTorch computes as it reads it; save what resolve_{}() gives",
-               changed);
+      if (const std::string_view changed = computed(id); !changed.empty())
+        fail("is a view that PyTorch computes as it reads it; save what resolve_{}() gives",
+             changed);
 
     TorchTensor t;
     t.dtype = *type.dtype;
     if (what == TorchGlobal::tensor_of_dtype) {
-      const KnownGlobal dtype = known(item(arguments, 6, PickleKind::global, "dtype"));
+      const KnownGlobal dtype = item(arguments, 6, PickleKind::global, "dtype").global;
       if (dtype.what != TorchGlobal::dtype) fail("its dtype is none");
       t.dtype = *dtype.dtype;
     }
+    if (key.size() > max_storage_key_bytes)
+      fail("its storage's key has {} bytes, more than {}", key.size(), max_storage_key_bytes);
     const auto at = records_.find(key);
     if (at == records_.end()) fail("its storage {} is not in the file", quote(key));
     const std::uint64_t there = at->second.end - at->second.begin,
@@ -294,7 +330,9 @@ class StateDictReader {
   const std::uint64_t file_bytes_;
   const std::string& file_;
   StateDict out_;
-  std::size_t walked_ = 0;
+  std::vector<std::uint32_t> counted_;                            // tensors in a value
+  std::unordered_map<std::uint32_t, std::string_view> computed_;  // of dicts behind arguments
+  std::uint64_t walked_ = 0, name_bytes_ = 0, tensor_bytes_ = 0;
 };
 
 }  // namespace

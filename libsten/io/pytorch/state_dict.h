@@ -17,6 +17,8 @@ namespace sten {
 struct TorchRecord {
   std::uint64_t begin = 0, end = 0;
 };
+// PyTorch counts storages, or numbers them by their addresses.
+inline constexpr std::size_t max_storage_key_bytes = 256;
 using TorchRecords = std::unordered_map<std::string_view, TorchRecord>;  // by the storage's key
 
 struct TorchTensor {
@@ -34,8 +36,9 @@ struct StateDict {
 // A tensor's name is its key; where dicts lie within dicts, the keys joined by dots. Of a trainer's
 // file only the model is read: the dict 'state_dict', 'model_state_dict', 'model', 'module' or
 // 'params', the first that there is where the outermost dict has no tensor itself. `file_bytes`
-// bounds what one tensor may have. Error names the file and the tensor: for tensors that reach
-// beyond their storage, storages beyond their record, and what are no plain tensors.
+// bounds the bytes of one tensor, and of all tensors and names together. Time and memory are linear
+// in the pickle's values. Error names the file and the tensor: for tensors that reach beyond their
+// storage, storages beyond their record, and what are no plain tensors.
 StateDict read_state_dict(const Pickle& pickle, const TorchRecords& records,
                           std::uint64_t file_bytes, const std::string& file_name);
 

@@ -60,10 +60,11 @@ StateDict read_archive(std::span<const std::byte> file, const std::string& name)
 // A magic number, a version, a dict about the machine, the state dict, the storages' keys, each a
 // pickle; then each storage behind its number of elements.
 StateDict read_old(std::span<const std::byte> file, const std::string& name) {
-  std::size_t at = 0;
+  std::size_t at = 0, values = max_pickle_values;
   const auto next = [&] {
-    Pickle p = read_pickle(file.subspan(at), name);
+    Pickle p = read_pickle(file.subspan(at), name, values);
     at += p.size;
+    values -= p.values.size();
     return p;
   };
   next();
@@ -82,14 +83,18 @@ StateDict read_old(std::span<const std::byte> file, const std::string& name) {
     const auto& storage = pickle[v.items[0]].items;
     if (pickle[v.items[0]].kind != PickleKind::tuple || storage.size() < 3) continue;
     const PickleValue &type = pickle[storage[1]], &key = pickle[storage[2]];
-    if (type.kind != PickleKind::global || key.kind != PickleKind::text) continue;
-    if (const auto dtype = known_global(type.module, type.text)->dtype)
-      widths.emplace(key.text, width_of(*dtype));
+    if (type.kind != PickleKind::global || key.kind != PickleKind::text ||
+        key.text.size() > max_storage_key_bytes)
+      continue;
+    if (const auto dtype = type.global.dtype) widths.emplace(key.text, width_of(*dtype));
   }
   TorchRecords records;
   if (keys[keys.root].kind != PickleKind::list) fail("{}: has no list of storages", name);
   for (const std::uint32_t id : keys[keys.root].items) {
     const std::string_view key = keys[id].text;
+    if (key.size() > max_storage_key_bytes)
+      fail("{}: a storage's key has {} bytes, more than {}", name, key.size(),
+           max_storage_key_bytes);
     const auto width = widths.find(key);
     if (width == widths.end()) fail("{}: no tensor has storage {}", name, quote(key));
     if (file.size() - at < 8) fail("{}: storage {} is cut off", name, quote(key));
