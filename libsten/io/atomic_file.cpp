@@ -61,14 +61,15 @@ int give_name(const Fd& file, const Fd& directory, const char* name) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, bool force, const std::string& shown)
-    : name_(shown.empty() ? name_of_output(path) : printable(shown)), force_(force) {
+OutputFile::OutputFile(const std::string& path, bool force, const std::string& shown,
+                       FinalLink link)
+    : name_(shown.empty() ? name_of_output(path) : printable(shown)), force_(force), link_(link) {
   if (path.empty()) fail_usage("the name of an output is empty");
   const std::optional<int> descriptor = path == "-" ? STDOUT_FILENO : descriptor_named(path);
   struct stat s = {};
   if (descriptor) {
     send_to(Fd(fcntl(*descriptor, F_DUPFD_CLOEXEC, 0)));
-  } else if (stat(path.c_str(), &s) != 0) {
+  } else if ((link_ == FinalLink::follow ? stat : lstat)(path.c_str(), &s) != 0) {
     if (errno != ENOENT) fail_with(errno);
     open_temporary(path, std::nullopt);
   } else if (S_ISFIFO(s.st_mode) || S_ISCHR(s.st_mode)) {
@@ -102,7 +103,8 @@ void OutputFile::open_to_replace(const std::string& path, const struct stat& old
 
 // `mode`: that of the file to be replaced; without, the one that the umask gives a new file.
 void OutputFile::open_temporary(const std::string& path, std::optional<unsigned> mode) {
-  const std::filesystem::path target = follow_links(path);
+  const std::filesystem::path target =
+      link_ == FinalLink::follow ? follow_links(path) : std::filesystem::path(path);
   target_ = target.filename();
   if (target_.empty()) fail("{}: is a directory's name", name_);
   const std::string parent = target.parent_path().empty() ? "." : target.parent_path();

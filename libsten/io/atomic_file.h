@@ -16,6 +16,9 @@
 
 namespace sten {
 
+// A symbolic link under the name of an output: its target is written, or it is an error.
+enum class FinalLink { follow, refuse };
+
 // A file that is written without a name, or under a hidden one beside the final one, and takes its
 // place at commit(). Without a commit nothing is left behind; an old file stays whole until then.
 // Pipes, devices and standard output ("-") get all of it at the commit.
@@ -24,7 +27,8 @@ class OutputFile final : public Output {
   // Error if it is clear already that nothing can be written there; Error (usage) if the file
   // exists and `force` is false, and if binary data would go to a terminal. `shown` is its name in
   // messages instead of the path.
-  OutputFile(const std::string& path, bool force, const std::string& shown = "");
+  OutputFile(const std::string& path, bool force, const std::string& shown = "",
+             FinalLink link = FinalLink::follow);
   ~OutputFile() override = default;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -66,6 +70,7 @@ class OutputFile final : public Output {
 
   std::string name_;
   bool force_ = false;
+  FinalLink link_;
   Fd data_;                            // everything is written here first
   std::uint64_t size_ = 0;             // of data_
   std::optional<DirectWrite> direct_;  // into data_, from the first large write on

@@ -16,7 +16,7 @@ times measured
 expect_out '"csr": '
 expect_out '"dense": '
 expect_out 'weights were measured'
-[ -s "$cache" ] || fail 'there is no cache'
+grep -q '"sten_cache": 1' "$cache" || fail 'there is no cache'
 expect_exit 0 auto --threads 1
 times cache
 expect_out 'times of the others are from'
@@ -49,9 +49,9 @@ for others in '--threads 1' '--threads 2' '--threads 1 --batch 7' '--threads 1 -
   times cache
 done
 
-# What is no cache is a note, and is replaced; what is no file is a note, and stays.
-for text in '' '{' '[]' '{"schema": 2, "seconds": {}}' '{"schema": 1, "seconds": {"a": {"b": {"csr": -1}}}}' \
-  '{"schema": 1, "seconds": {"a": 3}}'; do
+# A cache in a damaged form is replaced; both end in a note.
+for text in '{"schema": 2, "seconds": {}}' '{"schema": 1, "seconds": {"a": {"b": {"csr": -1}}}}' \
+  '{"schema": 1, "seconds": {"a": 3}}' '{"sten_cache": 1}'; do
   printf '%s' "$text" >"$cache"
   expect_exit 0 auto --threads 1
   times measured
@@ -59,16 +59,38 @@ for text in '' '{' '[]' '{"schema": 2, "seconds": {}}' '{"schema": 1, "seconds":
   [ ! -s "$T/err" ] || grep -q 'peak memory' "$T/err" || fail 'a bad cache is more than a note'
   expect_exit 0 auto --threads 1
   times cache
-  grep -q 'not used' out && fail 'the cache was not written anew'
+  grep -q 'not used' out && fail 'the cache was not replaced'
+done
+# Anything else under its name is neither read nor replaced, also behind a link.
+stays() { # stays REASON
+  expect_exit 0 auto --threads 1
+  held 127 expect_out "layouts are measured each time: $1"
+  [ "$(grep -c 'measured each time' out)" = 1 ] || fail 'more than a line about the cache'
+  times measured
+}
+for text in '' '{' '[]' '{"notes": "mine"}'; do
+  printf '%s' "$text" >"$cache"
+  stays "$cache: expected a cache of sten, got a file without"
+  [ "$(cat "$cache")" = "$text" ] || fail 'a file that is no cache was replaced'
+done
+mkdir -p deep/er/mine
+for text in '{"notes": "mine"}' '{"schema": 1, "seconds": {}}'; do
+  printf '%s' "$text" >deep/er/mine/plan.json
+  ln -sf "$T/deep/er/mine/plan.json" "$cache"
+  stays "$cache: expected a cache of sten, got a symbolic link"
+  [ "$(cat deep/er/mine/plan.json)" = "$text" ] || fail 'the target of a link was replaced'
+  [ -L "$cache" ] || fail 'the link was replaced'
 done
 rm "$cache"
 for make in mkdir mkfifo; do
   $make "$cache"
-  expect_exit 0 auto --threads 1
-  held 127 expect_out 'is not a regular file'
-  times measured
+  stays "$cache: expected a cache of sten, got a "
   rm -r "$cache"
 done
+chmod o+w "$STEN_CACHE"
+stays "$STEN_CACHE: expected a directory that others cannot write to, got mode "
+[ ! -e "$cache" ] || fail 'a cache was created where everyone can write'
+chmod o-w "$STEN_CACHE"
 
 # Where it is; and where nothing can be written.
 expect_exit 0 env -u STEN_CACHE XDG_CACHE_HOME="$T/xdg" sten-run run --layouts auto
