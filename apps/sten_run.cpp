@@ -27,9 +27,11 @@ int main(int argc, char** argv) {
                     "sten-run run --layouts '*.weight=csr' --explain"}},
       .detail = "the dense library that was chosen",
       .has_total = false,
-      .environment = {{"STEN_CACHE",
-                       "The directory in which --layouts auto keeps the times of layouts "
-                       "(default: sten in XDG_CACHE_HOME, or ~/.cache/sten)."}}};
+      .environment = {
+          {"STEN_CACHE",
+           "The directory in which --layouts auto and --fail-if-slower cache the times of "
+           "layouts "
+           "(default: sten in XDG_CACHE_HOME, or ~/.cache/sten)."}}};
   return sten::app::run(program, argc, argv, [](CLI::App& app, const sten::app::Common& common) {
     auto o = std::make_shared<sten::RunOptions>();
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
@@ -134,6 +136,11 @@ int main(int argc, char** argv) {
     sten::app::allow_percent(check(
         "--min-agreement", o->min_agreement,
         "Fail with exit code 3 if fewer rows than X, 0 to 1, have the top class of --against"));
+    app.add_flag(
+           "--fail-if-slower", o->fail_if_slower,
+           "Fail with exit code 3 if a weight takes longer in its sparse layout than dense, by "
+           "the cache of --layouts auto, or measured where it has no times")
+        ->group(groups::checks);
     return [o, &common] {
       o->force = common.force;
       o->seed = common.seed;

@@ -9,6 +9,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/name_pattern.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/graph/ignored_zeros.h"
 #include "libsten/tensor/low_floats.h"
 
 namespace sten {
@@ -21,30 +22,6 @@ struct Candidate {
   LayoutChoice choice;
   std::vector<std::string> layouts;
 };
-
-double share_of_nonzeros(const Tensor& w) {
-  const Dense d = widened(w).to_dense();
-  const auto v = d.values.as<float>();
-  return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
-}
-
-// Whether the node's operator takes such a weight without converting it.
-bool takes_directly(const Graph& g, const NamedValues<Tensor>& values, const Node& n,
-                    const std::string& weight, const Spec& layout) {
-  // Convolutions in groups have none of a sparse weight.
-  if (n.attributes.has("groups") && n.attributes.integer("groups", 1) > 1) return false;
-  Signature s{n.op, {}, {}};
-  for (const std::string& name : n.inputs) {
-    const auto at = values.find(name);
-    const Node* from = g.find_node(name);
-    s.in.emplace_back(name == weight       ? std::string_view(layout.name())
-                      : at != values.end() ? at->second.layout()
-                      : from               ? std::string_view(from->formats.out.layout.name())
-                                           : std::string_view("dense"));
-  }
-  s.out = {{n.formats.out.inline_by, n.formats.out.tmp.name()}};
-  return operators().plan(s)->way == Way::exact;
-}
 
 // nullopt where the layout does not hold all of it.
 std::optional<Tensor> in_layout(const Tensor& w, const std::string& layout) {
@@ -66,12 +43,7 @@ class Measured {
     executor_.run(inputs_);
   }
 
-  // What the node's step makes.
-  Shape shape(const std::string& node) const {
-    for (const ExecutionStep& s : executor_.plan().steps)
-      if (std::ranges::count(s.nodes, node) > 0) return s.shape;
-    return {};
-  }
+  const ExecutionPlan& plan() const { return executor_.plan(); }
   // Of the steps of each weight's nodes, the least of some runs.
   std::map<std::string, double> seconds(const std::vector<const Candidate*>& of) {
     std::map<std::string, double> least;
@@ -100,6 +72,9 @@ class Measured {
   NamedValues<Tensor> inputs_;
 };
 
+// With which LayoutChoice::use begins.
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
 std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& values,
                                   const std::vector<std::string>& names) {
   std::vector<Candidate> all;
@@ -111,17 +86,18 @@ std::vector<Candidate> candidates(const Graph& g, const NamedValues<Tensor>& val
     for (const Node& n : g.nodes())
       if (std::ranges::count(n.inputs, name) > 0) nodes.push_back(&n);
     const double share = share_of_nonzeros(w);
-    if (nodes.empty() || share > 0.5) continue;
+    if (nodes.empty() || (share > most_nonzeros && w.layout() == Dense::name)) continue;
     Candidate c{{name, {}, "", {}, "", false}, {w.spec().str()}};
     for (const Node* n : nodes) c.choice.nodes.push_back(n->name);
     for (const char* text : {"dense", "csr", "nm:n=2,m=4", "nm:n=1,m=4", "nm:n=1,m=8"}) {
       const auto takes = [&](const Node* n) {
-        return takes_directly(g, values, *n, name, Spec::parse(text));
+        const auto plan = plan_with_weight(g, values, *n, name, Spec::parse(text));
+        return plan && plan->way == Way::exact;
       };
       if (text != c.layouts.front() && std::ranges::all_of(nodes, takes) && in_layout(w, text))
         c.layouts.emplace_back(text);
     }
-    c.choice.use = fmt::format("[{}]{}, {:.2g} nonzero, in {}", fmt::join(w.shape(), ", "),
+    c.choice.use = fmt::format("{}{}, {:.2g} nonzero, in {}", shape_text(w.shape()),
                                w.dtype() == DType::BF16 ? " of BF16" : "", share,
                                fmt::join(c.layouts, " or "));
     if (c.layouts.size() > 1) all.push_back(std::move(c));
@@ -138,11 +114,39 @@ std::string work_of(const Node& n, const Shape& result) {
   return fmt::format("linear{} of {} tokens", attributes, tokens);
 }
 
+// What the node's step makes.
+Shape shape_of(const ExecutionPlan& plan, const std::string& node) {
+  for (const ExecutionStep& s : plan.steps)
+    if (std::ranges::count(s.nodes, node) > 0) return s.shape;
+  return {};
+}
+
 // Whether the first rule that matches the node says so.
 bool is_low(const Node& n, const std::vector<PrecisionRule>& precision) {
   const auto rule = std::ranges::find_if(
       precision, [&](const PrecisionRule& r) { return NamePattern(r.nodes).matches(n.name); });
   return rule != precision.end() && rule->precision == Precision::bf16;
+}
+
+// Completes LayoutChoice::use by what the nodes do.
+void add_work(const Graph& g, const ExecutionPlan& plan,
+              const std::vector<PrecisionRule>& precision, std::vector<Candidate>& all) {
+  for (Candidate& c : all)
+    for (const std::string& name : c.choice.nodes) {
+      const Node& node = *g.find_node(name);
+      c.choice.use += "; " + work_of(node, shape_of(plan, name));
+      if (is_low(node, precision)) c.choice.use += " in bf16";
+    }
+}
+
+void choose(Candidate& c, const SecondsByLayout& times) {
+  c.choice.layout = c.layouts.front();
+  for (const auto& [layout, seconds] : times) {
+    if (std::ranges::count(c.layouts, layout) == 0) continue;
+    c.choice.seconds.emplace(layout, seconds);
+    const auto best = c.choice.seconds.find(c.choice.layout);
+    if (best == c.choice.seconds.end() || seconds < best->second) c.choice.layout = layout;
+  }
 }
 
 void measure(const Graph& g, const NamedValues<Tensor>& values,
@@ -180,6 +184,34 @@ void measure(const Graph& g, const NamedValues<Tensor>& values,
 
 }  // namespace
 
+double share_of_nonzeros(const Tensor& w) {
+  const Dense d = widened(w).to_dense();
+  const auto v = d.values.as<float>();
+  if (v.empty()) return 0;
+  return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
+}
+
+std::vector<LayoutChoice> known_choices(const Graph& g, const NamedValues<Tensor>& values,
+                                        const std::vector<std::string>& names,
+                                        const LayoutTimes& known, const ExecutionPlan& plan,
+                                        const std::vector<PrecisionRule>& precision) {
+  std::vector<std::string> some;  // of a shape that is known: others take no time here
+  for (const std::string& name : names) {
+    const std::string shape = shape_text(values.find(name)->second.shape());
+    const auto at = known.lower_bound(shape);
+    if (at != known.end() && at->first.starts_with(shape)) some.push_back(name);
+  }
+  std::vector<LayoutChoice> all;
+  std::vector<Candidate> found = candidates(g, values, some);
+  add_work(g, plan, precision, found);
+  for (Candidate& c : found)
+    if (const auto at = known.find(c.choice.use); at != known.end()) {
+      choose(c, at->second);
+      all.push_back(std::move(c.choice));
+    }
+  return all;
+}
+
 FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
                                   const std::vector<std::string>& names, LayoutTimes& known,
                                   const std::vector<PrecisionRule>& precision) {
@@ -187,27 +219,22 @@ FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& val
   for (const std::string& name : names) result.weights.emplace(name, values.find(name)->second);
   std::vector<Candidate> all = candidates(g, values, names);
   if (all.empty()) return result;
-  const Measured as_they_are(g, values, precision);
-  for (Candidate& c : all)
-    for (const std::string& name : c.choice.nodes) {
-      const Node& node = *g.find_node(name);
-      c.choice.use += "; " + work_of(node, as_they_are.shape(name));
-      if (is_low(node, precision)) c.choice.use += " in bf16";
-    }
+  add_work(g, Measured(g, values, precision).plan(), precision, all);
   measure(g, values, precision, all, known);
   for (Candidate& c : all) {
     Tensor& w = result.weights.find(c.choice.weight)->second;
-    c.choice.layout = c.layouts.front();
-    for (const auto& [layout, seconds] : known[c.choice.use]) {
-      if (std::ranges::count(c.layouts, layout) == 0) continue;
-      c.choice.seconds.emplace(layout, seconds);
-      const auto best = c.choice.seconds.find(c.choice.layout);
-      if (best == c.choice.seconds.end() || seconds < best->second) c.choice.layout = layout;
-    }
+    choose(c, known[c.choice.use]);
     w = *in_layout(w, c.choice.layout);
     result.choices.push_back(std::move(c.choice));
   }
   return result;
+}
+
+std::optional<double> slowdown(const LayoutChoice& c, const std::string& layout) {
+  const auto own = c.seconds.find(layout), dense = c.seconds.find("dense");
+  if (own == c.seconds.end() || dense == c.seconds.end()) return {};
+  const double times = own->second / dense->second;
+  return times > least_slowdown ? std::optional(times) : std::nullopt;
 }
 
 }  // namespace sten

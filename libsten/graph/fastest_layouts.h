@@ -4,6 +4,11 @@
 
 namespace sten {
 
+// A dense weight with a larger share of nonzeros is not sparse.
+inline constexpr double most_nonzeros = 0.5;
+// Of the elements of a weight of F32 or BF16; 0 of an empty one.
+double share_of_nonzeros(const Tensor& w);
+
 // Seconds that nodes take with a weight, by its layout.
 using SecondsByLayout = std::map<std::string, double>;
 // The same of weights that are alike, by what they are: shape, layout, share of nonzeros, layouts that
@@ -30,10 +35,24 @@ struct FastestLayouts {
 // graph's inputs and weights by name. The executor runs once as weights are. Where one of them has no
 // times in `known`, all those without are put into one layout after the other, the executor runs
 // four times with each, and the least of the last three times of a weight, averaged over weights that
-// are alike, is added to `known`. A weight of which less than half is zero is not looked at, and stays
-// as it is. `precision` is that of ExecutorOptions: nodes in bfloat16 have other times.
+// are alike, is added to `known`. A dense weight of which less than half is zero is not looked at, and
+// stays as it is. `precision` is that of ExecutorOptions: nodes in bfloat16 have other times.
 FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
                                   const std::vector<std::string>& names, LayoutTimes& known,
                                   const std::vector<PrecisionRule>& precision = {});
+
+// The same weights with the times that are known, nothing measured: `seconds`, and as `layout` the
+// fastest. Weights of unknown times are left out. `plan`: of an Executor of the graph that ran with
+// these values and precision.
+std::vector<LayoutChoice> known_choices(const Graph& g, const NamedValues<Tensor>& values,
+                                        const std::vector<std::string>& names,
+                                        const LayoutTimes& known, const ExecutionPlan& plan,
+                                        const std::vector<PrecisionRule>& precision = {});
+
+// Less is the scatter of measurements.
+inline constexpr double least_slowdown = 1.05;
+// How many times as long as in dense the weight takes in that layout; nullopt unless both times are
+// known and that is above least_slowdown.
+std::optional<double> slowdown(const LayoutChoice& choice, const std::string& layout);
 
 }  // namespace sten

@@ -101,6 +101,8 @@ Outcome fill_text(const RunOptions& o) {
   if (!o.layouts.empty()) layouts = set_layouts(o.layouts, inputs, options.precision, model);
   Executor executor(model.graph, model.weights, options);
   const Tensor y = executor.run(inputs).at(model.graph.outputs().front());
+  if (device == Device::cpu)
+    check_layouts(model, inputs, options.precision, executor.plan(), false, layouts);
   const Dense logits = y.to_dense().to(Device::cpu);
   const Index tokens = text.ids.size();
   if (logits.dtype() != DType::F32 || logits.extents.size() != 3 || logits.extents[1] != tokens)
@@ -135,8 +137,7 @@ Outcome fill_text(const RunOptions& o) {
   }
   r.facts = {{"model", source.name}, {"text", filled}};
   r.notes = {printable(filled)};
-  r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
-  add_layout_facts(layouts.measured, r);
+  add_layouts(layouts, r);
   add_precision_facts(o.precision, r);
   return outcome;
 }

@@ -151,6 +151,7 @@ Outcome generate_text(const RunOptions& o) {
   SetLayouts layouts;
   if (!o.layouts.empty())
     layouts = set_layouts(o.layouts, one_token(model.graph), precision, model);
+  layouts.ignored = ignored_zeros(model.graph, model.weights, &layouts.sparse);
   Generation run(std::move(model.graph), std::move(model.weights), most, std::move(precision));
   Picker pick(o, *tokenizer);
 
@@ -202,8 +203,7 @@ Outcome generate_text(const RunOptions& o) {
     r.notes.push_back(printable(text.substr(at, end - at)));
     at = end + 1;
   }
-  r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
-  add_layout_facts(layouts.measured, r);
+  add_layouts(layouts, r);
   add_precision_facts(o.precision, r);
   if (o.explain) {
     for (const Phase& p : {prefill, decode})

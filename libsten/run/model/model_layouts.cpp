@@ -91,14 +91,66 @@ std::string candidates_of(const LayoutChoice& choice) {
   return text + (choice.measured ? "; measured" : "; from the cache");
 }
 
-void add_layout_facts(const std::vector<LayoutChoice>& choices, Report& r) {
+void check_layouts(const RunnableModel& m, const NamedValues<Tensor>& inputs,
+                   const std::vector<PrecisionRule>& precision, const ExecutionPlan& plan,
+                   bool measures, SetLayouts& result) {
+  result.ignored = ignored_zeros(m.graph, m.weights, &result.sparse);
+  std::vector<std::string> names;
+  for (const auto& [name, w] : m.weights)
+    if (w.layout() != Dense::name) names.push_back(name);
+  if (names.empty()) return;
+  LayoutCache cache;
+  if (!measures && cache.times.empty()) return;
+  NamedValues<Tensor> values = m.weights;
+  values.insert(inputs.begin(), inputs.end());
+  std::vector<LayoutChoice> choices;
+  if (measures) {
+    choices = in_fastest_layouts(m.graph, values, names, cache.times, precision).choices;
+    if (std::ranges::count_if(choices, &LayoutChoice::measured) > 0) cache.write();
+    result.notes.insert(result.notes.end(), cache.notes.begin(), cache.notes.end());
+  } else {
+    choices = known_choices(m.graph, values, names, cache.times, plan, precision);
+  }
   for (const LayoutChoice& c : choices) {
+    const std::string layout = m.weights.at(c.weight).spec().str();
+    if (const auto times = slowdown(c, layout))
+      result.slower.push_back({c.weight, layout, *times, c.measured});
+  }
+}
+
+std::string describe(const std::vector<SlowerLayout>& slower) {
+  const SlowerLayout& most = *std::ranges::max_element(slower, {}, &SlowerLayout::times);
+  const std::string all =
+      slower.size() == 1
+          ? fmt::format("1 weight is slower in its layout than dense on this machine")
+          : fmt::format("{} weights are slower in their layouts than dense on this machine",
+                        slower.size());
+  return fmt::format("{}: {} in {} takes {:.2f} times as long", all, quote(most.weight),
+                     most.layout, most.times);
+}
+
+void add_layouts(const SetLayouts& layouts, Report& r) {
+  constexpr const char* remedy = "; --layouts auto takes the fastest layout of each weight";
+  const auto source = [](const auto& x) { return std::string(x.measured ? "measured" : "cache"); };
+  r.notes.insert(r.notes.end(), layouts.notes.begin(), layouts.notes.end());
+  for (const LayoutChoice& c : layouts.measured) {
     const std::string at = "layouts" + pointer_step(c.weight);
     r.facts.emplace_back(at + "/layout", c.layout);
-    r.facts.emplace_back(at + "/times", std::string(c.measured ? "measured" : "cache"));
+    r.facts.emplace_back(at + "/times", source(c));
     for (const auto& [layout, seconds] : c.seconds)
       r.facts.emplace_back(at + "/seconds" + pointer_step(layout), seconds);
   }
+  for (const IgnoredZeros& i : layouts.ignored)
+    r.facts.emplace_back("ignored_zeros" + pointer_step(i.weight), i.op);
+  if (!layouts.ignored.empty())
+    r.notes.push_back(describe(layouts.ignored, layouts.sparse) + remedy);
+  for (const SlowerLayout& s : layouts.slower) {
+    const std::string at = "slower_than_dense" + pointer_step(s.weight);
+    r.facts.emplace_back(at + "/layout", s.layout);
+    r.facts.emplace_back(at + "/times", source(s));
+    r.facts.emplace_back(at + "/slowdown", s.times);
+  }
+  if (!layouts.slower.empty()) r.notes.push_back(describe(layouts.slower) + remedy);
 }
 
 }  // namespace sten

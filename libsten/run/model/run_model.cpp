@@ -102,6 +102,7 @@ void check_device_options(const RunOptions& o) {
     fail_usage("{} is for --device cpu, not for {}", what, quote(o.device));
   };
   if (!o.precision.empty()) refuse("--precision");
+  if (o.fail_if_slower) refuse("--fail-if-slower");
   if (o.generate > 0) refuse("--generate");
   if (std::ranges::count(o.layouts, "auto") > 0) refuse("--layouts auto");
 }
@@ -146,7 +147,7 @@ class ModelRun {
   Outcome run() {
     const Index n = data_->batches();
     ExecutorOptions options{.device = device_};
-    options.precision = read_precision(o_.precision, model_->graph, model_->name);
+    options.precision = precision_ = read_precision(o_.precision, model_->graph, model_->name);
     if (!o_.layouts.empty()) {
       const RunBatch first = data_->batch(0);
       layouts_ = set_layouts(o_.layouts, first.inputs, options.precision, *model_);
@@ -169,6 +170,9 @@ class ModelRun {
     RunBatch batch = data_->batch(i);
     for (auto& [name, x] : batch.inputs) x = x.to(device_);
     const NamedValues<Tensor> outputs = executor_->run(batch.inputs);
+    if (i == 0 && device_ == Device::cpu)
+      check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.fail_if_slower,
+                    layouts_);
     const auto run_it = [&] {
       executor_->run(batch.inputs);
       if (device_ != Device::cpu) wait_for_cuda();
@@ -256,6 +260,7 @@ class ModelRun {
   PredictionSums sums_;
   Latency latency_;
   SetLayouts layouts_;
+  std::vector<PrecisionRule> precision_;
   PlanSums plans_;
   Index rows_ = 0;
 };
@@ -327,8 +332,7 @@ Report ModelRun::report() const {
     r.notes.push_back(line);
     for (std::string& note : not_compared()) r.notes.push_back(std::move(note));
   }
-  r.notes.insert(r.notes.end(), layouts_.notes.begin(), layouts_.notes.end());
-  add_layout_facts(layouts_.measured, r);
+  add_layouts(layouts_, r);
   add_precision_facts(o_.precision, r);
   latency_.add_to(r);
   if (o_.explain) plans_.explain(layouts_.measured, r);
@@ -359,6 +363,7 @@ std::string ModelRun::failure() const {
   if (o_.min_agreement && !(logits_.agreement() >= *o_.min_agreement))
     return fmt::format("the same top class have {:.6g} of the rows, below --min-agreement {:g}",
                        logits_.agreement(), *o_.min_agreement);
+  if (o_.fail_if_slower && !layouts_.slower.empty()) return describe(layouts_.slower);
   return "";
 }
 
@@ -381,6 +386,7 @@ const char* check_of(const RunOptions& o) {
          : o.max_loss       ? "--max-loss"
          : o.max_difference ? "--max-difference"
          : o.min_agreement  ? "--min-agreement"
+         : o.fail_if_slower ? "--fail-if-slower"
                             : nullptr;
 }
 

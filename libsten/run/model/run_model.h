@@ -18,6 +18,7 @@ struct RunOptions {
   std::vector<std::string> layouts;    // PATTERN=SPEC, or "auto"
   std::vector<std::string> precision;  // see read_precision()
   std::optional<double> min_accuracy, max_loss, max_difference, min_agreement;
+  bool fail_if_slower = false;  // a weight in its layout than dense; see slower_layouts()
   Index batch = 0;  // rows that are computed at once; 0: all inputs, or as the recipe evaluates
   int repeats = 0;  // timed runs of each batch
   // "cuda", "cuda:N": weights and inputs are moved there, and each operator runs by itself.
