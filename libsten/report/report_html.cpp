@@ -219,11 +219,9 @@ class Page {
 
   void add_charts() {
     out_ += "<h2>Charts</h2>\n";
-    // What the report was made for says more than its columns.
-    if (!r_.chart.empty()) {
-      out_ += "<div class=\"chart\">\n" + r_.chart + "</div>\n";
-      return;
-    }
+    if (!r_.chart.empty()) out_ += "<div class=\"chart\">\n" + r_.chart + "</div>\n";
+    // Rows without a total are measurements, which the chart shows.
+    if (!r_.chart.empty() && r_.total.empty()) return;
     const std::vector<std::size_t> shares = charted(false);
     std::string title;
     for (const std::size_t c : shares)

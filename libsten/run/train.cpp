@@ -265,8 +265,7 @@ class Training {
                                            e.what(), printable(directory_->checkpoint(saved_))));
       }
     }
-    write(m);
-    return {train_report(m),
+    return {write(m),
             std::nullopt,
             {"this process multiplies dense matrices by " + dense_library().name}};
   }
@@ -285,17 +284,20 @@ class Training {
       m.notes.push_back("wrote no model.onnx: " + why);
   }
 
-  void write(TrainedModel& m) {
+  // Returns the report, which has no time of the run.
+  Report write(TrainedModel& m) {
     // As transformers has it.
     const bool in_by_out = recipe().model.kind == "gpt";
     m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out);
     write_onnx(m);
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();
-    directory_->write("curve.svg", train_curve(recipe().name, m.metrics));
-    Report summary = train_report(m);
+    Report report = train_report(m);
+    directory_->write("curve.svg", report.chart);
+    Report summary = report;
     summary.facts.emplace_back("seconds", seconds());
     directory_->write("summary.json", to_json(summary));
+    return report;
   }
 
   // Steps of a device whose losses nobody asks for.

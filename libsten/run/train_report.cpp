@@ -101,6 +101,7 @@ Report train_report(const TrainedModel& m) {
   if (m.traffic.sent > 0) add_traffic(r, m.record.ranks, m.traffic);
   r.notes.push_back("wrote " + printable(m.path));
   r.notes.insert(r.notes.end(), m.notes.begin(), m.notes.end());
+  r.chart = train_curve(recipe.name, m.metrics);
   return r;
 }
 

@@ -19,6 +19,7 @@ struct TrainedModel {
   GradientTraffic traffic{};         // of the last step; none: one rank, or no step
 };
 
+// The chart is train_curve() of the metrics.
 Report train_report(const TrainedModel& m);
 // Loss and sparsity against the step, as SVG.
 std::string train_curve(const std::string& title, const std::vector<MetricsLine>& metrics);

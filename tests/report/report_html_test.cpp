@@ -89,14 +89,19 @@ TEST_CASE("a page has every row in its table and the largest ones in its charts"
   CHECK(html.find(">layer.9979<", chart) == html.npos);  // in the table its dot is a break
 }
 
-TEST_CASE("a page has the report's own chart in place of bars, whose names would be a column's") {
+TEST_CASE(
+    "a page has the report's own chart before the bars of its rows, and alone without a total") {
   Report r = pruned({"n:m", "n:m", "n:m"});
   r.chart = "<svg xmlns=\"http://www.w3.org/2000/svg\"><text>energy at a sparsity</text></svg>\n";
-  const std::string html = to_html(r);
-  const testing::Xml xml = parse(html);
-  CHECK(xml.error == "");
-  CHECK(xml.elements.at("svg") == 1);
-  CHECK(has_text(xml, "energy at a sparsity"));
+  const testing::Xml both = parse(to_html(r));
+  CHECK(both.error == "");
+  CHECK(both.elements.at("svg") == 3);
+  CHECK(has_text(both, "energy at a sparsity"));
+  r.total.clear();
+  const testing::Xml alone = parse(to_html(r));
+  CHECK(alone.error == "");
+  CHECK(alone.elements.at("svg") == 1);
+  CHECK(has_text(alone, "energy at a sparsity"));
 }
 
 TEST_CASE("a page without rows, columns or numbers is a page") {
