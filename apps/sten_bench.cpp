@@ -109,7 +109,10 @@ int main(int argc, char** argv) {
         "nmg:n=1,m=10,g=4[,axis=0][,fit=...], nm:n=2,m=4[,axis=1] and nmgv:n=1,m=4,g=2,v=32[,w=2], "
         "for gemm pruned to before, "
         "for convert as part of the conversion; csr, csc, coo, ell, bitmask, masked, "
-        "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; repeatable "
+        "bcsr:h=4,w=4, each of numbers that were pruned before to [sparsity=0.9]; of the weights "
+        "of "
+        "a file (--model, --weights) each with the zeros of the file, or pruned first to "
+        "[sparsity=0.9]; repeatable "
         "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for allreduce also csr and "
         "masked; for model: of 2:4:4, 1:4:4 "
@@ -153,6 +156,11 @@ int main(int argc, char** argv) {
                    "How many times worse a ratio may be with --against, beyond what the spread of "
                    "both runs allows (default 1.1)")
         ->type_name("X")
+        ->group(groups::checks);
+    app.add_flag(
+           "--fail-if-slower", o->fail_if_slower,
+           "Of gemm and model: fail with exit code 3 if a layout is slower than dense by more "
+           "than the spread of the measurement")
         ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;

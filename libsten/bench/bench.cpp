@@ -20,6 +20,7 @@
 #include "libsten/bench/gemm.h"
 #include "libsten/bench/model.h"
 #include "libsten/bench/precision.h"
+#include "libsten/bench/slower.h"
 #include "libsten/bench/step.h"
 #include "libsten/comm/comm_self.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -89,6 +90,8 @@ void check(const BenchOptions& o) {
         form != "sampled")
       fail_usage("--form {} belongs to --device cpu", form);
   if (o.device != "cpu" && !o.threads.empty()) fail_usage("--threads belongs to --device cpu");
+  if (o.fail_if_slower && !compares_with_dense(o.bench))
+    fail_usage("--fail-if-slower belongs to gemm and model");
   if (o.max_slowdown && o.against.empty()) fail_usage("--max-slowdown belongs to --against");
   if (o.max_slowdown && !(*o.max_slowdown >= 1))
     fail_usage("--max-slowdown {} is below 1", *o.max_slowdown);
@@ -120,6 +123,9 @@ BenchOptions with_defaults(BenchOptions o) {
     if (o.layouts.empty() && o.bench == "step") o.layouts = {"nmg:n=1,m=4,g=4"};
     if (o.layouts.empty() && o.bench == "allreduce")
       o.layouts = {"nmg:n=1,m=4,g=4", "csr:sparsity=0.75", "masked:sparsity=0.75"};
+    if (o.layouts.empty() && (!o.model.empty() || !o.weights.empty()))
+      o.layouts = {"nmg:n=2,m=4,g=4,sparsity=0.5", "nmg:n=1,m=4,g=4,sparsity=0.75",
+                   "nmg:n=1,m=10,g=4,sparsity=0.9"};
     if (o.layouts.empty()) o.layouts = {"nmg:n=2,m=4,g=4", "nmg:n=1,m=4,g=4", "nmg:n=1,m=10,g=4"};
   } else if (o.shapes.empty()) {
     o.shapes = {o.bench == "dispatch" ? "768x3072x512" : "bert-ffn-out"};
@@ -249,21 +255,21 @@ Outcome run_bench(const BenchOptions& options) {
                                    {"dense/gflops", best.gflops}});
   r.notes.push_back("ratio: to " + baseline_of(o) + ", above 1 is faster");
   if (o.bench == "dispatch") r.notes.push_back("call: an operator that does nothing");
-  if (!o.model.empty()) {
-    r.notes.push_back("shape: --batch and --window");
-  } else if (!o.activations.empty()) {
+  if (!o.activations.empty()) {
     r.notes.push_back("shape: rows, and features into, within and out of the two layers");
     r.notes.push_back("linear: the second layer alone, forward");
   } else if (o.bench == "allreduce") {
     r.notes.push_back("shape: layers and hidden size, of which the encoder's gradients are summed");
     r.notes.push_back("bytes: that each rank gives; pack: the part of ms in which nothing travels");
-  } else if (is_of_bert(o)) {
+  } else if (is_of_bert(o) && o.model.empty()) {
     const auto is_of_images = [](const BenchRow& row) { return !row.model.empty(); };
     if (!std::ranges::all_of(rows, is_of_images))
       r.notes.push_back("shape: layers, hidden size, sequences and tokens of each");
     if (std::ranges::any_of(rows, is_of_images))
       r.notes.push_back("shape of a model by name: depth, width, images and pixels a side");
   }
+  if (!o.model.empty() || !o.weights.empty())
+    r.notes.push_back("zeros: those of the file, or of weights that were pruned before");
   std::ranges::copy(measured.notes, std::back_inserter(r.notes));
   if (std::ranges::count(o.layouts, stored_layout)) {
     std::string text;
@@ -288,6 +294,9 @@ Outcome run_bench(const BenchOptions& options) {
   if (!is_there)
     outcome.details.push_back("this process multiplies dense matrices by " + dense_library().name);
   r.chart = bench_chart(rows);
+  const std::string slower = add_slower(o, rows, r);
+  if (o.fail_if_slower && !slower.empty() && !outcome.failure)
+    outcome.failure = Error(Fault::check, slower);
   return outcome;
 }
 

@@ -32,6 +32,7 @@ struct BenchOptions {
   std::uint64_t seed = 0;
   std::string against;                 // results of an earlier run; empty: none
   std::optional<double> max_slowdown;  // 1.1
+  bool fail_if_slower = false;         // of gemm and model: see add_slower()
 };
 
 inline constexpr int usual_refresh = 100;

@@ -73,18 +73,17 @@ std::vector<BenchBert> berts(const BenchOptions& o) {
 }  // namespace
 
 std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
+  const bool has_file = !o.model.empty() || !o.weights.empty();
+  const BenchZeros zeros = has_file ? BenchZeros::file : BenchZeros::pruned;
   std::vector<BenchLayout> all;
   for (const std::string& text : o.layouts) {
-    if (text == stored_layout) {
-      if (o.weights.empty()) fail_usage("--layouts {} belongs to --weights", stored_layout);
-      all.push_back({text, Spec(Dense::name), std::nullopt, std::nullopt});
+    if (text == stored_layout && o.weights.empty())
+      fail_usage("--layouts {} belongs to --weights", stored_layout);
+    if (text == stored_layout || (text == fastest_layout && o.bench == "model")) {
+      all.push_back({text, Spec(Dense::name), std::nullopt, std::nullopt, zeros});
       continue;
     }
-    if (text == fastest_layout && o.bench == "model") {
-      all.push_back({text, Spec(Dense::name), std::nullopt, std::nullopt});
-      continue;
-    }
-    BenchLayout layout = BenchLayout::parse(text);
+    BenchLayout layout = BenchLayout::parse(text, zeros);
     if (layout.layout.is(Dense::name)) continue;
     if (!has_sparse_product(layout.layout.name()))
       fail_usage("{}: there is no product of {} with dense", o.bench, layout.layout.name());

@@ -163,7 +163,16 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
     fail("{}: has no linear layer and no convolution of one pixel, whose weights could be sparse",
          file.name());
   notes.push_back("inputs: " + text);
-  return {std::move(model.graph), std::move(values), std::move(sparse), {batch, window}};
+  Shape shape;
+  if (!model.inputs.empty()) {
+    const OnnxPort& first = model.inputs.front();
+    shape = values.find(first.name)->second.shape();
+    const bool is_image = shape.size() == 4 && first.dtype.value_or(DType::F32) == DType::F32;
+    notes.push_back(fmt::format("shape: of the input {}{}", quote(first.name),
+                                is_image ? ": images, channels, height and width" : ""));
+  }
+  return {
+      std::move(model.graph), std::move(values), std::move(sparse), std::move(shape), "", o.model};
 }
 
 }  // namespace sten

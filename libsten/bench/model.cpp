@@ -12,6 +12,7 @@
 #include "libsten/bench/bert.h"
 #include "libsten/bench/image_model.h"
 #include "libsten/bench/imported.h"
+#include "libsten/bench/model_weights.h"
 #include "libsten/bench/precision.h"
 #include "libsten/graph/executor.h"
 #include "libsten/graph/fastest_layouts.h"
@@ -40,7 +41,7 @@ Graph encoder(const BertConfig& config) {
 
 class Model {
  public:
-  Model(const Graph& g, NamedValues<Tensor> values, int threads, std::string layout,
+  Model(const Graph& g, NamedValues<Tensor> values, int threads, LayoutOfRows layout,
         Precision precision = Precision::float32)
       : graph_(g),
         values_(std::move(values)),
@@ -57,7 +58,7 @@ class Model {
 
   void run() { executor_.run(inputs_); }
 
-  const std::string& layout() const { return layout_; }
+  const LayoutOfRows& layout() const { return layout_; }
   bool is_float32() const { return precision_ == Precision::float32; }
   // The same with its weights and others, in bfloat16.
   Model in_bf16() const { return Model(graph_, values_, threads_, layout_, Precision::bf16); }
@@ -122,14 +123,13 @@ class Model {
   NamedValues<Tensor> inputs_;
   std::map<std::string, int, std::less<>> uses_;
   int threads_;
-  std::string layout_;
+  LayoutOfRows layout_;
   Precision precision_;
   Executor executor_;
 };
 
 std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLayout>& layouts,
-                              int threads, const BenchOptions& o,
-                              std::vector<std::string>* notes = nullptr) {
+                              int threads, const BenchOptions& o, std::vector<std::string>& notes) {
   std::vector<std::string> unused;
   const AskedPrecisions precisions(o.precisions, unused);
   set_threads(threads);
@@ -137,18 +137,23 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
   const NamedValues<Tensor>& stored = model.values;
   NamedValues<Tensor> values = stored;
   for (auto& [name, x] : values) x = x.to_dense();
+  // Of the file's zeros in all weights that could be sparse.
+  const auto of_file = [&](const std::string& name, const NamedValues<Tensor>& weights) {
+    return layout_of_rows(model, name, BenchZeros::file, weights, model.sparse, notes);
+  };
   std::vector<Model> models;
-  models.emplace_back(g, values, threads, "dense");
+  models.emplace_back(g, values, threads, of_file("dense", values));
   if (precisions.has_dense(DType::BF16)) models.push_back(models.front().in_bf16());
-  const auto add_model = [&](const BenchLayout& layout, NamedValues<Tensor> weights) {
-    Model made(g, std::move(weights), threads, layout.name);
+  const auto add_model = [&](const BenchLayout& layout, NamedValues<Tensor> weights,
+                             LayoutOfRows about) {
+    Model made(g, std::move(weights), threads, std::move(about));
     const bool is_low = precisions.has(DType::BF16, layout.layout);
     if (is_low) models.push_back(made.in_bf16());
     if (precisions.has(DType::F32, layout.layout)) models.push_back(std::move(made));
   };
   for (const BenchLayout& layout : layouts) {
     if (layout.name == stored_layout) {
-      add_model(layout, stored);
+      add_model(layout, stored, of_file(layout.name, stored));
       continue;
     }
     if (layout.name == fastest_layout) {
@@ -166,28 +171,17 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
         std::string text;
         for (const auto& [chosen, count] : counts)
           text += fmt::format("{}{} in {}", text.empty() ? "" : ", ", count, chosen);
-        if (notes)
-          notes->push_back(
-              fmt::format("auto{}: weights {}", p == Precision::bf16 ? " in bf16" : "", text));
-        models.emplace_back(g, std::move(fastest), threads, layout.name, p);
+        notes.push_back(
+            fmt::format("auto{}: weights {}", p == Precision::bf16 ? " in bf16" : "", text));
+        LayoutOfRows about = of_file(layout.name, fastest);
+        models.emplace_back(g, std::move(fastest), threads, std::move(about), p);
       }
       continue;
     }
     NamedValues<Tensor> sparse = values;
-    std::size_t dense = 0;
-    std::string why;
-    for (const std::string& name : model.sparse) try {
-        sparse.find(name)->second =
-            layout.convert(layout.prepare(values.find(name)->second.as<Dense>()));
-      } catch (const Error& e) {
-        if (!notes) throw;
-        if (dense++ == 0) why = fmt::format("{}: {}", quote(name), e.what());
-      }
-    if (dense == model.sparse.size() && !model.sparse.empty()) fail_usage("{}", why);
-    if (dense > 0)
-      notes->push_back(fmt::format("{}: {} of {} weights stay dense: {}", layout.name, dense,
-                                   model.sparse.size(), why));
-    add_model(layout, std::move(sparse));
+    const std::vector<std::string> names = put_into_layout(layout, model, sparse, notes);
+    LayoutOfRows about = layout_of_rows(model, layout.name, layout.zeros, sparse, names, notes);
+    add_model(layout, std::move(sparse), std::move(about));
   }
   std::vector<std::function<void()>> ways;
   for (Model& m : models) ways.push_back([&m] { m.run(); });
@@ -205,7 +199,10 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
       row.form = form;
       row.model = model.name;
       row.shape = model.shape;
-      row.layout = models[i].layout();
+      row.layout = models[i].layout().name;
+      row.zeros = models[i].layout().zeros;
+      row.sparsity = models[i].layout().sparsity;
+      row.ignored_zeros = models[i].layout().ignored_zeros;
       if (!models[i].is_float32()) row.precision = "bf16";
       row.threads = threads;
       row.seconds = median(taken);
@@ -215,7 +212,7 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
     add("forward", seconds[0], seconds[i]);
     if (!models[i].is_float32()) {
       rows.back().error = models[i].error();
-      if (!models[1].is_float32() && models[1].layout() == "dense")
+      if (!models[1].is_float32() && models[1].layout().name == "dense")
         rows.back().to_own = speedup(seconds[1], seconds[i]).median;
       continue;
     }
@@ -235,13 +232,15 @@ std::vector<BenchRow> measure(const BenchGraph& model, const std::vector<BenchLa
 }
 
 std::vector<BenchRow> measure_bert(const BenchBert& model, const std::vector<BenchLayout>& layouts,
-                                   int threads, const BenchOptions& o) {
+                                   int threads, const BenchOptions& o,
+                                   std::vector<std::string>& notes) {
   const Graph g = encoder(model.config);
   NamedValues<Tensor> stored =
       o.weights.empty() ? initial_weights(g, o.seed)
                         : load_weights(g, Checkpoint::open(o.weights), outside_encoder());
   for (auto& [name, x] : bert_inputs(model.ids(o.seed))) stored.emplace(name, x);
-  return measure({g, std::move(stored), encoder_weights(g), model.shape()}, layouts, threads, o);
+  return measure({g, std::move(stored), encoder_weights(g), model.shape(), "", o.weights}, layouts,
+                 threads, o, notes);
 }
 
 std::vector<BenchRow> measure_images(const BenchImages& model,
@@ -251,7 +250,7 @@ std::vector<BenchRow> measure_images(const BenchImages& model,
   NamedValues<Tensor> values = initial_weights(g, o.seed);
   values.emplace("x", model.images(o.seed));
   return measure({g, std::move(values), convolution_weights(g), model.shape, model.name}, layouts,
-                 threads, o, &notes);
+                 threads, o, notes);
 }
 
 }  // namespace
@@ -265,7 +264,10 @@ std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string
   if (o.model.empty()) {
     BenchOptions berts = o;
     const std::vector<BenchImages> images = take_images(berts);
-    rows = bench_each_bert(berts, measure_bert);
+    rows = bench_each_bert(
+        berts, [&](const auto& bert, const auto& layouts, int threads, const BenchOptions& of) {
+          return measure_bert(bert, layouts, threads, of, notes);
+        });
     for (const BenchImages& model : images)
       for (const int threads : o.threads)
         for (BenchRow& row : measure_images(model, sparse_layouts(o), threads, o, notes))
@@ -274,7 +276,7 @@ std::vector<BenchRow> bench_model(const BenchOptions& o, std::vector<std::string
     const BenchGraph model = imported_graph(o, notes);
     const std::vector<BenchLayout> layouts = sparse_layouts(o);
     for (const int threads : o.threads)
-      for (BenchRow& row : measure(model, layouts, threads, o, &notes))
+      for (BenchRow& row : measure(model, layouts, threads, o, notes))
         rows.push_back(std::move(row));
   }
   // Each measurement begins with the dense model in float32.

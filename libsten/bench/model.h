@@ -11,6 +11,7 @@ struct BenchGraph {
   std::vector<std::string> sparse;  // weights that layouts are for
   Shape shape;                      // how reports name it, with
   std::string name{};               // of rows; empty: a BERT, or that of a file
+  std::string file{};               // that the weights are from; empty: random ones
 };
 
 // Rows for each model and number of threads: dense, and with the weights of linear layers in each

@@ -27,6 +27,9 @@ Report bench_report(const std::vector<BenchRow>& rows) {
                {"precision", "precision", Unit::text},
                {"input", "input", Unit::text},
                {"model", "model", Unit::text},
+               {"zeros", "zeros", Unit::text},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"ignored_zeros", "", Unit::count, true},
                {"isa", "isa", Unit::text},
                {"threads", "threads", Unit::count},
                {"ranks", "ranks", Unit::count},
@@ -57,6 +60,8 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     if (!b.model.empty()) r.at(row, "model") = b.model;
     r.at(row, "shape") = b.shape;
     r.at(row, "layout") = b.layout;
+    if (!b.zeros.empty()) r.at(row, "zeros") = b.zeros;
+    if (b.sparsity) r.at(row, "sparsity") = *b.sparsity;
     if (!b.library.empty()) r.at(row, "library") = b.library;
     if (!b.input.empty()) r.at(row, "input") = b.input;
     // Of the others it does not matter: they compute in float32.
@@ -84,6 +89,7 @@ Report bench_report(const std::vector<BenchRow>& rows) {
     if (b.to_own) r.at(row, "to_own") = *b.to_own;
     r.at(row, "repeats") = Index{b.repeats};
     if (!b.kernel.empty()) r.at(row, "kernel") = b.kernel;
+    if (b.ignored_zeros) r.at(row, "ignored_zeros") = *b.ignored_zeros;
   }
   return r;
 }

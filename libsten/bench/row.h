@@ -14,8 +14,14 @@ struct BenchRow {
   std::string model;  // a convolutional one, "wrn-16-8"; empty: another, or none
   Shape shape;
   std::string layout;
-  std::string library;                // somebody else's; empty: our own
-  std::string device;                 // that it ran on; empty: the CPU
+  // Of weights of a file in that layout: whose zeros they have, "file" or "pruned" (before they were
+  // measured), and the share of zeros. Empty: random ones.
+  std::string zeros{};
+  std::optional<double> sparsity{};
+  std::optional<Index>
+      ignored_zeros{};  // sparse weights whose zeros are multiplied; see ignored_zeros()
+  std::string library;  // somebody else's; empty: our own
+  std::string device;   // that it ran on; empty: the CPU
   std::string precision = "float32";  // of the factors; sums are of 32 bits
   std::string kernel{};               // what a library calls it, where it says so; empty: unknown
   int threads = 1;

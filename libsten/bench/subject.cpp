@@ -1,6 +1,7 @@
 #include "libsten/bench/subject.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "libsten/dispatch/route.h"
 #include "libsten/dispatch/structure.h"
@@ -8,6 +9,8 @@
 
 namespace sten {
 namespace {
+
+constexpr double usual_sparsity = 0.9, rounding = 1e-3;
 
 // Linear layers of BERT-base on a batch of 8 sequences of 512 tokens; the first is what the paper
 // measures (section 6.3).
@@ -21,23 +24,31 @@ constexpr NamedShape named_shapes[] = {{"bert-ffn-out", 768, 3072, 4096},
 
 }  // namespace
 
-BenchLayout BenchLayout::parse(std::string_view text) {
-  const Spec given = as_structure(Spec::parse(text));
+BenchLayout BenchLayout::parse(std::string_view text, BenchZeros numbers) {
+  const Spec all = Spec::parse(text);
+  Spec without(all.name());
+  for (const auto& [key, value] : all.args())
+    if (key != "sparsity") without.set(key, value);
+  const bool prunes = numbers == BenchZeros::pruned || all.has("sparsity");
+  const double sparsity = all.number("sparsity", usual_sparsity);
+  if (!(sparsity >= 0 && sparsity <= 1))
+    fail_usage("{}: sparsity={} is not within 0 and 1", text, sparsity);
+  const Spec given = as_structure(without);
+  const Spec layout = registry().canonical(is_structure(given) ? layout_alone(given) : given);
+  if (!prunes || layout.is(Dense::name))
+    return {layout.str(), layout, std::nullopt, std::nullopt, numbers};
   if (is_structure(given)) {
-    const Spec layout = registry().canonical(layout_alone(given));
+    const Spec own = own_sparsifier(given);
+    const double exact = sparsity_of(own).value_or(sparsity);
+    if (all.has("sparsity") && std::abs(sparsity - exact) > rounding)
+      fail_usage("{}: expected sparsity={:.4g}, which is that of the layout, got {}", text, exact,
+                 sparsity);
     Spec name = layout;
     for (const auto& [key, value] : given.args())
       if (!layout.has(key)) name.set(key, value);
-    return {name.str(), layout, own_sparsifier(given), std::nullopt};
+    if (numbers == BenchZeros::file) name.set("sparsity", fmt::format("{:.4g}", exact));
+    return {name.str(), layout, own, std::nullopt};
   }
-  Spec layout(given.name());
-  for (const auto& [key, value] : given.args())
-    if (key != "sparsity") layout.set(key, value);
-  layout = registry().canonical(layout);
-  if (layout.is(Dense::name)) return {layout.str(), layout, std::nullopt, std::nullopt};
-  const double sparsity = given.number("sparsity", 0.9);
-  if (!(sparsity >= 0 && sparsity <= 1))
-    fail_usage("{}: sparsity={} is not within 0 and 1", text, sparsity);
   // By its own sparsifier, which is bcsr's, or by magnitude.
   const auto by_sparsity = [&](Spec s) { return s.set("sparsity", fmt::to_string(sparsity)); };
   const auto own_keys = registry().own_keys(registry().own_sparsifier(layout.name()));
@@ -54,6 +65,13 @@ Dense BenchLayout::prepare(const Dense& x) const {
 Tensor BenchLayout::convert(const Dense& prepared) const {
   if (sparsifier) return registry().prune(prepared, *sparsifier, layout);
   return sten::convert(prepared, layout);
+}
+
+std::string BenchLayout::pruning() const {
+  const double sparsity = is_structure(layout)
+                              ? sparsity_of(own_sparsifier(layout)).value_or(usual_sparsity)
+                              : usual_sparsity;
+  return Spec(layout).set("sparsity", fmt::format("{:.4g}", sparsity)).str();
 }
 
 Shape parse_bench_shape(const std::string& text, std::size_t rank) {

@@ -6,21 +6,30 @@
 
 namespace sten {
 
+// Whose zeros a benchmark measures.
+enum class BenchZeros { pruned, file };
+
 // "nmg:n=1,m=10,g=4[,fit=...]", "nm:n=2,m=4": dense numbers, pruned by the conversion.
 // "csr[:sparsity=0.9]" and all others: numbers that were pruned by magnitude before, bcsr in
-// blocks.
+// blocks. Numbers of a file are pruned so if the layout says `sparsity`, and else have the zeros of
+// the file, which the layout has to hold.
 struct BenchLayout {
   std::string name;  // for reports; says the sparsity
   Spec layout;
   std::optional<Spec> sparsifier;  // a part of the conversion
   std::optional<Spec> pruned;      // done before it
+  BenchZeros zeros = BenchZeros::pruned;
 
-  // Error (usage).
-  static BenchLayout parse(std::string_view text);
+  // `numbers`: file for those of a file. Error (usage), also for a sparsity of n:m other than
+  // 1 - n/m.
+  static BenchLayout parse(std::string_view text, BenchZeros numbers = BenchZeros::pruned);
   // x as the conversion gets it.
   Dense prepare(const Dense& x) const;
-  // The library's way from prepare(x).
+  // The library's conversion of prepare(x). Error where the layout does not hold the zeros of a
+  // file.
   Tensor convert(const Dense& prepared) const;
+  // The text that prunes the numbers of a file first: "csr:sparsity=0.9".
+  std::string pruning() const;
 };
 
 // "768x3072x4096", or a name that stands for one; of `rank` extents, the first ones. Error (usage).

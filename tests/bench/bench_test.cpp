@@ -134,6 +134,27 @@ TEST_CASE("a layout to measure has its numbers pruned before, or by the conversi
   CHECK_THROWS_AS(BenchLayout::parse("nmg:n=1,m=4"), Error);
 }
 
+TEST_CASE("a layout of numbers of a file takes their zeros, unless it says how many to prune") {
+  Dense x = bench_input("normal", {40, 40}, 0);
+  const Dense zeros = BenchLayout::parse("csr:sparsity=0.6").prepare(x);
+  const BenchLayout csr = BenchLayout::parse("csr", BenchZeros::file);
+  CHECK(csr.name == "csr");
+  CHECK(csr.pruning() == "csr:sparsity=0.9");
+  CHECK(csr.zeros == BenchZeros::file);
+  CHECK(csr.convert(csr.prepare(zeros)).stored().count() == 640);
+  const BenchLayout nm = BenchLayout::parse("2:4", BenchZeros::file);
+  CHECK(nm.name == "nm:n=2,m=4");
+  CHECK_THROWS_AS(nm.convert(nm.prepare(x)), Error);
+  for (const char* text : {"csr:sparsity=0.9", "nmg:n=1,m=4,g=2,sparsity=0.75"}) {
+    const BenchLayout pruned = BenchLayout::parse(text, BenchZeros::file);
+    CHECK(pruned.name == text);  // as --against asks for it again
+    CHECK(pruned.zeros == BenchZeros::pruned);
+    CHECK(pruned.convert(pruned.prepare(x)).stored().count() < 640);
+  }
+  CHECK(nm.pruning() == "nm:n=2,m=4,sparsity=0.5");
+  CHECK_THROWS_AS(BenchLayout::parse("nm:n=2,m=4,sparsity=0.9"), Error);
+}
+
 TEST_CASE("packing is measured of every layout, for each weight") {
   for (const char* form : {"gemm", "linear", "chain"})
     for (const char* layout : {"nmg:n=1,m=4,g=2", "csr"}) {

@@ -4,7 +4,7 @@ cd "$T"
 
 model=$STEN_SOURCE/recipes/models/shakespeare-bert
 expect_exit 0 sten-bench model --precision float32 --config "$model/config.json" --weights "$MODEL" --batch 1 --window 16 \
-  --layouts nmg:n=1,m=4,g=4 --layouts csr:sparsity=0.5 --repeats 2 --json
+  --layouts nmg:n=1,m=4,g=4,sparsity=0.75 --layouts csr:sparsity=0.5 --repeats 2 --json
 [ "$(grep -c '"form": "forward"' out)" = 3 ] || fail 'there are not 3 forward passes'
 for op in add attention embedding gelu layer-norm linear; do
   [ "$(grep -c "\"form\": \"$op\"" out)" = 3 ] || fail "$op is not there for each layout"
@@ -48,6 +48,30 @@ grep -q stored out && fail 'a dense file has nothing stored'
 expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --layouts stored
 expect_out 'which is dense'
 
+# A layout without sparsity takes the zeros of the file; with it, weights are pruned first.
+rows_of() { # rows_of KEY: of the forward passes, in order
+  tr -d ' \n' <out | tr '{' '\n' | grep '"form":"forward"' | sed -E "s/.*\"$1\":\"?([^\",]*).*/\1/" | tr '\n' ' '
+}
+expect_exit 0 sten-prune "$model" -o zeros --sparsity 0.9 -q
+expect_exit 0 sten-bench model --precision float32 --weights zeros $small --layouts csr --layouts csr:sparsity=0.95 --json
+[ "$(rows_of layout)" = 'dense csr csr:sparsity=0.95 ' ] || fail "other layouts were measured: $(rows_of layout)"
+[ "$(rows_of zeros)" = 'file file pruned ' ] || fail "rows say of their zeros: $(rows_of zeros)"
+rows_of sparsity | grep -qE '^0\.90*1?[0-9]* 0\.90*1?[0-9]* 0\.95' || fail "rows say of their sparsity: $(rows_of sparsity)"
+expect_exit 0 sten-bench model --precision float32 --weights pruned $small --layouts 1:4:4 --layouts bitmask --json
+[ "$(rows_of zeros)" = 'file file file ' ] || fail "rows say of their zeros: $(rows_of zeros)"
+expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --json
+[ "$(rows_of zeros)" = 'file pruned pruned pruned ' ] || fail "by default rows say: $(rows_of zeros)"
+expect_exit 2 sten-bench model --weights "$model" $small --layouts csr
+expect_one_line_err
+expect_err 'that could be sparse have no zeros (--layouts csr:sparsity=0.9 prunes them before they are measured)'
+expect_exit 2 sten-bench model --weights zeros $small --layouts 2:4
+expect_one_line_err
+expect_err '--layouts nm:n=2,m=4: the zeros of zeros do not fit: '
+expect_err '(--layouts nm:n=2,m=4,sparsity=0.5 prunes them first)'
+expect_exit 2 sten-bench model --weights zeros $small --layouts 2:4,sparsity=0.9
+expect_exit 2 sten-bench model --weights zeros $small --layouts nm:n=2,m=4,sparsity=0.9
+expect_err 'expected sparsity=0.5, which is that of the layout, got 0.9'
+
 # An ONNX model, whose inputs are filled by what the file says of them.
 bert=$STEN_SOURCE/tests/train/bert.onnx
 expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1 --json
@@ -55,8 +79,19 @@ expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --w
 [ "$(grep -c '"form": "linear"' out)" = 2 ] || fail 'linear is not there for each layout'
 expect_exit 0 sten-bench model --precision float32 --model "$bert" --batch 2 --window 6 --layouts csr:sparsity=0.5 --repeats 1
 expect_out 'inputs: input_ids I64 [2, 6] below 11, attention_mask I64 [2, 6] ones, token_type_ids I64 [2, 6] below 2'
-expect_out 'shape: --batch and --window'
+expect_out "shape: of the input 'input_ids'"
 grep -q 'counts for nothing' err && fail 'open extents count for nothing'
+expect_exit 0 sten-prune "$bert" -o zeros.onnx --sparsity 0.9 --include 'bert.*' -q
+expect_exit 0 sten-bench model --precision float32 --model zeros.onnx --batch 2 --window 6 --layouts csr --layouts csr:sparsity=0.5 --repeats 1 --json
+[ "$(rows_of layout)/$(rows_of zeros)" = 'dense csr csr:sparsity=0.5 /file file pruned ' ] ||
+  fail "rows say: $(rows_of layout)/$(rows_of zeros)"
+expect_exit 2 sten-bench model --model "$bert" --layouts csr
+expect_err 'have no zeros (--layouts csr:sparsity=0.9'
+# The shape of images is that of the input.
+vit=$STEN_SOURCE/tests/onnx/models/vit-opset17.onnx
+expect_exit 0 sten-bench model --precision float32 --model "$vit" --layouts csr:sparsity=0.5 --repeats 1
+expect_out "shape: of the input 'pixel_values': images, channels, height and width"
+grep -qE '^model +forward +[0-9]+x[0-9]+x[0-9]+x[0-9]+ ' out || fail 'the shape is not that of images'
 . "$STEN_SOURCE/tests/cli/_onnx.sh"
 port() { # FIELD NAME: [3, 2] of FLOAT
   message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 3)")$(message 1 "$(number 1 2)")")")")"

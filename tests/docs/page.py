@@ -82,6 +82,8 @@ NUMBER = r"-?\b\d+(\.\d+)?(e-?\d+)?\b"
 
 def measured(line):
     """A row of a measurement, without its numbers and the machine's own."""
+    if line.startswith("slower than dense on this machine: "):  # or not
+        return ""
     line = re.sub(r"\b(avx512|avx2|reference)\b", "ISA", line)
     line = re.sub(r"(oneDNN|OpenBLAS|libxsmm) [\d.]+( [A-Z]\w+)?", r"\1", line)
     line = re.sub(r"^(fastest of [^:]*): .*", r"\1", line)
