@@ -22,18 +22,30 @@ std::string pointer_step(std::string_view key) {
   return escaped;
 }
 
-void JsonReader::fail(const std::string& problem) const {
-  throw Error(fault_, fmt::format("{}: {}{}{}", origin_, printable(pointer_),
-                                  pointer_.empty() ? "" : ": ", problem));
+std::vector<std::string> JsonReader::pointers() const {
+  std::vector<const Step*> steps;
+  for (const Step* s = &step_; s->parent; s = s->parent.get()) steps.push_back(s);
+  std::vector<std::string> all{""};
+  for (auto s = steps.rbegin(); s != steps.rend(); ++s)
+    all.push_back(all.back() + pointer_step((*s)->key ? *(*s)->key : std::to_string((*s)->index)));
+  return all;
 }
 
-JsonReader JsonReader::child(const Json& at, std::string_view step) const {
-  JsonReader c(at, origin_, origins_);
-  c.pointer_ = pointer_ + pointer_step(step);
-  c.fault_ = fault_;
-  if (!origins_) return c;
-  if (const auto own = origins_->find(c.pointer_); own != origins_->end()) c.origin_ = own->second;
-  return c;
+std::string JsonReader::origin() const {
+  if (!document_->origins) return document_->what;
+  const std::vector<std::string> all = pointers();
+  for (auto p = all.rbegin(); p + 1 != all.rend(); ++p)
+    if (const auto own = document_->origins->find(*p); own != document_->origins->end())
+      return own->second;
+  return document_->what;
+}
+
+void JsonReader::fail(const std::string& problem) const {
+  constexpr std::size_t most = 2000;  // of a key that nobody can have meant
+  std::string pointer = pointers().back();
+  if (pointer.size() > most) pointer = pointer.substr(0, most) + "...";
+  throw Error(document_->fault, fmt::format("{}: {}{}{}", origin(), printable(pointer),
+                                            pointer.empty() ? "" : ": ", problem));
 }
 
 void JsonReader::check_keys(std::initializer_list<std::string_view> known) const {
@@ -50,20 +62,26 @@ JsonReader JsonReader::operator[](std::string_view key) const {
   if (!at_.is_object()) fail("is not an object");
   const auto found = at_.find(std::string(key));
   if (found == at_.end()) fail("has no " + quote(key));
-  return child(*found, key);
+  return {*found, *this, {std::make_shared<const Step>(step_), &found.key(), 0}};
 }
 
 std::vector<JsonReader> JsonReader::elements() const {
   if (!at_.is_array()) fail("is not a list");
+  const auto here = std::make_shared<const Step>(step_);
   std::vector<JsonReader> all;
-  for (std::size_t i = 0; i < at_.size(); ++i) all.push_back(child(at_[i], std::to_string(i)));
+  all.reserve(at_.size());
+  for (std::size_t i = 0; i < at_.size(); ++i)
+    all.push_back(JsonReader(at_[i], *this, {here, nullptr, i}));
   return all;
 }
 
 std::vector<std::pair<std::string, JsonReader>> JsonReader::members() const {
   if (!at_.is_object()) fail("is not an object");
+  const auto here = std::make_shared<const Step>(step_);
   std::vector<std::pair<std::string, JsonReader>> all;
-  for (const auto& [key, value] : at_.items()) all.emplace_back(key, child(value, key));
+  all.reserve(at_.size());
+  for (const auto& [key, value] : at_.get_ref<const Json::object_t&>())
+    all.emplace_back(key, JsonReader(value, *this, {here, &key, 0}));
   return all;
 }
 

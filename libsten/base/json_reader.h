@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,18 +20,18 @@ using JsonOrigins = std::map<std::string, std::string>;
 std::string pointer_step(std::string_view key);
 
 // A place in a document. What a member reads has to be there and of that type: Error, of the fault
-// that the reader was made with.
+// that the reader was made with. Takes 64 bytes, however deep the place and however long its keys.
 class JsonReader {
  public:
   // Keeps references to the document and to `origins`.
   JsonReader(const nlohmann::ordered_json& document, std::string what,
              const JsonOrigins* origins = nullptr)
-      : at_(document), origin_(std::move(what)), origins_(origins) {}
+      : JsonReader(document, Document{std::move(what), origins, Fault::usage}) {}
   JsonReader(const nlohmann::ordered_json& document, std::string what, Fault fault)
-      : at_(document), origin_(std::move(what)), fault_(fault) {}
+      : JsonReader(document, Document{std::move(what), nullptr, fault}) {}
 
   const nlohmann::ordered_json& json() const { return at_; }
-  const std::string& origin() const { return origin_; }
+  std::string origin() const;
   // The object's keys, all of them among `known`.
   void check_keys(std::initializer_list<std::string_view> known) const;
   bool has(std::string_view key) const;
@@ -61,12 +62,29 @@ class JsonReader {
   [[noreturn]] void fail(const std::string& problem) const;
 
  private:
-  JsonReader child(const nlohmann::ordered_json& at, std::string_view step) const;
+  struct Document {
+    std::string what;
+    const JsonOrigins* origins;
+    Fault fault;
+  };
+  // A key of an object, or an index where that is nullptr; `parent`: the step to the object or list,
+  // nullptr of the document itself.
+  struct Step {
+    std::shared_ptr<const Step> parent;
+    const std::string* key = nullptr;
+    std::size_t index = 0;
+  };
+  JsonReader(const nlohmann::ordered_json& document, Document d)
+      : at_(document), document_(std::make_shared<const Document>(std::move(d))) {}
+  JsonReader(const nlohmann::ordered_json& at, const JsonReader& of, Step step)
+      : at_(at), document_(of.document_), step_(std::move(step)) {}
+
+  // The JSON pointers of the document, of what is in it, ... and of this place.
+  std::vector<std::string> pointers() const;
 
   const nlohmann::ordered_json& at_;
-  std::string origin_, pointer_;
-  const JsonOrigins* origins_ = nullptr;
-  Fault fault_ = Fault::usage;
+  std::shared_ptr<const Document> document_;
+  Step step_;
 };
 
 }  // namespace sten

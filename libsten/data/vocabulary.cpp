@@ -12,7 +12,6 @@ namespace sten {
 namespace {
 
 constexpr std::size_t max_vocabulary_bytes = 64'000'000;
-constexpr TokenId max_id = max_token_id;
 
 // Bytes of the character that the text begins with; 0 where it is no UTF-8.
 std::size_t character_bytes(std::string_view s) {
@@ -45,12 +44,13 @@ Vocabulary Vocabulary::parse(std::span<const std::byte> file, const std::string&
   if (file.size() > max_vocabulary_bytes)
     fail("{}: has {} bytes, more than the {} of any vocabulary", v.name_, file.size(),
          max_vocabulary_bytes);
+  const TokenId max_id = max_id_of(file.size());
   std::unordered_map<TokenId, std::string> tokens;
   const auto object = parse_json(text_of(file), v.name_, Fault::input);
   if (!object.is_object()) fail("{}: is not a JSON object of numbers", v.name_);
   for (const auto& [token, id] : object.items()) {
     if (id.is_structured()) fail("{}: is not a JSON object of numbers", v.name_);
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::uint64_t{max_id})
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > static_cast<std::uint64_t>(max_id))
       fail("{}: {} has no id from 0 to {}", v.name_, shown(token), max_id);
     const auto number = id.get<TokenId>();
     const bool special = is_special(token);

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
+
+#include "libsten/data/tokenizer/longest_prefix.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
@@ -70,6 +74,71 @@ TEST_CASE("byte pairs merge in the order of their ranks, and every byte has a pi
   CHECK(encoded(*t, "é") == Ids{11, 12});
   CHECK(encoded(*t, "hello<|endoftext|>he") == Ids{9, 0, 6});
   CHECK(t->decode(Ids{9, 5, 9, 0, 11, 12}) == "hello hello\u00e9");
+}
+
+TEST_CASE("the longest entry that a text begins with is found") {
+  std::mt19937 random(1);
+  const auto word = [&](std::size_t most) {
+    std::string s;
+    for (std::size_t n = random() % (most + 1); n > 0; --n) s += "ab\xc3"[random() % 3];
+    return s;
+  };
+  for (int turn = 0; turn < 200; ++turn) {
+    std::vector<std::string> entries;
+    for (std::size_t n = random() % 12; n > 0; --n) entries.push_back(word(5));
+    LongestPrefix table;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      table.add(entries[i], static_cast<std::int32_t>(i));
+    table.sort();
+    const std::string text = word(9);
+    std::string best;
+    for (const std::string& e : entries)
+      if (text.starts_with(e) && e.size() > best.size()) best = e;
+    const LongestPrefix::Match found = table.find(text);
+    CHECK(found.bytes == best.size());
+    if (!best.empty()) CHECK(entries[static_cast<std::size_t>(found.value)] == best);
+    if (!best.empty()) CHECK(found.value == std::ranges::find(entries, best) - entries.begin());
+  }
+}
+
+TEST_CASE("what a tokenizer asks for is bounded by its file") {
+  const TempDir dir;
+  const auto error_with = [&](const std::string& change_from, const std::string& to) {
+    std::string text = R"({"added_tokens": [], "normalizer": null,
+      "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": {"type": "TemplateProcessing",
+        "single": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"[CLS]": {"ids": [2]}}},
+      "model": {"type": "WordPiece", "max_input_chars_per_word": 100,
+        "vocab": {"[UNK]": 0, "a": 1, "[CLS]": 2}}})";
+    const std::size_t at = text.find(change_from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, change_from.size(), to);
+    const std::string file = dir.write("tokenizer.json", text);
+    const std::string error = error_of([&] { read_tokenizer(file); });
+    CAPTURE(error);
+    CHECK((error.empty() || error.size() < 1000));
+    return error;
+  };
+  const auto repeated = [](const std::string& s, int n) {
+    std::string all = s;
+    for (int i = 1; i < n; ++i) all += ", " + s;
+    return all;
+  };
+  CHECK(error_with("[2]", "[2]") == "");
+  CHECK(has(error_with(R"("a": 1)", R"("a": 16777215)"), "'a' has the id 16777215"));
+  CHECK(error_with(R"("a": 1)", R"("a": 60000)") == "");
+  CHECK(has(error_with(R"("a": 1)", R"("a": 70000)"), "a file of its size has ids from 0 to 65"));
+  CHECK(
+      has(error_with("[2]", "[" + repeated("2", 3000) + "]"), "single: has more than 256 tokens"));
+  CHECK(has(error_with(R"({"Sequence": {"id": "A", "type_id": 0}})",
+                       repeated(R"({"SpecialToken": {"id": "[CLS]", "type_id": 0}})", 300)),
+            "single: has more than 256 tokens"));
+  CHECK(has(error_with(": 100", ": 40000"),
+            "max_input_chars_per_word: must be from 0 to 1000, got 40000"));
+  CHECK(error_with("[]", R"([{"id": 3, "content": "<m>"}])") == "");
+  CHECK(has(error_with("[]", R"([{"id": 3, "content": ")" + std::string(1001, 'm') + R"("}])"),
+            "content: has 1001 bytes, more than 1000"));
 }
 
 TEST_CASE("a vocabulary that is damaged is refused with its file") {

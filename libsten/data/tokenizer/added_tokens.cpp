@@ -31,15 +31,16 @@ std::size_t spaces_at_begin(std::string_view text) {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> all) : all_(std::move(all)) {
   std::erase_if(all_, [](const AddedToken& t) { return t.content.empty(); });
-  std::ranges::stable_sort(all_, std::ranges::greater(),
-                           [](const AddedToken& t) { return t.content.size(); });
-  for (const AddedToken& t : all_) begins_[static_cast<unsigned char>(t.content[0])] = true;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    by_text_.add(all_[i].content, static_cast<std::int32_t>(i));
+    begins_[static_cast<unsigned char>(all_[i].content[0])] = true;
+  }
+  by_text_.sort();
 }
 
 const AddedToken* AddedTokens::at(std::string_view text) const {
-  for (const AddedToken& t : all_)
-    if (text.starts_with(t.content)) return &t;
-  return nullptr;
+  const LongestPrefix::Match m = by_text_.find(text);
+  return m.bytes > 0 ? &all_[static_cast<std::size_t>(m.value)] : nullptr;
 }
 
 void AddedTokens::split(std::string_view text, const std::function<void(std::string_view)>& part,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "libsten/data/tokenizer/longest_prefix.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 
 namespace sten {
@@ -22,6 +23,8 @@ class AddedTokens {
  public:
   AddedTokens() = default;
   explicit AddedTokens(std::vector<AddedToken> all);
+  AddedTokens(AddedTokens&&) = default;
+  AddedTokens& operator=(AddedTokens&&) = default;
 
   bool empty() const { return all_.empty(); }
   // In order: text(part) for what lies between tokens, if anything, and token(id). Of tokens that
@@ -34,7 +37,8 @@ class AddedTokens {
  private:
   const AddedToken* at(std::string_view text) const;
 
-  std::vector<AddedToken> all_;  // the longest first
+  std::vector<AddedToken> all_;
+  LongestPrefix by_text_;  // numbers of all_
   std::array<bool, 256> begins_{};
 };
 

@@ -30,8 +30,9 @@ std::vector<std::size_t> part_begins(std::string_view text) {
 }  // namespace
 
 void Pieces::add(std::string piece, TokenId id, const std::string& place) {
-  if (id < 0 || id > max_token_id)
-    fail("{}: {}{} has no id from 0 to {}", file_, place, quote(piece), max_token_id);
+  if (id < 0 || id > max_id_)
+    fail("{}: {}{} has the id {}, and a file of its size has ids from 0 to {}", file_, place,
+         quote(piece), id, max_id_);
   if (const auto old = find(piece))
     fail("{}: {}{} is there twice, with the ids {} and {}", file_, place, quote(piece), *old, id);
   if (has(id))

@@ -12,9 +12,10 @@ namespace sten {
 // The pieces and their ids, each once.
 class Pieces {
  public:
-  explicit Pieces(std::string file) : file_(std::move(file)) {}
+  // `bytes`: of the file, which bound the ids; see max_id_of().
+  Pieces(std::string file, std::size_t bytes) : file_(std::move(file)), max_id_(max_id_of(bytes)) {}
 
-  // Error with `place` where the piece or the id is there already.
+  // Error with `place` where the piece or the id is there already, or the id is out of range.
   void add(std::string piece, TokenId id, const std::string& place);
   // As add(), where the piece does not have that id.
   void ensure(const std::string& piece, TokenId id, const std::string& place);
@@ -30,6 +31,7 @@ class Pieces {
     std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
   };
   std::string file_;
+  TokenId max_id_;
   std::vector<std::string> entries_;
   std::vector<bool> is_there_;
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;

@@ -7,6 +7,10 @@
 
 namespace sten {
 
+TokenId max_id_of(std::size_t bytes) {
+  return static_cast<TokenId>(std::min<std::size_t>(max_token_id, 65535 + bytes / 4));
+}
+
 TokenId Tokenizer::need(const std::optional<TokenId>& id, std::string_view token) const {
   if (!id) fail("{}: has no {}", name_, token);
   return *id;

@@ -17,6 +17,9 @@ namespace sten {
 
 using TokenId = std::int32_t;
 inline constexpr TokenId max_token_id = (1 << 24) - 1;
+// The largest id of a vocabulary of so many bytes: models have a row for each id below it, used or
+// not. An entry takes 4 bytes at least; small files may have larger gaps.
+TokenId max_id_of(std::size_t bytes);
 
 struct SpecialIds {
   std::optional<TokenId> unk, cls, sep, mask, pad, bos, eos;

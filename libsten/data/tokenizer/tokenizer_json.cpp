@@ -31,8 +31,11 @@ void check_only(const JsonReader& in, std::string_view key, const nlohmann::orde
       fmt::format("is {}, and not {}", printable(dump_json(in[key].json())), dump_json(value)));
 }
 
-Pieces pieces_of(const JsonReader& model, const std::string& file) {
-  Pieces pieces(file);
+// Special tokens around a text; a model has a handful.
+constexpr std::size_t max_template_parts = 256;
+
+Pieces pieces_of(const JsonReader& model, std::size_t bytes) {
+  Pieces pieces(model.origin(), bytes);
   for (const auto& [piece, id] : model["vocab"].members()) pieces.add(piece, token_id(id), "");
   return pieces;
 }
@@ -41,6 +44,11 @@ using Template = std::vector<TemplatePart>;
 
 Template template_of(const JsonReader& in, const JsonReader& specials) {
   Template parts;
+  const auto add = [&](const TemplatePart& p) {
+    if (parts.size() == max_template_parts)
+      in.fail(fmt::format("has more than {} tokens and texts", max_template_parts));
+    parts.push_back(p);
+  };
   for (const JsonReader& part : in.elements()) {
     const bool is_token = part.has("SpecialToken");
     const JsonReader one = part[is_token ? "SpecialToken" : "Sequence"];
@@ -51,13 +59,13 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
     if (is_token) {
       for (const JsonReader& each : specials[id]["ids"].elements()) {
         p.id = token_id(each);
-        parts.push_back(p);
+        add(p);
       }
       continue;
     }
     if (id != "A" && id != "B") one["id"].fail("is neither 'A' nor 'B'");
     p.kind = id == "A" ? TemplatePart::first : TemplatePart::second;
-    parts.push_back(p);
+    add(p);
   }
   return parts;
 }
@@ -119,9 +127,10 @@ PieceOptions options_of(const JsonReader& in, const TokenizerConfig& config, boo
   return o;
 }
 
-std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, TokenizerConfig config) {
+std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, std::size_t bytes,
+                                       TokenizerConfig config) {
   const JsonReader model = in["model"];
-  Pieces pieces = pieces_of(model, in.origin());
+  Pieces pieces = pieces_of(model, bytes);
   WordPieceOptions own;
   const std::string normalizer = type_of(in, "normalizer");
   if (normalizer == "BertNormalizer") {
@@ -141,6 +150,9 @@ std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, TokenizerConfig con
   if (own.continuation.empty()) model["continuing_subword_prefix"].fail("is empty");
   if (!is_absent(model, "max_input_chars_per_word"))
     own.longest = model["max_input_chars_per_word"].integer();
+  if (own.longest < 0 || own.longest > max_word_characters)
+    model["max_input_chars_per_word"].fail(
+        fmt::format("must be from 0 to {}, got {}", max_word_characters, own.longest));
   if (type_of(in, "decoder") == "WordPiece") own.cleanup = flag(in["decoder"], "cleanup", true);
   config.unk = is_absent(model, "unk_token") ? "[UNK]" : model["unk_token"].text();
   PieceOptions options = options_of(in, config, true, pieces);
@@ -149,7 +161,8 @@ std::shared_ptr<Tokenizer> word_pieces(const JsonReader& in, TokenizerConfig con
   return std::make_shared<WordPiece>(std::move(pieces), std::move(options), std::move(own));
 }
 
-std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, const TokenizerConfig& config) {
+std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, std::size_t bytes,
+                                      const TokenizerConfig& config) {
   const JsonReader model = in["model"];
   if (!type_of(in, "normalizer").empty()) fail_type(in, "normalizer", "null");
   if (type_of(in, "pre_tokenizer") != "ByteLevel") fail_type(in, "pre_tokenizer", "ByteLevel");
@@ -159,7 +172,7 @@ std::shared_ptr<Tokenizer> byte_pairs(const JsonReader& in, const TokenizerConfi
     check_only(model, key, "");
   for (const char* key : {"byte_fallback", "ignore_merges"}) check_only(model, key, false);
   check_only(model, "dropout", 0.0);
-  Pieces pieces = pieces_of(model, in.origin());
+  Pieces pieces = pieces_of(model, bytes);
   const std::vector<JsonReader> merges = model["merges"].elements();
   PairRanks ranks(merges.size());
   for (std::size_t i = 0; i < merges.size(); ++i) {
@@ -191,8 +204,8 @@ std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const Tokenize
   const std::string type = model.has("type")     ? model["type"].text()
                            : model.has("merges") ? "BPE"
                                                  : "WordPiece";
-  if (type == "WordPiece") return word_pieces(in, config);
-  if (type == "BPE") return byte_pairs(in, config);
+  if (type == "WordPiece") return word_pieces(in, file.text.size(), config);
+  if (type == "BPE") return byte_pairs(in, file.text.size(), config);
   model["type"].fail(fmt::format("is {}; there are WordPiece and BPE", quote(type)));
 }
 

@@ -9,6 +9,9 @@ using namespace tokenizer_detail;
 
 namespace {
 
+// A text takes time by its bytes times those of the longest added token.
+constexpr std::size_t max_added_bytes = 1000;
+
 // f(line, number) of each, without its end; numbers count from 1.
 template <class F>
 void for_lines(const NamedText& file, F&& f) {
@@ -48,6 +51,9 @@ AddedToken tokenizer_detail::added_token(const JsonReader& in, TokenId id) {
   AddedToken t{in["content"].text(), id, flag("special"), flag("normalized"), flag("lstrip"),
                flag("rstrip")};
   if (t.content.empty()) in["content"].fail("is empty");
+  if (t.content.size() > max_added_bytes)
+    in["content"].fail(
+        fmt::format("has {} bytes, more than {}", t.content.size(), max_added_bytes));
   return t;
 }
 
@@ -97,7 +103,7 @@ SpecialIds tokenizer_detail::special_ids(const Pieces& pieces, const TokenizerCo
 
 std::shared_ptr<Tokenizer> parse_word_pieces(const NamedText& vocabulary,
                                              const TokenizerConfig& config) {
-  Pieces pieces(vocabulary.name);
+  Pieces pieces(vocabulary.name, 4 * vocabulary.text.size());  // a line may have one byte
   for_lines(vocabulary, [&](std::string_view line, Index number) {
     if (number > max_token_id) fail("{}: has more than {} lines", vocabulary.name, max_token_id);
     pieces.add(std::string(line), static_cast<TokenId>(number - 1),
@@ -124,7 +130,7 @@ std::shared_ptr<Tokenizer> parse_word_pieces(const NamedText& vocabulary,
 
 std::shared_ptr<Tokenizer> parse_byte_pairs(const NamedText& vocabulary, const NamedText& merges,
                                             const TokenizerConfig& config) {
-  Pieces pieces(vocabulary.name);
+  Pieces pieces(vocabulary.name, vocabulary.text.size());
   const auto json = parse_json(vocabulary.text, vocabulary.name, Fault::input);
   for (const auto& [piece, id] : JsonReader(json, vocabulary.name, Fault::input).members())
     pieces.add(piece, token_id(id), "");

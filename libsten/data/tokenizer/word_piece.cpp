@@ -13,9 +13,13 @@ void clean_up(std::string& s) {
       {" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
       {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
       {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& [from, to] : changes)
-    for (std::size_t at = 0; (at = s.find(from, at)) != std::string::npos; at += to.size())
-      s.replace(at, from.size(), to);
+  for (const auto& [from, to] : changes) {
+    std::string out;
+    std::size_t begin = 0, at = 0;
+    for (; (at = s.find(from, begin)) != std::string::npos; begin = at + from.size())
+      out.append(s, begin, at - begin).append(to);
+    if (begin > 0) s = out.append(s, begin);
+  }
 }
 
 }  // namespace
@@ -25,12 +29,13 @@ WordPiece::WordPiece(Pieces all, PieceOptions common, WordPieceOptions options)
   for (TokenId id = 0; id < size(); ++id) {
     if (!pieces().has(id)) continue;
     std::string_view piece = pieces().entry(id);
-    first_.emplace(piece, id);
-    longest_piece_ = std::max(longest_piece_, piece.size());
+    first_.add(piece, id);
     if (!piece.starts_with(options_.continuation)) continue;
     piece.remove_prefix(options_.continuation.size());
-    if (!piece.empty()) next_.emplace(piece, id);
+    next_.add(piece, id);
   }
+  first_.sort();
+  next_.sort();
   take_added();
 }
 
@@ -54,17 +59,10 @@ void WordPiece::append_word(std::string_view word, std::vector<TokenId>& out) co
   };
   if (characters > options_.longest) return unknown();
   for (std::size_t begin = 0; begin < word.size();) {
-    const auto& pieces = begin == 0 ? first_ : next_;
-    std::size_t n = std::min(word.size() - begin, longest_piece_);
-    auto found = pieces.end();
-    for (; n > 0; --n) {
-      if (begin + n < word.size() && is_within_character(word[begin + n])) continue;
-      found = pieces.find(word.substr(begin, n));
-      if (found != pieces.end()) break;
-    }
-    if (n == 0) return unknown();
-    out.push_back(found->second);
-    begin += n;
+    const LongestPrefix::Match found = (begin == 0 ? first_ : next_).find(word.substr(begin));
+    if (found.bytes == 0) return unknown();
+    out.push_back(found.value);
+    begin += found.bytes;
   }
 }
 

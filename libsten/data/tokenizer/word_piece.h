@@ -6,12 +6,16 @@
 
 namespace sten {
 
+// A word takes time by the square of its characters; files of BERT say 100.
+inline constexpr Index max_word_characters = 1000;
+
 struct WordPieceOptions {
   BertTextOptions text;
   TokenId unknown = 0;              // of words that pieces do not make up
   std::string continuation = "##";  // what pieces begin with that no word begins with
-  Index longest = 100;              // characters of a word; longer ones are unknown
-  bool cleanup = true;              // decoded text has no blank before punctuation
+  Index longest =
+      100;  // characters of a word, at most max_word_characters; longer ones are unknown
+  bool cleanup = true;  // decoded text has no blank before punctuation
 };
 
 class WordPiece final : public PieceTokenizer {
@@ -29,8 +33,7 @@ class WordPiece final : public PieceTokenizer {
   void append_word(std::string_view word, std::vector<TokenId>& out) const;
 
   WordPieceOptions options_;
-  std::unordered_map<std::string_view, TokenId> first_, next_;  // of pieces(); next: without ##
-  std::size_t longest_piece_ = 0;                               // bytes
+  LongestPrefix first_, next_;  // of pieces(); next: without ##
 };
 
 }  // namespace sten

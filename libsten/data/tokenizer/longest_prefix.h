@@ -1,0 +1,53 @@
+// The longest of many entries that a text begins with.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace sten {
+
+// Sorted entries, narrowed byte by byte: find() takes time by the bytes that match, times the
+// logarithm of how many entries there are.
+class LongestPrefix {
+ public:
+  struct Match {
+    std::size_t bytes = 0;  // 0: no entry
+    std::int32_t value = 0;
+  };
+
+  // The entry outlives this; empty ones are never found. Of equal ones the first is found.
+  void add(std::string_view entry, std::int32_t value) {
+    if (!entry.empty()) all_.push_back({entry, value});
+  }
+  // After the last add().
+  void sort() { std::ranges::stable_sort(all_, {}, &Entry::text); }
+
+  Match find(std::string_view text) const {
+    Match best;
+    auto begin = all_.begin(), end = all_.end();
+    for (std::size_t at = 0; at < text.size() && begin != end; ++at) {
+      // Those that go on with this byte; entries that end here are the first.
+      const auto byte = [at](const Entry& e) {
+        return e.text.size() > at ? static_cast<unsigned char>(e.text[at]) : -1;
+      };
+      const int wanted = static_cast<unsigned char>(text[at]);
+      if (byte(*begin) != wanted)
+        begin = std::partition_point(begin, end, [&](const Entry& e) { return byte(e) < wanted; });
+      if (begin == end || byte(*begin) != wanted) break;
+      if (byte(*(end - 1)) != wanted)
+        end = std::partition_point(begin, end, [&](const Entry& e) { return byte(e) <= wanted; });
+      if (begin->text.size() == at + 1) best = {at + 1, begin->value};
+    }
+    return best;
+  }
+
+ private:
+  struct Entry {
+    std::string_view text;
+    std::int32_t value;
+  };
+  std::vector<Entry> all_;
+};
+
+}  // namespace sten
