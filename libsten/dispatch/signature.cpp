@@ -52,7 +52,9 @@ std::string Signature::str() const {
 }
 
 bool inputs_match(const Signature& pattern, const Signature& wanted) {
-  if (!counts(pattern.in, wanted.in.size())) return false;
+  // The first input is needed.
+  if (!counts(pattern.in, wanted.in.size()) || (wanted.in.empty() && !pattern.in.empty()))
+    return false;
   for (std::size_t i = 0; i < wanted.in.size(); ++i) {
     const Name p = *entry(pattern.in, i);
     if (p != wanted.in[i] && p != any_layout) return false;

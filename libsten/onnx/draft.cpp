@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/error.h"
 #include "libsten/base/text.h"
 
 namespace sten {
@@ -95,6 +96,8 @@ DraftRef Draft::add_number(float x) { return add_constant(Dense::of({}, {x})); }
 DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name) {
   DraftStep step{std::move(name), op, std::move(in), std::move(attributes)};
   DraftValue v = infer(*this, step);
+  for (const Extent& e : v.shape.value_or(ExtentList{}))
+    if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
   // The same again: only its shape was made sure of.
   const bool keeps_order = op == Name("reshape") || op == Name("expand");
   if (keeps_order && v.shape && v.shape == values_[step.in[0]].shape) return step.in[0];

@@ -94,8 +94,10 @@ Elements slice(const Integers& i) {
   const ExtentList& x = i.of(0);
   const Index n = std::ssize(x), low = *by > 0 ? 0 : -1, high = *by > 0 ? n : n - 1;
   const auto place = [&](Index p) { return std::clamp(p < 0 ? p + n : p, low, high); };
+  // More than there are is as many as there are.
+  const Index step = std::clamp(*by, -n - 1, n + 1);
   ExtentList out;
-  for (Index k = place(*begin), to = place(*end); *by > 0 ? k < to : k > to; k += *by)
+  for (Index k = place(*begin), to = place(*end); step > 0 ? k < to : k > to; k += step)
     out.push_back(x[k]);
   return out;
 }

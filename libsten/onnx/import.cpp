@@ -174,8 +174,10 @@ class Importer {
       in.push_back(input.empty() ? std::nullopt : std::optional(at->second));
     }
     while (!in.empty() && !in.back()) in.pop_back();
-    OnnxCall call(n, draft_, std::move(in), opset_);
+    const OnnxSchema& schema = *find_onnx_schema(n.op_type);
+    OnnxCall call(n, schema, draft_, std::move(in), opset_);
     try {
+      check_onnx_node(n, schema);
       translate(call);
     } catch (const Error& e) {
       fail("node {} ({}): {}", name, printable(n.op_type), e.what());

@@ -64,7 +64,7 @@ Extent count_of(Draft& draft, Extent n, const Window& w, bool ceil) {
     fail("its window of {} does not fit the extent {} with a padding of {} and {}", span_of(w),
          n.number, w.before, w.after);
   Index count = (ceil ? ceil_div(room, w.stride) : room / w.stride) + 1;
-  if (ceil && (count - 1) * w.stride >= n.number + w.before) --count;
+  if (ceil && (count - 1) * w.stride >= draft.extents.sum(n, known(w.before)).number) --count;
   return known(count);
 }
 

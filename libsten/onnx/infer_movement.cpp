@@ -217,7 +217,8 @@ void gather_tuples(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.has_shapes() || i.shape(1).empty() || !i.shape(1).back().is_known()) return;
   const ExtentList &x = i.shape(0), &ids = i.shape(1);
-  const Index used = i.step.attributes.integer("batch-dims", 0) + ids.back().number;
+  const Index batch = i.step.attributes.integer("batch-dims", 0);
+  const Index used = i.draft.extents.sum(known(batch), ids.back()).number;
   if (used < 0 || used > std::ssize(x)) fail("{} axes of {}", used, x.size());
   ExtentList out(ids.begin(), ids.end() - 1);
   out.insert(out.end(), x.begin() + used, x.end());

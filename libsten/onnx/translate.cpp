@@ -9,18 +9,25 @@
 
 namespace sten {
 
-OnnxCall::OnnxCall(const OnnxNode& n, Draft& d, std::vector<std::optional<DraftRef>> in,
-                   std::int64_t version)
+OnnxCall::OnnxCall(const OnnxNode& n, const OnnxSchema& schema, Draft& d,
+                   std::vector<std::optional<DraftRef>> in, std::int64_t version)
     : draft(d),
       node(n),
       opset(version),
+      schema_(schema),
       in_(std::move(in)),
       results_(n.outputs.size()),
       first_step_(d.steps().size()) {}
 
 DraftRef OnnxCall::in(std::size_t i) const {
-  if (!has(i)) fail("it has no input {}", i);
+  if (!has(i)) fail("missing input {}", i);
   return *in_[i];
+}
+
+std::vector<DraftRef> OnnxCall::all_in() const {
+  std::vector<DraftRef> all;
+  for (std::size_t i = 0; i < inputs(); ++i) all.push_back(in(i));
+  return all;
 }
 
 const ExtentList& OnnxCall::shape(std::size_t i) const {
@@ -62,9 +69,13 @@ const OnnxTensor* OnnxCall::tensor(std::string_view name) {
 }
 
 void OnnxCall::check_attributes() const {
+  const auto is_ignored = [&](std::string_view name) {
+    const auto rule = std::ranges::find(schema_.attributes, name, &OnnxAttributeRule::name);
+    return rule != schema_.attributes.end() && rule->is_ignored;
+  };
   for (const OnnxAttribute& a : node.attributes)
-    if (std::ranges::find(read_, a.name) == read_.end())
-      fail("sten does not know its attribute {}", quote(a.name));
+    if (std::ranges::find(read_, a.name) == read_.end() && !is_ignored(a.name))
+      fail("sten does not know its attribute {} in opset {}", quote(a.name), opset);
 }
 
 std::optional<std::vector<Index>> OnnxCall::list(std::size_t i, std::string_view attribute) {

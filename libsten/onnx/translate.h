@@ -8,6 +8,7 @@
 
 #include "libsten/io/onnx/model.h"
 #include "libsten/onnx/draft.h"
+#include "libsten/onnx/schema.h"
 
 namespace sten {
 
@@ -15,8 +16,8 @@ namespace sten {
 class OnnxCall {
  public:
   // An input that is left out is nothing.
-  OnnxCall(const OnnxNode& node, Draft& draft, std::vector<std::optional<DraftRef>> in,
-           std::int64_t opset);
+  OnnxCall(const OnnxNode& node, const OnnxSchema& schema, Draft& draft,
+           std::vector<std::optional<DraftRef>> in, std::int64_t opset);
 
   Draft& draft;
   const OnnxNode& node;
@@ -26,6 +27,7 @@ class OnnxCall {
   bool has(std::size_t i) const { return i < in_.size() && in_[i]; }
   // Error where it is left out.
   DraftRef in(std::size_t i) const;
+  std::vector<DraftRef> all_in() const;  // Error where one is left out
   const DraftValue& value(std::size_t i) const { return draft[in(i)]; }
   // Error where the rank, or the element type, is not known, as `why` says.
   const ExtentList& shape(std::size_t i) const;
@@ -34,14 +36,14 @@ class OnnxCall {
   std::size_t outputs() const { return node.outputs.size(); }
   bool wants(std::size_t i) const { return i < outputs() && !node.outputs[i].empty(); }
 
-  // Attributes that are read are known; see check_attributes().
+  // Attributes are as their schema says. What a file has and nobody reads is an error, but for what the
+  // schema ignores; see check_attributes().
   bool has_attribute(std::string_view name);
   Index integer(std::string_view name, Index fallback);
   double number(std::string_view name, double fallback);
   std::string word(std::string_view name, const std::string& fallback);
   std::vector<Index> integers(std::string_view name);
   const OnnxTensor* tensor(std::string_view name);
-  void ignore(std::string_view name) { read_.push_back(name); }
   // Error that names an attribute that nobody read.
   void check_attributes() const;
 
@@ -68,6 +70,7 @@ class OnnxCall {
   const OnnxAttribute* find(std::string_view name);
   void give_name(std::size_t output, DraftRef value);
 
+  const OnnxSchema& schema_;
   std::vector<std::optional<DraftRef>> in_, results_;
   std::vector<std::string_view> read_;
   std::size_t first_step_;
@@ -93,7 +96,7 @@ const OnnxTranslators& onnx_translators();
 struct OnnxWindows {
   std::vector<Index> kernel, strides, dilations, pads;  // pads: before each axis, then after each
 
-  // Error for lists of another length, and for numbers that make no sense.
+  // Error for lists of another length, and for a kernel without elements.
   OnnxWindows(OnnxCall& c, std::vector<Index> kernel);
   // Pads as auto_pad says: of x [N, C, spatial...], where they depend on its extents. Error where
   // these are open.

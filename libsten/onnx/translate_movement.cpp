@@ -62,7 +62,6 @@ std::optional<std::vector<Index>> shape_attribute(const OnnxCall& c, const Exten
 }
 
 void reshape(OnnxCall& c) {
-  c.ignore("consumed_inputs");
   const bool copies = c.integer("allowzero", 0) == 0;
   Attributes a;
   if (!c.has(1)) {
@@ -108,9 +107,7 @@ void transpose(OnnxCall& c) {
 }
 
 void concat(OnnxCall& c) {
-  std::vector<DraftRef> in;
-  for (std::size_t i = 0; i < c.inputs(); ++i) in.push_back(c.in(i));
-  c.set(0, c.add("concat", std::move(in), Attributes().set("axis", c.integer("axis", 1))));
+  c.set(0, c.add("concat", c.all_in(), Attributes().set("axis", c.integer("axis", 1))));
 }
 
 void slice(OnnxCall& c) {
@@ -143,7 +140,7 @@ void split(OnnxCall& c) {
   Index begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0) fail("a part of {} elements", sizes[i]);
-    const Index end = begin + sizes[i];
+    const Index end = c.draft.extents.sum(known(begin), known(sizes[i])).number;
     if (c.wants(i))
       c.set(i, c.add("slice", {c.in(0)},
                      Attributes().set("axis", axis).set("begin", begin).set("end", end)));
@@ -268,12 +265,15 @@ std::vector<Index> image(OnnxCall& c) {
   for (std::size_t d = 1; d < 4; ++d) x.push_back(c.shape(0)[d].number);
   return x;
 }
+Index times(OnnxCall& c, Index a, Index b) {
+  return c.draft.extents.product({known(a), known(b)}).number;
+}
 void depth_to_space(OnnxCall& c) {
   const Index b = c.integer("blocksize", 1);
   const std::vector<Index> x = image(c);
-  if (b < 1 || x[0] % (b * b) != 0) fail("{} channels are no blocks of {}", x[0], b);
+  if (x[0] % (b * b) != 0) fail("{} channels do not divide by blocks of {} x {}", x[0], b, b);
   const Index depth = x[0] / (b * b);
-  const std::vector<Index> last{0, depth, x[1] * b, x[2] * b};
+  const std::vector<Index> last{0, depth, times(c, x[1], b), times(c, x[2], b)};
   if (c.word("mode", "DCR") == "DCR")
     move_depth(c, {0, b, b, depth, x[1], x[2]}, {0, 3, 4, 1, 5, 2}, last);
   else
@@ -282,9 +282,10 @@ void depth_to_space(OnnxCall& c) {
 void space_to_depth(OnnxCall& c) {
   const Index b = c.integer("blocksize", 1);
   const std::vector<Index> x = image(c);
-  if (b < 1 || x[1] % b != 0 || x[2] % b != 0) fail("{} by {} is no blocks of {}", x[1], x[2], b);
+  if (x[1] % b != 0 || x[2] % b != 0)
+    fail("{} x {} pixels do not divide by blocks of {}", x[1], x[2], b);
   move_depth(c, {0, x[0], x[1] / b, b, x[2] / b, b}, {0, 3, 5, 1, 2, 4},
-             {0, x[0] * b * b, x[1] / b, x[2] / b});
+             {0, times(c, x[0], b * b), x[1] / b, x[2] / b});
 }
 
 }  // namespace

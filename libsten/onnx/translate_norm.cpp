@@ -3,7 +3,6 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
-#include "libsten/io/safetensors.h"
 #include "libsten/onnx/translate.h"
 
 namespace sten {
@@ -16,7 +15,6 @@ Attributes over_axes(std::vector<Index> axes) {
 // Over the axes from `axis` on.
 void layer_norm(OnnxCall& c) {
   const double eps = c.number("epsilon", 1e-5);
-  c.ignore("stash_type");
   Index axis = c.integer("axis", -1);
   const auto& gamma = c.value(1).shape;
   const auto& x = c.value(0).shape;
@@ -34,7 +32,6 @@ void layer_norm(OnnxCall& c) {
       return c.set(0, c.add("layer-norm", {c.in(0), c.in(1), beta}, Attributes().set("eps", eps)));
   }
   if (axis >= 0) fail("the rank of its input 0 is not known");
-  if (axis < -static_cast<Index>(max_rank)) fail("its axis is {}", axis);
   std::vector<Index> all(static_cast<std::size_t>(-axis));
   std::iota(all.begin(), all.end(), axis);
   const Attributes over = over_axes(all);
@@ -68,7 +65,6 @@ void batch_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
   if (!c.integer("spatial", 1)) fail("it has a mean for each element, not for each channel");
-  for (const char* name : {"consumed_inputs", "is_test"}) c.ignore(name);
   const double momentum = c.number("momentum", 0.9);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   const bool trains = c.integer("training_mode", 0) != 0 || (c.opset < 14 && c.wants(1));
@@ -87,7 +83,6 @@ void batch_norm(OnnxCall& c) {
 void instance_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 3) fail("its input has {} axes, none of them spatial", rank);
-  c.ignore("consumed_inputs");
   const DraftRef x = c.channels_last(c.in(0), rank);
   const Attributes eps = Attributes().set("eps", c.number("epsilon", 1e-5));
   c.set_channels_last(0, c.add("instance-norm", {x, c.in(1), c.in(2)}, eps), rank);
@@ -98,10 +93,8 @@ void group_norm(OnnxCall& c) {
   const ExtentList& shape = c.shape(0);
   const std::size_t rank = shape.size();
   if (rank < 2 || !shape[1].is_known()) fail("its channels are known only when it runs");
-  const Index groups = c.integer("num_groups", 0), channels = shape[1].number;
-  c.ignore("stash_type");
-  if (groups < 1 || channels % groups != 0)
-    fail("its {} groups do not divide {} channels", groups, channels);
+  const Index groups = c.integer("num_groups", 1), channels = shape[1].number;
+  if (channels % groups != 0) fail("its {} groups do not divide {} channels", groups, channels);
   const auto of_channels = [&](DraftRef v) {
     if (c.opset >= 21) return v;
     const Attributes::List parted{groups, channels / groups};
@@ -118,10 +111,8 @@ void group_norm(OnnxCall& c) {
 void local_response_norm(OnnxCall& c) {
   const std::size_t rank = c.shape(0).size();
   if (rank < 2) fail("its input has {} axes, none of them of channels", rank);
-  const Index size = c.integer("size", 0);
-  if (size < 1) fail("its attribute size is {}", size);
   const Attributes a = Attributes()
-                           .set("size", size)
+                           .set("size", c.integer("size", 1))
                            .set("alpha", c.number("alpha", 1e-4))
                            .set("beta", c.number("beta", 0.75))
                            .set("bias", c.number("bias", 1));

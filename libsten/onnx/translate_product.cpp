@@ -32,7 +32,6 @@ void gemm(OnnxCall& c) {
   const auto scaled = [&](DraftRef x, double by) {
     return by == 1 ? x : c.add("scale", {x}, Attributes().set("by", by));
   };
-  c.ignore("broadcast");
   DraftRef a = c.in(0);
   if (c.integer("transA", 0)) a = c.add("transpose", {a}, axes({1, 0}));
   DraftRef y =
@@ -43,9 +42,7 @@ void gemm(OnnxCall& c) {
 }
 
 void einsum(OnnxCall& c) {
-  std::vector<DraftRef> in;
-  for (std::size_t i = 0; i < c.inputs(); ++i) in.push_back(c.in(i));
-  c.set(0, c.add("einsum", std::move(in), Attributes().set("equation", c.word("equation", ""))));
+  c.set(0, c.add("einsum", c.all_in(), Attributes().set("equation", c.word("equation", ""))));
 }
 
 }  // namespace

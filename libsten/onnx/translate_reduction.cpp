@@ -59,7 +59,6 @@ void arg_min(OnnxCall& c) { place(c, "arg-min"); }
 void top(OnnxCall& c) {
   Attributes a;
   a.set("axis", c.integer("axis", -1)).set("largest", c.integer("largest", 1));
-  c.ignore("sorted");  // they are in any case
   std::vector<DraftRef> in{c.in(0)};
   if (!c.has(1))
     a.set("k", c.integer("k", 1));

@@ -86,10 +86,7 @@ void check_images(OnnxCall& c) {
 // "linear" in each number of axes.
 Attributes resize_mode(OnnxCall& c) {
   const std::string mode = c.word("mode", "nearest");
-  const bool is_linear = mode == "linear" || mode == "bilinear";
-  if (!is_linear && mode != "nearest")
-    fail("sten does not know its attribute mode of {}", quote(mode));
-  return Attributes().set("mode", is_linear ? "linear" : "nearest");
+  return Attributes().set("mode", mode == "nearest" ? "nearest" : "linear");
 }
 
 void resize_images(OnnxCall& c) {
@@ -101,19 +98,12 @@ void resize_images(OnnxCall& c) {
   }
   std::string where = c.word("coordinate_transformation_mode", "half_pixel");
   if (where == "tf_half_pixel_for_nn") where = "tf_half_pixel";
-  if (where == "tf_crop_and_resize")
-    fail("sten does not know its attribute coordinate_transformation_mode of {}", quote(where));
   a.set("coordinates", with_hyphens(where));
   a.set("nearest", with_hyphens(c.word("nearest_mode", "round_prefer_floor")));
-  for (const char* name : {"cubic_coeff_a", "extrapolation_value"}) c.ignore(name);
   const bool is_linear = a.word("mode", "") == "linear";
-  if (is_linear && c.integer("exclude_outside", 0))
-    fail("sten does not know its attribute exclude_outside");
-  if (is_linear && c.integer("antialias", 0)) fail("sten does not know its attribute antialias");
-  for (const char* name : {"exclude_outside", "antialias"}) c.ignore(name);
-  const std::string policy = c.word("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") fail("sten does not know its attribute keep_aspect_ratio_policy");
-  c.ignore("axes");
+  for (const char* name : {"exclude_outside", "antialias"})  // the nearest is inside
+    if (c.integer(name, 0) && is_linear) fail("sten does not know its attribute {}", name);
+  c.word("keep_aspect_ratio_policy", "stretch");
   // Some files have an empty list of scales beside the sizes.
   if (c.has(3)) return resize_to(c, a);
   if (!c.has(2)) fail("it has neither scales nor sizes");
@@ -125,10 +115,9 @@ void upsample(OnnxCall& c) {
   Attributes a = resize_mode(c);
   a.set("coordinates", "asymmetric").set("nearest", "floor");
   if (c.opset >= 9) return resize_by(c, constant_numbers(c, 1), 1, a);
-  const OnnxAttribute* scales = c.node.find("scales");
-  c.ignore("scales");
-  if (!scales) fail("it has no scales");
-  resize_by(c, std::vector<double>(scales->numbers.begin(), scales->numbers.end()), 0, a);
+  if (!c.has_attribute("scales")) fail("missing attribute scales");
+  const std::vector<float>& scales = c.node.find("scales")->numbers;
+  resize_by(c, std::vector<double>(scales.begin(), scales.end()), 0, a);
 }
 
 }  // namespace

@@ -102,4 +102,8 @@ graph "node 'a' takes 'z', which is no input and which no node makes" "$(step Re
 graph "its output 'y' is made by no node" "$(step Relu x a)"
 graph 'sten does not have its operators If, Loop, Scan' "$(step If x a)$(step Loop a b)$(step Scan b y)"
 graph 'sten does not have its operator a\x1b[2J' "$(step $'a\e[2J' x y)"
-graph "node 'y' (Add): it has no input 1" "$(step Add x y)"
+graph "node 'y' (Add): expected 2 inputs, got 1" "$(step Add x y)"
+graph "node 'y' (Einsum): expected 1 or more inputs, got 0" "$(message 1 "$(text 2 y)$(text 4 Einsum)")"
+blocks=$(message 5 "$(text 1 blocksize)$(number 3 4294967296)$(number 20 2)")
+graph "its attribute blocksize is 4294967296: expected 1 to 2147483648" \
+  "$(message 1 "$(text 1 x)$(text 2 y)$(text 4 DepthToSpace)$blocks")"

@@ -2,9 +2,13 @@
 // is: one line says why they are refused.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "libsten/base/error.h"
 #include "libsten/io/checkpoint.h"
 #include "libsten/onnx/import.h"
+#include "libsten/onnx/translate.h"
 #include "tests/support/bad_input.h"
 #include "tests/support/onnx_bytes.h"
 #include "tests/support/temp_dir.h"
@@ -92,6 +96,66 @@ TEST_CASE("import: all operators that are missing, by name") {
   CHECK(
       has(why_not(hostile({pb::node("Relu", "r", {"x"}, {"y"}, pb::integer_attribute("fast", 1))})),
           "node 'r' (Relu): sten does not know its attribute 'fast'"));
+}
+
+TEST_CASE("import: every operator has a schema, and says how many inputs it takes") {
+  for (const auto& [op, translate] : onnx_translators()) {
+    CAPTURE(op);
+    const OnnxSchema* schema = find_onnx_schema(op);
+    REQUIRE(schema);
+    if (schema->least_inputs == 0) continue;
+    const std::string why = why_not(hostile({pb::node(op, "n", {}, {"y"})}));
+    CHECK(has(why, "node 'n' (" + std::string(op) + "): expected " +
+                       std::to_string(schema->least_inputs)));
+    CHECK(has(why, ", got 0"));
+  }
+  CHECK(why_not(hostile({pb::node("Where", "n", {"x", "", "x"}, {"y"})})) ==
+        "node 'n' (Where): missing input 1");
+  CHECK(why_not(hostile({pb::node("Relu", "n", {"x", "x"}, {"y"})})) ==
+        "node 'n' (Relu): expected 1 input, got 2");
+}
+
+TEST_CASE("import: attributes out of their range") {
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  const auto why = [](std::string_view op, const std::string& attributes) {
+    return why_not(hostile({pb::node(op, "n", {"x"}, {"y"}, attributes)}));
+  };
+  for (const std::int64_t b : {std::int64_t{0}, std::int64_t{1} << 32, far})
+    CHECK(why("DepthToSpace", pb::integer_attribute("blocksize", b)) ==
+          "node 'n' (DepthToSpace): its attribute blocksize is " + std::to_string(b) +
+              ": expected 1 to 2147483648");
+  CHECK(why("DepthToSpace", "") == "node 'n' (DepthToSpace): missing attribute blocksize");
+  CHECK(has(why("MaxPool", pb::integers_attribute("kernel_shape", {1, far})),
+            "its attribute kernel_shape has 9223372036854775807: expected 1 to 2147483648"));
+  CHECK(has(why("Softmax", pb::integers_attribute("axis", {1})),
+            "its attribute axis is of the type INTS: expected INT"));
+  CHECK(has(why("Softmax", pb::integer_attribute("axis", 1) + pb::integer_attribute("axis", 1)),
+            "its attribute axis is given twice"));
+  CHECK(has(why("Gelu", pb::bytes(5, pb::bytes(1, "approximate") + pb::bytes(4, "exp") +
+                                         pb::number(20, 3))),
+            "sten does not know its attribute approximate of 'exp': expected one of none, tanh"));
+  CHECK(has(why("LRN", pb::integer_attribute("size", 1) +
+                           pb::bytes(5, pb::bytes(1, "alpha") + pb::tag(2, 5) +
+                                            pb::raw<float>({INFINITY}) + pb::number(20, 1))),
+            "its attribute alpha is inf"));
+}
+
+TEST_CASE("import: integers near the ends of 64 bits") {
+  constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::string> lists{integers("begin", {1}),       integers("end", {far}),
+                                       integers("axis", {0}),        integers("step", {far}),
+                                       integers("back", {-far - 1}), integers("sizes", {far, far}),
+                                       integers("ids", {1, far})};
+  for (const std::string_view step : {"step", "back"})  // of the extents N and 4
+    CHECK(why_not(hostile({pb::node("Shape", "", {"x"}, {"s"}),
+                           pb::node("Slice", "", {"s", "begin", "end", "axis", step}, {"a"}),
+                           pb::node("Cast", "", {"a"}, {"y"}, pb::integer_attribute("to", 1))},
+                          lists)) == "");
+  CHECK(has(why_not(hostile({pb::node("Split", "n", {"x", "sizes"}, {"y", "z"})}, lists)),
+            "a shape is computed beyond 64 bits"));
+  CHECK(has(
+      why_not(hostile({pb::node("Tile", "n", {"x", "back"}, {"y"})}, {integers("back", {1, -2})})),
+      "its result would have an extent of -8"));
 }
 
 TEST_CASE("import: names with control characters are printed without them") {
