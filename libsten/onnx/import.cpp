@@ -156,8 +156,9 @@ class Importer {
     p.shape.emplace();
     for (const OnnxDimension& d : *v.shape) {
       const bool is_known = d.size && *d.size >= 0;
-      p.shape->push_back(
-          {is_known ? std::optional<Index>(*d.size) : std::nullopt, std::string(d.symbol)});
+      // PaddlePaddle calls every unknown extent "?".
+      p.shape->push_back({is_known ? std::optional<Index>(*d.size) : std::nullopt,
+                          std::string(d.symbol == "?" ? "" : d.symbol)});
     }
     return p;
   }
@@ -227,6 +228,18 @@ std::string shape_text(const std::vector<OnnxPort::Extent>& shape) {
                                           : e.symbol.empty() ? "?"
                                                              : printable(e.symbol));
   return "[" + text + "]";
+}
+
+std::string training_mode_text(const std::vector<Node>& nodes) {
+  const auto is_training = [](const Node& n) { return n.op.text() == "batch-norm-train"; };
+  const auto first = std::ranges::find_if(nodes, is_training);
+  if (first == nodes.end()) return "";
+  const Index more = std::ranges::count_if(nodes, is_training) - 1;
+  return fmt::format(
+      "the model was exported in training mode: batch norm {}{} normalizes by the mean and "
+      "variance "
+      "of each batch (export it with model.eval())",
+      quote(first->name), more > 0 ? fmt::format(", and {} more,", more) : "");
 }
 
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {

@@ -50,4 +50,8 @@ struct OnnxImportOptions {
 // all operators that sten does not have.
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options = {});
 
+// Why an output depends on the other rows of its batch: which batch norms were exported in training
+// mode. Empty where none was.
+std::string training_mode_text(const std::vector<Node>& nodes);
+
 }  // namespace sten

@@ -37,12 +37,9 @@ void top(Inference& i) {
   i.out.dtype = i.in(0).dtype;
   if (!i.in(0).shape) return;
   ExtentList out = i.shape(0);
-  const auto k = i.list(1, "k");
   Extent& e = out[i.axis(out.size(), "axis", -1)];
-  if (i.inputs() < 2)
-    e = known(i.step.attributes.integer("k", 1));
-  else
-    e = k && k->size() == 1 ? known(k->front()) : i.draft.extents.fresh();
+  // The importer makes an attribute of a constant number.
+  e = i.inputs() < 2 ? known(i.step.attributes.integer("k", 1)) : i.draft.extents.fresh();
   i.out.shape = std::move(out);
 }
 void top_places(Inference& i) {

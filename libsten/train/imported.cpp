@@ -111,7 +111,8 @@ std::optional<Index> ImportedModel::classes() const {
   return w ? std::optional(w->shape[0]) : std::nullopt;
 }
 
-std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, const Checkpoint* opened) {
+std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool only_measures,
+                                                   const Checkpoint* opened) {
   if (m.kind == "graph") return read_graph(m);
   Checkpoint file = opened ? *opened : Checkpoint::open(m.file);
   OnnxImport model = import_onnx(file);
@@ -122,6 +123,10 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, const C
   warn_of_copies(model.graph, file);
   GraphParts g = model.graph.parts();
   keep_outputs(g, {logits.name});
+  if (const std::string why = training_mode_text(g.nodes); !why.empty()) {
+    if (!only_measures) fail("{}: {}", file.name(), why);
+    warn("{}: {}", file.name(), why);
+  }
   std::erase_if(model.inputs,
                 [&](const OnnxPort& p) { return std::ranges::count(g.inputs, p.name) == 0; });
   const std::string name = file.name();

@@ -21,9 +21,10 @@ struct ImportedModel {
   std::optional<Index> classes() const;
 };
 
-// Of the recipe's file, or of `opened`. Error (input) as from import_onnx() or parse_graph(), Error
+// Of the recipe's file, or of `opened`. Error (input) as from import_onnx() or parse_graph(), and for
+// an ONNX file that was exported in training mode, which is a warning if it is only measured. Error
 // (usage) where the file has no such output.
-std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m,
+std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool only_measures = false,
                                                    const Checkpoint* opened = nullptr);
 
 // Error where the file says that an input takes a batch of one size alone.

@@ -157,8 +157,8 @@ Task::Task(const Recipe& given, const TaskUse& use)
     if (recipe.data.kind == "text")
       fail_usage("the model {} is trained on rows, images or masked-text, not on text",
                  recipe.model.kind);
-    imported_ =
-        read_imported(recipe.model, weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
+    imported_ = read_imported(recipe.model, only_measures_,
+                              weights_ && weights_->is_onnx() ? weights_.get() : nullptr);
     graph_ = imported_->graph;
     check_size(parameters_of(*graph_), imported_->name);
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);

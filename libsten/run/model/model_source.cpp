@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "libsten/base/json.h"
+#include "libsten/base/log.h"
 #include "libsten/base/memory_left.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
@@ -177,6 +178,8 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
   if (m.kind == "onnx") {
     const Checkpoint model = file.is_onnx() ? file : Checkpoint::open(m.file);
     OnnxImport imported = import_onnx(model, {.for_inference = true});
+    if (const std::string why = training_mode_text(imported.graph.nodes()); !why.empty())
+      warn("{}: {}", model.name(), why);
     return with(std::move(imported.graph), std::move(imported.inputs), imported.not_weights);
   }
   if (m.kind == "bert") {

@@ -1,0 +1,70 @@
+# ONNX models of exporters: a constant k of TopK, extents that are all called "?", and batch norms that
+# were exported in training mode.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_onnx.sh"
+cd "$T"
+
+# dims SYMBOL-OR-NUMBER...
+dims() {
+  local d
+  for d in "$@"; do
+    case $d in
+      [0-9]*) message 1 "$(number 1 "$d")" ;;
+      *) message 1 "$(text 2 "$d")" ;;
+    esac
+  done
+}
+port() { message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$3")")")"; } # port FIELD NAME DIMS
+integer() { message 5 "$(text 1 "$1")$(number 3 "$2")$(number 20 2)"; }                              # integer NAME N
+vector() { message 5 "$(number 1 2)$(number 2 1)$(text 8 "$1")$(message 9 "$2")"; }                  # vector NAME ELEMENTS
+
+# x [2, 3], of the elements 1 to 6.
+{
+  header="{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+  bytes_of "$(floats 1 2 3 4 5 6)"
+} >x.npy
+
+# The two largest of each row.
+k=$(message 5 "$(number 1 1)$(number 2 7)$(text 8 k)$(message 7 02)")
+top=$(message 1 "$(text 1 x)$(text 1 k)$(text 2 y)$(text 2 i)$(text 4 TopK)")
+model "$top$k$(port 11 x "$(dims ? ?)")$(port 12 y "$(dims ? ?)")$(port 12 i '')" >top.onnx
+expect_exit 0 sten-run top.onnx --input x.npy -o y=y.npy -o i=i.npy
+tail -c 16 y.npy | cmp - <(bytes_of "$(floats 3 2 6 5)") || fail 'y has other elements'
+
+# Unknown extents that share a name are not the same number.
+relu=$(message 1 "$(text 1 x)$(text 2 y)$(text 4 Relu)")
+for symbol in '?' ''; do
+  model "$relu$(port 11 x "$(dims "$symbol" "$symbol")")$(port 12 y "$(dims "$symbol" "$symbol")")" >open.onnx
+  expect_exit 0 sten-run open.onnx --input x.npy -o y.npy -f
+done
+model "$relu$(port 11 x "$(dims n n)")$(port 12 y "$(dims n n)")" >square.onnx
+expect_exit 1 sten-run square.onnx --input x.npy -o y.npy -f
+
+# A batch norm that takes the moments of its batch is refused in training, and a warning in a run.
+names=
+for name in gamma beta mean variance; do names+=$(text 1 $name); done
+norm() { message 1 "$(text 1 x)$names$(text 2 h)$(text 3 norm)$(text 4 BatchNormalization)$1"; }
+rest=$(node MatMul out h w y)
+for name in gamma beta mean variance; do rest+=$(vector $name "$(floats 1 2)"); done
+rest+=$(tensor w 2 2 "$(message 9 "$(floats 1 2 3 4)")")$(port 11 x "$(dims batch 2)")$(port 12 y "$(dims batch 2)")
+model "$(norm "$(integer training_mode 1)")$rest" >training.onnx
+model "$(norm '')$rest" >inference.onnx
+for i in 1 2 3 4 5 6 7 8 9; do echo "$((i % 3)),$((i % 5)),$((i % 2))"; done >rows.csv
+cat >recipe.json <<'EOF'
+{"schema": 1, "model": {"kind": "onnx", "file": "training.onnx"}, "steps": 1, "batch": 2, "optimizer": {"rate": 0.01},
+ "data": {"kind": "csv", "file": "rows.csv", "train": 0.5, "validation": 0.25}}
+EOF
+why="training.onnx: the model was exported in training mode: batch norm 'norm' normalizes by the mean and variance of each batch (export it with model.eval())"
+for command in --dry-run '--out run'; do
+  expect_exit 1 sten-train recipe.json $command
+  expect_err "$why"
+  expect_one_line_err
+done
+[ ! -e run ] || fail 'it made a directory'
+expect_exit 0 sten-train recipe.json --dry-run --set model.file=inference.onnx
+expect_exit 0 sten-run training.onnx --data rows.csv
+expect_err "warning: $why"
+expect_exit 0 sten-run inference.onnx --data rows.csv
+grep -q 'training mode' err && fail 'a warning of a model without such norms'
+exit 0
