@@ -10,18 +10,20 @@ namespace {
 constexpr int turns = 30;
 // What holds V to the structure, against a diagonal of 1. The same prototype: 1.419 with 1, 1.382 with
 // 0.3, 1.444 with 0.1.
-constexpr float penalty = 0.3F;
+template <class T>
+constexpr auto penalty = static_cast<T>(0.3F);
 
 }  // namespace
 
-Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
+template <class T>
+Kept choose_by_admm(const Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser) {
   const Index in = w.cols;
-  const std::vector<float> norm = gram.norms();
-  std::vector<float> inverse = gram.scaled(norm, penalty);
+  const std::vector<T> norm = gram.norms();
+  std::vector<T> inverse = gram.scaled(norm, penalty<T>);
   if (!invert_positive(in, inverse.data())) fail_not_positive();
 
-  Matrix target = gram.targets(w);
-  Matrix v(w.rows, in), ranks(w.rows, in);
+  Matrix<T> target = gram.targets(w);
+  Matrix<T> v(w.rows, in), ranks(w.rows, in);
   for (Index r = 0; r < w.rows; ++r)
     for (Index j = 0; j < in; ++j) {
       target.row(r)[j] /= norm[j];
@@ -32,13 +34,13 @@ Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
   for (int turn = 0; turn < turns; ++turn) {
     const auto solve = [&](Index begin, Index end) {
       const Index first = begin * in, n = (end - begin) * in;
-      std::vector<float> side(n), solved(n);
+      std::vector<T> side(n), solved(n);
       for (Index i = 0; i < n; ++i)
-        side[i] =
-            target.values[first + i] + (kept[first + i] ? penalty : -penalty) * v.values[first + i];
+        side[i] = target.values[first + i] +
+                  (kept[first + i] ? penalty<T> : -penalty<T>)*v.values[first + i];
       multiply_rows(side.data(), end - begin, in, inverse.data(), in, solved.data());
       for (Index i = 0; i < n; ++i) {
-        float& at = v.values[first + i];
+        T& at = v.values[first + i];
         at = solved[i] + (kept[first + i] ? 0 : at);
         ranks.values[first + i] = at * at;
       }
@@ -48,5 +50,8 @@ Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser) {
   }
   return kept;
 }
+
+template Kept choose_by_admm(const Matrix<float>&, const Gram<float>&, const Chooser&);
+template Kept choose_by_admm(const Matrix<double>&, const Gram<double>&, const Chooser&);
 
 }  // namespace sten::calibrate

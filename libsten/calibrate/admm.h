@@ -9,6 +9,7 @@ namespace sten::calibrate {
 // solves for V with all elements, the next one projects what came out onto the structure, and the
 // difference is held against it. Inputs are scaled to the same norm first, so that the projection
 // keeps what matters to the outputs (Boza 2024). Error where the Gram matrix is not positive definite.
-Kept choose_by_admm(const Matrix& w, const Gram& gram, const Chooser& chooser);
+template <class T>
+Kept choose_by_admm(const Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser);
 
 }  // namespace sten::calibrate

@@ -82,8 +82,8 @@ std::vector<double> allocate_by_error(const std::vector<LayerCurve>& layers, dou
 
 LayerOutliers layer_outliers(const Dense& x, const InputStatistics& inputs,
                              const CalibratedOptions& o) {
-  const Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
-  const Matrix ranks = ranks_of("wanda", w, inputs);
+  const auto of_x = matrix_of<float>(x, scale_exponent(x));
+  const auto ranks = ranks_of("wanda", o.transposed ? transposed(of_x) : of_x, inputs);
   double sum = 0;
   for (const float r : ranks.values) sum += std::abs(r);
   const double bar = outlier * sum / static_cast<double>(ranks.values.size());

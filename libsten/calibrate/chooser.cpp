@@ -40,11 +40,12 @@ Chooser::Chooser(const CalibratedOptions& options)
   step_ = step_of(by, options.transposed);
 }
 
-Kept Chooser::choose(const Matrix& ranks) const {
+template <class T>
+Kept Chooser::choose(const Matrix<T>& ranks) const {
   if (row_sparsity_ >= 0) return choose_by_row(ranks);
-  const Matrix turned = transposed_ ? transposed(ranks) : Matrix();
-  const Matrix& a = transposed_ ? turned : ranks;
-  const Mask mask = sparsifier_.select(to_dense(a, DType::F32, {a.rows, a.cols}));
+  const Matrix<T> turned = transposed_ ? transposed(ranks) : Matrix<T>();
+  const Matrix<T>& a = transposed_ ? turned : ranks;
+  const Mask mask = sparsifier_.select(to_dense(a, dtype_of<T>, {a.rows, a.cols}));
   Kept kept(static_cast<std::size_t>(a.rows * a.cols));
   for_row_blocks(ranks.rows, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r)
@@ -54,14 +55,15 @@ Kept Chooser::choose(const Matrix& ranks) const {
   return kept;
 }
 
-Kept Chooser::choose_by_row(const Matrix& ranks) const {
+template <class T>
+Kept Chooser::choose_by_row(const Matrix<T>& ranks) const {
   Kept kept(static_cast<std::size_t>(ranks.rows * ranks.cols), 1);
   const Index removed = std::llround(row_sparsity_ * static_cast<double>(ranks.cols));
   for_row_blocks(ranks.rows, [&](Index begin, Index end) {
     std::vector<Index> order(ranks.cols);
     for (Index r = begin; r < end; ++r) {
       std::iota(order.begin(), order.end(), Index{0});
-      const float* rank = ranks.row(r);
+      const T* rank = ranks.row(r);
       // Of equals the later goes first, as everywhere.
       std::nth_element(order.begin(), order.begin() + removed, order.end(), [&](Index a, Index b) {
         return rank[a] != rank[b] ? rank[a] < rank[b] : a > b;
@@ -71,5 +73,8 @@ Kept Chooser::choose_by_row(const Matrix& ranks) const {
   });
   return kept;
 }
+
+template Kept Chooser::choose(const Matrix<float>&) const;
+template Kept Chooser::choose(const Matrix<double>&) const;
 
 }  // namespace sten::calibrate

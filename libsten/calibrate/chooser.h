@@ -11,7 +11,8 @@ class Chooser {
   explicit Chooser(const CalibratedOptions& options);
 
   // Of ranks >= 0 of a matrix [out, in], or of some of its columns that are a multiple of step().
-  Kept choose(const Matrix& ranks) const;
+  template <class T>
+  Kept choose(const Matrix<T>& ranks) const;
   // Of ranks as the weight has them: [out, in], or [in, out] of one that is transposed; not by row.
   Mask choose(const Dense& ranks) const { return sparsifier_.select(ranks); }
   // Of a choice by row.
@@ -20,7 +21,8 @@ class Chooser {
   Index step() const { return step_; }
 
  private:
-  Kept choose_by_row(const Matrix& ranks) const;
+  template <class T>
+  Kept choose_by_row(const Matrix<T>& ranks) const;
 
   Sparsifier sparsifier_;
   double row_sparsity_ = -1;  // of a choice by row; negative: by all

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "libsten/base/error.h"
+#include "libsten/base/floats.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/admm.h"
 #include "libsten/calibrate/rank_choice.h"
@@ -20,7 +21,10 @@ using namespace calibrate;
 
 constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"};
 
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
 bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
+bool keeps_values(const CalibratedOptions& o) { return !o.reconstruct && !is_solved(o.method); }
 
 void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOptions& o) {
   check_method(o.method);
@@ -43,44 +47,109 @@ bool has_error(const InputStatistics& inputs) {
   return inputs.has_gram() && (!inputs.has_cross() || inputs.target_squares);
 }
 
-// What the outputs of a layer lose.
+// What the outputs of a layer lose, of weights times 2^-exponent.
+template <class T>
 class OutputError {
  public:
-  OutputError(const Matrix& dense, const InputStatistics& inputs)
-      : dense_(dense), inputs_(inputs), gram_(inputs.gram.values.as<float>().data()) {
-    all_ = inputs.has_cross() ? *inputs.target_squares : trace(dense, gram_, dense);
+  OutputError(const Matrix<T>& dense, int exponent, const InputStatistics& inputs,
+              const Gram<T>& gram)
+      : dense_(dense), gram_(gram), has_cross_(inputs.has_cross()) {
+    all_ = has_cross_ ? std::scalbn(*inputs.target_squares, -2 * exponent - gram.exponent())
+                      : trace(dense, gram.plain(), dense);
   }
-  double of(const Matrix& pruned) const {
+  double of(const Matrix<T>& pruned) const {
+    if (!std::isfinite(all_)) return unknown;
     if (!(all_ > 0)) return 0;
-    if (inputs_.has_cross()) {
-      const float* cross = inputs_.cross.values.as<float>().data();
-      return std::max(0.0,
-                      (trace(pruned, gram_, pruned) - 2 * trace(dense_, cross, pruned)) / all_ + 1);
-    }
-    return std::max(0.0, trace_of_difference(dense_, pruned, gram_) / all_);
+    const double error =
+        has_cross_
+            ? (trace(pruned, gram_.plain(), pruned) - 2 * trace(dense_, gram_.cross(), pruned)) /
+                      all_ +
+                  1
+            : trace_of_difference(dense_, pruned, gram_.plain()) / all_;
+    return error < 0 ? 0 : error;
   }
 
  private:
-  const Matrix& dense_;
-  const InputStatistics& inputs_;
-  const float* gram_;
+  const Matrix<T>& dense_;
+  const Gram<T>& gram_;
+  bool has_cross_;
   double all_ = 0;
 };
 
-Matrix masked(const Matrix& w, const Kept& kept) {
-  Matrix out = w;
+template <class T>
+Matrix<T> masked(const Matrix<T>& w, const Kept& kept) {
+  Matrix<T> out = w;
   for (std::size_t i = 0; i < kept.size(); ++i)
     if (!kept[i]) out.values[i] = 0;
   return out;
 }
 
-Mask to_mask(const Kept& kept, const Matrix& w, const CalibratedOptions& o, const Shape& shape) {
+template <class T>
+Mask to_mask(const Kept& kept, const Matrix<T>& w, const CalibratedOptions& o, const Shape& shape) {
   Mask mask = Mask::none(shape);
   std::uint8_t* bits = mask.bits.mutate();
   for (Index r = 0; r < w.rows; ++r)
     for (Index c = 0; c < w.cols; ++c)
       if (kept[r * w.cols + c]) set_bit(bits, o.transposed ? c * w.rows + r : r * w.cols + c);
   return mask;
+}
+
+// Error where a computed weight has left the range of its dtype.
+void check_finite(const Dense& w) {
+  with_float(w.dtype(), [&]<class E>(E) {
+    const auto bits = w.values.as<typename E::Bits>();
+    for (Index i = 0; i < w.size(); ++i)
+      if (!std::isfinite(E::decode(bits[i])))
+        fail("element {} of the solved weights is not finite in {}", i, name_of(w.dtype()));
+  });
+}
+
+template <class T>
+CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
+                         const CalibratedOptions& o) {
+  const int exponent = scale_exponent(x);
+  auto w = matrix_of<T>(x, exponent);
+  if (o.transposed) w = transposed(w);
+  std::optional<Gram<T>> gram;
+  if (inputs.has_gram()) gram.emplace(inputs, o.damping);
+  const Chooser chooser(o);
+  Kept kept;
+  Matrix<T> pruned;  // empty: the values of w
+  if (o.method == "sparsegpt") {
+    pruned = w;
+    kept = prune_by_sparsegpt(pruned, *gram, chooser);
+  } else if (o.method == "admm") {
+    kept = choose_by_admm(w, *gram, chooser);
+  } else {
+    // Not of scaled weights: ranks overflow by themselves nowhere, and small ones stay apart.
+    const Matrix<T> given = exponent == 0 ? Matrix<T>() : matrix_of<T>(x);
+    const Matrix<T> turned = o.transposed ? transposed(given) : Matrix<T>();
+    kept = chooser.choose(ranks_of(o.method,
+                                   exponent == 0  ? w
+                                   : o.transposed ? turned
+                                                  : given,
+                                   inputs));
+  }
+  double before = unknown, after = unknown;
+  std::optional<OutputError<T>> error;
+  if (has_error(inputs)) error.emplace(w, exponent, inputs, *gram);
+  if (error) before = after = error->of(masked(w, kept));
+  if (o.reconstruct || o.method == "admm") {
+    pruned = {};  // its memory is for what is solved
+    pruned = reconstruct(w, kept, *gram);
+  }
+  const bool has_new_values = !keeps_values(o);
+  if (error && has_new_values) after = error->of(pruned);
+  Mask mask = to_mask(kept, w, o, x.extents);
+  w = {};  // its memory is for what is returned
+  if (!has_new_values) {
+    Dense selected = Dense::pack(x, mask);
+    return {std::move(selected), std::move(mask), before, after};
+  }
+  Dense solved =
+      to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents, exponent);
+  check_finite(solved);
+  return {std::move(solved), std::move(mask), before, after};
 }
 
 }  // namespace
@@ -97,54 +166,20 @@ std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
                                  const CalibratedOptions& o) {
   const Index rows = w.extents.empty() ? 1 : w.extents[0];
   check(o.transposed || rows == 0 ? rows : w.size() / rows, inputs, o);
-  const bool keeps_values = !o.reconstruct && !is_solved(o.method);
-  if (!keeps_values || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
+  if (!keeps_values(o) || has_error(inputs) || (o.by_row && o.transposed)) return std::nullopt;
   return choose_by_rank(w, inputs, o);
 }
 
 CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
                             const CalibratedOptions& o) {
   if (std::optional<Mask> mask = choose_layer(x, inputs, o)) {
-    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     Dense kept = Dense::pack(x, *mask);
     return {std::move(kept), *std::move(mask), unknown, unknown};
   }
-  Matrix w = o.transposed ? transposed(matrix_of(x)) : matrix_of(x);
   // One library, so that the bits do not depend on which one is faster today.
   std::optional<UseDenseLibrary> products;
   if (const DenseLibrary* blas = find_dense_library("OpenBLAS")) products.emplace(*blas);
-  std::optional<Gram> gram;
-  if (needs_gram(o)) gram.emplace(inputs, o.damping);
-  const Chooser chooser(o);
-  Kept kept;
-  Matrix pruned;
-  if (o.method == "sparsegpt") {
-    pruned = w;
-    kept = prune_by_sparsegpt(pruned, *gram, chooser);
-  } else if (o.method == "admm") {
-    kept = choose_by_admm(w, *gram, chooser);
-  } else {
-    kept = chooser.choose(ranks_of(o.method, w, inputs));
-  }
-  const bool solved = o.reconstruct || o.method == "admm",
-             updated = solved || o.method == "sparsegpt";
-  double before = std::numeric_limits<double>::quiet_NaN(), after = before;
-  std::optional<OutputError> error;
-  if (has_error(inputs)) error.emplace(w, inputs);
-  if (error || !updated) {
-    Matrix as_they_were = masked(w, kept);
-    if (error) before = after = error->of(as_they_were);
-    if (!updated) pruned = std::move(as_they_were);
-  }
-  if (solved) {
-    pruned = {};  // its memory is for what is solved
-    pruned = reconstruct(w, kept, *gram);
-  }
-  if (error && updated) after = error->of(pruned);
-  Mask mask = to_mask(kept, w, o, x.extents);
-  w = {};  // its memory is for what is returned
-  return {to_dense(o.transposed ? transposed(pruned) : pruned, x.dtype(), x.extents),
-          std::move(mask), before, after};
+  return x.dtype() == DType::F64 ? prune_as<double>(x, inputs, o) : prune_as<float>(x, inputs, o);
 }
 
 }  // namespace sten

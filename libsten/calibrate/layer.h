@@ -49,7 +49,9 @@ void check_method(const std::string& method);
 bool needs_gram(const CalibratedOptions& options);
 
 struct CalibratedLayer {
-  Dense weights;  // of W's dtype and shape, 0 where nothing stays
+  // Of W's dtype and shape, 0 where nothing stays. magnitude, wanda and ria without `reconstruct` copy
+  // the bits of the values that stay; the others compute in float32, and in float64 for weights of F64.
+  Dense weights;
   Mask mask;
   // |W' X - W T|^2 / |W T|^2 over the samples: with the values that stay as they were, and with
   // those in `weights`. NaN where that is unknown: without a Gram matrix, or with a `cross` alone.
@@ -62,7 +64,8 @@ std::optional<Mask> choose_layer(const Dense& w, const InputStatistics& inputs,
                                  const CalibratedOptions& options);
 
 // Bits do not depend on the number of threads. Error (usage) where a method needs a Gram matrix that
-// is not there, or where the statistics are of another number of inputs.
+// is not there, or where the statistics are of another number of inputs. Error where statistics or a
+// computed weight are not finite.
 CalibratedLayer prune_layer(const Dense& w, const InputStatistics& inputs,
                             const CalibratedOptions& options);
 

@@ -11,16 +11,17 @@
 namespace sten::calibrate {
 namespace {
 
-WeightRow rows_in(const Dense& w, Index cols) {
-  if (w.dtype() == DType::F32)
-    return [values = w.values.as<float>().data(), cols](Index r, std::vector<float>&) {
+template <class T>
+WeightRow<T> rows_in(const Dense& w, Index cols) {
+  if (w.dtype() == dtype_of<T>)
+    return [values = w.values.as<T>().data(), cols](Index r, std::vector<T>&) {
       return values + r * cols;
     };
-  return [&w, cols](Index r, std::vector<float>& buffer) -> const float* {
+  return [&w, cols](Index r, std::vector<T>& buffer) -> const T* {
     buffer.resize(static_cast<std::size_t>(cols));
     with_float(w.dtype(), [&]<class E>(E) {
       const auto* bits = w.values.as<typename E::Bits>().data() + r * cols;
-      for (Index c = 0; c < cols; ++c) buffer[c] = static_cast<float>(E::decode(bits[c]));
+      for (Index c = 0; c < cols; ++c) buffer[c] = static_cast<T>(E::decode(bits[c]));
     });
     return buffer.data();
   };
@@ -28,14 +29,15 @@ WeightRow rows_in(const Dense& w, Index cols) {
 
 // The smallest of a row go: by counts of the ranks' leading bits, which are in the order of the ranks,
 // and among those that share the bits of the last one that goes, one by one.
+template <class T>
 class RowChoice {
  public:
   explicit RowChoice(Index removed) : removed_(removed), counts_(bins) {}
 
   // Sets the bits from `at` on, a multiple of 8, of what stays. Of equals the later goes first.
-  void choose(const std::vector<float>& ranks, std::uint8_t* bits, Index at) {
+  void choose(const std::vector<T>& ranks, std::uint8_t* bits, Index at) {
     std::ranges::fill(counts_, 0);
-    for (const float rank : ranks) ++counts_[bin_of(rank)];
+    for (const T rank : ranks) ++counts_[bin_of(rank)];
     std::uint32_t bin = 0;
     Index before = 0;
     while (before + counts_[bin] <= removed_ && bin + 1 < bins) before += counts_[bin++];
@@ -59,25 +61,30 @@ class RowChoice {
   }
 
  private:
-  static constexpr std::uint32_t bins = 1 << 12;
   // Of a rank >= 0: its exponent, and three bits of its mantissa.
-  static std::uint32_t bin_of(float rank) { return std::bit_cast<std::uint32_t>(rank) >> 20; }
+  static constexpr bool is_double = std::is_same_v<T, double>;
+  static constexpr std::uint32_t bins = 1 << (is_double ? 15 : 12);
+  static std::uint32_t bin_of(T rank) {
+    using Bits = std::conditional_t<is_double, std::uint64_t, std::uint32_t>;
+    return static_cast<std::uint32_t>(std::bit_cast<Bits>(rank) >> (is_double ? 49 : 20));
+  }
 
   Index removed_;
   std::vector<Index> counts_;
-  std::vector<std::pair<float, Index>> shared_;
+  std::vector<std::pair<T, Index>> shared_;
 };
 
-Mask choose_in_rows(const Shape& shape, Index rows, const WeightRow& weights, const Ranks& ranks,
-                    double sparsity) {
+template <class T>
+Mask choose_in_rows(const Shape& shape, Index rows, const WeightRow<T>& weights,
+                    const Ranks<T>& ranks, double sparsity) {
   const Index cols = size_of(shape) / rows;
   const Index removed = std::llround(sparsity * static_cast<double>(cols));
   Mask mask = Mask::none(shape);
   std::uint8_t* bits = mask.bits.mutate();
   // Blocks of rows share no byte.
   for_row_blocks(rows, [&](Index begin, Index end) {
-    std::vector<float> buffer, rank(static_cast<std::size_t>(cols));
-    RowChoice choice(removed);
+    std::vector<T> buffer, rank(static_cast<std::size_t>(cols));
+    RowChoice<T> choice(removed);
     for (Index r = begin; r < end; ++r) {
       ranks.of_row(r, weights(r, buffer), rank.data());
       choice.choose(rank, bits, r * cols);
@@ -86,23 +93,28 @@ Mask choose_in_rows(const Shape& shape, Index rows, const WeightRow& weights, co
   return mask;
 }
 
-}  // namespace
-
-Mask choose_by_rank(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o) {
+template <class T>
+Mask choose(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o) {
   const Index rows = w.extents.empty() ? 1 : w.extents[0];
   if (w.size() == 0) return Mask::none(w.extents);
   const Index cols = w.size() / rows;
   const Chooser chooser(o);
-  const WeightRow weights = rows_in(w, cols);
-  const Ranks ranks(o.method, rows, cols, o.transposed, weights, inputs);
+  const WeightRow<T> weights = rows_in<T>(w, cols);
+  const Ranks<T> ranks(o.method, rows, cols, o.transposed, weights, inputs);
   if (o.by_row) return choose_in_rows(w.extents, rows, weights, ranks, chooser.row_sparsity());
-  Dense all{{rows, cols}, Values::uninitialized(DType::F32, rows * cols)};
-  float* to = all.values.mutate<float>().data();
+  Dense all{{rows, cols}, Values::uninitialized(dtype_of<T>, rows * cols)};
+  T* to = all.values.mutate<T>().data();
   for_row_blocks(rows, [&](Index begin, Index end) {
-    std::vector<float> buffer;
+    std::vector<T> buffer;
     for (Index r = begin; r < end; ++r) ranks.of_row(r, weights(r, buffer), to + r * cols);
   });
   return {w.extents, chooser.choose(all).bits};
+}
+
+}  // namespace
+
+Mask choose_by_rank(const Dense& w, const InputStatistics& inputs, const CalibratedOptions& o) {
+  return w.dtype() == DType::F64 ? choose<double>(w, inputs, o) : choose<float>(w, inputs, o);
 }
 
 }  // namespace sten::calibrate

@@ -26,8 +26,9 @@ RowsByPattern rows_by_pattern(const Kept& kept, Index rows, Index cols) {
 Index count(std::string_view pattern) { return std::ranges::count(pattern, '\1'); }
 
 // All rows of one pattern.
-void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram& gram,
-           const Matrix& targets, Matrix& out) {
+template <class T>
+void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram<T>& gram,
+           const Matrix<T>& targets, Matrix<T>& out) {
   std::vector<Index> at;
   for (Index c = 0; c < std::ssize(pattern); ++c)
     if (pattern[c]) at.push_back(c);
@@ -40,20 +41,21 @@ void solve(std::string_view pattern, const std::vector<Index>& rows, const Gram&
     for (Index i = 0; i < n; ++i) b[r * n + i] = targets.row(rows[r])[at[i]];
   solve_cholesky(n, a.data(), std::ssize(rows), b.data());
   for (Index r = 0; r < std::ssize(rows); ++r)
-    for (Index i = 0; i < n; ++i) out.row(rows[r])[at[i]] = static_cast<float>(b[r * n + i]);
+    for (Index i = 0; i < n; ++i) out.row(rows[r])[at[i]] = static_cast<T>(b[r * n + i]);
 }
 
 // Of some rows: the method of conjugate gradients for each, in scaled inputs, whose diagonal is 1.
+template <class T>
 class Gradients {
  public:
-  Gradients(const Gram& gram, const std::vector<float>& norm) : gram_(gram), norm_(norm) {
-    for (const float n : norm) inverse_.push_back(1 / n);
+  Gradients(const Gram<T>& gram, const std::vector<T>& norm) : gram_(gram), norm_(norm) {
+    for (const T n : norm) inverse_.push_back(1 / n);
   }
 
-  void solve(const Matrix& dense, const std::uint8_t* kept, const float* targets, Index first,
-             Index rows, Matrix& out) const {
+  void solve(const Matrix<T>& dense, const std::uint8_t* kept, const T* targets, Index first,
+             Index rows, Matrix<T>& out) const {
     const Index in = gram_.size(), n = rows * in;
-    std::vector<float> x(n), residual(n), direction(n), product(n);
+    std::vector<T> x(n), residual(n), direction(n), product(n);
     for (Index i = 0; i < n; ++i)
       if (kept[i]) x[i] = dense.row(first)[i] * norm_[i % in];
     multiply(x, rows, product);
@@ -76,13 +78,13 @@ class Gradients {
 
  private:
   // By the scaled Gram matrix, which is never made: it would be as large again.
-  void multiply(const std::vector<float>& a, Index rows, std::vector<float>& y) const {
+  void multiply(const std::vector<T>& a, Index rows, std::vector<T>& y) const {
     const Index in = gram_.size();
-    std::vector<float> plain(a.size());
+    std::vector<T> plain(a.size());
     for (Index at = 0; at < rows * in; at += in)
       for (Index j = 0; j < in; ++j) plain[at + j] = a[at + j] * inverse_[j];
     multiply_rows(plain.data(), rows, in, gram_.plain(), in, y.data());
-    const auto added = static_cast<float>(gram_.added());
+    const auto added = static_cast<T>(gram_.added());
     for (Index at = 0; at < rows * in; at += in)
       for (Index j = 0; j < in; ++j) y[at + j] = (y[at + j] + added * plain[at + j]) * inverse_[j];
   }
@@ -93,35 +95,36 @@ class Gradients {
   }
   // One row, which begins at `at`.
   static void advance(const std::uint8_t* kept, Index at, Index in, double& before, double start,
-                      std::vector<float>& x, std::vector<float>& residual,
-                      std::vector<float>& direction, const std::vector<float>& product) {
+                      std::vector<T>& x, std::vector<T>& residual, std::vector<T>& direction,
+                      const std::vector<T>& product) {
     if (before <= enough * enough * start) return;
     double curvature = 0, after = 0;
     for (Index i = at; i < at + in; ++i)
       curvature += static_cast<double>(direction[i]) * product[i];
     if (!(curvature > 0)) return;
-    const auto length = static_cast<float>(before / curvature);
+    const auto length = static_cast<T>(before / curvature);
     for (Index i = at; i < at + in; ++i) {
       if (!kept[i]) continue;
       x[i] += length * direction[i];
       residual[i] -= length * product[i];
       after += static_cast<double>(residual[i]) * residual[i];
     }
-    const auto share = static_cast<float>(after / before);
+    const auto share = static_cast<T>(after / before);
     for (Index i = at; i < at + in; ++i) direction[i] = residual[i] + share * direction[i];
     before = after;
   }
 
-  const Gram& gram_;
-  const std::vector<float>& norm_;
-  std::vector<float> inverse_;  // of each
+  const Gram<T>& gram_;
+  const std::vector<T>& norm_;
+  std::vector<T> inverse_;  // of each
 };
 
 }  // namespace
 
-Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram& gram) {
-  const Matrix targets = gram.targets(dense);
-  Matrix out(dense.rows, dense.cols);
+template <class T>
+Matrix<T> reconstruct_by_factors(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram) {
+  const Matrix<T> targets = gram.targets(dense);
+  Matrix<T> out(dense.rows, dense.cols);
   const RowsByPattern by = rows_by_pattern(kept, dense.rows, dense.cols);
   std::vector<RowsByPattern::const_iterator> each;
   for (auto i = by.begin(); i != by.end(); ++i) each.push_back(i);
@@ -131,20 +134,22 @@ Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram&
   return out;
 }
 
-Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram) {
+template <class T>
+Matrix<T> reconstruct_by_gradients(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram) {
   const Index in = gram.size();
-  const std::vector<float> norm = gram.norms();
-  const Gradients by(gram, norm);
-  Matrix out(dense.rows, dense.cols);
+  const std::vector<T> norm = gram.norms();
+  const Gradients<T> by(gram, norm);
+  Matrix<T> out(dense.rows, dense.cols);
   for_row_blocks(dense.rows, [&](Index begin, Index end) {
-    std::vector<float> targets((end - begin) * in);
+    std::vector<T> targets((end - begin) * in);
     gram.targets(dense, begin, end, targets.data());
     by.solve(dense, kept.data() + begin * in, targets.data(), begin, end - begin, out);
   });
   return out;
 }
 
-Matrix reconstruct(const Matrix& dense, const Kept& kept, const Gram& gram) {
+template <class T>
+Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram) {
   double factors = 0;
   for (const auto& [pattern, rows] : rows_by_pattern(kept, dense.rows, dense.cols)) {
     const auto n = static_cast<double>(count(pattern));
@@ -155,5 +160,12 @@ Matrix reconstruct(const Matrix& dense, const Kept& kept, const Gram& gram) {
   return factors <= gradients ? reconstruct_by_factors(dense, kept, gram)
                               : reconstruct_by_gradients(dense, kept, gram);
 }
+
+template Matrix<float> reconstruct_by_factors(const Matrix<float>&, const Kept&,
+                                              const Gram<float>&);
+template Matrix<float> reconstruct_by_gradients(const Matrix<float>&, const Kept&,
+                                                const Gram<float>&);
+template Matrix<float> reconstruct(const Matrix<float>&, const Kept&, const Gram<float>&);
+template Matrix<double> reconstruct(const Matrix<double>&, const Kept&, const Gram<double>&);
 
 }  // namespace sten::calibrate

@@ -8,10 +8,13 @@ namespace sten::calibrate {
 // |v X - w T|^2 + d |v - w|^2, d being what damps the Gram matrix. By Cholesky factors, one for all
 // rows that keep the same inputs; by conjugate gradients, all rows of a block at once, where that
 // takes less.
-Matrix reconstruct(const Matrix& dense, const Kept& kept, const Gram& gram);
+template <class T>
+Matrix<T> reconstruct(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
 
 // For tests: one of the two for all rows.
-Matrix reconstruct_by_factors(const Matrix& dense, const Kept& kept, const Gram& gram);
-Matrix reconstruct_by_gradients(const Matrix& dense, const Kept& kept, const Gram& gram);
+template <class T>
+Matrix<T> reconstruct_by_factors(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
+template <class T>
+Matrix<T> reconstruct_by_gradients(const Matrix<T>& dense, const Kept& kept, const Gram<T>& gram);
 
 }  // namespace sten::calibrate

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "libsten/base/error.h"
+
 namespace sten::calibrate {
 
 std::vector<double> squares_of(const InputStatistics& inputs) {
@@ -12,30 +14,48 @@ std::vector<double> squares_of(const InputStatistics& inputs) {
   return squares;
 }
 
-Ranks::Ranks(const std::string& method, Index rows, Index cols, bool transposed,
-             const WeightRow& weights, const InputStatistics& inputs)
+template <class T>
+Ranks<T>::Ranks(const std::string& method, Index rows, Index cols, bool transposed,
+                const WeightRow<T>& weights, const InputStatistics& inputs)
     : kind_(method == "wanda" ? Kind::wanda
             : method == "ria" ? Kind::ria
                               : Kind::magnitude),
       cols_(cols),
       transposed_(transposed) {
   if (kind_ == Kind::magnitude) return;
-  for (const double s : squares_of(inputs)) {
-    norms_.push_back(static_cast<float>(std::sqrt(s)));
-    roots_.push_back(std::pow(s, 0.25));
+  const std::vector<double> squares = squares_of(inputs);
+  double largest = 0;
+  for (const double s : squares) {
+    if (!std::isfinite(s)) fail("the sums of squares of the layer's inputs are not finite");
+    largest = std::max(largest, s);
+  }
+  // Norms of at most 1, and roots: no rank is larger than its weight.
+  const int exponent = largest > 0 ? std::ilogb(std::sqrt(largest)) + 1 : 0;
+  for (const double s : squares) {
+    norms_.push_back(static_cast<T>(std::scalbn(std::sqrt(s), -exponent)));
+    roots_.push_back(std::scalbn(std::pow(s, 0.25), -exponent / 2));
   }
   if (kind_ == Kind::ria) sum_up(rows, weights);
 }
 
-void Ranks::sum_up(Index rows, const WeightRow& weights) {
+template <class T>
+void Ranks<T>::sum_up(Index rows, const WeightRow<T>& weights) {
   by_row_.resize(static_cast<std::size_t>(rows));
   by_column_.resize(static_cast<std::size_t>(cols_));
-  std::vector<float> buffer;
+  std::vector<T> buffer;
+  if constexpr (std::is_same_v<T, double>) {  // sums of float32 do not overflow
+    double largest = 0;
+    for (Index r = 0; r < rows; ++r) {
+      const T* w = weights(r, buffer);
+      for (Index c = 0; c < cols_; ++c) largest = std::max(largest, std::abs(w[c]));
+    }
+    exponent_ = scale_exponent(largest);
+  }
   for (Index r = 0; r < rows; ++r) {
-    const float* w = weights(r, buffer);
+    const T* w = weights(r, buffer);
     double sum = 0;
     for (Index c = 0; c < cols_; ++c) {
-      const double v = std::abs(static_cast<double>(w[c]));
+      const double v = scaled(w[c]);
       sum += v;
       by_column_[c] += v;
     }
@@ -46,7 +66,14 @@ void Ranks::sum_up(Index rows, const WeightRow& weights) {
     for (double& v : *all) v = v > 0 ? 1 / v : 0;
 }
 
-void Ranks::of_row(Index r, const float* w, float* ranks) const {
+template <class T>
+double Ranks<T>::scaled(T w) const {
+  const double v = std::abs(static_cast<double>(w));
+  return exponent_ == 0 ? v : std::scalbn(v, -exponent_);
+}
+
+template <class T>
+void Ranks<T>::of_row(Index r, const T* w, T* ranks) const {
   switch (kind_) {
     case Kind::magnitude:
       for (Index c = 0; c < cols_; ++c) ranks[c] = std::abs(w[c]);
@@ -59,20 +86,26 @@ void Ranks::of_row(Index r, const float* w, float* ranks) const {
       return;
     case Kind::ria:
       for (Index c = 0; c < cols_; ++c)
-        ranks[c] = static_cast<float>(std::abs(static_cast<double>(w[c])) *
-                                      (by_row_[r] + by_column_[c]) * roots_[transposed_ ? r : c]);
+        ranks[c] = static_cast<T>(scaled(w[c]) * (by_row_[r] + by_column_[c]) *
+                                  roots_[transposed_ ? r : c]);
       return;
   }
 }
 
-Matrix ranks_of(const std::string& method, const Matrix& w, const InputStatistics& inputs) {
-  const auto weights = [&](Index r, std::vector<float>&) { return w.row(r); };
-  const Ranks ranks(method, w.rows, w.cols, false, weights, inputs);
-  Matrix out(w.rows, w.cols);
+template <class T>
+Matrix<T> ranks_of(const std::string& method, const Matrix<T>& w, const InputStatistics& inputs) {
+  const auto weights = [&](Index r, std::vector<T>&) { return w.row(r); };
+  const Ranks<T> ranks(method, w.rows, w.cols, false, weights, inputs);
+  Matrix<T> out(w.rows, w.cols);
   for_row_blocks(w.rows, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) ranks.of_row(r, w.row(r), out.row(r));
   });
   return out;
 }
+
+template class Ranks<float>;
+template class Ranks<double>;
+template Matrix<float> ranks_of(const std::string&, const Matrix<float>&, const InputStatistics&);
+template Matrix<double> ranks_of(const std::string&, const Matrix<double>&, const InputStatistics&);
 
 }  // namespace sten::calibrate

@@ -10,30 +10,36 @@ namespace sten::calibrate {
 // sum of x_j^2, [in]: as given, or the diagonal of the Gram matrix.
 std::vector<double> squares_of(const InputStatistics& inputs);
 
-// Gives the weights of row r as float32: those in memory, or in `buffer`.
-using WeightRow = std::function<const float*(Index r, std::vector<float>& buffer)>;
+// Gives the weights of row r: those in memory, or in `buffer`.
+template <class T>
+using WeightRow = std::function<const T*(Index r, std::vector<T>& buffer)>;
 
-// The ranks, >= 0, of magnitude: |w|; of wanda: |w| |x_j|; and of ria by its formula (layer.h).
+// The ranks, >= 0, of magnitude: |w|; of wanda: |w| |x_j|; and of ria by its formula (layer.h); those
+// of wanda and ria times a power of two, so that no rank overflows.
+template <class T>
 class Ranks {
  public:
   // Of weights [rows, cols]; inputs are the columns, or the rows of what is `transposed`.
   Ranks(const std::string& method, Index rows, Index cols, bool transposed,
-        const WeightRow& weights, const InputStatistics& inputs);
+        const WeightRow<T>& weights, const InputStatistics& inputs);
 
-  void of_row(Index r, const float* w, float* ranks) const;
+  void of_row(Index r, const T* w, T* ranks) const;
 
  private:
   enum class Kind : std::uint8_t { magnitude, wanda, ria };
-  void sum_up(Index rows, const WeightRow& weights);
+  double scaled(T w) const;  // |w|, for ria
+  void sum_up(Index rows, const WeightRow<T>& weights);
 
   Kind kind_;
   Index cols_;
   bool transposed_;
-  std::vector<float> norms_;                // wanda: of inputs
+  std::vector<T> norms_;                    // wanda: of inputs
   std::vector<double> roots_;               // ria: of norms
+  int exponent_ = 0;                        // ria: weights are taken times 2^-exponent
   std::vector<double> by_row_, by_column_;  // ria: 1 / sums of |w|
 };
 
-Matrix ranks_of(const std::string& method, const Matrix& w, const InputStatistics& inputs);
+template <class T>
+Matrix<T> ranks_of(const std::string& method, const Matrix<T>& w, const InputStatistics& inputs);
 
 }  // namespace sten::calibrate

@@ -7,12 +7,13 @@ namespace {
 
 constexpr Index usual_block = 128;  // columns
 
+template <class T>
 class Sweep {
  public:
-  Sweep(Matrix& w, const Gram& gram, const Chooser& chooser)
+  Sweep(Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser)
       : w_(w), chooser_(chooser), in_(w.cols), upper_(in_ * in_), kept_(w.values.size(), 1) {
     for (Index i = 0; i < in_; ++i)
-      for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<float>(gram.at(i, j));
+      for (Index j = 0; j < in_; ++j) upper_[i * in_ + j] = static_cast<T>(gram.at(i, j));
     for (Index j = 0; j < in_; ++j)
       if (gram.plain()[j * in_ + j] == 0) {  // an input that is never there
         upper_[j * in_ + j] = 1;
@@ -29,7 +30,7 @@ class Sweep {
     const Index block = group * std::max<Index>(1, usual_block / group);
     for (Index begin = 0; begin < in_; begin += block) {
       const Index end = std::min(in_, begin + block);
-      errors_ = Matrix(w_.rows, end - begin);
+      errors_ = Matrix<T>(w_.rows, end - begin);
       for (Index at = begin; at < end; at += group)
         take_group(at, std::min(end, at + group), begin, end);
       push_right(begin, end);
@@ -39,11 +40,11 @@ class Sweep {
 
  private:
   void take_group(Index begin, Index end, Index block_begin, Index block_end) {
-    Matrix ranks(w_.rows, end - begin);
+    Matrix<T> ranks(w_.rows, end - begin);
     for_row_blocks(w_.rows, [&](Index r0, Index r1) {
       for (Index r = r0; r < r1; ++r)
         for (Index c = begin; c < end; ++c) {
-          const float scaled = w_.row(r)[c] / upper_[c * in_ + c];
+          const T scaled = w_.row(r)[c] / upper_[c * in_ + c];
           ranks.row(r)[c - begin] = scaled * scaled;
         }
     });
@@ -57,12 +58,12 @@ class Sweep {
   // Of one row.
   void take_columns(Index r, Index begin, Index end, Index block_begin, Index block_end,
                     const std::uint8_t* chosen) {
-    float* w = w_.row(r);
+    T* w = w_.row(r);
     for (Index c = begin; c < end; ++c) {
       if (chosen[c - begin]) continue;
       kept_[r * in_ + c] = 0;
-      const float* u = upper_.data() + c * in_;
-      const float error = w[c] / u[c];
+      const T* u = upper_.data() + c * in_;
+      const T error = w[c] / u[c];
       errors_.row(r)[c - block_begin] = error;
       w[c] = 0;
       for (Index j = c + 1; j < block_end; ++j) w[j] -= error * u[j];
@@ -73,11 +74,11 @@ class Sweep {
   void push_right(Index begin, Index end) {
     const Index right = in_ - end;
     if (right == 0) return;
-    std::vector<float> u((end - begin) * right);
+    std::vector<T> u((end - begin) * right);
     for (Index c = begin; c < end; ++c)
       std::copy_n(upper_.data() + c * in_ + end, right, u.data() + (c - begin) * right);
     const auto push = [&](Index r0, Index r1) {
-      std::vector<float> change((r1 - r0) * right);
+      std::vector<T> change((r1 - r0) * right);
       multiply_rows(errors_.row(r0), r1 - r0, end - begin, u.data(), right, change.data());
       for (Index r = r0; r < r1; ++r)
         for (Index c = 0; c < right; ++c) w_.row(r)[end + c] -= change[(r - r0) * right + c];
@@ -85,18 +86,22 @@ class Sweep {
     for_row_blocks(w_.rows, push, product_block(w_.rows));
   }
 
-  Matrix& w_;
+  Matrix<T>& w_;
   const Chooser& chooser_;
   Index in_;
-  std::vector<float> upper_;  // [in, in]
+  std::vector<T> upper_;  // [in, in]
   Kept kept_;
-  Matrix errors_;  // of a block's columns
+  Matrix<T> errors_;  // of a block's columns
 };
 
 }  // namespace
 
-Kept prune_by_sparsegpt(Matrix& w, const Gram& gram, const Chooser& chooser) {
-  return Sweep(w, gram, chooser).run();
+template <class T>
+Kept prune_by_sparsegpt(Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser) {
+  return Sweep<T>(w, gram, chooser).run();
 }
+
+template Kept prune_by_sparsegpt(Matrix<float>&, const Gram<float>&, const Chooser&);
+template Kept prune_by_sparsegpt(Matrix<double>&, const Gram<double>&, const Chooser&);
 
 }  // namespace sten::calibrate

@@ -9,6 +9,7 @@ namespace sten::calibrate {
 // the right of it, so that the outputs change least. Each 128 columns, or each of a structure's groups
 // of columns, are chosen at once when they are reached, by w^2 / U_jj^2, where U^T U is the inverse of
 // the Gram matrix. w becomes what is left. Error where the Gram matrix is not positive definite.
-Kept prune_by_sparsegpt(Matrix& w, const Gram& gram, const Chooser& chooser);
+template <class T>
+Kept prune_by_sparsegpt(Matrix<T>& w, const Gram<T>& gram, const Chooser& chooser);
 
 }  // namespace sten::calibrate

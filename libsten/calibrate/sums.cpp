@@ -1,5 +1,7 @@
 #include "libsten/calibrate/sums.h"
 
+#include <cmath>
+
 #include "libsten/base/error.h"
 #include "libsten/calibrate/gram.h"
 #include "libsten/linalg/dense_gemm.h"
@@ -20,10 +22,10 @@ void add_product(Dense& to, Index rows, Index in, const float* a, const float* b
 void InputSums::add(const Dense& x, const Dense& t) {
   if (x.extents.empty()) fail_usage("a single number is no layer's input");
   const Index in = x.extents.back();
-  const calibrate::Matrix seen = [&] {
+  const calibrate::Matrix<float> seen = [&] {
     Dense flat = x;
     flat.extents = {in == 0 ? 0 : x.size() / in, in};
-    return calibrate::matrix_of(flat);
+    return calibrate::matrix_of<float>(flat);
   }();
   sums_.samples += seen.rows;
   sums_.squares.resize(in);
@@ -35,14 +37,16 @@ void InputSums::add(const Dense& x, const Dense& t) {
   if (!targets_) return;
   Dense flat = t;
   flat.extents = {seen.rows, in};
-  const calibrate::Matrix wanted = calibrate::matrix_of(flat);
+  const calibrate::Matrix<float> wanted = calibrate::matrix_of<float>(flat);
   add_product(sums_.cross, seen.rows, in, wanted.values.data(), seen.values.data());
   add_product(target_, seen.rows, in, wanted.values.data(), wanted.values.data());
 }
 
 double squares_of_outputs(const Tensor& w, const Dense& gram) {
-  const calibrate::Matrix a = calibrate::matrix_of(w.to_dense());
-  return calibrate::trace(a, gram.values.as<float>().data(), a);
+  const Dense dense = w.to_dense();
+  const int exponent = calibrate::scale_exponent(dense);
+  const auto a = calibrate::matrix_of<float>(dense, exponent);
+  return std::scalbn(calibrate::trace(a, gram.values.as<float>().data(), a), 2 * exponent);
 }
 
 }  // namespace sten

@@ -131,13 +131,13 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
   const auto x = inputs(1), t = inputs(2);
   InputStatistics s = statistics(x);
   s.cross = product(t, x);
-  const calibrate::Gram gram(s, 1e-3);
-  const calibrate::Matrix w = calibrate::matrix_of(weights);
+  const calibrate::Gram<float> gram(s, 1e-3);
+  const auto w = calibrate::matrix_of<float>(weights);
   calibrate::Kept kept(w.values.size());
   for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i % 3 == 0 || i % 7 == 0;
-  const calibrate::Matrix solved = calibrate::reconstruct_by_factors(w, kept, gram),
-                          stepped = calibrate::reconstruct_by_gradients(w, kept, gram),
-                          targets = gram.targets(w);
+  const calibrate::Matrix<float> solved = calibrate::reconstruct_by_factors(w, kept, gram),
+                                 stepped = calibrate::reconstruct_by_gradients(w, kept, gram),
+                                 targets = gram.targets(w);
   for (Index r = 0; r < outs; ++r)
     for (Index c = 0; c < ins; ++c) {
       if (!kept[r * ins + c]) {
@@ -152,7 +152,7 @@ TEST_CASE("both ways to solve find the least squares, for what the dense layer g
       REQUIRE(std::abs(sum - targets.row(r)[c]) < 1e-5 * size);
     }
   // What both minimize.
-  const auto objective = [&](const calibrate::Matrix& v) {
+  const auto objective = [&](const calibrate::Matrix<float>& v) {
     double sum = 0;
     for (Index r = 0; r < outs; ++r)
       for (Index i = 0; i < ins; ++i) {
@@ -244,4 +244,105 @@ TEST_CASE(
               REQUIRE(mask[r * cols - order[i].second] == (i >= removed));
           }
         }
+}
+
+namespace {
+
+Dense doubles(const std::vector<double>& v) {
+  Dense w = Dense::zeros(DType::F64, {outs, ins});
+  std::ranges::copy(v, w.values.mutate<double>().begin());
+  return w;
+}
+
+std::vector<double> wide_noise() {
+  const std::vector<float> v = noise(outs * ins, 5), rest = noise(outs * ins, 6);
+  std::vector<double> wide;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    wide.push_back(v[i] + 1e-12 * static_cast<double>(rest[i]));
+  return wide;
+}
+
+}  // namespace
+
+TEST_CASE("methods that select copy the bits of F64, and rank beyond the range of float32") {
+  std::vector<double> v = wide_noise();
+  v[0] = 1e300;
+  for (Index j = 0; j < ins; ++j) v[ins + j] = 1e-300 * (1 + static_cast<double>(j) * 1e-12);
+  const Dense w = doubles(v);
+  for (const char* method : {"wanda", "ria"})
+    for (const bool by_row : {false, true})
+      for (const bool with_gram : {false, true}) {
+        CAPTURE(method);
+        CAPTURE(by_row);
+        CAPTURE(with_gram);
+        InputStatistics s;
+        s.squares.assign(ins, 4);
+        if (with_gram) s.gram = dense_of({ins, ins}, std::vector<float>(ins * ins, 4));
+        CalibratedOptions o = options(method, "magnitude:sparsity=0.5");
+        o.by_row = by_row;
+        const CalibratedLayer layer = prune_layer(w, s, o);
+        CHECK(layer.mask.count() == outs * ins / 2);
+        for (Index i = 0; i < w.size(); ++i)
+          REQUIRE(layer.weights.values.as<double>()[i] == (layer.mask[i] ? v[i] : 0));
+        CHECK(layer.mask[0]);
+        if (!by_row || std::string(method) == "ria") continue;
+        for (Index j = 0; j < ins; ++j) CHECK(layer.mask[ins + j] == (j >= ins / 2));
+      }
+}
+
+TEST_CASE("weights of F64 are solved in float64, of any size") {
+  const std::vector<double> v = wide_noise();
+  InputStatistics s = statistics(inputs(1));
+  for (Index i = 0; i < ins; ++i)  // inputs that have nothing in common: no value changes
+    for (Index j = 0; j < ins; ++j)
+      if (i != j) s.gram.values.mutate<float>()[i * ins + j] = 0;
+  for (const char* method : {"magnitude", "sparsegpt", "admm"})
+    for (const double scale : {1.0, 1e300, 1e-300}) {
+      CAPTURE(method);
+      CAPTURE(scale);
+      std::vector<double> scaled = v;
+      for (double& x : scaled) x *= scale;
+      const CalibratedLayer layer =
+          prune_layer(doubles(scaled), s, options(method, "magnitude:sparsity=0.5", true));
+      CHECK(layer.error > 0);
+      CHECK(layer.error < 0.5);
+      for (Index i = 0; i < std::ssize(v); ++i)
+        if (layer.mask[i])
+          REQUIRE(std::abs(layer.weights.values.as<double>()[i] - scaled[i]) <=
+                  1e-13 * std::abs(scaled[i]));
+    }
+}
+
+TEST_CASE("statistics and weights at the ends of float32's range give what usual ones give") {
+  const InputStatistics s = statistics(inputs(1));
+  const auto scaled = [](const Dense& x, float by) {
+    Dense y = Dense::zeros(DType::F32, x.extents);
+    for (Index i = 0; i < x.size(); ++i) y.values.mutate<float>()[i] = by * x.values.as<float>()[i];
+    return y;
+  };
+  for (const char* method : {"wanda", "ria", "sparsegpt", "admm"}) {
+    CAPTURE(method);
+    const CalibratedOptions o = options(method, "magnitude:sparsity=0.5");
+    const CalibratedLayer usual = prune_layer(weights, s, o);
+    for (const float of_weights : {0x1p-60F, 0x1p120F})
+      for (const float of_inputs : {0x1p-100F, 0x1p110F}) {
+        InputStatistics far;
+        far.gram = scaled(s.gram, of_inputs);
+        const CalibratedLayer layer = prune_layer(scaled(weights, of_weights), far, o);
+        CHECK(std::ranges::equal(layer.weights.values.as<float>(),
+                                 scaled(usual.weights, of_weights).values.as<float>()));
+        CHECK(layer.error == doctest::Approx(usual.error));
+      }
+  }
+}
+
+TEST_CASE("a solved weight that leaves the range of its dtype is refused") {
+  InputStatistics s;
+  s.gram = Dense::of({2, 2}, {1, 0.9F, 0.9F, 1});
+  const Dense w = Dense::of({1, 2}, {3e38F, 3.1e38F});
+  CHECK_THROWS_WITH(prune_layer(w, s, options("magnitude", "magnitude:sparsity=0.5", true)),
+                    "element 1 of the solved weights is not finite in F32");
+  s.gram = Dense::of({2, 2}, {1, INFINITY, INFINITY, 1});
+  CHECK_THROWS_WITH(prune_layer(w, s, options("admm", "magnitude:sparsity=0.5")),
+                    "the sums of products of the layer's inputs are not finite");
 }

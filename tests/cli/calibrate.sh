@@ -24,6 +24,20 @@ expect_exit 0 sten-prune w.safetensors --dry-run --sparsity 0.5 --method admm --
 expect_out '"error_before"'
 header o.safetensors | grep -qF 'reconstruct' || fail "the provenance does not say how"
 
+# Doubles beyond float32's range: methods that select copy their bytes; what cannot be solved is refused.
+far='\x9c\x75\x00\x88\x3c\xe4\x37\x7e' small='\x59\xf3\xf8\xc2\x1f\x6e\xa5\x01' # 1e300 1e-300
+safetensors far.safetensors "{$(entry a.weight F64 2,2 0 32)}" "$far$small$small$far"
+for method in wanda ria; do
+  expect_exit 0 sten-prune far.safetensors -o o.safetensors -f -q --sparsity 0.5 --method $method --statistics s.safetensors
+  [ "$(data o.safetensors | od -An -tf8 -w64 | tr -s ' ')" = ' 1e+300 0 0 1e+300' ] || fail "$method changed kept values"
+done
+largest='\xff\xff\x7f\x7f'
+safetensors far.safetensors "{$w}" "$largest$largest$F3$F4"
+rm -f o.safetensors
+expect_exit 1 sten-prune far.safetensors -o o.safetensors --sparsity 0.5 --scope row --reconstruct --statistics s.safetensors
+expect_err "far.safetensors: 'a.weight': element 0 of the solved weights is not finite in F32"
+[ ! -e o.safetensors ] || fail "a file with infinities was written"
+
 # The second tensor is small, and has next to nothing to lose.
 safetensors two.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F1$F2$F3$F4$P5$P5$P5$P5"
 safetensors t.safetensors "{$(entry a.weight.gram F32 2,2 0 16),$(entry b.weight.gram F32 2,2 16 32)}" "$F4$F1$F1$F4$F4$F1$F1$F4"

@@ -252,7 +252,7 @@ class FromModel final : public LayerSource {
 
   // [out, in], in float32.
   static Tensor as_graph_has_it(const Dense& w, bool transposed) {
-    calibrate::Matrix a = calibrate::matrix_of(w);
+    auto a = calibrate::matrix_of<float>(w);
     if (transposed) a = calibrate::transposed(a);
     return calibrate::to_dense(a, DType::F32, {a.rows, a.cols});
   }
