@@ -1,6 +1,7 @@
 #include "apps/batch_options.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/text.h"
 
 namespace sten::app {
 
@@ -15,8 +16,16 @@ void add_batch(CLI::App& app, ManyInputs& many) {
       ->type_name("DIR")
       ->group(groups::batches);
   add_keep_going(app, many);
-  app.add_flag("--skip-existing", many.skip_existing,
-               "Leave inputs alone whose output is there already")
+  app.add_flag("--skip-existing")
+      ->description(
+          "Leave outputs alone that the same input and options made, and fail where "
+          "others made them; --skip-existing=any does not compare")
+      ->each([&many](const std::string& value) {
+        if (value != "any" && value != "true")
+          throw CLI::ValidationError("--skip-existing",
+                                     "expected any, or no value, got " + quote(value));
+        many.skip_existing = value == "any" ? SkipExisting::any : SkipExisting::same;
+      })
       ->group(groups::batches);
 }
 
@@ -26,7 +35,7 @@ bool is_batch(const ManyInputs& many, const OutputOptions& output) {
     return true;
   }
   if (many.inputs.size() > 1) fail_usage("{} inputs need --out-dir", many.inputs.size());
-  if (many.keep_going || many.skip_existing)
+  if (many.keep_going || many.skip_existing != SkipExisting::no)
     fail_usage("--keep-going and --skip-existing belong to --out-dir");
   if (output.path.empty() && !output.dry_run)
     fail_usage("-o is missing: the file to write, or --dry-run");

@@ -8,11 +8,11 @@
 #include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
+#include "libsten/io/companion_files.h"
 #include "libsten/io/lack_of_memory.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
-#include "libsten/io/output_record.h"
 
 namespace sten {
 namespace {
@@ -28,11 +28,6 @@ void refuse_stream(const std::string& directory) {
   if (is_stream(directory))
     fail_usage("{}: a directory cannot be written to a stream",
                directory == "-" ? "standard output" : printable(directory));
-}
-
-// What tools keep for themselves and is no part of a model.
-bool is_private(const std::string& name) {
-  return name == ".git" || name == ".cache" || name == output_record_name;
 }
 
 // Which tensors have bytes that others have, too.
@@ -257,7 +252,7 @@ void CheckpointOutput::finish() {
   });
   queue_->wait();
   if (!directory_) return;
-  copy_others("");
+  copy_others();
   if (!in_->index()->index.empty()) write_index();
   directory_->write_record();
 }
@@ -273,35 +268,21 @@ std::uint64_t CheckpointOutput::commit(Output* beside) {
   return file_bytes_;
 }
 
-void CheckpointOutput::copy_others(const std::string& relative) {
-  const ShardIndex& index = *in_->index();
-  for (const auto& entry : fs::directory_iterator(fs::path(index.directory) / relative)) {
-    const std::string name = fs::path(relative) / entry.path().filename();
-    const bool ours = name == index.index ||
-                      std::find(index.files.begin(), index.files.end(), name) != index.files.end();
-    const auto stays = [&](const std::string& n) { return n == name || n == name + "/"; };
-    if (ours || is_private(entry.path().filename()) || std::ranges::any_of(left_, stays)) continue;
-    std::error_code error;
-    if (entry.is_symlink(error)) check_inside(index.directory, name);
-    const fs::file_status status = entry.status(error);
-    if (!fs::status_known(status))
-      fail("{}: {}: {}", printable(index.directory), quote(name), error.message());
-    if (fs::is_directory(status)) {
-      // A link to a directory that lies above would never end.
-      if (entry.is_symlink())
-        fail("{}: {} is a link to a directory", printable(index.directory), quote(name));
-      directory_->make_directory(name, static_cast<unsigned>(status.permissions()));
-      copy_others(name);
-    } else if (fs::is_regular_file(status)) {
-      const MappedFile from = MappedFile::open(entry.path());
-      const auto to = directory_->new_file(name);
+void CheckpointOutput::copy_others() {
+  const std::string& directory = in_->index()->directory;
+  for (const CompanionFile& c : companion_files(*in_->index(), left_)) {
+    if (c.kind == CompanionFile::directory) {
+      directory_->make_directory(c.name, c.mode);
+    } else if (c.kind == CompanionFile::file) {
+      const MappedFile from = MappedFile::open(fs::path(directory) / c.name);
+      const auto to = directory_->new_file(c.name);
       to->copy_at(0, from, 0, from.bytes().size());
       from.check_unchanged();
       to->commit();
-      chmod(directory_->file(name).c_str(), static_cast<mode_t>(status.permissions()) & 0777);
+      chmod(directory_->file(c.name).c_str(), static_cast<mode_t>(c.mode));
     } else {
-      warn("{}: {} is neither a file nor a directory and is not copied", printable(index.directory),
-           quote(name));
+      warn("{}: {} is neither a file nor a directory and is not copied", printable(directory),
+           quote(c.name));
     }
   }
 }

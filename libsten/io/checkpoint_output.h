@@ -61,7 +61,7 @@ class CheckpointOutput {
   void copy_to(std::size_t shard, std::uint64_t end);
   void open_shard(std::size_t shard);
   void close_shard();
-  void copy_others(const std::string& relative);
+  void copy_others();
   void write_index();
 
   std::unique_ptr<OutputFile> file_;  // the one file, or the shard that is being written

@@ -131,6 +131,18 @@ std::vector<std::string> foreign_entries(const std::string& directory, std::size
   return foreign;
 }
 
+std::string output_mark(const std::string& path) {
+  std::error_code none;
+  const fs::path target = fs::canonical(path, none);
+  if (none) return "";
+  if (!fs::is_directory(target, none)) return line_of(target, "").text;
+  try {
+    return fmt::format("{:016x}", hash_of_text(make_output_record(target)));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 bool has_output_record(const std::string& directory) {
   const Fd file(open((fs::path(directory) / output_record_name).c_str(),
                      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));

@@ -8,6 +8,8 @@ namespace sten {
 
 // A text file that sorts before all others: a line for each file and directory below.
 inline constexpr const char* output_record_name = ".sten-output";
+// Of a directory that batches write to; see run/batch_record.h.
+inline constexpr const char* batch_record_name = ".sten-batch.json";
 
 // The record of what lies in a directory: names, sizes and hashes. Of files above 1 MB the hash
 // covers the beginning, the end and samples between them, so that it costs no second read. The same
@@ -18,6 +20,10 @@ std::string make_output_record(const std::string& directory);
 // what was added or changed since, and whatever is neither a file nor a directory. Without a record
 // that is everything.
 std::vector<std::string> foreign_entries(const std::string& directory, std::size_t most);
+
+// Tells the content of an output apart: size and hash of a file, as the record has them, or the hash
+// of a directory's record. "" where nothing can be read.
+std::string output_mark(const std::string& path);
 
 // Whether the directory has a record.
 bool has_output_record(const std::string& directory);

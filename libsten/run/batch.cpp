@@ -5,11 +5,13 @@
 #include <map>
 #include <mutex>
 
+#include "libsten/base/log.h"
 #include "libsten/base/parallel.h"
 #include "libsten/io/interrupted.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/shards.h"
+#include "libsten/run/batch_record.h"
 #include "libsten/run/prune_request.h"
 
 namespace sten {
@@ -26,6 +28,9 @@ struct Job {
   std::vector<Cell> total;  // what its report has in the columns of Work::totals
   std::vector<std::string> details;
   std::optional<Error> error;
+  bool replaces = false;  // what an earlier run made otherwise
+
+  std::string name() const { return fs::path(output).filename(); }
 };
 
 // What a program does with each of many inputs.
@@ -33,7 +38,8 @@ struct Work {
   Report one;                       // as it reports one of them
   std::vector<std::string> totals;  // columns of that
   OutputOptions output;             // but for the path
-  std::vector<NamedPath> reads;     // besides the inputs
+  Options options;                  // those that decide bytes
+  std::vector<SideInput> reads;
   std::function<Outcome(const std::string& input, const OutputOptions& output)> run;
 };
 
@@ -56,7 +62,7 @@ std::vector<Job> make_jobs(const ManyInputs& many, bool keeps_graph) {
   std::map<std::string, std::string> taken;
   for (const std::string& input : many.inputs) {
     if (input == "-") fail_usage("standard input cannot be one of several inputs");
-    jobs.push_back({input, "", "not run", {}, {}, std::nullopt});
+    jobs.emplace_back().input = input;
     if (many.out_dir.empty()) continue;
     // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
     const fs::path name = is_sharded(input)
@@ -77,16 +83,74 @@ bool is_small(const Job& job) {
   return fs::is_regular_file(job.input, error) && fs::file_size(job.input, error) <= small_file;
 }
 
-void run_job(const ManyInputs& many, const Work& work, Job& job) {
+bool has_output(const Job& job) {
   std::error_code none;
-  if (many.skip_existing && !job.output.empty() && fs::exists(job.output, none)) {
-    job.status = "skipped";
+  return !job.output.empty() && fs::exists(job.output, none);
+}
+
+// Marks jobs whose outputs are left alone. Error (usage) where one was made from something else.
+void skip_existing(const ManyInputs& many, const Work& work, const BatchEntry& now,
+                   const BatchRecord& record, std::vector<Job>& jobs) {
+  std::vector<std::string> differs(jobs.size());
+  std::vector<char> unknown(jobs.size());
+  parallel_for(static_cast<Index>(jobs.size()), 1, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      Job& job = jobs[i];
+      if (!has_output(job)) continue;
+      job.status = "skipped";
+      if (many.skip_existing == SkipExisting::any) continue;
+      const BatchEntry* then = record.find(job.name());
+      unknown[i] = !then || then->output != output_mark(job.output);
+      if (unknown[i]) continue;
+      BatchEntry mine = now;
+      differs[i] = difference(mine, *then);
+      if (!differs[i].empty() || is_stream(job.input)) continue;
+      try {
+        mine.input = checkpoint_checksum(job.input, work.output.keep_other_weights);
+        differs[i] = difference(mine, *then);
+      } catch (const Error&) {
+        job.status = "not run";  // and will say why
+      }
+    }
+  });
+  std::vector<std::string> unknown_names, other_names;
+  std::string first;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (unknown[i]) unknown_names.push_back(jobs[i].output);
+    if (differs[i].empty()) continue;
+    if (first.empty()) first = printable(jobs[i].output) + ": was made differently: " + differs[i];
+    other_names.push_back(jobs[i].output);
+    jobs[i].status = "not run";
+    jobs[i].replaces = true;
+  }
+  const auto and_more = [](const std::vector<std::string>& names) {
+    return names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : std::string();
+  };
+  if (!other_names.empty() && !work.output.force)
+    fail_usage(
+        "{}{} (--force makes it again, --skip-existing=any leaves it alone)", first,
+        other_names.size() > 1 ? fmt::format("; {} more differ", other_names.size() - 1) : "");
+  if (!unknown_names.empty())
+    warn("{}{}: skipped without comparison: not in {} or changed since",
+         printable(unknown_names.front()), and_more(unknown_names), batch_record_name);
+}
+
+void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, BatchRecord* record,
+             Job& job) {
+  if (job.status == "skipped") return;
+  if (many.skip_existing != SkipExisting::no && !job.replaces && has_output(job)) {
+    job.status = "skipped";  // another run was faster
     return;
   }
+  std::error_code none;
   OutputOptions output = work.output;
   output.path = job.output;
   output.in_new_folder = output.dry_run && !fs::exists(many.out_dir, none);
   try {
+    BatchEntry entry = made;
+    // Before the work: what changes meanwhile does not count as done.
+    const bool is_recorded = record && !is_stream(job.input);
+    if (is_recorded) entry.input = checkpoint_checksum(job.input, output.keep_other_weights);
     Outcome outcome = work.run(job.input, output);
     Report& r = outcome.report;
     for (const std::string& key : work.totals)
@@ -98,6 +162,10 @@ void run_job(const ManyInputs& many, const Work& work, Job& job) {
     if (outcome.failure)
       job.error = Error(outcome.failure->fault(),
                         fmt::format("{}: {}", printable(job.input), outcome.failure->what()));
+    if (is_recorded && !job.error) {
+      entry.output = output_mark(job.output);
+      record->add(job.name(), std::move(entry));
+    }
   } catch (const Error& e) {
     const std::string text = e.what();
     const auto says = [&](const std::string& path) {
@@ -113,7 +181,8 @@ void run_job(const ManyInputs& many, const Work& work, Job& job) {
 }
 
 void prepare_outputs(const ManyInputs& many, const Work& work, const std::vector<Job>& jobs) {
-  std::vector<NamedPath> outputs, inputs = work.reads;
+  std::vector<NamedPath> outputs, inputs;
+  for (const SideInput& r : work.reads) inputs.push_back({r.flag, r.path});
   for (const Job& job : jobs) {
     inputs.push_back({"", job.input});
     outputs.push_back({"", job.output});
@@ -166,7 +235,15 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
 
 Outcome run_batch(const ManyInputs& many, const Work& work) {
   std::vector<Job> jobs = make_jobs(many, work.output.keeps_graph);
-  if (!many.out_dir.empty()) prepare_outputs(many, work, jobs);
+  std::optional<BatchRecord> record;
+  BatchEntry made;
+  if (!many.out_dir.empty()) {
+    prepare_outputs(many, work, jobs);
+    record.emplace(many.out_dir);
+    made = entry_of(work.one.program, work.options, work.reads, work.output.keep_other_weights);
+    if (many.skip_existing != SkipExisting::no) skip_existing(many, work, made, *record, jobs);
+    if (work.output.dry_run) record.reset();
+  }
   std::mutex lock;
   // The first of `order` that failed. What comes before it is run, whoever is faster.
   std::size_t stop = jobs.size();
@@ -184,7 +261,7 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
       const std::lock_guard hold(lock);
       if (at > stop) return;
     }
-    run_job(many, work, job);
+    run_job(many, work, made, record ? &*record : nullptr, job);
     const std::lock_guard hold(lock);
     finished += job.status == "done";
     say_finished();
@@ -200,6 +277,7 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
     for (Index i = begin; i < end; ++i) run(static_cast<std::size_t>(i));
   });
   for (auto i = static_cast<std::size_t>(small); i < order.size(); ++i) run(i);
+  if (record) record->write();
   return outcome_of(jobs, many, work);
 }
 
@@ -210,25 +288,29 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
   const PruneRequest request(each);
   if (!each.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
-  return run_batch(
-      many, {prune_report(),
-             {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
-             each.output,
-             {{"--mask", each.mask}, {"--scores", each.scores}, {"--rules", each.rules_file}},
-             [&](const std::string& input, const OutputOptions& output) {
-               PruneOptions o = each;
-               o.input = input;
-               o.output = output;
-               o.show_progress = false;
-               return prune(o);
-             }});
+  return run_batch(many, {prune_report(),
+                          {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
+                          each.output,
+                          request.values(),
+                          {{"--mask", each.mask},
+                           {"--scores", each.scores},
+                           {"--rules", each.rules_file, SideInput::rules},
+                           {"--statistics", each.statistics},
+                           {"--calibrate", each.calibrate, SideInput::data}},
+                          [&](const std::string& input, const OutputOptions& output) {
+                            PruneOptions o = each;
+                            o.input = input;
+                            o.output = output;
+                            o.show_progress = false;
+                            return prune(o);
+                          }});
 }
 
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
-  check_options(each);
   return run_batch(many, {convert_report(),
                           {"sparsity", "energy", "bytes_before", "bytes_after"},
                           each.output,
+                          deciding_options(each),
                           {},
                           [&](const std::string& input, const OutputOptions& output) {
                             ConvertOptions o = each;
@@ -249,7 +331,7 @@ Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {
   ManyInputs inputs = many;
   inputs.out_dir.clear();
   return run_batch(inputs,
-                   {one, totals, {}, {}, [&](const std::string& input, const OutputOptions&) {
+                   {one, totals, {}, {}, {}, [&](const std::string& input, const OutputOptions&) {
                       EnergyOptions o = each;
                       o.input = input;
                       o.show_progress = false;

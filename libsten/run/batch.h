@@ -8,11 +8,15 @@
 
 namespace sten {
 
+// Which outputs of an earlier run are left alone: those that the same input and options made, or
+// whatever has the name.
+enum class SkipExisting { no, same, any };
+
 struct ManyInputs {
   std::vector<std::string> inputs;
-  std::string out_dir;         // made if it is missing; outputs are named as their inputs
-  bool keep_going = false;     // an input that fails does not end the run
-  bool skip_existing = false;  // outputs that are there are left alone
+  std::string out_dir;      // made if it is missing; outputs are named as their inputs
+  bool keep_going = false;  // an input that fails does not end the run
+  SkipExisting skip_existing = SkipExisting::no;
   // Told of each input that failed, as it happens; calls do not overlap.
   std::function<void(const Error&)> on_error = {};
 };
@@ -20,6 +24,10 @@ struct ManyInputs {
 // A row per input, with the totals of its own report. The failure is that of inputs (exit code 1),
 // else that of checks (3). Small inputs are worked on side by side, large ones one after the other
 // with all threads. Of the options for each, input and output are not read.
+//
+// The output directory has a record (batch_record.h). With SkipExisting::same an output that it
+// lacks is skipped with a warning; one of another input, or of other options that decide bytes, is
+// made again with `force`, else Error (usage) before the first input, which names the difference.
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each);
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each);
 // Nothing is written: out_dir and skip_existing are not read.

@@ -152,6 +152,17 @@ Magnitudes kept_of(const Tensor& from, const std::optional<Mask>& kept) {
 
 void check_options(const ConvertOptions& o) { (void)resolve(o); }
 
+Options deciding_options(const ConvertOptions& o) {
+  const Request request = resolve(o);
+  Options values = {{"to", request.to.str()}};
+  if (request.sparsifier && request.sparsifier->has("fit"))
+    values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
+  if (request.lossless) values.emplace_back("lossless", "true");
+  for (const std::string& p : o.patterns.include) values.emplace_back("include", p);
+  for (const std::string& p : o.patterns.exclude) values.emplace_back("exclude", p);
+  return values;
+}
+
 Report convert_report() {
   Report r;
   r.program = "sten-convert";
@@ -176,14 +187,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   const Request request = resolve(o);
   if (is_onnx_name(o.output.path) && !is_sharded(o.input))  // which has no place for layouts
     check_output_name(o.output.path, Written::checkpoint);
-  Options values = {{"to", request.to.str()}};
-  if (request.sparsifier && request.sparsifier->has("fit"))
-    values.emplace_back("fit", std::string(request.sparsifier->word("fit", "")));
-  if (request.lossless) values.emplace_back("lossless", "true");
-  for (const std::string& p : o.patterns.include) values.emplace_back("include", p);
-  for (const std::string& p : o.patterns.exclude) values.emplace_back("exclude", p);
-
-  Rewrite rewrite(o.input, o.output, "sten-convert", values);
+  Rewrite rewrite(o.input, o.output, "sten-convert", deciding_options(o));
   const Checkpoint& in = rewrite.input();
   Selection selection = select_tensors(in, o.patterns, Purpose::convert);
   Outcome outcome{convert_report(), std::nullopt};

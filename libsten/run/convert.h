@@ -18,6 +18,8 @@ struct ConvertOptions {
 
 // Error (usage) for what is wrong whatever the input.
 void check_options(const ConvertOptions& options);
+// Those that decide bytes, in canonical order. Error (usage) as above.
+Options deciding_options(const ConvertOptions& options);
 // As it is before the first tensor.
 Report convert_report();
 

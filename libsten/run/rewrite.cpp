@@ -63,6 +63,12 @@ void add_missing(Metadata& to, const Metadata& from) {
 
 }  // namespace
 
+std::vector<std::string> option_texts(const Options& options) {
+  std::vector<std::string> texts;
+  for (const auto& [flag, value] : options) texts.push_back(recorded_text(flag + "=" + value));
+  return texts;
+}
+
 void check_fraction(const char* flag, const std::optional<double>& value) {
   if (value && !(*value >= 0 && *value <= 1))
     fail_usage("{} {} is not within [0, 1]", flag, *value);
@@ -152,9 +158,7 @@ Metadata with_provenance(Metadata metadata, const std::string& program, const Op
   nlohmann::ordered_json step;
   step["program"] = program;
   step["version"] = std::string(version());
-  step["options"] = nlohmann::ordered_json::array();
-  for (const auto& [flag, value] : options)
-    step["options"].push_back(recorded_text(flag + "=" + value));
+  step["options"] = option_texts(options);
 
   const auto at = std::find_if(metadata.begin(), metadata.end(),
                                [](const auto& m) { return m.first == provenance_key; });

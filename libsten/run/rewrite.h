@@ -29,6 +29,9 @@ struct Outcome {
 // Flags and their values, in canonical order; a flag may come several times.
 using Options = std::vector<std::pair<std::string, std::string>>;
 
+// "flag=value" of each, as provenance has them.
+std::vector<std::string> option_texts(const Options& options);
+
 // Error (usage) for a flag's value that is not within [0, 1].
 void check_fraction(const char* flag, const std::optional<double>& value);
 

@@ -1,0 +1,55 @@
+#include "libsten/io/companion_files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/io/output_record.h"
+
+namespace sten {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What tools store for themselves and is no part of a model.
+bool is_private(const std::string& name) {
+  return name == ".git" || name == ".cache" || name == output_record_name ||
+         name == batch_record_name;
+}
+
+void collect(const ShardIndex& index, const std::vector<std::string>& left,
+             const std::string& relative, std::vector<CompanionFile>& out) {
+  for (const auto& entry : fs::directory_iterator(fs::path(index.directory) / relative)) {
+    const std::string name = fs::path(relative) / entry.path().filename();
+    const bool is_weight = name == index.index || std::ranges::count(index.files, name);
+    const auto stays = [&](const std::string& n) { return n == name || n == name + "/"; };
+    if (is_weight || is_private(entry.path().filename()) || std::ranges::any_of(left, stays))
+      continue;
+    std::error_code error;
+    if (entry.is_symlink(error)) check_inside(index.directory, name);
+    const fs::file_status status = entry.status(error);
+    if (!fs::status_known(status))
+      fail("{}: {}: {}", printable(index.directory), quote(name), error.message());
+    const auto kind = fs::is_directory(status)      ? CompanionFile::directory
+                      : fs::is_regular_file(status) ? CompanionFile::file
+                                                    : CompanionFile::other;
+    // A link to a directory that lies above would never end.
+    if (kind == CompanionFile::directory && entry.is_symlink())
+      fail("{}: {} is a link to a directory", printable(index.directory), quote(name));
+    out.push_back({name, kind, static_cast<unsigned>(status.permissions()) & 0777});
+    if (kind == CompanionFile::directory) collect(index, left, name, out);
+  }
+}
+
+}  // namespace
+
+std::vector<CompanionFile> companion_files(const ShardIndex& index,
+                                           const std::vector<std::string>& left) {
+  std::vector<CompanionFile> all;
+  collect(index, left, "", all);
+  std::ranges::sort(all, {}, &CompanionFile::name);
+  return all;
+}
+
+}  // namespace sten

@@ -1,0 +1,99 @@
+# --skip-existing compares what made an output: its input, and the options that decide bytes.
+. "$(dirname "$0")/_lib.sh"
+. "$(dirname "$0")/_safetensors.sh"
+cd "$T"
+
+mkdir in
+for i in 1 2 3; do
+  safetensors in/m$i.safetensors "{$(entry w.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
+done
+prune() { sten-prune in/*.safetensors --out-dir done "$@"; }
+expect_exit 0 prune --sparsity 0.5
+cp -r done before
+unchanged() { cmp done/m1.safetensors before/m1.safetensors || fail "a refused run wrote"; }
+
+# Equal, whatever does not decide bytes.
+expect_exit 0 prune --sparsity 0.5 --skip-existing --threads 1 --report r.json --min-energy 0.1
+expect_out "3 inputs: 3 skipped"
+if grep -q warning "$T/err"; then fail "equal outputs are skipped with a warning"; fi
+
+# Another option, another program, another input: refused before any work, by name.
+rm done/m3.safetensors
+expect_exit 2 prune --sparsity 0.25 --skip-existing --keep-going
+expect_one_line_err
+expect_err "done/m1.safetensors: was made differently: options: expected sparsifier=magnitude:sparsity=0.25, got sparsifier=magnitude:sparsity=0.5; 1 more differ (--force makes it again"
+[ ! -e done/m3.safetensors ] || fail "a refused run worked"
+unchanged
+expect_exit 2 sten-convert in/m1.safetensors --out-dir done --to csr --skip-existing
+expect_err "program: expected sten-convert, got sten-prune"
+safetensors in/m1.safetensors "{$(entry w.weight F32 2,2 0 16)}" "$F4$F2$F3$F1"
+expect_exit 2 prune --sparsity 0.5 --skip-existing
+expect_err "done/m1.safetensors: was made differently: input checksum: expected"
+unchanged
+expect_exit 2 prune --sparsity 0.5 --skip-existing --dry-run
+expect_exit 0 prune --sparsity 0.25 --skip-existing=any
+expect_out "3 inputs: 1 done, 2 skipped"
+unchanged
+
+# --force makes again what differs, and nothing else.
+touch -d 2001-01-01 done/m3.safetensors
+expect_exit 0 prune --sparsity 0.25 --skip-existing --force
+expect_out "3 inputs: 2 done, 1 skipped"
+[ done/m3.safetensors -ot in/m3.safetensors ] || fail "an equal output was written again"
+expect_exit 0 prune --sparsity 0.25 --skip-existing
+expect_out "3 inputs: 3 skipped"
+
+# Files of masks count by their content.
+expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.5 --mask-out mask
+expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask
+expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
+expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.25 --mask-out mask --force
+expect_exit 2 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
+expect_err "options: expected mask_checksum="
+
+# Without a record, or with an output that was changed since, nothing is compared, which is said.
+rm done/.sten-batch.json
+expect_exit 0 prune --sparsity 0.75 --skip-existing
+expect_out "3 inputs: 3 skipped"
+expect_err "warning: done/m1.safetensors and 2 more: skipped without comparison: not in .sten-batch.json or changed since"
+expect_exit 0 prune --sparsity 0.5 --force
+cp in/m1.safetensors done/m1.safetensors
+expect_exit 0 prune --sparsity 0.5 --skip-existing
+expect_err "warning: done/m1.safetensors: skipped without comparison"
+
+# Directories: every file that is copied counts.
+mkdir hub
+cp in/m1.safetensors hub/model.safetensors
+echo '{}' >hub/config.json
+expect_exit 0 sten-prune hub --out-dir hubs --sparsity 0.5
+expect_exit 0 sten-prune hub --out-dir hubs --sparsity 0.5 --skip-existing
+expect_out "1 inputs: 1 skipped"
+if grep -q warning "$T/err"; then fail "an equal directory is skipped with a warning"; fi
+echo '{"a": 1}' >hub/config.json
+expect_exit 2 sten-prune hub --out-dir hubs --sparsity 0.5 --skip-existing
+expect_err "input checksum"
+
+# The record is ours or is left alone.
+echo '{"mine": 1}' >hubs/.sten-batch.json
+expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
+expect_err "hubs/.sten-batch.json: is not a record"
+[ "$(cat hubs/.sten-batch.json)" = '{"mine": 1}' ] || fail "a file of others was replaced"
+rm hubs/.sten-batch.json
+echo text >victim
+ln -s ../victim hubs/.sten-batch.json
+expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
+expect_err "is not a regular file"
+[ "$(cat victim)" = text ] || fail "a link was followed"
+expect_exit 2 prune --sparsity 0.5 --skip-existing=all
+expect_one_line_err
+
+# A batch that is killed leaves a record that holds: what it lists is skipped, the rest is made.
+for i in $(seq 4 60); do cp in/m2.safetensors in/m$i.safetensors; done
+sten-prune in/*.safetensors --out-dir killed --sparsity 0.5 --threads 1 >"$T/out" 2>&1 &
+pid=$!
+until [ -e killed/.sten-batch.json ] || ! kill -0 $pid 2>/dev/null; do :; done
+kill -9 $pid 2>/dev/null || true
+wait $pid 2>/dev/null || true
+expect_exit 0 sten-prune in/*.safetensors --out-dir killed --sparsity 0.5 --skip-existing
+[ "$(find killed -name '*.safetensors' | wc -l)" = 60 ] || fail "the batch is not complete"
+expect_exit 2 sten-prune in/*.safetensors --out-dir killed --sparsity 0.25 --skip-existing
