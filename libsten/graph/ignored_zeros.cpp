@@ -35,7 +35,8 @@ bool ignores(const Graph& g, const NamedValues<Tensor>& values, const Node& n,
 std::shared_ptr<const Plan> plan_with_weight(const Graph& g, const NamedValues<Tensor>& values,
                                              const Node& n, const std::string& weight,
                                              const Spec& layout) {
-  if (n.attributes.has("groups") && n.attributes.integer("groups", 1) > 1) return nullptr;
+  const bool in_groups = n.attributes.has("groups") && n.attributes.integer("groups", 1) > 1;
+  if (in_groups && !is_dense(Name(layout.name()))) return nullptr;
   Signature s{n.op, {}, {}};
   for (const std::string& name : n.inputs) {
     const auto at = values.find(name);

@@ -4,7 +4,7 @@
   convnets.py step [--model wrn-10-1] [--model resnet-18] [--threads N] [--rounds 3]
       a training step, float32, images of 32 x 32, SGD with Nesterov's momentum: sten-bench step beside PyTorch, in the
       better of its two orders of axes
-  convnets.py infer MODEL.onnx [--batch N] [--layout nmg:n=1,m=8,g=4] [--threads N] [--rounds 3]
+  convnets.py infer MODEL.onnx [--batch N] [--layout nmg:n=1,m=8,g=4,sparsity=0.875] [--threads N] [--rounds 3]
       a forward pass on images of 224 x 224: sten-bench model, dense and with that layout for 1x1 convolutions, beside
       ONNX Runtime, OpenVINO and DeepSparse on the same file, as far as they can be imported
 

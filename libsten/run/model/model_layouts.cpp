@@ -35,7 +35,7 @@ void choose_fastest(const std::vector<std::string>& names, const NamedValues<Ten
   const auto all = std::ssize(fastest.choices);
   if (anew > 0) cache.write();
   if (all == 0)
-    result.notes.emplace_back("auto: no weight has as many zeros as other numbers, all stay");
+    result.notes.emplace_back("auto: no weight is sparse, all layouts stay");
   else if (anew < all)
     result.notes.push_back(
         fmt::format("auto: {} of {} weights were measured, times of the others are from {}", anew,
