@@ -73,6 +73,42 @@ const std::string inks_jpeg = bytes_of_hex(
     "ffda000e0443004d0059004b00003f00c2b3da597867878e150144a965a2619e1e027767b4a87723b68e"
     "8144a965a25c8eda3a07ffd9");
 
+// A grey square in progressive scans: one of a bit for each block, then some that say of all blocks
+// that nothing follows.
+std::string scans_jpeg(int side, int channels, int scans) {
+  const auto marker = [](char code, const std::string& data) {
+    return std::string{'\xff', code, static_cast<char>((data.size() + 2) >> 8),
+                       static_cast<char>(data.size() + 2)} +
+           data;
+  };
+  const int blocks = (side + 7) / 8 * ((side + 7) / 8);
+  const char high = static_cast<char>(side >> 8), low = static_cast<char>(side);
+  std::string parts, listed;
+  for (int c = 1; c <= channels; ++c) {
+    parts += {static_cast<char>(c), '\x11', '\0'};
+    listed += {static_cast<char>(c), '\0'};
+  }
+  const auto code = [](char table, char symbol) {
+    return table + "\1"s + std::string(15, '\0') + symbol;
+  };
+  std::string all =
+      "\xff\xd8" + marker('\xdb', '\0' + std::string(64, '\1')) +
+      marker('\xc2', std::string{8, high, low, high, low, static_cast<char>(channels)} + parts) +
+      marker('\xc4', code('\0', '\0')) + marker('\xc4', code('\x10', '\xe0'));
+  all += marker('\xda', static_cast<char>(channels) + listed + "\0\0\0"s);
+  all += std::string(static_cast<std::size_t>((blocks * channels + 7) / 8), '\0');
+  std::string bits;  // runs of 2^15 - 1 blocks
+  for (int run = 0; run < blocks; run += 32767) bits += "011111111111111";
+  while (bits.size() % 8) bits += '1';
+  std::string empty;
+  for (std::size_t i = 0; i < bits.size(); i += 8) {
+    empty += static_cast<char>(std::stoi(bits.substr(i, 8), nullptr, 2));
+    if (empty.back() == '\xff') empty += '\0';
+  }
+  for (int i = 1; i < scans; ++i) all += marker('\xda', "\1\1\0\1\x3f\0"s) + empty;
+  return all + "\xff\xd9";
+}
+
 const PngFile small_png{2, 2, 8, 2, "\1\2\3\4\5\6\7\x08\x09\xff\xfe\xfd"s};
 
 }  // namespace
@@ -200,6 +236,25 @@ TEST_CASE(
   jpeg.replace(size, 4, "\xff\xdc\xff\xdc"s);
   CHECK(not_decoded(jpeg) == "is 65500 x 65500 pixels, more than 67108864");
   CHECK(not_decoded(small_png.bytes(), {.pixels = 3}) == "is 2 x 2 pixels, more than 3");
+}
+
+TEST_CASE("scans, coefficients and texts are bounded") {
+  if (!reads_png() || !reads_jpeg()) return;
+  CHECK(not_decoded(scans_jpeg(1024, 1, 900)) == "");
+  CHECK(not_decoded(scans_jpeg(4096, 1, 12)) == "");
+  CHECK(not_decoded(scans_jpeg(4096, 1, 70)) ==
+        "is a damaged JPEG image: it has more than 64 scans of 4096 x 4096 pixels");
+  Index taken = 0;
+  const ImageLimits limits{.pixels = 1 << 16, .before_decoding = [&](Index n) { taken += n; }};
+  CHECK(not_decoded(scans_jpeg(240, 1, 2), limits) == "");
+  CHECK(taken == 240 * 240 * 3);
+  CHECK(not_decoded(scans_jpeg(240, 3, 2), limits) ==
+        "takes 518 kB to decode, too much for a file of 501 bytes");
+  CHECK(taken == 240 * 240 * 3);
+  // A text that is damaged is not looked at.
+  PngFile text = small_png;
+  text.more = png_chunk("zTXt", "key\0\0 no deflated text"s);
+  CHECK(bytes_in(decoded(text.bytes())) == bytes_in(decoded(small_png.bytes())));
 }
 
 TEST_CASE("files that are no images, or images of another kind, are refused by what they are") {

@@ -19,6 +19,11 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
 void check_pixels(Index height, Index width, const std::string& name, const ImageLimits& limits,
                   std::size_t bytes, Index pixels_per_byte);
 
+// The bytes that decoding takes are within what a file of this size may: those of an image of three
+// channels and as many pixels as the limit, and 16 times the file. Says them to the caller.
+void check_decoding(Index takes, const std::string& name, const ImageLimits& limits,
+                    std::size_t bytes);
+
 // A shared library, for as long as the process lives.
 class Library {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -95,6 +96,46 @@ class FirstError {
   std::exception_ptr error_;
 };
 
+// How much memory images take that are decoded at once, however many threads there are. One that
+// takes more waits until it is alone.
+class DecodingMemory {
+ public:
+  void take(Index bytes) {
+    std::unique_lock hold(lock_);
+    freed_.wait(hold, [&] { return taken_ == 0 || taken_ + bytes <= most; });
+    taken_ += bytes;
+  }
+  void free(Index bytes) {
+    const std::lock_guard hold(lock_);
+    taken_ -= bytes;
+    freed_.notify_all();
+  }
+
+ private:
+  static constexpr Index most = 200'000'000;
+  std::mutex lock_;
+  std::condition_variable freed_;
+  Index taken_ = 0;
+};
+
+// The middle of an image, as many channels as asked for.
+Dense middle_of(const std::string& path, const ImageFolderOptions& o, DecodingMemory& memory) {
+  Index taken = 0;
+  const ImageLimits limits{.before_decoding = [&](Index bytes) { memory.take(taken = bytes); }};
+  struct Freed {
+    DecodingMemory& memory;
+    const Index& taken;
+    ~Freed() {
+      if (taken > 0) memory.free(taken);
+    }
+  } freed{memory, taken};
+  Dense image = read_image(path, limits);
+  const Index shorter = o.resize ? o.resize : o.size;
+  // Grey is fewer bytes; all its channels are the same.
+  if (image.extents[2] == 1) return with_channels(centre_of(image, shorter, o.size), o.channels);
+  return centre_of(with_channels(image, o.channels), shorter, o.size);
+}
+
 Examples read_images(const std::vector<ImagePath>& paths, const ImageFolderOptions& o) {
   const Index n = std::ssize(paths), bytes = o.size * o.size * o.channels;
   check_memory(static_cast<double>(n) * static_cast<double>(bytes),
@@ -104,10 +145,10 @@ Examples read_images(const std::vector<ImagePath>& paths, const ImageFolderOptio
   std::uint8_t* pixels = all.features.values.mutate<std::uint8_t>().data();
   std::int64_t* labels = all.labels.values.mutate<std::int64_t>().data();
   FirstError first;
+  DecodingMemory memory;
   parallel_for(n, 1, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) try {
-        const Dense image = centre_of(with_channels(read_image(paths[i].path), o.channels),
-                                      o.resize ? o.resize : o.size, o.size);
+        const Dense image = middle_of(paths[i].path, o, memory);
         std::memcpy(pixels + i * bytes, image.values.bytes().data(), bytes);
         labels[i] = paths[i].label;
       } catch (...) {

@@ -42,6 +42,14 @@ void image_detail::check_pixels(Index height, Index width, const std::string& na
          bytes);
 }
 
+void image_detail::check_decoding(Index takes, const std::string& name, const ImageLimits& limits,
+                                  std::size_t bytes) {
+  if (takes > 3 * limits.pixels + 16 * static_cast<Index>(bytes))
+    fail("{}: takes {} to decode, too much for a file of {} bytes", name,
+         human_bytes(static_cast<std::uint64_t>(takes)), bytes);
+  if (limits.before_decoding) limits.before_decoding(takes);
+}
+
 Dense decode_image(std::span<const std::byte> file, const std::string& file_name,
                    const ImageLimits& limits) {
   const std::string name = printable(file_name);
@@ -54,9 +62,9 @@ Dense decode_image(std::span<const std::byte> file, const std::string& file_name
   fail("{}: is neither a PNG nor a JPEG image", name);
 }
 
-Dense read_image(const std::string& path) {
+Dense read_image(const std::string& path, const ImageLimits& limits) {
   const MappedFile file = open_data(path);
-  Dense image = decode_image(file.bytes(), path);
+  Dense image = decode_image(file.bytes(), path, limits);
   file.check_unchanged();
   return image;
 }

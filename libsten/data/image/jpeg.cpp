@@ -83,12 +83,29 @@ void on_jpeg_message(j_common_ptr from, int level) {
 }
 
 // A small file may have thousands of scans, each of which takes as long as the image is large.
+// Programs write a dozen.
+Index most_scans(const jpeg_decompress_struct& jpeg) {
+  constexpr Index most_pixels = Index{1} << 30;  // of all scans
+  const Index pixels = Index{jpeg.image_height} * jpeg.image_width;
+  return std::clamp<Index>(most_pixels / pixels, 16, 1000);
+}
 void on_jpeg_progress(j_common_ptr from) {
-  constexpr int most_scans = 1000;
-  if (reinterpret_cast<j_decompress_ptr>(from)->input_scan_number <= most_scans) return;
+  const auto& jpeg = *reinterpret_cast<j_decompress_ptr>(from);
+  const Index most = most_scans(jpeg);
+  if (jpeg.input_scan_number <= most) return;
   auto& r = *static_cast<JpegReading*>(from->client_data);
-  std::snprintf(r.error, sizeof r.error, "it has more than %d scans", most_scans);
+  std::snprintf(r.error, sizeof r.error, "it has more than %d scans of %u x %u pixels",
+                static_cast<int>(most), jpeg.image_width, jpeg.image_height);
   std::longjmp(r.jump, 1);
+}
+
+// Coefficients of all blocks, which an image has in memory whose scans have not all channels.
+Index coefficient_bytes(const jpeg_decompress_struct& jpeg) {
+  if (!jpeg.progressive_mode && jpeg.comps_in_scan == jpeg.num_components) return 0;
+  Index blocks = 0;
+  for (int c = 0; c < jpeg.num_components; ++c)
+    blocks += Index{jpeg.comp_info[c].width_in_blocks} * jpeg.comp_info[c].height_in_blocks;
+  return blocks * DCTSIZE2 * static_cast<Index>(sizeof(JCOEF));
 }
 
 // f(), which calls libjpeg; false where that failed.
@@ -140,6 +157,7 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
     fail("{}: is a JPEG image with {} channels that are no colours", name, r.jpeg.num_components);
   const Index channels = r.jpeg.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
   r.jpeg.out_color_space = has_inks ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  check_decoding(height * width * channels + coefficient_bytes(r.jpeg), name, limits, file.size());
   Dense image = unwritten_image(height, width, channels);
   std::uint8_t* to = image.values.mutate<std::uint8_t>().data();
   std::vector<std::uint8_t> inks(has_inks ? static_cast<std::size_t>(4 * width) : 0);

@@ -27,6 +27,7 @@ struct Png {
   decltype(&png_get_error_ptr) get_error_ptr;
   decltype(&png_get_io_ptr) get_io_ptr;
   decltype(&png_set_read_fn) set_read_fn;
+  decltype(&png_set_chunk_cache_max) set_chunk_cache_max;
   decltype(&png_error) error;
   decltype(&png_read_info) read_info;
   decltype(&png_get_image_height) get_image_height;
@@ -53,6 +54,7 @@ const Png* png() {
     library.find(f.get_error_ptr, "png_get_error_ptr");
     library.find(f.get_io_ptr, "png_get_io_ptr");
     library.find(f.set_read_fn, "png_set_read_fn");
+    library.find(f.set_chunk_cache_max, "png_set_chunk_cache_max");
     library.find(f.error, "png_error");
     library.find(f.read_info, "png_read_info");
     library.find(f.get_image_height, "png_get_image_height");
@@ -126,6 +128,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
     r.info = r.lib.create_info_struct(r.png);
     if (!r.info) return;
     r.lib.set_read_fn(r.png, &r, give_png);
+    r.lib.set_chunk_cache_max(r.png, 1);  // texts are not read: 8 kB of one may be 8 MB
     r.lib.read_info(r.png, r.info);
   }));
   if (!r.info) fail("{}: {} is not of the version that this program knows", name, png_library);
@@ -144,6 +147,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
   if ((channels != 1 && channels != 3) ||
       std::cmp_not_equal(lib->get_rowbytes(r.png, r.info), width * channels))
     fail("{}: is a PNG image with {} channels that are no colours", name, channels);
+  check_decoding(height * width * channels, name, limits, file.size());
   Dense image = unwritten_image(height, width, channels);
   png_bytep to = image.values.mutate<std::uint8_t>().data();
   std::vector<png_bytep> rows(static_cast<std::size_t>(height));
