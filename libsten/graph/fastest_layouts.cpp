@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "libsten/base/error.h"
 #include "libsten/base/name_pattern.h"
+#include "libsten/base/parallel.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/graph/ignored_zeros.h"
 #include "libsten/tensor/low_floats.h"
@@ -188,7 +190,11 @@ double share_of_nonzeros(const Tensor& w) {
   const Dense d = widened(w).to_dense();
   const auto v = d.values.as<float>();
   if (v.empty()) return 0;
-  return 1 - static_cast<double>(std::ranges::count(v, 0.0F)) / static_cast<double>(v.size());
+  std::atomic<Index> zeros = 0;
+  parallel_for(std::ssize(v), Index{1} << 16, [&](Index begin, Index end) {
+    zeros += std::count(v.begin() + begin, v.begin() + end, 0.0F);
+  });
+  return 1 - static_cast<double>(zeros) / static_cast<double>(v.size());
 }
 
 std::vector<LayoutChoice> known_choices(const Graph& g, const NamedValues<Tensor>& values,

@@ -57,6 +57,10 @@ expect_exit 0 sten-bench model --precision float32 --weights zeros $small --layo
 [ "$(rows_of layout)" = 'dense csr csr:sparsity=0.95 ' ] || fail "other layouts were measured: $(rows_of layout)"
 [ "$(rows_of zeros)" = 'file file pruned ' ] || fail "rows say of their zeros: $(rows_of zeros)"
 rows_of sparsity | grep -qE '^0\.90*1?[0-9]* 0\.90*1?[0-9]* 0\.95' || fail "rows say of their sparsity: $(rows_of sparsity)"
+expect_exit 0 sten-bench model --precision float32 --weights zeros $small --layouts csr --layouts csr:sparsity=0.95 -o zeros.json
+expect_exit 0 sten-bench model --precision float32 --weights zeros $small --layouts csr --layouts csr:sparsity=0.95 \
+  --against zeros.json --max-slowdown 1000000
+expect_out '21 of 21 rows compared with zeros.json'
 expect_exit 0 sten-bench model --precision float32 --weights pruned $small --layouts 1:4:4 --layouts bitmask --json
 [ "$(rows_of zeros)" = 'file file file ' ] || fail "rows say of their zeros: $(rows_of zeros)"
 expect_exit 0 sten-bench model --precision float32 --weights "$model" $small --json
