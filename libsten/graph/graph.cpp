@@ -1,6 +1,7 @@
 #include "libsten/graph/graph.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "libsten/base/text.h"
@@ -181,9 +182,15 @@ const Weight* Graph::find_weight(std::string_view name) const {
 }
 
 bool Graph::is_statistic(std::string_view weight) const {
-  return std::ranges::any_of(parts_.statistics, [&](const RunningStatistics& s) {
-    return s.mean == weight || s.variance == weight;
-  });
+  const Weight* w = find_weight(weight);
+  if (!w || w->shape.size() != 1) return false;
+  return std::ranges::any_of(parts_.statistics,
+                             [&](const RunningStatistics& s) {
+                               return s.mean == weight || s.variance == weight;
+                             }) ||
+         std::ranges::any_of(parts_.nodes, [&, op = Name("batch-norm")](const Node& n) {
+           return n.op == op && std::ranges::count(n.inputs | std::views::drop(3), weight) > 0;
+         });
 }
 
 const Node* Graph::find_node(std::string_view name) const {

@@ -159,7 +159,8 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file) {
 }
 
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
-                  bool force, Metadata metadata, bool in_by_out) {
+                  bool force, Metadata metadata, bool in_by_out,
+                  const NamedValues<Tensor>& others) {
   Misfits misfits;
   std::vector<TensorInfo> contents;
   for (const Weight& w : g.weights()) {
@@ -172,6 +173,7 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
       contents.push_back({w.name, at->second.dtype(), shape_in(in_by_out, w), at->second.spec()});
   }
   if (misfits.any()) fail_usage("{}: what is to be saved {}", quote(path), misfits.text());
+  for (const auto& [name, x] : others) contents.push_back({name, x.dtype(), x.shape(), x.spec()});
   const SparsityBuilder sparsity = SparsityBuilder::of(g);
   std::erase_if(metadata,
                 [](const auto& m) { return m.first == formats_key || m.first == orientation_key; });
@@ -183,6 +185,7 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
     const Tensor& x = weights.find(w.name)->second;
     writer.add(w.name, in_by_out && w.in_by_out ? apply("transpose", {x.as<Dense>()}) : x);
   }
+  for (const auto& [name, x] : others) writer.add(name, x);
   writer.finish();
   out.commit();
 }
@@ -222,7 +225,7 @@ void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpo
       out.copy(i);
       continue;
     }
-    const Tensor& x = weights.find(of[i]->name)->second;
+    const Tensor x = weights.find(of[i]->name)->second.to_dense();
     out.add(i, of[i]->in_by_out ? apply("transpose", {x}) : x);
   }
   out.finish();

@@ -42,14 +42,14 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file);
 // that lists weights that are missing or of another shape; Error (usage) if the file exists and
 // `force` is false. The metadata say so where matrices are turned against the graph's ONNX file.
 // With `in_by_out` they are turned back instead, as the file has them that the graph is for, and
-// have to be dense.
+// have to be dense. `others`, which are none of the graph's weights, follow.
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
                   bool force = false, Metadata metadata = {{"format", "pt"}},
-                  bool in_by_out = false);
+                  bool in_by_out = false, const NamedValues<Tensor>& others = {});
 
 // Why the graph's weights cannot take the place of those in `model`, its ONNX file; "" where they can.
 std::string why_not_onnx(const Graph& g, const Checkpoint& model);
-// Writes `model`, byte for byte but for the graph's weights, which are all dense: the model and its
+// Writes `model`, byte for byte but for the graph's weights, all values of them: the model and its
 // external data, beside it. All appear, or none. Error (usage) if one exists and `force` is false.
 void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpoint& model,
                const std::string& path, bool force = false);

@@ -45,6 +45,11 @@ bool is_weight(const CheckpointTensor& t, const Checkpoint& file, bool is_for_tr
   return !is_mask(file.load(t).to_dense());
 }
 
+// One that the graph has as a weight, so that files of weights have it, too.
+bool is_running_statistic(const CheckpointTensor& t) {
+  return t.dtype == DType::F32 && t.shape.size() == 1 && t.shape.front() > 0;
+}
+
 class Importer {
  public:
   explicit Importer(const Checkpoint& file)
@@ -55,7 +60,7 @@ class Importer {
       for (const std::string_view name : n.outputs) made_.insert(name);
     for (const OnnxNode& n : model_.graph.nodes)
       if (n.is_own() && n.op_type == "BatchNormalization")
-        for (std::size_t i = 3; i < n.inputs.size(); ++i) no_weights_.insert(n.inputs[i]);
+        for (std::size_t i = 3; i < n.inputs.size(); ++i) statistics_.insert(n.inputs[i]);
     for (const OnnxNode& n : model_.graph.nodes)
       if (n.is_own())
         for (const std::size_t i : trained_inputs(n.op_type))
@@ -114,7 +119,9 @@ class Importer {
     }
   }
   DraftRef add_tensor(const CheckpointTensor& t, std::string_view name) {
-    if (!no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
+    const bool is_statistic = statistics_.contains(name);
+    if (is_statistic ? is_running_statistic(t)
+                     : !no_weights_.contains(name) && is_weight(t, file_, trained_.contains(name)))
       return draft_.add_weight(t.name, t.shape);
     Dense x = file_.load(t).to_dense();
     if (width_of(x.dtype()) == 0) fail("{} is of {}", quote(t.name), name_of(x.dtype()));
@@ -215,7 +222,8 @@ class Importer {
   std::unordered_map<std::string_view, DraftRef> values_;
   std::unordered_set<std::string_view> made_, unreadable_;
   std::unordered_set<std::string_view> trained_;     // inputs of that name
-  std::unordered_set<std::string_view> no_weights_;  // running means and variances, frozen; scales
+  std::unordered_set<std::string_view> statistics_;  // running means and variances
+  std::unordered_set<std::string_view> no_weights_;  // scales
   std::vector<const OnnxValue*> free_inputs_;
 };
 

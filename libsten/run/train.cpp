@@ -17,6 +17,7 @@
 #include "libsten/run/measure.h"
 #include "libsten/run/train_progress.h"
 #include "libsten/run/train_report.h"
+#include "libsten/train/buffers.h"
 #include "libsten/train/rank_agreement.h"
 #include "libsten/train/recipe_model.h"
 #include "libsten/train/run_directory.h"
@@ -33,6 +34,7 @@ class Training {
         device_(use_device(o.device, ranks_->rank())),
         task_(std::make_shared<const Task>(read_recipe(o.recipe, o.set),
                                            TaskUse{.ranks = ranks_->size()})),
+        buffers_(*task_),
         trainer_(task_, ranks_, {device_, read_every}) {
     check_agreement(*ranks_, trainer_);
     record_.ranks = ranks_->size();
@@ -270,25 +272,25 @@ class Training {
             {"this process multiplies dense matrices by " + dense_library().name}};
   }
 
-  // The model that was given, with these weights, where they are dense.
+  // The model that was given, with these weights.
   void write_onnx(TrainedModel& m) {
     if (!task_->onnx()) return;
-    std::string why = "an ONNX model has no place for layouts";
-    const auto is_dense = [](const auto& w) { return w.second.template is<Dense>(); };
-    if (std::ranges::all_of(m.weights, is_dense))
-      why = why_not_onnx(task_->graph(), *task_->onnx());
-    if (why.empty())
-      m.notes.push_back(
-          "wrote " + printable(directory_->write_onnx(task_->graph(), m.weights, *task_->onnx())));
-    else
+    if (const std::string why = why_not_onnx(task_->graph(), *task_->onnx()); !why.empty()) {
       m.notes.push_back("wrote no model.onnx: " + why);
+      return;
+    }
+    const auto is_dense = [](const auto& w) { return w.second.template is<Dense>(); };
+    m.notes.push_back(
+        "wrote " + printable(directory_->write_onnx(task_->graph(), m.weights, *task_->onnx())) +
+        (std::ranges::all_of(m.weights, is_dense) ? "" : ", which stores zeros like all values"));
   }
 
   // Returns the report, which has no time of the run.
   Report write(TrainedModel& m) {
     // As transformers has it.
     const bool in_by_out = recipe().model.kind == "gpt";
-    m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out);
+    m.path = directory_->write_model(task_->graph(), m.weights, metadata(), in_by_out,
+                                     buffers_.after(m.step * task_->parts(), m.weights));
     write_onnx(m);
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();
@@ -307,6 +309,7 @@ class Training {
   std::shared_ptr<Communicator> ranks_;
   const Device device_;
   std::shared_ptr<const Task> task_;
+  const Buffers buffers_;  // now, for their file may be gone when the run is over
   Trainer trainer_;
   std::vector<std::pair<std::string, std::string>> copies_;  // files by their names in the end
   std::optional<UseDenseLibrary> products_;

@@ -133,6 +133,7 @@ class Preview {
     add_rows();
     add_formats();
     add_parameters();
+    add_frozen();
     add_memory();
     add_routes();
     return std::move(r_);
@@ -235,6 +236,21 @@ class Preview {
         fmt::format("{} parameters, {} of them in weights that become sparse", all, elements_);
     if (kept_ && elements_ > 0) note += fmt::format("; {} stay", all - elements_ + *kept_);
     r_.notes.push_back(note);
+  }
+
+  // Running statistics that batch norms have of the model's file.
+  void add_frozen() {
+    const Graph& g = task_.graph();
+    if (!g.statistics().empty()) return;
+    std::vector<std::string> frozen;
+    for (const Weight& w : g.weights())
+      if (g.is_statistic(w.name)) frozen.push_back(w.name);
+    if (frozen.empty()) return;
+    r_.facts.emplace_back("statistics/frozen", std::ssize(frozen));
+    r_.notes.push_back(
+        fmt::format("{} running statistics of batch norms are frozen: {}; training changes none of "
+                    "their values",
+                    frozen.size(), listed(frozen)));
   }
 
   void add_memory() {

@@ -135,6 +135,22 @@ std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool on
       with_loss(std::move(g), model.graph, logits.name), std::move(model.inputs), logits});
 }
 
+NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const Checkpoint* model,
+                                  std::vector<std::string> not_weights, LowWeights low) {
+  for (const CheckpointTensor& t : file.tensors())
+    if (!is_prunable(t.dtype) && !g.find_weight(t.name)) not_weights.push_back(t.name);
+  std::vector<std::string> lacked;
+  if (model)
+    for (const Weight& w : g.weights())
+      if (g.is_statistic(w.name) && weight_entries(w, file).empty()) lacked.push_back(w.name);
+  NamedValues<Tensor> weights = load_weights(g, file, not_weights, lacked, low);
+  if (lacked.empty()) return weights;
+  warn("{}: has no running statistics, such as {}; those of {} are used", file.name(),
+       quote(lacked.front()), model->name());
+  for (const std::string& name : lacked) weights.emplace(name, model->load(*model->find(name)));
+  return weights;
+}
+
 void check_open_batch(const OnnxPort& input, const std::string& file) {
   if (input.shape && !input.shape->empty() && input.shape->front().size)
     fail(

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "libsten/nn/weights.h"
 #include "libsten/onnx/import.h"
 #include "libsten/recipe/recipe.h"
 
@@ -26,6 +27,12 @@ struct ImportedModel {
 // (usage) where the file has no such output.
 std::shared_ptr<const ImportedModel> read_imported(const ModelRecipe& m, bool only_measures = false,
                                                    const Checkpoint* opened = nullptr);
+
+// The weights of a graph from a file of their own, as from load_weights(). `file` may also have
+// `not_weights` and tensors of integers, which are buffers. Running statistics that it lacks are those
+// of `model`, the graph's ONNX file, with a warning.
+NamedValues<Tensor> load_imported(const Graph& g, const Checkpoint& file, const Checkpoint* model,
+                                  std::vector<std::string> not_weights, LowWeights low);
 
 // Error where the file says that an input takes a batch of one size alone.
 void check_open_batch(const OnnxPort& input, const std::string& file);

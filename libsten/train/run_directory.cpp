@@ -210,12 +210,12 @@ void RunDirectory::write(const std::string& name, const std::string& text) {
 
 std::string RunDirectory::write_model(const Graph& g, const NamedValues<Tensor>& weights,
                                       std::vector<std::pair<std::string, std::string>> metadata,
-                                      bool in_by_out) {
+                                      bool in_by_out, const NamedValues<Tensor>& others) {
   const bool is_sparse =
       std::ranges::any_of(weights, [](const auto& w) { return !w.second.template is<Dense>(); });
   const std::string name = is_sparse ? sten_name(model_file) : model_file;
   files_->claim(name);
-  save_weights(g, weights, path(name), true, std::move(metadata), in_by_out && !is_sparse);
+  save_weights(g, weights, path(name), true, std::move(metadata), in_by_out && !is_sparse, others);
   files_->settle(name);
   return path(name);
 }

@@ -7,7 +7,7 @@
 //
 // and when all is done: model.safetensors (model.sten.safetensors with compressed tensors),
 // summary.json, curve.svg, for a BERT config.json and vocab.json, so that it is a HuggingFace
-// directory, and for an ONNX model whose weights are dense model.onnx with its external data.
+// directory, and for an ONNX model model.onnx with its external data.
 #pragma once
 #include <optional>
 
@@ -56,11 +56,11 @@ class RunDirectory {
   // In place of the run's file of that name.
   void write(const std::string& name, const std::string& text);
   // The final model, each weight in its layout; the path. `in_by_out`: matrices that files have so
-  // are turned back, unless a weight is sparse.
+  // are turned back, unless a weight is sparse. `others` are as for save_weights().
   std::string write_model(const Graph& g, const NamedValues<Tensor>& weights,
-                          std::vector<std::pair<std::string, std::string>> metadata,
-                          bool in_by_out);
-  // The recipe's ONNX model with these weights, all dense, and its external data; the path.
+                          std::vector<std::pair<std::string, std::string>> metadata, bool in_by_out,
+                          const NamedValues<Tensor>& others);
+  // The recipe's ONNX model with these weights, which it has dense, and its external data; the path.
   std::string write_onnx(const Graph& g, const NamedValues<Tensor>& weights,
                          const Checkpoint& model);
   std::string path(const std::string& name) const;

@@ -172,6 +172,13 @@ Task::Task(const Recipe& given, const TaskUse& use)
   recipe_ = in_steps(given, given.steps ? given.steps : given.epochs * data_->steps_per_epoch());
 }
 
+std::shared_ptr<const Checkpoint> Task::first_checkpoint() const {
+  if (weights_) return weights_;
+  if (!recipe_.model.weights.empty())
+    return std::make_shared<const Checkpoint>(Checkpoint::open(recipe_.model.weights));
+  return onnx() ? std::shared_ptr<const Checkpoint>(imported_, onnx()) : nullptr;
+}
+
 NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew) const {
   std::vector<std::string> unused, may_lack;
   if (recipe_.model.kind == "bert") {
@@ -180,11 +187,11 @@ NamedValues<Tensor> Task::weights_of(const Checkpoint& file, bool may_begin_anew
   }
   if (recipe_.model.kind == "gpt") unused = gpt_unused();
   if (is_for_images(recipe_.model)) unused = image_model_unused();
-  if (imported_) unused = imported_->not_weights;
   // An ONNX file is written with other weights of the same types.
   const LowWeights low = only_measures_   ? LowWeights::kept
                          : file.is_onnx() ? LowWeights::refused
                                           : LowWeights::widened;
+  if (imported_) return load_imported(*graph_, file, onnx(), imported_->not_weights, low);
   NamedValues<Tensor> all = load_weights(*graph_, file, unused, may_lack, low);
   std::string lacked;
   for (const Weight& w : graph_->weights())

@@ -71,6 +71,8 @@ class Task {
   const Checkpoint* onnx() const {
     return imported_ && imported_->file ? &*imported_->file : nullptr;
   }
+  // That training starts from: model.weights, else the ONNX model; nullptr for random weights.
+  std::shared_ptr<const Checkpoint> first_checkpoint() const;
   // The names of its external data.
   std::vector<std::string> onnx_data() const;
   // Of the optimizer, in all.

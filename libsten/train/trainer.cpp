@@ -92,6 +92,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
     hash = hash_bytes(hash, first.at(w.name).values()->bytes());
     first.erase(w.name);
     Sparse& s = sparse_.emplace_back();
+    s.is_statistic = task_->graph().is_statistic(w.name);
     const auto at = of_weight.find(w.name);
     if (at == of_weight.end()) continue;
     s.stages = at->second;
@@ -174,8 +175,14 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
                            const Tape::Receiver& on_gradient) {
   Tape tape;
   NamedValues<Var> weights, inputs;
+  std::vector<std::size_t> trained;  // by their numbers on the tape
   for (std::size_t i = 0; i < state_.parameters.size(); ++i) {
     const Parameter& p = state_.parameters[i];
+    if (sparse_[i].is_statistic) {
+      weights.emplace(p.name, p.value);
+      continue;
+    }
+    trained.push_back(i);
     OutFormat own;
     const auto& computing = sparse_[i].computing;
     weights.emplace(p.name,
@@ -194,7 +201,9 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
     seed_ = Tensor(filled({}, share)).to(device_);
     seed_share_ = share;
   }
-  tape.backward(y, *seed_, on_gradient);
+  tape.backward(y, *seed_, [&](std::size_t k, Tensor gradient) {
+    on_gradient(trained[k], std::move(gradient));
+  });
 }
 
 // Their sum over all parts of the batch, of all ranks: empty where there are no predictions. The step

@@ -113,6 +113,7 @@ class Trainer {
     std::optional<Sparsifier> accumulating;  // one whose scores add up, as movement's
     bool ranks_by_gradient = false;
     Index kept = 0;
+    bool is_statistic = false;  // which has no gradient
     // Of the values, what the forward pass of this step takes: straight-through, or by scores.
     std::optional<Tensor> computing;
     const LearnedScores* learned = nullptr;

@@ -113,8 +113,8 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
 
 void Trainer::average() {
   std::vector<kernels::AveragedElements> there;
-  for (Parameter& p : state_.parameters)
-    if (!task_->graph().is_statistic(p.name)) average(p, there);
+  for (std::size_t i = 0; i < state_.parameters.size(); ++i)
+    if (!sparse_[i].is_statistic) average(state_.parameters[i], there);
   if (there.empty()) return;
   on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(there, stream); });
 }

@@ -180,7 +180,10 @@ RunnableModel read_model(const ModelSource& source, bool has_mask, bool last) {
     OnnxImport imported = import_onnx(model, {.for_inference = true});
     if (const std::string why = training_mode_text(imported.graph.nodes()); !why.empty())
       warn("{}: {}", model.name(), why);
-    return with(std::move(imported.graph), std::move(imported.inputs), imported.not_weights);
+    check_memory_of(imported.graph, source.name);
+    NamedValues<Tensor> weights =
+        load_imported(imported.graph, file, &model, imported.not_weights, LowWeights::kept);
+    return {source.name, std::move(imported.graph), std::move(weights), std::move(imported.inputs)};
   }
   if (m.kind == "bert") {
     const MappedFile file = open_data(m.config);
