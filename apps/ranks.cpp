@@ -28,11 +28,14 @@ namespace {
 
 }  // namespace
 
-Outcome in_ranks(const char* program, int threads,
+Outcome in_ranks(const char* program, const GivenOptions& options, int threads,
                  const std::function<Outcome(const std::shared_ptr<Communicator>&)>& f) {
   const std::shared_ptr<Communicator> ranks = comm_of_process();
   if (ranks->size() == 1) return f(ranks);
   try {
+    check_same(*ranks, "program", program);
+    for (const auto& [name, given] : options) check_same(*ranks, name, given);
+    check_same(*ranks, "threads", threads == 0 ? "no number" : std::to_string(threads));
     if (threads == 0) set_threads(threads_per_rank(*ranks));
     return f(ranks);
   } catch (const Error& e) {

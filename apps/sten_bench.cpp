@@ -164,12 +164,13 @@ int main(int argc, char** argv) {
         ->group(groups::checks);
     return [o, &common] {
       o->seed = common.seed;
-      return sten::app::in_ranks("sten-bench", 1, [&](const auto& ranks) {
-        sten::BenchOptions mine = *o;
-        mine.ranks = ranks;
-        if (mine.bench == "step") sten::keep_device_memory();
-        return sten::run_bench(mine);
-      });
+      return sten::app::in_ranks("sten-bench", {{"benchmark", o->bench}}, 1,
+                                 [&](const auto& ranks) {
+                                   sten::BenchOptions mine = *o;
+                                   mine.ranks = ranks;
+                                   if (mine.bench == "step") sten::keep_device_memory();
+                                   return sten::run_bench(mine);
+                                 });
     };
   });
 }

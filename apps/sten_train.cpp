@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include "apps/main.h"
 #include "apps/ranks.h"
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
       "the dense library that was chosen"};
   program.environment = {{"STEN_RANK_TIMEOUT",
                           "Under mpirun, the seconds without a sign of a rank after which the "
-                          "others end (20)."},
+                          "others end (20; 60 for the first one)."},
                          {"STEN_MPI_CUDA",
                           "Whether ranks with a CUDA device give large gradients to a CUDA-aware "
                           "MPI from the device's memory, 1, or from the host's, 0 (what is "
@@ -99,7 +100,12 @@ int main(int argc, char** argv) {
       if (app.get_option("--seed")->count())
         o->set.insert(o->set.begin(), "seed=" + std::to_string(common.seed));
       o->force = common.force;
-      return sten::app::in_ranks("sten-train", common.threads, [&](const auto& ranks) {
+      const auto given = [](bool is) { return is ? "given" : "not given"; };
+      const sten::app::GivenOptions same{
+          {"--dry-run", given(*dry_run)},
+          {"--resume", given(o->resume)},
+          {"--out", std::filesystem::path(o->out).lexically_normal().string()}};
+      return sten::app::in_ranks("sten-train", same, common.threads, [&](const auto& ranks) {
         sten::TrainOptions mine = *o;
         mine.ranks = ranks;
         return *dry_run ? sten::preview_training(mine) : trained(mine, common);

@@ -8,6 +8,7 @@
 
 #include "libsten/base/hash.h"
 #include "libsten/base/parallel.h"
+#include "libsten/base/text.h"
 
 namespace sten {
 namespace {
@@ -49,6 +50,12 @@ std::optional<RankDifference> rank_difference(Communicator& ranks, const std::st
   if (other == 0) return std::nullopt;
   std::string theirs = broadcast_text(ranks, text, other);
   return RankDifference{other, std::move(theirs), broadcast_text(ranks, text)};
+}
+
+void check_same(Communicator& ranks, const std::string& what, const std::string& mine) {
+  if (const auto d = rank_difference(ranks, mine))
+    fail_usage("ranks differ in {}: {} on rank 0, {} on rank {}", what, printable(d->first),
+               printable(d->theirs), d->rank);
 }
 
 bool on_any_rank(Communicator& ranks, bool mine) {

@@ -17,6 +17,8 @@ struct RankDifference {
 };
 // Where not all ranks have the same text; a hash of each travels, and texts where it differs.
 std::optional<RankDifference> rank_difference(Communicator& ranks, const std::string& text);
+// Error (usage), the same on each rank: "ranks differ in WHAT: X on rank 0, Y on rank 1".
+void check_same(Communicator& ranks, const std::string& what, const std::string& mine);
 // The lowest rank whose hash is not rank 0's; 0: all have the same.
 int differing_rank(Communicator& ranks, std::uint64_t hash);
 

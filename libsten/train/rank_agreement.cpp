@@ -9,12 +9,6 @@
 namespace sten {
 namespace {
 
-void check_same(Communicator& ranks, const std::string& what, const std::string& mine) {
-  if (const auto d = rank_difference(ranks, mine))
-    fail_usage("ranks differ in {}: {} on rank 0, {} on rank {}", what, d->first, d->theirs,
-               d->rank);
-}
-
 // Of what has no short name.
 void check_same_content(Communicator& ranks, const std::string& what, const std::string& hash) {
   if (const auto d = rank_difference(ranks, hash))

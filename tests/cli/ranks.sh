@@ -164,6 +164,18 @@ refused 2 'ranks differ in the recipe: /optimizer/rate is 0.004 on rank 0, 0.002
 refused 2 'ranks differ in threads: 1 on rank 0, 2 on rank 1' mpirun -q $(one) : $(one --threads 2 | sed 's/--threads 1//')
 refused 2 'ranks differ in instruction set: avx2 on rank 0, reference on rank 1' \
   mpirun -q -x STEN_ISA=avx2 $(one) : -x STEN_ISA=reference $(one)
+for flag in --dry-run --resume; do
+  refused 2 "ranks differ in $flag: not given on rank 0, given on rank 1" mpirun -q $(one) : $(one $flag)
+done
+refused 2 'ranks differ in --out: refused on rank 0, other on rank 1' mpirun -q $(one) : $(one --out other | sed 's/--out refused//')
+refused 2 'ranks differ in threads: 1 on rank 0, no number on rank 1' mpirun -q $(one) : $(one | sed 's/--threads 1//')
+refused 2 'ranks differ in program: sten-train on rank 0, sten-bench on rank 1' \
+  mpirun -q $(one) : -n 1 sten-bench allreduce --shape 2x64x70 --repeats 2
+# Nor do they wait for one that runs something else.
+for other in 'sten-train --version' 'sleep 100'; do
+  refused 1 'sten-train: not all ranks have begun after 2 s' \
+    mpirun -q -x STEN_RANK_TIMEOUT=2 $(one) : -n 1 $other
+done
 # An error of one rank ends all.
 refused 1 '/none.csv: No such file or directory' mpirun -q $(one) : $(one --set data.file=none.csv)
 expect_err 'sten-train: rank 1: '

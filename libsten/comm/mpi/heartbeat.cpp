@@ -1,7 +1,9 @@
 #include "libsten/comm/mpi/heartbeat.h"
 
 #include <errno.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto pause = std::chrono::milliseconds(100);
 constexpr int is_there = 0, leaves = 1;  // tags
 
-double timeout() {
-  constexpr double usual = 20;
+double timeout(double usual) {
   const char* text = std::getenv("STEN_RANK_TIMEOUT");
   const double seconds = text ? std::strtod(text, nullptr) : 0;
   return seconds > 0 ? seconds : usual;
@@ -23,7 +24,33 @@ double timeout() {
 
 }  // namespace
 
-Heartbeat::Heartbeat() : most_(timeout()) {
+Joining::Joining() {
+  thread_ = std::thread([this] {
+    const double most = timeout(60);
+    // Those that wait say the same: the first one's end is that of all.
+    const char* number = std::getenv("OMPI_COMM_WORLD_RANK");
+    const double turn = 0.3 * std::clamp(number ? std::strtod(number, nullptr) : 0, 0.0, 10.0);
+    std::unique_lock hold(lock_);
+    if (changed_.wait_for(hold, std::chrono::duration<double>(most + turn),
+                          [&] { return joined_; }))
+      return;
+    std::fprintf(stderr,
+                 "%s: not all ranks have begun after %g s: does each of them run this program?\n",
+                 program_invocation_short_name, most);
+    _exit(1);
+  });
+}
+
+Joining::~Joining() {
+  {
+    const std::lock_guard hold(lock_);
+    joined_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+Heartbeat::Heartbeat() : most_(timeout(20)) {
   int rank = 0, size = 1, length = 0;
   char mine[MPI_MAX_PROCESSOR_NAME] = "";
   MPI_Comm_dup(MPI_COMM_WORLD, &comm_);

@@ -1,11 +1,31 @@
-// Whether the ranks are alive: each tells the next one, around a ring, from a thread of its own.
+// Whether the ranks join, and are alive: each tells the next one, around a ring, from a thread of its
+// own.
 #pragma once
 #include <mpi.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 namespace sten::mpi_plugin {
+
+// For as long as a rank begins MPI with the others. Ends this process, for which its launcher ends the
+// others, with a line and exit code 1 once that takes STEN_RANK_TIMEOUT seconds (60): MPI waits for
+// ever for a process that never begins it.
+class Joining {
+ public:
+  Joining();
+  ~Joining();
+  Joining(const Joining&) = delete;
+  Joining& operator=(const Joining&) = delete;
+
+ private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  bool joined_ = false;
+  std::thread thread_;
+};
 
 // Ends all processes with a line that names the rank before this one, on its machine, once that has
 // said nothing for STEN_RANK_TIMEOUT seconds (20): it was stopped, or its machine is gone, and MPI
