@@ -18,6 +18,7 @@
 #include "libsten/base/version.h"
 
 // Tensors in any layout, and what a layout is.
+#include "libsten/tensor/access.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/layout.h"
 #include "libsten/tensor/mask.h"
@@ -101,5 +102,6 @@
 #include "libsten/io/checkpoint.h"
 #include "libsten/io/checkpoint_writer.h"
 #include "libsten/io/mask_file.h"
+#include "libsten/io/named_tensors.h"
 #include "libsten/io/npy.h"
 #include "libsten/io/safetensors.h"

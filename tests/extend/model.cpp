@@ -8,6 +8,7 @@
 #include "libsten/nn/mlp.h"
 #include "libsten/ops/in_place.h"
 #include "libsten/optim/adamw.h"
+#include "libsten/tensor/access.h"
 #include "tests/support/strict.h"
 #include "tests/support/temp_dir.h"
 
@@ -24,7 +25,6 @@ Tensor waves(const Shape& shape, double step) {
     x.values.mutate<float>()[i] = static_cast<float>(std::sin(step * static_cast<double>(i + 1)));
   return x;
 }
-double number(const Tensor& x) { return x.values()->as<float>()[0]; }
 // Positions that both store.
 Index common(const Tensor& a, const Mask& b) {
   const Mask m = a.stored();

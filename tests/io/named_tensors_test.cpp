@@ -1,0 +1,40 @@
+#include "libsten/io/named_tensors.h"
+
+#include <doctest/doctest.h>
+
+#include "libsten/dispatch/registry.h"
+#include "libsten/tensor/access.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+TEST_CASE("tensors are saved by name in their layouts, and loaded again") {
+  const TempDir dir;
+  const std::string path = dir / "weights.safetensors";
+  const Dense w = Dense::of({2, 4}, {1, 0, 3, 0, 0, 6, -7, 0});
+  const NamedTensors all{{"w", registry().pack(w, nonzero_mask(w), Spec::parse("nm:n=2,m=4"))},
+                         {"ids", tensor_of({2}, std::vector<std::int64_t>{3, -1})}};
+  save_tensors(path, all);
+  const NamedTensors again = load_tensors(path);
+  CHECK(again.size() == 2);
+  CHECK(again.at("w").spec().str() == "nm:n=2,m=4");
+  CHECK(same_bits(again.at("w").to_dense(), w));
+  CHECK(to_vector<std::int64_t>(again.at("ids")) == std::vector<std::int64_t>{3, -1});
+}
+
+TEST_CASE("a file is replaced where that is asked for, and stays whole for what was read from it") {
+  const TempDir dir;
+  const std::string path = dir / "weights.safetensors";
+  save_tensors(path, {{"w", Dense::of({1}, {1})}});
+  const NamedTensors first = load_tensors(path);
+  CHECK(error_of([&] { save_tensors(path, first); }) ==
+        path + ": exists; overwrite = true replaces it");
+  save_tensors(path, {{"w", Dense::of({1}, {2})}}, true);
+  CHECK(number(first.at("w")) == 1);
+  CHECK(number(load_tensors(path).at("w")) == 2);
+  CHECK(dir.names() == std::vector<std::string>{"weights.safetensors"});
+  CHECK(has(error_of([&] { save_tensors(dir / "x", {{"", Dense::of({1}, {2})}}); }), "x: "));
+  CHECK(dir.names().size() == 1);
+}
