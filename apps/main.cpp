@@ -30,6 +30,7 @@
 #include "libsten/io/fd.h"
 #include "libsten/io/interrupted.h"
 #include "libsten/io/mmap.h"
+#include "libsten/io/overwrite.h"
 #include "libsten/io/unfinished.h"
 
 namespace sten::app {
@@ -275,6 +276,7 @@ void silence(Common& c) {
 
 int run(const Program& program, int argc, char** argv, const Define& define) {
   const auto start = std::chrono::steady_clock::now();
+  overwrite_option = "--force";
   occupy_standard_descriptors();
   install_fault_handler(program.name);
   install_interrupt_handlers();

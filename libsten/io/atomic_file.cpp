@@ -14,6 +14,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/overwrite.h"
 
 namespace sten {
 namespace {
@@ -142,7 +143,7 @@ void OutputFile::fail_with(int error) const {
 }
 
 void OutputFile::fail_exists(const char* when) const {
-  fail_usage("{}: {}; --force replaces it", name_, when);
+  fail_usage("{}: {}; {} replaces it", name_, when, overwrite_option);
 }
 
 void OutputFile::write(std::span<const std::byte> data) { write_at(size_, data); }

@@ -17,6 +17,7 @@
 #include "libsten/base/text.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/output_record.h"
+#include "libsten/io/overwrite.h"
 #include "libsten/io/remove_tree.h"
 
 namespace sten {
@@ -87,7 +88,7 @@ OutputDirectory::Place OutputDirectory::find_place(const std::string& path, bool
   if (there) {
     if (!S_ISDIR(s.st_mode)) fail_usage("{}: is a file, and the output will be a directory", name);
     refuse_special(name, target);
-    if (!force) fail_usage("{}: exists; --force replaces it", name);
+    if (!force) fail_usage("{}: exists; {} replaces it", name, overwrite_option);
     refuse_foreign(name, target);
     at.old_mode = s.st_mode & 07777;
   }
@@ -204,7 +205,8 @@ void OutputDirectory::publish(bool) {
       fail_with(errno);
     }
     if (!force_)
-      fail_usage("{}: was created by another process meanwhile; --force replaces it", name_);
+      fail_usage("{}: was created by another process meanwhile; {} replaces it", name_,
+                 overwrite_option);
     // Hours may have passed since it was looked at.
     refuse_foreign(name_, old_path());
     if (detail::rename_with(at, hidden, target, RENAME_EXCHANGE) == 0) {

@@ -83,8 +83,8 @@ void Module::sparsify(const std::string& pattern, const WeightFormat& format) {
   });
 }
 
-void Module::save(const std::string& path, bool force) const {
-  save_weights(weights_graph(), values(), path, force);
+void Module::save(const std::string& path, bool overwrite) const {
+  save_weights(weights_graph(), values(), path, overwrite);
 }
 
 void Module::load(const std::string& path) {

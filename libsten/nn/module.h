@@ -91,7 +91,7 @@ class Module {
 
   // As save_weights() and load_weights() (nn/weights.h): a safetensors file with the weights in their
   // layouts, and their formats.
-  void save(const std::string& path, bool force = false) const;
+  void save(const std::string& path, bool overwrite = false) const;
   void load(const std::string& path);
 
  protected:

@@ -159,7 +159,7 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file) {
 }
 
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
-                  bool force, Metadata metadata, bool in_by_out,
+                  bool overwrite, Metadata metadata, bool in_by_out,
                   const NamedValues<Tensor>& others) {
   Misfits misfits;
   std::vector<TensorInfo> contents;
@@ -179,7 +179,7 @@ void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std:
                 [](const auto& m) { return m.first == formats_key || m.first == orientation_key; });
   if (!sparsity.empty()) metadata.emplace_back(formats_key, sparsity.to_json());
   if (!in_by_out) std::ranges::copy(orientation_of(g), std::back_inserter(metadata));
-  OutputFile out(path, force);
+  OutputFile out(path, overwrite);
   CheckpointWriter writer(out, std::move(metadata), contents);
   for (const Weight& w : g.weights()) {
     const Tensor& x = weights.find(w.name)->second;
@@ -216,9 +216,9 @@ std::string why_not_onnx(const Graph& g, const Checkpoint& model) {
 }
 
 void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpoint& model,
-               const std::string& path, bool force) {
+               const std::string& path, bool overwrite) {
   const std::vector<const Weight*> of = weights_in(g, model);
-  CheckpointOutput out(path, force, false);
+  CheckpointOutput out(path, overwrite, false);
   out.begin(model, {model.tensors().begin(), model.tensors().end()}, {});
   for (const std::size_t i : model.data_order()) {
     if (!of[i]) {

@@ -40,18 +40,18 @@ Graph load_sparsity(const Graph& g, const Checkpoint& file);
 // Writes all of the graph's weights under their own names, in the graph's order, and the graph's
 // formats if it has any, to one safetensors file, which appears whole or not at all. Error (usage)
 // that lists weights that are missing or of another shape; Error (usage) if the file exists and
-// `force` is false. The metadata say so where matrices are turned against the graph's ONNX file.
+// `overwrite` is false. The metadata say so where matrices are turned against the graph's ONNX file.
 // With `in_by_out` they are turned back instead, as the file has them that the graph is for, and
 // have to be dense. `others`, which are none of the graph's weights, follow.
 void save_weights(const Graph& g, const NamedValues<Tensor>& weights, const std::string& path,
-                  bool force = false, Metadata metadata = {{"format", "pt"}},
+                  bool overwrite = false, Metadata metadata = {{"format", "pt"}},
                   bool in_by_out = false, const NamedValues<Tensor>& others = {});
 
 // Why the graph's weights cannot take the place of those in `model`, its ONNX file; "" where they can.
 std::string why_not_onnx(const Graph& g, const Checkpoint& model);
 // Writes `model`, byte for byte but for the graph's weights, all values of them: the model and its
-// external data, beside it. All appear, or none. Error (usage) if one exists and `force` is false.
+// external data, beside it. All appear, or none. Error (usage) if one exists and `overwrite` is false.
 void save_onnx(const Graph& g, const NamedValues<Tensor>& weights, const Checkpoint& model,
-               const std::string& path, bool force = false);
+               const std::string& path, bool overwrite = false);
 
 }  // namespace sten

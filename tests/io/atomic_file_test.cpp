@@ -119,7 +119,7 @@ TEST_CASE("a file that exists is refused without force and stays whole until the
   both_ways([] {
     const TempDir dir;
     const std::string path = dir.write("out", "old");
-    check_error(Fault::usage, path + ": exists; --force replaces it", path);
+    check_error(Fault::usage, path + ": exists; overwrite = true replaces it", path);
     OutputFile out(path, true);
     out.write(as_bytes("new"));
     CHECK(dir.read("out") == "old");
@@ -139,7 +139,8 @@ TEST_CASE("a file that appears while the output is written is not overwritten wi
     dir.write("forced", "theirs");
     CHECK_THROWS_WITH_AS(
         out.commit(),
-        (dir / "out: was created by another process meanwhile; --force replaces it").c_str(),
+        (dir / "out: was created by another process meanwhile; overwrite = true replaces it")
+            .c_str(),
         Error);
     forced.commit();
     CHECK(dir.read("out") == "theirs");
@@ -188,7 +189,7 @@ TEST_CASE("through a symlink its target is written, not the link") {
     dir.write("sub/target", "old");
     std::filesystem::create_symlink("sub/target", dir / "link");
     std::filesystem::create_symlink("link", dir / "link2");
-    check_error(Fault::usage, dir / "link2: exists; --force replaces it", dir / "link2");
+    check_error(Fault::usage, dir / "link2: exists; overwrite = true replaces it", dir / "link2");
     put(dir / "link2", "new", true);
     CHECK(dir.read("sub/target") == "new");
     CHECK(std::filesystem::is_symlink(dir / "link"));

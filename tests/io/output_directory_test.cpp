@@ -64,7 +64,7 @@ TEST_CASE("the result of an earlier run is replaced with force, and only then") 
   const TempDir dir;
   const std::string out = dir / "out";
   make(out, "one");
-  CHECK(refusal(out, false) == out + ": exists; --force replaces it");
+  CHECK(refusal(out, false) == out + ": exists; overwrite = true replaces it");
   make(out, "two", true);
   make(out + "/", "three", true);
   make(dir / "out/inner/..", "four", true);
@@ -166,7 +166,8 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
     CHECK(dir.read("out/model") == "a");
     CHECK_THROWS_WITH_AS(
         c.commit(),
-        (dir / "out: was created by another process meanwhile; --force replaces it").c_str(),
+        (dir / "out: was created by another process meanwhile; overwrite = true replaces it")
+            .c_str(),
         Error);
     CHECK(dir.read("out/model") == "a");
   }
@@ -224,7 +225,7 @@ TEST_CASE("without an exchange of names the old directory is whole at any moment
   // Killed between the two renames: the next run puts the old one back.
   fs::rename(dir / "out", dir / kept_name("out"));
   const testing::Warnings warnings;
-  CHECK(refusal(dir / "out", false) == dir / "out" + ": exists; --force replaces it");
+  CHECK(refusal(dir / "out", false) == dir / "out" + ": exists; overwrite = true replaces it");
   CHECK(dir.read("out/model") == "new");
   fs::rename(dir / "out", dir / kept_name("out"));
   make(dir / "out", "third", true);
