@@ -40,6 +40,18 @@ std::uint64_t first_byte(const CheckpointTensor& t) {
   return first;
 }
 
+// Error for a layout that this program does not know.
+void check_known(const Spec& layout) {
+  std::vector<std::string> known;
+  for (const auto& l : registry().layouts()) known.push_back(l.name);
+  if (std::ranges::find(known, layout.name()) != known.end()) return;
+  const std::string name = quote(layout.name());
+  fail(
+      "unknown layout {}{} (a layout that is not built in needs a program with the extension that "
+      "registers {}: docs/extending.md)",
+      name, suggestion(layout.name(), known), name);
+}
+
 }  // namespace
 
 std::uint64_t CheckpointTensor::bytes() const {
@@ -80,6 +92,7 @@ TensorInfo parse_layout_text(const std::string& name, const std::string& text) {
   t.dtype = *dtype;
   byte_size(t.dtype, t.shape);  // Error where there is none
   if (!t.is_sparse()) fail("the layout is described as dense, but stored as parts");
+  check_known(t.layout);
   registry().check_layout(t.layout);
   return t;
 }

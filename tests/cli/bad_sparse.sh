@@ -172,9 +172,9 @@ damaged "'m' is missing" nm:n=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'m' is not an integer" nm:n=2,m=4.5 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "axis=2 is neither 0 nor 1" nm:n=2,m=4,axis=2 1,4 "$(two_of_four)" "$F1$F2"'\x0d'
 damaged "'bitmask' takes no keys" bitmask:x=1 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
-held 55 damaged "there is no layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
+held 55 damaged "unknown layout 'bitmsk', did you mean 'bitmask'?" bitmsk 2,3 "$(bitmask)" \
   '\x26'"$F1$F2$F3"
-damaged "there is no layout 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
+damaged "unknown layout 'quadtree' (a layout that is not built in needs a program with the extension that registers 'quadtree'" quadtree 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "the layout is described as dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "the name is missing" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 
