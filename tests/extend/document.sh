@@ -28,6 +28,8 @@ at_most 36 '// a * sigmoid(b): each element of a behind a gate of its own (Dauph
 at_most 16 '// Of a csr a: its positions again, and no others are computed.'
 at_most 16 '// Each row of x over its length. That is at hand here, and the gradient needs it again.'
 
+same docs/library.md tests/install/consumer/library.cpp
+
 # The pieces of this one are out of the file, which has more.
 awk 'NR == FNR { code = code $0 "\n"; next }
   /^```cpp$/ { piece = ""; inside = 1; next }

@@ -53,8 +53,16 @@ for program in sten-prune sten-convert sten-energy; do
   done
 done
 
+# The program of docs/library.md.
+model=$(cd "$here/../../recipes/models/shakespeare-bert" && pwd)/model.safetensors
+weight=bert.encoder.layer.0.attention.output.dense.weight
+lines=("$weight: \[160, 160] F32, 102400 bytes" "nmg:n=1,m=10,g=4: 12800 bytes"
+  "1280 outputs, those of the dense weight" "loss below 0.05" "nmg")
+cd "$T"
+expect "$(printf '%s\n' "${lines[@]}")" "$T/consumer/library" "$model" "$weight"
+expect '.*"nmg:n=1,m=10,g=4".*' "$T/prefix/bin/sten-energy" small.safetensors -q --json
+
 # What the consumer added works in the installed programs.
-model=$here/../../recipes/models/shakespeare-bert/model.safetensors
 "$T/consumer/my-prune" "$model" -o "$T/pruned" -q --rule '*.query.weight=row-share:of=0.3' >"$T/log"
 "$T/consumer/my-convert" "$T/pruned" -o "$T/banded" -q --include '*.query.weight' --to banded:k=160 >"$T/log"
 expect '.*"banded:k=160".*' "$T/consumer/my-energy" "$T/banded" -q --json
