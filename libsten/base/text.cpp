@@ -21,11 +21,15 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Matches text[0] against the set that starts at pattern[p] == '['; sets `end` past its ']'.
 // A '[' that is never closed stands for itself.
-bool set_match(std::string_view pattern, std::size_t p, char c, std::size_t& end) {
+// `last`: the last ']' of the pattern, so that none is looked for behind it again and again.
+bool set_match(std::string_view pattern, std::size_t last, std::size_t p, char c,
+               std::size_t& end) {
   std::size_t i = p + 1;
   const bool negate = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
   i += negate;
-  const std::size_t close = pattern.find(']', i + 1);  // a ']' that comes first is a member
+  // A ']' that comes first is a member.
+  const std::size_t close =
+      last == pattern.npos || last <= i ? pattern.npos : pattern.find(']', i + 1);
   if (close == std::string_view::npos) {
     end = p + 1;
     return c == '[';
@@ -127,14 +131,16 @@ bool natural_less(std::string_view a, std::string_view b) {
 bool glob_match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0;
   std::size_t star = std::string_view::npos, retry = 0;
+  const std::size_t last = pattern.rfind(']');
   while (t < text.size()) {
     std::size_t after = p + 1;
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       retry = t;
     } else if (p < pattern.size() &&
-               (pattern[p] == '?' || (pattern[p] == '[' ? set_match(pattern, p, text[t], after)
-                                                        : pattern[p] == text[t]))) {
+               (pattern[p] == '?' ||
+                (pattern[p] == '[' ? set_match(pattern, last, p, text[t], after)
+                                   : pattern[p] == text[t]))) {
       p = after;
       ++t;
     } else if (star != std::string_view::npos) {

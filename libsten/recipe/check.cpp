@@ -36,6 +36,8 @@ JsonReader place(const JsonReader& at, std::string_view key) { return at.has(key
 void check(const JsonReader& at, const ModelRecipe& m) {
   if (m.kind == "mlp" && m.sizes.size() < 2)
     at["sizes"].fail("has no layer: give the input's size and that of each layer's output");
+  if (constexpr std::size_t most = 10'000; m.sizes.size() > most)
+    at["sizes"].fail(fmt::format("has {} sizes, more than {}", m.sizes.size(), most));
   if (m.kind == "resnet" &&
       !std::ranges::count(std::to_array<Index>({18, 34, 50, 101, 152}), m.depth))
     at["depth"].fail(fmt::format("{} is not one of 18, 34, 50, 101, 152", m.depth));

@@ -203,6 +203,9 @@ TEST_CASE("errors of a recipe name the file and the place") {
         "activation, weights");
   CHECK(error(with(""), {"model.sizes=null"}) == "/model: has no 'sizes'");
   CHECK(error(with(""), {"model.sizes=[3]"}).starts_with("--set: /model/sizes: has no layer"));
+  std::string layers = "model.sizes=[3";
+  for (int i = 0; i < 10000; ++i) layers += ",1";
+  CHECK(error(with(""), {layers + "]"}) == "--set: /model/sizes: has 10001 sizes, more than 10000");
   CHECK(error(with(""), {"model.sizes.1=0"}) == "--set: /model/sizes/1: 0 is not at least 1");
   CHECK(error(with(""), {"model.sizes.1=1.5"}) == "--set: /model/sizes/1: is not an integer");
   CHECK(error(with(""), {"model.activation=relo"}) ==
