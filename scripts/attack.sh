@@ -2,7 +2,10 @@
 # Attacks the programs with random and hostile inputs, faults, kills and directory trees, for as
 # long as you like; exit code 1 where a promise did not hold, with the seed that shows it again.
 #   scripts/attack.sh [--seconds N | --rounds N] [--seed S] [--bin DIR] [--keep] [--quiet]
-#                     [--part differential|hostile|faults|kills|trees|all]
+#                     [--part differential|hostile|faults|kills|trees|bombs|all]
+# Bombs are small files that describe much, 50 and more of each format: an input may take 20 times its
+# size and 256 MB (twice that under a sanitizer), and 10 s of processors (60 s). Their seeds count them:
+# --part bombs --seed 0 --rounds 1000 plays every one.
 # Without --seconds and --rounds it plays what ctest plays. Exit code 77: there is no Python with
 # numpy and ml_dtypes; STEN_PYTHON names one, scripts/test.sh makes one in build/venv.
 set -euo pipefail

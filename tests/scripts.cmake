@@ -98,7 +98,7 @@ sten_script_test(check.bad_input.selftest LABELS once
                  COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/checks/bad_input_test.sh)
 
 # A little of what scripts/attack.sh does by hand for hours, the same each time.
-foreach(part differential hostile faults kills trees)
+foreach(part differential hostile faults kills trees bombs)
   set(labels attack)
   if(part STREQUAL kills)
     list(APPEND labels once)

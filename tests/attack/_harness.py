@@ -34,6 +34,7 @@ class End:
     err: bytes
     seconds: float
     memory: int  # bytes, at its peak
+    processor: float  # seconds, of all threads
     hung: bool = False
 
     def lines(self):
@@ -67,6 +68,7 @@ class Attack:
         self.bin = Path(bin_folder).resolve()
         self.keep, self.quiet = keep, quiet
         self.sanitized = is_sanitized(self.bin / "sten-prune")
+        self.slowness = 6 if self.sanitized else 1  # what a sanitizer makes of a second
         self.environment = environment()
         self.failures, self.counts = [], {}
         self.base = Path(tempfile.mkdtemp(prefix="sten-attack-")).resolve()
@@ -97,7 +99,7 @@ class Attack:
     def play(self, part, round_of, seed, number, on_disk=False):
         """One round in a folder of its own; `round_of(attack, rng, folder)` says what was done."""
         folder = (self.base if on_disk else self.fast) / f"{part}-{seed}"
-        self.folder = folder
+        self.folder, self.seed = folder, seed
         folder.mkdir()
         self.commands = []
         before = len(self.failures)
@@ -158,9 +160,8 @@ class Attack:
             handle = os.pidfd_open(child.pid)
             poll = select.poll()
             poll.register(handle, select.POLLIN)
-            factor = 6 if self.sanitized else 1
             self.child = child.pid
-            hung = self.outlives(child.pid, poll, begin + patience * factor)
+            hung = self.outlives(child.pid, poll, begin + patience * self.slowness)
             if hung:
                 os.killpg(child.pid, signal.SIGKILL)
             _, status, usage = os.wait4(child.pid, 0)
@@ -174,7 +175,8 @@ class Attack:
             os.close(err)
         self.count("runs")
         code = os.waitstatus_to_exitcode(status)
-        return End(list(command), code, *said, seconds, usage.ru_maxrss * 1024, hung)
+        processor = usage.ru_utime + usage.ru_stime
+        return End(list(command), code, *said, seconds, usage.ru_maxrss * 1024, processor, hung)
 
     def outlives(self, process, poll, until):
         """Whether it still runs at the end of its time, or takes more memory than a machine should give."""
@@ -211,6 +213,7 @@ class Attack:
         """Peak memory of the program when it does nothing."""
         if program not in self.idle_memory:
             self.idle_memory[program] = self.run([program, "--version"]).memory
+            self.commands.pop()
         return self.idle_memory[program]
 
     def memory_limit(self, program, size):

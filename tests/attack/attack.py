@@ -11,6 +11,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1] / "interop")]
 
+import bombs
 import differential
 import faults
 import hostile
@@ -26,6 +27,7 @@ PARTS = {
     "faults": (faults.play, 4),
     "kills": (kills.play, 4),
     "trees": (trees.play, 120),
+    "bombs": (bombs.play, 27),
 }
 
 

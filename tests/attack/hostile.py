@@ -7,7 +7,7 @@ import struct
 
 import hostile_state
 import numpy as np
-from _harness import Failure, hidden, remove
+from _harness import HANG, Failure, hidden, remove
 from _models import generator, random_model, write_model
 from _mutate import bytes_of, edited, json_of, text_of
 from _reference import entry, file_bytes, read_file
@@ -59,12 +59,12 @@ FRUGAL = [
 ]
 
 
-def attack_file(a, rng, folder, task, given, out, extra=(), size=None):
+def attack_file(a, rng, folder, task, given, out, extra=(), size=None, patience=HANG):
     """One run and its verdict."""
     words = [{"IN": str(given)}.get(w, w.replace("OUT", str(out))) for w in task]
     left = [out, f"{out}.masks"]
     size = size if size is not None else size_below(given)
-    end = a.sten(words[0], *words[1:], *extra, "-q", cwd=folder)
+    end = a.sten(words[0], *words[1:], *extra, "-q", cwd=folder, patience=patience)
     a.judge(end, size, left)
     if found := hidden(folder):
         raise Failure(f"left {found[0]}")
