@@ -12,8 +12,7 @@ namespace {
 constexpr Index most_folded = Index{1} << 22;
 
 std::optional<ExtentList> integers_in(const Dense& x) {
-  constexpr Index most = 4096;
-  if (x.extents.size() > 1 || x.size() > most) return {};
+  if (x.extents.size() > 1 || x.size() > most_known_elements) return {};
   ExtentList all;
   for (Index i = 0; i < x.size(); ++i) {
     if (x.dtype() == DType::I64)
@@ -95,12 +94,15 @@ DraftRef Draft::add_number(float x) { return add_constant(Dense::of({}, {x})); }
 
 DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name) {
   DraftStep step{std::move(name), op, std::move(in), std::move(attributes)};
+  const auto is_fixed = [&](DraftRef r) { return values_[r].is_fixed || values_[r].constant; };
   DraftValue v = infer(*this, step);
   for (const Extent& e : v.shape.value_or(ExtentList{}))
     if (e.is_known() && e.number < 0) fail("its result would have an extent of {}", e.number);
   // The same again: only its shape was made sure of.
   const bool keeps_order = op == Name("reshape") || op == Name("expand");
   if (keeps_order && v.shape && v.shape == values_[step.in[0]].shape) return step.in[0];
+  v.is_fixed = op == Name("shape") || op == Name("size") || std::ranges::all_of(step.in, is_fixed);
+  if (v.is_fixed) budget_.spend(*this, step, v);
   if (!v.constant) v.constant = constant_of(v);
   const auto is_constant = [&](DraftRef r) { return values_[r].constant.has_value(); };
   Shape shape;
@@ -124,14 +126,14 @@ DraftRef Draft::add(Name op, std::vector<DraftRef> in, Attributes attributes, st
 }
 
 void Draft::add_output(const std::string& name, DraftRef v) {
-  const bool is_taken =
-      std::ranges::any_of(outputs_, [&](const Output& o) { return o.value == v; });
+  const bool is_taken = taken_by_outputs_.contains(v);
   if (values_[v].constant) {
     if (is_taken || !values_[v].name.empty()) v = add_constant(*values_[v].constant);
     values_[v].name = name;
   } else if (is_taken || !values_[v].step || steps_[*values_[v].step].name != name) {
     v = add("identity", {v}, {}, name);
   }
+  taken_by_outputs_.insert(v);
   outputs_.push_back({name, v});
 }
 

@@ -1,15 +1,19 @@
 // A graph in the making: operators of sten, and what is known of their values before they run.
 #pragma once
 #include <deque>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "libsten/graph/graph.h"
 #include "libsten/onnx/extent.h"
 
 namespace sten {
+
+class Draft;
 
 // The number of a value of a draft.
 using DraftRef = std::size_t;
@@ -22,6 +26,7 @@ struct DraftValue {
   // Of integers and truth values of rank 0 or 1, where at least something is known.
   std::optional<ExtentList> elements{};
   bool is_weight = false;
+  bool is_fixed = false;              // by the file alone, whatever the inputs' elements are
   bool in_by_out = false;             // a weight that was turned to [out, in]
   std::optional<std::size_t> step{};  // that computes it
 };
@@ -35,8 +40,25 @@ struct DraftStep {
   DraftRef out = 0;
 };
 
+// What a file's constants may take that are computed, when it is read or when the model runs.
+class ConstantBudget {
+ public:
+  explicit ConstantBudget(std::size_t file_bytes);
+  // Error where a step with a result of that shape exceeds what is left.
+  void spend(const Draft& draft, const DraftStep& step, const DraftValue& result);
+
+ private:
+  double most_bytes_, most_operations_;
+  double bytes_ = 0, operations_ = 0;
+};
+
 class Draft {
  public:
+  // Of a file of so many bytes, which says how much its constants may take: without one, as much as they like.
+  explicit Draft(std::size_t file_bytes = std::numeric_limits<std::size_t>::max())
+      : file_bytes_(file_bytes), budget_(file_bytes) {}
+  std::size_t file_bytes() const { return file_bytes_; }
+
   Extents extents;
 
   DraftRef add_input(std::string name, std::optional<DType> dtype, std::optional<ExtentList> shape);
@@ -45,7 +67,8 @@ class Draft {
   DraftRef add_integers(const std::vector<Index>& list);  // I64, one axis
   DraftRef add_number(float x);                           // F32, rank 0
   DraftRef add_leaf(DraftValue v);  // of another draft, where no step makes it
-  // A step, or a constant where all that it takes is constant and the result is small.
+  // A step, or a constant where all that it takes is constant and the result is small. Error where
+  // the file's computed constants exceed their budget.
   DraftRef add(Name op, std::vector<DraftRef> in, Attributes attributes, std::string name);
 
   const DraftValue& operator[](DraftRef v) const { return values_[v]; }
@@ -72,6 +95,9 @@ class Draft {
   std::deque<DraftValue> values_;  // references to them stay valid as more are added
   std::vector<DraftStep> steps_;
   std::vector<Output> outputs_;
+  std::unordered_set<DraftRef> taken_by_outputs_;
+  std::size_t file_bytes_;
+  ConstantBudget budget_;
 };
 
 // What can be said of a step's value from what it takes: dtype, shape, elements. See infer.h.
@@ -79,6 +105,9 @@ DraftValue infer(Draft& draft, const DraftStep& step);
 // The integers that a step computes, as far as they are known; nothing where it computes others.
 std::optional<ExtentList> infer_elements(Draft& draft, const DraftStep& step,
                                          const DraftValue& result);
+
+// Of a value whose integers are followed.
+constexpr Index most_known_elements = 4096;
 
 // Whether an operator computes each element of what its inputs are repeated to by itself.
 bool is_elementwise(std::string_view op);

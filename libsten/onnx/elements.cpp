@@ -103,6 +103,9 @@ Elements slice(const Integers& i) {
 }
 
 Elements concat(const Integers& i) {
+  Index count = 0;
+  for (std::size_t k = 0; k < i.inputs(); ++k) count += std::ssize(i.of(k));
+  if (count > most_known_elements) return {};
   ExtentList out;
   for (std::size_t k = 0; k < i.inputs(); ++k)
     out.insert(out.end(), i.of(k).begin(), i.of(k).end());
@@ -111,7 +114,8 @@ Elements concat(const Integers& i) {
 
 Elements repeat(const Integers& i) {
   Shape to;
-  if (!i.result.shape || !all_known(*i.result.shape, to) || to.size() > 1 || size_of(to) > 4096)
+  if (!i.result.shape || !all_known(*i.result.shape, to) || to.size() > 1 ||
+      size_of(to) > most_known_elements)
     return {};
   if (i.of(0).size() != 1 && std::ssize(i.of(0)) != size_of(to)) return {};
   ExtentList out;
@@ -121,13 +125,14 @@ Elements repeat(const Integers& i) {
 
 Elements fill(const Integers& i) {
   Shape to;
-  if (!all_known(i.of(0), to) || to.size() > 1 || size_of(to) > 4096) return {};
+  if (!all_known(i.of(0), to) || to.size() > 1 || size_of(to) > most_known_elements) return {};
   return ExtentList(size_of(to), i.inputs() > 1 ? i.of(1)[0] : known(0));
 }
 
 Elements range(const Integers& i) {
   Shape to;
-  if (!i.result.shape || !all_known(*i.result.shape, to) || to[0] > 4096 || !i.of(0)[0].is_known())
+  if (!i.result.shape || !all_known(*i.result.shape, to) || to[0] > most_known_elements ||
+      !i.of(0)[0].is_known())
     return {};
   ExtentList out;
   for (Index k = 0; k < to[0]; ++k) out.push_back(known(i.of(0)[0].number + k * i.of(2)[0].number));

@@ -15,7 +15,7 @@ class Finish {
       : draft_(draft), names_(draft.size()), is_needed_(draft.size()) {}
 
   Graph graph() {
-    for (const Draft::Output& o : draft_.outputs()) need(o.value);
+    need_outputs();
     for (DraftRef v = 0; v < draft_.size(); ++v) {
       const DraftValue& x = draft_[v];
       if (x.step || x.constant) continue;
@@ -43,22 +43,20 @@ class Finish {
   }
 
  private:
-  // v, and all that it is computed from, in an order in which they can run: that of the file where
-  // that is one.
-  void need(DraftRef output) {
-    std::vector<DraftRef> open{output};
-    std::set<std::size_t> steps;
+  // Outputs, and all that they are computed from, in the order of the file, in which they can run.
+  void need_outputs() {
+    std::vector<DraftRef> open;
+    for (const Draft::Output& o : draft_.outputs()) open.push_back(o.value);
     while (!open.empty()) {
       const DraftRef v = open.back();
       open.pop_back();
       if (is_needed_[v]) continue;
       is_needed_[v] = true;
       if (!draft_[v].step) continue;
-      steps.insert(*draft_[v].step);
+      order_.push_back(*draft_[v].step);
       const DraftStep& step = draft_.steps()[*draft_[v].step];
       open.insert(open.end(), step.in.begin(), step.in.end());
     }
-    order_.insert(order_.end(), steps.begin(), steps.end());
     std::ranges::sort(order_);
   }
 

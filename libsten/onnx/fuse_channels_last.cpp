@@ -241,7 +241,7 @@ class Reorder {
   std::vector<std::vector<Form>> forms_;  // of each old value; the first is the one it was made in
   std::set<DraftRef> wants_last_;         // what a transpose to the last axis takes
   std::set<DraftRef> moves_;  // new steps that move elements, and are none of the file's
-  Draft to_;
+  Draft to_{from_.file_bytes()};
 };
 
 }  // namespace

@@ -53,11 +53,12 @@ bool is_running_statistic(const CheckpointTensor& t) {
 class Importer {
  public:
   explicit Importer(const Checkpoint& file)
-      : file_(file), model_(read_onnx_model(file.shards().front().file.bytes(), file.name())) {
+      : file_(file),
+        model_(read_onnx_model(file.shards().front().file.bytes(), file.name())),
+        draft_(file.file_bytes()) {
     for (const OnnxOpset& o : model_.opsets)
       if (o.domain.empty() || o.domain == "ai.onnx") opset_ = o.version;
-    for (const OnnxNode& n : model_.graph.nodes)
-      for (const std::string_view name : n.outputs) made_.insert(name);
+    find_used_nodes();
     for (const OnnxNode& n : model_.graph.nodes)
       if (n.is_own() && n.op_type == "BatchNormalization")
         for (std::size_t i = 3; i < n.inputs.size(); ++i) statistics_.insert(n.inputs[i]);
@@ -94,6 +95,31 @@ class Importer {
   }
 
  private:
+  // The others, which no output needs, are left out; without outputs none is.
+  void find_used_nodes() {
+    std::vector<OnnxNode>& nodes = model_.graph.nodes;
+    std::unordered_map<std::string_view, std::size_t> makers;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      for (const std::string_view name : nodes[i].outputs) {
+        made_.insert(name);
+        if (!name.empty() && !makers.emplace(name, i).second) fail("{} is made twice", quote(name));
+      }
+    if (model_.graph.outputs.empty()) return;
+    std::vector<bool> is_used(nodes.size());
+    std::vector<std::string_view> open;
+    for (const OnnxValue& v : model_.graph.outputs) open.push_back(v.name);
+    while (!open.empty()) {
+      const auto maker = makers.find(open.back());
+      open.pop_back();
+      if (maker == makers.end() || is_used[maker->second]) continue;
+      is_used[maker->second] = true;
+      const auto& inputs = nodes[maker->second].inputs;
+      open.insert(open.end(), inputs.begin(), inputs.end());
+    }
+    std::size_t i = 0;
+    std::erase_if(nodes, [&](const OnnxNode&) { return !is_used[i++]; });
+  }
+
   // All that are missing, at once.
   void check_operators() const {
     std::map<std::string, Index> missing;
@@ -195,7 +221,7 @@ class Importer {
       if (!call.results()[i])
         fail("node {} ({}): sten does not compute its output {}", name, printable(n.op_type), i);
       if (!values_.emplace(n.outputs[i], *call.results()[i]).second)
-        fail("{} is made twice", quote(n.outputs[i]));
+        fail("{} is an initializer, and a node makes it", quote(n.outputs[i]));
     }
   }
   void translate(OnnxCall& call) {

@@ -199,6 +199,51 @@ TEST_CASE("import: constants that a small file only describes") {
   REQUIRE(held(109, true));
 }
 
+TEST_CASE("import: constants are computed within a budget of the file, and only those in use") {
+  const std::string shape = integers("s", {1 << 22}), square = integers("q", {2048, 2048});
+  std::vector<std::string> nodes;
+  const auto fill = [&](int count) {
+    for (int i = 0; i < count; ++i)
+      nodes.push_back(pb::node("ConstantOfShape", "", {"s"}, {"c" + std::to_string(i)}));
+  };
+  fill(100);
+  nodes.push_back(pb::node("Loop", "", {"c0"}, {"z"}));
+  nodes.push_back(pb::node("Relu", "", {"x"}, {"y"}));
+  CHECK(why_not(hostile(nodes, {shape})) == "");
+  nodes.clear();
+  fill(20);
+  for (int i = 0; i < 20; ++i)
+    nodes.push_back(pb::node("Add", "",
+                             {i ? "a" + std::to_string(i - 1) : "x", "c" + std::to_string(i)},
+                             {i < 19 ? "a" + std::to_string(i) : "y"}));
+  CHECK(has(why_not(hostile(nodes, {shape})),
+            "(ConstantOfShape): the constants that the graph computes need more than 134 MB"));
+  nodes = {pb::node("ConstantOfShape", "", {"q"}, {"m0"})};
+  for (int i = 0; i < 40; ++i)
+    nodes.push_back(pb::node("MatMul", "", {"m" + std::to_string(i), "m" + std::to_string(i)},
+                             {"m" + std::to_string(i + 1)}));
+  nodes.push_back(pb::node("Add", "", {"x", "m40"}, {"y"}));
+  CHECK(has(why_not(hostile(nodes, {square})),
+            "(MatMul): the constants that the graph computes need more than 4.3 billion"));
+  // The shape of x, whose first extent is known only when it runs.
+  for (const int doublings : {16, 26}) {
+    nodes = {pb::node("Shape", "", {"x"}, {"d0"})};
+    for (int i = 0; i < doublings; ++i)
+      nodes.push_back(pb::node("Concat", "", {"d" + std::to_string(i), "d" + std::to_string(i)},
+                               {"d" + std::to_string(i + 1)}, pb::integer_attribute("axis", 0)));
+    nodes.push_back(pb::node("Cast", "", {"d" + std::to_string(doublings)}, {"y"},
+                             pb::integer_attribute("to", 1)));
+    CHECK(why_not(hostile(nodes)).empty() == (doublings == 16));
+  }
+}
+
+TEST_CASE("import: one output with twenty thousand names") {
+  std::string outputs;
+  for (int i = 0; i < 20'000; ++i) outputs += port(12, "y");
+  CHECK(why_not(pb::model(pb::graph({pb::node("Relu", "", {"x"}, {"y"})}, {}) + port(11, "x") +
+                          outputs)) == "");
+}
+
 TEST_CASE("import: a hundred thousand nodes") {
   std::vector<std::string> nodes;
   std::string last = "x";

@@ -237,8 +237,11 @@ TEST_CASE("import: graphs that make no sense are refused with the place") {
                       {}) +
             in + out) ==
         "node 'b' takes 'a', which is made after it: the nodes are in no order, or in a circle");
-  CHECK(error_with(pb::graph({pb::node("Relu", "a", {"a"}, {"a"})}, {}) + in + out) ==
-        "node 'a' takes 'a', which is made after it: the nodes are in no order, or in a circle");
+  CHECK(
+      error_with(
+          pb::graph({pb::node("Relu", "a", {"a"}, {"a"}), pb::node("Relu", "", {"a"}, {"y"})}, {}) +
+          in + out) ==
+      "node 'a' takes 'a', which is made after it: the nodes are in no order, or in a circle");
   CHECK(error_with(pb::graph({pb::node("Relu", "", {"none"}, {"y"})}, {}) + in + out) ==
         "node 'y' takes 'none', which is no input and which no node makes");
   CHECK(

@@ -1,0 +1,68 @@
+// How much work and memory constants take that a file only describes: a kilobyte of nodes can ask for
+// products of any size.
+#include <algorithm>
+
+#include "libsten/base/error.h"
+#include "libsten/base/text.h"
+#include "libsten/onnx/draft.h"
+
+namespace sten {
+namespace {
+
+double elements_of(const DraftValue& v) {
+  double n = 1;
+  for (const Extent& e : v.shape.value_or(ExtentList{}))
+    n *= e.is_known() ? static_cast<double>(e.number) : 1;
+  return n;
+}
+
+// Multiply-adds for each element of the result of a product, or of windows over an image; 0 of others.
+double products_of(const Draft& draft, const DraftStep& step) {
+  const std::string_view op = step.op.text();
+  const auto extent = [&](std::size_t i, bool is_last) {
+    const auto& x = draft[step.in[i]].shape;
+    if (!x || x->empty()) return 1.0;
+    const Extent e = is_last ? x->back() : x->front();
+    return e.is_known() ? std::max(1.0, static_cast<double>(e.number)) : 1.0;
+  };
+  if (op == "matmul" || op == "linear") return extent(0, true);
+  if (op.starts_with("conv")) return elements_of(draft[step.in[1]]) / extent(1, false);
+  double window = op.ends_with("pool") || op.ends_with("pool-indices") ? 1 : 0;
+  for (const Index k : step.attributes.list("kernel", {})) window *= static_cast<double>(k);
+  return window;
+}
+
+// Any other operator takes about as long for an element as products do for so many.
+constexpr double per_element = 8;
+
+double operations_of(const Draft& draft, const DraftStep& step, const DraftValue& result) {
+  const double n = elements_of(result);
+  double elements = n;
+  for (const DraftRef r : step.in) elements += elements_of(draft[r]);
+  return n * products_of(draft, step) + per_element * elements;
+}
+
+}  // namespace
+
+// A second of work; memory that leaves room for the program within 256 MiB and 20 times the file.
+ConstantBudget::ConstantBudget(std::size_t file_bytes)
+    : most_bytes_(0x1p27 + 8 * static_cast<double>(file_bytes)),
+      most_operations_(0x1p32 + 64 * static_cast<double>(file_bytes)) {}
+
+void ConstantBudget::spend(const Draft& draft, const DraftStep& step, const DraftValue& result) {
+  bytes_ += elements_of(result) * static_cast<double>(width_of(result.dtype.value_or(DType::F32)));
+  operations_ += operations_of(draft, step, result);
+  if (bytes_ > most_bytes_)
+    fail(
+        "the constants that the graph computes need more than {:.0f} MB, too much for a file of "
+        "its size",
+        most_bytes_ / 1e6);
+  if (operations_ > most_operations_)
+    fail(
+        "the constants that the graph computes need more than {:.1f} billion multiply-adds, too "
+        "much for "
+        "a file of its size",
+        most_operations_ / 1e9);
+}
+
+}  // namespace sten
