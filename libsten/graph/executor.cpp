@@ -162,35 +162,30 @@ struct Executor::State {
     }
     return execution::operator_unit(context, node);
   }
-  // What no node from `end` on takes any more, of what was there before.
-  std::vector<std::size_t> done_by(std::size_t node, std::size_t end,
-                                   const std::vector<std::size_t>& last_use) const {
-    std::vector<std::size_t> done;
-    for (std::size_t value = 0; value < last_use.size(); ++value) {
-      const bool is_weight = context.is_weight(value);
-      if (!is_weight && last_use[value] >= node && last_use[value] < end) done.push_back(value);
-    }
-    return done;
-  }
-  // The last node that takes each value, or makes it if none does; outputs are never done.
-  std::vector<std::size_t> last_uses() const {
+  // Of each node the values, but for weights and outputs, that it is the last to take, or that it makes
+  // and none takes.
+  std::vector<std::vector<std::size_t>> done_by_node() const {
     std::vector<std::size_t> last(context.uses.size());
     for (std::size_t n = 0; n < context.arguments.size(); ++n) {
       for (const std::size_t value : context.arguments[n]) last[value] = n;
       last[context.value_of(n)] = n;
     }
     for (const std::size_t value : context.outputs) last[value] = context.arguments.size();
-    return last;
+    std::vector<std::vector<std::size_t>> done(context.arguments.size() + 1);
+    for (std::size_t value = 0; value < last.size(); ++value)
+      if (!context.is_weight(value)) done[last[value]].push_back(value);
+    return done;
   }
 
   void run_first(const NamedValues<Tensor>& given) {
     begin_plan(given);
     give(given);
-    const std::vector<std::size_t> last = last_uses();
+    const std::vector<std::vector<std::size_t>> done = done_by_node();
     for (std::size_t node = 0, count = 0; node < graph.nodes().size(); node += count) {
       slots->begin_unit(std::ssize(units));
       auto unit = next_unit(node, count);
-      unit->released = done_by(node, node + count, last);
+      for (std::size_t n = node; n < node + count; ++n)
+        unit->released.insert(unit->released.end(), done[n].begin(), done[n].end());
       unit->run(*slots);
       for (const std::size_t value : unit->released) slots->release(value);
       units.push_back(std::move(unit));
@@ -200,11 +195,11 @@ struct Executor::State {
     if (options.device != Device::cpu) return;  // products have memory of their own there
     plan.peak_bytes = slots->held_bytes();
     Index working = 0;
+    const std::vector<Index> held = slots->held_by_unit(std::ssize(units));
     for (std::size_t i = 0; i < units.size(); ++i) {
       const Index bytes = units[i]->working_bytes();
       working = std::max(working, bytes);
-      plan.live_bytes =
-          std::max(plan.live_bytes, slots->held_in(static_cast<Index>(i)) + bytes / threads());
+      plan.live_bytes = std::max(plan.live_bytes, held[i] + bytes / threads());
     }
     plan.peak_bytes += working;
   }

@@ -128,12 +128,12 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
     is_plain_.push_back(n.formats.out.is_dense() && n.formats.grad.is_dense());
   }
   std::vector<bool> is_kept(numbers_.size());
+  std::set<std::string_view> outputs;
   for (const std::string& name : parts_.outputs) {
     if (!numbers_.contains(name))
       fail_usage("output {} is no input, weight, constant or node{}", quote(name),
                  suggestion(name, names_in(numbers_)));
-    if (std::ranges::count(parts_.outputs, name) != 1)
-      fail_usage("the graph has the output {} twice", quote(name));
+    if (!outputs.insert(name).second) fail_usage("the graph has the output {} twice", quote(name));
     is_kept[number_of(name)] = true;
   }
   check_statistics();

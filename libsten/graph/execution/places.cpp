@@ -1,6 +1,7 @@
 #include "libsten/graph/execution/places.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace sten {
 
@@ -24,14 +25,23 @@ Index plan_places(std::vector<Lease>& leases) {
   return all;
 }
 
-Index most_held(const std::vector<Lease>& leases) {
-  Index most = 0;
-  for (const Lease& at : leases) {
-    Index held = 0;
-    for (const Lease& l : leases)
-      if (l.first <= at.first && at.first <= l.last) held += l.size;
-    most = std::max(most, held);
+std::vector<Index> held_by_step(const std::vector<Lease>& leases, Index steps) {
+  std::vector<Index> held(static_cast<std::size_t>(steps) + 1);
+  for (const Lease& l : leases) {
+    if (l.first >= steps || l.last < l.first) continue;
+    held[l.first] += l.size;
+    held[std::min(l.last + 1, steps)] -= l.size;
   }
+  std::partial_sum(held.begin(), held.end(), held.begin());
+  held.pop_back();
+  return held;
+}
+
+Index most_held(const std::vector<Lease>& leases) {
+  Index last = -1;
+  for (const Lease& l : leases) last = std::max(last, l.first);
+  Index most = 0;
+  for (const Index held : held_by_step(leases, last + 1)) most = std::max(most, held);
   return most;
 }
 

@@ -17,6 +17,8 @@ struct Lease {
 // can be.
 Index plan_places(std::vector<Lease>& leases);
 
+// The size of all that is held in each of the steps [0, steps).
+std::vector<Index> held_by_step(const std::vector<Lease>& leases, Index steps);
 // The most that is held in one step.
 Index most_held(const std::vector<Lease>& leases);
 

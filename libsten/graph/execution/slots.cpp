@@ -109,12 +109,7 @@ Activations Slots::activations(std::size_t number) {
   return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};
 }
 
-Index Slots::held_in(Index unit) const {
-  Index sum = 0;
-  for (const Lease& l : held_)
-    if (l.size > 0 && l.first <= unit && unit <= l.last) sum += l.size;
-  return sum;
-}
+std::vector<Index> Slots::held_by_unit(Index units) const { return held_by_step(held_, units); }
 
 Index Slots::held_bytes() const {
   const std::vector<Lease> tensors(held_.begin() + std::ssize(all_), held_.end());

@@ -50,8 +50,9 @@ class Slots {
   // Of a value in pairs.
   Pairs pairs(std::size_t number) const;
 
-  Index held_in(Index unit) const;  // what a unit and later ones need
-  Index held_bytes() const;         // the block, and tensors
+  // Of each of so many units: what it and later ones need.
+  std::vector<Index> held_by_unit(Index units) const;
+  Index held_bytes() const;  // the block, and tensors
 
  private:
   static constexpr Index floats = sizeof(float);
