@@ -147,20 +147,21 @@ class Reader {
     std::string_view rest = text;
     const std::vector<std::string_view> first = fields_of(take_line(rest));
     columns_ = std::ssize(first);
-    if (columns_ < 2)
+    const bool has_labels = columns_ != options.features;
+    if (has_labels && columns_ < 2)
       fail("{}: line 1 has one column; features and a label are expected, with commas between them",
            name_);
     const bool header = is_header(first, options.header);
     if (header && rest.empty()) fail("{}: has a header and no rows", name_);
     first_line_ = header ? 2 : 1;
-    label_ = label_column(options.label, first, header);
+    label_ = has_labels ? label_column(options.label, first, header) : columns_;
     body_ = header ? rest : text;
   }
 
   Examples read() const {
     std::vector<Block> blocks = blocks_of(body_);
     const Index rows = count_rows(blocks);
-    const Index n = columns_ - 1;
+    const Index n = columns_ - (label_ < columns_ ? 1 : 0);
     Examples out{{{rows, n}, Values::uninitialized(DType::F32, rows * n)},
                  {{rows}, Values::uninitialized(DType::I64, rows)}};
     float* features = out.features.values.mutate<float>().data();
@@ -188,7 +189,7 @@ class Reader {
     if (header)
       fail_usage("{}: no column is called {}{}", name_, shown(label),
                  suggestion(label, {first.begin(), first.end()}));
-    fail_usage("{}: there is no column {} of {}, and no header with names", name_, shown(label),
+    fail_usage("{}: no column {} among {}, and no header with names", name_, shown(label),
                columns_);
   }
 
@@ -221,6 +222,7 @@ class Reader {
   }
 
   void read_row(std::string_view line, Index row, float* to, std::int64_t& label) const {
+    label = 0;
     bool more = true;
     std::string_view field;
     for (Index c = 0; c < columns_; ++c) {
@@ -236,7 +238,7 @@ class Reader {
         *to++ = static_cast<float>(v);
       } else {
         if (v < 0 || v != std::floor(v) || v > 0x1p53)  // digits alone are none of these
-          refuse("is no class: labels are whole numbers from 0 up");
+          refuse("is not a class index (expected an integer >= 0)");
         label = static_cast<std::int64_t>(v);
       }
     }
@@ -244,7 +246,8 @@ class Reader {
 
   const std::string name_;
   std::string_view body_;
-  Index columns_ = 0, label_ = 0, first_line_ = 1;
+  Index columns_ = 0, first_line_ = 1;
+  Index label_ = 0;  // columns_: there is none
 };
 
 }  // namespace

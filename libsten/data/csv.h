@@ -15,6 +15,8 @@ struct CsvOptions {
   Header header = Header::guess;
   // The column of labels: what the header calls it, or its number from 1; the last if empty.
   std::string label;
+  // Of rows without labels: how many columns they have. All labels of such a file are 0.
+  Index features = 0;
 };
 
 // features [N, columns - 1] in F32, in the order of the columns. Lines may end in CR LF, fields may

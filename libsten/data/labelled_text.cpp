@@ -174,21 +174,23 @@ void check_label(const std::string& label, const std::string& here) {
 }  // namespace
 
 std::vector<LabelledText> read_labelled_text(const std::string& path, const TextColumns& c) {
-  return rows_in<LabelledText>(path,
-                               [&](LabelledText& row, const Field& field, const std::string& here) {
-                                 row.text = text_in(field(c.text), c.text, here);
-                                 if (!c.pair.empty())
-                                   row.pair = text_in(field(c.pair), c.pair, here);
-                                 row.label = text_in(field(c.label), c.label, here, true);
-                                 check_label(row.label, here);
-                               });
+  return rows_in<LabelledText>(
+      path, [&](LabelledText& row, const Field& field, const std::string& here) {
+        row.text = text_in(field(c.text), c.text, here);
+        if (!c.pair.empty()) row.pair = text_in(field(c.pair), c.pair, here);
+        row.label = c.label.empty() ? "0" : text_in(field(c.label), c.label, here, true);
+        check_label(row.label, here);
+      });
 }
 
 std::vector<LabelledWords> read_labelled_words(const std::string& path, const TextColumns& c) {
   return rows_in<LabelledWords>(
       path, [&](LabelledWords& row, const Field& field, const std::string& here) {
         row.words = texts_in(field(c.text), c.text, here);
-        row.labels = texts_in(field(c.label), c.label, here, true);
+        if (c.label.empty())
+          row.labels.assign(row.words.size(), "0");
+        else
+          row.labels = texts_in(field(c.label), c.label, here, true);
         if (row.words.size() != row.labels.size())
           fail("{}: has {} words and {} labels", here, row.words.size(), row.labels.size());
         if (row.words.empty()) fail("{}: has no words", here);

@@ -9,8 +9,8 @@
 namespace sten {
 
 struct TextColumns {
-  std::string text = "text", label = "label";
-  std::string pair;  // a second text; empty: there is none
+  std::string text = "text", label = "label";  // label empty: all labels are "0"
+  std::string pair;                            // a second text; empty: there is none
 };
 
 struct LabelledText {

@@ -75,6 +75,7 @@ struct DataRecipe {
   bool mirror = false;
   Index window = 128;                                   // of text: tokens, at most of a row
   double predicted = 0.15, masked = 0.8, random = 0.1;  // masked-text: see MaskedTextOptions
+  bool has_labels = true;  // not of a file; false: calibration, which takes rows without labels too
 };
 
 // Of classes that have names.

@@ -158,6 +158,8 @@ std::string_view reason(Spared why) {
       return "no weight by its name";
     case Spared::use:
       return "nothing is multiplied with it";
+    case Spared::convolution:
+      return "convolution, not calibrated";
     case Spared::rank:
       return "rank below 2";
     case Spared::dtype:
@@ -186,6 +188,8 @@ std::string_view reasons(Spared why) {
       return "no weights by name";
     case Spared::use:
       return "that nothing is multiplied with";
+    case Spared::convolution:
+      return "convolutions, not calibrated";
     case Spared::rank:
       return "of rank below 2";
     default:

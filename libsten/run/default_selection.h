@@ -17,7 +17,8 @@ enum class Spared {
   bias,
   norm,
   name,
-  use,  // by a model's graph
+  use,          // by a model's graph
+  convolution,  // which --calibrate does not take
   rank,
   dtype,
   excluded,  // by a pattern

@@ -1,9 +1,8 @@
 #include "libsten/run/prune_request.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/log.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/run/reorder.h"
@@ -14,8 +13,7 @@ namespace {
 void check_choice(const char* flag, const std::string& value,
                   const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), value) == choices.end())
-    fail_usage("{} {} is none of {}{}", flag, quote(value),
-               fmt::format("{}", fmt::join(choices, ", ")), suggestion(value, choices));
+    fail_usage("{}", unknown_name(flag, value, choices));
 }
 
 }  // namespace
@@ -172,8 +170,14 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
     Selection s = select_tensors(in, options_.patterns, Purpose::prune);
     out.skipped = s.skipped;
     out.why = std::move(s.why);
-    for (std::size_t i = 0; i < s.chosen.size(); ++i)
-      if (s.chosen[i]) out.tensors[i] = default_;
+    for (std::size_t i = 0; i < s.chosen.size(); ++i) {
+      // Statistics of a file may be of a convolution's columns; a model's run has none of them.
+      const bool is_convolution = in.tensors()[i].shape.size() > 2;
+      if (s.chosen[i] && is_convolution && !out.why.empty() && !options_.calibrate.empty())
+        out.why[i] = Spared::convolution;
+      else if (s.chosen[i])
+        out.tensors[i] = default_;
+    }
   } else if (!options_.patterns.include.empty()) {
     fail_usage(
         "--include chooses tensors for a --sparsity or --structure, and rules choose theirs");
@@ -185,6 +189,10 @@ PruneRequest::Treatments PruneRequest::treatments(const Checkpoint& in,
   if (out.chosen == 0 && !in.tensors().empty() && std::ranges::all_of(in.tensors(), is_mask))
     fail_usage("{}: holds masks (its tensors are BOOL), and no weights; --mask takes it",
                in.name());
+  const auto convolutions = std::ranges::count(out.why, Spared::convolution);
+  if (out.chosen == 0 && convolutions > 0)
+    fail_usage("{}: no linear layer to calibrate among {} convolution{}", in.name(), convolutions,
+               convolutions == 1 ? "" : "s");
   if (out.chosen == 0 && !masks)
     fail_usage("{}: none of the {} tensors is chosen: {}", in.name(), in.tensors().size(),
                options_.patterns.exclude.empty() && rules_.empty()

@@ -11,6 +11,7 @@
 #include "libsten/data/file.h"
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/dispatch/route.h"
+#include "libsten/graph/node_errors.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/weights.h"
@@ -325,6 +326,14 @@ class Training {
 
 }  // namespace
 
-TrainOutcome train(const TrainOptions& options) { return Training(options).run(); }
+std::string model_file(const TrainOptions& options) {
+  const ModelRecipe model = read_recipe(options.recipe, options.set).model;
+  return is_from_file(model) ? printable(model.file) : "";
+}
+
+TrainOutcome train(const TrainOptions& options) {
+  return with_model_file([&] { return model_file(options); },
+                         [&] { return Training(options).run(); });
+}
 
 }  // namespace sten

@@ -32,6 +32,9 @@ struct TrainOutcome {
   std::optional<Index> stopped;  // after so many steps
 };
 
+// The file of the recipe's model as messages have it; "" where the recipe describes the model.
+std::string model_file(const TrainOptions& options);
+
 // Writes the same bytes of model and checkpoints at the same number of threads, instruction set and
 // library of dense products, and the same ranks, stopped and resumed or not, on the CPU. A run may begin on
 // one device and go on on another one. While it runs, one library computes all

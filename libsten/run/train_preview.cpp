@@ -7,6 +7,7 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
+#include "libsten/graph/node_errors.h"
 #include "libsten/recipe/targets.h"
 #include "libsten/train/distillation.h"
 #include "libsten/train/memory.h"
@@ -288,7 +289,10 @@ class Preview {
 
 Outcome preview_training(const TrainOptions& options) {
   const Device device = use_device(options.device, options.ranks ? options.ranks->rank() : 0);
-  return {Preview(options, device).report(), std::nullopt};
+  return with_model_file([&] { return model_file(options); },
+                         [&]() -> Outcome {
+                           return {Preview(options, device).report(), std::nullopt};
+                         });
 }
 
 }  // namespace sten

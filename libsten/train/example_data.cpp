@@ -92,7 +92,7 @@ void check_classes(const RecipeExamples& read, Index classes, const char* key) {
 }  // namespace
 
 std::shared_ptr<TaskData> read_example_data(const Recipe& r) {
-  const RecipeExamples read = read_examples(r.data);
+  const RecipeExamples read = read_examples(r.data, r.model.sizes.front());
   const Dense& all = read.all.features;
   const Index width = all.size() / read.all.count();
   if (width != r.model.sizes.front())

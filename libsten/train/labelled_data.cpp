@@ -256,7 +256,7 @@ template <class Row>
 LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
                            const std::vector<std::string>& labels) {
   const DataRecipe& d = r.data;
-  const TextColumns columns{d.text_column, d.label_column, d.pair_column};
+  const TextColumns columns{d.text_column, d.has_labels ? d.label_column : "", d.pair_column};
   std::vector<RecipeFile<Row>> files;
   for (const std::string& path : {d.file, d.test_file})
     if (!path.empty())
@@ -265,7 +265,8 @@ LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
   for (const RecipeFile<Row>& file : files)
     for (const Row& row : file.rows)
       for (std::string& label : labels_of_row(row)) there.insert(std::move(label));
-  const LabelNumbers numbers(labels.empty() ? LabelNumbers::names_of(there) : labels,
+  const std::set<std::string> of_file = d.has_labels ? there : std::set<std::string>{"0", "1"};
+  const LabelNumbers numbers(labels.empty() ? LabelNumbers::names_of(of_file) : labels,
                              printable(r.model.config));
   if (numbers.names().size() < 2)
     fail("{}: has one label alone, {}", files.front().name, quote(*there.begin()));

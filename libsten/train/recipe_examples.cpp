@@ -11,8 +11,9 @@
 namespace sten {
 namespace {
 
-CsvOptions csv_options(const DataRecipe& d) {
+CsvOptions csv_options(const DataRecipe& d, Index features) {
   CsvOptions o;
+  if (!d.has_labels) o.features = features;
   if (d.label == "first") o.label = "1";
   if (d.label != "first" && d.label != "last") o.label = d.label;
   return o;
@@ -30,9 +31,10 @@ RecipeExamples read_folders(const DataRecipe& d) {
 
 }  // namespace
 
-RecipeExamples read_examples(const DataRecipe& d) {
+RecipeExamples read_examples(const DataRecipe& d, Index features) {
   if (d.kind == "csv")
-    return {read_csv(d.file, csv_options(d)), std::nullopt, printable(d.file), printable(d.file)};
+    return {read_csv(d.file, csv_options(d, features)), std::nullopt, printable(d.file),
+            printable(d.file)};
   if (d.kind == "arrays")
     return {read_arrays(d.features, d.labels), std::nullopt, printable(d.features),
             printable(d.labels)};

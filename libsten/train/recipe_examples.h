@@ -11,7 +11,8 @@ struct RecipeExamples {
   std::string features_name, labels_name;  // what they were read from, printable
 };
 
-// Of any kind but masked-text. Error with the file where it is damaged.
-RecipeExamples read_examples(const DataRecipe& d);
+// Of any kind but masked-text. `features`: how many the model takes, 0 if unknown; of rows of a csv
+// without labels, where `d` has none. Error with the file where it is damaged.
+RecipeExamples read_examples(const DataRecipe& d, Index features = 0);
 
 }  // namespace sten

@@ -109,6 +109,9 @@ expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method
 expect_out 'calibrated on 64 rows'
 expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate few.csv
 expect_out 'calibrated on 12 rows of few.csv (12 positions)'
+cut -d, -f1-64 few.csv >unlabelled.csv
+expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate unlabelled.csv
+expect_out 'calibrated on 12 rows of unlabelled.csv (12 positions)'
 # A checkpoint of BF16 is run in float32, and stays BF16.
 mkdir low
 cp "$MODELS/models/shakespeare-bert/"*.json low
@@ -125,7 +128,39 @@ expect_exit 0 sten-prune gpt -o pruned --include 'transformer.h.0.mlp.c_fc.weigh
 expect_out '"error": 0.0'
 expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include '*position_embeddings*' \
   --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
-held 130 expect_err "'bert.embeddings.position_embeddings.weight' is not the weight of a linear layer"
+held 130 expect_err "'bert.embeddings.position_embeddings.weight' is not the weight of a linear layer and cannot be calibrated"
+expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include 'bert.embeddings.*_embeddings.weight' \
+  --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
+expect_err "2 tensors are not weights of linear layers and cannot be calibrated (leave them out with --exclude): \
+'bert.embeddings.position_embeddings.weight', 'bert.embeddings.token_type_embeddings.weight'"
+# Convolutions are left alone, in one line.
+mkdir cnn
+cat >cnn/graph.json <<'EOF'
+{"inputs": ["pixels"],
+ "weights": [{"name": "conv.weight", "shape": [4, 1, 3, 3], "init": "uniform:bound=0.3"},
+             {"name": "hidden.weight", "shape": [32, 256], "init": "uniform:bound=0.1"},
+             {"name": "out.weight", "shape": [10, 32], "init": "uniform:bound=0.18"}],
+ "nodes": [{"name": "image", "op": "reshape", "inputs": ["pixels"], "attributes": {"shape": [-1, 8, 8, 1]}},
+           {"name": "conv", "op": "conv", "inputs": ["image", "conv.weight"], "attributes": {"pads": [1, 1, 1, 1]}},
+           {"name": "flat", "op": "flatten", "inputs": ["conv"]},
+           {"name": "hidden", "op": "linear", "inputs": ["flat", "hidden.weight"]},
+           {"name": "relu", "op": "relu", "inputs": ["hidden"]},
+           {"name": "out", "op": "linear", "inputs": ["relu", "out.weight"]}],
+ "outputs": ["out"]}
+EOF
+cat >cnn.json <<EOF
+{"schema": 1, "model": {"kind": "graph", "file": "cnn/graph.json"}, "steps": 1, "optimizer": {"rate": 0.01},
+ "data": {"kind": "csv", "file": "$MODELS/data/digits.csv", "scale": 0.125, "shift": -1}}
+EOF
+expect_exit 0 sten-train cnn.json --out net -q
+expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --calibrate-samples 4
+expect_out 'left alone: 1 convolution, not calibrated'
+expect_exit 2 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --exclude '*hidden*,*out*'
+expect_err 'net: no linear layer to calibrate among 1 convolution'
+# What a node refuses is said with the model's file.
+sed -i 's/-1, 8, 8, 1/-1, 1, 8, 8/' cnn/graph.json
+expect_exit 2 sten-train cnn.json --out no
+expect_err "/cnn/graph.json: node 'conv': "
 expect_exit 2 sten-prune - --dry-run --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json" \
   <"$MODEL"
 held 130 expect_err '--calibrate runs the model, which standard input cannot be'

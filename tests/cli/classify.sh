@@ -36,6 +36,24 @@ expect_exit 1 sten-run texts --data other.csv
 expect_one_line_err
 expect_err "other.csv: line 2: the label 'neutral' is none of texts/config.json's"
 
+# Without a recipe the window has as many tokens as the model has positions. Calibration needs no labels.
+mkdir plain
+cp texts/config.json texts/model.safetensors bert/vocab.txt plain
+expect_exit 0 sten-run plain --data rows.csv
+expect_out 'accuracy 100.00 %'
+expect_exit 0 sten-prune plain -o pruned --sparsity 0.5 --method wanda --calibrate rows.csv
+for rows in '%s\nrome is fine\nnot so bad\nparis\n' '{"%s": "rome is fine"}\n{"text": "not so bad"}\n{"text": "paris"}\n'; do
+  file=unlabelled.csv
+  [ "${rows:0:1}" = % ] || file=unlabelled.jsonl
+  printf "$rows" text >$file
+  expect_exit 0 sten-prune plain -o pruned -f --sparsity 0.5 --method wanda --calibrate $file
+  expect_out "rows of $file"
+  expect_exit 2 sten-run plain --data $file
+  expect_err "has no column 'label'"
+  expect_exit 2 sten-prune plain -o no --sparsity 0.5 --method wanda --allocate sensitivity --calibrate $file
+  expect_err "has no column 'label'"
+done
+
 # A head is what a model of masked text has no weights for.
 shipped=$STEN_SOURCE/recipes/models/shakespeare-bert
 expect_exit 0 sten-train texts.json --dry-run --set model.weights="$MODEL" --set model.config="$shipped/config.json" \

@@ -84,7 +84,7 @@ expect 'report.json' sten-bench gemm --against rep
 # The words are those that the programs name in their errors.
 for flag in --method --scope --nan --allocate; do
   expect_exit 2 sten-prune "$MODEL" --dry-run --sparsity 0.5 $flag zzzzz
-  named=$(sed 's/.* is none of //; s/, did you mean.*//; s/, /\n/g' "$T/err" | LC_ALL=C sort |
+  named=$(sed 's/.* (expected one of //; s/)$//; s/, /\n/g' "$T/err" | LC_ALL=C sort |
     tr '\n' '|' | sed 's/|$//')
   expect "$named" sten-prune $flag ''
 done

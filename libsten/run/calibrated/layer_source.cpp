@@ -10,6 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/matrix.h"
+#include "libsten/graph/node_errors.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/run/calibrated/statistics_file.h"
 #include "libsten/run/calibrated/weight_allocation.h"
@@ -118,12 +119,17 @@ class FromModel final : public LayerSource {
     recipe.accumulate = 1;
     recipe.data.crop_padding = 0;
     recipe.data.mirror = false;
+    recipe.data.has_labels = o.allocate.value_or("") == "sensitivity";  // which measures a loss
     const Task task = task_of(source, recipe);
     RunnableModel model = read_model(source, task);
     for (auto& [name, w] : model.weights) w = widened(w);
     const NamedValues<Tensor> given = model.weights;
     reorder(model, in, reordering);
-    walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights, load);
+    with_model_file([&] { return source.name; },
+                    [&] {
+                      walk(o, task, model, reordering.firsts().empty() ? nullptr : &given, weights,
+                           load);
+                    });
   }
 
   CalibratedLayer prune(const CheckpointTensor& t, const Dense&) override {
@@ -144,6 +150,12 @@ class FromModel final : public LayerSource {
       for (const CalibratedWeight& c : weights)
         if (c.tensor->name == w.name || std::ranges::count(w.aliases, c.tensor->name))
           wanted.emplace(w.name, &c);
+    std::set<std::string_view> linear;
+    for (const Node& n : model.graph.nodes())
+      if (const auto at = n.op == Name("linear") ? wanted.find(n.inputs[1]) : wanted.end();
+          at != wanted.end())
+        linear.insert(at->second->tensor->name);
+    check_all_linear(weights, [&](const std::string& name) { return linear.contains(name); });
     WeightAllocation allocation(o);
     const bool with_gram =
         allocation.needs_gram() ||
@@ -200,17 +212,33 @@ class FromModel final : public LayerSource {
           layers_.emplace(w.tensor->name, std::move(layer));
           return next;
         });
-    for (const CalibratedWeight& w : weights)
-      if (!layers_.contains(w.tensor->name))
-        fail_usage(
-            "{} is not the weight of a linear layer of the model, and cannot be calibrated; "
-            "--exclude leaves it as it is",
-            quote(w.tensor->name));
+    check_all_linear(weights, [&](const std::string& name) { return layers_.contains(name); });
     note_ = fmt::format(
         "calibrated on {} rows of {} ({} positions) in {:.1f} s, with up to {} of values", rows,
         printable(o.calibrate), result.positions,
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
         human_bytes(static_cast<std::uint64_t>(result.most_bytes)));
+  }
+
+  // Error that names all weights for which `is_linear` is false.
+  static void check_all_linear(const Weights& weights,
+                               const std::function<bool(const std::string&)>& is_linear) {
+    std::string others;
+    Index count = 0;
+    for (const CalibratedWeight& w : weights)
+      if (!is_linear(w.tensor->name)) {
+        others += (count++ == 0 ? "" : ", ") + quote(w.tensor->name);
+      }
+    if (count == 1)
+      fail_usage(
+          "{} is not the weight of a linear layer and cannot be calibrated (leave it out with "
+          "--exclude)",
+          others);
+    if (count > 1)
+      fail_usage(
+          "{} tensors are not weights of linear layers and cannot be calibrated (leave them "
+          "out with --exclude): {}",
+          count, others);
   }
 
   // Error where the model computes something else in its new order than in the given one: what lies

@@ -8,6 +8,7 @@
 #include "libsten/data/examples.h"
 #include "libsten/data/file.h"
 #include "libsten/nn/bert.h"
+#include "libsten/nn/gpt.h"
 #include "libsten/run/model/given_inputs.h"
 
 namespace sten {
@@ -19,6 +20,15 @@ constexpr Index usual_window = 128;
 
 constexpr std::pair<const char*, DataSplit> splits[] = {
     {"test", DataSplit::test}, {"validation", DataSplit::validation}, {"train", DataSplit::train}};
+
+// The tokens that the model has positions for; usual_window where its file does not say.
+Index positions_of(const ModelRecipe& m) {
+  if (!has_config(m)) return usual_window;
+  const MappedFile file = open_data(m.config);
+  const std::string_view json = text_of(file.bytes());
+  return m.kind == "bert" ? BertConfig::parse(json, printable(m.config)).max_position_embeddings
+                          : GptConfig::parse(json, printable(m.config)).n_positions;
+}
 
 // Rows with labels for a BERT that classifies, else a text.
 std::string kind_of_text(const ModelRecipe& m, const std::string& path, DataRecipe& d) {
@@ -49,9 +59,9 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     d.kind = kind_of_text(source.what.model, path, d);
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
     if (d.vocabulary.empty())
-      fail_usage("--data {}: is read as a text, and there is no tokenizer beside the model",
+      fail_usage("--data {}: is read as a text, and no tokenizer was found beside the model",
                  printable(path));
-    if (!source.recipe) d.window = usual_window;
+    if (!source.recipe) d.window = std::min(usual_window, positions_of(source.what.model));
   }
   const bool is_table = d.kind == "csv" || is_labelled(d);
   (is_folder ? d.folder : is_table ? d.file : d.text) = absolute;
@@ -73,8 +83,8 @@ class TaskBatches final : public RunData {
       if (split_ == "all" || split_ == name)
         for (Index i = 0; i < task_.data().parts(s); ++i) parts_.emplace_back(s, i);
     if (parts_.empty())
-      fail_usage("the {} split of the data is empty{}", split_,
-                 there.empty() ? "" : "; there is " + there.front());
+      fail_usage("the {} split is empty: {}{}", split_, why_empty(recipe.data),
+                 there.empty() ? "" : "; --split " + there.front() + " has rows");
   }
 
   Index batches() const override { return std::ssize(parts_); }
@@ -93,6 +103,14 @@ class TaskBatches final : public RunData {
   std::string split() const override { return split_; }
 
  private:
+  // The key of the recipe that leaves the split without rows, and its value.
+  std::string why_empty(const DataRecipe& d) const {
+    if (split_ == "validation") return fmt::format("data.validation is {}", d.validation);
+    if (split_ == "train") return fmt::format("data.train is {}", d.train);
+    return fmt::format("data.train is {} and data.validation {}, and the rest is the test split",
+                       d.train, d.validation);
+  }
+
   Task task_;
   std::string split_;
   std::vector<std::pair<DataSplit, Index>> parts_;

@@ -6,6 +6,7 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/executor.h"
+#include "libsten/graph/node_errors.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/report/progress.h"
 #include "libsten/run/model/comparison.h"
@@ -40,7 +41,8 @@ void check_options(const RunOptions& o) {
   check_fraction("--min-agreement", o.min_agreement);
   if (o.max_difference && !(*o.max_difference >= 0))
     fail_usage("--max-difference {} is not 0 or more", *o.max_difference);
-  if (o.max_loss && std::isnan(*o.max_loss)) fail_usage("--max-loss {} is no limit", *o.max_loss);
+  if (o.max_loss && std::isnan(*o.max_loss))
+    fail_usage("--max-loss must be a number, got {}", *o.max_loss);
   if (!o.inputs.empty() && !o.data.empty())
     fail_usage("--input and --data exclude each other: a model runs on one of them");
   if (!o.labels.empty() && o.inputs.empty())
@@ -169,7 +171,8 @@ class ModelRun {
   void run_batch(Index i) {
     RunBatch batch = data_->batch(i);
     for (auto& [name, x] : batch.inputs) x = x.to(device_);
-    const NamedValues<Tensor> outputs = executor_->run(batch.inputs);
+    const NamedValues<Tensor> outputs =
+        with_model_file([&] { return model_->name; }, [&] { return executor_->run(batch.inputs); });
     if (i == 0 && device_ == Device::cpu)
       check_layouts(*model_, batch.inputs, precision_, executor_->plan(), o_.fail_if_slower,
                     layouts_);

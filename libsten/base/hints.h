@@ -1,0 +1,26 @@
+// What error messages say of a value that is not accepted: what is, and what was most likely meant.
+#pragma once
+#include <fmt/ranges.h>
+
+#include "libsten/base/text.h"
+
+namespace sten {
+
+// "unknown layout 'nmq', did you mean 'nmg'? (expected one of bcsr, ..., nmg; example: 2:4)".
+inline std::string unknown_name(std::string_view what, std::string_view word,
+                                const std::vector<std::string>& choices,
+                                std::string_view example = "") {
+  return fmt::format("unknown {} {}{} (expected one of {}{}{})", what, quote(word),
+                     suggestion(word, choices), fmt::join(choices, ", "),
+                     example.empty() ? "" : "; example: ", example);
+}
+
+// Of a fraction: "90 is not within [0, 1], did you mean 0.9 or 90%?".
+inline std::string not_a_fraction(double value) {
+  return fmt::format("{} is not within [0, 1]{}", value,
+                     value >= 2 && value <= 100
+                         ? fmt::format(", did you mean {} or {}%?", value / 100, value)
+                         : "");
+}
+
+}  // namespace sten
