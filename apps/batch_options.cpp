@@ -34,7 +34,11 @@ bool is_batch(const ManyInputs& many, const OutputOptions& output) {
     if (!output.path.empty()) fail_usage("-o and --out-dir exclude each other");
     return true;
   }
-  if (many.inputs.size() > 1) fail_usage("{} inputs need --out-dir", many.inputs.size());
+  if (many.inputs.size() > 1)
+    fail_usage("{} inputs need --out-dir{}", many.inputs.size(),
+               many.inputs.size() == 2 && output.path.empty()
+                   ? "; an output follows -o: -o " + quote(many.inputs.back())
+                   : "");
   if (many.keep_going || many.skip_existing != SkipExisting::no)
     fail_usage("--keep-going and --skip-existing belong to --out-dir");
   if (output.path.empty() && !output.dry_run)

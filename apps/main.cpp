@@ -107,12 +107,11 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& e) {
     for (const std::string& word : app.remaining())
       if (word.starts_with("-") && word != "-") {
         const std::string flag = word.substr(0, word.find('='));
-        return fmt::format("there is no option {}{}", quote(flag),
-                           suggestion(flag, flag_names(app)));
+        return fmt::format("unknown option {}{}", quote(flag), suggestion(flag, flag_names(app)));
       }
   if (extras)
     for (const std::string& word : app.remaining())
-      return fmt::format("there is one argument too many: {}", quote(word));
+      return fmt::format("unexpected argument {}", quote(word));
   const std::string all = printable(e.what());
   std::string_view text = all;
   while (text.ends_with("\\n") || text.ends_with(' '))

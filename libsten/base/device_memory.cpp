@@ -167,8 +167,7 @@ Session& session() {
   thread_local Session* mine = nullptr;
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
-    fail("{}", kernels::cuda::is_built() ? "no CUDA device answers"
-                                         : "this build has no CUDA, and so no such device");
+    fail("{}", kernels::cuda::is_built() ? "no CUDA device answers" : "built without CUDA support");
   const int device = chosen;
   if (mine && mine->backend == backend && mine->device == device) return *mine;
   backend->memory.use(device);
@@ -239,13 +238,15 @@ Device use_device(std::string_view text) {
   const bool is_cuda = text == "cuda" || (text.starts_with("cuda:") &&
                                           parse_integer(text.substr(5), number) && number >= 0);
   if (!is_cuda)
-    fail_usage("--device {}: cpu, cuda or cuda:N is expected{}", quote(text),
-               suggestion(text, {"cpu", "cuda"}));
+    fail_usage("--device {}: expected cpu, cuda or cuda:N{}", quote(text),
+               text.starts_with("gpu") || text.starts_with("GPU")
+                   ? ", did you mean 'cuda'?"
+                   : suggestion(text, {"cpu", "cuda"}));
   const Backend* backend = kernels::cuda::backend();
   if (!backend)
     fail("--device {}: {}; see --device cpu", text,
          kernels::cuda::is_built() ? "no CUDA device answers"
-                                   : "this build has no CUDA, which takes nvcc");
+                                   : "built without CUDA support (rebuild with nvcc on the PATH)");
   if (number >= backend->devices)
     fail("--device {}: there {} {} CUDA device{}, numbered from 0", text,
          backend->devices == 1 ? "is" : "are", backend->devices, backend->devices == 1 ? "" : "s");

@@ -42,12 +42,21 @@ class Builder {
     constexpr int out_of_range = 406;
     if (e.id == out_of_range) return refuse("has a number beyond all that a double holds");
     const std::string_view before = text_.substr(0, std::max(byte, std::size_t{1}) - 1);
-    return refuse(fmt::format("is not JSON, at line {}, column {}",
-                              1 + std::count(before.begin(), before.end(), '\n'),
-                              before.size() - (before.rfind('\n') + 1) + 1));
+    return refuse(fmt::format(
+        "is not JSON, at line {}, column {}{}", 1 + std::count(before.begin(), before.end(), '\n'),
+        before.size() - (before.rfind('\n') + 1) + 1, trailing_comma(before)));
   }
 
  private:
+  // Of the text before the character at fault.
+  std::string trailing_comma(std::string_view before) const {
+    const std::size_t last = before.find_last_not_of(" \t\r\n");
+    if (last == before.npos || before[last] != ',' || before.size() == text_.size()) return "";
+    const char next = text_[before.size()];
+    return next == '}' || next == ']' ? fmt::format(": the comma before {} is one too many", next)
+                                      : "";
+  }
+
   struct Open {
     Json* at;
     std::set<std::string> keys;  // of an object

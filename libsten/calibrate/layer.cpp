@@ -6,6 +6,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/floats.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/calibrate/admm.h"
 #include "libsten/calibrate/rank_choice.h"
@@ -21,7 +22,7 @@ using namespace calibrate;
 
 constexpr std::array methods = {"magnitude", "wanda", "ria", "sparsegpt", "admm"};
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown_error = std::numeric_limits<double>::quiet_NaN();
 
 bool is_solved(const std::string& method) { return method == "sparsegpt" || method == "admm"; }
 bool keeps_values(const CalibratedOptions& o) { return !o.reconstruct && !is_solved(o.method); }
@@ -58,7 +59,7 @@ class OutputError {
                       : trace(dense, gram.plain(), dense);
   }
   double of(const Matrix<T>& pruned) const {
-    if (!std::isfinite(all_)) return unknown;
+    if (!std::isfinite(all_)) return unknown_error;
     if (!(all_ > 0)) return 0;
     const double error =
         has_cross_
@@ -130,7 +131,7 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
                                                   : given,
                                    inputs));
   }
-  double before = unknown, after = unknown;
+  double before = unknown_error, after = unknown_error;
   std::optional<OutputError<T>> error;
   if (has_error(inputs)) error.emplace(w, exponent, inputs, *gram);
   if (error) before = after = error->of(masked(w, kept));
@@ -157,7 +158,7 @@ CalibratedLayer prune_as(const Dense& x, const InputStatistics& inputs,
 void check_method(const std::string& method) {
   const std::vector<std::string> known(methods.begin(), methods.end());
   if (std::ranges::find(known, method) == known.end())
-    fail_usage("there is no method {}{}", quote(method), suggestion(method, known));
+    fail_usage("{}", unknown_name("method", method, known));
 }
 
 bool needs_gram(const CalibratedOptions& o) { return o.reconstruct || is_solved(o.method); }
@@ -174,7 +175,7 @@ CalibratedLayer prune_layer(const Dense& x, const InputStatistics& inputs,
                             const CalibratedOptions& o) {
   if (std::optional<Mask> mask = choose_layer(x, inputs, o)) {
     Dense kept = Dense::pack(x, *mask);
-    return {std::move(kept), *std::move(mask), unknown, unknown};
+    return {std::move(kept), *std::move(mask), unknown_error, unknown_error};
   }
   // One library, so that the bits do not depend on which one is faster today.
   std::optional<UseDenseLibrary> products;

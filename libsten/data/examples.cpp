@@ -43,7 +43,7 @@ Dense labels_of(const Dense& labels, const std::string& name, std::optional<Inde
           continue;
         }
         if (!std::in_range<std::int64_t>(v[i]) || std::cmp_less(v[i], 0))
-          fail("{}: label {} is {}, which is no class: classes count from 0", name, i, v[i]);
+          fail("{}: label {} is {}, not a class index (expected an integer >= 0)", name, i, v[i]);
         out[i] = static_cast<std::int64_t>(v[i]);
       }
     }

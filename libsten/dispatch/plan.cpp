@@ -142,10 +142,10 @@ Plan Operators::dense_plan(const Signature& wanted, const std::string& why) cons
   if (!entries_.contains(wanted.op)) {
     std::vector<std::string> known;
     for (const auto& [op, entries] : entries_) known.emplace_back(op.text());
-    fail_usage("there is no operator {}{}", quote(wanted.op.text()),
+    fail_usage("unknown operator {}{}", quote(wanted.op.text()),
                suggestion(wanted.op.text(), known));
   }
-  fail_usage("{}: there is no implementation, not for dense tensors either", wanted.str());
+  fail_usage("{}: no implementation found, not for dense tensors either", wanted.str());
 }
 
 }  // namespace sten

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "libsten/base/fallback.h"
+#include "libsten/base/hints.h"
 #include "libsten/dispatch/builtin.h"
 #include "libsten/tensor/occupancy.h"
 
@@ -52,7 +53,7 @@ const Registry::LayoutEntry& Registry::layout(std::string_view name) const {
   const std::shared_lock hold(lock_);
   const auto at = layouts_.find(name);
   if (at == layouts_.end())
-    fail_usage("there is no layout {}{}", quote(name), suggestion(name, keys_of(layouts_)));
+    fail_usage("{}", unknown_name("layout", name, keys_of(layouts_), "nmg:n=2,m=4,g=4"));
   return at->second;
 }
 
@@ -205,8 +206,8 @@ Sparsifier Registry::sparsifier(const Spec& spec) const {
     const std::shared_lock hold(lock_);
     const auto at = sparsifiers_.find(spec.name());
     if (at == sparsifiers_.end())
-      fail_usage("there is no sparsifier {}{}", quote(spec.name()),
-                 suggestion(spec.name(), keys_of(sparsifiers_)));
+      fail_usage("{}", unknown_name("sparsifier", spec.name(), keys_of(sparsifiers_),
+                                    "magnitude:sparsity=0.9"));
     entry = &at->second;
   }
   return entry->make(spec).with_spec(spec);

@@ -30,7 +30,7 @@ void check_operator(const Node& n) {
   std::vector<std::string> known;
   for (const Name op : operators().all())
     if (!op.text().ends_with(".grad")) known.emplace_back(op.text());
-  fail_usage("node {}: there is no operator {}{}", quote(n.name), quote(n.op.text()),
+  fail_usage("node {}: unknown operator {}{}", quote(n.name), quote(n.op.text()),
              suggestion(n.op.text(), known));
 }
 

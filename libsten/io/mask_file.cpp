@@ -29,7 +29,7 @@ void MaskWriter::finish() { writer_->finish({}, order_); }
 
 Mask read_mask(const Checkpoint& masks, const TensorInfo& t) {
   const CheckpointTensor* m = masks.find(t.name);
-  if (!m) fail("{}: there is no mask {}", masks.name(), quote(t.name));
+  if (!m) fail("{}: no mask {} found", masks.name(), quote(t.name));
   if (m->is_sparse() || (m->dtype != DType::BOOL && m->dtype != DType::U8))
     fail("{}: {} is {}, and a mask is BOOL or U8", masks.name(), quote(t.name),
          m->is_sparse() ? m->layout.str() : std::string(name_of(m->dtype)));

@@ -21,9 +21,9 @@ double positive_at(const JsonReader& in, const char* key, double fallback) {
 void check_only(const JsonReader& in, OnlyValues only) {
   for (const auto& [key, value] : only)
     if (in.has(key) && in[key].json() != value)
-      in[key].fail(fmt::format("is {}; there is {} only",
-                               printable(dump_json(in[key].json()).substr(0, 100)),
-                               dump_json(value)));
+      in[key].fail(fmt::format(
+          "is {} (expected {})", printable(dump_json(in[key].json()).substr(0, 100)),
+          key == std::string_view("model_type") ? known_model_types : dump_json(value)));
   if (in.has("pruned_heads") && !in["pruned_heads"].json().empty())
     in["pruned_heads"].fail("names heads; all have to be there");
 }

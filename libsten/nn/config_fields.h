@@ -15,6 +15,8 @@ inline constexpr Index most_layers = 10000;
 Index size_at(const JsonReader& in, const char* key);
 // A number above 0, or `fallback` where there is none.
 double positive_at(const JsonReader& in, const char* key, double fallback);
+// The values of model_type that are read, for messages.
+inline constexpr const char* known_model_types = R"("bert" or "gpt2")";
 // Keys that may be left out, and say that the model is another one where they have another value; and
 // that no heads are pruned.
 using OnlyValues = std::span<const std::pair<const char*, nlohmann::ordered_json>>;

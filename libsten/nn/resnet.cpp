@@ -19,7 +19,7 @@ constexpr ResNetPlan plans[] = {{18, {2, 2, 2, 2}, false},
 const ResNetPlan& plan_of(Index depth) {
   for (const ResNetPlan& p : plans)
     if (p.depth == depth) return p;
-  fail_usage("resnet: there is none of depth {}; there are 18, 34, 50, 101 and 152", depth);
+  fail_usage("resnet: unknown depth {} (expected 18, 34, 50, 101 or 152)", depth);
 }
 
 // Two convolutions, or three, the outer ones of 1x1, which leave with `outputs` channels.

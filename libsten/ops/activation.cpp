@@ -230,7 +230,7 @@ void add_dropout(Operators& all) {
 DropoutCall::DropoutCall(const Call& call, std::size_t first) {
   call.attributes.check("dropout", {"p", "seed"});
   p = call.attributes.number("p", 0.5);
-  if (!(p >= 0 && p <= 1)) fail_usage("dropout: p is {}, which is no probability", p);
+  if (!(p >= 0 && p <= 1)) fail_usage("dropout: p must be in [0, 1], got {}", p);
   seed = static_cast<std::uint64_t>(call.attributes.integer("seed", 0));
   if (call.in.size() <= first) return;
   draw = &call.in[first].as<Dense>();

@@ -18,7 +18,7 @@ DType wanted_dtype(const Call& call) {
   call.attributes.check("cast", {"to"});
   const std::string name = call.attributes.word("to", "");  // its fallback does not stay
   const std::optional<DType> to = dtype_from(name);
-  if (!to) fail_usage("cast: the attribute 'to' is '{}', which is no dtype", name);
+  if (!to) fail_usage("cast: the attribute 'to' has the unknown value '{}'", name);
   return *to;
 }
 

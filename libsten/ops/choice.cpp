@@ -126,7 +126,7 @@ Tensor eye_like(const Call& call) {
   if (call.attributes.has("dtype")) {
     const std::string name = call.attributes.word("dtype", "");
     const std::optional<DType> wanted = dtype_from(name);
-    if (!wanted) fail_usage("eye-like: the attribute 'dtype' is '{}', which is no dtype", name);
+    if (!wanted) fail_usage("eye-like: the attribute 'dtype' has the unknown value '{}'", name);
     dtype = *wanted;
   }
   Values truth(DType::BOOL, 1);

@@ -26,7 +26,7 @@ struct Likelihood {
     if (call.in.size() < 2) fail_usage("{}: there are no targets", op);
     const std::string reduction = call.attributes.word("reduction", "mean");
     if (reduction != "none" && reduction != "sum" && reduction != "mean")
-      fail_usage("{}: the reduction '{}' is none of none, sum, mean", op, reduction);
+      fail_usage("{}: unknown reduction '{}' (expected none, sum or mean)", op, reduction);
     if (reduction != "mean") sum = reduction == "sum" ? LossSum::sum : LossSum::none;
     const Dense& given = call.in[1].as<Dense>();
     shape = x;

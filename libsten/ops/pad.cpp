@@ -48,7 +48,7 @@ Padding padding_of(const char* op, const Call& call, const Shape& x) {
   check_inputs(op, call, 4);
   const std::string mode = call.attributes.word("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
-    fail_usage("{}: the mode '{}' is none of constant, reflect, edge, wrap", op, mode);
+    fail_usage("{}: unknown mode '{}' (expected constant, reflect, edge or wrap)", op, mode);
   const std::vector<Index> pads = list_of(op, call, 1, "pads");
   std::vector<Index> axes = list_of(op, call, 3, "axes");
   const bool has_all = axes.empty() && !call.attributes.has("axes");

@@ -37,7 +37,7 @@ void with_reduction(const char* op, const std::string& name, F&& f) {
   else if (name == "max")
     f([](T a, T b) { return b > a || b != b ? b : a; });
   else
-    fail_usage("{}: the reduction '{}' is none of none, add, mul, min, max", op, name);
+    fail_usage("{}: unknown reduction '{}' (expected none, add, mul, min or max)", op, name);
 }
 
 // In the order of the updates.

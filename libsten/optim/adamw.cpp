@@ -11,7 +11,7 @@ namespace {
 void check(const AdamWOptions& o) {
   if (!(o.rate >= 0)) fail_usage("adamw: a rate of {}", o.rate);
   for (const double beta : {o.beta1, o.beta2})
-    if (!(beta >= 0 && beta < 1)) fail_usage("adamw: {} is no beta, which is in [0, 1)", beta);
+    if (!(beta >= 0 && beta < 1)) fail_usage("adamw: beta must be in [0, 1), got {}", beta);
   if (!(o.eps > 0)) fail_usage("adamw: eps has to be above 0, not {}", o.eps);
   if (!(o.weight_decay >= 0)) fail_usage("adamw: a weight decay of {}", o.weight_decay);
 }

@@ -3,7 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "libsten/base/text.h"
+
 namespace sten::recipe_detail {
+
+void require(const JsonReader& at, const char* key, std::string_view example) {
+  if (at.has(key)) return;
+  (void)at.members();  // or: is not an object
+  at.fail(fmt::format("has no {}; add \"{}\": {}", quote(key), key, example));
+}
+
 namespace {
 
 const char* data_of(const ModelRecipe& m) {
@@ -73,7 +82,7 @@ void check(const JsonReader& at, const DataRecipe& d) {
     at["input"].fail("is for features, and there are none");
   if (d.inputs.contains(d.input))
     at["inputs"][d.input].fail("is the input that features are for, too; see input");
-  if (d.kind == "arrays" && d.inputs.empty()) (void)at["features"];  // refused where it is missing
+  if (d.kind == "arrays" && d.inputs.empty()) require(at, "features", "\"PATH\"");
 }
 
 void check(const JsonReader& at, const OptimizerRecipe& o) {

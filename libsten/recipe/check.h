@@ -8,6 +8,9 @@ namespace sten::recipe_detail {
 // The key, or what lacks it.
 JsonReader place(const JsonReader& at, std::string_view key);
 
+// Error (usage) where the key is missing, with the line to add: the key and `example`, which is JSON.
+void require(const JsonReader& at, const char* key, std::string_view example);
+
 // Error (usage) at the place of the value at fault.
 void check(const JsonReader& at, const ModelRecipe& m);
 void check(const JsonReader& at, const DataRecipe& d);

@@ -69,7 +69,8 @@ void SectionReader::check_keys() const {
 }
 
 void SectionReader::kind(std::string& v, const Words& all, bool required) {
-  if (required || at_.has("kind")) {
+  if (required) require(at_, "kind", fmt::format("\"{}\"", all.front()));
+  if (at_.has("kind")) {
     v = at_["kind"].text();
     if (v == "layerwise") v = "layer-wise";  // one spelling from here on
     check_choice(at_["kind"], v, all);

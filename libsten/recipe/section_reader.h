@@ -33,11 +33,13 @@ class SectionReader {
   template <class T>
   void operator()(const char* key, T& v, const Rule& rule = {}) {
     if (!is_for(rule.kinds)) return;
-    if (rule.required || at_.has(key)) get(at_[key], v, rule);
+    if (rule.required) require(at_, key, example(v, rule));
+    if (at_.has(key)) get(at_[key], v, rule);
   }
   template <class T>
   void section(const char* key, T& v, bool required = false) {
-    if (required || at_.has(key)) inner(at_[key]).read(v);
+    if (required) require(at_, key, "{...}");
+    if (at_.has(key)) inner(at_[key]).read(v);
   }
   template <class T>
   void list(const char* key, std::vector<T>& v) {
@@ -53,6 +55,19 @@ class SectionReader {
 
  private:
   SectionReader inner(const JsonReader& at) const { return {at, origin_, directory_}; }
+  // A value that the key may have, as JSON.
+  template <class T>
+  static std::string example(const T&, const Rule& rule) {
+    if constexpr (std::is_same_v<T, std::string>)
+      return rule.choices.size() > 0 ? fmt::format("\"{}\"", rule.choices.front())
+             : rule.path             ? "\"PATH\""
+                                     : "\"...\"";
+    if constexpr (std::is_same_v<T, Spec>) return "\"magnitude:sparsity=0.9\"";
+    if constexpr (std::is_same_v<T, double>) return "0.5";
+    if constexpr (std::is_integral_v<T>)
+      return fmt::format("{}", static_cast<T>(std::max(1.0, rule.low)));
+    return "[...]";
+  }
   bool is_for(const Words& kinds) const;
   void check_keys() const;
 

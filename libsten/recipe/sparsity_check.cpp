@@ -75,8 +75,8 @@ bool rises(const ScheduleRecipe& s) {
 void settle_end(const JsonReader& at, SparsityRecipe& s) {
   const JsonReader schedule = at["schedule"];
   if (s.schedule.kind == "iterative") {
-    schedule["from"];  // or: has no 'from'
-    schedule["step"];
+    require(schedule, "from", "0.5");
+    require(schedule, "step", "0.1");
   }
   if (has_share(s.sparsifier))
     schedule["kind"].fail(fmt::format(
@@ -189,7 +189,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
   if (s.target.empty()) at["target"].fail("is empty");
   const bool listed = at.has("schedule") && at["schedule"].has("sparsifiers");
   if (listed && s.schedule.sparsifiers.empty()) at["schedule"]["sparsifiers"].fail("is empty");
-  if (!listed) at["sparsifier"];  // or: has no 'sparsifier'
+  if (!listed) require(at, "sparsifier", "\"magnitude:sparsity=0.9\"");
   if (rises(s.schedule)) settle_end(at, s);
   if (at.has("sparsifier"))
     s.sparsifier = at["sparsifier"].read([&] { return checked_sparsifier(s.sparsifier); });

@@ -102,7 +102,7 @@ Index zeros_asked(double x, const Sums& s, const std::vector<Spec>& structures) 
 void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const CheckpointTensor& t,
              const Tensor& tensor, const Weights& w, Device device) {
   const CheckpointTensor* o = against.find(t.name);
-  if (!o) fail("{}: there is no tensor {} to compare with", against.name(), quote(t.name));
+  if (!o) fail("{}: no tensor {} found to compare with", against.name(), quote(t.name));
   if (o->shape != t.shape)
     fail("{}: {} has shape {}, in {} it has {}", against.name(), quote(t.name), to_string(o->shape),
          in.name(), to_string(t.shape));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/json.h"
 #include "libsten/base/log.h"
 #include "libsten/base/utf8.h"
@@ -70,8 +71,7 @@ std::vector<std::string> option_texts(const Options& options) {
 }
 
 void check_fraction(const char* flag, const std::optional<double>& value) {
-  if (value && !(*value >= 0 && *value <= 1))
-    fail_usage("{} {} is not within [0, 1]", flag, *value);
+  if (value && !(*value >= 0 && *value <= 1)) fail_usage("{} {}", flag, not_a_fraction(*value));
 }
 
 Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string program,

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "libsten/base/hints.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/layout/bitmask.h"
@@ -77,8 +78,7 @@ Spec structure_of(const PruneOptions& o) {
   if (!is_structure(structure) && !as_sparsifier(structure).is("block-magnitude")) {
     std::vector<std::string> known = structures();
     known.insert(known.begin(), {"unstructured", "block"});
-    fail_usage("there is no structure {}{}", quote(structure.name()),
-               suggestion(structure.name(), known));
+    fail_usage("{}", unknown_name("structure", structure.name(), known, "2:4"));
   }
   return structure;
 }

@@ -1,14 +1,14 @@
 #include "libsten/sparsify/streaming.h"
 
 #include "libsten/base/error.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 
 namespace sten {
 
 double fraction_of(const Spec& spec, std::string_view key) {
   const double v = spec.number(key);
-  if (!(v >= 0 && v <= 1))
-    fail_usage("{}: {} is {}, which is not within [0, 1]", quote(spec.str()), key, v);
+  if (!(v >= 0 && v <= 1)) fail_usage("{}: {} {}", quote(spec.str()), key, not_a_fraction(v));
   return v;
 }
 

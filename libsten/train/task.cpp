@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "libsten/base/error.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/log.h"
 #include "libsten/base/memory_left.h"
 #include "libsten/base/random.h"
@@ -101,7 +102,7 @@ Task::Task(const Recipe& given, const TaskUse& use)
   Recipe recipe = given;
   const bool is_text = recipe.data.kind == "masked-text";
   if (recipe.loss != "cross-entropy")
-    fail_usage("there is no loss {}; there is cross-entropy", quote(recipe.loss));
+    fail_usage("{}", unknown_name("loss", recipe.loss, {"cross-entropy"}));
   if (recipe.batch < 1 || recipe.accumulate < 1 || recipe.batch % recipe.accumulate != 0)
     fail_usage("a batch of {} in {} parts: parts have to be whole, and as large as each other",
                recipe.batch, recipe.accumulate);
@@ -163,9 +164,9 @@ Task::Task(const Recipe& given, const TaskUse& use)
     check_size(parameters_of(*graph_), imported_->name);
     data_ = is_text ? read_text_data(recipe, *imported_) : read_example_data(recipe, *imported_);
   } else {
-    fail_usage(
-        "there is no model {}; there are mlp, resnet, wide-resnet, bert, gpt, onnx and graph",
-        quote(recipe.model.kind));
+    fail_usage("{}",
+               unknown_name("model", recipe.model.kind,
+                            {"mlp", "resnet", "wide-resnet", "bert", "gpt", "onnx", "graph"}));
   }
   check_ranks();
   evaluation_ = inference_graph(*graph_);

@@ -7,6 +7,7 @@
 
 #include "libsten/base/fallback.h"
 #include "libsten/base/hash.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/comm/comm_self.h"
 #include "libsten/dispatch/registry.h"
@@ -24,7 +25,7 @@ namespace {
 std::variant<Sgd, AdamW> optimizer_of(const OptimizerRecipe& o) {
   if (o.kind == "adamw") return AdamW({o.rate, o.beta1, o.beta2, o.eps, o.weight_decay});
   if (o.kind == "sgd") return Sgd({o.rate, o.momentum, o.nesterov, o.weight_decay});
-  fail_usage("there is no optimizer {}; there are sgd and adamw", quote(o.kind));
+  fail_usage("{}", unknown_name("optimizer", o.kind, {"sgd", "adamw"}));
 }
 
 double number_of(const Tensor& scalar) {

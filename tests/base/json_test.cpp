@@ -52,6 +52,11 @@ TEST_CASE("depth is limited, whatever is nested, and however deep") {
 TEST_CASE("what is no JSON is an Error that says so") {
   CHECK(error("") == "it: is not JSON, at line 1, column 1");
   CHECK(error("{\n  \"a\": 1,\n  b") == "it: is not JSON, at line 3, column 3");
+  CHECK(error("{\"a\": 1,\n}") ==
+        "it: is not JSON, at line 2, column 1: the comma before } is one too many");
+  CHECK(error("[1, ]") ==
+        "it: is not JSON, at line 1, column 5: the comma before ] is one too many");
+  CHECK(error("[1,, 2]") == "it: is not JSON, at line 1, column 4");
   CHECK(error("[1\n") == "it: is not JSON, at line 2, column 1");
   CHECK(error("[1") == "it: is not JSON, at line 1, column 3");
   CHECK(error("{} x") == "it: is not JSON, at line 1, column 4");

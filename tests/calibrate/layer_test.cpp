@@ -194,7 +194,8 @@ TEST_CASE("a method without what it needs is refused") {
   CHECK_THROWS_WITH(prune_layer(weights, s, options("sparsegpt", "magnitude:sparsity=0.5")),
                     "--method sparsegpt needs the Gram matrix of the layer's inputs");
   CHECK_THROWS_WITH(prune_layer(weights, s, options("wand", "magnitude:sparsity=0.5")),
-                    "there is no method 'wand', did you mean 'wanda'?");
+                    "unknown method 'wand', did you mean 'wanda'? (expected one of magnitude, "
+                    "wanda, ria, sparsegpt, admm)");
   s.squares.pop_back();
   s.gram = statistics(inputs(1)).gram;
   CHECK_THROWS_WITH(prune_layer(weights, s, options("wanda", "magnitude:sparsity=0.5")),

@@ -38,7 +38,7 @@ bad "there are two tensors 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$
 
 # Element types: those of tensors that have no type here are left out, which is a warning.
 for type in 0 25 1000; do
-  held 101 bad "'w': there is no data type $type" "$(weight w $type '2 2' "$raw")"
+  held 101 bad "'w': unknown data type $type" "$(weight w $type '2 2' "$raw")"
 done
 
 # External data.

@@ -28,7 +28,7 @@ wrong 'input' convert --input gaussian
 wrong 'has to end in .json, .csv, .md, .html or .svg' convert -o result.txt
 wrong '--repeats' convert --repeats 0
 wrong '--threads' convert --threads 0
-wrong "there is no option '--layout', did you mean '--layouts'" convert --layout csr
+wrong "unknown option '--layout', did you mean '--layouts'" convert --layout csr
 wrong '--config belongs to step and model' gemm --config config.json
 wrong '--batch belongs to step and model' convert --batch 2
 wrong '--refresh belongs to step' model --refresh 10

@@ -58,7 +58,7 @@ expect_exit 3 sten-energy pruned.safetensors --against in.safetensors --min-ener
 safetensors other.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy pruned.safetensors --against other.safetensors
 expect_one_line_err
-expect_err "other.safetensors: there is no tensor 'b.weight' to compare with"
+expect_err "other.safetensors: no tensor 'b.weight' found to compare with"
 safetensors other.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight F32 2 16 24)}" \
   "$F1$F2$F3$F4$F1$F3"
 expect_exit 1 sten-energy pruned.safetensors --against other.safetensors

@@ -39,7 +39,7 @@ expect_out '3 inputs: 1 done, 2 failed'
 expect_err 'sten-energy: missing: '
 safetensors b.safetensors "{$(entry b.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy half.safetensors b.safetensors --against old.safetensors --keep-going -q
-expect_err "sten-energy: b.safetensors: old.safetensors: there is no tensor 'b.weight' to compare with"
+expect_err "sten-energy: b.safetensors: old.safetensors: no tensor 'b.weight' found to compare with"
 safetensors line.safetensors "{$(entry a.weight F32 4 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy half.safetensors line.safetensors --include a.weight --keep-going -q
 expect_err "sten-energy: line.safetensors: --include 'a.weight': it has rank 1"

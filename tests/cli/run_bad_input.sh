@@ -45,7 +45,7 @@ refused 115 2 'x.npy: is an array, not a model' x.npy --input x.npy
 refused 115 2 'does not say what computes with them; --config names' $weights --input x.npy
 refused 115 1 'missing: No such file' missing --input x.npy
 printf '{"a": 1}' >foreign.json
-refused 115 1 'foreign.json: is no recipe, no graph, no ONNX model and no config.json' $weights --input x.npy --config foreign.json
+refused 115 1 'foreign.json: expected a recipe, a graph, an ONNX model or' $weights --input x.npy --config foreign.json
 printf '{"hidden_size": ' >cut.json
 refused 115 1 'cut.json: ' $weights --input x.npy --config cut.json
 mkdir graph && cp $weights graph/model.safetensors && printf '{"nodes": 3}' >graph/graph.json
@@ -57,7 +57,7 @@ refused 116 1 "layers.0.weight is [4, 3], not [5, 3]" $weights --data other.json
 
 refused 117 2 "'idz' is no input of" "$bert" --input idz=ids.npy
 refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
-refused 117 2 'takes input_ids' "$bert" --input position_ids=line.npy
+refused 117 2 'missing inputs input_ids' "$bert" --input position_ids=line.npy
 refused 117 2 "is no input of" run --input layers.0.weight=x.npy
 
 refused 117 2 'standard input cannot be both an --input and the --labels' run --input - --labels -
@@ -81,7 +81,7 @@ refused 120 2 '--labels are for the rows of --input' run --labels y.npy
 
 : >empty.csv
 refused 121 1 'empty.csv: ' run --data empty.csv
-refused 121 2 'the validation split of the data is empty; there is test' run --split validation
+refused 121 2 'the validation split is empty: data.validation is 0; --split test has rows' run --split validation
 refused 121 2 'on masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
 refused 121 2 'there is nothing to run' "$bert"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
@@ -98,7 +98,7 @@ refused 123 2 '--min-accuracy needs --labels' run --input x.npy --min-accuracy 1
 refused 123 2 '--min-accuracy' run --min-accuracy 1.5
 refused 123 2 '--max-difference nan is not 0 or more' run --against run --max-difference nan
 refused 123 2 '--max-difference -1 is not 0 or more' run --against run --max-difference -1
-refused 123 2 '--max-loss nan is no limit' run --max-loss nan
+refused 123 2 '--max-loss must be a number, got nan' run --max-loss nan
 refused 123 2 '--config is for weights alone' run --config recipe.json
 refused 123 2 "run takes x, and $bert takes input_ids, position_ids, token_type_ids: they cannot be compared" run \
   --input x.npy --against "$bert"
@@ -141,7 +141,7 @@ generates 124 "attention.self': attention is not causal" "$bert" --generate 5 --
 generates 124 "the graph has an input 'x'" run --generate 5 --text a
 generates 124 'is a GPT, which continues a text' gpt --fill 'a[MASK]'
 mkdir alone && cp gpt/model.safetensors gpt/config.json alone
-generates 124 'there is no tokenizer beside alone' alone --generate 5 --text a
+generates 124 'no tokenizer found beside alone' alone --generate 5 --text a
 generates 124 '--generate excludes --input' gpt --generate 5 --text a --input ids.npy
 generates 124 'has nothing that --max-difference could check' gpt --generate 5 --text a --max-difference 1
 generates 124 '--config is for weights alone' gpt --generate 5 --text a --config gpt/recipe.json

@@ -105,9 +105,9 @@ refused() {
 }
 refused "needs --finetune"
 expect_exit 2 stages -q -o x.safetensors --schedule gradual:from=0,to=1 --state x --finetune "$TRAIN"
-expect_err "'gradual:from=0,to=1': there is no such schedule among iterative, linear, cubic, exponential, layer-wise"
+expect_err "'gradual:from=0,to=1': unknown schedule 'gradual' (expected one of iterative, linear, cubic, exponential, layer-wise; example: cubic"
 refused "does not mention {out}" --finetune 'train {in}'
-refused "there is no placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
+refused "unknown placeholder '{ot}', did you mean '{out}'?" --finetune 'train {in} {ot} {out}'
 refused "contradicts --sparsity 0.6" --finetune "$TRAIN" --sparsity 0.6
 expect_exit 2 stages -q -o x.safetensors --sparsity 0.5 --resume
 expect_err "--resume belongs to --schedule"

@@ -17,17 +17,17 @@ convert() { wrong "$1" sten-convert in.safetensors -o o.safetensors "${@:2}"; }
 energy() { wrong "$1" sten-energy in.safetensors "${@:2}"; }
 
 # Flags.
-prune "there is no option '--sparsty', did you mean '--sparsity'?" --sparsty 0.9
-prune "there is no option '--sparsty', did you mean '--sparsity'?" --sparsity=0.9 --sparsty=0.9
-prune "there is no option '--forced', did you mean '--force'?" --sparsity 0.9 --forced
-prune "there is no option '--spar\\x1b[31msity', did you mean '--sparsity'?" $'--spar\e[31msity' 1
-prune "there is no option '-x'" --sparsity 0.9 -x
-prune "there is no option '-x'" --sparsity 0.9 -fqx
-convert "there is no option '--too', did you mean '--to'?" --too bitmask
-convert "there is no option '--loss-less', did you mean '--lossless'?" --to csr --loss-less
-convert "there is no option '--sparsity'" --to csr --sparsity 0.9
-energy "there is no option '--agianst', did you mean '--against'?" --agianst in.safetensors
-energy "there is no option '-o'" -o o.safetensors
+prune "unknown option '--sparsty', did you mean '--sparsity'?" --sparsty 0.9
+prune "unknown option '--sparsty', did you mean '--sparsity'?" --sparsity=0.9 --sparsty=0.9
+prune "unknown option '--forced', did you mean '--force'?" --sparsity 0.9 --forced
+prune "unknown option '--spar\\x1b[31msity', did you mean '--sparsity'?" $'--spar\e[31msity' 1
+prune "unknown option '-x'" --sparsity 0.9 -x
+prune "unknown option '-x'" --sparsity 0.9 -fqx
+convert "unknown option '--too', did you mean '--to'?" --too bitmask
+convert "unknown option '--loss-less', did you mean '--lossless'?" --to csr --loss-less
+convert "unknown option '--sparsity'" --to csr --sparsity 0.9
+energy "unknown option '--agianst', did you mean '--against'?" --agianst in.safetensors
+energy "unknown option '-o'" -o o.safetensors
 
 # What is missing or too much.
 for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
@@ -38,7 +38,7 @@ wrong 'the name of an input is empty' sten-prune '' -o o.safetensors --sparsity 
 prune '--sparsity is missing'
 prune '--sparsity needs a value: X' --sparsity
 prune '--sparsity takes one value, and is given 2 times' --sparsity 0.9 --sparsity 0.8
-wrong "one argument too many: 'more.json'" sten-train recipe.json more.json
+wrong "unexpected argument 'more.json'" sten-train recipe.json more.json
 energy '--sweep takes one input, and there are 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
@@ -53,6 +53,10 @@ wrong '--data has an empty value' sten-run in.safetensors --data ''
 prune '--sparsity 1.4 is not within [0, 1]' --sparsity 1.4
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity -0.1
 prune '--sparsity -0.1 is not within [0, 1]' --sparsity=-0.1
+prune '--sparsity 90 is not within [0, 1], did you mean 0.9 or 90%?' --sparsity 90
+prune 'sparsity 90 is not within [0, 1], did you mean 0.9 or 90%?' --rule '*=magnitude:sparsity=90'
+prune "--device 'gpu': expected cpu, cuda or cuda:N, did you mean 'cuda'?" --sparsity 0.9 --device gpu
+wrong "2 inputs need --out-dir; an output follows -o: -o 'o.safetensors'" sten-prune in.safetensors o.safetensors
 held 56 prune '--sparsity nan is not within [0, 1]' --sparsity nan
 prune '--sparsity inf is not within [0, 1]' --sparsity 1e999
 prune "--sparsity 'abc' is not a number" --sparsity abc
@@ -70,8 +74,8 @@ prune '--seed: 18446744073709551616 is above 2^64 - 1' --sparsity 0.9 --seed 184
 prune "--progress 'sometimes' is none of auto,always,never" --sparsity 0.9 --progress sometimes
 
 # Methods.
-prune "'magnitud' is none of magnitude, random, threshold, movement, l0, gradient, wanda, ria,\
- sparsegpt, admm, did you mean 'magnitude'?" --sparsity 0.9 --method magnitud
+prune "unknown --method 'magnitud', did you mean 'magnitude'? (expected one of magnitude, random, threshold, movement,\
+ l0, gradient, wanda, ria, sparsegpt, admm)" --sparsity 0.9 --method magnitud
 prune '--method threshold needs --at' --method threshold
 prune '--sparsity and --method threshold exclude each other' \
   --method threshold --at 0.1 --sparsity 0.9
@@ -80,7 +84,7 @@ prune 'magnitudes are not negative' --method threshold --at -1
 prune "'at' is not a number" --method threshold --at nan
 
 # Structures and layouts.
-prune "there is no structure 'nmgg', did you mean 'nmg'?" --structure nmgg:n=1,m=10,g=4
+prune "unknown structure 'nmgg', did you mean 'nmg'?" --structure nmgg:n=1,m=10,g=4
 prune '--sparsity 0.5 contradicts --structure nmg:n=1,m=10,g=4, whose sparsity is 0.9' \
   --structure nmg:n=1,m=10,g=4 --sparsity 0.5
 prune '--sparsity 0.9 contradicts --structure nm:n=2,m=4' --to nm:n=2,m=4 --sparsity 0.9
@@ -104,14 +108,14 @@ prune 'it ends in a comma' --structure nm:n=2,m=4,
 prune 'axis=2 is neither 0 nor 1' --structure nm:n=2,m=4,axis=2
 prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
 prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
-prune "there is no layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
+prune "unknown layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
 prune '--to nm takes its numbers from a structure nm, and there is none' --to nm --sparsity 0.5
-convert "there is no layout 'bitmap', did you mean 'bitmask'?" --to bitmap
-convert "there is no layout 'Dense', did you mean 'dense'?" --to Dense
-convert "there is no layout 'quadtree'" --to quadtree
+convert "unknown layout 'bitmap', did you mean 'bitmask'?" --to bitmap
+convert "unknown layout 'Dense', did you mean 'dense'?" --to Dense
+convert "unknown layout 'quadtree'" --to quadtree
 convert "'csr' has no key 'dim', did you mean 'dims'?" --to csr:dim=0.1
 convert "'nmg:n=1,m=4': 'g' is missing" --to nmg:n=1,m=4
-convert "there is no layout 'b'" --to b
+convert "unknown layout 'b'" --to b
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to $'bit\e[2Jmask'
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to ':n=1'
 grep -q "$(printf '\033')" err && fail 'an escape sequence came through'

@@ -87,7 +87,7 @@ TEST_CASE("CIFAR files with a ragged end, or labels that are no class, are refus
   CHECK(not_cifar(cifar_record("\x01\x64", 1), 100) ==
         "record 0 has the label 100, and CIFAR-100 has 100 classes");
   CHECK(error_of([&] { cifar_in(record, 11); }) ==
-        "there is no CIFAR of 11 classes: there are 10, 100, and 20 coarse ones");
+        "no CIFAR has 11 classes (expected 10, 100, or 20 coarse ones)");
 }
 
 TEST_CASE("a folder of CIFAR's files is known by their names") {

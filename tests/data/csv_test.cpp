@@ -57,7 +57,7 @@ TEST_CASE("any column may be the label, by name or by number") {
   CHECK(refusal(text, {Header::guess, "kin"}) == "no column is called 'kin', did you mean 'kind'?");
   CHECK(refusal(text, {Header::guess, "4"}) == "no column is called '4'");
   CHECK(refusal("1,2\n", {Header::guess, "0"}) ==
-        "there is no column '0' of 2, and no header with names");
+        "no column '0' among 2, and no header with names");
   CHECK(refusal("x,x,y\n1,2,3\n", {Header::guess, "x"}) == "line 1: two columns are called 'x'");
 }
 
@@ -111,9 +111,9 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
       {"1,2\n1e39,4\n", "line 2, column 1: '1e39' is not a number that float32 has"},
       {"1,2\n1e999,4\n", "line 2, column 1: '1e999' is not a number that float32 has"},
       {"1,2\n1 2,4\n", "line 2, column 1: '1 2' is not a number that float32 has"},
-      {"1,2\n3,-1\n", "line 2, column 2: '-1' is no class: labels are whole numbers from 0 up"},
-      {"1,2\n3,1.5\n", "line 2, column 2: '1.5' is no class: labels are whole numbers from 0 up"},
-      {"1,2\n3,1e17\n", "line 2, column 2: '1e17' is no class: labels are whole numbers from 0 up"},
+      {"1,2\n3,-1\n", "line 2, column 2: '-1' is not a class index (expected an integer >= 0)"},
+      {"1,2\n3,1.5\n", "line 2, column 2: '1.5' is not a class index (expected an integer >= 0)"},
+      {"1,2\n3,1e17\n", "line 2, column 2: '1e17' is not a class index (expected an integer >= 0)"},
       {"1\n2\n",
        "line 1 has one column; features and a label are expected, with commas between them"},
       {" \n\n", "has no rows"},

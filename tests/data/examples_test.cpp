@@ -51,9 +51,9 @@ TEST_CASE("features and labels that do not belong together are refused") {
   CHECK(refusal(f32({2, 0}, {}), y) == "x.npy: is [2, 0], with nothing in it");
   CHECK(refusal(x, f32({2}, {0, 1})) == "y.npy: elements are F32; labels are integers");
   CHECK(refusal(x, dense<std::int32_t>(DType::I32, {2}, {0, -1})) ==
-        "y.npy: label 1 is -1, which is no class: classes count from 0");
+        "y.npy: label 1 is -1, not a class index (expected an integer >= 0)");
   CHECK(refusal(x, dense<std::uint64_t>(DType::U64, {2}, {0, 1ull << 63})) ==
-        "y.npy: label 1 is 9223372036854775808, which is no class: classes count from 0");
+        "y.npy: label 1 is 9223372036854775808, not a class index (expected an integer >= 0)");
   CHECK(refusal(Dense::zeros(DType::C64, {2, 1}), y) ==
         "x.npy: elements are C64, which features cannot be");
 }

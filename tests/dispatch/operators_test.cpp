@@ -90,8 +90,8 @@ TEST_CASE("layouts that may refuse positions are not converted to") {
   t.all.add({"f", {"ell"}, {dense_out}}, says(1));
   t.all.add({"f", {"nmg"}, {dense_out}}, says(1));
   CHECK(error_of([&] { t.plan("f", {"csr"}); }) ==
-        "f(csr) -> keep-all/dense: there is no implementation, not for dense tensors either");
-  CHECK(has(error_of([&] { t.plan("g", {"csr"}); }), "there is no operator 'g'"));
+        "f(csr) -> keep-all/dense: no implementation found, not for dense tensors either");
+  CHECK(has(error_of([&] { t.plan("g", {"csr"}); }), "unknown operator 'g'"));
 }
 
 TEST_CASE("a result that nobody writes sparse is dense and sparsified after that, which is said") {

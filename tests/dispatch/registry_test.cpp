@@ -23,7 +23,7 @@ TEST_CASE("a name that is unknown is refused, and what is near is suggested") {
   const auto layout = [](const char* spec) {
     return error_of([&] { registry().check_layout(Spec::parse(spec)); });
   };
-  CHECK(has(layout("csrr"), "there is no layout 'csrr', did you mean 'csr'?"));
+  CHECK(has(layout("csrr"), "unknown layout 'csrr', did you mean 'csr'?"));
   CHECK(has(layout("nm:n=2,m=4,axes=1"), "has no key 'axes', did you mean 'axis'?"));
   CHECK(has(layout("dense:n=1"), "takes no keys"));
   CHECK(layout("csr:dims=1.2") == "");

@@ -137,7 +137,7 @@ TEST_CASE("an edge of a layout that is not registered is refused") {
   const auto edge = [&] {
     r.add_edge<Bitmask, Flat>([](const Bitmask& x, const Spec&) { return Flat::of(x); });
   };
-  CHECK(has(error_of(edge), "there is no layout 'flat'"));
+  CHECK(has(error_of(edge), "unknown layout 'flat'"));
   r.add_layout<Flat>();
   CHECK(error_of(edge) == "");
 }

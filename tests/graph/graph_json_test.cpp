@@ -129,8 +129,9 @@ TEST_CASE("errors of a graph's text name the place") {
   CHECK(with_node("") == "");
   CHECK(with_node(R"(, "attributes": {"p": [1, 0.5]})") ==
         "graph: /nodes/0/attributes/p/1: is not an integer");
-  CHECK(with_node(R"(, "format": {"layout": "cs"})") ==
-        "graph: /nodes/0/format/layout: there is no layout 'cs', did you mean 'csc'?");
+  CHECK(
+      with_node(R"(, "format": {"layout": "cs"})")
+          .starts_with("graph: /nodes/0/format/layout: unknown layout 'cs', did you mean 'csc'?"));
   CHECK(with_node(R"(, "format": {"lay/out": "csr"})")
             .starts_with("graph: /nodes/0/format/lay~1out: is unknown"));
   CHECK(with_node(R"(, "gradient": {"inline": "threshold"})")

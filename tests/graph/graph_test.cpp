@@ -137,7 +137,7 @@ TEST_CASE("values that nobody needs any more are let go") {
 TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts&) {}).empty());
   CHECK(error_with([](GraphParts& p) { p.nodes[1].op = "rellu"; }) ==
-        "node 'active': there is no operator 'rellu', did you mean 'relu'?");
+        "node 'active': unknown operator 'rellu', did you mean 'relu'?");
   CHECK(
       error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
       "node 'active' takes 'upp', which is no input, weight, constant or node, did you mean 'up'?");

@@ -204,10 +204,10 @@ TEST_CASE(
 TEST_CASE("patterns and layouts that are none are refused where they are given") {
   SparsityBuilder sb;
   CHECK(has(error_of([&] { sb.set_weight("re:(", by("relu"), Spec("csr")); }), "'re:('"));
-  CHECK(has(error_of([&] { sb.set_weight("a", by("relu"), Spec("crs")); }),
-            "there is no layout 'crs'"));
+  CHECK(
+      has(error_of([&] { sb.set_weight("a", by("relu"), Spec("crs")); }), "unknown layout 'crs'"));
   CHECK(has(error_of([&] { sb.set_interm("a", OutFormat::after(by("relu"), Spec("crs"))); }),
-            "there is no layout 'crs'"));
+            "unknown layout 'crs'"));
   CHECK(sb.empty());
 }
 
@@ -243,7 +243,7 @@ TEST_CASE("errors of its text name the place") {
   CHECK(error(R"({"weights": [{"name": "re:("}]})").starts_with("sparsity: /weights/0/name: "));
   CHECK(error(R"({"weights": [{"initial": "relu"}]})") == "sparsity: /weights/0: has no 'name'");
   CHECK(error(R"({"weights": [{"name": "a", "layout": "crs"}]})")
-            .starts_with("sparsity: /weights/0/layout: there is no layout 'crs'"));
+            .starts_with("sparsity: /weights/0/layout: unknown layout 'crs'"));
   CHECK(error(R"({"intermediates": [{"name": "a"}]})") ==
         "sparsity: /intermediates/0: has no 'format'");
 }

@@ -195,9 +195,9 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
   refused(pb::tensor("w", 1, {5}, raw), "'w': it has 16 bytes, shape [5] of F32 has 20");
   refused(pb::tensor("w", 1, {3}, raw), "'w': it has 16 bytes, shape [3] of F32 has 12");
   refused(pb::tensor("w", 1, {1}, ""), "'w': it has 0 bytes, shape [1] of F32 has 4");
-  refused(pb::tensor("w", 0, {4}, raw), "'w': there is no data type 0");
-  refused(pb::tensor("w", 25, {4}, raw), "'w': there is no data type 25");
-  refused(pb::tensor("w", -1, {4}, raw), "'w': there is no data type -1");
+  refused(pb::tensor("w", 0, {4}, raw), "'w': unknown data type 0");
+  refused(pb::tensor("w", 25, {4}, raw), "'w': unknown data type 25");
+  refused(pb::tensor("w", -1, {4}, raw), "'w': unknown data type -1");
   CHECK(why_refused(dir, pb::tensor("w", 1, {-4}, raw)).starts_with("'w': "));
   CHECK(why_refused(dir, pb::tensor("w", 1, {1L << 40, 1L << 40}, raw)).starts_with("'w': "));
   refused(pb::tensor("", 1, {4}, raw), "'': the name is empty");

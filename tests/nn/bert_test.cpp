@@ -190,13 +190,13 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
   CHECK(error_with("hidden_act", "gelu_new") ==
         "config: /hidden_act: is 'gelu_new'; there are gelu and relu");
   CHECK(error_with("model_type", "roberta") ==
-        "config: /model_type: is \"roberta\"; there is \"bert\" only");
+        "config: /model_type: is \"roberta\" (expected \"bert\" or \"gpt2\")");
   // Not what it lacks of a BERT.
   CHECK_THROWS_WITH(BertConfig::parse(R"({"model_type": "distilbert", "dim": 768})"),
-                    "config: /model_type: is \"distilbert\"; there is \"bert\" only");
+                    "config: /model_type: is \"distilbert\" (expected \"bert\" or \"gpt2\")");
   CHECK(error_with("position_embedding_type", "relative_key") ==
-        "config: /position_embedding_type: is \"relative_key\"; there is \"absolute\" only");
+        "config: /position_embedding_type: is \"relative_key\" (expected \"absolute\")");
   CHECK(error_with("tie_word_embeddings", false) ==
-        "config: /tie_word_embeddings: is false; there is true only");
+        "config: /tie_word_embeddings: is false (expected true)");
   CHECK(error_with("layer_norm_eps", -1) == "config: /layer_norm_eps: is -1, not above 0");
 }

@@ -94,7 +94,7 @@ TEST_CASE("models of images take any that are large enough, in training and in i
 
 TEST_CASE("models of images that there are not are refused") {
   CHECK(error_of([] { resnet({.depth = 20}); }) ==
-        "resnet: there is none of depth 20; there are 18, 34, 50, 101 and 152");
+        "resnet: unknown depth 20 (expected 18, 34, 50, 101 or 152)");
   CHECK(error_of([] { wide_resnet({.depth = 18}); }) ==
         "wide-resnet: a depth of 18 is not 6n + 4, as 10, 16, 28 and 40 are");
   CHECK(has(error_of([] { resnet({.classes = 0}); }), "all have to be 1 or more"));

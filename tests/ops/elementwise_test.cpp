@@ -72,7 +72,7 @@ TEST_CASE("dropout drops the elements whose random numbers are below p and scale
   CHECK(!equal(dropout(x, draw(4), 0.5, 1), dropout(x, draw(5), 0.5, 1)));
   CHECK(!equal(dropout(x, draw(4), 0.5, 1), dropout(x, draw(4), 0.5, 2)));
   CHECK(error_of([&] { dropout(x, x, 0.5, 1); }) == "dropout: 'draw' is F32 [4, 5], not one I64");
-  CHECK(error_of([&] { dropout(x, 1.5, 0); }) == "dropout: p is 1.5, which is no probability");
+  CHECK(error_of([&] { dropout(x, 1.5, 0); }) == "dropout: p must be in [0, 1], got 1.5");
 }
 
 TEST_CASE("operands are repeated as numpy does") {

@@ -79,7 +79,7 @@ TEST_CASE("scatters put updates in their order, or reduce them with what is ther
   CHECK(is(sum(numbers({127}, DType::I8), numbers({1}, DType::I8)), numbers({-128}, DType::I8)));
   CHECK(is(sum(numbers({2}, DType::BF16), numbers({3}, DType::BF16)), numbers({5}, DType::BF16)));
   CHECK(error_of([&] { scattered("last"); }) ==
-        "scatter-elements: the reduction 'last' is none of none, add, mul, min, max");
+        "scatter-elements: unknown reduction 'last' (expected none, add, mul, min or max)");
   CHECK(error_of([&] {
           apply("scatter-nd", {x, rows, rising({2, 2})});
         }) == "scatter-nd: updates are [2, 2], and have to be [2, 3]");

@@ -240,7 +240,7 @@ TEST_CASE("movement that does not fit is refused with the shapes") {
         }) == "pad: the pads -2 and -1 do not fit axis 0 of [2, 6]");
   CHECK(error_of([&] {
           pad(x, {0, 0, 0, 0}, "mirror");
-        }) == "pad: the mode 'mirror' is none of constant, reflect, edge, wrap");
+        }) == "pad: unknown mode 'mirror' (expected constant, reflect, edge or wrap)");
   CHECK(error_of([&] {
           pad(count_up({0}), {1, 0}, "edge");
         }) == "pad: axis 0 of [0] has no element to repeat");

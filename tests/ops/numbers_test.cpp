@@ -228,7 +228,7 @@ TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
   CHECK(error_of([] { cast(floats_of({1}), DType::F8_E4M3); }) ==
         "cast: F8_E4M3 elements, which have no arithmetic");
   CHECK(error_of([] { apply("cast", {floats_of({1})}); }) ==
-        "cast: the attribute 'to' is '', which is no dtype");
+        "cast: the attribute 'to' has the unknown value ''");
 }
 
 TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers have none") {

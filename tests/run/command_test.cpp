@@ -63,7 +63,7 @@ TEST_CASE("a value is one word of the shell wherever its placeholder stands, and
 TEST_CASE("a mistyped placeholder is refused with the nearest one") {
   const std::vector<std::string> known = {"{in}", "{out}", "{metrics}"};
   CHECK_THROWS_WITH_AS(check_placeholders("t {in} {ouut}", known),
-                       "there is no placeholder '{ouut}', did you mean '{out}'?", Error);
+                       "unknown placeholder '{ouut}', did you mean '{out}'?", Error);
   CHECK_NOTHROW(check_placeholders("t {in} ${ouut} {a,b} {} {something_else}", known));
 }
 

@@ -138,7 +138,7 @@ TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") 
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
     return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
   };
-  CHECK(has(why("magnitude:sparsity=1.5"), "1.5, which is not within [0, 1]"));
+  CHECK(has(why("magnitude:sparsity=1.5"), "sparsity 1.5 is not within [0, 1]"));
   CHECK(has(why("magnitude:sparsity=-0.1"), "not within [0, 1]"));
   CHECK(has(why("magnitude:sparsity=nan"), "not a number"));
   CHECK(has(why("magnitude:sparsity=inf"), "not a number"));

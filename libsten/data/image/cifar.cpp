@@ -69,7 +69,7 @@ void put_cifar(std::span<const std::byte> file, const std::string& name, Index c
 
 void check_cifar_classes(Index classes) {
   if (classes != 10 && classes != 20 && classes != 100)
-    fail_usage("there is no CIFAR of {} classes: there are 10, 100, and 20 coarse ones", classes);
+    fail_usage("no CIFAR has {} classes (expected 10, 100, or 20 coarse ones)", classes);
 }
 
 Examples parse_cifar(std::span<const std::byte> file, const std::string& file_name, Index classes) {

@@ -158,7 +158,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
     OnnxWeight& w = found.tensors[i];
     const OnnxType* type = onnx_type(w.tensor->data_type);
     if (!type)
-      fail("{}: {}: there is no data type {}", printable(file_name), quote(w.name),
+      fail("{}: {}: unknown data type {}", printable(file_name), quote(w.name),
            w.tensor->data_type);
     if (!type->dtype) {
       if (left_out++ == 0) first = fmt::format("{} of {}", quote(w.name), type->name);
@@ -177,7 +177,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
 
 DType onnx_dtype(std::int32_t data_type) {
   const OnnxType* type = onnx_type(data_type);
-  if (!type) fail("there is no data type {}", data_type);
+  if (!type) fail("unknown data type {}", data_type);
   if (!type->dtype) fail("elements of {} cannot be read", type->name);
   return *type->dtype;
 }

@@ -90,7 +90,7 @@ Outcome fill_text(const RunOptions& o) {
   if (source.what.model.kind == "gpt")
     fail_usage("--fill: {} is a GPT, which continues a text; --generate does that", source.name);
   if (source.what.vocabulary.empty())
-    fail_usage("--fill: there is no tokenizer beside {}", source.name);
+    fail_usage("--fill: no tokenizer found beside {}", source.name);
   const auto tokenizer = read_tokenizer(source.what.vocabulary);
   const MaskedTextIds text = masked_ids(o.fill, *tokenizer);
   RunnableModel model = read_model(source, false);

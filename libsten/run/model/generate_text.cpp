@@ -140,7 +140,7 @@ Outcome generate_text(const RunOptions& o) {
   describe_by(o.config, source);
   RunnableModel model = model_that_generates(source);
   const std::string& file = source.what.vocabulary;
-  if (file.empty()) fail_usage("--generate: there is no tokenizer beside {}", source.name);
+  if (file.empty()) fail_usage("--generate: no tokenizer found beside {}", source.name);
   const auto tokenizer = read_tokenizer(file);
   const std::vector<std::int64_t> prompt = prompt_ids(*o.text, *tokenizer);
   const Index count = std::ssize(prompt), most = count + o.generate;

@@ -239,8 +239,8 @@ GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel&
   for (const ModelInput& p : m.inputs)
     if (!in.values.contains(p.name)) missing.push_back(p.name);
   if (!missing.empty())
-    fail_usage("--input: {} takes {}, too; of {} there is nothing", m.name, listed(missing),
-               missing.size() == 1 ? "it" : "them");
+    fail_usage("{}: missing input{} {} (name files with --input NAME=FILE)", m.name,
+               missing.size() == 1 ? "" : "s", listed(missing));
   find_batch(m, in);
   return in;
 }

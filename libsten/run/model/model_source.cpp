@@ -153,7 +153,7 @@ ModelDescription describe_model(const std::string& file) {
     what.model = model_of_config(file);
     what.vocabulary = tokenizer_file(fs::path(file).parent_path().string());
   } else {
-    fail("{}: is no recipe, no graph, no ONNX model and no config.json of a model", name);
+    fail("{}: expected a recipe, a graph, an ONNX model or a model's config.json", name);
   }
   return what;
 }

@@ -155,7 +155,7 @@ void check_placeholders(const std::string& command, const std::vector<std::strin
     const std::string word = command.substr(i, end + 1 - i);
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
     const std::string near = suggestion(word, known);
-    if (!near.empty()) fail_usage("there is no placeholder {}{}", quote(word), near);
+    if (!near.empty()) fail_usage("unknown placeholder {}{}", quote(word), near);
   }
 }
 

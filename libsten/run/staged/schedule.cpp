@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "libsten/base/error.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/recipe/sparsity_schedule.h"
 
@@ -14,7 +15,7 @@ constexpr double rounding = 1e-9;
 
 double fraction(const Spec& s, const char* key) {
   const double v = s.number(key);
-  if (!(v >= 0 && v <= 1)) fail_usage("{}: {} is not within [0, 1]", key, v);
+  if (!(v >= 0 && v <= 1)) fail_usage("{}: {}", key, not_a_fraction(v));
   return v;
 }
 
@@ -44,9 +45,9 @@ Schedule parse_schedule(const std::string& text, std::optional<double> sparsity,
       return out;
     }
     if (!s.is("iterative") && !s.is("linear") && !s.is("cubic") && !s.is("exponential"))
-      fail_usage(
-          "there is no such schedule among iterative, linear, cubic, exponential, layer-wise{}",
-          suggestion(s.name(), {"iterative", "linear", "cubic", "exponential", "layer-wise"}));
+      fail_usage("{}", unknown_name("schedule", s.name(),
+                                    {"iterative", "linear", "cubic", "exponential", "layer-wise"},
+                                    "cubic:from=0.5,to=0.9,stages=4"));
     if (structures.size() > 1) {
       if (!s.is("iterative") || !s.args().empty())
         fail_usage("several --structure go with iterative, without from, to and step");
