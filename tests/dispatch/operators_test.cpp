@@ -163,6 +163,7 @@ TEST_CASE("any number of inputs can be served by one implementation") {
   CHECK(has(t.plan("f", {"dense", "csr"}), "dense with masks"));
   const std::vector<Tensor> many(60, d);
   CHECK(t.answer("f", many) == 1);
+  CHECK(error_of([&] { t.answer("f", std::vector<Tensor>{}); }) != "");
 }
 
 TEST_CASE("an external sparsifier sees the whole output, and two passes keep what both keep") {
