@@ -68,8 +68,10 @@ std::vector<std::string> pattern_list(const std::string& text) {
   if (text.starts_with("re:")) return {text};
   std::vector<std::string> all;
   try {
-    const bool is_list = text.find_first_of("{},") != std::string::npos;
-    if (is_list && text.size() > most_bytes) fail_usage("is a list of over {} bytes", most_bytes);
+    // Brackets without an end take time by the square of their number.
+    const bool is_list = text.find_first_of("{},[") != std::string::npos;
+    if (is_list && text.size() > most_bytes)
+      fail_usage("is a list or has brackets, in over {} bytes", most_bytes);
     if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '{')) > most_braces)
       fail_usage("has more than {} braces", most_braces);
     expand_list("", text, "", all);
