@@ -202,7 +202,7 @@ std::optional<Dense> small_input(const OnnxPort& p) {
 }
 
 // Whether an operator whose shape is not inferred gives a small result.
-bool gives_few(std::string_view op, const std::vector<Tensor>& in) {
+bool has_small_result(std::string_view op, const std::vector<Tensor>& in) {
   Index product = 1;
   for (const Tensor& t : in) product *= std::min(most_elements, t.to_dense().size() + 1);
   if (op == "einsum") return in.size() < 4 && product <= most_elements;
@@ -241,7 +241,7 @@ void run_small(const OnnxImport& model, const Checkpoint& file) {
     Shape shape;
     const DraftValue v = infer(draft, step);
     const bool is_known = v.shape && all_known(*v.shape, shape);
-    if (is_known ? checked_size(shape) > most_elements : !gives_few(n.op.text(), in)) return;
+    if (is_known ? checked_size(shape) > most_elements : !has_small_result(n.op.text(), in)) return;
     if (!put(n.name, apply(n.op, in, n.attributes).to_dense())) return;
   }
   (void)model.graph.run<Tensor>(weights, inputs);
