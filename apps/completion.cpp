@@ -73,8 +73,16 @@ std::vector<std::string> members(const CLI::Option& o) {
   return CLI::detail::split(type.substr(begin + 2, end - begin - 2), ',');
 }
 
-// How the value of an option is completed: "kind=..." and what belongs to it.
-std::string value_kind(const Program& program, const CLI::Option& o) {
+// How a value is completed.
+struct ValueKind {
+  enum Kind { none, words, files, directories } kind = none;
+  std::vector<std::string> choices = {};  // words; or globs of files, empty: those of checkpoints
+};
+
+constexpr const char* checkpoint_globs[] = {"*.safetensors", "*.npy", "*.onnx",
+                                            "*.safetensors.index.json"};
+
+ValueKind value_kind(const Program& program, const CLI::Option& o) {
   const std::string name = "--" + o.get_lnames().front(), type = value_name(o);
   std::vector<std::string> words = members(o);
   if (const auto known = known_values().find(name); known != known_values().end())
@@ -82,18 +90,112 @@ std::string value_kind(const Program& program, const CLI::Option& o) {
   if (name == "--structure") words = structure_words();
   if (type == "LAYOUT") words = layouts(program);
   if (name == "--set") words = recipe_words();
-  if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
+  if (!words.empty()) return {ValueKind::words, words};
+  const auto files = [](std::vector<std::string> globs) {
+    return ValueKind{ValueKind::files, std::move(globs)};
+  };
   if (name == "--report")
-    return fmt::format("kind=files endings=('*.json' '*.csv' '*.md' '*.html'{})",
-                       program.has_chart ? " '*.svg'" : "");
+    return program.has_chart ? files({"*.json", "*.csv", "*.md", "*.html", "*.svg"})
+                             : files({"*.json", "*.csv", "*.md", "*.html"});
   if (name == "--against" && program.name == std::string_view("sten-bench"))
-    return "kind=files endings=('*.json')";
-  if (name == "--rules") return "kind=files endings=('*')";
-  if (name == "--plot") return "kind=files endings=('*.svg')";
-  if (name == "--data") return "kind=files endings=('*.json' '*.csv' '*.txt')";
-  if (name == "--config") return "kind=files endings=('*.json')";
-  if (type.ends_with("FILE") || type == "OUT" || type == "MODEL") return "kind=files";
-  return type == "DIR" ? "kind=directories" : "kind=none";
+    return files({"*.json"});
+  if (name == "--rules") return files({"*"});
+  if (name == "--plot") return files({"*.svg"});
+  if (name == "--data") return files({"*.json", "*.csv", "*.txt"});
+  if (name == "--config") return files({"*.json"});
+  if (type.ends_with("FILE") || type == "OUT" || type == "MODEL") return files({});
+  return {type == "DIR" ? ValueKind::directories : ValueKind::none};
+}
+
+// Of a positional argument: a word, a recipe, or a checkpoint.
+ValueKind positional_kind(const CLI::Option& o) {
+  const std::string name = o.get_name(true);
+  if (const auto known = known_values().find(name); known != known_values().end())
+    return {ValueKind::words, known->second};
+  if (name == "RECIPE") return {ValueKind::files, {"*.json"}};
+  return {ValueKind::files};
+}
+
+// The assignments of the script for bash.
+std::string bash_kind(const ValueKind& v) {
+  switch (v.kind) {
+    case ValueKind::words:
+      return fmt::format("kind=words words='{}'", fmt::join(v.choices, " "));
+    case ValueKind::files:
+      return v.choices.empty()
+                 ? "kind=files"
+                 : fmt::format("kind=files endings=('{}')", fmt::join(v.choices, "' '"));
+    case ValueKind::directories:
+      return "kind=directories";
+    default:
+      return "kind=none";
+  }
+}
+
+std::vector<std::string> names_of(const CLI::Option& o) {
+  std::vector<std::string> names;
+  for (const std::string& name : o.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : o.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// Positional arguments, and options that --help has.
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+  return app.get_options(
+      [](const CLI::Option* o) { return o->get_positional() || !o->get_group().empty(); });
+}
+
+// What an option is about: its description up to the first pause.
+std::string gist(const CLI::Option& o) {
+  const std::string text = o.get_description();
+  std::size_t end = text.size();
+  for (const char* pause : {": ", "; ", ". ", " (", " ["}) end = std::min(end, text.find(pause));
+  return text.substr(0, end);
+}
+
+// With a backslash before each of these characters.
+std::string escaped(std::string_view text, std::string_view characters) {
+  std::string out;
+  for (const char c : text) {
+    if (characters.find(c) != characters.npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+// Within single quotes of zsh, where a colon separates.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : escaped(text, ":[]\\")) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out;
+}
+
+std::string zsh_action(const ValueKind& v) {
+  switch (v.kind) {
+    case ValueKind::words:
+      return fmt::format("({})", zsh_text(fmt::format("{}", fmt::join(v.choices, " "))));
+    case ValueKind::files:
+      return v.choices.empty() ? fmt::format("_files -g \"{}\"", fmt::join(checkpoint_globs, " "))
+                               : fmt::format("_files -g \"{}\"", fmt::join(v.choices, " "));
+    case ValueKind::directories:
+      return "_files -/";
+    default:
+      return " ";
+  }
+}
+
+std::string fish_value(const ValueKind& v) {
+  switch (v.kind) {
+    case ValueKind::words:
+      return fmt::format(" -x -a '{}'",
+                         escaped(fmt::format("{}", fmt::join(v.choices, " ")), "'\\"));
+    case ValueKind::files:
+      return " -r -F";
+    case ValueKind::directories:
+      return " -x -a '(__fish_complete_directories)'";
+    default:
+      return " -x";
+  }
 }
 
 constexpr const char* script =
@@ -143,26 +245,68 @@ std::string bash_completion(const Program& program, const CLI::App& app) {
   std::string function = std::string("_") + program.name, cases, positional;
   std::replace(function.begin(), function.end(), '-', '_');
   std::vector<std::string> options;
-  for (const CLI::Option* o : app.get_options()) {
-    // A word, not an input file.
-    if (const auto known = known_values().find(o->get_name(true));
-        o->get_positional() && known != known_values().end())
-      positional = fmt::format("  elif [[ $kind == input ]]; then\n    kind=words words='{}'\n",
-                               fmt::join(known->second, " "));
-    if (o->get_positional() && o->get_name(true) == "RECIPE")
-      positional = "  elif [[ $kind == input ]]; then\n    endings=('*.json')\n";
-    if (o->get_positional() || o->get_group().empty()) continue;
-    std::vector<std::string> names;
-    for (const std::string& name : o->get_snames()) names.push_back("-" + name);
-    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  for (const CLI::Option* o : shown_options(app)) {
+    if (o->get_positional()) {
+      const ValueKind kind = positional_kind(*o);
+      if (!kind.choices.empty())
+        positional = fmt::format("  elif [[ $kind == input ]]; then\n    {}\n", bash_kind(kind));
+      continue;
+    }
+    const std::vector<std::string> names = names_of(*o);
     options.insert(options.end(), names.begin(), names.end());
     if (takes_value(*o))
-      cases += fmt::format("    {}) {} ;;\n", fmt::join(names, " | "), value_kind(program, *o));
+      cases += fmt::format("    {}) {} ;;\n", fmt::join(names, " | "),
+                           bash_kind(value_kind(program, *o)));
   }
   return fmt::format(script, fmt::arg("program", program.name), fmt::arg("version", version()),
                      fmt::arg("function", function), fmt::arg("cases", cases),
                      fmt::arg("options", fmt::format("{}", fmt::join(options, " "))),
                      fmt::arg("positional", positional));
+}
+
+std::string zsh_completion(const Program& program, const CLI::App& app) {
+  std::string out = fmt::format(
+      "#compdef {}\n# Completion of {} {} for zsh, written from the program's options.\n"
+      "_arguments -s -S",
+      program.name, program.name, version());
+  for (const CLI::Option* o : shown_options(app)) {
+    if (o->get_positional()) {
+      out += fmt::format(" \\\n  '*:{}:{}'", zsh_text(o->get_name(true)),
+                         zsh_action(positional_kind(*o)));
+      continue;
+    }
+    for (const std::string& name : names_of(*o)) {
+      const bool takes = takes_value(*o);
+      const char* joined = !takes ? "" : name.starts_with("--") ? "=" : "+";
+      out += fmt::format(" \\\n  '*{}{}[{}]", name, joined, zsh_text(gist(*o)));
+      if (takes)
+        out += fmt::format(":{}:{}", zsh_text(value_name(*o)), zsh_action(value_kind(program, *o)));
+      out += "'";
+    }
+  }
+  return out + "\n";
+}
+
+std::string fish_completion(const Program& program, const CLI::App& app) {
+  std::string out =
+      fmt::format("# Completion of {} {} for fish, written from the program's options.\n",
+                  program.name, version());
+  for (const CLI::Option* o : shown_options(app)) {
+    out += fmt::format("complete -c {}", program.name);
+    if (o->get_positional()) {
+      const ValueKind kind = positional_kind(*o);
+      out += kind.kind == ValueKind::words
+                 ? fmt::format(" -n 'test (count (commandline -opc)) -eq 1'{}", fish_value(kind))
+                 : " -F";
+    } else {
+      for (const std::string& name : o->get_snames()) out += " -s " + name;
+      for (const std::string& name : o->get_lnames()) out += " -l " + name;
+      if (takes_value(*o)) out += fish_value(value_kind(program, *o));
+      out += fmt::format(" -d '{}'", escaped(gist(*o), "'\\"));
+    }
+    out += "\n";
+  }
+  return out;
 }
 
 }  // namespace sten::app

@@ -1,4 +1,4 @@
-// Completion for bash from the options that --help has.
+// Completion for shells from the options that --help has.
 #pragma once
 #include <string>
 
@@ -8,5 +8,8 @@ namespace sten::app {
 
 // A script for bash 4 or later, which needs no other.
 std::string bash_completion(const Program& program, const CLI::App& app);
+// For zsh (the file _PROGRAM of its fpath) and fish.
+std::string zsh_completion(const Program& program, const CLI::App& app);
+std::string fish_completion(const Program& program, const CLI::App& app);
 
 }  // namespace sten::app

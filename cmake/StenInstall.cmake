@@ -25,7 +25,14 @@ install(CODE "
 
 install(FILES ${STEN_MANUALS} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${STEN_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${STEN_ZSH_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${STEN_FISH_COMPLETIONS} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES recipes/schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/sten)
+# Loaders of files in layouts for Python programs.
+install(FILES scripts/sten_load.py scripts/sten_load_torch.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/sten/python)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sten)
 install(EXPORT stenTargets NAMESPACE sten:: DESTINATION ${package_dir})

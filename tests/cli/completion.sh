@@ -38,6 +38,21 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   echo >>"$T/got"
   diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of the completion (>)"
 
+  # So have zsh and fish.
+  zsh_script=$STEN_BIN/../share/zsh/site-functions/_$program
+  fish_script=$STEN_BIN/../share/fish/vendor_completions.d/$program.fish
+  for shell in zsh fish; do
+    script=${shell}_script
+    if command -v $shell >/dev/null; then
+      $shell -n "${!script}" || fail "$program's completion is no $shell"
+    fi
+  done
+  [ "$(head -n 1 "$zsh_script")" = "#compdef $program" ] || fail "zsh would not load $program's completion"
+  grep -oE "^  '\*-(-[a-z-]+|[a-zA-Z])" "$zsh_script" | sed "s/^  '\*//" | LC_ALL=C sort >"$T/got"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of zsh's completion (>)"
+  grep -oE -e ' -[sl] [a-zA-Z-]+' "$fish_script" | sed 's/^ -s /-/; s/^ -l /--/' | LC_ALL=C sort >"$T/got"
+  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help (<) and of fish's completion (>)"
+
   expect '--progress' $program --prog
   expect 'always|auto|never' $program --progress ''
   expect 'always|auto' $program --progress = a

@@ -48,7 +48,8 @@ expect "nmg:n=1,m=10,g=4 keeps 1 of 10" "$T/consumer/consumer"
 expect "nmg:n=1,m=10,g=4 keeps 1 of 10" env LD_LIBRARY_PATH="$(pkg-config --variable=libdir sten)" "$T/by-pkg-config"
 for program in sten-prune sten-convert sten-energy; do
   expect "$program [0-9]+(\.[0-9]+)+" "$T/prefix/bin/$program" --version
-  for file in "man/man1/$program.1" "bash-completion/completions/$program"; do
+  for file in "man/man1/$program.1" "bash-completion/completions/$program" \
+    "zsh/site-functions/_$program" "fish/vendor_completions.d/$program.fish"; do
     [[ -s $T/prefix/share/$file ]] || { echo "share/$file is not installed"; exit 1; }
   done
 done
@@ -61,6 +62,11 @@ lines=("$weight: \[160, 160] F32, 102400 bytes" "nmg:n=1,m=10,g=4: 12800 bytes"
 cd "$T"
 expect "$(printf '%s\n' "${lines[@]}")" "$T/consumer/library" "$model" "$weight"
 expect '.*"nmg:n=1,m=10,g=4".*' "$T/prefix/bin/sten-energy" small.safetensors -q --json
+
+for file in share/doc/sten/README.md share/doc/sten/docs/pruning.md share/sten/python/sten_load.py \
+  share/sten/python/sten_load_torch.py share/sten/schema.json; do
+  [[ -s $T/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
+done
 
 # What the consumer added works in the installed programs.
 "$T/consumer/my-prune" "$model" -o "$T/pruned" -q --rule '*.query.weight=row-share:of=0.3' >"$T/log"
