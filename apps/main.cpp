@@ -157,6 +157,7 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   }
   Report shown = outcome.report;
   if (c.summary && shown.item == "tensors") shown.rows.clear();
+  if (c.summary) shown.parts.clear();
   if (dry_run && !c.json)
     shown.notes.push_back(c.reports.empty() ? "dry run: nothing was written"
                                             : "dry run: nothing but reports was written");

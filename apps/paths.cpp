@@ -41,9 +41,11 @@ void add_output(std::vector<NamedPath>& to, const CLI::App& app) {
   const std::size_t before = to.size();
   add(to, app, "--output", "-o");
   const CLI::Option* in = app.get_option_no_throw("IN");
-  if (to.size() > before && in && in->count() == 1)
-    to.back().path =
-        output_for(in->results().front(), to.back().path, app.get_name() != "sten-convert");
+  if (to.size() == before || !in || in->count() != 1) return;
+  const CLI::Option* layout = app.get_option_no_throw("--to");
+  to.back().path =
+      output_for(in->results().front(), to.back().path, app.get_name() != "sten-convert",
+                 layout && layout->count() ? layout->results().back() : "dense");
 }
 
 constexpr const char* other_files[] = {"--mask-out", "--report", "--plot"};

@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
         return sten::convert_batch(*many, *o);
       }
       o->input = many->inputs.front();
-      o->output.path = sten::output_for(o->input, o->output.path, o->output.keeps_graph);
+      o->output.path = sten::output_for(o->input, o->output.path, o->output.writes_graph, o->to);
       return sten::convert_checkpoint(*o);
     };
   });

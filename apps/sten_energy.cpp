@@ -30,8 +30,9 @@ int main(int argc, char** argv) {
                    "input; of several there is a line each, with its totals")
         ->required();
     app.add_option("--against", o->against,
-                   "The original: energy is the sum of its magnitudes at the kept positions, over "
-                   "the sum of all of them")
+                   "The original, or a directory with the original of each IN by its name: energy "
+                   "is the sum of its magnitudes at the kept positions, over the sum of all of "
+                   "them")
         ->type_name("FILE")
         ->group(groups::common);
     sten::app::allow_percent(

@@ -183,7 +183,7 @@ int main(int argc, char** argv) {
         return sten::prune_batch(*many, o);
       }
       o.input = many->inputs.front();
-      o.output.path = sten::output_for(o.input, o.output.path);
+      o.output.path = sten::output_for(o.input, o.output.path, true, o.to);
       if (staged->schedule.empty()) return sten::prune(o);
       if (!staged->recipe.empty()) sten::keep_more_memory();
       if (!common.quiet)

@@ -55,6 +55,13 @@ std::string ending_of(const std::string& path) {
 
 }  // namespace
 
+std::string result_name(const std::string& file, bool writes_graph, std::string_view to) {
+  const bool dense = to == "dense";
+  const std::string name = safetensors_name(file, writes_graph && dense);
+  if (dense || !name.ends_with(".npy")) return name;
+  return name.substr(0, name.rfind('.')) + ".safetensors";
+}
+
 bool is_onnx_name(const std::string& path) {
   return ending_of(path) == ".onnx" && !is_stream(path);
 }

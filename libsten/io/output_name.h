@@ -1,6 +1,7 @@
 // Names that say what is in a file.
 #pragma once
 #include <string>
+#include <string_view>
 
 namespace sten {
 
@@ -12,6 +13,10 @@ enum class Written { checkpoint, masks, directory };
 // so are streams.
 // Of an ONNX model a checkpoint may be one again: is_onnx_name() is for those who know.
 void check_output_name(const std::string& path, Written what);
+
+// What the result of an input file is called: safetensors_name(), which is .safetensors also where
+// an .onnx or .npy file cannot hold tensors in the layout `to`.
+std::string result_name(const std::string& file, bool writes_graph, std::string_view to);
 
 // Whether the ending is .onnx, in whatever case; no stream has one.
 bool is_onnx_name(const std::string& path);

@@ -10,6 +10,7 @@
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
 #include "libsten/io/fd.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/shards.h"
 
 namespace sten {
@@ -95,12 +96,13 @@ bool is_stream(const std::string& path) {
   return fs::is_fifo(s) || fs::is_character_file(s) || fs::is_socket(s);
 }
 
-std::string output_for(const std::string& input, const std::string& output, bool keeps_graph) {
+std::string output_for(const std::string& input, const std::string& output, bool writes_graph,
+                       std::string_view to) {
   if (!output.ends_with('/') || is_sharded(input)) return output;
   if (is_stream(input))
     fail_usage("{}: {} has no name for a file in it; name that, too", printable(output),
                input == "-" ? "standard input" : quote(input));
-  return output + safetensors_name(fs::path(input).filename(), keeps_graph);
+  return output + result_name(fs::path(input).filename(), writes_graph, to);
 }
 
 void check_outputs(const std::vector<NamedPath>& inputs, const std::vector<NamedPath>& outputs) {

@@ -17,10 +17,10 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& dir
 bool is_stream(const std::string& path);
 
 // Where the result of an input goes: to `output`, or where that ends in a slash and the input is a
-// file, to a file of its name in that directory (safetensors_name()). Error (usage) for a stream,
+// file, to a file of its name in that directory (result_name()). Error (usage) for a stream,
 // which has no name.
 std::string output_for(const std::string& input, const std::string& output,
-                       bool keeps_graph = true);
+                       bool writes_graph = true, std::string_view to = "dense");
 
 // A path of a command line, and the flag it came by.
 struct NamedPath {

@@ -118,16 +118,21 @@ std::string to_json(const Report& r) {
   if (!r.failure.empty()) j["reason"] = r.failure;
   for (const auto& [key, cell] : r.facts)
     j[nlohmann::ordered_json::json_pointer("/" + key)] = json_of(cell);
-  const auto object = [&](const std::vector<Cell>& row) {
+  const auto object = [](const Report& of, const std::vector<Cell>& row) {
     nlohmann::ordered_json o;
-    for (std::size_t c = 0; c < r.columns.size(); ++c)
-      if (r.whole_rows || !std::holds_alternative<std::monostate>(row[c]))
-        o[r.columns[c].key] = json_of(row[c]);
+    for (std::size_t c = 0; c < of.columns.size(); ++c)
+      if (of.whole_rows || !std::holds_alternative<std::monostate>(row[c]))
+        o[of.columns[c].key] = json_of(row[c]);
     return o;
   };
   j[r.item] = nlohmann::ordered_json::array();
-  for (const auto& row : r.rows) j[r.item].push_back(object(row));
-  if (!r.total.empty()) j["total"] = object(r.total);
+  for (std::size_t k = 0; k < r.rows.size(); ++k) {
+    j[r.item].push_back(object(r, r.rows[k]));
+    if (r.parts.empty() || r.parts[k].rows.empty()) continue;
+    auto& list = j[r.item].back()[r.parts[k].item];
+    for (const auto& row : r.parts[k].rows) list.push_back(object(r.parts[k], row));
+  }
+  if (!r.total.empty()) j["total"] = object(r, r.total);
   if (!r.notes.empty()) j["notes"] = r.notes;
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

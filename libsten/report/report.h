@@ -45,6 +45,8 @@ struct Report {
   std::vector<std::vector<Cell>> rows;
   bool whole_rows = false;  // JSON says null where a row has no cell, rather than nothing
   std::vector<Cell> total;  // empty: no total
+  // What is known of each row, whose own rows JSON has under their `item`; empty: nothing more.
+  std::vector<Report> parts = {};
   // Facts about the whole run; JSON and HTML only, in this order. "a/b" is the key b of an object
   // a.
   std::vector<std::pair<std::string, Cell>> facts;

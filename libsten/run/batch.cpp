@@ -9,6 +9,7 @@
 #include "libsten/base/parallel.h"
 #include "libsten/io/interrupted.h"
 #include "libsten/io/locked_directory.h"
+#include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/shards.h"
 #include "libsten/run/batch_record.h"
@@ -28,6 +29,8 @@ struct Job {
   std::vector<Cell> total;  // what its report has in the columns of Work::totals
   std::vector<std::string> details;
   std::optional<Error> error;
+  Report report;          // its own
+  bool renamed = false;   // .safetensors, for its kind of file cannot hold the layout
   bool replaces = false;  // what an earlier run made otherwise
 
   std::string name() const { return fs::path(output).filename(); }
@@ -41,6 +44,7 @@ struct Work {
   Options options;                  // those that decide bytes
   std::vector<SideInput> reads;
   std::function<Outcome(const std::string& input, const OutputOptions& output)> run;
+  std::string to = "dense";  // the layout of outputs
 };
 
 // What to do about two inputs of one name.
@@ -57,7 +61,7 @@ std::string apart(const std::string& a, const std::string& b) {
   return "run them apart, each with its own --out-dir";
 }
 
-std::vector<Job> make_jobs(const ManyInputs& many, bool keeps_graph) {
+std::vector<Job> make_jobs(const ManyInputs& many, bool writes_graph, const std::string& to) {
   std::vector<Job> jobs;
   std::map<std::string, std::string> taken;
   for (const std::string& input : many.inputs) {
@@ -67,13 +71,15 @@ std::vector<Job> make_jobs(const ManyInputs& many, bool keeps_graph) {
     // "M/sub/.." and "." are what they lead to; files of a hub lead to what has no name.
     const fs::path name = is_sharded(input)
                               ? resolved(input).filename().string()
-                              : safetensors_name(fs::path(input).filename(), keeps_graph);
+                              : result_name(fs::path(input).filename(), writes_graph, to);
     if (name.empty()) fail_usage("{}: the root has no name for its result", quote(input));
     const auto [at, fresh] = taken.emplace(name, input);
     if (!fresh)
       fail_usage("{} and {} would both be written as {}; {}", quote(at->second), quote(input),
                  quote(name.string()), apart(at->second, input));
     jobs.back().output = fs::path(many.out_dir) / name;
+    jobs.back().renamed =
+        to != "dense" && !is_sharded(input) && name != safetensors_name(fs::path(input).filename());
   }
   return jobs;
 }
@@ -162,6 +168,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, B
     if (outcome.failure)
       job.error = Error(outcome.failure->fault(),
                         fmt::format("{}: {}", printable(job.input), outcome.failure->what()));
+    job.report = std::move(r);
     if (is_recorded && !job.error) {
       entry.output = output_mark(job.output);
       record->add(job.name(), std::move(entry));
@@ -216,6 +223,7 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
     for (std::size_t k = 0; k < job.total.size(); ++k) r.at(row, work.totals[k]) = job.total[k];
     if (job.error) r.at(row, "error") = std::string(job.error->what());
     r.rows.push_back(std::move(row));
+    r.parts.push_back(job.report);
     ++count[job.status];
     for (const std::string& line : job.details)
       outcome.details.push_back(fmt::format("{}: {}", printable(job.input), line));
@@ -224,6 +232,10 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
   for (const auto& [status, n] : count)
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", n, status);
   r.notes.push_back(fmt::format("{} inputs: {}", jobs.size(), summary));
+  if (const Index n = std::ranges::count_if(jobs, &Job::renamed))
+    r.notes.push_back(fmt::format("{} named .safetensors: an .onnx or .npy file cannot hold {}",
+                                  n == 1 ? "1 output is" : fmt::format("{} outputs are", n),
+                                  work.to));
   // Each was said as it happened.
   if (count["failed"])
     outcome.failure = Error(Fault::input, "");
@@ -234,7 +246,7 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
 }
 
 Outcome run_batch(const ManyInputs& many, const Work& work) {
-  std::vector<Job> jobs = make_jobs(many, work.output.keeps_graph);
+  std::vector<Job> jobs = make_jobs(many, work.output.writes_graph, work.to);
   std::optional<BatchRecord> record;
   BatchEntry made;
   if (!many.out_dir.empty()) {
@@ -303,7 +315,8 @@ Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
                             o.output = output;
                             o.show_progress = false;
                             return prune(o);
-                          }});
+                          },
+                          each.to});
 }
 
 Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
@@ -318,7 +331,8 @@ Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
                             o.output = output;
                             o.show_progress = false;
                             return convert_checkpoint(o);
-                          }});
+                          },
+                          each.to});
 }
 
 Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {

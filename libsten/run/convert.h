@@ -6,7 +6,7 @@ namespace sten {
 
 struct ConvertOptions {
   std::string input;
-  OutputOptions output{.path = {}, .keeps_graph = false};
+  OutputOptions output{.path = {}, .writes_graph = false};
   Patterns patterns;
   // A layout's spec; of nm and nmg with fit=... for the sparsifier. Or auto: of each tensor that in
   // which it takes least, among those that lose nothing.

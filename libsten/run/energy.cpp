@@ -3,12 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
 #include "libsten/dispatch/registry.h"
 #include "libsten/dispatch/structure.h"
 #include "libsten/io/lack_of_memory.h"
+#include "libsten/io/output_name.h"
+#include "libsten/io/output_paths.h"
+#include "libsten/io/shards.h"
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/report/progress.h"
@@ -17,6 +21,8 @@
 
 namespace sten {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Of the layouts in other reports than those of machines.
 bool has_column(std::string_view layout) {
@@ -106,6 +112,24 @@ class Requirements {
   std::string text_;
 };
 
+// Whether a directory is one checkpoint, not a folder of several that happens to have a single
+// safetensors file.
+bool is_one_checkpoint(const std::string& directory) {
+  try {
+    const ShardIndex index = find_shards(directory);
+    const std::string file = plain_name(index.files.front());
+    if (!index.index.empty() || !index.folder.empty() || file == "model.safetensors") return true;
+    std::error_code none;
+    return std::count_if(
+               fs::directory_iterator(directory, none), fs::directory_iterator(),
+               [](const auto& entry) {
+                 return result_name(entry.path().filename(), false, "").ends_with(".safetensors");
+               }) == 1;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void check_options(const EnergyOptions& o) {
@@ -138,6 +162,31 @@ Report energy_report() {
   return r;
 }
 
+std::string original_of(const std::string& input, const std::string& against) {
+  std::error_code none;
+  if (!fs::is_directory(against, none) || is_stream(input)) return against;
+  const std::string name = resolved(input).filename();
+  const auto is_other = [&](const fs::path& path) { return !fs::equivalent(path, input, none); };
+  const fs::path same = fs::path(against) / name;
+  if (fs::exists(same, none) && is_other(same)) return same;
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(against, none)) {
+    const std::string file = entry.path().filename();
+    if (entry.is_regular_file(none) && result_name(file, false, "") == plain_name(name) &&
+        is_other(entry.path()))
+      found.push_back(file);
+  }
+  std::ranges::sort(found);
+  if (found.size() == 1) return fs::path(against) / found.front();
+  if (found.size() > 1)
+    fail_usage("{}: has several originals of {}: {} and {} (name one)", printable(against),
+               quote(name), quote(found[0]), quote(found[1]));
+  if (!is_one_checkpoint(against))
+    fail_usage("{}: no original of {} found: expected a checkpoint of that name",
+               printable(against), quote(name));
+  return against;
+}
+
 Outcome measure_energy(const EnergyOptions& o) {
   const Device device = use_device(o.device);
   if (device != Device::cpu) report_on_cpu("bytes in each layout and n:m patterns", device);
@@ -146,7 +195,7 @@ Outcome measure_energy(const EnergyOptions& o) {
     fail_usage("standard input cannot be both the input and the original");
   const Checkpoint in = Checkpoint::open(o.input);
   std::optional<Checkpoint> against;
-  if (!o.against.empty()) against = Checkpoint::open(o.against);
+  if (!o.against.empty()) against = Checkpoint::open(original_of(o.input, o.against));
   const Selection selection = select_tensors(in, o.patterns, Purpose::convert);
   if (selection.count == 0)
     fail_usage(

@@ -6,7 +6,8 @@ namespace sten {
 
 struct EnergyOptions {
   std::string input;
-  std::string against;  // the original; empty: no energy
+  // The original, or a directory of originals (original_of()); empty: no energy.
+  std::string against;
   Patterns patterns;
   std::optional<double> min_energy;    // a check on the total
   std::optional<double> min_sparsity;  // likewise
@@ -19,6 +20,11 @@ struct EnergyOptions {
 void check_options(const EnergyOptions& options);
 // As it is before the first tensor.
 Report energy_report();
+
+// The original of an input in a directory of originals: the entry that has its name, or whose
+// result_name() it is, as x.onnx that of x.safetensors. `against` itself where it is a file, or a
+// checkpoint without such an entry. Error (usage) where none is found, or several.
+std::string original_of(const std::string& input, const std::string& against);
 
 // Per tensor and in total: sparsity, energy, and the bytes it takes in each layout that holds any
 // pattern. Weights by name and every sparse tensor, unless patterns say otherwise.

@@ -50,7 +50,7 @@ std::unique_ptr<CheckpointOutput> open_output(const std::string& input,
   }
   if (!options.dry_run)
     return std::make_unique<CheckpointOutput>(options.path, options.force, directory,
-                                              options.keeps_graph);
+                                              options.writes_graph);
   if (!options.path.empty() && !options.in_new_folder)
     CheckpointOutput::check(options.path, options.force, directory);
   return nullptr;

@@ -17,7 +17,7 @@ struct OutputOptions {
   bool dry_run = false;             // everything is computed and reported, nothing written
   bool in_new_folder = false;       // which a dry run does not make
   bool keep_other_weights = false;  // a directory's weights in other files are copied too
-  bool keeps_graph = true;          // what comes of an ONNX model is one, where layouts allow it
+  bool writes_graph = true;         // what comes of an ONNX model is one, where layouts allow it
 };
 
 struct Outcome {
