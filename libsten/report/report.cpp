@@ -109,6 +109,15 @@ std::vector<std::size_t> filled_columns(const Report& r) {
   return out;
 }
 
+std::vector<std::string> notes_of(const Report& r) {
+  std::vector<std::string> notes = r.notes;
+  const std::vector<std::size_t> filled = filled_columns(r);
+  for (const auto& [key, legend] : r.legends)
+    if (std::ranges::any_of(filled, [&](std::size_t c) { return r.columns[c].key == key; }))
+      notes.push_back(legend);
+  return notes;
+}
+
 std::string to_json(const Report& r) {
   nlohmann::ordered_json j;
   j["schema"] = 1;
@@ -133,7 +142,7 @@ std::string to_json(const Report& r) {
     for (const auto& row : r.parts[k].rows) list.push_back(object(r.parts[k], row));
   }
   if (!r.total.empty()) j["total"] = object(r, r.total);
-  if (!r.notes.empty()) j["notes"] = r.notes;
+  if (const auto notes = notes_of(r); !notes.empty()) j["notes"] = notes;
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -166,7 +175,7 @@ std::string to_markdown(const Report& r) {
     out += "\n";
   }
   if (!r.failure.empty()) out += "\n**failed:** " + markdown_text(r.failure) + "\n";
-  for (const std::string& note : r.notes) out += "\n" + markdown_text(note) + "\n";
+  for (const std::string& note : notes_of(r)) out += "\n" + markdown_text(note) + "\n";
   return out;
 }
 

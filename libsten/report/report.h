@@ -53,6 +53,7 @@ struct Report {
   std::string options;  // that decide the numbers, as for a shell; HTML only
   // Sentences for people: what to know about the result.
   std::vector<std::string> notes;
+  std::vector<std::pair<std::string, std::string>> legends = {};  // of columns, by key: more notes
   std::string failure;  // why a check did not hold; empty: all did
   std::string chart;    // an SVG document; empty: none
 
@@ -65,6 +66,9 @@ std::string shown_cell(const Cell& cell, Unit unit);
 std::string exact_cell(const Cell& cell);
 // The columns for people that have a cell in any row or the total.
 std::vector<std::size_t> filled_columns(const Report& r);
+
+// Its notes, and the legends of columns that have a cell.
+std::vector<std::string> notes_of(const Report& r);
 
 // A table, then the notes. `terminal`: how many columns of characters it is to fit, as far as it
 // can (table.h); 0: any number. It says which columns were left out.

@@ -148,9 +148,10 @@ class Page {
   }
 
   void add_notes() {
-    if (r_.notes.empty()) return;
+    const std::vector<std::string> notes = notes_of(r_);
+    if (notes.empty()) return;
     out_ += "<h2>Notes</h2>\n<ul class=\"notes\">\n";
-    for (const std::string& note : r_.notes) out_ += "<li>" + xml_text(note) + "</li>\n";
+    for (const std::string& note : notes) out_ += "<li>" + xml_text(note) + "</li>\n";
     out_ += "</ul>\n";
   }
 
@@ -164,9 +165,14 @@ class Page {
     for (const auto& [key, cell] : r_.facts) {
       std::string name = key;
       std::replace(name.begin(), name.end(), '_', ' ');
-      const bool bytes = key.find("bytes") != key.npos && std::holds_alternative<Index>(cell);
-      fact(name, xml_text(bytes ? shown_cell(cell, Unit::bytes) + " (" + exact_cell(cell) + ")"
-                                : exact_cell(cell)));
+      const auto has = [&](const char* word) { return key.find(word) != key.npos; };
+      std::string text = exact_cell(cell);
+      if (std::holds_alternative<Index>(cell) && has("bytes"))
+        text = shown_cell(cell, Unit::bytes) + " (" + text + ")";
+      else if (std::holds_alternative<double>(cell))
+        text = shown_cell(cell, has("sparsity") ? Unit::fraction : Unit::measured) +
+               (has("seconds") ? " s" : "");
+      fact(name, xml_text(text));
     }
     out_ += "</dl>\n";
   }

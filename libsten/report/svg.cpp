@@ -1,5 +1,7 @@
 #include "libsten/report/svg.h"
 
+#include "libsten/report/short_names.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -117,6 +119,21 @@ std::string shortened(std::string_view text, double size, double width) {
     }
   }
   return head + ellipsis + tail;
+}
+
+std::vector<std::string> shortened(const std::vector<std::string>& names, double size,
+                                   double width) {
+  std::vector<std::string> visible;
+  for (const std::string& n : names) visible.push_back(printable(n));
+  const auto fit = [&](const std::vector<std::string>& all) {
+    return std::ranges::all_of(all, [&](const auto& n) { return text_width(n, size) <= width; });
+  };
+  if (fit(visible)) return visible;
+  // Letters take half of their height, about.
+  for (auto n = static_cast<std::size_t>(2.4 * width / size); n > 4; --n)
+    if (std::vector<std::string> out = short_names(visible, n); fit(out)) return out;
+  for (std::string& n : visible) n = shortened(n, size, width);
+  return visible;
 }
 
 std::vector<std::string> wrapped(std::string_view text, double size, double width) {

@@ -13,6 +13,9 @@ std::string xml_text(std::string_view text);
 double text_width(std::string_view text, double size);
 // With its middle replaced by an ellipsis if it is wider than `width`.
 std::string shortened(std::string_view text, double size, double width);
+// The same of names that stay apart where short_names() can.
+std::vector<std::string> shortened(const std::vector<std::string>& names, double size,
+                                   double width);
 // Broken between words, or within words that are wider than `width`.
 std::vector<std::string> wrapped(std::string_view text, double size, double width);
 

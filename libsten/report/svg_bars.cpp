@@ -40,10 +40,13 @@ std::string to_svg(const BarChart& chart) {
   axis.log = false;
   std::vector<double> values = {0};
   double names = 0, numbers = 0;
+  std::vector<std::string> labels;
+  for (const BarChart::Group& g : chart.groups) labels.push_back(g.name);
+  labels = shortened(labels, 12, longest_name);
+  for (const std::string& l : labels) names = std::max(names, text_width(l, 12));
   std::size_t bars = std::max<std::size_t>(chart.series.size(), 1);
   for (const BarChart::Group& g : chart.groups) {
     bars = std::max(bars, g.values.size());
-    names = std::max(names, text_width(shortened(g.name, 12, longest_name), 12));
     for (const double v : g.values)
       if (drawable(v, axis)) {
         values.push_back(v);

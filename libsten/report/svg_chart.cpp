@@ -45,7 +45,9 @@ class LineChart {
     double width = right_ + 28;
     if (legend_) {
       double names = 0;
-      for (const std::size_t i : visible_) names = std::max(names, text_width(name(i), 12));
+      for (const std::size_t i : visible_) labels_.push_back(name(i));
+      labels_ = shortened(labels_, 12, longest_name);
+      for (const std::string& l : labels_) names = std::max(names, text_width(l, 12));
       width = right_ + 24 + legend_swatch + std::ceil(std::min(names, longest_name)) + 16;
     }
     top_ = add_heading(out_, chart_.title, chart_.subtitle, width) + 6;
@@ -144,7 +146,8 @@ class LineChart {
 
   void add_legend() {
     double y = top_ + 10;
-    for (const std::size_t i : visible_) {
+    for (std::size_t k = 0; k < visible_.size(); ++k) {
+      const std::size_t i = visible_[k];
       const ChartSeries& s = chart_.series[i];
       const double x = right_ + 24;
       out_ += fmt::format("<g class=\"{}\">", colour_class(i));
@@ -154,8 +157,7 @@ class LineChart {
             px(x), px(y), s.dashed ? " stroke-dasharray=\"6 4\"" : "");
       if (s.markers) out_ += marker(i, x + 11, y);
       out_ += "</g>\n";
-      out_ +=
-          text_element(x + legend_swatch, y + 4, shortened(s.name, 12, longest_name), {}, s.name);
+      out_ += text_element(x + legend_swatch, y + 4, labels_[k], {}, s.name);
       y += legend_row;
     }
   }
@@ -163,6 +165,7 @@ class LineChart {
   const Chart& chart_;
   ChartScale x_, y_;
   std::vector<std::size_t> visible_;  // the series with a point within the ranges
+  std::vector<std::string> labels_;   // of those, for the legend
   bool legend_ = false;
   double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
   std::string out_;

@@ -5,34 +5,12 @@
 #include <algorithm>
 
 #include "libsten/base/text.h"
+#include "libsten/report/short_names.h"
 
 namespace sten {
 namespace {
 
 constexpr std::size_t column_gap = 2, least_text = 8;
-
-bool continues(char c) { return (c & 0xc0) == 0x80; }
-
-// Code points, which is what lines up for most scripts.
-std::size_t columns_of(std::string_view s) {
-  return s.size() - static_cast<std::size_t>(std::count_if(s.begin(), s.end(), continues));
-}
-
-// Where code point `n` begins.
-std::size_t byte_of(std::string_view s, std::size_t n) {
-  std::size_t at = 0;
-  for (; at < s.size() && (n > 0 || continues(s[at])); ++at) n -= !continues(s[at]);
-  return at;
-}
-
-// "encoder.la…ense.weight"
-std::string cut_to(const std::string& s, std::size_t width) {
-  const std::size_t n = columns_of(s);
-  if (n <= width) return s;
-  // The end tells names of tensors apart more often than the beginning.
-  const std::size_t tail = width / 2, head = width - 1 - tail;
-  return s.substr(0, byte_of(s, head)) + "…" + s.substr(byte_of(s, n - tail));
-}
 
 std::vector<std::size_t> widths_of(const Table& t) {
   std::vector<std::size_t> width(t.columns.size());
@@ -66,6 +44,7 @@ Table table_of(const Report& r) {
   }
   for (const auto& row : r.rows) add_row(row);
   if (!r.total.empty()) add_row(r.total);
+  out.has_total = !r.total.empty();
   return out;
 }
 
@@ -96,8 +75,16 @@ std::vector<std::string> fit_to(Table& table, const std::vector<std::string>& sp
     if (longest == widths.size()) break;
     --widths[longest];
   }
+  if (!widths.empty() && is_text(table.columns[0])) {
+    const std::size_t rows = table.lines.size() - 1 - table.has_total;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < rows; ++i) names.push_back(table.lines[1 + i][0]);
+    names = short_names(names, widths[0]);
+    for (std::size_t i = 0; i < rows; ++i) table.lines[1 + i][0] = names[i];
+  }
   for (auto& line : table.lines)
-    for (std::size_t c = 0; c < widths.size(); ++c) line[c] = cut_to(line[c], widths[c]);
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      line[c] = short_names({line[c]}, widths[c]).front();
   return gone;
 }
 
@@ -126,7 +113,7 @@ std::string to_text(const Report& r, std::size_t terminal) {
   }
   if (!gone.empty())
     out += fmt::format("columns left out at this width: {}\n", fmt::join(gone, ", "));
-  for (const std::string& note : r.notes) out += printable(note) + "\n";
+  for (const std::string& note : notes_of(r)) out += printable(note) + "\n";
   return out;
 }
 

@@ -244,7 +244,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
           size ? static_cast<double>(stock.zeros) / static_cast<double>(size) : 0.0;
       if (request.sparsifier && is_prunable(t.dtype)) {
         const Magnitudes m = kept_of(source, c.kept);
-        r.at(row, "energy") = energy(m);
+        if (size) r.at(row, "energy") = energy(m);
         total.all += m.all;
         total.kept += m.kept;
         r.at(row, "fit") = c.fit.empty() ? "lossless" : c.fit;
@@ -275,7 +275,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
   r.at(r.total, "name") = "total";
   r.at(r.total, "sparsity") =
       elements ? static_cast<double>(zero) / static_cast<double>(elements) : 0.0;
-  if (request.sparsifier) r.at(r.total, "energy") = energy(total);
+  if (request.sparsifier && elements) r.at(r.total, "energy") = energy(total);
   r.at(r.total, "bytes_before") = before;
   r.at(r.total, "bytes_after") = after;
   if (selection.count)

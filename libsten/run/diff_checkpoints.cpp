@@ -28,16 +28,24 @@ Report diff_report() {
                {"relative_norm", "|B-A|/|A|", Unit::measured},
                {"to_zero", "to 0", Unit::count},
                {"from_zero", "from 0", Unit::count},
+               {"overlap", "overlap", Unit::ratio},
                {"not_finite", "not finite", Unit::count}};
   return r;
 }
 
-void add_numbers_of(const Difference& d, const Report& r, std::vector<Cell>& row) {
-  r.at(row, "max_difference") = d.largest;
-  if (const auto norm = d.relative_norm()) r.at(row, "relative_norm") = *norm;
+void add_numbers_of(const Difference& d, const Report& r, std::vector<Cell>& row, bool has_sizes) {
+  if (has_sizes) {
+    r.at(row, "max_difference") = d.largest;
+    if (const auto norm = d.relative_norm()) r.at(row, "relative_norm") = *norm;
+  }
   r.at(row, "to_zero") = d.to_zero;
   r.at(row, "from_zero") = d.from_zero;
   if (d.not_finite) r.at(row, "not_finite") = d.not_finite;
+}
+
+// Of masks, by P. Jaccard: true in both, of those that are true in one.
+void add_overlap(const Difference& d, const Report& r, std::vector<Cell>& row) {
+  if (d.in_both + d.changed) r.at(row, "overlap") = share(d.in_both, d.in_both + d.changed);
 }
 
 // Names of the tensors of both, in natural order.
@@ -53,7 +61,8 @@ std::vector<std::string> names_in(const Checkpoint& a, const Checkpoint& b) {
 struct CheckpointDiff {
   const Checkpoint &a, &b;
   Report& r;
-  Difference total = {};
+  Difference total = {}, masks = {};
+  bool has_weights = false;               // whose differences the total has
   Index other_layouts = 0;                // of tensors that are equal
   std::map<std::string, Index> how = {};  // rows, by what differs
 
@@ -95,9 +104,15 @@ std::string CheckpointDiff::compare(const CheckpointTensor& t, const CheckpointT
     if (!is_prunable(t.dtype) || !is_prunable(u.dtype))
       counted.largest = 0, counted.squares = counted.original = {};
     total.add(counted);
+    const bool is_mask = t.dtype == DType::BOOL && u.dtype == DType::BOOL;
+    if (is_mask) {
+      masks.add(d);
+      add_overlap(d, r, row);
+    }
+    has_weights |= is_prunable(t.dtype) && is_prunable(u.dtype);
     same_values = d.changed == 0;
     r.at(row, "changed") = d.changed;
-    if (has_numbers(t.dtype)) add_numbers_of(d, r, row);
+    if (has_numbers(t.dtype)) add_numbers_of(d, r, row, !is_mask);
   }
   a.drop(t);
   b.drop(u);
@@ -134,7 +149,8 @@ Outcome diff_checkpoints(const std::string& first, const std::string& second,
   const Index differ = std::ssize(r.rows);
   r.at(r.total, "name") = "total";
   r.at(r.total, "changed") = diff.total.changed;
-  add_numbers_of(diff.total, r, r.total);
+  add_numbers_of(diff.total, r, r.total, diff.has_weights);
+  add_overlap(diff.masks, r, r.total);
   std::string text = fmt::format("{} of {} tensors differ", differ, compared), colon = ":";
   for (const auto& [what, n] : diff.how)
     text += fmt::format("{} {} {}", std::exchange(colon, ";"), n, what);

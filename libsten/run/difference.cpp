@@ -62,8 +62,10 @@ void count_change(Difference& d, bool was_zero, bool is_zero) {
 // Where a number has one pattern of bits, or nothing is known of it.
 template <class U>
 void count_changed_bits(const U* a, const U* b, Index n, Difference& d) {
-  for (Index i = 0; i < n; ++i)
+  for (Index i = 0; i < n; ++i) {
     if (a[i] != b[i]) count_change(d, a[i] == 0, b[i] == 0);
+    d.in_both += a[i] != 0 && b[i] != 0;
+  }
 }
 
 // Sums in Real, which holds the squares of all elements; counts, if they are not taken of bits.
@@ -114,6 +116,7 @@ void Difference::add(const Difference& d) {
   add_to(changed, d.changed);
   add_to(to_zero, d.to_zero);
   add_to(from_zero, d.from_zero);
+  add_to(in_both, d.in_both);
   add_to(not_finite, d.not_finite);
   largest = std::max(largest, d.largest);
   squares += d.squares;

@@ -12,6 +12,7 @@ struct Difference {
   Index changed = 0;    // elements
   Index to_zero = 0;    // of them, those that became 0
   Index from_zero = 0;  // and those that were 0
+  Index in_both = 0;    // of dtypes compared bit by bit: not 0, before and after
   // Changed elements of which either was NaN or infinite; the rest leaves these out.
   Index not_finite = 0;
   double largest = 0;         // |after - before|

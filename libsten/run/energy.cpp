@@ -34,7 +34,7 @@ std::vector<Cell> row_of(const Report& r, const Sums& s, bool with_energy) {
   r.at(row, "nnz") = s.nnz;
   r.at(row, "sparsity") =
       s.elements ? static_cast<double>(s.zeros) / static_cast<double>(s.elements) : 0.0;
-  if (with_energy) {
+  if (with_energy && s.elements) {
     r.at(row, "energy") = energy(s.original);
     if (s.changed) r.at(row, "l1_ratio") = s.original.all > 0 ? ratio(s.l1, s.original.all) : 1.0;
   }

@@ -39,7 +39,7 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
                        const Magnitudes& m, Index zero) {
   const CheckpointTensor& t = rewrite_.input().tensors()[i];
   const Treatment& how = *treatments_.tensors[i];
-  const Index kept = keep.count(), n = x.size();
+  const Index positions = keep.count(), n = x.size(), kept = n - zero;
   const auto before = static_cast<Index>(t.bytes()), bytes = static_cast<Index>(after.bytes());
   auto& row = rows_[i];
   const Report& r = report_;
@@ -50,7 +50,7 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   r.at(row, "elements") = n;
   r.at(row, "kept") = kept;
   r.at(row, "sparsity") = share(zero, n);
-  r.at(row, "energy") = energy(m);
+  if (n) r.at(row, "energy") = energy(m);
   r.at(row, "bytes_before") = before;
   r.at(row, "bytes_after") = bytes;
   if (is_structure(how.to)) r.at(row, "padding") = after.padding();
@@ -58,13 +58,13 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   total_.elements += n;
   total_.kept += kept;
   total_.zeros += zero;
-  total_.kept_zeros += zero - (n - kept);
+  total_.kept_zeros += positions - kept;
   total_.bytes_before += before;
   total_.bytes_after += bytes;
   const bool dense = has_dense_values(how.to);
   total_.same_size += dense;
   total_.grown += !dense && bytes >= static_cast<Index>(x.values.bytes().size()) && n > 0;
-  total_.bitmask += ceil_div(n, 8) + kept * x.values.width();
+  total_.bitmask += ceil_div(n, 8) + positions * x.values.width();
   total_.magnitudes.all += m.all;
   total_.magnitudes.kept += m.kept;
 }
@@ -84,7 +84,7 @@ Report PruneSummary::finish(const Known& known) {
   r.at(r.total, "elements") = total_.elements;
   r.at(r.total, "kept") = total_.kept;
   r.at(r.total, "sparsity") = share(total_.zeros, total_.elements);
-  r.at(r.total, "energy") = kept_energy();
+  if (total_.elements) r.at(r.total, "energy") = kept_energy();
   r.at(r.total, "bytes_before") = total_.bytes_before;
   r.at(r.total, "bytes_after") = total_.bytes_after;
   add_notes(r, known);
@@ -154,9 +154,9 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
   if (const std::size_t n = known.reordering.firsts().size()) {
     const std::size_t biases = known.reordering.biases();
     r.notes.push_back(fmt::format(
-        "rows of {} weight{} reordered, and columns of the next{}; unordered: the energy without",
-        n, n == 1 ? "" : "s",
+        "rows of {} weight{} reordered, and columns of the next{}", n, n == 1 ? "" : "s",
         biases ? fmt::format(", with {} bias{}", biases, biases == 1 ? "" : "es") : ""));
+    r.legends.emplace_back("energy_unordered", "unordered: the energy without reordering");
   }
   if (const auto& t = known.threshold)
     r.notes.push_back(fmt::format("one threshold: {} of the {} {} of {} tensors removed",
@@ -168,9 +168,9 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
         (more == 0 ? "" : fmt::format(", and {} more pair{},", more, more == 1 ? "" : "s")) +
         " are probably tied: their values are the same");
   if (total_.kept_zeros)
-    r.notes.push_back(fmt::format("{} of the {} kept elements are 0{}", total_.kept_zeros,
-                                  total_.kept,
-                                  total_.same_size == treatments_.chosen ? "" : ", and stored"));
+    r.notes.push_back(fmt::format(
+        "{} unpruned elements were 0 before, and do not count as kept{}", total_.kept_zeros,
+        total_.same_size == treatments_.chosen ? "" : "; they are stored"));
   if (total_.same_size == treatments_.chosen && total_.bitmask < total_.bytes_before)
     r.notes.push_back(fmt::format("output is {}; --to bitmask gives {} for these tensors",
                                   o_.to == "masked" ? "masked, not smaller" : "dense, same size",
@@ -179,7 +179,8 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
     r.notes.push_back(fmt::format("{} of {} tensors are not smaller as {} than dense", total_.grown,
                                   treatments_.chosen, request_.to()));
   if (has_errors_)
-    r.notes.push_back(
+    r.legends.emplace_back(
+        "error",
         "error: of a layer's outputs on the calibration data, as a share of their squares; masked: "
         "with the kept weights as they were");
   rewrite_.add_notes(r);

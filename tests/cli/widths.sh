@@ -16,10 +16,12 @@ at() {
   widest out
 }
 # The longest line of a table; awk counts bytes.
-widest() { sed -n '1,/^total/p' "$1" | sed 's/…/./' | awk '{ print length($0) }' | sort -n | tail -n 1; }
+widest() { sed -n '1,/^total/p' "$1" | sed 's/…/./g' | awk '{ print length($0) }' | sort -n | tail -n 1; }
 [ "$(at 80 'sten-prune in.safetensors --dry-run --sparsity 0.9')" -le 80 ] || fail 'the table is wider than 80'
 expect_out 'columns left out at this width: dtype, '
 expect_out '…'
+# Names are shortened at what they share: no two look alike.
+[ "$(awk '$2 ~ /x/ { print $1 }' out | sort -u | wc -l)" = 25 ] || fail 'shortened names look alike'
 grep -q '^total .*90.00 %' out || fail 'the total is gone'
 [ "$(at 500 'sten-prune in.safetensors --dry-run --sparsity 0.9')" = "$(widest whole)" ] ||
   fail 'a wide terminal has another table'

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "libsten/base/utf8.h"
+#include "libsten/report/short_names.h"
 
 using namespace sten;
 
@@ -68,7 +69,7 @@ TEST_CASE("a table without a terminal is as wide as it is") {
   CHECK(to_text(r).find(long_name + "  3072x768  F32    235930   90.00 %\n") != std::string::npos);
 }
 
-TEST_CASE("a narrow terminal: columns go in their order, then names are cut in the middle") {
+TEST_CASE("a narrow terminal: columns go in their order, then names are shortened") {
   const Report r = wide({long_name, "a.weight"});
   const std::string all = to_text(r);
   const std::size_t full = width_of(all, 1);
@@ -79,8 +80,7 @@ TEST_CASE("a narrow terminal: columns go in their order, then names are cut in t
   const std::string cut = to_text(r, 80);
   CHECK(width_of(cut, 1) == 80);
   CHECK(cut.find("left out") == std::string::npos);
-  CHECK(cut.find("bert.encoder.layer.10.…on.output.dense.weight  3072x768  F32") !=
-        std::string::npos);
+  CHECK(cut.find("bert.encoder.layer.10.attention.output.dense…") != std::string::npos);
 
   const std::string narrow = to_text(r, 60);
   CHECK(width_of(narrow, 2) == 60);
@@ -109,4 +109,24 @@ TEST_CASE("a name is cut between characters") {
   const std::string text = to_text(wide({name}), 40);
   CHECK(width_of(text, 2) == 40);
   CHECK(is_utf8(text));
+}
+
+TEST_CASE("names that have to fit stay apart") {
+  std::vector<std::string> names;
+  for (const char* layer : {"0", "1", "10"})
+    for (const char* part : {"attention.self.key", "attention.self.query", "output.dense"})
+      names.push_back(std::string("bert.encoder.layer.") + layer + "." + part + ".weight");
+  CHECK(short_names(names, 60) == names);
+  // What all share goes first.
+  CHECK(short_names(names, 31)[0] == "…0.attention.self.key.weight");
+  CHECK(short_names(names, 26)[0] == "…0.attention.self.key…");
+  for (const std::size_t width : {26, 20, 16, 14}) {
+    std::vector<std::string> out = short_names(names, width);
+    for (const std::string& s : out) CHECK(columns_of(s) <= width);
+    std::ranges::sort(out);
+    CHECK(std::ranges::adjacent_find(out) == out.end());
+  }
+  CHECK(short_names({"a.very.long.name"}, 9) == std::vector<std::string>{"a.ve…name"});
+  CHECK(short_names({"same.name", "same.name"}, 5)[1] == "sa…me");
+  CHECK(short_names({}, 5).empty());
 }
