@@ -84,7 +84,7 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
   const ByteRange bytes = file.bytes();
   const std::string name = file.name();
   const OnnxModel model = read_onnx_model(bytes, name);
-  const OnnxWeights found = find_onnx_weights(model.graph, name);
+  const OnnxWeights found = find_onnx_weights(model.graph, WireFile{bytes, printable(name)});
   for (const std::string& note : found.notes) warn("{}: {}", name, note);
   if (found.tensors.size() > max_entries)
     fail("{}: has {} initializers, more than {}", name, found.tensors.size(), max_entries);

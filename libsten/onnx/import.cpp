@@ -39,7 +39,7 @@ std::span<const std::size_t> trained_inputs(std::string_view op) {
 // trained.
 bool is_weight(const CheckpointTensor& t, const Checkpoint& file, bool is_for_training) {
   if (t.dtype != DType::F32 || t.shape.empty() || size_of(t.shape) == 0) return false;
-  if (t.use == TensorUse::weight || t.use == TensorUse::table) return true;
+  if (t.use != TensorUse::unknown && t.use != TensorUse::other) return true;
   if (size_of(t.shape) == 1) return is_for_training;
   if (t.shape.size() == 1) return true;
   return !is_mask(file.load(t).to_dense());

@@ -16,6 +16,7 @@ enum class Spared {
   router,
   bias,
   norm,
+  basis,
   name,
   use,          // by a model's graph
   convolution,  // which --calibrate does not take

@@ -65,4 +65,25 @@ std::vector<std::size_t> first_equals(const Checkpoint& c, const std::vector<std
   return first;
 }
 
+bool equals_transposed(const Checkpoint& c, const CheckpointTensor& a, const CheckpointTensor& b) {
+  if (a.is_sparse() || b.is_sparse() || a.dtype != b.dtype || a.shape.size() != 2 ||
+      a.shape != Shape(b.shape.rbegin(), b.shape.rend()))
+    return false;
+  const Dense x = c.load(a).to_dense(), y = c.load(b).to_dense();
+  const auto width = static_cast<std::size_t>(width_of(a.dtype));
+  const Index rows = a.shape[0], cols = a.shape[1];
+  constexpr Index block = 64;  // rows of b that stay in the cache meanwhile
+  bool is_equal = width > 0 && x.size() > 0;
+  for (Index begin = 0; is_equal && begin < cols; begin += block)
+    for (Index r = 0; is_equal && r < rows; ++r)
+      for (Index k = begin; is_equal && k < std::min(begin + block, cols); ++k)
+        is_equal =
+            std::memcmp(x.values.bytes().data() + static_cast<std::size_t>(r * cols + k) * width,
+                        y.values.bytes().data() + static_cast<std::size_t>(k * rows + r) * width,
+                        width) == 0;
+  c.drop(a);
+  c.drop(b);
+  return is_equal;
+}
+
 }  // namespace sten

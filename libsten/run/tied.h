@@ -11,4 +11,8 @@ namespace sten {
 // equal to none.
 std::vector<std::size_t> first_equals(const Checkpoint& c, const std::vector<std::size_t>& chosen);
 
+// Whether `a` is the matrix `b` with rows for columns, both dense and of one dtype. Stops at the
+// first other element.
+bool equals_transposed(const Checkpoint& c, const CheckpointTensor& a, const CheckpointTensor& b);
+
 }  // namespace sten

@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           check_range(g, file);
           fuzz::accepted([&] { (void)read_onnx_graph(g, whole); });
         }
-    for (const OnnxWeight& w : find_onnx_weights(model.graph, "input").tensors) {
+    for (const OnnxWeight& w : find_onnx_weights(model.graph, whole).tensors) {
       for (const ByteRange p : w.tensor->pieces) check_range(p, file);
       if (w.tensor->store == OnnxStore::external || onnx_bytes_in_place(*w.tensor)) continue;
       fuzz::accepted([&] {

@@ -238,7 +238,7 @@ TEST_CASE("onnx checkpoint: types without a dtype are left out, and said to be")
                                     pb::tensor("w", 1, {4}, pb::bytes(9, four))}));
   const MappedFile file = MappedFile::open(path);
   const OnnxModel model = read_onnx_model(file.bytes(), "m.onnx");
-  const OnnxWeights found = find_onnx_weights(model.graph, "m.onnx");
+  const OnnxWeights found = find_onnx_weights(model.graph, {file.bytes(), "m.onnx"});
   CHECK(found.tensors.size() == 1);
   CHECK(found.notes ==
         std::vector<std::string>{"2 of the initializers, such as 'text' of STRING, cannot "

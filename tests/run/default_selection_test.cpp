@@ -165,16 +165,81 @@ TEST_CASE("names of other models") {
   CHECK(alone("..weight", {2, 2}) == Spared::no);
 }
 
-TEST_CASE("of a numbered classifier only the last layer is the head") {
-  std::vector<TensorInfo> vgg(3);
-  const char* names[] = {"classifier.0.weight", "classifier.3.weight", "classifier.6.weight"};
-  std::vector<const TensorInfo*> infos;
-  for (int i = 0; i < 3; ++i) {
-    vgg[i].name = names[i];
-    vgg[i].shape = {4096, 4096};
-    infos.push_back(&vgg[i]);
+TEST_CASE("of the layers of a head only the last one is an output head") {
+  using Layers = std::vector<std::pair<std::string, Shape>>;
+  const auto heads = [](const Layers& layers) {
+    std::vector<TensorInfo> tensors(layers.size());
+    std::vector<const TensorInfo*> infos;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      tensors[i].name = layers[i].first + ".weight";
+      tensors[i].shape = layers[i].second;
+      infos.push_back(&tensors[i]);
+    }
+    const std::vector<Spared> why = spared(infos);
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < why.size(); ++i)
+      if (why[i] == Spared::head)
+        found.push_back(layers[i].first);
+      else
+        CHECK(why[i] == Spared::no);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(heads({{"classifier.0", {4096, 4096}},
+               {"classifier.3", {4096, 4096}},
+               {"classifier.6", {1000, 4096}}}) == Names{"classifier.6"});
+  CHECK(heads({{"lm_head.dense", {768, 768}}}).empty());  // its decoder is the embedding
+  CHECK(heads({{"lm_head.dense", {768, 768}}, {"lm_head.decoder", {50265, 768}}}) ==
+        Names{"lm_head.decoder"});
+  CHECK(heads({{"head.dense", {768, 768}}, {"decoder", {50368, 768}}}).empty());
+  CHECK(heads({{"head.dense", {768, 768}}, {"classifier", {3, 768}}}) == Names{"classifier"});
+  CHECK(heads({{"classifier.linear_hidden", {768, 768}}, {"classifier.linear_out", {2, 768}}}) ==
+        Names{"classifier.linear_out"});
+  CHECK(heads({{"head.mlp.0", {64, 64}}, {"head.mlp.2", {8, 64}}}) == Names{"head.mlp.2"});
+  CHECK(heads({{"head.fc", {1000, 768}}}) == Names{"head.fc"});
+  CHECK(heads({{"decode_head.linear_c.0.proj", {256, 32}},
+               {"decode_head.linear_fuse", {256, 1024, 1, 1}},
+               {"decode_head.classifier", {150, 256, 1, 1}}}) == Names{"decode_head.classifier"});
+  // Side by side, since no result of one fits the next one.
+  CHECK(heads({{"head.cls.0", {91, 256, 3, 3}}, {"head.cls.1", {91, 512, 3, 3}}}) ==
+        Names{"head.cls.0", "head.cls.1"});
+  CHECK(heads({{"bbox_predictor.layers.0", {256, 256}}, {"bbox_predictor.layers.1", {4, 256}}}) ==
+        Names{"bbox_predictor.layers.1"});
+  // Attention that pools is no head of its kind.
+  CHECK(heads({{"vision_model.head.attention.out_proj", {768, 768}}}).empty());
+  CHECK(heads({{"h.4.head", {1, 0}}, {"h.5.head", {0, 1}}}) == Names{"h.4.head", "h.5.head"});
+}
+
+TEST_CASE("fixed bases are no weights") {
+  CHECK(alone("model.22.dfl.conv.weight", {1, 16, 1, 1}) == Spared::basis);
+  CHECK(alone("stft.conv.weight", {258, 1, 256}) == Spared::basis);
+  CHECK(alone("basis_proj.weight", {8, 8}) == Spared::basis);
+  CHECK(alone("stft_proj.weight", {8, 8}) == Spared::no);
+  TensorInfo t;
+  t.name = "stft.forward_basis_buffer";
+  t.shape = {258, 1, 256};
+  t.use = TensorUse::weight;
+  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::basis);
+}
+
+TEST_CASE("where a graph says what a tensor is for, its name does not") {
+  TensorInfo t;
+  t.shape = {64, 512};
+  for (const char* name : {"lm_head.weight", "embed.weight", "classifier.weight", "x"}) {
+    t.name = name;
+    t.use = TensorUse::weight;
+    CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::no);
+    t.use = TensorUse::head;
+    CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::head);
   }
-  CHECK(spared(infos) == std::vector<Spared>{Spared::no, Spared::no, Spared::head});
+  // Rows are inputs.
+  t.name = "mlp.gate.weight";
+  t.use = TensorUse::weight;
+  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::router);
+  t.in_by_out = true;
+  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::no);
+  t.shape = {512, 64};
+  CHECK(spared(std::vector<const TensorInfo*>{&t}).front() == Spared::router);
 }
 
 TEST_CASE("the documentation's table of models is that of the rule") {

@@ -149,6 +149,15 @@ OnnxAttribute read_attribute(const WireMessage& field) {
   return a;
 }
 
+void read_metadata(const WireMessage& field, OnnxNode& n) {
+  std::string_view key, value;
+  for (WireMessage m(field.bytes(), field.file()); m.next();) {
+    if (m.number() == 1) key = m.text();
+    if (m.number() == 2) value = m.text();
+  }
+  if (key == "pkg.torch.onnx.name_scopes") n.module_scopes = value;
+}
+
 OnnxNode read_node(const WireMessage& field) {
   OnnxNode n;
   for (WireMessage m(field.bytes(), field.file()); m.next();) {
@@ -173,6 +182,9 @@ OnnxNode read_node(const WireMessage& field) {
         break;
       case 8:
         n.overload = m.text();
+        break;
+      case 9:
+        read_metadata(m, n);
         break;
       default:
         break;

@@ -1,6 +1,6 @@
 // What an ONNX file says (onnx.proto of ONNX 1.18; other versions by the fields they share with it).
 //
-// All texts and ranges borrow from the file's bytes. Documentation and metadata are left out.
+// All texts and ranges borrow from the file's bytes. Documentation and most metadata are left out.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -84,6 +84,8 @@ struct OnnxNode {
   std::string_view op_type, domain, overload;
   std::vector<std::string_view> inputs, outputs;  // an empty one is left out
   std::vector<OnnxAttribute> attributes;
+  // Of PyTorch's exporter: "['', 'encoder', 'encoder.0', 'encoder.0.query', 'linear_3']"; often "".
+  std::string_view module_scopes;
 
   const OnnxAttribute* find(std::string_view attribute) const;
   // Whether its operator is ONNX's, of no other domain.

@@ -6,6 +6,8 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/text.h"
+#include "libsten/io/onnx/modules.h"
+#include "libsten/io/onnx/output_heads.h"
 #include "libsten/io/safetensors.h"
 
 namespace sten {
@@ -52,11 +54,6 @@ const OnnxType* onnx_type(std::int32_t number) {
   return known ? &onnx_types[number] : nullptr;
 }
 
-bool multiplies(const OnnxNode& n) {
-  return n.is_own() && (n.op_type == "MatMul" || n.op_type == "Gemm" || n.op_type == "Conv" ||
-                        n.op_type == "ConvTranspose");
-}
-
 // MatMul has [in, out] always, Gemm unless transB says otherwise.
 bool takes_in_by_out(const OnnxNode& n) {
   if (n.op_type == "MatMul") return true;
@@ -65,21 +62,15 @@ bool takes_in_by_out(const OnnxNode& n) {
   return !transposed || transposed->integer == 0;
 }
 
+// Rotary embeddings multiply positions and frequencies, and nothing is summed.
+bool is_outer_product(const OnnxNode& n, const Shape& w) {
+  return n.op_type == "MatMul" && w.size() > 2 && w[w.size() - 2] == 1;
+}
+
 // Of a matrix: what Transpose does unless `perm` says otherwise.
 bool swaps_axes(const OnnxNode& n) {
   const OnnxAttribute* perm = n.find("perm");
   return !perm || perm->integers.empty() || perm->integers.front() == 1;
-}
-
-// "encoder.0.query.weight" of "/encoder/0/query/MatMul"; "" where there is nothing but the operator.
-std::string module_of(std::string_view node) {
-  while (node.starts_with('/')) node.remove_prefix(1);
-  const std::size_t cut = node.rfind('/');
-  if (cut == std::string_view::npos || has_control_characters(node)) return "";
-  std::string module(node.substr(0, cut));
-  for (char& c : module)
-    if (c == '/') c = '.';
-  return module + ".weight";
 }
 
 // One number of a typed field, in `width` bytes. False where it does not fit.
@@ -107,7 +98,7 @@ std::string name_in_checkpoint(std::string_view name) {
   return std::string(name.substr(start == std::string_view::npos ? 0 : start));
 }
 
-OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name) {
+OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file) {
   OnnxWeights found;
   std::unordered_map<std::string_view, std::size_t> by_name;
   std::vector<bool> listed;
@@ -126,26 +117,43 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
     if (value && value->tensors.size() == 1) add(value->tensors.front(), n.outputs.front(), false);
   }
 
+  const OnnxNodes nodes = all_nodes(graph, file);
+  std::vector<std::string_view> fixed;
+  for (const OnnxWeight& w : found.tensors)
+    if (is_fixed_basis(w.name)) fixed.push_back(w.tensor->name);
+  const std::vector<bool> heads = output_heads(graph, nodes, fixed);
+  const OnnxModules modules(graph, nodes);
   std::unordered_set<std::string_view> turned;  // values that are a matrix of these, transposed
-  for (const OnnxNode& n : graph.nodes) {
+  for (std::size_t k = 0; k < nodes.all.size(); ++k) {
+    const OnnxNode& n = *nodes.all[k];
     const auto input = [&](std::size_t i) -> OnnxWeight* {
       const auto at = i < n.inputs.size() ? by_name.find(n.inputs[i]) : by_name.end();
       return at == by_name.end() ? nullptr : &found.tensors[at->second];
     };
+    const auto name_result = [&](const OnnxWeight& w) {
+      by_name.emplace(n.outputs[0], static_cast<std::size_t>(&w - found.tensors.data()));
+    };
+    const bool is_one = n.is_own() && n.outputs.size() == 1;
     if (n.op_type == "Gather" && n.is_own()) {
       if (OnnxWeight* w = input(0)) w->use = TensorUse::table;
-    } else if (n.op_type == "Transpose" && n.is_own() && n.outputs.size() == 1) {
+    } else if (is_one && (n.op_type == "Identity" || n.op_type == "Cast")) {
+      if (const OnnxWeight* w = input(0)) {
+        name_result(*w);
+        if (turned.contains(n.inputs[0])) turned.insert(n.outputs[0]);
+      }
+    } else if (is_one && n.op_type == "Transpose") {
       const OnnxWeight* w = input(0);
       if (!w || w->tensor->dims.size() != 2 || !swaps_axes(n)) continue;
-      by_name.emplace(n.outputs[0], static_cast<std::size_t>(w - found.tensors.data()));
+      name_result(*w);
       if (!turned.contains(n.inputs[0])) turned.insert(n.outputs[0]);
     } else if (multiplies(n)) {
       OnnxWeight* w = input(1);
-      if (!w || w->tensor->dims.size() < 2) continue;
-      if (w->use == TensorUse::other) w->use = TensorUse::weight;
+      if (!w || w->tensor->dims.size() < 2 || is_outer_product(n, w->tensor->dims)) continue;
+      if (w->use != TensorUse::table && w->use != TensorUse::head)
+        w->use = heads[k] ? TensorUse::head : TensorUse::weight;
       w->in_by_out |=
           w->tensor->dims.size() == 2 && takes_in_by_out(n) != turned.contains(n.inputs[1]);
-      if (w->module.empty() && !w->name.ends_with("weight")) w->module = module_of(n.name);
+      if (w->module.empty() && !w->name.ends_with("weight")) w->module = modules.weight_of(n);
       listed[static_cast<std::size_t>(w - found.tensors.data())] = true;
     }
   }
@@ -157,9 +165,7 @@ OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_na
     if (!listed[i]) continue;
     OnnxWeight& w = found.tensors[i];
     const OnnxType* type = onnx_type(w.tensor->data_type);
-    if (!type)
-      fail("{}: {}: unknown data type {}", printable(file_name), quote(w.name),
-           w.tensor->data_type);
+    if (!type) fail("{}: {}: unknown data type {}", file.name, quote(w.name), w.tensor->data_type);
     if (!type->dtype) {
       if (left_out++ == 0) first = fmt::format("{} of {}", quote(w.name), type->name);
       continue;

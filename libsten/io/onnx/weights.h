@@ -16,8 +16,8 @@ struct OnnxWeight {
   DType dtype = DType::F32;
   TensorUse use = TensorUse::other;
   bool in_by_out = false;  // a matrix [in, out]
-  // "encoder.0.query.weight" of the node "/encoder/0/query/MatMul", where the tensor's own name,
-  // such as "onnx::MatMul_123", does not end in "weight"; empty without a node of a name.
+  // Of OnnxModules, where the tensor's own name, such as "onnx::MatMul_123", does not end in
+  // "weight".
   std::string module;
 };
 
@@ -29,14 +29,15 @@ struct OnnxWeights {
 // The name of a value without its leading slashes.
 std::string name_in_checkpoint(std::string_view name);
 
-// The initializers of `graph`, and those constants (Constant nodes with a `value`) that are weights,
-// by the names of their values; a name's leading slashes are left out, since no name in a checkpoint
-// is an absolute path. A weight is what a MatMul, Gemm, Conv or ConvTranspose of ONNX has as input 1,
-// with a rank of 2 or more, or a matrix that a Transpose turns for it; a table is input 0 of a
-// Gather. Initializers within subgraphs stay unnamed. Tensors of STRING, INT4, UINT4 and COMPLEX128,
-// which have no dtype here, and sparse ones are left out, which a note says. Error (input), with
-// `file_name` in front, for data types that do not exist.
-OnnxWeights find_onnx_weights(const OnnxGraph& graph, const std::string& file_name);
+// The initializers of `graph`, which lies in `file`, and those constants (Constant nodes with a
+// `value`) that are weights, by the names of their values; a name's leading slashes are left out,
+// since no name in a checkpoint is an absolute path. A weight is what a MatMul, Gemm, Conv or
+// ConvTranspose of ONNX has as input 1, with a rank of 2 or more, or a matrix that a Transpose turns
+// for it; a head is one that output_heads() finds; a table is input 0 of a Gather. Identity and Cast
+// change nothing of that. Nodes of subgraphs count; initializers within them stay unnamed. Tensors
+// of STRING, INT4, UINT4 and COMPLEX128, which have no dtype here, and sparse ones are left out,
+// which a note says. Error (input) for data types that do not exist, and as all_nodes() says.
+OnnxWeights find_onnx_weights(const OnnxGraph& graph, const WireFile& file);
 
 // Of a TensorProto.DataType. Error (input) for a number that is none, and for a type without a dtype
 // here: STRING, INT4, UINT4 and COMPLEX128.
