@@ -32,6 +32,7 @@
 #include "libsten/io/mmap.h"
 #include "libsten/io/overwrite.h"
 #include "libsten/io/unfinished.h"
+#include "libsten/run/selection.h"
 
 namespace sten::app {
 namespace {
@@ -151,8 +152,7 @@ void print_outcome(const Program& program, const Common& c, const Outcome& outco
   if (c.quiet && !c.json) return;
   if (c.verbose) {
     if (outcome.report.item == "tensors")
-      for (const auto& row : outcome.report.rows)
-        print_line(program.name, "selected " + printable(std::get<std::string>(row.front())));
+      for (const std::string& line : lines_selected(outcome.report)) print_line(program.name, line);
     for (const std::string& line : outcome.details) print_line(program.name, line);
   }
   Report shown = outcome.report;

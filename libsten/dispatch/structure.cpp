@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "libsten/dispatch/registry.h"
+#include "libsten/layout/bcsr.h"
+#include "libsten/layout/nm.h"
+#include "libsten/layout/nmgv.h"
 
 namespace sten {
 namespace {
@@ -55,6 +58,25 @@ Spec layout_alone(const Spec& layout) {
   for (const auto& [key, value] : layout.args())
     if (!is_among(own, key)) alone.set(key, value);
   return alone;
+}
+
+std::optional<Index> axis_of(const Spec& spec) {
+  if (spec.is(Nm::name) || spec.is(Nm::own_sparsifier)) return spec.integer("axis", 1);
+  if (spec.is(Nmg::name) || spec.is(Nmgv::name)) return spec.integer("axis", 0);
+  return std::nullopt;
+}
+
+Spec transposed_structure(Spec structure) {
+  if (const auto axis = axis_of(structure)) structure.set("axis", 1 - *axis);
+  if (structure.is(Nmgv::name)) {
+    const Index v = structure.integer("v"), w = structure.integer("w", Nmgv::usual_w);
+    structure.set("v", w).set("w", v);
+  }
+  if (structure.is(Bcsr::name)) {
+    const Index h = structure.integer("h", 1), w = structure.integer("w", 1);
+    structure.set("h", w).set("w", h);
+  }
+  return structure;
 }
 
 Spec own_sparsifier(const Spec& layout) {

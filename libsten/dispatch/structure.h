@@ -25,6 +25,13 @@ Spec own_sparsifier(const Spec& layout);
 // The layout that stores exactly what the sparsifier keeps, in canonical order; none for those that
 // are no layout's own.
 std::optional<Spec> own_layout(const Spec& sparsifier);
+// Of a layout or sparsifier n:m or n:m:g, where it runs: 0 down columns, 1 along rows; that of the
+// spec, or the default. None for other specs.
+std::optional<Index> axis_of(const Spec& spec);
+// For the transposed matrix, what `structure`, a layout or sparsifier, is for a matrix: the other
+// axis, and tiles and blocks with height and width exchanged.
+Spec transposed_structure(Spec structure);
+
 // Whether any mask that the sparsifier makes can be packed so, as far as the specs tell: false for
 // structures that may be too narrow.
 bool holds(const Spec& layout, const Spec& sparsifier);

@@ -7,10 +7,8 @@
 #include "libsten/base/log.h"
 #include "libsten/base/text.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/dispatch/structure.h"
 #include "libsten/graph/sparsity_builder.h"
-#include "libsten/layout/bcsr.h"
-#include "libsten/layout/nm.h"
-#include "libsten/layout/nmgv.h"
 #include "libsten/tensor/low_floats.h"
 
 namespace sten {
@@ -50,20 +48,6 @@ bool is_turned(const Checkpoint& file) {
 Shape shape_in(bool turned, const Weight& w) {
   return turned && w.in_by_out ? Shape(w.shape.rbegin(), w.shape.rend()) : w.shape;
 }
-// What runs along rows runs down columns there.
-Spec turned_spec(Spec spec) {
-  if (spec.is(Nm::name)) spec.set("axis", 1 - spec.integer("axis", 1));
-  if (spec.is(Nmg::name) || spec.is(Nmgv::name)) spec.set("axis", 1 - spec.integer("axis", 0));
-  if (spec.is(Nmgv::name)) {
-    const Index v = spec.integer("v"), w = spec.integer("w", Nmgv::usual_w);
-    spec.set("v", w).set("w", v);
-  }
-  if (spec.is(Bcsr::name)) {
-    const Index h = spec.integer("h", 1), w = spec.integer("w", 1);
-    spec.set("h", w).set("w", h);
-  }
-  return spec;
-}
 // A matrix and its layout, rows for columns.
 Tensor turned_weight(const Tensor& x, const std::string& name) {
   Tensor y = apply("transpose", {x.to_dense()});
@@ -75,7 +59,7 @@ Tensor turned_weight(const Tensor& x, const std::string& name) {
     for (Index c = 0; c < cols; ++c)
       if (from[c * rows + r]) keep.set(r * cols + c, true);
   try {
-    return registry().pack(y.as<Dense>(), keep, turned_spec(x.spec()));
+    return registry().pack(y.as<Dense>(), keep, transposed_structure(x.spec()));
   } catch (const Error& e) {
     warn("{}: is dense in the model, whose matrices are [out, in]: {}", printable(name), e.what());
     return y;

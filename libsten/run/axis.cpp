@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "libsten/base/json.h"
-#include "libsten/base/log.h"
 #include "libsten/base/text.h"
-#include "libsten/dispatch/structure.h"
-#include "libsten/layout/nm.h"
-#include "libsten/layout/nmgv.h"
 #include "libsten/nn/weights.h"
 
 namespace sten {
@@ -44,12 +41,6 @@ std::string model_type(const std::string& input) {
 
 }  // namespace
 
-std::optional<Index> axis_of(const Spec& spec) {
-  if (spec.is(Nm::name) || spec.is(Nm::own_sparsifier)) return spec.integer("axis", 1);
-  if (spec.is(Nmg::name) || spec.is(Nmgv::name)) return spec.integer("axis", 0);
-  return std::nullopt;
-}
-
 std::string axis_text(Index axis) {
   return axis == 0 ? "down columns (axis 0)" : "along rows (axis 1)";
 }
@@ -83,25 +74,28 @@ std::vector<bool> in_by_out(const Checkpoint& c, const std::string& input) {
   return found;
 }
 
-void warn_about_axis(const Checkpoint& c, const std::string& input,
-                     const std::vector<std::optional<Spec>>& specs) {
-  const std::vector<bool> transposed = in_by_out(c, input);
-  Index count = 0, others = 0;
-  std::size_t first = 0;
-  for (std::size_t i = specs.size(); i-- > 0;) {
-    if (!specs[i] || !axis_of(*specs[i]) || specs[i]->has("axis")) continue;
-    ++(transposed[i] ? count : others);
-    if (transposed[i]) first = i;
-  }
-  if (!count) return;
-  const Index axis = *axis_of(*specs[first]);
-  warn(
-      "{} tensors, such as {}, are [in, out], as {} has them: {} runs {} by default, "
-      "which suits [out, in]; {}{} axis={}",
-      count, quote(c.tensors()[first].name), c.is_onnx() ? "MatMul" : "GPT-2's Conv1D",
-      as_structure(*specs[first]).name(), axis_text(axis),
-      specs[first]->is(Nmgv::name) ? "exchange v and w; " : "",
-      c.is_onnx() && others ? "--rule gives them" : "add", 1 - axis);
+bool has_default_axis(const Spec& spec) {
+  return axis_of(spec) && !spec.has("axis") && !spec.has("dims");
+}
+
+Spec for_matrix(const Spec& spec, bool is_in_by_out) {
+  return is_in_by_out && has_default_axis(spec) ? transposed_structure(spec) : spec;
+}
+
+std::vector<std::string> axis_notes(const std::vector<std::optional<Spec>>& specs,
+                                    const std::vector<bool>& are_in_by_out) {
+  std::map<std::pair<std::string, bool>, Index> counts;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (specs[i] && axis_of(*specs[i]))
+      ++counts[{
+          fmt::format("{} runs {}", as_structure(*specs[i]).name(), axis_text(*axis_of(*specs[i]))),
+          are_in_by_out[i]}];
+  std::vector<std::string> notes;
+  for (const auto& [key, n] : counts)
+    notes.push_back(
+        key.second ? fmt::format("{} of {} matri{} [in, out]", key.first, n, n == 1 ? "x" : "ces")
+                   : key.first);
+  return notes;
 }
 
 }  // namespace sten

@@ -14,6 +14,7 @@
 #include "libsten/io/shards.h"
 #include "libsten/run/batch_record.h"
 #include "libsten/run/prune_request.h"
+#include "libsten/run/selection.h"
 
 namespace sten {
 namespace {
@@ -162,8 +163,7 @@ void run_job(const ManyInputs& many, const Work& work, const BatchEntry& made, B
     for (const std::string& key : work.totals)
       if (!r.total.empty()) job.total.push_back(r.at(r.total, key));
     job.status = "done";
-    for (const auto& row : r.rows)
-      job.details.push_back("selected " + printable(std::get<std::string>(row.front())));
+    job.details = lines_selected(r);
     for (std::string& line : outcome.details) job.details.push_back(std::move(line));
     if (outcome.failure)
       job.error = Error(outcome.failure->fault(),

@@ -62,6 +62,11 @@ struct Request {
   bool lossless;
 };
 
+std::optional<Spec> sparsifier_for(const Request& request, bool is_in_by_out) {
+  if (!request.sparsifier) return std::nullopt;
+  return for_matrix(*request.sparsifier, is_in_by_out);
+}
+
 Request resolve(const ConvertOptions& o) {
   if (o.to.empty()) fail_usage("--to is missing: the layout to convert to, such as bitmask");
   const Spec given = as_structure(Spec::parse(o.to));
@@ -177,7 +182,8 @@ Report convert_report() {
                {"bytes_before", "before", Unit::bytes},
                {"bytes_after", "after", Unit::bytes},
                {"padding", "padding", Unit::fraction},
-               {"fit", "fit", Unit::text}};
+               {"fit", "fit", Unit::text},
+               module_column};
   r.spare = {"dtype", "padding", "via", "stored", "bytes_before", "fit", "from", "shape"};
   return r;
 }
@@ -210,10 +216,12 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
-  const std::vector<std::optional<Spec>> layouts =
+  const std::vector<bool> are_in_by_out = in_by_out(in, o.input);
+  std::vector<std::optional<Spec>> layouts =
       is_auto ? smallest_layouts(in, selection.chosen, o.show_progress)
               : layouts_for(selection, request.to);
-  if (!is_auto) warn_about_axis(in, o.input, layouts);
+  for (std::size_t i = 0; !is_auto && i < layouts.size(); ++i)
+    if (layouts[i]) layouts[i] = for_matrix(*layouts[i], are_in_by_out[i]);
   std::vector<std::vector<Cell>> rows(in.tensors().size());
   std::vector<std::string> details(rows.size());
   Index elements = 0, zero = 0, before = 0, after = 0, fitted = 0, grown = 0;
@@ -223,13 +231,14 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     const CheckpointTensor& t = in.tensors()[i];
     const Tensor source = in.load(t).to(device);
     try {
-      const Converted c =
-          convert_tensor(source, {*layouts[i], request.sparsifier, request.lossless});
+      const Converted c = convert_tensor(
+          source, {*layouts[i], sparsifier_for(request, are_in_by_out[i]), request.lossless});
       const Stock stock = stock_of(c.kept ? c.tensor : source);
       const Index size = size_of(t.shape);
       const auto bytes = static_cast<Index>(c.tensor.bytes());
       auto& row = rows[i];
       r.at(row, "name") = t.name;
+      add_module(r, row, t);
       r.at(row, "shape") = t.shape;
       r.at(row, "dtype") = std::string(name_of(t.dtype));
       r.at(row, "from") = t.layout.str();
@@ -282,6 +291,7 @@ Outcome convert_checkpoint(const ConvertOptions& o) {
     r.notes.push_back(fmt::format("converted {} of {} tensors to {}{}", selection.count,
                                   in.tensors().size(), request.to.str(), counts_text(chosen)));
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);
+  for (std::string& note : axis_notes(layouts, are_in_by_out)) r.notes.push_back(std::move(note));
   if (fitted)
     r.notes.push_back(
         fmt::format("{} of them were pruned to it: energy says what that kept", fitted));

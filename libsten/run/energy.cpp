@@ -16,6 +16,7 @@
 #include "libsten/layout/bitmask.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/report/progress.h"
+#include "libsten/run/axis.h"
 #include "libsten/run/energy_sums.h"
 #include "libsten/run/rules.h"
 
@@ -60,15 +61,23 @@ std::string all_sizes(const LayoutBytes& as) {
 class Requirements {
  public:
   // Error (usage) for what is no pattern, or matches nothing that can have it.
-  Requirements(const std::vector<std::string>& texts, const Checkpoint& in)
+  Requirements(const std::vector<std::string>& texts, const Checkpoint& in,
+               const std::string& input)
       : of_(in.tensors().size()) {
+    if (texts.empty()) return;
+    const std::vector<bool> are_in_by_out = in_by_out(in, input);
     std::vector<bool> skipped(of_.size());
     for (const std::string& text : texts) {
       for (const Rule& one : split_rule(parse(text))) {
         bool any = false;
         for_each_match(in, one.pattern, "--require", [&](std::size_t i) {
-          const bool fits = in.tensors()[i].shape.size() >= 2;
-          if (fits) of_[i].push_back(one.spec);
+          const CheckpointTensor& t = in.tensors()[i];
+          const bool fits = t.shape.size() >= 2;
+          // A stored layout says where it runs.
+          const auto stored = axis_of(t.layout);
+          if (fits)
+            of_[i].push_back(
+                for_matrix(one.spec, stored ? stored != axis_of(one.spec) : are_in_by_out[i]));
           any |= fits;
           skipped[i] = !fits;
         });
@@ -157,6 +166,7 @@ Report energy_report() {
   for (const auto& layout : registry().layouts())
     r.columns.push_back(
         {fmt::format("bytes_{}", layout.name), layout.name, Unit::bytes, !has_column(layout.name)});
+  r.columns.push_back(module_column);
   r.spare = {"dtype", "bytes_csr", "bytes_dense", "l1_ratio", "bytes_bitmask",
              "nnz",   "layout",    "shape",       "bytes"};
   return r;
@@ -203,7 +213,7 @@ Outcome measure_energy(const EnergyOptions& o) {
         "--include",
         in.name(), in.tensors().size());
 
-  Requirements required(o.require, in);
+  Requirements required(o.require, in, o.input);
   Outcome outcome{energy_report(), std::nullopt};
   Report& r = outcome.report;
   std::vector<std::vector<Cell>> rows(in.tensors().size());
@@ -230,6 +240,7 @@ Outcome measure_energy(const EnergyOptions& o) {
     }
     rows[i] = row_of(r, s, against.has_value());
     r.at(rows[i], "name") = t.name;
+    add_module(r, rows[i], t);
     r.at(rows[i], "shape") = t.shape;
     r.at(rows[i], "dtype") = std::string(name_of(t.dtype));
     r.at(rows[i], "layout") = t.layout.str();

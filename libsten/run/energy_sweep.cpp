@@ -96,6 +96,12 @@ std::string chart_of(const std::vector<Point>& points, Index elements, const std
   return to_svg(chart);
 }
 
+Index count_both(const std::vector<bool>& a, const std::vector<bool>& b) {
+  Index n = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) n += a[i] && b[i];
+  return n;
+}
+
 // Bytes of a dense tensor that are no matter, however little is stored.
 constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
 
@@ -114,7 +120,7 @@ Outcome sweep_energy(const SweepOptions& o) {
     fail_usage("{}: none of the {} tensors is a weight by its name; choose some with --include",
                in.name(), in.tensors().size());
 
-  if (!o.axis) warn_about_axis(in, o.input, layouts_for(selection, Spec(Nm::name)));
+  const std::vector<bool> are_in_by_out = in_by_out(in, o.input);
   std::vector<Point> points = points_of(o.axis);
   std::uint64_t bytes = 0;
   Index elements = 0;
@@ -139,7 +145,8 @@ Outcome sweep_energy(const SweepOptions& o) {
     add_to(elements, x.size());
     for (Point& p : points) {
       const MaskedDense kept = or_lack_of_memory(in.name(), t.name, [&] {
-        return mask_and_measure(x, registry().sparsifier(p.sparsifier).select(x));
+        return mask_and_measure(
+            x, registry().sparsifier(for_matrix(p.sparsifier, are_in_by_out[i])).select(x));
       });
       p.zeros += kept.zeros;
       p.magnitudes.all += kept.magnitudes.all;
@@ -176,6 +183,9 @@ Outcome sweep_energy(const SweepOptions& o) {
              {"elements", elements}};
   r.notes.push_back(
       fmt::format("{} tensors, each pruned for itself; {}", selection.count, axes_text(o.axis)));
+  if (const Index n = o.axis ? 0 : count_both(selection.chosen, are_in_by_out))
+    r.notes.push_back(
+        fmt::format("the other axis for {} matri{} [in, out]", n, n == 1 ? "x" : "ces"));
   if (const std::string part = in.part_taken(); !part.empty()) r.notes.push_back(part);
   r.chart = chart_of(points, std::max<Index>(1, elements), in.name(), o.axis);
   if (const std::string left = left_alone(selection.why); !left.empty()) r.notes.push_back(left);

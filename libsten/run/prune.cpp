@@ -36,6 +36,8 @@ class Pruning {
     if (!o.metadata_of.empty()) rewrite_.add_metadata(Checkpoint::open(o.metadata_of));
     if (!o.mask.empty()) masks_ = Checkpoint::open(o.mask);
     treatments_ = request.treatments(in(), masks_ ? &*masks_ : nullptr);
+    transposed_ = in_by_out(in(), o.input);
+    follow_use();
     narrow();
     for (std::size_t i = 0; i < treatments_.tensors.size(); ++i)
       if (treatments_.tensors[i]) order_.push_back(i);
@@ -51,8 +53,7 @@ class Pruning {
     for (std::size_t i = 0; i < layouts_.size(); ++i)
       if (!layouts_[i] && reordering_.moves(i)) layouts_[i] = Spec(Dense::name);
     rewrite_.check(layouts_);
-    warn_about_axis(in(), o.input, sparsifiers());
-    summary_.emplace(o, request, rewrite_, treatments_);
+    summary_.emplace(o, request, rewrite_, treatments_, transposed_);
   }
 
   Outcome run() {
@@ -81,11 +82,16 @@ class Pruning {
  private:
   const Checkpoint& in() const { return rewrite_.input(); }
 
-  // By number of a tensor.
-  std::vector<std::optional<Spec>> sparsifiers() const {
-    std::vector<std::optional<Spec>> all(treatments_.tensors.size());
-    for (const std::size_t i : order_) all[i] = treatments_.tensors[i]->sparsifier;
-    return all;
+  // Where no axis is named, n:m and n:m:g run along the inputs of a layer.
+  void follow_use() {
+    for (std::size_t i = 0; i < treatments_.tensors.size(); ++i) {
+      auto& how = treatments_.tensors[i];
+      if (!how) continue;
+      const bool is_named = (axis_of(how->sparsifier) && !has_default_axis(how->sparsifier)) ||
+                            (axis_of(how->to) && !has_default_axis(how->to));
+      how->sparsifier = for_matrix(how->sparsifier, transposed_[i] && !is_named);
+      how->to = for_matrix(how->to, transposed_[i] && !is_named);
+    }
   }
 
   // A dry run only looks whether it could be written; and a pipe waits for its reader, when all
@@ -220,7 +226,6 @@ class Pruning {
   // Before the first tensor is written: the model's order is not the file's.
   void calibrate() {
     std::vector<CalibratedWeight> weights;
-    std::vector<bool> transposed;
     for (const std::size_t i : order_) {
       const Treatment& how = *treatments_.tensors[i];
       if (!how.calibrated) continue;
@@ -228,9 +233,7 @@ class Pruning {
       if (t.is_sparse())
         fail_usage("{}: {} is sparse already; calibration prunes dense tensors", in().name(),
                    quote(t.name));
-      if (transposed.empty()) transposed = in_by_out(in(), o_.input);
-      CalibratedOptions by{o_.method, how.sparsifier, how.by_row, transposed[i] || t.in_by_out,
-                           o_.reconstruct};
+      CalibratedOptions by{o_.method, how.sparsifier, how.by_row, transposed_[i], o_.reconstruct};
       if (o_.damping) by.damping = *o_.damping;
       weights.push_back({&t, std::move(by)});
     }
@@ -389,6 +392,7 @@ class Pruning {
   std::optional<ScoreFile> scores_;
   std::unique_ptr<LayerSource> layers_;
   PruneRequest::Treatments treatments_;
+  std::vector<bool> transposed_;  // by number of a tensor: a matrix [in, out]
   Reordering reordering_;
   std::vector<std::size_t> order_;  // chosen tensors by natural order of their names
   std::vector<std::size_t> first_;  // of equal tensors, by number

@@ -1,7 +1,6 @@
 #include "libsten/run/prune_report.h"
 
 #include <cmath>
-#include <set>
 
 #include "libsten/base/text.h"
 #include "libsten/dispatch/structure.h"
@@ -13,26 +12,36 @@ namespace sten {
 Report prune_report() {
   Report r;
   r.program = "sten-prune";
-  r.columns = {
-      {"name", "tensor", Unit::text},           {"shape", "shape", Unit::shape},
-      {"dtype", "dtype", Unit::text},           {"rule", "rule", Unit::text},
-      {"elements", "elements", Unit::count},    {"kept", "kept", Unit::count},
-      {"sparsity", "sparsity", Unit::fraction}, {"energy", "energy", Unit::ratio},
-      {"bytes_before", "before", Unit::bytes},  {"bytes_after", "after", Unit::bytes},
-      {"padding", "padding", Unit::fraction},   {"fit", "fit", Unit::text},
-      {"error_before", "masked", Unit::ratio},  {"error", "error", Unit::ratio},
-      {"reordered", "reordered", Unit::text},   {"energy_unordered", "unordered", Unit::ratio}};
+  r.columns = {{"name", "tensor", Unit::text},
+               {"shape", "shape", Unit::shape},
+               {"dtype", "dtype", Unit::text},
+               {"rule", "rule", Unit::text},
+               {"elements", "elements", Unit::count},
+               {"kept", "kept", Unit::count},
+               {"sparsity", "sparsity", Unit::fraction},
+               {"energy", "energy", Unit::ratio},
+               {"bytes_before", "before", Unit::bytes},
+               {"bytes_after", "after", Unit::bytes},
+               {"padding", "padding", Unit::fraction},
+               {"fit", "fit", Unit::text},
+               {"error_before", "masked", Unit::ratio},
+               {"error", "error", Unit::ratio},
+               {"reordered", "reordered", Unit::text},
+               {"energy_unordered", "unordered", Unit::ratio},
+               module_column};
   r.spare = {"dtype", "padding", "elements", "kept",     "bytes_before",
              "fit",   "rule",    "shape",    "reordered"};
   return r;
 }
 
 PruneSummary::PruneSummary(const PruneOptions& options, const PruneRequest& request,
-                           const Rewrite& rewrite, const PruneRequest::Treatments& treatments)
+                           const Rewrite& rewrite, const PruneRequest::Treatments& treatments,
+                           const std::vector<bool>& are_in_by_out)
     : o_(options),
       request_(request),
       rewrite_(rewrite),
       treatments_(treatments),
+      are_in_by_out_(are_in_by_out),
       rows_(treatments.tensors.size()) {}
 
 void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Tensor& after,
@@ -44,6 +53,7 @@ void PruneSummary::add(std::size_t i, const Dense& x, const Mask& keep, const Te
   auto& row = rows_[i];
   const Report& r = report_;
   r.at(row, "name") = t.name;
+  add_module(r, row, t);
   r.at(row, "shape") = t.shape;
   r.at(row, "dtype") = std::string(name_of(t.dtype));
   if (!o_.rules.empty() || !o_.rules_file.empty()) r.at(row, "rule") = how.sparsifier.str();
@@ -146,11 +156,9 @@ void PruneSummary::add_notes(Report& r, const Known& known) const {
         o_.rules.empty() && o_.rules_file.empty() ? "--include" : "--include or a rule");
   r.notes.push_back(first);
   if (const std::string left = left_alone(treatments_.why); !left.empty()) r.notes.push_back(left);
-  std::set<std::string> axes;
-  for (const std::size_t i : known.order)
-    if (const Spec& spec = treatments_.tensors[i]->sparsifier; axis_of(spec))
-      axes.insert(fmt::format("{} runs {}", as_structure(spec).name(), axis_text(*axis_of(spec))));
-  r.notes.insert(r.notes.end(), axes.begin(), axes.end());
+  std::vector<std::optional<Spec>> specs(treatments_.tensors.size());
+  for (const std::size_t i : known.order) specs[i] = treatments_.tensors[i]->sparsifier;
+  for (std::string& note : axis_notes(specs, are_in_by_out_)) r.notes.push_back(std::move(note));
   if (const std::size_t n = known.reordering.firsts().size()) {
     const std::size_t biases = known.reordering.biases();
     r.notes.push_back(fmt::format(

@@ -132,6 +132,22 @@ Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose 
   return s;
 }
 
+void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t) {
+  if (!t.module.empty()) r.at(row, module_column.key) = t.module;
+}
+
+std::vector<std::string> lines_selected(const Report& r) {
+  const auto column = std::ranges::find(r.columns, module_column.key, &Column::key);
+  const auto at = static_cast<std::size_t>(column - r.columns.begin());
+  std::vector<std::string> lines;
+  for (const auto& row : r.rows) {
+    const auto* module = at < row.size() ? std::get_if<std::string>(&row[at]) : nullptr;
+    lines.push_back(fmt::format("selected {}{}", printable(std::get<std::string>(row.front())),
+                                module ? fmt::format(" ({})", printable(*module)) : ""));
+  }
+  return lines;
+}
+
 std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < why.size(); ++i)

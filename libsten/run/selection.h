@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "libsten/base/name_pattern.h"
+#include "libsten/report/report.h"
 #include "libsten/run/default_selection.h"
 
 namespace sten {
@@ -62,6 +63,12 @@ void for_each_match(const Checkpoint& c, const std::string& pattern, const std::
 // the purpose.
 Selection select_tensors(const Checkpoint& c, const Patterns& patterns, Purpose purpose);
 
+// Of reports on tensors: what an ONNX graph calls the weight, where its name does not say it.
+inline const Column module_column{"module", "", Unit::text, true};
+void add_module(const Report& r, std::vector<Cell>& row, const TensorInfo& t);
+
+// For -v: "selected NAME", "selected NAME (MODULE)", for each row of a report on tensors.
+std::vector<std::string> lines_selected(const Report& r);
 // For -v: "left alone NAME: embedding", in natural order of names.
 std::vector<std::string> lines_left_alone(const Checkpoint& c, const std::vector<Spared>& why);
 

@@ -1,5 +1,5 @@
-# GPT-2's Conv1D has [in, out]: n:m along rows runs over outputs there, and is warned about. sten-prune and the sweep
-# have the same default axis, and name it.
+# n:m and n:m:g run along the inputs of a layer, also where it is stored as [in, out]: GPT-2's Conv1D here, ONNX models in
+# onnx.sh. The programs have the same default axis, and name it.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -14,45 +14,63 @@ mkdir conv1d linear
 gpt conv1d/model.safetensors 4 12
 gpt linear/model.safetensors 12 4
 
-warned="2 tensors, such as 'h.0.attn.c_attn.weight', are [in, out], as GPT-2's Conv1D has them"
-# warns COMMAND..., silent COMMAND...
-warns() {
+# other OUTPUT COMMAND..., plain COMMAND...: says, or does not, that it runs along the other axis.
+other() {
+  local wanted=$1
+  shift
   expect_exit 0 "$@"
-  expect_err "$warned"
+  expect_out "$wanted"
 }
-silent() {
+plain() {
   expect_exit 0 "$@"
-  if grep -q 'in, out' err; then fail "'$*' warns"; fi
+  if grep -q 'in, out' out err; then fail "'$*' takes the matrices for [in, out]"; fi
 }
 for input in conv1d conv1d/model.safetensors; do
-  warns sten-prune $input --dry-run --structure 2:4
-  expect_err 'nm runs along rows (axis 1) by default, which suits [out, in]; add axis=0'
-  warns sten-prune $input --dry-run --structure 1:2:1
-  expect_err 'nmg runs down columns (axis 0) by default, which suits [out, in]; add axis=1'
-  warns sten-prune $input --dry-run --structure 1:2:1:2
-  expect_err 'nmgv runs down columns (axis 0) by default, which suits [out, in]; exchange v and w; add axis=1'
-  warns sten-prune $input --dry-run --rule '*=2:4'
-  warns sten-convert $input --dry-run --to nm:n=2,m=4
-  warns sten-energy $input --sweep
-  # Whoever says which axis knows; and magnitudes have none.
-  silent sten-prune $input --dry-run --structure 2:4@0
-  silent sten-prune $input --dry-run --structure 2:4@1
-  silent sten-prune $input --dry-run --sparsity 0.5
-  silent sten-energy $input --sweep --axis 0
+  other 'nm runs down columns (axis 0) of 2 matrices [in, out]' sten-prune $input --dry-run --structure 2:4
+  other 'nmg runs along rows (axis 1) of 2 matrices [in, out]' sten-prune $input --dry-run --structure 1:2:1
+  other 'nmgv runs along rows (axis 1) of 2 matrices [in, out]' sten-prune $input --dry-run --structure 1:2:1:2
+  other 'nm runs down columns (axis 0) of 2 matrices [in, out]' sten-prune $input --dry-run --rule '*=2:4'
+  other 'nm runs down columns (axis 0) of 2 matrices [in, out]' sten-convert $input --dry-run --to nm:n=2,m=4
+  other 'the other axis for 2 matrices [in, out]' sten-energy $input --sweep
+  # An axis that is named holds, and magnitudes have none.
+  other 'nm runs down columns (axis 0)' sten-prune $input --dry-run --structure 2:4@0
+  other 'nm runs along rows (axis 1)' sten-prune $input --dry-run --structure 2:4@1
+  plain sten-prune $input --dry-run --sparsity 0.5
+  plain sten-energy $input --sweep --axis 0
 done
 # The same names as nn.Linear: the shape says so, unless config.json does.
-silent sten-prune linear --dry-run --structure 2:4
+plain sten-prune linear --dry-run --structure 2:4
 echo '{"model_type": "gpt2"}' >linear/config.json
-warns sten-prune linear --dry-run --structure 2:4
+other 'of 2 matrices [in, out]' sten-prune linear --dry-run --structure 2:4
 echo '{"model_type": "gpt_bigcode"}' >conv1d/config.json
-silent sten-prune conv1d --dry-run --structure 2:4
+plain sten-prune conv1d --dry-run --structure 2:4
 echo '{"model_type": ' >conv1d/config.json
-warns sten-prune conv1d --dry-run --structure 2:4
+other 'of 2 matrices [in, out]' sten-prune conv1d --dry-run --structure 2:4
+rm conv1d/config.json
+
+# A matrix and its transpose keep the same elements, and the file has the axis.
+columns="$F1$F2$F3$F4$F4$F3$F2$F1" # of [4, 2]: 1 2, 3 4, 4 3, 2 1
+mkdir turned
+safetensors turned/model.safetensors "{$(entry h.0.attn.c_attn.weight F32 4,12 0 192),$(entry \
+  h.0.mlp.c_fc.weight F32 4,2 192 224)}" "$(repeat 48 "$F1")$columns"
+for structure in 2:4 1:2:1 1:2:1:2; do
+  expect_exit 0 sten-prune turned -o turned.${structure//:/-} --structure $structure --to auto -q
+  expect_exit 0 sten-energy turned.${structure//:/-} --require "*=$structure"
+done
+expect_exit 0 sten-prune turned -o turned.nm --structure 2:4 --to nm
+expect_exit 0 sten-energy turned.nm --json
+expect_out '"layout": "nm:n=2,m=4,axis=0"'
+expect_exit 0 sten-prune turned -o turned.dense --structure 2:4
+expect_exit 0 sten-energy turned.dense --require '*=2:4'
+expect_exit 3 sten-energy turned.dense --require '*=2:4@1'
+expect_exit 0 sten-prune turned -o turned.rows --structure 2:4@1
+expect_exit 0 sten-energy turned.rows --require '*=2:4@1'
+expect_exit 3 sten-energy turned.rows --require '*=2:4'
 
 # The axis is named, and the sweep has those of sten-prune.
-silent sten-prune "$MODEL" --dry-run --structure 2:4
+plain sten-prune "$MODEL" --dry-run --structure 2:4
 expect_out 'nm runs along rows (axis 1)'
-silent sten-prune "$MODEL" --dry-run --structure 1:10:4
+plain sten-prune "$MODEL" --dry-run --structure 1:10:4
 expect_out 'nmg runs down columns (axis 0)'
 few='--include bert.encoder.layer.0.attention.self.key.weight'
 energy() { sed -n "s/^ *\"energy\": \([0-9.]*\).*/\1/p" out | tail -n 1; }

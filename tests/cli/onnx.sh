@@ -37,10 +37,12 @@ cmp put/model.onnx wanted.onnx
 expect_exit 0 sten-convert model.onnx -o dense.safetensors --to dense
 expect_exit 0 sten-energy dense.safetensors --against model.onnx --min-energy 1
 expect_exit 0 sten-prune model.onnx -o nm.safetensors --structure 2:4 --to nm
-expect_err "1 tensors, such as 'onnx::MatMul_1', are [in, out], as MatMul has them"
-expect_err 'nm runs along rows (axis 1) by default, which suits [out, in]; --rule gives them axis=0'
-expect_exit 0 sten-prune model.onnx --dry-run --structure 2:4 --rule 'onnx::*=2:4@0'
-if grep -q 'in, out' err; then fail 'a rule does not silence the warning'; fi
+expect_out 'nm runs along rows (axis 1)'
+expect_out 'nm runs down columns (axis 0) of 1 matrix [in, out]'
+expect_exit 0 sten-energy nm.safetensors --require 'onnx*=2:4@0' --json
+expect_out '"layout": "nm:n=2,m=4,axis=0"'
+expect_exit 0 sten-prune model.onnx -o rows.safetensors --structure 2:4@1 --to nm
+expect_exit 0 sten-energy rows.safetensors --require 'onnx*=2:4@1'
 expect_exit 0 sten-energy nm.safetensors --require '{layer*,onnx*}=2:4'
 expect_exit 0 sten-energy pruned.onnx --against model.onnx
 expect_out 0.7222
@@ -94,11 +96,17 @@ refused 'is the name of an ONNX model' sten-prune dense.safetensors -o new.onnx 
 
 refused '--schedule takes no ONNX model' sten-prune model.onnx -o new.onnx --schedule linear:from=0.2,to=0.5,stages=2 \
   --finetune 'cp {in} {out}' --state state
-# A name that says nothing: that of its node decides, and -v has it.
-model "$(node MatMul /lm_head/MatMul x onnx::MatMul_9 y)$(node MatMul /h/0/MatMul x w z)$(tensor onnx::MatMul_9 2 4 "$(message 9 "$many")")$(tensor \
-  w 2 4 "$(message 9 "$many")")" >head.onnx
+# Names that say nothing: the graph knows the head, and -v and JSON have the modules of the nodes.
+model "$(node MatMul /h/0/MatMul x onnx::MatMul_8 a)$(node MatMul /lm_head/MatMul a onnx::MatMul_9 y)$(tensor \
+  onnx::MatMul_8 4 4 "$(message 9 "$many$many")")$(tensor onnx::MatMul_9 4 2 "$(message 9 "$many")")$(message 12 \
+  "$(text 1 y)")" >head.onnx
 expect_exit 0 sten-prune head.onnx --dry-run --sparsity 0.5 -v
-grep -qF 'left alone onnx::MatMul_9 (lm_head.weight): output head' out err || fail '-v has no name of the node'
+expect_err 'sten-prune: selected onnx::MatMul_8 (h.0.weight)'
+expect_err 'left alone onnx::MatMul_9 (lm_head.weight): output head'
+expect_exit 0 sten-prune head.onnx --dry-run --sparsity 0.5 --json
+expect_out '"module": "h.0.weight"'
+expect_exit 0 sten-energy head.onnx -v
+expect_err 'selected onnx::MatMul_8 (h.0.weight)'
 
 # External data: one file, with bytes that belong to no tensor.
 mkdir in to
