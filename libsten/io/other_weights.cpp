@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "libsten/base/json.h"
 #include "libsten/base/text.h"
+#include "libsten/io/mmap.h"
+#include "libsten/io/run_results.h"
 
 namespace sten {
 namespace {
@@ -64,24 +67,67 @@ void collect(const ShardIndex& index, const fs::path& relative, std::vector<std:
   }
 }
 
-}  // namespace
-
-std::vector<std::string> other_weights(const ShardIndex& index) {
-  std::vector<std::string> out;
-  collect(index, "", out);
-  std::sort(out.begin(), out.end(), natural_less);
-  return out;
+// By the record of sten-train.
+bool has_run(const ShardIndex& index) {
+  const fs::path record = fs::path(index.directory) / run_record_name;
+  std::error_code none;
+  if (!fs::is_regular_file(record, none)) return false;
+  const MappedFile file = MappedFile::open(record);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  const auto json = nlohmann::ordered_json::parse(text, text + file.bytes().size(), nullptr, false);
+  return json.is_object() && json.value("program", nlohmann::ordered_json()) == "sten-train";
 }
 
-std::string left_behind(const std::vector<std::string>& names) {
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t most = 10;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
     text += (i ? ", " : "") + printable(names[i]);
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  return names.empty()
-             ? ""
-             : "left behind, with the weights of before: " + text + "; --keep-other-weights copies";
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> other_weights(const ShardIndex& index) {
+  std::vector<std::string> out;
+  collect(index, "", out);
+  if (has_run(index))
+    std::erase_if(out, [](const std::string& name) {
+      return name.starts_with(fmt::format("{}/", run_checkpoints_name));
+    });
+  std::sort(out.begin(), out.end(), natural_less);
+  return out;
+}
+
+LeftBehind left_behind(const ShardIndex& index, bool keep_other_weights) {
+  LeftBehind left;
+  if (!keep_other_weights) left.weights = other_weights(index);
+  if (!has_run(index)) return left;
+  for (const char* name : {run_checkpoints_name, run_curve_name, run_metrics_name, run_record_name,
+                           run_summary_name}) {
+    const fs::path path = fs::path(index.directory) / name;
+    std::error_code none;
+    if (fs::exists(path, none))
+      left.results.push_back(fs::is_directory(path, none) ? fmt::format("{}/", name) : name);
+  }
+  return left;
+}
+
+std::vector<std::string> LeftBehind::names() const {
+  std::vector<std::string> all = weights;
+  all.insert(all.end(), results.begin(), results.end());
+  return all;
+}
+
+std::vector<std::string> LeftBehind::notes() const {
+  std::vector<std::string> lines;
+  if (!weights.empty())
+    lines.push_back("left behind, with the weights of before: " + listed(weights) +
+                    "; --keep-other-weights copies");
+  if (!results.empty())
+    lines.push_back("left behind, results of training the weights of before: " + listed(results));
+  return lines;
 }
 
 }  // namespace sten

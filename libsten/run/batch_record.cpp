@@ -116,7 +116,7 @@ std::string checkpoint_checksum(const std::string& path, bool keep_other_weights
   if (const auto& index = in.index()) {
     const fs::path directory = index->directory;
     if (!index->index.empty()) hash = hash_file(hash, MappedFile::open(directory / index->index));
-    const auto left = keep_other_weights ? std::vector<std::string>{} : other_weights(*index);
+    const std::vector<std::string> left = left_behind(*index, keep_other_weights).names();
     for (const CompanionFile& c : companion_files(*index, left)) {
       hash = hash_name(hash, c.name);
       if (c.kind == CompanionFile::file)

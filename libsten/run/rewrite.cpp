@@ -8,7 +8,6 @@
 #include "libsten/base/log.h"
 #include "libsten/base/utf8.h"
 #include "libsten/base/version.h"
-#include "libsten/io/other_weights.h"
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/report/progress.h"
@@ -87,7 +86,7 @@ Rewrite::Rewrite(const std::string& input, OutputOptions output, std::string pro
   if (input_.index() && !options_.path.empty() &&
       resolved(input).extension() != resolved(options_.path).extension())
     check_output_name(options_.path, Written::directory);
-  if (input_.index() && !options_.keep_other_weights) left_ = other_weights(*input_.index());
+  if (input_.index()) left_ = left_behind(*input_.index(), options_.keep_other_weights);
   if (out_ && !input_.index()) refuse_same_file(options_.path, input_.shards().front().file);
 }
 
@@ -115,7 +114,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
       add_missing(metadata, more_metadata_);
       return values_.empty() ? metadata : with_provenance(metadata, program_, values_);
     };
-    out_->begin(input_, contents(to), annotate, left_);
+    out_->begin(input_, contents(to), annotate, left_.names());
   }
   std::uint64_t total = 0;
   for (const CheckpointTensor& t : tensors) total += t.bytes();
@@ -142,7 +141,7 @@ void Rewrite::run(const std::vector<std::optional<Spec>>& to, bool show_progress
 
 void Rewrite::add_notes(Report& r) const {
   if (!input_.part_taken().empty()) r.notes.push_back(input_.part_taken());
-  if (!left_.empty()) r.notes.push_back(left_behind(left_));
+  for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
 }
 
 std::uint64_t Rewrite::commit(Output* beside) { return out_ ? out_->commit(beside) : bytes_; }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "libsten/io/checkpoint_output.h"
+#include "libsten/io/other_weights.h"
 #include "libsten/report/report.h"
 #include "libsten/run/selection.h"
 
@@ -70,7 +71,7 @@ class Rewrite {
   Options values_;
   std::unique_ptr<CheckpointOutput> out_;  // before input_: a hopeless output is found first
   Checkpoint input_;
-  std::vector<std::string> left_;  // of its directory
+  LeftBehind left_;  // of its directory
   Metadata more_metadata_;
   std::uint64_t bytes_ = 0;
 };

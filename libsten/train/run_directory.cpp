@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* recipe_file = "recipe.json";
-constexpr const char* metrics_file = "metrics.jsonl";
+constexpr const char* metrics_file = run_metrics_name;
 constexpr const char* model_file = "model.safetensors";
 
 Json json_of(const MetricsLine& m) {

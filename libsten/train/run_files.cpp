@@ -30,9 +30,9 @@ bool is_there(const fs::path& path) {
 // The files at the top that a run of any recipe may write.
 const std::vector<std::string>& places() {
   static const std::vector<std::string> all = {"recipe.json",
-                                               "metrics.jsonl",
-                                               "summary.json",
-                                               "curve.svg",
+                                               run_metrics_name,
+                                               run_summary_name,
+                                               run_curve_name,
                                                "config.json",
                                                "model.safetensors",
                                                "model.sten.safetensors",

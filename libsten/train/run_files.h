@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libsten/base/json_reader.h"
+#include "libsten/io/run_results.h"
 #include "libsten/recipe/recipe.h"
 
 namespace sten {
@@ -18,8 +19,8 @@ std::vector<std::pair<std::string, std::string>> inputs_of(const std::string& fi
 
 class RunFiles {
  public:
-  static constexpr const char* record_file = "run.json";
-  static constexpr const char* checkpoints_folder = "checkpoints";
+  static constexpr const char* record_file = run_record_name;
+  static constexpr const char* checkpoints_folder = run_checkpoints_name;
   static constexpr const char* onnx_file = "model.onnx";
   static constexpr const char* graph_file = "graph.json";
   // Of those, that of a model which is_from_file().

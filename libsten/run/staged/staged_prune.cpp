@@ -155,7 +155,7 @@ class Staged {
       names.push_back(in.tensors()[i].name);
       plan_.elements += size_of(in.tensors()[i].shape);
     }
-    if (in.index()) plan_.left = other_weights(*in.index());
+    if (in.index()) plan_.left = left_behind(*in.index());
     std::sort(names.begin(), names.end(), natural_less);
     plan_.stages = schedule_.layerwise ? names.size() : schedule_.stages();
   }

@@ -35,7 +35,7 @@ Outcome planned_outcome(const StagedPlan& p) {
   r.notes.push_back(
       fmt::format("{} stages for {} tensors; nothing was run", p.stages, p.names.size()));
   add_left_alone(p, out);
-  if (!p.left.empty()) r.notes.push_back(left_behind(p.left));
+  for (std::string& line : p.left.notes()) r.notes.push_back(std::move(line));
   return out;
 }
 
@@ -69,7 +69,7 @@ Outcome staged_outcome(const StagedPlan& p, const StagedResult& result) {
     r.notes.push_back(fmt::format("stopped at {}: no lower loss in {} rounds{}",
                                   quote(result.records.back().tensor), p.options.patience,
                                   done < p.stages ? "; the layers after it stay dense" : ""));
-  if (!p.left.empty()) r.notes.push_back(left_behind(p.left));
+  for (std::string& line : p.left.notes()) r.notes.push_back(std::move(line));
   if (!p.options.recipe.empty())
     out.details.push_back("this process multiplies dense matrices by " + dense_library().name);
   if (violations)

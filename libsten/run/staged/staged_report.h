@@ -1,5 +1,6 @@
 // What a run in stages says of itself: its plan, and what came of it.
 #pragma once
+#include "libsten/io/other_weights.h"
 #include "libsten/run/staged/schedule.h"
 #include "libsten/run/staged/stage_report.h"
 #include "libsten/run/staged/staged_prune.h"
@@ -14,9 +15,9 @@ struct StagedPlan {
   std::vector<std::string> names = {};  // of selected tensors, in natural order
   Index elements = 0;                   // theirs
   std::size_t stages = 0;
-  std::vector<std::string> left = {};  // of the input's directory
-  std::string part_taken = {};         // of a pipeline
-  std::string left_alone = {};         // in one line, and in one for each tensor
+  LeftBehind left = {};         // of the input's directory
+  std::string part_taken = {};  // of a pipeline
+  std::string left_alone = {};  // in one line, and in one for each tensor
   std::vector<std::string> lines_left_alone = {};
 };
 
