@@ -267,6 +267,7 @@ void fields_of(V& v, Recipe& r) {
   v.section("rate", r.rate);
   v("steps", r.steps, {.or_zero_absent = true, .low = 1, .high = most});
   v("epochs", r.epochs, {.or_zero_absent = true, .low = 1, .high = most});
+  v("scale", r.scale, {.or_zero_absent = true, .low = 0, .high = 1000, .above = true});
   v("batch", r.batch, count_from(1));
   v("accumulate", r.accumulate, count_from(1));
   v("clip", r.clip, {.low = 0});

@@ -212,11 +212,12 @@ struct Recipe {
   RateRecipe rate;
   Index steps = 0;  // of the optimizer; 0: `epochs` decide
   Index epochs = 0;
-  Index batch = 32;             // rows or windows of a step, all accumulated ones together
-  Index accumulate = 1;         // parts a batch is computed in; divides it
-  double clip = 0;              // the largest norm of all gradients together; 0: any
-  double ema = 0;               // the decay of a moving average of weights, which is what
-                                // is measured and saved; 0: none
+  double scale = 0;      // times all numbers of steps, such as those of warm-up and stages; 0: by 1
+  Index batch = 32;      // rows or windows of a step, all accumulated ones together
+  Index accumulate = 1;  // parts a batch is computed in; divides it
+  double clip = 0;       // the largest norm of all gradients together; 0: any
+  double ema = 0;        // the decay of a moving average of weights, which is what
+                         // is measured and saved; 0: none
   std::uint64_t seed = 0;       // of initial weights, batches, random sparsifiers
   std::string products;         // onednn | openblas | own: multiplies dense matrices;
                                 // empty: the faster one, or that of the resumed run
@@ -244,8 +245,9 @@ Recipe parse_recipe(std::string_view json, const std::string& file,
 Recipe read_recipe(const std::string& path, const Overrides& overrides = {});
 
 // The recipe where the number of its steps is known, which `epochs` leave open until data are read:
-// it has steps, no epochs, and ends that were left open are filled in. Error (usage) with the
-// place, as "/sparsity/0/schedule/end: ...", where something does not fit into the steps.
+// it has steps, no epochs, all numbers of steps are multiplied by `scale`, which is 0 then, and ends
+// that were left open are filled in. Error (usage) with all places, as "/sparsity/0/schedule/end: ...",
+// where something does not fit into the steps.
 // parse_recipe() does it where it is said how many there are.
 Recipe in_steps(Recipe r, Index steps);
 

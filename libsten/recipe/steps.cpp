@@ -1,50 +1,120 @@
+#include <algorithm>
+#include <cmath>
+
 #include "libsten/base/error.h"
 #include "libsten/recipe/sparsity_schedule.h"
 
 namespace sten {
 namespace {
 
-void fill_in(SparsityRecipe& s, Index steps, const std::string& at) {
+// Conflicts with the number of steps, by their places.
+class Conflicts {
+ public:
+  explicit Conflicts(Index steps) : steps_(steps) {}
+  void check_begin(const std::string& place, Index begin) {
+    if (begin >= steps_) add("{}: {} is after the last of {} steps", place, begin, steps_);
+  }
+  void check_end(const std::string& place, Index end) {
+    if (end > steps_) add("{}: {} is after the last of {} steps", place, end, steps_);
+  }
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    all_.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+  std::size_t count() const { return all_.size(); }
+  void fail_if_any() const {
+    if (!all_.empty()) fail_usage("{}; 'scale' multiplies all steps", fmt::join(all_, "; "));
+  }
+
+ private:
+  Index steps_;
+  std::vector<std::string> all_;
+};
+
+void fill_in(SparsityRecipe& s, Index steps, const std::string& at, Conflicts& conflicts) {
+  const std::size_t before = conflicts.count();
   ScheduleRecipe& by = s.schedule;
-  const auto check_end = [&](Index end, const char* key) {
-    if (end > steps) fail_usage("{}{}: {} is after the last of {} steps", at, key, end, steps);
-  };
-  if (by.begin >= steps)
-    fail_usage("{}/schedule/begin: {} is after the last of {} steps", at, by.begin, steps);
+  conflicts.check_begin(at + "/schedule/begin", by.begin);
   if (by.end == 0 || by.kind == "one-shot") by.end = steps;
-  check_end(by.end, "/schedule/end");
+  conflicts.check_end(at + "/schedule/end", by.end);
   if (s.mask.end == 0) s.mask.end = steps;
-  check_end(s.mask.end, "/mask/end");
+  conflicts.check_end(at + "/mask/end", s.mask.end);
   if (s.scores && s.scores->end == 0) s.scores->end = steps;
-  if (s.scores) check_end(s.scores->end, "/scores/end");
+  if (s.scores) conflicts.check_end(at + "/scores/end", s.scores->end);
+  if (conflicts.count() > before) return;
   try {
     sparsity_stages(s, 0, 1, steps);
   } catch (const Error& e) {
-    fail_usage("{}/schedule: {}", at, e.what());
+    conflicts.add("{}/schedule: {}", at, e.what());
   }
 }
 
-void fill_in(FormatRecipe& f, Index steps, const std::string& at) {
-  if (f.begin >= steps)
-    fail_usage("{}/begin: {} is after the last of {} steps", at, f.begin, steps);
+void fill_in(FormatRecipe& f, Index steps, const std::string& at, Conflicts& conflicts) {
+  conflicts.check_begin(at + "/begin", f.begin);
   if (f.end == 0) f.end = steps;
-  if (f.end > steps) fail_usage("{}/end: {} is after the last of {} steps", at, f.end, steps);
+  conflicts.check_end(at + "/end", f.end);
+}
+
+// All numbers of steps but that of all, times r.scale; those that were positive stay so, but for
+// where something begins.
+void scale_steps(Recipe& r) {
+  const auto begin = [&](Index& n) {
+    n = static_cast<Index>(std::llround(static_cast<double>(n) * r.scale));
+  };
+  const auto count = [&](Index& n) {
+    if (n == 0) return;
+    begin(n);
+    n = std::max<Index>(1, n);
+  };
+  count(r.rate.warmup);
+  count(r.rate.every);
+  std::vector<std::pair<Index, double>> points;
+  for (auto [step, factor] : r.rate.points) {
+    begin(step);
+    if (!points.empty() && points.back().first == step) points.pop_back();
+    points.emplace_back(step, factor);
+  }
+  r.rate.points = std::move(points);
+  for (SparsityRecipe& s : r.sparsity) {
+    begin(s.schedule.begin);
+    count(s.schedule.end);
+    count(s.mask.refresh);
+    count(s.mask.end);
+    if (!s.scores) continue;
+    count(s.scores->warmup);
+    count(s.scores->end);
+  }
+  for (FormatRecipe& f : r.formats) {
+    begin(f.begin);
+    count(f.end);
+  }
+  for (Index* n : {&r.evaluation.every, &r.checkpoint_every, &r.log_every}) count(*n);
 }
 
 }  // namespace
 
 Recipe in_steps(Recipe r, Index steps) {
   if (steps < 1) fail_usage("/epochs: make {} steps", steps);
+  if (r.scale > 0) {
+    const double scaled = std::round(static_cast<double>(steps) * r.scale);
+    if (scaled < 1 || scaled > 0x1p53)
+      fail_usage("/scale: {} times {} steps makes {} steps", r.scale, steps, scaled);
+    steps = static_cast<Index>(scaled);
+    scale_steps(r);
+    r.scale = 0;
+  }
   r.steps = steps;
   r.epochs = 0;
+  Conflicts conflicts(steps);
   if (r.rate.warmup > steps)
-    fail_usage("/rate/warmup: {} is more than all {} steps", r.rate.warmup, steps);
+    conflicts.add("/rate/warmup: {} is more than all {} steps", r.rate.warmup, steps);
   if (r.rate.rewind && r.sparsity.empty())
-    fail_usage("/rate/rewind: there is no sparsity whose stages it could begin again at");
+    conflicts.add("/rate/rewind: no sparsity has stages at which it restarts");
   for (std::size_t i = 0; i < r.sparsity.size(); ++i)
-    fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i));
+    fill_in(r.sparsity[i], steps, fmt::format("/sparsity/{}", i), conflicts);
   for (std::size_t i = 0; i < r.formats.size(); ++i)
-    fill_in(r.formats[i], steps, fmt::format("/formats/{}", i));
+    fill_in(r.formats[i], steps, fmt::format("/formats/{}", i), conflicts);
+  conflicts.fail_if_any();
   return r;
 }
 

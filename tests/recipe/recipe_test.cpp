@@ -187,6 +187,47 @@ TEST_CASE("epochs leave ends open until the number of steps is known") {
   CHECK(known.sparsity[0].mask.end == 90);
 }
 
+TEST_CASE("scale multiplies all numbers of steps") {
+  const std::string json = with(R"("rate": {"kind": "piecewise", "warmup": 40,
+    "points": [[100, 0.5], [102, 0.2], [300, 0.1]]},
+    "evaluation": {"every": 50}, "checkpoints": {"every": 4}, "logging": {"every": 10},
+    "formats": [{"of": "intermediate", "target": "*", "layout": "csr", "begin": 20, "end": 200}],
+    "sparsity": [{"target": "*", "sparsifier": "magnitude:sparsity=0.5",
+      "schedule": {"kind": "linear", "stages": 2, "begin": 100, "end": 300},
+      "mask": {"refresh": 30, "end": 350}}])");
+  const Recipe r = parse(json, {"scale=0.1"});
+  CHECK(r.steps == 40);
+  CHECK(r.rate.warmup == 4);
+  CHECK(r.rate.points == std::vector<std::pair<Index, double>>{{10, 0.2}, {30, 0.1}});
+  CHECK(r.sparsity[0].schedule.begin == 10);
+  CHECK(r.sparsity[0].schedule.end == 30);
+  CHECK(r.sparsity[0].mask.refresh == 3);
+  CHECK(r.sparsity[0].mask.end == 35);
+  CHECK(r.formats[0].begin == 2);
+  CHECK(r.formats[0].end == 20);
+  CHECK(r.evaluation.every == 5);
+  CHECK(r.checkpoint_every == 1);  // not 0, which would be none
+  CHECK(r.log_every == 1);
+  CHECK(to_json(parse_recipe(to_json(r), "/x/y.json")) == to_json(r));
+  CHECK(to_json(parse(json, {"scale=1"})) == to_json(parse(json)));
+
+  const Recipe epochs = in_steps(parse(json, {"steps=null", "epochs=2", "scale=0.1"}), 400);
+  CHECK(epochs.steps == 40);
+  CHECK(epochs.rate.warmup == 4);
+  CHECK(error(json, {"scale=0"}) == "--set: /scale: 0 is not within (0, 1000]");
+  CHECK(error(json, {"scale=0.001"}).starts_with("/scale: 0.001 times 400 steps makes 0 steps"));
+}
+
+TEST_CASE("all that does not fit into the steps is named at once") {
+  const std::string json = with(R"("rate": {"kind": "cosine", "warmup": 40},
+    "sparsity": [{"target": "*", "sparsifier": "magnitude:sparsity=0.5",
+      "schedule": {"kind": "linear", "stages": 2, "begin": 100, "end": 300}}])");
+  CHECK(error(json, {"steps=30"}) ==
+        "/rate/warmup: 40 is more than all 30 steps; /sparsity/0/schedule/begin: 100 is after the "
+        "last of 30 steps; /sparsity/0/schedule/end: 300 is after the last of 30 steps; 'scale' "
+        "multiplies all steps");
+}
+
 TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error_of([&] { parse_recipe("{", "digits.json"); }) ==
         "digits.json: is not JSON, at line 1, column 2");
@@ -260,7 +301,7 @@ TEST_CASE("training that has no meaning is refused") {
   CHECK(error(with(R"("rate": {"kind": "piecewise", "points": [[5, 1], [5, 0.1]]})")) ==
         "/rate/points/1: step 5 does not come after step 5");
   CHECK(error(with(R"("rate": {"kind": "cosine", "warmup": 500})")) ==
-        "/rate/warmup: 500 is more than all 400 steps");
+        "/rate/warmup: 500 is more than all 400 steps; 'scale' multiplies all steps\");
   CHECK(error(with(R"("evaluation": {"keep_best": true})"), {"data.validation=0"}) ==
         "/evaluation/keep_best: needs a share of data for validation");
 }
@@ -318,9 +359,9 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
   CHECK(of(R"("kind": "layer-wise", "begin": 300, "end": 200)") ==
         "/sparsity/0/schedule/end: 200 is not after the schedule's begin, 300");
   CHECK(of(R"("kind": "layer-wise", "end": 500)") ==
-        "/sparsity/0/schedule/end: 500 is after the last of 400 steps");
+        "/sparsity/0/schedule/end: 500 is after the last of 400 steps; 'scale' multiplies all steps\");
   CHECK(of(R"("kind": "one-shot", "begin": 400)") ==
-        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps");
+        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps\");
   CHECK(of(R"("kind": "linear", "stages": 30, "end": 20)") ==
         "/sparsity/0/schedule: 30 stages do not fit in 20 steps");
   CHECK(of(R"("kind": "iterative", "sparsifiers": [])") ==
@@ -396,7 +437,7 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
         "/distillation: learns nothing: neither logits nor hidden is above 0");
   CHECK(has(error(whole, {"distillation.hidden=0"}), "compared where hidden is above 0"));
   CHECK(has(error(whole, {"sparsity=[]"}),
-            "/rate/rewind: there is no sparsity whose stages it could begin again at"));
+            "/rate/rewind: no sparsity has stages at which it restarts"));
   CHECK(entry_error(R"("sparsifier": "2:4", "mask": {"kind": "regrow", "refresh": 5})") ==
         "/sparsity/0/mask/kind: regrow is for magnitude, and this is "
         "per-block:n=2,m=4; structures can come back by refresh and by straight-through");
@@ -437,7 +478,7 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
   CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
         "/sparsity/0/scores: per-block has no scores that are learned");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==
-        "/sparsity/0/scores/end: 401 is after the last of 400 steps");
+        "/sparsity/0/scores/end: 401 is after the last of 400 steps; 'scale' multiplies all steps\");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 4},
                        "schedule": {"begin": 5})") ==
         "/sparsity/0/scores/end: 4 is not after the schedule's begin, 5");
@@ -478,7 +519,7 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "layout": "csr", "begin": 5, "end": 5)") ==
         "/formats/0/end: 5 is not after the begin, 5");
   CHECK(refused(R"(, "layout": "csr", "end": 401)") ==
-        "/formats/0/end: 401 is after the last of 400 steps");
+        "/formats/0/end: 401 is after the last of 400 steps; 'scale' multiplies all steps\");
   CHECK(refused(R"(, "layout": "csr", "begin": 400)") ==
-        "/formats/0/begin: 400 is after the last of 400 steps");
+        "/formats/0/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps\");
 }
