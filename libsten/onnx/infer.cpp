@@ -98,6 +98,21 @@ void size_of_all(Inference& i) {
   i.out.shape = ExtentList{};
 }
 
+// Of logits [..., classes] and labels [...].
+void cross_entropy(Inference& i) {
+  i.out.dtype = i.in(0).dtype;
+  i.out.shape = ExtentList{};
+  if (!i.has_shapes() || i.inputs() != 2) return;
+  const ExtentList &logits = i.shape(0), &labels = i.shape(1);
+  const auto differ = [](const Extent& a, const Extent& b) {
+    return a.is_known() && b.is_known() && a != b;
+  };
+  if (logits.size() != labels.size() + 1 ||
+      !std::ranges::equal(labels, std::span(logits).first(labels.size()), std::not_fn(differ)))
+    fail("logits [..., classes] have {} axes, and labels [...] have {} or differ in an extent",
+         logits.size(), labels.size());
+}
+
 // Operators that compute each element by itself, of one input in its dtype.
 constexpr std::string_view unary_operators[] = {
     "abs",        "acos",     "acosh",      "asin",      "asinh",
@@ -134,6 +149,7 @@ const InferRules& rules() {
     add_image_rules(m);
     m["trilu"] = m["attention"] = infer_same;
     m["linear"] = linear;
+    m["cross-entropy"] = cross_entropy;
     m["matmul"] = matmul;
     m["range"] = range;
     m["non-zero"] = places_found;

@@ -27,6 +27,11 @@
 namespace sten {
 namespace {
 
+std::string bytes_of(const std::string& path) {
+  const MappedFile file = open_data(path);
+  return std::string(text_of(file.bytes()));
+}
+
 class Training {
  public:
   explicit Training(const TrainOptions& o)
@@ -41,23 +46,11 @@ class Training {
     record_.ranks = ranks_->size();
     record_.device = device_;
     // What can be wrong with recipe and data is said before anything is written.
-    if (recipe().evaluation.keep_best && !task_->has(DataSplit::validation))
-      fail_usage("evaluation.keep_best needs rows to validate on; see data.validation");
-    task_->warn_of_no_validation();
+    task_->check_validation();
     task_->warn_of_low_weights();
     try_sparsity(trainer_.stages(), task_->graph());
     // Now, for they may be gone when the run is over.
-    if (recipe().model.kind == "graph")
-      copies_ = {{RunFiles::graph_file, bytes_of(recipe().model.file)}};
-    if (has_config(recipe().model)) {
-      std::string config = bytes_of(recipe().model.config);
-      if (is_labelled(recipe().data))
-        config = with_labels(config, head_of(recipe().data), task_->labels());
-      copies_ = {{"config.json", std::move(config)}};
-      const auto tokenizer = read_tokenizer(recipe().data.vocabulary);
-      for (const auto& [name, path] : tokenizer->files())
-        copies_.emplace_back(name, bytes_of(path));
-    }
+    copies_ = files_beside(*task_);
     products_.emplace(agreed_products(*ranks_, recipe()));
     on_first_rank(*ranks_, [&] {
       directory_.emplace(o.out, task_->recipe(), mode_of(o), task_->onnx_data());
@@ -90,11 +83,6 @@ class Training {
     return o.resume ? RunMode::resume : o.force ? RunMode::replace : RunMode::fresh;
   }
   const Recipe& recipe() const { return task_->recipe(); }
-  static std::string bytes_of(const std::string& path) {
-    const MappedFile file = open_data(path);
-    return std::string(text_of(file.bytes()));
-  }
-
   double seconds() const {
     const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start_;
     return seconds_before_ + s.count();
@@ -296,10 +284,10 @@ class Training {
     for (const auto& [name, bytes] : copies_) directory_->write(name, bytes);
     m.metrics = directory_->metrics();
     Report report = train_report(m);
-    directory_->write("curve.svg", report.chart);
+    directory_->write(run_curve_name, report.chart);
     Report summary = report;
     summary.facts.emplace_back("seconds", seconds());
-    directory_->write("summary.json", to_json(summary));
+    directory_->write(run_summary_name, to_json(summary));
     return report;
   }
 
@@ -325,6 +313,18 @@ class Training {
 };
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) {
+  const Recipe& r = task.recipe();
+  if (r.model.kind == "graph") return {{RunFiles::graph_file, bytes_of(r.model.file)}};
+  if (!has_config(r.model)) return {};
+  std::string config = bytes_of(r.model.config);
+  if (is_labelled(r.data)) config = with_labels(config, head_of(r.data), task.labels());
+  std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
+  for (const auto& [name, path] : read_tokenizer(r.data.vocabulary)->files())
+    all.emplace_back(name, bytes_of(path));
+  return all;
+}
 
 std::string model_file(const TrainOptions& options) {
   const ModelRecipe model = read_recipe(options.recipe, options.set).model;

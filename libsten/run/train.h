@@ -5,6 +5,7 @@
 #include "libsten/comm/communicator.h"
 #include "libsten/recipe/recipe.h"
 #include "libsten/run/rewrite.h"
+#include "libsten/train/task.h"
 
 namespace sten {
 
@@ -31,6 +32,10 @@ struct TrainOutcome {
   Outcome outcome;
   std::optional<Index> stopped;  // after so many steps
 };
+
+// Files that describe the model beside the weights that a run leaves, with their bytes by name: its
+// graph; its config.json and those of its tokenizer. Error where one cannot be read.
+std::vector<std::pair<std::string, std::string>> files_beside(const Task& task);
 
 // The file of the recipe's model as messages have it; "" where the recipe describes the model.
 std::string model_file(const TrainOptions& options);

@@ -15,6 +15,7 @@
 #include "libsten/train/run_directory.h"
 #include "libsten/train/step_formats.h"
 #include "libsten/train/step_routes.h"
+#include "libsten/train/trace.h"
 
 namespace sten {
 namespace {
@@ -104,10 +105,12 @@ class Preview {
         stages_(weight_stages(task_.recipe(), task_.graph())),
         memory_(estimate_memory(task_, stages_)) {
     task_.check_first_weights();
-    task_.warn_of_no_validation();
+    task_.check_validation();
+    files_beside(task_);
     task_.warn_of_low_weights();
     training_graph(task_);
     check_formats(recipe(), task_.graph());
+    trace_training(task_);
     if (recipe().distillation) task_.teacher_weights();
     products_of(recipe());
     device_products_of(recipe(), device);

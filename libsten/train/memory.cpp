@@ -5,50 +5,10 @@
 #include <set>
 
 #include "libsten/dispatch/registry.h"
-#include "libsten/onnx/draft.h"
+#include "libsten/train/value_shapes.h"
 
 namespace sten {
 namespace {
-
-// What is known of a graph's values with inputs of those shapes: the draft of a model has the rules.
-class GraphValues {
- public:
-  GraphValues(const Graph& g, const NamedValues<Tensor>& inputs) {
-    for (const auto& [name, x] : inputs)
-      refs_[name] = draft_.add_input(name, x.dtype(), known(x.shape()));
-    for (const Weight& w : g.weights()) refs_[w.name] = draft_.add_weight(w.name, w.shape);
-    for (const Constant& c : g.constants()) refs_[c.name] = draft_.add_constant(c.value, c.name);
-    for (const Node& n : g.nodes()) add(n);
-  }
-  Index bytes(std::string_view name) const {
-    const DraftValue& v = draft_[refs_.find(name)->second];
-    return width_of(v.dtype.value_or(DType::F32)) * size_of(*shape_of(v));
-  }
-
- private:
-  static std::optional<Shape> shape_of(const DraftValue& v) {
-    Shape s;
-    return v.shape && all_known(*v.shape, s) ? std::optional(s) : std::nullopt;
-  }
-  void add(const Node& n) {
-    std::vector<DraftRef> in;
-    for (const std::string& name : n.inputs) in.push_back(refs_.at(name));
-    DraftRef& to = refs_[n.name];
-    try {
-      to = draft_.add(n.op, in, n.attributes, n.name);
-    } catch (const Error&) {  // what runs the graph says what does not fit
-      to = draft_.add_input(n.name, {}, {});
-    }
-    if (shape_of(draft_[to])) return;
-    // What is not known here has the shape of its largest input.
-    const auto size = [&](DraftRef r) { return size_of(*shape_of(draft_[r])); };
-    draft_[to].shape =
-        in.empty() ? known(Shape{}) : draft_[*std::ranges::max_element(in, {}, size)].shape;
-  }
-
-  Draft draft_;
-  std::map<std::string, DraftRef, std::less<>> refs_;
-};
 
 // Nodes whose values are those of another, in another shape at most.
 bool is_view(const Node& n) {
@@ -73,7 +33,7 @@ Index calibration_bytes(const Task& task, const std::vector<WeightStages>& stage
 }  // namespace
 
 ValueBytes value_bytes(const Graph& g, const NamedValues<Tensor>& inputs) {
-  const GraphValues values(g, inputs);
+  const ValueShapes values(g, inputs, true);
   const std::vector<Node>& nodes = g.nodes();
   // What a name is a view of, and the last node that needs that.
   std::map<std::string_view, std::string_view> roots;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "libsten/base/name_pattern.h"
 #include "libsten/base/random.h"
@@ -43,18 +42,6 @@ class Matcher {
  private:
   std::vector<NamePattern> patterns_;
 };
-
-// Error with its name where the layouts do not go with a weight's shape.
-void try_on(const Weight& w, const OutFormat& f) {
-  const Dense values = random_values(smaller_shape(w.shape));
-  const Mask all = Mask::all(values.extents);
-  const Hints hints{.pattern = &all};
-  try {
-    sparsify(sparsify(values, f.inline_by, f.tmp, hints), f.external, f.layout, hints);
-  } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("the gradient of {}: {}", quote(w.name), e.what()));
-  }
-}
 
 // Error (usage) where a part of the target names nothing.
 std::vector<std::string> names_meant(const FormatRecipe& f, const Graph& g) {
@@ -118,7 +105,6 @@ void check_formats(const Recipe& r, const Graph& g) {
   // By name, of entries before.
   std::map<std::string, std::vector<std::size_t>> entries;
   std::map<std::string, const SparsityRecipe*> sparse;
-  std::set<std::string> tried;
   if (std::ranges::any_of(r.formats, is_of_weight)) {
     const auto targets = match_targets(r.sparsity, g.weights());
     for (std::size_t i = 0; i < targets.size(); ++i)
@@ -134,9 +120,6 @@ void check_formats(const Recipe& r, const Graph& g) {
                        before);
         entries[f.of + ":" + name].push_back(i);
         if (!is_of_weight(f)) continue;
-        const Weight& w = *g.find_weight(name);
-        if (tried.insert(fmt::format("{} {}", i, to_string(w.shape))).second)
-          try_on(w, format_of(f, name, r.seed, f.begin));
         const auto at = sparse.find(name);
         if (at == sparse.end()) continue;
         if (at->second->scores || at->second->mask.kind == "straight-through")

@@ -256,11 +256,13 @@ std::vector<BatchPart> Task::batch(Index step, PartRange range) const {
   return parts;
 }
 
-void Task::warn_of_no_validation() const {
+void Task::check_validation() const {
+  if (recipe_.evaluation.keep_best && !has(DataSplit::validation))
+    fail_usage("/evaluation/keep_best: the validation split is empty; see /data/validation");
   if (recipe_.evaluation.every > 0 && !has(DataSplit::validation))
     warn(
-        "/evaluation/every: there are no rows to validate on, and nothing is measured before the "
-        "end; see data.validation");
+        "/evaluation/every: the validation split is empty, and nothing is measured before the end; "
+        "see /data/validation");
 }
 
 void Task::warn_of_low_weights() const {

@@ -105,8 +105,9 @@ class Task {
   const F1Scorer* scorer() const { return scorer_ ? &*scorer_ : nullptr; }
   // Whether there is anything to measure on.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
-  // Warns of what the recipe asks to measure on no rows.
-  void warn_of_no_validation() const;
+  // Error (usage) where the recipe wants the best model on no rows; warns of what else it asks to
+  // measure on none.
+  void check_validation() const;
   // Warns of weights in model.weights that have 16 bits: they train as F32.
   void warn_of_low_weights() const;
   // What measure() computes one after the other: inputs of the evaluation graph.

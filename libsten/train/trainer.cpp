@@ -18,6 +18,7 @@
 #include "libsten/train/own_memory.h"
 #include "libsten/train/products.h"
 #include "libsten/train/step_formats.h"
+#include "libsten/train/trace.h"
 
 namespace sten {
 namespace {
@@ -74,6 +75,7 @@ Trainer::Trainer(std::shared_ptr<const Task> task, std::shared_ptr<Communicator>
       stages_(weight_stages(task_->recipe(), task_->graph())),
       optimizer_(optimizer_of(task_->recipe().optimizer)) {
   check_formats(task_->recipe(), task_->graph());
+  trace_training(*task_);
   if (task_->recipe().distillation) teacher_.emplace(*task_, device_);
   if (device_ != Device::cpu && ranks_->size() == 1 && options.read_every > 1)
     late_.emplace(options.read_every, task_->parts());

@@ -76,9 +76,9 @@ expect_exit 0 teach --resume
 # Where no rows are left to validate on, what shall be measured on them is said not to be.
 none=(--set data.train=0.8 --set data.validation=0 --set evaluation.keep_best=false --set sparsity=null --set steps=20)
 QUIET='' expect_exit 0 train unmeasured "${none[@]}"
-expect_err 'warning: /evaluation/every: there are no rows to validate on'
+expect_err 'warning: /evaluation/every: the validation split is empty'
 expect_exit 0 sten-train "$RECIPE" --dry-run "${none[@]}"
-expect_err 'warning: /evaluation/every: there are no rows to validate on'
+expect_err 'warning: /evaluation/every: the validation split is empty'
 QUIET='' expect_exit 0 train unasked "${none[@]}" --set evaluation.every=0
 grep -q warning err && fail 'it warns of what nobody asked for'
 

@@ -1,0 +1,117 @@
+#include "libsten/train/trace.h"
+
+#include <algorithm>
+#include <set>
+
+#include "libsten/base/text.h"
+#include "libsten/dispatch/sparsify.h"
+#include "libsten/graph/inference.h"
+#include "libsten/graph/routes.h"
+#include "libsten/train/step_formats.h"
+#include "libsten/train/value_shapes.h"
+#include "libsten/train/weight_stages.h"
+
+namespace sten {
+namespace {
+
+bool is_measured_in(const Recipe& r, const FormatRecipe& f) {
+  if (f.of != "intermediate") return false;
+  if (f.holds(0) || f.holds(r.steps - 1)) return true;
+  const Index every = r.evaluation.every;
+  return every > 0 && (f.end - 1) / every > (f.begin + every - 1) / every - 1;
+}
+
+// Error after `what`, where the layouts do not go with a tensor of that shape.
+void try_on(const std::string& what, DType dtype, const Shape& shape, const OutFormat& f) {
+  const Shape smaller = smaller_shape(shape);
+  const Dense values = dtype == DType::F32 ? random_values(smaller) : Dense::zeros(dtype, smaller);
+  const Mask all = Mask::all(values.extents);
+  const Hints hints{.pattern = &all};
+  try {
+    sparsify(sparsify(values, f.inline_by, f.tmp, hints), f.external, f.layout, hints);
+  } catch (const Error& e) {
+    throw Error(e.fault(), fmt::format("{}: {}", what, e.what()));
+  }
+}
+
+class Trace {
+ public:
+  explicit Trace(const Task& task) : task_(task), recipe_(task.recipe()) {}
+
+  void run() {
+    const std::vector<BatchPart> parts = task_.batch(0);
+    if (!parts.empty()) train(parts.front().inputs);
+    if (recipe_.formats.empty()) return;
+    for (const DataSplit split : {DataSplit::validation, DataSplit::test}) {
+      const Index n = task_.data().parts(split);
+      if (n == 0 || (split == DataSplit::test && !recipe_.evaluation.test)) continue;
+      // The last one may have fewer rows.
+      for (const Index i : std::set<Index>{0, n - 1})
+        measure(task_.data().part(split, i), name_of(split));
+    }
+  }
+
+ private:
+  void train(const NamedValues<Tensor>& inputs) {
+    if (recipe_.formats.empty()) const ValueShapes fits(task_.graph(), inputs);
+    for (std::size_t i = 0; i < recipe_.formats.size(); ++i)
+      try_entry(i, with_entry(i), inputs, "");
+  }
+
+  void measure(const BatchPart& part, std::string_view split) {
+    if (part.predictions == 0) return;
+    for (std::size_t i = 0; i < recipe_.formats.size(); ++i)
+      if (is_measured_in(recipe_, recipe_.formats[i]))
+        try_entry(i, inference_graph(with_entry(i)), part.inputs,
+                  fmt::format(" of the {} split", split));
+  }
+
+  // The model with the formats of an entry alone.
+  Graph with_entry(std::size_t i) const {
+    Recipe one = recipe_;
+    one.formats = {recipe_.formats[i]};
+    return with_formats(task_.graph(), one, one.formats.front().begin);
+  }
+
+  void try_entry(std::size_t i, const Graph& g, const NamedValues<Tensor>& inputs,
+                 const std::string& where) {
+    const ValueShapes shapes(g, inputs);
+    for (const Weight& w : g.weights())
+      if (w.format.grad) try_format(i, w.name, "", true, DType::F32, w.shape, *w.format.grad);
+    for (const Node& n : g.nodes()) {
+      const bool is_gradient = !n.formats.grad.is_dense();
+      if ((n.formats.out.is_dense() && !is_gradient) || (is_gradient && !has_gradient(n.name)))
+        continue;
+      if (const auto shape = shapes.shape(n.name))
+        try_format(i, n.name, where, is_gradient, shapes.dtype(n.name), *shape,
+                   is_gradient ? n.formats.grad : n.formats.out);
+    }
+  }
+
+  // Whether a step computes the gradient of a node's value; that of the loss is given.
+  bool has_gradient(const std::string& node) {
+    if (node == task_.graph().outputs().back()) return false;
+    if (routes_.empty()) routes_ = node_routes(task_.graph(), {}, task_.graph().outputs().back());
+    const auto at = std::ranges::find(routes_, node, &NodeRoute::node);
+    return at != routes_.end() && at->backward;
+  }
+
+  void try_format(std::size_t i, const std::string& name, const std::string& where,
+                  bool is_gradient, DType dtype, const Shape& shape, const OutFormat& f) {
+    if (!tried_.insert(fmt::format("{} {} {}", i, name_of(dtype), to_string(shape))).second) return;
+    try_on(fmt::format("/formats/{}/target: {}{}{}", i, is_gradient ? "the gradient of " : "",
+                       quote(name), where),
+           dtype, shape, f);
+  }
+
+  const Task& task_;
+  const Recipe& recipe_;
+  std::vector<NodeRoute> routes_;
+  std::set<std::string> tried_;
+};
+
+}  // namespace
+
+void trace_training(const Task& task) { Trace(task).run(); }
+
+}  // namespace sten
