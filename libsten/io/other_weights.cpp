@@ -67,14 +67,16 @@ void collect(const ShardIndex& index, const fs::path& relative, std::vector<std:
   }
 }
 
-// By the record of sten-train.
+// By the record of sten-train, an edited one too.
 bool has_run(const ShardIndex& index) {
   const fs::path record = fs::path(index.directory) / run_record_name;
   std::error_code none;
   if (!fs::is_regular_file(record, none)) return false;
   const MappedFile file = MappedFile::open(record);
-  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
-  const auto json = nlohmann::ordered_json::parse(text, text + file.bytes().size(), nullptr, false);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  if (!is_json(text)) return false;
+  const auto json = parse_json(text, file.name());
   return json.is_object() && json.value("program", nlohmann::ordered_json()) == "sten-train";
 }
 
