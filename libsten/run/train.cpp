@@ -321,8 +321,8 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   std::string config = bytes_of(r.model.config);
   if (is_labelled(r.data)) config = with_labels(config, head_of(r.data), task.labels());
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
-  for (const auto& [name, path] : read_tokenizer(r.data.vocabulary)->files())
-    all.emplace_back(name, bytes_of(path));
+  const auto tokenizer = read_tokenizer(r.data.vocabulary);
+  for (const auto& [name, path] : tokenizer->files()) all.emplace_back(name, bytes_of(path));
   return all;
 }
 
