@@ -301,7 +301,7 @@ TEST_CASE("training that has no meaning is refused") {
   CHECK(error(with(R"("rate": {"kind": "piecewise", "points": [[5, 1], [5, 0.1]]})")) ==
         "/rate/points/1: step 5 does not come after step 5");
   CHECK(error(with(R"("rate": {"kind": "cosine", "warmup": 500})")) ==
-        "/rate/warmup: 500 is more than all 400 steps; 'scale' multiplies all steps\");
+        "/rate/warmup: 500 is more than all 400 steps; 'scale' multiplies all steps");
   CHECK(error(with(R"("evaluation": {"keep_best": true})"), {"data.validation=0"}) ==
         "/evaluation/keep_best: needs a share of data for validation");
 }
@@ -358,10 +358,12 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
             .starts_with("/sparsity/0/schedule/end: is for the kind linear, cubic, exponential"));
   CHECK(of(R"("kind": "layer-wise", "begin": 300, "end": 200)") ==
         "/sparsity/0/schedule/end: 200 is not after the schedule's begin, 300");
-  CHECK(of(R"("kind": "layer-wise", "end": 500)") ==
-        "/sparsity/0/schedule/end: 500 is after the last of 400 steps; 'scale' multiplies all steps\");
+  CHECK(
+      of(R"("kind": "layer-wise", "end": 500)") ==
+      "/sparsity/0/schedule/end: 500 is after the last of 400 steps; 'scale' multiplies all steps");
   CHECK(of(R"("kind": "one-shot", "begin": 400)") ==
-        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps\");
+        "/sparsity/0/schedule/begin: 400 is after the last of 400 steps; 'scale' multiplies all "
+        "steps");
   CHECK(of(R"("kind": "linear", "stages": 30, "end": 20)") ==
         "/sparsity/0/schedule: 30 stages do not fit in 20 steps");
   CHECK(of(R"("kind": "iterative", "sparsifiers": [])") ==
@@ -478,7 +480,7 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
   CHECK(entry_error(R"("sparsifier": "2:4", "scores": {})") ==
         "/sparsity/0/scores: per-block has no scores that are learned");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 401})") ==
-        "/sparsity/0/scores/end: 401 is after the last of 400 steps; 'scale' multiplies all steps\");
+        "/sparsity/0/scores/end: 401 is after the last of 400 steps; 'scale' multiplies all steps");
   CHECK(entry_error(R"("sparsifier": "l0", "scores": {"penalty": 1, "end": 4},
                        "schedule": {"begin": 5})") ==
         "/sparsity/0/scores/end: 4 is not after the schedule's begin, 5");
@@ -519,7 +521,7 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
   CHECK(refused(R"(, "layout": "csr", "begin": 5, "end": 5)") ==
         "/formats/0/end: 5 is not after the begin, 5");
   CHECK(refused(R"(, "layout": "csr", "end": 401)") ==
-        "/formats/0/end: 401 is after the last of 400 steps; 'scale' multiplies all steps\");
+        "/formats/0/end: 401 is after the last of 400 steps; 'scale' multiplies all steps");
   CHECK(refused(R"(, "layout": "csr", "begin": 400)") ==
-        "/formats/0/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps\");
+        "/formats/0/begin: 400 is after the last of 400 steps; 'scale' multiplies all steps");
 }
