@@ -365,7 +365,7 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
         "/sparsity/0/schedule/begin: 400 is after the last of 400 steps; 'scale' multiplies all "
         "steps");
   CHECK(of(R"("kind": "linear", "stages": 30, "end": 20)") ==
-        "/sparsity/0/schedule: 30 stages do not fit in 20 steps");
+        "/sparsity/0/schedule: 30 stages do not fit in 20 steps; 'scale' multiplies all steps");
   CHECK(of(R"("kind": "iterative", "sparsifiers": [])") ==
         "/sparsity/0/schedule/sparsifiers: is empty");
   CHECK(of(R"("kind": "iterative", "sparsifiers": ["nm:n=2,m=4"])") ==
