@@ -137,6 +137,7 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
     is_kept[number_of(name)] = true;
   }
   check_statistics();
+  find_statistics();
   // From the last node to the first; a value that nobody takes goes when it comes.
   last_uses_.resize(parts_.nodes.size());
   const std::size_t before = numbers_.size() - parts_.nodes.size();
@@ -172,6 +173,21 @@ void Graph::check_statistics() const {
   }
 }
 
+void Graph::find_statistics() {
+  is_statistic_.resize(parts_.weights.size());
+  const auto mark = [&](std::string_view name) {
+    if (const Weight* w = find_weight(name); w && w->shape.size() == 1)
+      is_statistic_[static_cast<std::size_t>(w - parts_.weights.data())] = true;
+  };
+  for (const RunningStatistics& s : parts_.statistics) {
+    mark(s.mean);
+    mark(s.variance);
+  }
+  for (const Node& n : parts_.nodes)
+    if (n.op.text() == "batch-norm")
+      for (const std::string& name : n.inputs | std::views::drop(3)) mark(name);
+}
+
 std::size_t Graph::number_of(std::string_view name) const { return numbers_.find(name)->second; }
 
 const Weight* Graph::find_weight(std::string_view name) const {
@@ -183,14 +199,7 @@ const Weight* Graph::find_weight(std::string_view name) const {
 
 bool Graph::is_statistic(std::string_view weight) const {
   const Weight* w = find_weight(weight);
-  if (!w || w->shape.size() != 1) return false;
-  return std::ranges::any_of(parts_.statistics,
-                             [&](const RunningStatistics& s) {
-                               return s.mean == weight || s.variance == weight;
-                             }) ||
-         std::ranges::any_of(parts_.nodes, [&, op = Name("batch-norm")](const Node& n) {
-           return n.op == op && std::ranges::count(n.inputs | std::views::drop(3), weight) > 0;
-         });
+  return w && is_statistic_[static_cast<std::size_t>(w - parts_.weights.data())];
 }
 
 const Node* Graph::find_node(std::string_view name) const {

@@ -112,6 +112,7 @@ class Graph {
   bool take(const NamedValues<T>& given, std::size_t first, std::size_t last,
             std::vector<std::optional<T>>& values) const;
   void check_statistics() const;
+  void find_statistics();
   template <Operand T>
   std::vector<std::optional<T>> begin(const NamedValues<T>& weights,
                                       const NamedValues<T>& inputs) const;
@@ -119,7 +120,8 @@ class Graph {
   GraphParts parts_;
   std::map<std::string, std::size_t, std::less<>> numbers_;
   std::vector<std::vector<std::size_t>> arguments_, last_uses_;  // of each node
-  std::vector<bool> is_plain_;  // of each node: its value and its gradient are dense
+  std::vector<bool> is_plain_;      // of each node: its value and its gradient are dense
+  std::vector<bool> is_statistic_;  // of each weight
 };
 
 extern template NamedValues<Tensor> Graph::run(const NamedValues<Tensor>&,
