@@ -119,7 +119,7 @@ TEST_CASE("shapes and axes that do not fit are refused with what they are") {
   CHECK(error_of([&] {
           concat(std::vector<Tensor>{x, counting({2, 5})});
         }) == "concat: [2, 6] and [2, 5] cannot be joined along axis 0");
-  CHECK(error_of([&] { concat(std::vector<Tensor>{}); }) == "concat: there is nothing to join");
+  CHECK(error_of([&] { concat(std::vector<Tensor>{}); }) == "concat: expected inputs, got none");
   CHECK(error_of([&] { slice(x, 1, 4, 7); }) ==
         "slice: x is [2, 6], which has no range 4 to 7 along axis 1");
 }
