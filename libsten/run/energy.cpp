@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "libsten/base/cuda.h"
 #include "libsten/base/fallback.h"
@@ -129,11 +130,12 @@ bool is_one_checkpoint(const std::string& directory) {
     const std::string file = plain_name(index.files.front());
     if (!index.index.empty() || !index.folder.empty() || file == "model.safetensors") return true;
     std::error_code none;
-    return std::count_if(
-               fs::directory_iterator(directory, none), fs::directory_iterator(),
-               [](const auto& entry) {
-                 return result_name(entry.path().filename(), false, "").ends_with(".safetensors");
-               }) == 1;
+    std::set<std::string> names;  // a.bin beside a.safetensors is the same checkpoint
+    for (const auto& entry : fs::directory_iterator(directory, none))
+      if (std::string name = result_name(entry.path().filename(), false, "");
+          name.ends_with(".safetensors"))
+        names.insert(std::move(name));
+    return names.size() == 1;
   } catch (const Error&) {
     return false;
   }
