@@ -64,7 +64,7 @@ class Payload(Case):
         total = 0
         for e in entries:
             row, t, shown = rows["tensors"][e.name], tensors[e.name], energy["tensors"][e.name]
-            expected = payload_bytes(rows["to"], e.dtype, e.shape, row["kept"])
+            expected = payload_bytes(rows["to"], e.dtype, e.shape, shown["nnz"])
             self.assertEqual(stored_bytes(t), expected, (e.name, flags))
             self.assertEqual(row["bytes_after"], expected, (e.name, flags))
             self.assertEqual(row["bytes_before"], len(e.data), (e.name, flags))

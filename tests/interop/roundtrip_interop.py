@@ -132,7 +132,8 @@ class RoundTrip(Case):
                     t, encode(to, e.dtype, e.array(), e.array() != 0), f"{e.name} in {to}"
                 )
             if name not in ("csr", "bcsr") and e.dtype in FLOATS and is_finite(e):
-                self.assertEqual(r["tensors"][e.name]["energy"], 1)
+                # An empty tensor has no energy.
+                self.assertEqual(r["tensors"][e.name].get("energy"), 1 if e.data else None)
         self.check_restored(self.convert(out, "dense", name="back"), entries)
 
     def test_shipped_model_in_every_float_dtype(self):

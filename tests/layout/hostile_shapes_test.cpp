@@ -25,7 +25,8 @@ Stored claim(const char* spec, const Shape& shape, const std::vector<Shape>& par
 TEST_CASE("an unknown layout or key is refused, and what is near is suggested") {
   Stored s = packed(Dense::of({1, 2}, {1, 0}), "bitmask").save();
   s.layout = Spec("bitmap");
-  CHECK(has(error_of([&] { registry().load(s); }), "no layout 'bitmap', did you mean 'bitmask'?"));
+  CHECK(has(error_of([&] { registry().load(s); }),
+            "unknown layout 'bitmap', did you mean 'bitmask'?"));
   s.layout = Spec::parse("bitmask:m=4");
   CHECK(has(error_of([&] { registry().load(s); }), "takes no keys"));
   s.layout = Spec("csr");
