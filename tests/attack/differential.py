@@ -155,7 +155,7 @@ def check_pruned(way, layout, original, pruned, row, names):
     tensors = tensors_of(after)
     selected = [before[name] for name in names]
     wanted = way.keep(selected) if way.keep else None
-    elements = kept_count = zeros = bytes_after = 0
+    elements = zeros = bytes_after = 0
     kept_sum = all_sum = 0.0
     for e in selected:
         t, bits = tensors[e.name], e.array()
@@ -168,12 +168,10 @@ def check_pruned(way, layout, original, pruned, row, names):
             keep = wanted[e.name]
         else:
             # A position is kept where its bits are there; a kept zero shows in some layouts only.
-            keep = stored if t.layout not in ("dense",) and not t.layout.startswith("nm") else got != 0
-            whole = row["kept"] if len(names) == 1 else None
-            if way.flags[-1].startswith("block") and np.any((bits == 0) & ~keep):
+            hides_zeros = t.layout.startswith(("dense", "nm"))
+            keep = got != 0 if hides_zeros else stored
+            if (hides_zeros or way.flags[-1].startswith("block")) and np.any((bits == 0) & ~keep):
                 keep = None  # which of the zeros stayed is not to be seen
-            if keep is not None and whole is not None and int(keep.sum()) != whole:
-                keep = None
         if keep is None:
             same_bits(np.where(got != 0, bits, 0).astype(bits.dtype), got, f"{pruned.name} '{e.name}'")
         elif bad.any() and way.nan == "keep":
@@ -195,16 +193,21 @@ def check_pruned(way, layout, original, pruned, row, names):
         zeros += np.count_nonzero(ranked(got, e.dtype) == 0)
         bytes_after += sum(p.nbytes for p in t.parts.values())
         if wanted is not None:
-            kept_count += int(wanted[e.name].sum())
             kept_sum, all_sum = kept_sum + size[wanted[e.name]].sum(), all_sum + size.sum()
     need(row["elements"] == elements, f"elements: {row['elements']}, not {elements}")
     need(row["bytes_after"] == bytes_after, f"bytes after: {row['bytes_after']}, not {bytes_after}")
     close(row["sparsity"], zeros / elements if elements else 0, "sparsity", 1e-12)
-    if wanted is not None:
-        need(row["kept"] == kept_count, f"kept: {row['kept']}, not {kept_count}")
-        if math.isfinite(all_sum):
-            close(row["energy"], kept_sum / all_sum if all_sum > 0 else 1, "energy")
+    need(row["kept"] == elements - zeros, f"kept: {row['kept']}, not {elements - zeros}")
+    if wanted is not None and math.isfinite(all_sum):
+        check_ratio(row, kept_sum, all_sum, elements, "energy")
     return tensors
+
+
+def check_ratio(row, kept, whole, elements, what):
+    """The energy of a row; an empty tensor has none."""
+    need(("energy" in row) == (elements > 0), f"{what}: {row.get('energy')} of {elements} elements")
+    if elements:
+        close(row["energy"], kept / whole if whole > 0 else 1, what)
 
 
 def check_energy(a, original, pruned, names):
@@ -212,6 +215,7 @@ def check_energy(a, original, pruned, names):
     need({row["name"] for row in r["tensors"]} == set(names), "rows of energy")
     before, tensors = read_file(original), tensors_of(read_file(pruned))
     kept_sum = all_sum = 0.0
+    elements = 0
     for row in r["tensors"]:
         t, what = tensors[row["name"]], row["name"]
         bits, stored = decode(t)
@@ -229,9 +233,10 @@ def check_energy(a, original, pruned, names):
         need(row["bytes_dense"] == bits.nbytes, f"{what}: bytes_dense {row['bytes_dense']}")
         old = np.abs(before[what].array().view(FLOATS[t.dtype]).astype("f8"))
         kept = old[stored if places_told else number].sum()
-        close(row["energy"], kept / old.sum() if old.sum() > 0 else 1, f"{what} energy")
+        check_ratio(row, kept, old.sum(), bits.size, f"{what} energy")
         kept_sum, all_sum = kept_sum + kept, all_sum + old.sum()
-    close(r["total"]["energy"], kept_sum / all_sum if all_sum > 0 else 1, "total energy")
+        elements += bits.size
+    check_ratio(r["total"], kept_sum, all_sum, elements, "total energy")
     need(r["file_bytes"] == pruned.stat().st_size, "file_bytes")
 
 
@@ -366,13 +371,15 @@ def prune_by_mask(a, rng, folder):
     )
     r = a.report("prune", path, "-o", out, "--mask", masks, "--mask-out", again, "--to", to)
     tensors, used = tensors_of(read_file(out)), read_file(again)
+    kept = 0
     for e in entries:
         if e.name not in keep:
             continue
         got, _ = decode(tensors[e.name])
         same_bits(got, np.where(keep[e.name], e.array(), 0).astype(got.dtype), f"'{e.name}' under its mask")
+        kept += int(np.count_nonzero(ranked(got, e.dtype)))
         same_bits(used[e.name].array(), keep[e.name].astype("u1"), f"the mask of '{e.name}'")
-    need(r["total"]["kept"] == sum(int(k.sum()) for k in keep.values()), "kept under masks")
+    need(r["total"]["kept"] == kept, "kept under masks")
     check_energy(a, path, out, pruned)
     a.count("files", 3)
     a.count("tensors", len(pruned))

@@ -123,7 +123,7 @@ TEST_CASE("of a value that is used twice, the format applies to the sum of its g
   const Var twice = add(scale(a, 0.6), mul(a, Tensor(Dense::of({1, 2}, {0.6f, 0.2f}))));
   tape.backward(twice, Tensor(Dense::of({1, 2}, {1, 1})));
   CHECK(a.grad()->stored().count() == 1);
-  CHECK(number(*a.grad()) == doctest::Approx(1.2));
+  CHECK(to_vector<float>(*a.grad()).at(0) == doctest::Approx(1.2));
 }
 
 TEST_CASE("a sparsifier that ranks by gradients waits for them") {
@@ -217,5 +217,5 @@ TEST_CASE("operators of the names with an underscore write over their first oper
   relu_(x);
   add_(x, bias);
   View(x, 0, 0, 2).set(rows);
-  CHECK(number(x) == number(rows));
+  CHECK(to_vector<float>(x).at(0) == to_vector<float>(rows).at(0));
 }
