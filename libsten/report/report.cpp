@@ -113,7 +113,8 @@ std::vector<std::string> notes_of(const Report& r) {
   std::vector<std::string> notes = r.notes;
   const std::vector<std::size_t> filled = filled_columns(r);
   for (const auto& [key, legend] : r.legends)
-    if (std::ranges::any_of(filled, [&](std::size_t c) { return r.columns[c].key == key; }))
+    if (std::ranges::any_of(filled,
+                            [&, &key = key](std::size_t c) { return r.columns[c].key == key; }))
       notes.push_back(legend);
   return notes;
 }

@@ -165,7 +165,7 @@ class Page {
     for (const auto& [key, cell] : r_.facts) {
       std::string name = key;
       std::replace(name.begin(), name.end(), '_', ' ');
-      const auto has = [&](const char* word) { return key.find(word) != key.npos; };
+      const auto has = [&, &key = key](const char* word) { return key.find(word) != key.npos; };
       std::string text = exact_cell(cell);
       if (std::holds_alternative<Index>(cell) && has("bytes"))
         text = shown_cell(cell, Unit::bytes) + " (" + text + ")";
