@@ -1,7 +1,6 @@
 #include "libsten/graph/graph.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "libsten/base/text.h"
@@ -185,7 +184,7 @@ void Graph::find_statistics() {
   }
   for (const Node& n : parts_.nodes)
     if (n.op.text() == "batch-norm")
-      for (const std::string& name : n.inputs | std::views::drop(3)) mark(name);
+      for (std::size_t i = 3; i < n.inputs.size(); ++i) mark(n.inputs[i]);
 }
 
 std::size_t Graph::number_of(std::string_view name) const { return numbers_.find(name)->second; }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <ranges>
 
 #include "libsten/io/tensor_use.h"
 #include "libsten/run/head_names.h"
@@ -157,7 +156,8 @@ std::vector<Spared> spared(const Checkpoint& c) {
   for (std::size_t i = 0; i < why.size(); ++i)
     if (why[i] == Spared::embedding) alike.push_back(i);
   const std::vector<std::size_t> embeddings = alike;
-  constexpr int most_compared = 16;  // so that many equal matrices take no time beyond their size
+  // So that many equal matrices take no time beyond their size.
+  constexpr std::size_t most_compared = 16;
   for (std::size_t i = 0; i < why.size(); ++i) {
     const auto same_form = [&](std::size_t e) {
       return model[e]->shape == model[i]->shape && model[e]->dtype == model[i]->dtype;
@@ -166,7 +166,9 @@ std::vector<Spared> spared(const Checkpoint& c) {
       return equals_transposed(c, c.tensors()[i], c.tensors()[e]);
     };
     if (why[i] != Spared::no) continue;
-    if (std::ranges::any_of(embeddings | std::views::take(most_compared), is_transposed))
+    const std::size_t compared = std::min(embeddings.size(), most_compared);
+    if (std::any_of(embeddings.begin(), embeddings.begin() + static_cast<std::ptrdiff_t>(compared),
+                    is_transposed))
       why[i] = Spared::tied;
     else if (std::ranges::any_of(embeddings, same_form))
       alike.push_back(i);
