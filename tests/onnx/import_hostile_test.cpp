@@ -99,14 +99,14 @@ TEST_CASE("import: all operators that are missing, by name") {
 }
 
 TEST_CASE("import: every operator has a schema, and says how many inputs it takes") {
-  for (const auto& [op, translate] : onnx_translators()) {
+  for (const auto& entry : onnx_translators()) {
+    const std::string op(entry.first);
     CAPTURE(op);
     const OnnxSchema* schema = find_onnx_schema(op);
     REQUIRE(schema);
     if (schema->least_inputs == 0) continue;
     const std::string why = why_not(hostile({pb::node(op, "n", {}, {"y"})}));
-    CHECK(has(why, "node 'n' (" + std::string(op) + "): expected " +
-                       std::to_string(schema->least_inputs)));
+    CHECK(has(why, "node 'n' (" + op + "): expected " + std::to_string(schema->least_inputs)));
     CHECK(has(why, ", got 0"));
   }
   CHECK(why_not(hostile({pb::node("Where", "n", {"x", "", "x"}, {"y"})})) ==
