@@ -28,7 +28,8 @@ double products_of(const Draft& draft, const DraftStep& step) {
   if (op == "matmul" || op == "linear") return extent(0, true);
   if (op.starts_with("conv")) return elements_of(draft[step.in[1]]) / extent(1, false);
   double window = op.ends_with("pool") || op.ends_with("pool-indices") ? 1 : 0;
-  for (const Index k : step.attributes.list("kernel", {})) window *= static_cast<double>(k);
+  const std::vector<Index> kernel = step.attributes.list("kernel", {});
+  for (const Index k : kernel) window *= static_cast<double>(k);
   return window;
 }
 
