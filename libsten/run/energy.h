@@ -23,7 +23,8 @@ Report energy_report();
 
 // The original of an input in a directory of originals: the entry that has its name, or whose
 // result_name() it is, as x.onnx that of x.safetensors. `against` itself where it is a file, or a
-// checkpoint without such an entry. Error (usage) where none is found, or several.
+// checkpoint without such an entry. Of several the one that made `input`, by the record of its batch.
+// Error (usage) where none is found, or several.
 std::string original_of(const std::string& input, const std::string& against);
 
 // Per tensor and in total: sparsity, energy, and the bytes it takes in each layout that holds any
