@@ -240,7 +240,7 @@ void print_cost(const Program& program, std::chrono::steady_clock::time_point st
 
 void print_line(const char* program, const std::string& text) {
   // Whatever a text came from: a line of it is no file.
-  constexpr std::size_t most = 32'768;
+  constexpr std::size_t most = 16'384;
   const std::string_view shown = std::string_view(text).substr(0, most);
   std::string line =
       fmt::format("{}: {}{}\n", program, shown, shown.size() < text.size() ? "..." : "");

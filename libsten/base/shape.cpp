@@ -29,6 +29,11 @@ Index checked_size(const Shape& shape) {
   return empty ? 0 : product;
 }
 
-std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string to_string(const Shape& shape) {
+  constexpr std::size_t most = 64;  // no tensor has more; a list of axes in a file may
+  if (shape.size() <= most) return fmt::format("[{}]", fmt::join(shape, ", "));
+  return fmt::format("[{}, ... {} in all]", fmt::join(shape.begin(), shape.begin() + 8, ", "),
+                     shape.size());
+}
 
 }  // namespace sten

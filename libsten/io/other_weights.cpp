@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "libsten/base/json.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/io/mmap.h"
 #include "libsten/io/run_results.h"
@@ -80,15 +81,6 @@ bool has_run(const ShardIndex& index) {
   return json.is_object() && json.value("program", nlohmann::ordered_json()) == "sten-train";
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 10;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
-    text += (i ? ", " : "") + printable(names[i]);
-  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::string> other_weights(const ShardIndex& index) {
@@ -125,10 +117,11 @@ std::vector<std::string> LeftBehind::names() const {
 std::vector<std::string> LeftBehind::notes() const {
   std::vector<std::string> lines;
   if (!weights.empty())
-    lines.push_back("left behind, with the weights of before: " + listed(weights) +
+    lines.push_back("left behind, with the weights of before: " + name_list(weights) +
                     "; --keep-other-weights copies");
   if (!results.empty())
-    lines.push_back("left behind, results of training the weights of before: " + listed(results));
+    lines.push_back("left behind, results of training the weights of before: " +
+                    name_list(results));
   return lines;
 }
 

@@ -17,6 +17,7 @@ TEST_CASE("the size of a shape is the product of its extents") {
   CHECK(checked_size({3, 0, 5}) == 0);
   CHECK(to_string(Shape{768, 3072}) == "[768, 3072]");
   CHECK(to_string(Shape{}) == "[]");
+  CHECK(to_string(Shape(20'000, 0)) == "[0, 0, 0, 0, 0, 0, 0, 0, ... 20000 in all]");
 }
 
 TEST_CASE("a shape whose elements cannot be counted is refused") {

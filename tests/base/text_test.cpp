@@ -1,4 +1,5 @@
 #include "libsten/base/text.h"
+#include "libsten/base/name_list.h"
 
 #include <doctest/doctest.h>
 
@@ -202,4 +203,12 @@ TEST_CASE("what is quoted is no longer than a few lines") {
   CHECK(quote(std::string(10'000'000, 'a')).size() < 400);
   // Not cut within a character.
   CHECK(quote(most.substr(1) + "€€") == fmt::format("'{}'...", most.substr(1)));
+}
+
+TEST_CASE("a list of names has the first ones and the number of the others") {
+  CHECK(name_list({}) == "");
+  CHECK(name_list({"a"}) == "a");
+  CHECK(name_list({"a", "b\n", "c"}, 3) == "a, b\\n, c");
+  CHECK(name_list({"a", "b", "c", "d"}, 3) == "a, b, c and 1 more");
+  CHECK(name_list(std::vector<std::string>(20'000, "y")).size() < 50);
 }

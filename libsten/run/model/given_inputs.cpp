@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/numbers.h"
 #include "libsten/ops/numbers.h"
@@ -20,17 +21,11 @@ std::vector<std::string> names_of(const std::vector<ModelInput>& inputs) {
   return all;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
-  return text;
-}
-
 const ModelInput& input_called(const std::string& name, const RunnableModel& m) {
   const auto at = std::ranges::find(m.inputs, name, &ModelInput::name);
   if (at != m.inputs.end()) return *at;
   fail_usage("--input: {} is no input of {}, which takes {}{}", quote(name), m.name,
-             listed(names_of(m.inputs)), suggestion(name, names_of(m.inputs)));
+             name_list(names_of(m.inputs)), suggestion(name, names_of(m.inputs)));
 }
 
 template <class To, class From>
@@ -226,7 +221,7 @@ GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel&
   for (const GivenArray& x : given) {
     if (x.name.empty() && !is_clear)
       fail_usage("--input {}: {} takes {}; say which it is: NAME={}", printable(x.text), m.name,
-                 listed(names_of(m.inputs)), printable(x.text));
+                 name_list(names_of(m.inputs)), printable(x.text));
     const ModelInput& to = !x.name.empty() ? input_called(x.name, m)
                            : is_text       ? input_called("input_ids", m)
                                            : m.inputs.front();
@@ -240,7 +235,7 @@ GivenInputs inputs_of(const std::vector<GivenArray>& given, const RunnableModel&
     if (!in.values.contains(p.name)) missing.push_back(p.name);
   if (!missing.empty())
     fail_usage("{}: missing input{} {} (name files with --input NAME=FILE)", m.name,
-               missing.size() == 1 ? "" : "s", listed(missing));
+               missing.size() == 1 ? "" : "s", name_list(missing));
   find_batch(m, in);
   return in;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/error.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/numbers.h"
 #include "libsten/io/npy.h"
@@ -11,12 +12,6 @@
 
 namespace sten {
 namespace {
-
-std::string names_in_line(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
-  return text;
-}
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -76,13 +71,12 @@ OutputFiles::OutputFiles(const std::vector<std::string>& given,
     const std::string path = split == text.npos ? text : text.substr(split + 1);
     if (split != text.npos && std::ranges::count(outputs, name) == 0)
       fail_usage("-o {}: {} has no output {}; there {} {}{}", printable(text), model, quote(name),
-                 outputs.size() == 1 ? "is" : "are", names_in_line(outputs),
-                 suggestion(name, outputs));
+                 outputs.size() == 1 ? "is" : "are", name_list(outputs), suggestion(name, outputs));
     const bool is_all = name.empty() && path.ends_with(".safetensors");
     if (name.empty() && !is_all) {
       if (outputs.size() != 1)
         fail_usage("-o {}: {} has the outputs {}; say which one it is for: NAME={}",
-                   printable(text), model, names_in_line(outputs), printable(path));
+                   printable(text), model, name_list(outputs), printable(path));
       name = outputs.front();
     }
     if (!is_all && path != "-" && !path.ends_with(".npy") && !path.starts_with("/dev/"))

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "libsten/base/cuda.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/executor.h"
 #include "libsten/graph/node_errors.h"
@@ -88,9 +89,8 @@ void check_same_inputs(const RunnableModel& model, const RunnableModel& other) {
   std::ranges::sort(ours);
   std::ranges::sort(theirs);
   if (ours != theirs)
-    fail_usage("{} takes {}, and {} takes {}: they cannot be compared", model.name,
-               printable(fmt::format("{}", fmt::join(ours, ", "))), other.name,
-               printable(fmt::format("{}", fmt::join(theirs, ", "))));
+    fail_usage("{} takes {}, and {} takes {}: they cannot be compared", model.name, name_list(ours),
+               other.name, name_list(theirs));
 }
 
 bool are_logits(const Dense& x) {
@@ -228,7 +228,7 @@ class ModelRun {
     for (const auto& [names, model] : {std::pair(ours, model_->name), {theirs, other_->name}})
       if (!names.empty())
         lines.push_back(fmt::format("not compared, since {} alone has {}: {}", model,
-                                    names.size() == 1 ? "it" : "them", fmt::join(names, ", ")));
+                                    names.size() == 1 ? "it" : "them", name_list(names)));
     return lines;
   }
 
