@@ -48,6 +48,7 @@ class Training {
     // What can be wrong with recipe and data is said before anything is written.
     task_->check_validation();
     task_->warn_of_low_weights();
+    task_->warn_of_unmasked_zeros();
     try_sparsity(trainer_.stages(), task_->graph());
     // Now, for they may be gone when the run is over.
     copies_ = files_beside(*task_);

@@ -108,6 +108,7 @@ class Preview {
     task_.check_validation();
     files_beside(task_);
     task_.warn_of_low_weights();
+    task_.warn_of_unmasked_zeros();
     training_graph(task_);
     check_formats(recipe(), task_.graph());
     trace_training(task_);

@@ -9,16 +9,19 @@
 #include "libsten/base/hints.h"
 #include "libsten/base/log.h"
 #include "libsten/base/memory_left.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/dispatch/registry.h"
+#include "libsten/graph/fastest_layouts.h"
 #include "libsten/graph/inference.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/dropout.h"
 #include "libsten/nn/gpt.h"
 #include "libsten/nn/resnet.h"
 #include "libsten/nn/weights.h"
+#include "libsten/recipe/targets.h"
 #include "libsten/tensor/low_floats.h"
 #include "libsten/train/data.h"
 #include "libsten/train/recipe_model.h"
@@ -275,6 +278,25 @@ void Task::warn_of_low_weights() const {
   for (const auto& [dtype, n] : counts)
     warn("{}: {} tensor{} of {} become{} F32, in which models are trained and written", file.name(),
          n, n == 1 ? "" : "s", name_of(dtype), n == 1 ? "s" : "");
+}
+
+void Task::warn_of_unmasked_zeros() const {
+  if (!onnx() && recipe_.model.weights.empty()) return;
+  constexpr double least = 0.1;  // fewer come of rounding and of padding
+  NamedValues<Tensor> weights = stored_weights(true);
+  for (const auto& names : match_targets(recipe_.sparsity, graph_->weights()))
+    for (const std::string& name : names) weights.erase(name);
+  std::vector<std::string> pruned;
+  for (const Weight& w : graph_->weights()) {
+    const auto at = weights.find(w.name);
+    if (at == weights.end() || w.shape.size() < 2 || size_of(w.shape) == 0) continue;
+    const double zeros = 1 - share_of_nonzeros(at->second);
+    if (zeros >= least) pruned.push_back(fmt::format("{} ({:.1f} %)", w.name, 100 * zeros));
+  }
+  if (!pruned.empty())
+    warn("{}: training replaces the zeros of {} weight{} that no target of /sparsity matches: {}",
+         first_checkpoint()->name(), pruned.size(), pruned.size() == 1 ? "" : "s",
+         name_list(pruned));
 }
 
 std::string Task::content() const { return fmt::format("{:016x}", data_->content()); }

@@ -110,6 +110,9 @@ class Task {
   void check_validation() const;
   // Warns of weights in model.weights that have 16 bits: they train as F32.
   void warn_of_low_weights() const;
+  // Warns of pruned weights (a tenth of zeros, rank 2 or more) in the file that training starts from
+  // whose zeros no entry of the recipe's sparsity keeps.
+  void warn_of_unmasked_zeros() const;
   // What measure() computes one after the other: inputs of the evaluation graph.
   const TaskData& data() const { return *data_; }
   // The evaluation graph with the formats of values that the recipe has in that step; without one,
