@@ -21,6 +21,8 @@ Recipe parse_recipe(std::string_view json, const std::string& file, const Overri
   const JsonReader root(document, what, &origins);
   Recipe r;
   recipe_detail::SectionReader(root, what, path.parent_path()).read(r);
+  std::error_code none;
+  if (std::filesystem::is_directory(r.model.config, none)) r.model.config += "/config.json";
   if (r.name.empty()) r.name = recorded_text(path.stem().string());
   // The place is in what it throws.
   const Index steps = r.steps;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temp_dir.h"
 #include "tests/support/tensors.h"
 
 using namespace sten;
@@ -112,6 +113,12 @@ TEST_CASE("a recipe that says little has the defaults") {
   CHECK(r.device_products.empty());
   CHECK(r.sparsity.empty());
   CHECK(r.evaluation.test);
+}
+
+TEST_CASE("a directory as the config of a model is the config.json in it") {
+  const TempDir dir;
+  const Recipe r = parse_recipe(whole, "/r/digits.json", {"model.config=" + dir.path()});
+  CHECK(r.model.config == dir.path() + "/config.json");
 }
 
 TEST_CASE("everything that a recipe can say is read") {
