@@ -4,6 +4,7 @@
 #include <set>
 
 #include "libsten/base/text.h"
+#include "libsten/graph/node_errors.h"
 
 namespace sten {
 namespace {
@@ -42,13 +43,9 @@ std::vector<std::string> names_in(const M& numbers) {
 
 template <Operand T>
 T call(const Node& n, bool is_plain, std::span<const T> in) {
-  try {
+  return with_node_name(n.name, [&] {
     return ops_detail::call(n.op, in, n.attributes, is_plain ? Formats::dense() : n.formats);
-  } catch (const Unsupported&) {
-    throw;
-  } catch (const Error& e) {
-    throw Error(e.fault(), fmt::format("node {}: {}", quote(n.name), e.what()));
-  }
+  });
 }
 
 // Adds to `problem` what `given` lacks of `wanted`, and what it has beside.

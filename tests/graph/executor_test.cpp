@@ -82,6 +82,17 @@ TEST_CASE("an executor says what is missing, and which node fails") {
   }
 }
 
+TEST_CASE("a lack of memory names the node") {
+  Dense shape = Dense::zeros(DType::I64, {1});
+  shape.values.mutate<std::int64_t>()[0] = std::int64_t{1} << 50;
+  const Graph g({{"x"}, {}, {{"y", "expand", {"x", "shape"}}}, {"y"}, {{"shape", shape}}});
+  const NamedValues<Tensor> inputs{{"x", Dense::of({1}, {1})}};
+  CHECK(error_of([&] { g.run<Tensor>({}, inputs); }) == "node 'y': out of memory");
+  for (const bool fuse : {false, true})
+    CHECK(error_of([&] { Executor(g, {}, {.fuse = fuse}).run(inputs); }) ==
+          "node 'y': out of memory");
+}
+
 namespace {
 
 double furthest_of(const NamedValues<Tensor>& a, const NamedValues<Tensor>& b) {

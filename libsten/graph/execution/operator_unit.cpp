@@ -4,6 +4,7 @@
 #include "libsten/base/cuda.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/execution/unit.h"
+#include "libsten/graph/node_errors.h"
 #include "libsten/product/attention_product.h"
 #include "libsten/tensor/low_floats.h"
 
@@ -82,11 +83,8 @@ class OperatorUnit final : public Unit {
   }
   Tensor call(std::span<const Tensor> in) const {
     try {
-      return apply(node_.op, in, node_.attributes, node_.formats.out);
-    } catch (const Error& e) {
-      Operators::log_plans(nullptr);
-      if (dynamic_cast<const Unsupported*>(&e)) throw;
-      throw Error(e.fault(), fmt::format("node {}: {}", quote(node_.name), e.what()));
+      return with_node_name(
+          node_.name, [&] { return apply(node_.op, in, node_.attributes, node_.formats.out); });
     } catch (...) {
       Operators::log_plans(nullptr);
       throw;
