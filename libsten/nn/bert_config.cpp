@@ -1,3 +1,6 @@
+#include <string_view>
+#include <unordered_map>
+
 #include "libsten/base/text.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/config_fields.h"
@@ -68,10 +71,13 @@ std::string with_labels(std::string_view config, BertHead head,
   nlohmann::ordered_json json = parse_json(config, "config");
   for (const auto& [one, name] : architectures)
     if (one == head) json["architectures"] = {name};
-  nlohmann::ordered_json names = nlohmann::ordered_json::object(), ids = names;
+  std::unordered_map<std::string_view, std::size_t> last;  // of a label that two classes have
+  for (std::size_t i = 0; i < labels.size(); ++i) last[labels[i]] = i;
+  // operator[] looks at all keys before.
+  nlohmann::ordered_json::object_t names, ids;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    names[std::to_string(i)] = labels[i];
-    ids[labels[i]] = i;
+    names.emplace_back(std::to_string(i), labels[i]);
+    if (last[labels[i]] == i) ids.emplace_back(labels[i], i);
   }
   json["id2label"] = std::move(names);
   json["label2id"] = std::move(ids);
