@@ -53,11 +53,13 @@ std::vector<Rule> split_rule(const Rule& rule) {
 }
 
 std::vector<Rule> read_rules(const std::string& path) {
-  constexpr std::size_t most = std::size_t{16} << 20;  // far beyond one rule for every tensor
+  // Far beyond one rule for every tensor.
+  constexpr std::size_t most = std::size_t{16} << 20, most_rules = std::size_t{1} << 16;
   const MappedFile file = MappedFile::open(path);
   const auto bytes = file.bytes();
   if (bytes.size() > most)
-    fail("{}: is no list of rules: it has {} bytes", file.name(), bytes.size());
+    fail("{}: has {} bytes: expected a list of rules of at most {}", file.name(), bytes.size(),
+         most);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::vector<Rule> rules;
   std::size_t line = 0;
@@ -69,6 +71,7 @@ std::vector<Rule> read_rules(const std::string& path) {
     for (Rule& r :
          split_rule(parse_rule(std::string(rule), fmt::format("{}:{}:", file.name(), line + 1))))
       rules.push_back(std::move(r));
+    if (rules.size() > most_rules) fail("{}: has more than {} rules", file.name(), most_rules);
   }
   if (rules.empty()) fail_usage("{}: has no rules", file.name());
   return rules;

@@ -45,6 +45,9 @@ printf 'a=keep\nb\n' >"$T/rules"
 wrong "rules:2: 'b': a rule is" --rules "$T/rules" --sparsity 0.5
 printf '# nothing\n' >"$T/rules"
 wrong "has no rules" --rules "$T/rules" --sparsity 0.5
+yes 'a=keep' | head -n 65537 >"$T/rules" || true
+expect_exit 1 sten-prune "$MODEL" --dry-run --rules "$T/rules" --sparsity 0.5
+expect_err 'rules: has more than 65536 rules'
 wrong "no argument for repetition" --rule 're:(*=keep' --sparsity 0.5
 
 # A rule that never comes first is told.
