@@ -9,6 +9,8 @@ smallest of every format first.
 import importlib
 import importlib.util
 import itertools
+import os
+import traceback
 
 from _harness import HANG, Failure, remove
 from hostile import attack_file, size_below
@@ -32,15 +34,30 @@ def all_bombs():
             yield from ((*bomb, size) for bomb in row if bomb)
 
 
+def write_bomb(make, size, folder):
+    """The exit code of a process that does it."""
+    try:
+        content = make(size)
+        files = content if isinstance(content, dict) else {"in": content}
+        for path, data in files.items():
+            path = folder / path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return 0
+    except Exception:
+        traceback.print_exc()
+        return 1
+
+
 def play(a, rng, folder):
     order = list(all_bombs())
     kind, name, make, commands, size = order[a.seed % len(order)]
-    content = make(size)
-    files = content if isinstance(content, dict) else {"in": content}
-    for path, data in files.items():
-        path = folder / path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    # In a child: what a program is started from counts in its peak memory.
+    child = os.fork()
+    if child == 0:
+        os._exit(write_bomb(make, size, folder))
+    if os.waitpid(child, 0)[1] != 0:
+        raise RuntimeError(f"{kind}: {name}: the bomb could not be made")
     total = size_below(folder)
     said = []
     for command in commands:
