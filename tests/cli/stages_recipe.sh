@@ -49,6 +49,12 @@ for more in "" --dry-run; do
   [ ! -e other ] || fail "a refused run made its state directory"
 done
 
+# A shorter try: scale shortens what the numbers of steps would, warm-up and all.
+short() { expect_exit 0 sten-prune "$DENSE" -o "$1.safetensors" --threads 2 --recipe $RECIPE --schedule iterative:from=0.5,to=0.5,step=0.2 --state "$1" "${@:2}"; }
+short scaled --set epochs=3 --set scale=0.5 --set 'rate={"kind": "cosine", "warmup": 10}'
+short counted --set epochs=null --set steps=30 --set 'rate={"kind": "cosine", "warmup": 5}'
+expect_exit 0 sten-energy scaled.safetensors counted.safetensors --diff
+
 # Layer-wise, with a loss that comes back and with one that cannot.
 expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layer-wise --tolerance 0.5 --state layers
 expect_out "after 2 of 2 stages"
