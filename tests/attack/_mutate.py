@@ -163,7 +163,7 @@ def edited(rng, value):
         parent[str(key) + rng.choice(["x", " ", "\0", "é"])] = parent.pop(key)
     elif kind < 0.6 and isinstance(old, (int, float)) and not isinstance(old, bool):
         parent[key] = rng.choice(
-            [old + 1, old - 1, old * 2, -old, old * 2**32, old + 0.5, old * 10**6, 0, 1 << 62]
+            [old + 1, old - 1, old * 2, -old, old * 2**32, old + 0.5 if abs(old) < 1 << 1000 else 0.5, old * 10**6, 0, 1 << 62]
         )
     elif kind < 0.7 and isinstance(old, list):
         old.append(odd_value(rng) if rng.random() < 0.5 else old[0] if old else 1)
