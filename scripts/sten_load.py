@@ -57,7 +57,9 @@ def tensors(path):  # (name, layout, dtype, dense array) of each; the array of a
         arrays = {name: data[slice(*e["data_offsets"])].view(TYPES.get(e["dtype"], "u1")).reshape(
             -1 if e["dtype"].startswith(("F4", "F6_")) else e["shape"]) for name, e in header.items()}  # those: packed
         for name, t in sparse.items():
-            part = {p: arrays.pop(f"{name}::{p}") for p in PARTS[t["layout"].partition(":")[0]].split()}
+            if (layout := t["layout"].partition(":")[0]) not in PARTS:
+                raise ValueError(f"{file}: {name!r}: unknown layout {layout!r} (expected one of {', '.join(PARTS)})")
+            part = {p: arrays.pop(f"{name}::{p}") for p in PARTS[layout].split()}
             arrays.pop(f"{name}::mask", None)  # of bcsr: what it drops is 0
             out = np.zeros(math.prod(t["shape"]) + 1, part["values"].dtype)  # one more for padding
             out[places(t["layout"], t["shape"], **part)] = part["values"]

@@ -151,6 +151,13 @@ class StenLoad(Case):
                 run("prune", MODEL, "-o", out, "-f", "-q", *way)
                 self.assertEqual(len(self.check(out)), 74)
 
+    def test_an_unknown_layout_is_named_with_file_and_tensor(self):
+        metadata = {"sten:a.bands": json.dumps({"layout": "banded:k=1", "shape": [2, 3], "dtype": "F32"})}
+        path = self.write("banded", file_bytes([entry("a.bands::values", "F32", np.ones((2, 3), "f4"))], metadata))
+        with self.assertRaises(ValueError) as raised:
+            script().load(path)
+        self.assertTrue(str(raised.exception).startswith(f"{path}: 'a.bands': unknown layout 'banded' (expected one of"))
+
     def test_names_that_look_like_parts(self):
         names = ["a.weight", "a::b.weight", "::weight", "sten:a.weight", "values.weight", "層 \"'.weight"]
         entries = [entry(name, "F32", np.eye(4, dtype="f4")) for name in names]

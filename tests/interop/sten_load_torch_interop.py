@@ -1,6 +1,7 @@
 """scripts/sten_load_torch.py gives PyTorch the tensors that sten_load.py gives numpy."""
 
 import importlib
+import json
 import sys
 import types
 import unittest
@@ -65,6 +66,12 @@ class StenLoadTorch(Case):
             self.assertTrue(loaded[name].flags.aligned and loaded[name].flags.writeable, name)
             if e.dtype in sten_load.SMALL:
                 self.assertEqual(loaded[name].dtype, np.dtype(getattr(ml_dtypes, sten_load.SMALL[e.dtype])))
+
+    def test_an_unknown_layout_is_named(self):
+        metadata = {"sten:w": json.dumps({"layout": "banded:k=1", "shape": [2, 3], "dtype": "F32"})}
+        path = self.write("banded", file_bytes([entry("w::values", "F32", np.ones((2, 3), "f4"))], metadata))
+        with self.assertRaisesRegex(ValueError, "banded.safetensors: 'w': unknown layout 'banded'"):
+            script(STAND_IN).state_dict(path)
 
     def test_sparse_matrices_on_request(self):
         path, entries = self.sample(np.random.default_rng(82))
