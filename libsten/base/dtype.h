@@ -1,5 +1,6 @@
 // Element types of a tensor, named as safetensors names them.
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,21 @@ int bits_of(DType t);
 int width_of(DType t);
 // F64 F32 F16 BF16 F8_E4M3 F8_E5M2: their elements have a magnitude that a sparsifier can rank.
 bool is_prunable(DType t);
+
+// The dtype whose elements are T: F32 for float, I64 for std::int64_t.
+template <class T>
+constexpr DType dtype_for() {
+  if constexpr (std::same_as<T, std::uint8_t>) return DType::U8;
+  if constexpr (std::same_as<T, std::int8_t>) return DType::I8;
+  if constexpr (std::same_as<T, std::uint16_t>) return DType::U16;
+  if constexpr (std::same_as<T, std::int16_t>) return DType::I16;
+  if constexpr (std::same_as<T, std::uint32_t>) return DType::U32;
+  if constexpr (std::same_as<T, std::int32_t>) return DType::I32;
+  if constexpr (std::same_as<T, std::uint64_t>) return DType::U64;
+  if constexpr (std::same_as<T, std::int64_t>) return DType::I64;
+  if constexpr (std::same_as<T, float>) return DType::F32;
+  if constexpr (std::same_as<T, double>) return DType::F64;
+}
 
 // f(U{}) with U the unsigned integer of `width` 1, 2, 4 or 8: for code that moves elements.
 template <class F>

@@ -73,8 +73,10 @@ Shape Nmg::part_shape(bool with_n) const {
 }
 
 Index strip_at(const Values& index, Index slot) {
-  return index.width() == 1 ? Index{index.as<std::uint8_t>()[slot]}
-                            : Index{index.as<std::uint16_t>()[slot]};
+  // Called for each slot: as<U>() would check the type each time.
+  const std::byte* data = index.bytes().data();
+  return index.dtype() == DType::U8 ? Index{reinterpret_cast<const std::uint8_t*>(data)[slot]}
+                                    : Index{reinterpret_cast<const std::uint16_t*>(data)[slot]};
 }
 
 std::optional<Index> Nmg::bytes(const Spec& spec, const Occupancy& of) {

@@ -6,6 +6,7 @@
 
 #include "libsten/base/parallel.h"
 #include "libsten/product/nmg_pairs.h"
+#include "libsten/product/packed.h"
 
 namespace sten {
 namespace {
@@ -90,7 +91,7 @@ NmgPacked::NmgPacked(const Nmg& a, Index most_rows)
   std::uint16_t* const to_offsets = offsets.mutate();
   float* const to_values = values.mutate();
 
-  const auto from = a.values.as<float>();
+  const auto from = packable(a.values);
   parallel_for(row_blocks, 1, [&](Index begin, Index end) {
     std::vector<Index> next(slab_count() * pattern_count);
     for (Index b = begin; b < end; ++b) {

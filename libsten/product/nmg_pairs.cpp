@@ -6,6 +6,7 @@
 #include <span>
 
 #include "libsten/base/parallel.h"
+#include "libsten/product/packed.h"
 
 namespace sten {
 namespace {
@@ -21,7 +22,7 @@ struct Pair {
     const NmgGeometry geo = a.geometry();
     const Index cols = a.extents[1];
     const auto table = PatternTable::get(1, a.m);
-    const auto from = a.values.as<float>();
+    const auto from = packable(a.values);
     for (Index which = 0; which < 2; ++which) {
       rows[which].resize(cols);
       values[which].resize(cols);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "libsten/base/parallel.h"
 #include "libsten/tensor/tensor.h"
@@ -20,6 +21,12 @@ inline Tensor numbered(const Tensor& a) {
   const auto to = numbers.mutate<std::uint32_t>();
   for (Index i = 0; i < count; ++i) to[i] = static_cast<std::uint32_t>(i + 1);
   return a.with_values(std::move(numbers));
+}
+
+// The values that pack() moves: F32, or the bits of numbered().
+inline std::span<const float> packable(const Values& values) {
+  const auto bits = values.as<std::uint32_t>();
+  return {reinterpret_cast<const float*>(bits.data()), bits.size()};
 }
 
 // pack(a), kept with the tensor. Packed has `Array<float> values`, each of them one of a's or 0.

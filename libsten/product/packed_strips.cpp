@@ -172,7 +172,7 @@ PackedStrips pack_bcsr(const Bcsr& a) {
     std::iota(next.rows, next.rows + most_run_height, 0);
   }
   const Index block_rows = ceil_div(rows, h), per_band = out.band_rows / h;
-  const auto from = a.values.as<float>();
+  const auto from = packable(a.values);
   const Index blocks = block_rows ? a.ptr[block_rows] : 0;
   return build(std::move(out), block_rows, blocks * w, [&](Index b, Band& band) {
     for (Index l = b * per_band; l < std::min(block_rows, (b + 1) * per_band); ++l) {
@@ -206,7 +206,7 @@ PackedStrips pack_nm_rows(const Nm& a) {
   out.heights = {{1, {0}}};
   const Index blocks = ceil_div(cols, m), bits = position_bits(m);
   const Index line_bytes = ceil_div(blocks * n * bits, 8);
-  const auto from = a.values.as<float>();
+  const auto from = packable(a.values);
   return build(std::move(out), rows, rows * blocks * n, [&](Index b, Band& band) {
     for (Index r = b * good_band; r < std::min(rows, (b + 1) * good_band); ++r) {
       std::vector<std::int32_t>& columns = band.columns.emplace_back(blocks * n);
@@ -249,7 +249,7 @@ PackedStrips pack_nm(const Nm& a) {
   const Index blocks = ceil_div(rows, m), per_band = out.band_rows / m;
   const Index width = position_bits(m);
   const Index line_bytes = ceil_div(blocks * n * width, 8);
-  const auto from = a.values.as<float>();
+  const auto from = packable(a.values);
   return build(std::move(out), blocks * patterns, cols * blocks, [&](Index b, Band& band) {
     const Index first = b * per_band, count = std::min(blocks - first, per_band);
     band.columns.resize(count * patterns);

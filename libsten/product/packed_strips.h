@@ -9,6 +9,7 @@
 #include "libsten/layout/bcsr.h"
 #include "libsten/layout/compressed.h"
 #include "libsten/layout/nm.h"
+#include "libsten/product/packed.h"
 #include "libsten/product/panels.h"
 
 namespace sten {
@@ -72,7 +73,7 @@ PackedStrips pack_csr(const CsrEntries& a);
 PackedPairs pack_csr_pairs(const CsrEntries& a);
 // Of rank 2, values of 4 bytes.
 inline CsrEntries entries_of(const Csr& a) {
-  return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), a.values.as<float>().data()};
+  return {a.extents[0], a.extents[1], a.ptr.data(), a.index.data(), packable(a.values).data()};
 }
 
 // F32 of rank 2. Every column of a block is a strip; block rows of more than most_run_height rows

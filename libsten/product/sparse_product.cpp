@@ -45,7 +45,7 @@ Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntr
   const Tensor columns = convert(a, Spec(Csc::name));
   const Csc& c = columns.as<Csc>();
   return {pack(
-      {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), c.values.as<float>().data()})};
+      {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
 }
 
 // factor: [rows, columns] of what is multiplied with x.

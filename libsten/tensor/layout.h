@@ -88,20 +88,6 @@ struct Stored {
   std::vector<Part> parts;
 };
 
-template <class T>
-constexpr DType dtype_for() {
-  if constexpr (std::same_as<T, std::uint8_t>) return DType::U8;
-  if constexpr (std::same_as<T, std::int8_t>) return DType::I8;
-  if constexpr (std::same_as<T, std::uint16_t>) return DType::U16;
-  if constexpr (std::same_as<T, std::int16_t>) return DType::I16;
-  if constexpr (std::same_as<T, std::uint32_t>) return DType::U32;
-  if constexpr (std::same_as<T, std::int32_t>) return DType::I32;
-  if constexpr (std::same_as<T, std::uint64_t>) return DType::U64;
-  if constexpr (std::same_as<T, std::int64_t>) return DType::I64;
-  if constexpr (std::same_as<T, float>) return DType::F32;
-  if constexpr (std::same_as<T, double>) return DType::F64;
-}
-
 namespace parts_detail {
 
 struct Writer {

@@ -28,4 +28,13 @@ Values::Values(DType dtype, Array<std::byte> bytes) : dtype_(dtype), bytes_(std:
   assert(width_of(dtype) && bytes_.size() % width_of(dtype) == 0);
 }
 
+void Values::fail_width(std::size_t expected) const {
+  fail_usage("expected elements of width {}, got {} (width {})", expected, name_of(dtype_),
+             width());
+}
+
+void Values::fail_dtype(DType expected) const {
+  fail_usage("expected {} elements, got {}", name_of(expected), name_of(dtype_));
+}
+
 }  // namespace sten

@@ -26,15 +26,17 @@ class Values {
   Device device() const { return bytes_.device(); }
   Values to(Device device) const { return {dtype_, bytes_.to(device)}; }
 
-  // The elements as U, any type of the dtype's width.
+  // The elements as U: the dtype's own type (float for F32), or for their bits an unsigned integer or
+  // class of the dtype's width. Error (usage) for every other U. Call it before a loop, since each
+  // call checks.
   template <class U>
   std::span<const U> as() const {
-    assert(sizeof(U) == static_cast<std::size_t>(width()));
+    check_type<U>();
     return {reinterpret_cast<const U*>(bytes_.data()), bytes_.size() / sizeof(U)};
   }
   template <class U>
   std::span<U> mutate() {
-    assert(sizeof(U) == static_cast<std::size_t>(width()));
+    check_type<U>();
     const std::size_t n = bytes_.size() / sizeof(U);
     return {reinterpret_cast<U*>(bytes_.mutate()), n};
   }
@@ -48,6 +50,17 @@ class Values {
   }
 
  private:
+  template <class U>
+  void check_type() const {
+    if constexpr (std::signed_integral<U> || std::floating_point<U>) {
+      if (dtype_ != dtype_for<U>()) fail_dtype(dtype_for<U>());
+    } else {
+      if (sizeof(U) != static_cast<std::size_t>(width())) fail_width(sizeof(U));
+    }
+  }
+  [[noreturn]] void fail_width(std::size_t expected) const;
+  [[noreturn]] void fail_dtype(DType expected) const;
+
   DType dtype_ = DType::F32;
   Array<std::byte> bytes_;
 };

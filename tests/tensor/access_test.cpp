@@ -44,6 +44,22 @@ TEST_CASE("elements are read in their own dtype, and in no other") {
   CHECK(to_vector<float>(sparse) == std::vector<float>{0, 3, 0, 4});
 }
 
+TEST_CASE("values are viewed as their own type or as bits of their width, and as no other") {
+  Values v(DType::F64, 3);
+  CHECK(v.as<double>().size() == 3);
+  CHECK(v.as<std::uint64_t>().size() == 3);
+  v.mutate<double>()[1] = 2;
+  CHECK(v.as<double>()[1] == 2);
+  CHECK(error_of([&] { (void)v.as<float>(); }) == "expected F32 elements, got F64");
+  CHECK(error_of([&] { (void)v.as<std::int64_t>(); }) == "expected I64 elements, got F64");
+  CHECK(error_of([&] { (void)v.mutate<float>(); }) == "expected F32 elements, got F64");
+  CHECK(error_of([&] { (void)v.as<std::uint32_t>(); }) ==
+        "expected elements of width 4, got F64 (width 8)");
+  CHECK(fault_of([&] { (void)v.mutate<std::uint16_t>(); }) == Fault::usage);
+  CHECK(fault_of([&] { (void)Values(DType::F16, 1).as<std::int16_t>(); }) == Fault::usage);
+  CHECK(Values(DType::BOOL, 1).as<std::uint8_t>().size() == 1);
+}
+
 TEST_CASE("the one element of a tensor is a number") {
   const auto of = [](auto v) { return number(tensor_of({1, 1}, std::vector{v})); };
   CHECK(of(2.5f) == 2.5);

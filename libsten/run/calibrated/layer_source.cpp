@@ -249,10 +249,11 @@ class FromModel final : public LayerSource {
       return model.graph.run<Tensor>(weights, batch).at(model.graph.outputs().front()).to_dense();
     };
     const Dense before = run(given), after = run(model.weights);
+    const auto a = before.values.as<float>(), b = after.values.as<float>();
     double difference = 0, size = 0;
-    for (Index i = 0; i < before.size(); ++i) {
-      const double x = before.values.as<float>()[i];
-      difference = std::max(difference, std::abs(after.values.as<float>()[i] - x));
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const double x = a[i];
+      difference = std::max(difference, std::abs(b[i] - x));
       size = std::max(size, std::abs(x));
     }
     constexpr double rounding = 1e-3;  // of sums in another order, through all layers
