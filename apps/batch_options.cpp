@@ -12,7 +12,8 @@ void add_keep_going(CLI::App& app, ManyInputs& many) {
 
 void add_batch(CLI::App& app, ManyInputs& many) {
   app.add_option("--out-dir", many.out_dir,
-                 "Write each input's result there, under the input's name")
+                 "Write each input's result there, under the input's name, with config.json, "
+                 "tokenizer and other companions of inputs that are files")
       ->type_name("DIR")
       ->group(groups::batches);
   add_keep_going(app, many);

@@ -42,7 +42,45 @@ void collect(const ShardIndex& index, const std::vector<std::string>& left,
   }
 }
 
+constexpr CompanionName names[] = {
+    {"config.json", false},
+    {"generation_config.json", false},
+    {"preprocessor_config.json", false},
+    {"image_processor_config.json", false},
+    {"video_preprocessor_config.json", false},
+    {"processor_config.json", false},
+    {"tokenizer.json", true},
+    {"tokenizer_config.json", true},
+    {"tokenizer.model", true},
+    {"special_tokens_map.json", true},
+    {"added_tokens.json", true},
+    {"vocab.json", true},
+    {"vocab.txt", true},
+    {"merges.txt", true},
+    {"spiece.model", true},
+    {"sentencepiece.bpe.model", true},
+    {"spm.model", true},
+    {"source.spm", true},
+    {"target.spm", true},
+    {"normalizer.json", true},
+    {"chat_template.json", true},
+    {"chat_template.jinja", true},
+};
+
 }  // namespace
+
+std::span<const CompanionName> companion_names() { return names; }
+
+std::vector<NamedCompanion> named_companions(const std::string& directory) {
+  std::vector<NamedCompanion> all;
+  for (const CompanionName& c : names) {
+    const fs::path path = fs::path(directory) / c.name;
+    std::error_code none;
+    if (fs::is_regular_file(path, none)) all.push_back({c.name, path, c.of_tokenizer});
+  }
+  const bool is_model = !all.empty() && all.front().name == names[0].name;
+  return is_model ? all : std::vector<NamedCompanion>();
+}
 
 std::vector<CompanionFile> companion_files(const ShardIndex& index,
                                            const std::vector<std::string>& left) {

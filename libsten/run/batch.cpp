@@ -12,6 +12,7 @@
 #include "libsten/io/output_name.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/shards.h"
+#include "libsten/run/batch_companions.h"
 #include "libsten/run/batch_record.h"
 #include "libsten/run/prune_request.h"
 #include "libsten/run/selection.h"
@@ -248,9 +249,11 @@ Outcome outcome_of(const std::vector<Job>& jobs, const ManyInputs& many, const W
 Outcome run_batch(const ManyInputs& many, const Work& work) {
   std::vector<Job> jobs = make_jobs(many, work.output.writes_graph, work.to);
   std::optional<BatchRecord> record;
+  std::optional<BatchCompanions> companions;
   BatchEntry made;
   if (!many.out_dir.empty()) {
     prepare_outputs(many, work, jobs);
+    companions.emplace(many.inputs, many.out_dir, work.output.force);
     record.emplace(many.out_dir);
     made = entry_of(work.one.program, work.options, work.reads, work.output.keep_other_weights);
     if (many.skip_existing != SkipExisting::no) skip_existing(many, work, made, *record, jobs);
@@ -290,7 +293,15 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   });
   for (auto i = static_cast<std::size_t>(small); i < order.size(); ++i) run(i);
   if (record) record->write();
-  return outcome_of(jobs, many, work);
+  Outcome outcome = outcome_of(jobs, many, work);
+  const auto has_output_now = [](const Job& j) {
+    return j.status == "done" || j.status == "skipped";
+  };
+  if (companions && std::ranges::any_of(jobs, has_output_now)) {
+    if (!work.output.dry_run) companions->copy();
+    std::ranges::move(companions->notes(), std::back_inserter(outcome.report.notes));
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -299,7 +310,8 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
 
 Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
   const PruneRequest request(each);
-  if (!each.mask_out.empty()) fail_usage("--mask-out is one file, and there are several inputs");
+  if (!each.mask_out.empty())
+    fail_usage("--mask-out is one file: expected one input, got {}", many.inputs.size());
   return run_batch(many, {prune_report(),
                           {"elements", "kept", "sparsity", "energy", "bytes_before", "bytes_after"},
                           each.output,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "libsten/base/cuda.h"
 #include "libsten/base/log.h"
@@ -12,6 +13,7 @@
 #include "libsten/data/tokenizer/tokenizer.h"
 #include "libsten/dispatch/route.h"
 #include "libsten/graph/node_errors.h"
+#include "libsten/io/companion_files.h"
 #include "libsten/linalg/dense_gemm.h"
 #include "libsten/nn/bert.h"
 #include "libsten/nn/weights.h"
@@ -26,6 +28,8 @@
 
 namespace sten {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string bytes_of(const std::string& path) {
   const MappedFile file = open_data(path);
@@ -128,18 +132,18 @@ class Training {
   TrainState take_over(TrainCheckpoint last) {
     const RunMachine here = RunMachine::here(ranks_->size(), device_);
     if (last.machine.version != here.version)
-      fail_usage("{}: holds a run of version {}, and this is {}; --force begins anew",
+      fail_usage("{}: contains a run of version {}, this is version {}; --force replaces the run",
                  printable(o_.out), last.machine.version, here.version);
     if (last.record.data != task_->content())
-      fail_usage("{}: holds a different run: the data have changed since; --force begins anew",
+      fail_usage("{}: contains a different run: the data changed; --force replaces the run",
                  printable(o_.out));
     if (last.record.first_weights != trainer_.first_weights())
-      fail_usage("{}: holds a different run: model.weights have changed since; --force begins anew",
+      fail_usage("{}: contains a different run: model.weights changed; --force replaces the run",
                  printable(o_.out));
     if (last.record.teacher != trainer_.teacher())
       fail_usage(
-          "{}: holds a different run: the weights of the teacher have changed since; --force "
-          "begins anew",
+          "{}: contains a different run: the weights of the teacher changed; --force replaces "
+          "the run",
           printable(o_.out));
     if (last.machine.text() != here.text())
       warn(
@@ -322,8 +326,26 @@ std::vector<std::pair<std::string, std::string>> files_beside(const Task& task) 
   std::string config = bytes_of(r.model.config);
   if (is_labelled(r.data)) config = with_labels(config, head_of(r.data), task.labels());
   std::vector<std::pair<std::string, std::string>> all{{"config.json", std::move(config)}};
+  // The first of one name is copied.
+  const auto copy = [&](const std::string& name, const std::string& path) {
+    const auto has_name = [&](const auto& file) { return file.first == name; };
+    if (std::ranges::any_of(all, has_name)) return;
+    const MappedFile file = MappedFile::open(path);
+    all.emplace_back(name, text_of(file.bytes()));
+  };
   const auto tokenizer = read_tokenizer(r.data.vocabulary);
-  for (const auto& [name, path] : tokenizer->files()) all.emplace_back(name, bytes_of(path));
+  for (const auto& [name, path] : tokenizer->files()) copy(name, path);
+  std::error_code none;
+  // A vocabulary that is given as a file was chosen among those beside it.
+  if (fs::is_directory(r.data.vocabulary, none))
+    for (const NamedCompanion& c : named_companions(r.data.vocabulary))
+      if (c.of_tokenizer) copy(c.name, c.path);
+  std::vector<fs::path> folders{fs::path(r.model.config).parent_path()};
+  if (const fs::path weights = r.model.weights; !weights.empty())
+    folders.push_back(fs::is_directory(weights, none) ? weights : weights.parent_path());
+  for (const fs::path& folder : folders)
+    for (const NamedCompanion& c : named_companions(folder))
+      if (!c.of_tokenizer) copy(c.name, c.path);
   return all;
 }
 

@@ -34,7 +34,9 @@ struct TrainOutcome {
 };
 
 // Files that describe the model beside the weights that a run leaves, with their bytes by name: its
-// graph; its config.json and those of its tokenizer. Error where one cannot be read.
+// graph; its config.json, the files of its tokenizer, and the other companion_names() beside the
+// recipe's model.config and model.weights. Companions of the tokenizer are those of a vocabulary that
+// is a directory. Error where one cannot be read.
 std::vector<std::pair<std::string, std::string>> files_beside(const Task& task);
 
 // The file of the recipe's model as messages have it; "" where the recipe describes the model.

@@ -9,6 +9,7 @@
 #include "libsten/base/text.h"
 #include "libsten/base/version.h"
 #include "libsten/io/atomic_file.h"
+#include "libsten/io/companion_files.h"
 #include "libsten/io/output_paths.h"
 #include "libsten/io/record.h"
 #include "libsten/io/shards.h"
@@ -29,34 +30,25 @@ bool is_there(const fs::path& path) {
 
 // The files at the top that a run of any recipe may write.
 const std::vector<std::string>& places() {
-  static const std::vector<std::string> all = {"recipe.json",
-                                               run_metrics_name,
-                                               run_summary_name,
-                                               run_curve_name,
-                                               "config.json",
-                                               "model.safetensors",
-                                               "model.sten.safetensors",
-                                               RunFiles::onnx_file,
-                                               RunFiles::graph_file,
-                                               "vocab.json",
-                                               "vocab.txt",
-                                               "merges.txt",
-                                               "tokenizer.json",
-                                               "tokenizer_config.json",
-                                               "special_tokens_map.json"};
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> names = {
+        "recipe.json",       run_metrics_name,         run_summary_name,    run_curve_name,
+        "model.safetensors", "model.sten.safetensors", RunFiles::onnx_file, RunFiles::graph_file};
+    for (const CompanionName& c : companion_names()) names.emplace_back(c.name);
+    return names;
+  }();
   return all;
 }
 
-// Of a model of text.
-bool describes_text(std::string_view name) {
-  return name == "config.json" || name == "merges.txt" || name.starts_with("vocab.") ||
-         name.starts_with("tokenizer") || name.starts_with("special_tokens");
+bool is_companion(const std::string& name) {
+  return std::ranges::any_of(companion_names(),
+                             [&](const CompanionName& c) { return name == c.name; });
 }
 
 bool is_written_by(const std::string& name, const Recipe& r) {
   if (name == RunFiles::onnx_file) return r.model.kind == "onnx";
   if (name == RunFiles::graph_file) return r.model.kind == "graph";
-  return has_config(r.model) || !describes_text(name);
+  return has_config(r.model) || !is_companion(name);
 }
 
 }  // namespace
