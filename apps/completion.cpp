@@ -145,11 +145,16 @@ std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
       [](const CLI::Option* o) { return o->get_positional() || !o->get_group().empty(); });
 }
 
-// What an option is about: its description up to the first pause.
+// The description of an option up to the first pause. "Of gemm" and other beginnings of one or two
+// words describe nothing, so a colon behind them is no pause.
 std::string gist(const CLI::Option& o) {
   const std::string text = o.get_description();
   std::size_t end = text.size();
-  for (const char* pause : {": ", "; ", ". ", " (", " ["}) end = std::min(end, text.find(pause));
+  for (const char* pause : {"; ", ". ", " (", " ["}) end = std::min(end, text.find(pause));
+  const std::size_t colon = text.find(": ");
+  if (colon < end &&
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), ' ') > 1)
+    end = colon;
   return text.substr(0, end);
 }
 
@@ -172,8 +177,16 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_action(const ValueKind& v) {
   switch (v.kind) {
-    case ValueKind::words:
-      return fmt::format("({})", zsh_text(fmt::format("{}", fmt::join(v.choices, " "))));
+    case ValueKind::words: {
+      const std::string words = fmt::format("{}", fmt::join(v.choices, " "));
+      // No space follows "steps=", which the value continues.
+      const auto goes_on = [](const std::string& w) {
+        return w.ends_with('=') || w.ends_with(':');
+      };
+      return std::any_of(v.choices.begin(), v.choices.end(), goes_on)
+                 ? "compadd -S \"\" - " + zsh_text(words)
+                 : fmt::format("({})", zsh_text(words));
+    }
     case ValueKind::files:
       return v.choices.empty() ? fmt::format("_files -g \"{}\"", fmt::join(checkpoint_globs, " "))
                                : fmt::format("_files -g \"{}\"", fmt::join(v.choices, " "));

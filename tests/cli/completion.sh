@@ -45,6 +45,8 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
     script=${shell}_script
     if command -v $shell >/dev/null; then
       $shell -n "${!script}" || fail "$program's completion is no $shell"
+    else
+      [ $program = sten-prune ] && echo "$shell not found: its completion is not loaded"
     fi
   done
   [ "$(head -n 1 "$zsh_script")" = "#compdef $program" ] || fail "zsh would not load $program's completion"
@@ -71,6 +73,45 @@ for program in sten-prune sten-convert sten-energy sten-bench sten-train sten-ru
   done
   expect 'nm|nmg|nmgv' $program --to nm
 done
+
+# What zsh makes of a line when Tab is pressed behind it, on a terminal of its own.
+tab_in_zsh() {
+  cat >"$T/tab.zsh" <<'END'
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D"
+zpty -w shell 'complete-and-tell() { zle complete-word; print -r -- "$BUFFER" >$LINE_FILE; exit }'
+zpty -w shell 'zle -N complete-and-tell; bindkey "^I" complete-and-tell'
+zpty -w -n shell "$2"$'\t'
+while zpty -r shell line; do :; done
+END
+  rm -f "$T/line"
+  LINE_FILE=$T/line HOME=$T zsh -f "$T/tab.zsh" "$(realpath "$STEN_BIN/../share/zsh/site-functions")" "$1"
+  [ "$(cat "$T/line")" = "$2" ] || fail "zsh makes '$(cat "$T/line")' of '$1', not '$2'"
+}
+if command -v zsh >/dev/null; then
+  tab_in_zsh 'sten-prune --spars' 'sten-prune --sparsity='
+  tab_in_zsh 'sten-prune --to bitm' 'sten-prune --to bitmask '
+  tab_in_zsh 'sten-convert --to=bitm' 'sten-convert --to=bitmask '
+  tab_in_zsh 'sten-prune --out-dir mo' 'sten-prune --out-dir models/'
+  tab_in_zsh 'sten-bench con' 'sten-bench convert '
+  tab_in_zsh 'sten-train r.json --set ema' 'sten-train r.json --set ema='
+fi
+# What fish proposes for a line.
+in_fish() {
+  local got
+  got=$(HOME=$T fish -c "source '$STEN_BIN/../share/fish/vendor_completions.d/${1%% *}.fish'; complete -C '$1'" |
+    cut -f 1 | LC_ALL=C sort | tr '\n' '|' | sed 's/|$//')
+  [ "$got" = "$2" ] || fail "fish proposes '$got' for '$1', not '$2'"
+}
+if command -v fish >/dev/null; then
+  in_fish 'sten-prune --spars' '--sparsity'
+  in_fish 'sten-prune --scope ' 'global|local|row'
+  in_fish 'sten-prune --to=nm' '--to=nm|--to=nmg|--to=nmgv'
+  in_fish 'sten-prune --out-dir ' 'models/|state/'
+  in_fish 'sten-bench con' 'convert'
+  in_fish 'sten-train r.json --set ema' 'ema='
+fi
 
 expect 'auto' sten-prune --to = au
 expect 'auto' sten-convert --to au
