@@ -12,6 +12,7 @@
 #include "libsten/data/file.h"
 #include "libsten/io/locked_directory.h"
 #include "libsten/io/output_name.h"
+#include "libsten/io/overwrite.h"
 #include "libsten/io/record.h"
 #include "libsten/nn/weights.h"
 #include "libsten/train/recipe_difference.h"
@@ -89,18 +90,18 @@ void RunDirectory::check(const std::string& path, const Recipe& recipe, RunMode 
   const RunFiles files(path, data);
   const std::string recipe_path = fs::path(path) / recipe_file;
   if (files.has_run() && mode == RunMode::fresh)
-    fail_usage("{}: holds a run already; --resume goes on with it, --force begins anew",
-               printable(path));
+    fail_usage("{}: contains a run; --resume continues it, {} replaces it", printable(path),
+               overwrite_option);
   if (files.has_run() && mode == RunMode::resume && fs::exists(recipe_path)) {
     const MappedFile before = open_data(recipe_path);
     if (const auto d = recipe_difference(text_of(before.bytes()), before.name(), text))
       fail_usage(
-          "{}: holds a run of a different recipe: {} was {}, and now is {}; --force begins anew",
-          printable(path), d->key, d->before, d->now);
+          "{}: contains a run of a different recipe: {} was {}, now is {}; {} replaces the run",
+          printable(path), d->key, d->before, d->now, overwrite_option);
   }
   if (!files.has_run() && mode != RunMode::replace && !fs::is_empty(path))
-    fail_usage("{}: holds other files, and no run; --force puts a run beside them",
-               printable(path));
+    fail_usage("{}: contains other files and no run; {} adds a run beside them", printable(path),
+               overwrite_option);
   files.check_inputs(recipe);
   files.check_places(recipe, mode == RunMode::replace);
 }

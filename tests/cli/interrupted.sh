@@ -81,7 +81,7 @@ stages() {
   expect_one_line_err
   expect_err "sten-prune: interrupted: 'staged.safetensors' is not written; what was unfinished is removed; '../state$1' $2"
 }
-stages 1 'keeps no stage yet; the same command begins anew'
+stages 1 'contains no stage yet; the same command starts again'
 stages 3 'keeps 2 of 3 stages; --resume goes on'
 rm -r several first.safetensors
 

@@ -158,7 +158,7 @@ refused() { # CODE TEXT COMMAND...
 }
 one() { echo "-n 1 sten-train $RECIPE --out refused -q --threads 1 $*"; }
 refused 2 '/batch: 32 is not divisible by 3, the parts in which 3 ranks compute it' ranks_train 3 refused
-refused 2 'run: holds a run already; --resume goes on with it, --force begins anew' ranks_train 2 run $long
+refused 2 'run: contains a run; --resume continues it, --force replaces it' ranks_train 2 run $long
 refused 2 'ranks differ in the recipe: /optimizer/rate is 0.004 on rank 0, 0.002 on rank 1' \
   mpirun -q $(one) : $(one --set optimizer.rate=0.002)
 refused 2 'ranks differ in threads: 1 on rank 0, 2 on rank 1' mpirun -q $(one) : $(one --threads 2 | sed 's/--threads 1//')

@@ -143,7 +143,7 @@ for dry in '' --dry-run; do
   held 92 refused "old: has 'curve.svg', which no run left there" stages in.safetensors -o x --state old $dry
 done
 expect_exit 0 stages in.safetensors -o staged.safetensors --state S -q
-refused 'S: holds a run already' stages in.safetensors -o x --state S --dry-run
+refused 'S: contains a run;' stages in.safetensors -o x --state S --dry-run
 expect_exit 0 stages in.safetensors -o S/new.safetensors --report S/report.json --state S --resume -q
 refused 'where a run keeps its own files' stages in.safetensors -o x --report S/run.json --state S --resume -f
 

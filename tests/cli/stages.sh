@@ -39,7 +39,7 @@ expect_one_line_err
 expect_err "stage 2: the command ended with exit code 9"
 [ ! -e late.safetensors ] || fail "a run that failed left an output"
 expect_exit 2 stages -q -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late
-expect_err "holds a run already; --resume goes on with it, another --state begins a new run"
+expect_err "contains a run; --resume continues it, another --state begins a new run"
 expect_exit 0 stages -o late.safetensors --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state late --resume
 cmp out.safetensors late.safetensors || fail "a resumed run gives other bytes"
 
@@ -58,9 +58,9 @@ expect_err "again2/run.json: is not a record: it has no checksum; another --stat
 
 # A different run in the same directory; what is refused says how to go on.
 expect_exit 2 stages -q -o x.safetensors --schedule iterative:from=0.1,to=0.4,step=0.1 --finetune "$TRAIN" --state run --resume
-expect_err "holds a different run: sparsifier was 'magnitude:sparsity=0.5', and now is 'magnitude:sparsity=0.4'; another --state begins a new run"
+expect_err "contains a different run: sparsifier was 'magnitude:sparsity=0.5', now is 'magnitude:sparsity=0.4'; another --state begins a new run"
 expect_exit 2 sten-prune out.safetensors -o x.safetensors --include 'bert.encoder.layer.[01].*weight' --exclude '*Norm*' --schedule iterative:from=0.1,to=0.5,step=0.2 --finetune "$TRAIN" --state run --resume
-held 64 expect_err "holds a different run: input was"
+held 64 expect_err "contains a different run: input was"
 
 # Structures, one a stage, and their own layout at the end.
 expect_exit 0 stages -o nm.safetensors --schedule iterative --structure nm:n=3,m=4 --structure nm:n=2,m=4 --finetune "$TRAIN" --state nm --to nm

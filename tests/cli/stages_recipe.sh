@@ -37,7 +37,7 @@ cmp out.safetensors resumed.safetensors || fail "a resumed run gives other bytes
 [ "$(date -r again/stage-002/model.safetensors +%Y)" = 2001 ] || fail "a finished stage ran again"
 expect_exit 0 stages -o small.safetensors --schedule $ITERATIVE --state again --resume --to bitmask
 expect_exit 2 stages -o x2.safetensors --schedule $ITERATIVE --state again --resume --set optimizer.rate=0.01
-expect_err "holds a different run: recipe/optimizer/rate was '0.005', and now is '0.01'"
+expect_err "contains a different run: recipe/optimizer/rate was '0.005', now is '0.01'"
 # Files carry no places.
 grep -qa elsewhere out.safetensors && fail "the output names a folder of this run"
 

@@ -45,16 +45,16 @@ grep -qE 'step [0-9]+/160  loss [0-9.]+  sparsity 80.0 %  rate [0-9.e-]+  .* s l
 # The directory of a run is another run's only if that is said.
 expect_exit 2 train run
 expect_one_line_err
-expect_err 'run: holds a run already; --resume goes on with it, --force begins anew'
+expect_err 'run: contains a run; --resume continues it, --force replaces it'
 expect_exit 2 train run --resume --set optimizer.rate=0.002
 expect_one_line_err
-expect_err 'run: holds a run of a different recipe: /optimizer/rate was 0.004, and now is 0.002; --force begins anew'
+expect_err 'run: contains a run of a different recipe: /optimizer/rate was 0.004, now is 0.002; --force replaces the run'
 cp run/model.sten.safetensors wanted
 cp digits.csv data.csv
 sed -i '2s/,0,/,1,/' digits.csv
 expect_exit 2 train run --resume
 expect_one_line_err
-expect_err 'run: holds a different run: the data have changed since; --force begins anew'
+expect_err 'run: contains a different run: the data changed; --force replaces the run'
 mv data.csv digits.csv
 expect_exit 0 train run --resume
 cmp run/model.sten.safetensors wanted || fail 'to resume a run that is over changes its model'
@@ -69,7 +69,7 @@ train dense2 --set sparsity=null --set steps=20 --seed 2 >/dev/null
 cp dense2/model.safetensors teacher.safetensors
 expect_exit 2 teach --resume
 expect_one_line_err
-expect_err 'taught: holds a different run: the weights of the teacher have changed since; --force begins anew'
+expect_err 'taught: contains a different run: the weights of the teacher changed; --force replaces the run'
 cp dense/model.safetensors teacher.safetensors
 expect_exit 0 teach --resume
 
@@ -84,7 +84,7 @@ grep -q warning err && fail 'it warns of what nobody asked for'
 
 mkdir other && touch other/notes
 expect_exit 2 train other
-expect_err 'other: holds other files, and no run; --force puts a run beside them'
+expect_err 'other: contains other files and no run; --force adds a run beside them'
 expect_exit 2 sten-train "$RECIPE"
 expect_err '--out is missing'
 

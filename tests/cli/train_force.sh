@@ -75,7 +75,7 @@ cp kept run/model.safetensors
 expect_exit 0 short run --force
 
 expect_exit 2 short run --dry-run
-expect_err 'run: holds a run already'
+expect_err 'run: contains a run;'
 expect_exit 0 short run --dry-run --force
 expect_exit 0 short new --dry-run
 [ ! -e new ] || fail 'a dry run makes a directory'

@@ -111,8 +111,7 @@ class Staged {
     say_kept(0);
     if (trainer_->tells_losses()) first_loss_ = stage(0).loss;
     if (schedule_.layerwise && first_loss_ && !std::isfinite(*first_loss_))
-      fail("the loss on the input is {}: there is nothing that layers could come back to",
-           *first_loss_);
+      fail("the loss on the input is {}: no layer can recover that loss", *first_loss_);
     std::size_t done = 0;
     while (done < plan_.stages) {
       const StageRecord r = stage(++done);
@@ -179,7 +178,7 @@ class Staged {
     const std::string state = quote(o_.state);
     set_work_kept(
         done ? fmt::format("{} keeps {} of {} stages; --resume goes on", state, done, plan_.stages)
-             : fmt::format("{} keeps no stage yet; the same command begins anew", state));
+             : fmt::format("{} contains no stage yet; the same command starts again", state));
   }
 
   // What a layer's loss has to come down to. Losses may be negative.

@@ -90,10 +90,10 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
   for (const Json* side : {&now, &was})
     for (const auto& [key, value] : side->items())
       if (text_of(was, key) != text_of(now, key))
-        fail_usage("{}: holds a different run: {} was {}, and now is {}; {}", printable(path), key,
+        fail_usage("{}: contains a different run: {} was {}, now is {}; {}", printable(path), key,
                    text_of(was, key), text_of(now, key), begin_anew);
   if (text_of(old, "version") != text_of(run, "version"))
-    fail_usage("{}: holds a run of version {}, and this is {}; {}", printable(path),
+    fail_usage("{}: contains a run of version {}, this is version {}; {}", printable(path),
                text_of(old, "version"), text_of(run, "version"), begin_anew);
 }
 
@@ -105,8 +105,7 @@ void StateDirectory::check(const std::string& path, bool resume) {
   const std::string stage = finished_stage(path);
   if (fs::exists(file)) {
     if (!resume && !stage.empty())
-      fail_usage("{}: holds a run already; --resume goes on with it, {}", printable(path),
-                 begin_anew);
+      fail_usage("{}: contains a run; --resume continues it, {}", printable(path), begin_anew);
     return;
   }
   // Of what run it is nobody could tell.
