@@ -177,7 +177,7 @@ std::deque<OutputFile> open_reports(const Program& program, const Common& c) {
   return out;
 }
 
-// 'It'\''s' unless a shell reads it as it is.
+// 'It'\''s' unless a shell reads the word unchanged.
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) || std::strchr("_-+=.,:/@%", c) || c >= 0x80;

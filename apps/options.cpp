@@ -113,7 +113,7 @@ void add_patterns(CLI::App& app, Patterns& patterns) {
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->group(groups::tensors);
-  app.add_option("--exclude", patterns.exclude, "Tensors to leave as they are; repeatable")
+  app.add_option("--exclude", patterns.exclude, "Tensors to leave unchanged; repeatable")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->group(groups::tensors);

@@ -31,7 +31,7 @@ void add_stages(CLI::App& app, StagedOptions& o) {
          "--recipe", o.recipe,
          "In the place of --finetune: the built-in trainer, by a recipe of sten-train without "
          "sparsity. Its steps are those of a stage, its validation split gives the losses; "
-         "stage 0 measures the input as it is")
+         "stage 0 measures the input itself")
       ->type_name("FILE")
       ->group(in_stages);
   app.add_option("--set", o.overrides,

@@ -116,7 +116,8 @@ int main(int argc, char** argv) {
         "(all but convert and dispatch measure dense in any case; default for convert: nmg of "
         "2:4:16, 1:10:4, 3:6:16, 1:4:16, 2:8:8; for step: of 1:4:4; for allreduce also csr and "
         "masked; for model: of 2:4:4, 1:4:4 "
-        "and 1:10:4, or, with --weights that are sparse, stored: as they are; of model: auto, the "
+        "and 1:10:4, or, with --weights that are sparse, stored: with their own zeros; of model: "
+        "auto, the "
         "one that is fastest for each weight, whose zeros are those that it has)")
         ->group(groups::common);
     list("--form", o->forms, "FORM",

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     app.add_option("IN", many->inputs,
                    "A file (safetensors, PyTorch, ONNX), a HuggingFace directory or its index, or "
                    "- for standard "
-                   "input; of several there is a line each, with its totals")
+                   "input; several print a line each, with its totals")
         ->required();
     app.add_option("--against", o->against,
                    "The original, or a directory with the original of each IN by its name: energy "
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
     app.add_flag(
            "--diff", *diff,
            "Of two inputs, A and B: tensors that one lacks, or that differ in shape, dtype or "
-           "values, and how far; exit code 3 if there are any")
+           "values, and how far; exit code 3 if any differ")
         ->group(groups::common);
     sten::app::add_keep_going(app, *many);
     sten::app::add_device(app, o->device, "Where sums are taken, with the same results");
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
       if (!*sweeps && (!sweep->plot.empty() || *axis))
         sten::fail_usage("--plot and --axis belong to --sweep");
       if (*sweeps && inputs.size() > 1)
-        sten::fail_usage("--sweep takes one input, and there are {}", inputs.size());
+        sten::fail_usage("--sweep takes one input, got {}", inputs.size());
       if (*diff && inputs.size() != 2)
         sten::fail_usage("--diff takes two inputs, and there {} {}",
                          inputs.size() == 1 ? "is" : "are", inputs.size());

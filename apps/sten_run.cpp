@@ -37,11 +37,10 @@ int main(int argc, char** argv) {
     const auto list = [&](const char* name, auto& values, const char* type, const char* what) {
       return app.add_option(name, values, what)->type_name(type)->allow_extra_args(false);
     };
-    app.add_option(
-           "MODEL", o->model,
-           "What sten-train left, a directory with config.json or graph.json, an ONNX "
-           "model; or weights alone (a file, or - for standard input), of which --config or "
-           "the recipe of --data says what they are")
+    app.add_option("MODEL", o->model,
+                   "What sten-train left, a directory with config.json or graph.json, an ONNX "
+                   "model; or weights alone (a file, or - for standard input), whose architecture "
+                   "--config or the recipe of --data gives")
         ->required();
     list("--input", o->inputs, named_file,
          "An input of the model as .npy, or - for standard input; all of them as a safetensors "
@@ -76,7 +75,7 @@ int main(int argc, char** argv) {
         ->group(of_what);
     list("-o,--output", o->outputs, named_file,
          "An output as .npy, or - for standard output; all of them as a safetensors file; "
-         "repeatable. NAME= may be left out where there is one output")
+         "repeatable. NAME= may be left out if the model has one output")
         ->group(groups::common);
     app.add_option("--against", o->against,
                    "Another model: largest and mean difference of the outputs, how many rows have "

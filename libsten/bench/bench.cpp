@@ -103,7 +103,7 @@ std::string config_of(const std::string& weights) {
   const fs::path path = weights;
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   if (!fs::exists(folder / "config.json", error))
-    fail_usage("--weights {}: there is no config.json beside it; name one by --config",
+    fail_usage("--weights {}: no config.json beside the file (name one with --config)",
                quote(weights));
   return folder / "config.json";
 }
@@ -259,7 +259,7 @@ Outcome run_bench(const BenchOptions& options) {
     r.notes.push_back("shape: rows, and features into, within and out of the two layers");
     r.notes.push_back("linear: the second layer alone, forward");
   } else if (o.bench == "allreduce") {
-    r.notes.push_back("shape: layers and hidden size, of which the encoder's gradients are summed");
+    r.notes.push_back("shape: layers and hidden size of the encoder whose gradients are summed");
     r.notes.push_back("bytes: that each rank gives; pack: the part of ms in which nothing travels");
   } else if (is_of_bert(o) && o.model.empty()) {
     const auto is_of_images = [](const BenchRow& row) { return !row.model.empty(); };

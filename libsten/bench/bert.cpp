@@ -86,7 +86,7 @@ std::vector<BenchLayout> sparse_layouts(const BenchOptions& o) {
     BenchLayout layout = BenchLayout::parse(text, zeros);
     if (layout.layout.is(Dense::name)) continue;
     if (!has_sparse_product(layout.layout.name()))
-      fail_usage("{}: there is no product of {} with dense", o.bench, layout.layout.name());
+      fail_usage("{}: no product of {} with dense", o.bench, layout.layout.name());
     all.push_back(std::move(layout));
   }
   return all;

@@ -193,7 +193,7 @@ void gemm_rows(const std::string& form, const Shape& shape, const std::vector<Be
     found.back().gflops = 2e-9 * static_cast<double>(m) * static_cast<double>(k * n);
     ways.push_back([&](std::size_t turn) { product.run(left[turn % count], turn); });
   } else {
-    warn("there is no dense product on this device: no ratios");
+    warn("no dense product on this device: ratios are left out");
   }
   std::vector<std::vector<Tensor>> sparse;
   sparse.reserve(layouts.size());

@@ -115,7 +115,7 @@ void Ways::add_low(DType precision, std::vector<std::string>& notes) {
         low.kernel + (low.packs ? ", weight packed" : "");
   if (!all.empty()) return;
   const DenseLibrary* library = find_dense_library("onednn");
-  const std::string why = !library ? std::string("there is no oneDNN here")
+  const std::string why = !library ? std::string("oneDNN not found")
                                    : fmt::format("{} has no such product with {}", library->name,
                                                  kernels::name_of(kernels::active_isa()));
   notes.push_back(fmt::format("{}: dense in {} is not measured: {}", group_.form,
@@ -172,8 +172,9 @@ std::vector<BenchRow> Ways::measure(DensePeak& best, std::vector<std::string>& n
   std::optional<ColdCaches> cold;
   if (ColdCaches::are_asked(group_.shape)) {
     turns.before = [&cold = cold.emplace()] { cold.sweep(); };
-    notes.push_back(fmt::format("{}: weights come from memory, {} MB of which are read before each",
-                                group_.text(), cold->bytes() >> 20));
+    notes.push_back(
+        fmt::format("{}: weights come from memory: {} MB are read before each repetition",
+                    group_.text(), cold->bytes() >> 20));
   }
   seconds_ = take_turns(ways, turns);
 
@@ -243,7 +244,7 @@ std::vector<BenchRow> bench_gemm(const BenchOptions& o, DensePeak& best,
     if (name == "dense")  // is measured in any case
       layouts.pop_back();
     else if (!has_sparse_product(name))
-      fail_usage("gemm: there is no product of {} with dense; there is one of {}", name,
+      fail_usage("gemm: no product of {} with dense (expected one of {})", name,
                  fmt::join(sparse_product_layouts(), ", "));
   }
   for (const std::string& form : o.forms) BenchProduct(form, {1, 1, 1}, 0);

@@ -32,7 +32,7 @@ void check(Index inputs_of_w, const InputStatistics& inputs, const CalibratedOpt
   const auto in = static_cast<std::size_t>(inputs_of_w);
   const bool has_squares = !inputs.squares.empty() || !inputs.has_gram();
   if (o.method != "magnitude" && has_squares && inputs.squares.size() != in)
-    fail_usage("--method {} needs the squares of {} inputs, and there are {}", o.method, in,
+    fail_usage("--method {} needs the squares of {} inputs, got {}", o.method, in,
                inputs.squares.size());
   if (needs_gram(o) && !inputs.has_gram())
     fail_usage("{} needs the Gram matrix of the layer's inputs",

@@ -38,7 +38,7 @@ const std::vector<Index>& RowBatches::order(Index epoch) {
 
 std::vector<Index> RowBatches::at(Index epoch, Index i) {
   if (epoch < 0 || i < 0 || i >= per_epoch())
-    fail_usage("there is no batch {} of epoch {}: an epoch has {}", i, epoch, per_epoch());
+    fail_usage("no batch {} in epoch {}: an epoch has {}", i, epoch, per_epoch());
   const Index first = i * size_;
   std::vector<Index> chosen(static_cast<std::size_t>(std::min(size_, rows() - first)));
   const Index* from = order(epoch).data() + first;
@@ -91,7 +91,8 @@ Batches::Batches(Examples examples, std::vector<Index> rows, const BatchOptions&
       shift_(options.shift) {
   const Index n = examples_.count();
   for (const Index r : rows_.all())
-    if (r < 0 || r >= n) fail_usage("batches: there is no row {} of {}", r, n);
+    if (r < 0 || r >= n)
+      fail_usage("batches: row {} is out of range: the examples have {} rows", r, n);
 }
 
 Batches::Batches(Examples examples, const BatchOptions& options)

@@ -76,7 +76,7 @@ class CsvRows {
                               const std::vector<std::string>& all) {
   std::string there;
   for (const std::string& c : all) there += (there.empty() ? "" : ", ") + printable(c);
-  fail_usage("{}: has no column {}; there are {}", name, quote(column), there);
+  fail_usage("{}: unknown column {} (expected one of {})", name, quote(column), there);
 }
 
 void each_csv_row(std::string_view text, char separator, const std::string& name,

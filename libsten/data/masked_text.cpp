@@ -74,7 +74,7 @@ Index MaskedText::start_of(Index sequence) const {
 
 MaskedBatch MaskedText::at(Index i) const {
   if (i < 0 || (!options_.draw && i >= per_epoch()))
-    fail_usage("masked text: there is no batch {} of {}", i, per_epoch());
+    fail_usage("masked text: batch {} is out of range: an epoch has {}", i, per_epoch());
   const Index first = i * options_.batch, window = options_.window;
   const Index head = std::ssize(before_), text = length();
   const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);

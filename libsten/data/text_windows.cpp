@@ -37,7 +37,7 @@ Index TextWindows::start_of(Index window) const {
 
 TextBatch TextWindows::at(Index i) const {
   if (i < 0 || (!options_.draw && i >= per_epoch()))
-    fail_usage("text: there is no batch {} of {}", i, per_epoch());
+    fail_usage("text: batch {} is out of range: an epoch has {}", i, per_epoch());
   const Index first = i * options_.batch, length = options_.window;
   const Index rows = options_.draw ? options_.batch : std::min(options_.batch, windows() - first);
   TextBatch b{Dense::zeros(DType::I64, {rows, length}), Dense::zeros(DType::I64, {rows, length})};

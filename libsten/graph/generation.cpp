@@ -32,7 +32,7 @@ class TokenWalk {
       else if (name == positions_input)
         values_.emplace(name, TokenAxis{1, 0});
       else
-        fail_usage("the graph has an input {}, and token by token there are {} and {} alone",
+        fail_usage("the graph has an input {}: expected only {} and {} for running token by token",
                    quote(name), ids_input, positions_input);
     for (const Node& n : g_.nodes())
       if (std::ranges::any_of(n.inputs, [&](const std::string& in) { return of(in) != nullptr; }))
@@ -182,7 +182,7 @@ Generation::Generation(Graph graph, NamedValues<Tensor> weights, Index most,
 
 std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
   const Index n = std::ssize(ids);
-  if (n == 0) fail_usage("there is no token to run");
+  if (n == 0) fail_usage("expected at least one token");
   if (n > most() - tokens()) fail_usage("{} tokens after {} are more than {}", n, tokens(), most());
   NamedValues<Tensor> in{{ids_input, row_of(ids, {1, n})}};
   if (has_positions_) {
@@ -201,7 +201,7 @@ std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
 }
 
 void Generation::rewind(Index n) {
-  if (n < 0 || n > tokens()) fail_usage("of {} tokens there are no first {}", tokens(), n);
+  if (n < 0 || n > tokens()) fail_usage("rewind: expected 0 to {} tokens, got {}", tokens(), n);
   caches_->first = n;
 }
 

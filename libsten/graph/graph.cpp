@@ -62,8 +62,7 @@ void compare(const char* what, const std::vector<std::string>& wanted, const Nam
   if (found == given.size()) return;
   for (const auto& [name, value] : given)
     if (std::ranges::find(wanted, name) == wanted.end())
-      problem +=
-          fmt::format("\n  there is no {} {}{}", what, quote(name), suggestion(name, wanted));
+      problem += fmt::format("\n  unknown {} {}{}", what, quote(name), suggestion(name, wanted));
 }
 
 Device place_of(const Tensor& t) { return t.device(); }

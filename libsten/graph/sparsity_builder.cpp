@@ -114,7 +114,8 @@ class SparsityMatch {
                        other_setter);
   }
   static std::string none(const std::string& pattern, const Candidates& kind) {
-    if (kind.names.empty()) return fmt::format("matches nothing: there are no {}", kind.several);
+    if (kind.names.empty())
+      return fmt::format("matches nothing: the graph has no {}", kind.several);
     return fmt::format("matches none of the {} {}; the nearest: {}", kind.names.size(),
                        kind.several, first_names(nearest(pattern, kind.names, 3)));
   }

@@ -282,7 +282,7 @@ void Checkpoint::put_in_order() {
             [&](std::size_t a, std::size_t b) { return tensors_[a].name < tensors_[b].name; });
   for (std::size_t i = 1; i < by_name_.size(); ++i)
     if (tensors_[by_name_[i - 1]].name == tensors_[by_name_[i]].name)
-      fail("{}: there are two tensors {}", name_, quote(tensors_[by_name_[i]].name));
+      fail("{}: two tensors are called {}", name_, quote(tensors_[by_name_[i]].name));
 }
 
 std::uint64_t Checkpoint::file_bytes() const {

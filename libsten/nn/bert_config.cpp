@@ -54,7 +54,8 @@ BertConfig BertConfig::parse(std::string_view json, const std::string& what) {
   c.initializer_range = positive_at(in, "initializer_range", c.initializer_range);
   if (in.has("hidden_act")) c.hidden_act = in["hidden_act"].text();
   if (c.hidden_act != "gelu" && c.hidden_act != "relu")
-    in["hidden_act"].fail(fmt::format("is {}; there are gelu and relu", quote(c.hidden_act)));
+    in["hidden_act"].fail(
+        fmt::format("unknown activation {} (expected gelu or relu)", quote(c.hidden_act)));
   if (c.hidden_size % c.num_attention_heads != 0)
     in["num_attention_heads"].fail(fmt::format("is {}, which does not divide the hidden_size {}",
                                                c.num_attention_heads, c.hidden_size));

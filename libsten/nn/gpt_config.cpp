@@ -40,9 +40,11 @@ GptConfig GptConfig::parse(std::string_view json, const std::string& what) {
       "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu", "relu", "silu", "tanh"};
   if (in.has("activation_function")) c.activation_function = in["activation_function"].text();
   if (std::ranges::find(known, c.activation_function) == known.end())
-    in["activation_function"].fail(fmt::format(
-        "is {}; there are gelu_new, gelu_pytorch_tanh, gelu_fast, gelu, relu, silu and tanh",
-        quote(c.activation_function)));
+    in["activation_function"].fail(
+        fmt::format("unknown activation {} (expected one of gelu_new, gelu_pytorch_tanh, "
+                    "gelu_fast, gelu, relu, "
+                    "silu, tanh)",
+                    quote(c.activation_function)));
   if (c.n_embd % c.n_head != 0)
     in["n_head"].fail(
         fmt::format("is {}, which does not divide the n_embd {}", c.n_head, c.n_embd));

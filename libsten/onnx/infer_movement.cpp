@@ -27,7 +27,7 @@ void reshape(Inference& i) {
       if (!i.in(0).shape) {
         to[d] = i.draft.extents.fresh();
       } else {
-        if (d >= i.shape(0).size()) fail("there is no extent for the 0 at axis {}", d);
+        if (d >= i.shape(0).size()) fail("the input has no extent for the 0 at axis {}", d);
         to[d] = i.shape(0)[d];
       }
     } else if (to[d].is_known() ? to[d].number < 0 : !i.draft.extents.is_natural(to[d])) {

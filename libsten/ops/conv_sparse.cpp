@@ -17,7 +17,7 @@ const Name same_pattern(SamePattern::name);
 
 void check_groups(const Convolution& c) {
   if (c.groups != 1)
-    fail_unsupported("conv: of a sparse weight with {} groups there is none", c.groups);
+    fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
 }
 
 // Tiles of places, f(first of all images' places, count, patches [count, in * taps]).

@@ -132,7 +132,7 @@ Tensor sampled_weights_there(const Convolution& c, const float* x, const float* 
 
 void check_one_group(const Convolution& c, const Tensor& w) {
   if (!has_dense_values(w) && c.groups != 1)
-    fail_unsupported("conv: of a sparse weight with {} groups there is none", c.groups);
+    fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
 }
 
 void add_bias_there(const Shape& y, const float* b, float* to) {

@@ -70,8 +70,8 @@ struct Equation {
       else
         parts.back() += c;
     if (parts.size() != call.in.size() - first)
-      fail_usage("{}: the equation '{}' is of {} operands, but there are {}", op, text,
-                 parts.size(), call.in.size() - first);
+      fail_usage("{}: the equation '{}' takes {} operands, got {}", op, text, parts.size(),
+                 call.in.size() - first);
     std::vector<Labels> names;
     Index widest = 0;  // axes that "..." stands for
     for (std::size_t i = 0; i < parts.size(); ++i) {

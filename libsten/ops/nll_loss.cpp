@@ -23,7 +23,7 @@ struct Likelihood {
   Likelihood(const char* op, const Call& call, const Shape& x) {
     call.attributes.check(op, {"ignore", "reduction"});
     check_inputs(op, call, 3);
-    if (call.in.size() < 2) fail_usage("{}: there are no targets", op);
+    if (call.in.size() < 2) fail_usage("{}: missing input: targets", op);
     const std::string reduction = call.attributes.word("reduction", "mean");
     if (reduction != "none" && reduction != "sum" && reduction != "mean")
       fail_usage("{}: unknown reduction '{}' (expected none, sum or mean)", op, reduction);

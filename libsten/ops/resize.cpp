@@ -57,7 +57,7 @@ struct ResizeTo {
       : size(a.list("size", {})), scales(resize_scales(op, a, x.size() < 2 ? 0 : x.size() - 2)) {
     if (!to) return;
     if (!size.empty() || !scales.empty() || x.size() < 2)
-      fail_usage("{}: there are sizes or scales, and a further input with them", op);
+      fail_usage("{}: sizes or scales are given both as attributes and as an input", op);
     const Dense& t = to->as<Dense>();
     if (t.dtype() == DType::F32) {
       const auto v = t.values.as<float>();

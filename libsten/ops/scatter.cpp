@@ -91,7 +91,7 @@ Outputs scatter_grad(const Scatter& s, const Call& call) {
   const std::string reduction = call.attributes.word("reduction", "none");
   const bool is_sum = reduction == "add";
   if (!is_sum && reduction != "none")
-    fail_usage("{}: there is no gradient by the reduction '{}'", s.grad, reduction);
+    fail_usage("{}: no gradient for the reduction '{}'", s.grad, reduction);
   Outputs out(3);
   if (call.wants(0)) out[0] = dy;
   if (is_sum) {

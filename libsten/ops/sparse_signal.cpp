@@ -78,7 +78,7 @@ Outputs relu_grad(const Call& call) {
   check_dtypes("relu.grad", "the gradient", dy.dtype(), "the output", y.dtype());
   const Csr* sparse = dy.is<Csr>() ? &dy.as<Csr>() : nullptr;
   if (kept.dims.given() || (sparse && sparse->dims.given()))
-    fail_unsupported("relu.grad: of {} there is none", y.spec().str());
+    fail_unsupported("relu.grad: not implemented for {}", y.spec().str());
   return with_real("relu.grad", dy.dtype(), [&]<class T>(T) -> Outputs {
     const T *from = values_of<T>(dy), *with = values_of<T>(y);
     const bool is_dense = call.out().tmp.is(Dense::name);

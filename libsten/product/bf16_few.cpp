@@ -147,8 +147,7 @@ void Bf16FewFactor::check(const Pairs& x, Index features, Index tokens) const {
         "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
         to_string({rows_, cols_}), x.features, x.tokens, features, tokens);
   if (x.tokens > bf16_most_few)
-    fail_usage("bfloat16 product: {} tokens are not few, of which there are {} at most", x.tokens,
-               bf16_most_few);
+    fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_most_few, x.tokens);
 }
 
 void Bf16FewFactor::multiply(const Pairs& x, const ActivationsOut& y,

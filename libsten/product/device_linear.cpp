@@ -57,7 +57,7 @@ template <bool by_column>
 std::shared_ptr<const ListsThere<by_column>> lists_of(const Tensor& w) {
   const bool is_csr = w.is<Csr>();
   if (!is_csr && !w.is<Nmg>())
-    fail_unsupported("there is no product of tokens with {} on a device", w.layout());
+    fail_unsupported("no product of tokens with {} on a device", w.layout());
   if (w.dtype() != DType::F32)
     fail_unsupported("products on a device are of F32, not of {}", name_of(w.dtype()));
   if (w.shape().size() != 2 || (is_csr ? w.as<Csr>().dims : w.as<Nmg>().dims).given())

@@ -22,7 +22,7 @@ const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(
 
 void dense_product(const Dense& a, const ProductOperands& o, const ProductFunctions& there,
                    Stream stream) {
-  if (!there.dense_library()) fail_unsupported("there is no cuBLAS");
+  if (!there.dense_library()) fail_unsupported("cuBLAS not found");
   there.dense(floats_of(a.values), o.cols, o, stream);
 }
 
@@ -72,14 +72,14 @@ void device_product(const Tensor& a, Index n, const float* b, float* c) {
     else if (a.is<Csr>())
       csr_product(a, o, cuda.products, stream);
     else
-      fail_unsupported("there is no product of {} on a device", a.layout());
+      fail_unsupported("no product of {} on a device", a.layout());
   });
 }
 
 void device_gemm(kernels::GemmOperands x) {
   x.factors = factors_here;
   on_cuda([&](const kernels::cuda::Backend& cuda, Stream stream) {
-    if (!cuda.products.dense_library()) fail_unsupported("there is no cuBLAS");
+    if (!cuda.products.dense_library()) fail_unsupported("cuBLAS not found");
     cuda.gemm.dense(x, stream);
   });
 }

@@ -143,9 +143,10 @@ void check_factor(const Tensor& a) {
       fail_unsupported("product: the sparse matrix is {} {}, not an F32 matrix", name_of(a.dtype()),
                        to_string(shape));
     if (a.spec().has("dims"))
-      fail_unsupported("product: of {} with dims there is none", a.layout());
+      fail_unsupported("product: {} with dims has no product with dense", a.layout());
     if (!has_sparse_product(std::string(a.layout())) || !a.values())
-      fail_unsupported("product: there is none of {} with dense; convert it first", a.layout());
+      fail_unsupported("product: no product of {} with dense; convert the matrix first",
+                       a.layout());
     return Checked{};
   });
   if (a.dtype() != DType::F32)

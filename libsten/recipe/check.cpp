@@ -79,7 +79,7 @@ void check(const JsonReader& at, const DataRecipe& d) {
     check_given(at, key, *value);
   check_given(at, "input", d.input);
   if (!d.input.empty() && d.kind == "arrays" && d.features.empty())
-    at["input"].fail("is for features, and there are none");
+    at["input"].fail("belongs to features, which are missing");
   if (d.inputs.contains(d.input))
     at["inputs"][d.input].fail("is the input that features are for, too; see input");
   if (d.kind == "arrays" && d.inputs.empty()) require(at, "features", "\"PATH\"");

@@ -206,7 +206,7 @@ void check(const JsonReader& at, SparsityRecipe& s) {
                           s.sparsifier.name()));
   if (s.schedule.begin == 0 && by.needs_scores() && !by.scores_are_learned())
     place(at, "sparsifier")
-        .fail(fmt::format("{} ranks by gradients, and before step 0 there are none: set "
+        .fail(fmt::format("{} ranks by gradients, which do not exist before step 0: set "
                           "schedule/begin above 0",
                           s.sparsifier.name()));
   if (s.layout.is(Dense::name))

@@ -242,8 +242,8 @@ void PruneRequest::treat_by_masks(const Checkpoint& in, const Checkpoint& masks,
     if (!t) {
       std::vector<std::string> all;
       for (const CheckpointTensor& other : in.tensors()) all.push_back(other.name);
-      fail("{}: there is a mask {}, but no such tensor in {}{}", masks.name(), quote(m.name),
-           in.name(), suggestion(m.name, all));
+      fail("{}: mask {} has no tensor of its name in {}{}", masks.name(), quote(m.name), in.name(),
+           suggestion(m.name, all));
     }
     const auto i = static_cast<std::size_t>(t - in.tensors().data());
     if (!included[i]) continue;

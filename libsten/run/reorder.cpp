@@ -64,14 +64,13 @@ ReorderRule ReorderRule::parse(const std::string& text) {
     at = text.find('=', at + 1);
   if (at == std::string::npos || at == 0 || at + 1 == text.size())
     fail_usage(
-        "--reorder {}: is FIRST=NEXT, two weights of which the second takes what the first makes",
+        "--reorder {}: expected FIRST=NEXT, two weights, where NEXT reads the output of FIRST",
         quote(text));
   ReorderRule rule{text, pieces_of(std::string_view(text).substr(0, at)),
                    pieces_of(std::string_view(text).substr(at + 1))};
   if (rule.next.size() > rule.first.size())
-    fail_usage(
-        "--reorder {}: each * behind the = stands for one before it, and there are {} and {}",
-        quote(text), rule.next.size() - 1, rule.first.size() - 1);
+    fail_usage("--reorder {}: each * behind the = stands for one before it: got {} and {}",
+               quote(text), rule.next.size() - 1, rule.first.size() - 1);
   return rule;
 }
 
@@ -126,7 +125,7 @@ Reordering::Reordering(const std::vector<std::string>& rules, const Checkpoint& 
       if (!t) {
         std::vector<std::string> all;
         for (const CheckpointTensor& other : tensors) all.push_back(other.name);
-        fail_usage("{}: there is no {} behind {}{}", where, quote(next), quote(tensors[i].name),
+        fail_usage("{}: no {} behind {}{}", where, quote(next), quote(tensors[i].name),
                    suggestion(next, all));
       }
       add(where, i, static_cast<std::size_t>(t - tensors.data()));

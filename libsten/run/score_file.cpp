@@ -9,7 +9,7 @@ void ScoreFile::check(const TensorInfo& t) const {
   if (!s) {
     std::vector<std::string> names;
     for (const CheckpointTensor& other : file_.tensors()) names.push_back(other.name);
-    fail("{}: there are no scores {}{}", file_.name(), quote(t.name), suggestion(t.name, names));
+    fail("{}: missing scores {}{}", file_.name(), quote(t.name), suggestion(t.name, names));
   }
   if (!is_prunable(s->dtype))
     fail("{}: {} is {}; scores are F64 F32 F16 BF16 F8_E4M3 or F8_E5M2", file_.name(),

@@ -93,7 +93,7 @@ Spec resolve_to(const std::string& text, const Spec& sparsifier) {
   const bool is_own = own && own->is(to.name());
   if (is_own && lacks_numbers(to)) return registry().canonical(*own);
   if (is_structure(to) && lacks_numbers(to))
-    fail_usage("--to {} takes its numbers from a structure {}, and there is none; give them",
+    fail_usage("--to {} takes its numbers from a structure {}, which is missing; give the numbers",
                to.name(), to.name());
   Spec layout = registry().canonical(to);
   if (!own || !is_structure(*own) || !is_structure(to)) return layout;

@@ -204,7 +204,7 @@ NmgFit NmgFit::make(const Spec& spec) {
   const bool small = patterns <= kernels::most_exact_patterns;
   const std::string_view method = spec.word("fit", small ? "exact" : "heuristic");
   if (method == "exact" && !small)
-    fail_usage("{}: fit=exact is for up to {} patterns, and there are {}", spec.str(),
+    fail_usage("{}: fit=exact is for up to {} patterns, got {}", spec.str(),
                kernels::most_exact_patterns, patterns);
   for (const FitMethod m :
        {FitMethod::exact, FitMethod::swaps, FitMethod::heuristic, FitMethod::greedy}) {

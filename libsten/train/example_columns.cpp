@@ -60,7 +60,8 @@ ExampleColumn column_for(const OnnxPort& to, const NamedArray& a, ExampleScale s
                          const ImportedModel& m, Index rows) {
   check_open_batch(to, m.name);
   if (a.x.extents.empty() || a.x.extents[0] != rows)
-    fail("{}: is {}, and there are labels for {} rows", a.file, to_string(a.x.extents), rows);
+    fail("{}: has shape {}: expected {} rows, as many as labels", a.file, to_string(a.x.extents),
+         rows);
   ExampleColumn c{to.name, a.x, shape_for(to, a), std::nullopt};
   const bool is_integer = a.x.dtype() == DType::I64 || a.x.dtype() == DType::I32;
   const DType wanted = to.dtype.value_or(is_integer ? a.x.dtype() : DType::F32);
@@ -124,8 +125,8 @@ void check_labels(const Dense& labels, const std::string& file, const ImportedMo
   const Index most = std::ranges::max(y);
   if (most == ignored_label) fail("{}: all labels are {}, which do not count", file, ignored_label);
   if (m.classes() && most >= *m.classes())
-    fail("{}: there are labels up to {}, and the model's output {} tells {} classes apart", file,
-         most, quote(m.logits.name), *m.classes());
+    fail("{}: label {} is out of range: the model's output {} has {} classes", file, most,
+         quote(m.logits.name), *m.classes());
   if (m.logits.shape && m.logits.shape->size() != labels.extents.size() + 1)
     fail("{}: is {}, and the model's output {} is {}: labels have its shape but for the last axis",
          file, to_string(labels.extents), quote(m.logits.name), shape_text(*m.logits.shape));

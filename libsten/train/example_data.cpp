@@ -85,8 +85,8 @@ std::shared_ptr<TaskData> data_of(const Recipe& r, const RecipeExamples& read, F
 void check_classes(const RecipeExamples& read, Index classes, const char* key) {
   for (const Examples* e : {&read.all, read.test ? &*read.test : nullptr})
     if (e && e->classes() > classes)
-      fail("{}: there are labels up to {}, and the model tells {} classes apart; see {}",
-           read.labels_name, e->classes() - 1, classes, key);
+      fail("{}: label {} is out of range: the model has {} classes ({})", read.labels_name,
+           e->classes() - 1, classes, key);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ RecipeExamples read_examples(const DataRecipe& d, Index features) {
   if (d.kind == "shapes")
     return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",
             "shapes"};
-  if (d.kind != "cifar") fail_usage("there are no examples in data of the kind {}", quote(d.kind));
+  if (d.kind != "cifar") fail_usage("data of the kind {} have no examples", quote(d.kind));
   const CifarFiles files = cifar_files(d.folder, d.classes);
   return {read_cifar(files.train, d.classes), read_cifar(files.test, d.classes),
           printable(d.folder), printable(d.folder)};

@@ -199,7 +199,7 @@ TEST_CASE("a method without what it needs is refused") {
   s.squares.pop_back();
   s.gram = statistics(inputs(1)).gram;
   CHECK_THROWS_WITH(prune_layer(weights, s, options("wanda", "magnitude:sparsity=0.5")),
-                    "--method wanda needs the squares of 48 inputs, and there are 47");
+                    "--method wanda needs the squares of 48 inputs, got 47");
 }
 
 TEST_CASE(

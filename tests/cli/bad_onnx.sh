@@ -31,10 +31,10 @@ held 100 bad "'w': it has 16 bytes, shape [2, 3] of F32 has 24" "$(weight w 1 '2
 bad "'w': it has 16 bytes, shape [1, 2] of F32 has 8" "$(weight w 1 '1 2' "$raw")"
 bad "'w': it has 0 bytes, shape [2, 2] of F32 has 16" "$(weight w 1 '2 2' '')"
 bad "'w': " "$(weight w 1 "$((1 << 40)) $((1 << 40))" "$raw")"
-bad "'w': there are more elements than shape [2, 1] has" "$(weight w 7 '2 1' "$(message 7 010203)")"
+bad "'w': more elements than shape [2, 1] has" "$(weight w 7 '2 1' "$(message 7 010203)")"
 bad "'w': element 1 does not fit UINT8" "$(weight w 2 '2 1' "$(message 5 01"$(varint 256)")")"
 bad 'stored in two ways' "$(weight w 1 '2 2' "$raw$(message 4 "$four")")"
-bad "there are two tensors 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
+bad "two tensors are called 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
 
 # Element types: those of tensors that have no type here are left out, which is a warning.
 for type in 0 25 1000; do

@@ -33,7 +33,7 @@ wrong '--config belongs to step and model' gemm --config config.json
 wrong '--batch belongs to step and model' convert --batch 2
 wrong '--refresh belongs to step' model --refresh 10
 wrong '--weights belongs to model' step --weights x.safetensors
-wrong "--weights 'x.safetensors': there is no config.json beside it; name one by --config" model --weights x.safetensors
+wrong "--weights 'x.safetensors': no config.json beside the file (name one with --config)" model --weights x.safetensors
 wrong '--weights belongs to one --config' model --weights x.safetensors --config a.json --config b.json
 wrong '--layouts stored belongs to --weights' model --layouts stored
 wrong "'2x768' is not of the form LAYERSxHIDDENxVOCABULARY" step --shape 2x768

@@ -49,9 +49,9 @@ for rows in '%s\nrome is fine\nnot so bad\nparis\n' '{"%s": "rome is fine"}\n{"t
   expect_exit 0 sten-prune plain -o pruned -f --sparsity 0.5 --method wanda --calibrate $file
   expect_out "rows of $file"
   expect_exit 2 sten-run plain --data $file
-  expect_err "has no column 'label'"
+  expect_err "unknown column 'label'"
   expect_exit 2 sten-prune plain -o no --sparsity 0.5 --method wanda --allocate sensitivity --calibrate $file
-  expect_err "has no column 'label'"
+  expect_err "unknown column 'label'"
 done
 
 # A head is what a model of masked text has no weights for.

@@ -27,7 +27,7 @@ refuse_mask "has shape [4], the tensor [2, 2]" "{$(entry w BOOL 4 0 4)}" '\x01\x
 refuse_mask "is I8, and a mask is BOOL or U8" "{$(entry w I8 2,2 0 4)}" '\x01\x00\x01\x00'
 refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w U8 2,2 0 4)}" '\x01\x00\x07\x00'
 refuse_mask "element 2 is 7, neither 0 nor 1" "{$(entry w BOOL 2,2 0 4)}" '\x01\x00\x07\x00'
-refuse_mask "there is a mask 'v', but no such tensor" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
+refuse_mask "mask 'v' has no tensor of its name" "{$(entry v BOOL 2,2 0 4)}" '\x01\x00\x01\x00'
 # It is the file of masks that is wrong, or in the wrong place.
 refuse_mask "sten-prune: m.safetensors: 'w' is F32, and a mask is BOOL" "{$w}" "$F1$F2$F3$F4"
 expect_exit 2 sten-prune masks.safetensors -o o.safetensors --sparsity 0.5

@@ -74,8 +74,8 @@ refused 119 1 'x64.npy: element [0, 0] is 0.1, which F32 does not hold' run --in
 refused 119 2 'ids[0, 0] is 266, but the table' "$bert" --input far.npy
 refused 119 2 'ids[0, 0] is -1' "$bert" --input negative.npy
 
-refused 120 1 'y3.npy: is [3], and there are 2 rows of inputs' run --input x.npy --labels y3.npy
-refused 120 1 'there is a label 9, and the output' run --input x.npy --labels y9.npy
+refused 120 1 'y3.npy: has shape [3]: expected 2 rows, as many as the inputs' run --input x.npy --labels y3.npy
+refused 120 1 'label 9 is out of range: the output' run --input x.npy --labels y9.npy
 refused 120 1 'ynan.npy: ' run --input x.npy --labels ynan.npy
 refused 120 2 '--labels are for the rows of --input' run --labels y.npy
 
@@ -83,7 +83,7 @@ refused 120 2 '--labels are for the rows of --input' run --labels y.npy
 refused 121 1 'empty.csv: ' run --data empty.csv
 refused 121 2 'the validation split is empty: data.validation is 0; --split test has rows' run --split validation
 refused 121 2 'on masked-text' run --data "$STEN_SOURCE/recipes/shakespeare-bert-dense.json"
-refused 121 2 'there is nothing to run' "$bert"
+refused 121 2 'missing inputs: name arrays with --input' "$bert"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 
 expect_exit 2 sten-run run -o nothing=y2.npy

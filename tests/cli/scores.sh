@@ -61,7 +61,7 @@ refuse() { # TEXT HEADER DATA
     [ ! -e no.safetensors ] || fail "an output was left"
   done
 }
-refuse "there are no scores 'a.weight', did you mean 'a.weigth'?" "{$(entry a.weigth F32 2,2 0 16)}" "$F1$F1$F1$F1"
+refuse "missing scores 'a.weight', did you mean 'a.weigth'?" "{$(entry a.weigth F32 2,2 0 16)}" "$F1$F1$F1$F1"
 refuse "the scores 'a.weight' have shape [4], the tensor [2, 2]" "{$(entry a.weight F32 4 0 16)}" "$F1$F1$F1$F1"
 refuse "'a.weight' is I32; scores are" "{$(entry a.weight I32 2,2 0 16)}" "$F1$F1$F1$F1"
 refuse "'a.weight': the score of element 2 is NaN" "{$w}" "$F1$F1\x00\x00\xc0\x7f$F1"

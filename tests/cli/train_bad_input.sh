@@ -15,7 +15,7 @@ expect_err 'missing.json'
 refused 2 'optimizer' --set optimizer.rat=1
 refused 2 'did you mean' --set sparsity.0.target=layer.0.weight
 refused 1 'a row has 64 features, and the model takes 63' --set 'model.sizes=[63, 10]'
-refused 1 'there are labels up to 9, and the model tells 9 classes apart' --set 'model.sizes=[64, 9]' --set sparsity=null
+refused 1 'label 9 is out of range: the model has 9 classes' --set 'model.sizes=[64, 9]' --set sparsity=null
 refused 1 'nowhere.csv' --set data.file=nowhere.csv
 
 # Case 69: ragged and non-numeric rows.

@@ -53,7 +53,7 @@ sed '50s/,[0-9]*$/,15/' digits.csv >more.csv
 for how in --dry-run "--out none"; do
   expect_exit 1 sten-train recipe.json $how --set data.file=more.csv
   expect_one_line_err
-  expect_err "more.csv: there are labels up to 15, and the model's output 'out' tells 10 classes apart"
+  expect_err "more.csv: label 15 is out of range: the model's output 'out' has 10 classes"
 done
 printf '{"nodes": 3}' >bad.json
 expect_exit 1 sten-train recipe.json --out none --set model.file=bad.json

@@ -62,7 +62,7 @@ if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
   layers=10000
   bert 2 10000
   expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
-  expect_err 'GB, and there are 4.' # the limit, less what the program takes
+  expect_err 'GB, but 4.' # the limit, less what the program takes
 fi
 # Ten thousand layers are planned in seconds.
 bert $layers 4

@@ -39,7 +39,7 @@ prune '--sparsity is missing'
 prune '--sparsity needs a value: X' --sparsity
 prune '--sparsity takes one value, and is given 2 times' --sparsity 0.9 --sparsity 0.8
 wrong "unexpected argument 'more.json'" sten-train recipe.json more.json
-energy '--sweep takes one input, and there are 2' more.safetensors --sweep
+energy '--sweep takes one input, got 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
@@ -109,7 +109,7 @@ prune 'axis=2 is neither 0 nor 1' --structure nm:n=2,m=4,axis=2
 prune 'dims=1.1' --structure nm:n=2,m=4,dims=1.1
 prune "'unstructured' takes no keys" --structure unstructured:n=1 --sparsity 0.9
 prune "unknown layout 'bitmsk', did you mean 'bitmask'?" --to bitmsk --sparsity 0.9
-prune '--to nm takes its numbers from a structure nm, and there is none' --to nm --sparsity 0.5
+prune '--to nm takes its numbers from a structure nm, which is missing' --to nm --sparsity 0.5
 convert "unknown layout 'bitmap', did you mean 'bitmask'?" --to bitmap
 convert "unknown layout 'Dense', did you mean 'dense'?" --to Dense
 convert "unknown layout 'quadtree'" --to quadtree

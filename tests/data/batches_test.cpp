@@ -96,8 +96,8 @@ TEST_CASE("batches of nothing, of rows that are not there or beyond an epoch are
   CHECK(usage([] { Batches(rows(3), std::vector<Index>{}, {}); }) == "batches of no rows at all");
   CHECK(usage([] {
           Batches(rows(3), std::vector<Index>{0, 3}, {});
-        }) == "batches: there is no row 3 of 3");
+        }) == "batches: row 3 is out of range: the examples have 3 rows");
   Batches batches(rows(3), {.size = 2});
-  CHECK(usage([&] { batches.at(0, 2); }) == "there is no batch 2 of epoch 0: an epoch has 2");
-  CHECK(usage([&] { batches.at(-1); }) == "there is no batch -1 of epoch 0: an epoch has 2");
+  CHECK(usage([&] { batches.at(0, 2); }) == "no batch 2 in epoch 0: an epoch has 2");
+  CHECK(usage([&] { batches.at(-1); }) == "no batch -1 in epoch 0: an epoch has 2");
 }

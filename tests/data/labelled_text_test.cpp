@@ -86,7 +86,7 @@ TEST_CASE("what is no such file is refused with its line") {
   CHECK(of_texts("r.txt", "x") == "r.txt: its name does not end in .csv, .tsv, .jsonl or .json");
   CHECK(of_texts("r.csv", "text,label\n") == "r.csv: has no rows");
   CHECK(of_texts("r.csv", "text,lable\na,b\n") ==
-        "r.csv: has no column 'label'; there are text, lable");
+        "r.csv: unknown column 'label' (expected one of text, lable)");
   CHECK(of_texts("r.csv", "text,label\na,b\na,b,c\n") ==
         "r.csv: line 3 has 3 fields, and the header 2");
   CHECK(of_texts("r.csv", "text,label\n\"a,b\n") == "r.csv: line 2: a quote does not end");
@@ -96,7 +96,7 @@ TEST_CASE("what is no such file is refused with its line") {
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\"") ==
         "r.jsonl: line 1: is not JSON, at line 1, column 13");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"lable\": 1}") ==
-        "r.jsonl: line 1: has no column 'label'; there are text, lable");
+        "r.jsonl: line 1: unknown column 'label' (expected one of text, lable)");
   CHECK(of_texts("r.jsonl", "{\"text\": \"a\", \"label\": 1.5}") ==
         "r.jsonl: line 1: 'label' is not a text, a whole number or a truth");
   CHECK(of_texts("r.jsonl", "{\"text\": 3, \"label\": 1}") ==

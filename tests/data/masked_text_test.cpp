@@ -131,7 +131,7 @@ TEST_CASE("windows in turn cover their part of the text once, the last batch wit
   std::vector<Index> all = original(part.at(0));
   for (const Index id : original(part.at(1))) all.push_back(id);
   CHECK(all == std::vector<Index>(ids.begin() + 10, ids.begin() + 90));
-  CHECK(error_of([&] { part.at(2); }) == "masked text: there is no batch 2 of 2");
+  CHECK(error_of([&] { part.at(2); }) == "masked text: batch 2 is out of range: an epoch has 2");
 }
 
 TEST_CASE("windows are drawn from all of their part, and from nothing else") {

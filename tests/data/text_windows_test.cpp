@@ -61,5 +61,5 @@ TEST_CASE("a part without a window and a token after it is refused") {
   CHECK(error_of([] { TextWindows(counted(9), 0, 10, {.window = 4}); }) ==
         "text: the part from 0 to 10 is not within 9 tokens");
   CHECK(error_of([] { TextWindows(counted(9), 0, 9, {.window = 4, .draw = false}).at(1); }) ==
-        "text: there is no batch 1 of 1");
+        "text: batch 1 is out of range: an epoch has 1");
 }

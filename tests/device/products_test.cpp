@@ -261,7 +261,7 @@ TEST_CASE("a device without cuSPARSE multiplies csr, and without cuBLAS leaves d
   const Tensor y = sten::apply("linear", {x.to(Device::cuda), b.to(Device::cuda)});
   CHECK(is_near(y, sten::apply("linear", {x, b})));
   REQUIRE(warnings.all.size() == 1);
-  CHECK(has(warnings.all[0], "there is no cuBLAS; on the CPU"));
+  CHECK(has(warnings.all[0], "cuBLAS not found; on the CPU"));
 }
 
 TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {

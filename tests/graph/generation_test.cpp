@@ -117,7 +117,7 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
   model.rewind(70);
   const std::span<const float> other = model.run(std::span<const std::int64_t>(ids).subspan(70, 2));
   CHECK(furthest(other, by_running_all(g, w, ids, 72)) < 1e-5);
-  CHECK(error_of([&] { model.rewind(73); }) == "of 72 tokens there are no first 73");
+  CHECK(error_of([&] { model.rewind(73); }) == "rewind: expected 0 to 72 tokens, got 73");
   // Two layers of 3 heads, whose 16 features of values have room for 64.
   CHECK(bytes >= 2 * 3 * 150 * (16 + 16) * 4);
   const int before = threads();
@@ -144,7 +144,7 @@ TEST_CASE("more tokens than there is room for are refused, and what there is sta
   const std::span<const std::int64_t> text(ids);
   model.run(text.first(8));
   CHECK(error_of([&] { model.run(text.subspan(8, 3)); }) == "3 tokens after 8 are more than 10");
-  CHECK(error_of([&] { model.run({}); }) == "there is no token to run");
+  CHECK(error_of([&] { model.run({}); }) == "expected at least one token");
   const std::int64_t unknown = ids_there_are;
   CHECK(error_of([&] { model.run({&unknown, 1}); }) != "");
   CHECK(model.tokens() == 8);
@@ -161,8 +161,8 @@ TEST_CASE("graphs whose tokens meet elsewhere than in causal attention are refus
         "node 'bert.encoder.layer.0.attention.self': attention is not causal: tokens see those "
         "after them, so the graph cannot run token by token");
   CHECK(error_of([&] { check_generates(gpt(config_of(20), {.mask = true})); }) ==
-        "the graph has an input 'attention_mask', and token by token there are input_ids and "
-        "position_ids alone");
+        "the graph has an input 'attention_mask': expected only input_ids and "
+        "position_ids for running token by token");
   const auto axes = [](Index axis) { return Attributes().set("axes", Attributes::List{axis}); };
   CHECK(refusal("mean", axes(1).set("keep", 1)) ==
         "node 'y': mean is not known to keep tokens apart, so the graph cannot run token by token");

@@ -177,9 +177,9 @@ TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {
         "the graph is not given what it takes:\n"
         "  weight 'a' is missing\n"
         "  weight 'b' is missing\n"
-        "  there is no weight 'a.bais', did you mean 'a.bias'?\n"
+        "  unknown weight 'a.bais', did you mean 'a.bias'?\n"
         "  input 'x' is missing\n"
-        "  there is no input 'y'");
+        "  unknown input 'y'");
 }
 
 TEST_CASE("what an operator throws begins with its node's name") {

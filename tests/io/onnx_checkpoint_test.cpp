@@ -208,7 +208,7 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1}))),
           "'w': 1 bytes are stored, too few for shape [2]");
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1, 2, 3}))),
-          "'w': there are more elements than shape [2] has");
+          "'w': more elements than shape [2] has");
   refused(pb::tensor("w", 7, {2}, pb::bytes(7, pb::packed({1L << 40}))),
           "'w': 1 elements are stored, shape [2] has 2");
   refused(pb::tensor("w", 7, {1}, pb::bytes(7, "\x80")), "'w': element 0 is cut off or too long");
@@ -227,7 +227,7 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
           "'w': 8 bytes are stored, shape [3] of FLOAT has 12");
   const std::string twice =
       dir.write("m.onnx", model_of({pb::tensor("w", 1, {4}, raw), pb::tensor("w", 1, {4}, raw)}));
-  CHECK(error_of([&] { (void)Checkpoint::open(twice); }).ends_with("there are two tensors 'w'"));
+  CHECK(error_of([&] { (void)Checkpoint::open(twice); }).ends_with("two tensors are called 'w'"));
 }
 
 TEST_CASE("onnx checkpoint: types without a dtype are left out, and said to be") {

@@ -145,14 +145,14 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   says("", "is no ONNX model: it has no ir_version");
   says(pb::number(1, 8), "the ONNX model has no graph; is it cut off?");
   says(pb::bytes(7, ""), "is no ONNX model: it has no ir_version");
-  says(pb::number(1, 8) + pb::bytes(7, "") + pb::bytes(7, ""), "byte 4: there is a second graph");
+  says(pb::number(1, 8) + pb::bytes(7, "") + pb::bytes(7, ""), "byte 4: a second graph");
   says("\x08", "byte 0: the number in field 1 is cut off or too long");
   says("\x08"s + std::string(9, '\xff') + "\x02",
        "byte 0: the number in field 1 is cut off or too long");
   CHECK(onnx_refusal("\x08"s + std::string(9, '\xff') + "\x01" + pb::bytes(7, "")).empty());
   says("\x80", "byte 0: a field's number is cut off or too long");
-  says("\x07", "byte 0: there is no field 0");
-  says(pb::varint(std::uint64_t{1} << 32), "byte 0: there is no field 536870912");
+  says("\x07", "byte 0: invalid field number 0");
+  says(pb::varint(std::uint64_t{1} << 32), "byte 0: invalid field number 536870912");
   says("\x0b", "byte 0: field 1 is a group, which ONNX does not have");
   says("\x0c", "byte 0: field 1 is a group, which ONNX does not have");
   says("\x0e", "byte 0: field 1 has wire type 6");
@@ -165,7 +165,7 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   const auto in_node = [](const std::string& attribute) {
     return pb::model(pb::graph({pb::bytes(5, attribute)}, {}));
   };
-  CHECK(onnx_refusal(in_node(pb::number(20, 15))).ends_with("there is no type 15 of attributes"));
+  CHECK(onnx_refusal(in_node(pb::number(20, 15))).ends_with("unknown type 15 of an attribute"));
   CHECK(onnx_refusal(in_node(pb::bytes(8, "\x80"))).ends_with("field 8 ends within a number"));
   CHECK(onnx_refusal(in_node(pb::bytes(7, "abc"))).ends_with("field 7 ends within a number"));
   CHECK(onnx_refusal(in_node(pb::bytes(2, "abcd"))).ends_with("field 2 has wire type 2, not 5"));

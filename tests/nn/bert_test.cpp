@@ -188,7 +188,7 @@ TEST_CASE("a config that says too little, or another model, is refused by the ke
   CHECK(error_with("num_attention_heads", 7) ==
         "config: /num_attention_heads: is 7, which does not divide the hidden_size 160");
   CHECK(error_with("hidden_act", "gelu_new") ==
-        "config: /hidden_act: is 'gelu_new'; there are gelu and relu");
+        "config: /hidden_act: unknown activation 'gelu_new' (expected gelu or relu)");
   CHECK(error_with("model_type", "roberta") ==
         "config: /model_type: is \"roberta\" (expected \"bert\" or \"gpt2\")");
   // Not what it lacks of a BERT.

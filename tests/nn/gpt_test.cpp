@@ -217,8 +217,8 @@ TEST_CASE("a GPT's config that says too little, or another model, is refused by 
   CHECK(error("n_layer", 0) == "config: /n_layer: is 0, not 1 or more");
   CHECK(error("n_inner", -1) == "config: /n_inner: is -1, not 1 or more");
   CHECK(error("activation_function", "swish") ==
-        "config: /activation_function: is 'swish'; there are gelu_new, gelu_pytorch_tanh, "
-        "gelu_fast, gelu, relu, silu and tanh");
+        "config: /activation_function: unknown activation 'swish' (expected one of gelu_new, "
+        "gelu_pytorch_tanh, gelu_fast, gelu, relu, silu, tanh)");
   CHECK(error("scale_attn_by_inverse_layer_idx", true) ==
         "config: /scale_attn_by_inverse_layer_idx: is true (expected false)");
   CHECK(error("model_type", "bert") ==

@@ -94,7 +94,7 @@ TEST_CASE("of updates that another one replaces there is no gradient, nor by oth
   CHECK(is(*u.grad(), {3}, {0, 7, 6}));
   const Var y = apply("scatter-nd", {x, ids, u}, word("reduction", "max"));
   CHECK(error_of([&] { tape.backward(y, rising({3})); }) ==
-        "scatter-nd.grad: there is no gradient by the reduction 'max'");
+        "scatter-nd.grad: no gradient for the reduction 'max'");
 }
 
 TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
@@ -216,5 +216,5 @@ TEST_CASE("einsum reads diagonals, dots and what is said of the result") {
   CHECK(error_of([&] { e("i.j", {x}); }) ==
         "einsum: the equation 'i.j' has a '.' where there may be letters and one '...'");
   CHECK(error_of([&] { e("ij,jk", {x}); }) ==
-        "einsum: the equation 'ij,jk' is of 2 operands, but there are 1");
+        "einsum: the equation 'ij,jk' takes 2 operands, got 1");
 }

@@ -47,9 +47,9 @@ TEST_CASE("a product of a layout that has none is refused, and of what is no F32
   const auto refused = [&](const Tensor& t, const char* text) {
     CHECK_THROWS_WITH_AS(sparse_gemm(t, 4, in.data(), out.data()), text, Error);
   };
-  refused(a, "product: there is none of dense with dense; convert it first");
+  refused(a, "product: no product of dense with dense; convert the matrix first");
   refused(registry().pack(a, nonzero_mask(a), Spec::parse("csr:dims=1.0")),
-          "product: of csr with dims there is none");
+          "product: csr with dims has no product with dense");
   const Dense cube = Dense::zeros(DType::F32, {2, 2, 2});
   refused(registry().pack(cube, Mask::none({2, 2, 2}), Spec("csr")),
           "product: the sparse matrix is F32 [2, 2, 2], not an F32 matrix");

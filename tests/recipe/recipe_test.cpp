@@ -287,7 +287,7 @@ TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
   CHECK(error(with(""), {model, data, "data.inputs=null"}) ==
         R"(--set: /data: has no 'features'; add "features": "PATH")");
   CHECK(error(with(""), {model, data, "data.input=ids"}) ==
-        "--set: /data/input: is for features, and there are none");
+        "--set: /data/input: belongs to features, which are missing");
   CHECK(error(with(""), {model, data, "data.features=x.npy", "data.input=ids"}) ==
         "--set: /data/inputs/ids: is the input that features are for, too; see input");
 }
@@ -337,7 +337,7 @@ TEST_CASE("sparsity that has no meaning is refused") {
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "mask": {"refresh": 0})") ==
         "/sparsity/0/mask/refresh: 0 is not at least 1");
   CHECK(entry_error(R"("sparsifier": "movement:sparsity=0.5")") ==
-        "/sparsity/0/sparsifier: movement ranks by gradients, and before step 0 there are none: "
+        "/sparsity/0/sparsifier: movement ranks by gradients, which do not exist before step 0: "
         "set schedule/begin above 0");
 }
 

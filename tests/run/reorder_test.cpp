@@ -262,8 +262,8 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
   };
   PruneOptions all = tiles({});
   all.patterns.include = {"*.weight"};
-  refuses({"first.weight"}, "is FIRST=NEXT");
-  refuses({"first.weight=*"}, "there are 1 and 0");
+  refuses({"first.weight"}, "expected FIRST=NEXT");
+  refuses({"first.weight=*"}, "got 1 and 0");
   refuses({"frist.weight=next.weight"}, "did you mean 'first.weight'");
   refuses({"first.weight=nxet.weight"}, "did you mean 'next.weight'");
   refuses({"next.weight=first.weight"}, "'next.weight' is not pruned to nmgv");

@@ -198,15 +198,14 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
             "has an input 'token_type_ids', and nothing is given for it; see data.inputs"));
   CHECK(has(with("token_types", r.data.labels), "data.inputs: 'token_types' is no input of"));
   CHECK(has(with("input_ids", dir.write("few.npy", integers_file("(12, 12)", ids))),
-            "few.npy: is [12, 12], and there are labels for 24 rows"));
+            "few.npy: has shape [12, 12]: expected 24 rows, as many as labels"));
   CHECK(has(with("input_ids", dir.write("flat.npy", integers_file("(24, 6, 1)", ids))),
             "flat.npy: is [24, 6, 1], and the model's input 'input_ids' takes [batch, tokens]"));
   Recipe other = r;
   labels[3] = 11;
   other.data.labels = dir.write("more.npy", integers_file(shape, labels));
   CHECK(has(refused(other),
-            "more.npy: there are labels up to 11, and the model's output 'logits' "
-            "tells 11 classes apart"));
+            "more.npy: label 11 is out of range: the model's output 'logits' has 11 classes"));
   other = r;
   other.data.labels =
       dir.write("one.npy", integers_file("(24,)", {zeros.begin(), zeros.begin() + 24}));

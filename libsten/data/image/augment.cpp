@@ -12,8 +12,8 @@ ChannelScale channel_scale(Index channels, double scale, double shift,
                            const std::vector<double>& mean, const std::vector<double>& std) {
   for (const auto* list : {&mean, &std})
     if (!list->empty() && std::ssize(*list) != channels)
-      fail_usage("there are {} numbers for {} channels in {}", list->size(), channels,
-                 list == &mean ? "mean" : "std");
+      fail_usage("{} has {} numbers: expected one for each of {} channels",
+                 list == &mean ? "mean" : "std", list->size(), channels);
   ChannelScale all;
   for (Index c = 0; c < channels; ++c) {
     const double middle = mean.empty() ? 0 : mean[c], deviation = std.empty() ? 1 : std[c];

@@ -88,7 +88,7 @@ Examples read_cifar(const std::vector<std::string>& files, Index classes) {
     const MappedFile& map = maps.emplace_back(open_data(path));
     first.push_back(first.back() + cifar_count(map.bytes(), map.name(), classes));
   }
-  if (first.back() == 0) fail_usage("cifar: there is no file to read");
+  if (first.back() == 0) fail_usage("cifar: no file to read");
   Examples all = unwritten_cifar(first.back());
   for (std::size_t i = 0; i < maps.size(); ++i) {
     put_cifar(maps[i].bytes(), maps[i].name(), classes, first[i], all);

@@ -206,7 +206,7 @@ std::shared_ptr<Tokenizer> parse_tokenizer(const NamedText& file, const Tokenize
                                                  : "WordPiece";
   if (type == "WordPiece") return word_pieces(in, file.text.size(), config);
   if (type == "BPE") return byte_pairs(in, file.text.size(), config);
-  model["type"].fail(fmt::format("is {}; there are WordPiece and BPE", quote(type)));
+  model["type"].fail(fmt::format("unknown type {} (expected WordPiece or BPE)", quote(type)));
 }
 
 }  // namespace sten

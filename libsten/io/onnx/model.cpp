@@ -132,7 +132,7 @@ OnnxAttribute read_attribute(const WireMessage& field) {
         break;
       case 20:
         if (m.varint() > static_cast<std::uint64_t>(OnnxAttributeType::types))
-          m.broken(fmt::format("there is no type {} of attributes", m.varint()));
+          m.broken(fmt::format("unknown type {} of an attribute", m.varint()));
         a.type = static_cast<OnnxAttributeType>(m.varint());
         break;
       case 21:
@@ -317,7 +317,7 @@ OnnxModel read_onnx_model(ByteRange bytes, const std::string& file_name) {
         model.model_version = m.integer();
         break;
       case 7:
-        if (has_graph) m.broken("there is a second graph");
+        if (has_graph) m.broken("a second graph");
         has_graph = true;
         model.graph = read_onnx_graph(m.bytes(), file);
         break;

@@ -222,7 +222,7 @@ std::vector<std::byte> decode_onnx(const OnnxTensor& t, DType dtype) {
     while (!from.empty()) {
       std::uint64_t v = 0;
       if (!take_varint(from, v)) fail("element {} is cut off or too long", n);
-      if (n == count) fail("there are more elements than shape {} has", to_string(t.dims));
+      if (n == count) fail("more elements than shape {} has", to_string(t.dims));
       if (!put_number(v, type, width, out.data() + n * static_cast<std::uint64_t>(width)))
         fail("element {} does not fit {}", n, type.name);
       ++n;

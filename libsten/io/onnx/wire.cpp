@@ -33,7 +33,7 @@ bool WireMessage::next() {
   at_ = rest_.data();
   std::uint64_t tag = 0;
   if (!take_varint(rest_, tag)) broken("a field's number is cut off or too long");
-  if (tag >> 3 == 0 || tag >> 32 != 0) broken(fmt::format("there is no field {}", tag >> 3));
+  if (tag >> 3 == 0 || tag >> 32 != 0) broken(fmt::format("invalid field number {}", tag >> 3));
   number_ = static_cast<std::uint32_t>(tag >> 3);
   type_ = static_cast<WireType>(tag & 7);
   switch (tag & 7) {

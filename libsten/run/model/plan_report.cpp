@@ -91,8 +91,8 @@ void PlanSums::explain(const std::vector<LayoutChoice>& choices, Report& r) cons
       "{} steps, {}; weights take {}{}", steps_.size(),
       batches_ == 1 ? std::string("of one batch") : fmt::format("the sums of {} batches", batches_),
       shown(weight_bytes_),
-      knows_values ? fmt::format(", values at most {}, of which {} are needed at one time",
-                                 shown(peak_bytes_), shown(live_bytes_))
+      knows_values ? fmt::format(", values at most {}, at one time at most {}", shown(peak_bytes_),
+                                 shown(live_bytes_))
                    : std::string()));
 }
 

@@ -51,7 +51,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
   if (is_folder && d.kind != "cifar") {
     d.kind = "images";
     if (d.size == 0)
-      fail_usage("--data {}: is a folder of images, and does not say of which size; a recipe does",
+      fail_usage("--data {}: a folder of images has no size; name a recipe that gives the size",
                  printable(path));
   } else if (!is_folder && path.ends_with(".csv") && !has_config(source.what.model)) {
     d.kind = "csv";
@@ -133,8 +133,8 @@ class InputBatches final : public RunData {
     const std::string name = printable(o.labels);
     labels_ = labels_of(read_values(o.labels), name, ignored_label);
     if (labels_->extents.empty() || labels_->extents.front() != given_.rows)
-      fail("{}: is {}, and there are {} rows of inputs", name, to_string(labels_->extents),
-           given_.rows);
+      fail("{}: has shape {}: expected {} rows, as many as the inputs", name,
+           to_string(labels_->extents), given_.rows);
   }
 
   Index batches() const override { return std::max<Index>(1, ceil_div(given_.rows, step_)); }

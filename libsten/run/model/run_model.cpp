@@ -79,8 +79,7 @@ void check_labels(const Dense& logits, const Dense& labels, const std::string& o
          name_of(logits.dtype()), to_string(of), to_string(labels.extents));
   for (const std::int64_t y : labels.values.as<std::int64_t>())
     if (y != ignored_label && (y < 0 || y >= of.back()))
-      fail("there is a label {}, and the output {} tells {} classes apart", y, quote(output),
-           of.back());
+      fail("label {} is out of range: the output {} has {} classes", y, quote(output), of.back());
 }
 
 // Both get the same arrays.
@@ -123,9 +122,8 @@ class ModelRun {
     // Of pruned weights beside the model that they are from.
     if (!source_.recipe && other_source_) source_.recipe = other_source_->recipe;
     if (has_data && o.data.empty() && !source_.recipe)
-      fail_usage(
-          "there is nothing to run {} on; --input names arrays, or --data a recipe or a file",
-          source_.name);
+      fail_usage("{}: missing inputs: name arrays with --input, or a recipe or file with --data",
+                 source_.name);
     std::optional<Recipe> recipe;
     if (has_data) recipe = data_recipe(source_, o);
     const bool is_given = recipe && o.data.ends_with(".json");
@@ -353,7 +351,8 @@ Report ModelRun::report() const {
 
 std::string ModelRun::failure() const {
   const Measured m = sums_.measured();
-  if ((o_.min_accuracy || o_.max_loss) && m.count == 0) return "no label counts: there is no loss";
+  if ((o_.min_accuracy || o_.max_loss) && m.count == 0)
+    return "no label counts, so that the loss is undefined";
   if (o_.min_agreement && logits_.rows == 0) return "the first output has no classes to agree on";
   if (o_.min_accuracy && !(m.accuracy >= *o_.min_accuracy))
     return fmt::format("the accuracy is {:.6g}, below --min-accuracy {:g}", m.accuracy,
