@@ -98,7 +98,7 @@ same_file() {
   cmp "$work/cpu.safetensors" "$work/cuda.safetensors" && diff "$work/cpu.txt" "$work/cuda.txt"
   rm -rf "$work"
 }
-# The shipped BERT's 500 steps: losses are those of docs/figures.md within 0.01.
+# The shipped BERT's 500 steps: its losses match docs/figures.md within 0.01.
 trains() {
   local work run
   work=$(mktemp -d)

@@ -44,12 +44,15 @@ sten_script_test(mpi.ranks COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/comm/mpi_ran
 # What pages show of commands is what these print.
 sten_script_test(docs.selftest LABELS once COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/docs/selftest.sh)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/docs/*.md
-     ${PROJECT_SOURCE_DIR}/recipes/*.md)
+     ${PROJECT_SOURCE_DIR}/docs/notebook/*.md ${PROJECT_SOURCE_DIR}/recipes/*.md)
 foreach(page IN LISTS pages)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
   file(STRINGS ${page} commands REGEX "^[$] (sten-|TRAIN=)")
   if(commands)
     get_filename_component(name ${page} NAME_WE)
+    if(page MATCHES "/notebook/")
+      string(PREPEND name notebook.)
+    endif()
     sten_script_test(docs.${name} LABELS once
                      COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/docs/run.sh ${page})
   endif()

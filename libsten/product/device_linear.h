@@ -17,8 +17,8 @@ namespace sten {
 // and a 0 of w is NaN.
 enum class DeviceWay { lists, turned, dense };
 enum class DeviceUse { linear, transposed, sampled };  // y of x, dx of dy, dw of both
-// The fastest for so many tokens, as measured (docs/figures.md), if dense products have such factors;
-// those of factors_of_products().
+// The fastest for so many tokens as measured (docs/notebook/gpu.md), if dense products have such
+// factors; those of factors_of_products().
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use, kernels::Factors factors);
 DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 
