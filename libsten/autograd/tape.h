@@ -75,7 +75,7 @@ class Tape {
   Var parameter(Tensor value);
   Var parameter(Tensor value, OutFormat grad);
 
-  // Runs an operator with one output, or with as many as there are formats, and remembers it where
+  // Runs an operator with one output, or with one for each format, and remembers it where
   // one of the inputs wants a gradient. An external sparsifier that needs scores, which here come
   // with the gradient, has to wait for it: the output is in the temporary layout (LateSparsity).
   Var apply(Name op, std::span<const Var> in, const Attributes& attributes = {},
@@ -84,7 +84,7 @@ class Tape {
                              std::span<const Formats> formats);
 
   // The same in place: x becomes the operator's output, whose format is dense or x's own, and
-  // `write` makes it of the value that x has. Error (usage), and x is as it was, where x is a
+  // `write` makes it of the value that x has. Error (usage), and x is unchanged, where x is a
   // parameter, or a step of the tape needs the old value to be walked back.
   void apply_in_place(Name op, Var& x, std::span<const Var> others, const Attributes& attributes,
                       const std::function<void(Tensor&)>& write);

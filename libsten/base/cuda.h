@@ -19,7 +19,7 @@ int current_device();
 // answers.
 const kernels::cuda::Backend& cuda();
 kernels::Stream cuda_stream();
-// The host waits until all that was begun there is done.
+// The host waits for all work that was started there.
 void wait_for_cuda();
 
 // For on_cuda(), within a handler.

@@ -21,7 +21,7 @@ class KeptBlocks {
  public:
   explicit KeptBlocks(std::size_t always_kept) : always_kept_(always_kept) {}
 
-  // Of at least `bytes`, but not much more; without data where there is none.
+  // Of at least `bytes`, but not much more; without data if none is cached.
   KeptBlock take(std::size_t bytes) {
     const std::lock_guard hold(lock_);
     for (auto at = by_size_.lower_bound(bytes);
@@ -75,8 +75,8 @@ class KeptBlocks {
   };
 
   std::size_t most() const { return keeps_more_ ? most_in_use_ / 2 * 3 : most_in_use_; }
-  // There is one. Sizes without blocks, which stay so that most blocks come and go without memory for
-  // them, are forgotten.
+  // Requires a cached block. Sizes without blocks, which stay so that most blocks come and go without
+  // memory for them, are forgotten.
   KeptBlock oldest() {
     std::erase_if(by_size_, [](const auto& of_size) { return of_size.second.empty(); });
     const auto at = std::ranges::min_element(

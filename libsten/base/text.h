@@ -8,7 +8,7 @@
 namespace sten {
 
 // The text with control characters, bidirectional overrides and invalid UTF-8 escaped, so that
-// printing it cannot drive a terminal. Quotes and backslashes stay as they are.
+// printing it cannot drive a terminal. Quotes and backslashes stay unchanged.
 std::string printable(std::string_view text);
 // 'text', printable.
 std::string quote(std::string_view text);
@@ -34,7 +34,7 @@ std::string human_bytes(std::uint64_t bytes);
 // The whole text as a number, or no value: no blanks, no suffix, no NaN, no infinity.
 bool parse_number(std::string_view text, double& value);
 bool parse_integer(std::string_view text, std::int64_t& value);
-// "90%" as "0.9", the nearest number; any other text as it is.
+// "90%" as "0.9", the nearest number; any other text unchanged.
 std::string without_percent(std::string_view text);
 
 }  // namespace sten

@@ -19,7 +19,7 @@ struct BatchOptions {
 // The rows of batches, by number.
 class RowBatches {
  public:
-  // `rows` in any order. Error (usage) where there are none, or the size is not positive.
+  // `rows` in any order. Error (usage) without rows, or if the size is not positive.
   RowBatches(std::vector<Index> rows, Index size, std::uint64_t seed, bool shuffle);
 
   const std::vector<Index>& all() const { return rows_; }
@@ -49,7 +49,7 @@ Dense rows_of(const Dense& x, std::span<const Index> rows, Shape shape);
 // Shares the examples' memory. An epoch has every row once; its last batch has what is left.
 class Batches {
  public:
-  // `rows` of the examples; may be in any order. Error (usage) where there are none, one is out of
+  // `rows` of the examples; may be in any order. Error (usage) without rows, if one is out of
   // range, or the size is not positive.
   Batches(Examples examples, std::vector<Index> rows, const BatchOptions& options);
   // All rows.

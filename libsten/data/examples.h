@@ -18,7 +18,7 @@ struct Examples {
   Index classes() const;
 };
 
-// Takes labels of any integer dtype. Error, with the name of the file at fault, if there are no
+// Takes labels of any integer dtype. Error, with the name of the file at fault, without
 // rows, if features and labels differ in number, if a shape or dtype is not as above, if a feature
 // does not fit a float32, or if a label is negative.
 Examples make_examples(Dense features, const Dense& labels, const std::string& features_name,

@@ -10,7 +10,7 @@ namespace sten {
 
 struct TextColumns {
   std::string text = "text", label = "label";  // label empty: all labels are "0"
-  std::string pair;                            // a second text; empty: there is none
+  std::string pair;                            // a second text; empty: none
 };
 
 struct LabelledText {

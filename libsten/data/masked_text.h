@@ -16,7 +16,7 @@ struct MaskedTextOptions {
   // overlap, and what is too short for one is left out: for measuring, always the same.
   bool draw = true;
   // Of the text's tokens this share is to be predicted; of those, this share is shown as [MASK],
-  // this share as a random token, and the others as they are.
+  // this share as a random token, and the others unchanged.
   double predicted = 0.15, masked = 0.8, random = 0.1;
 };
 

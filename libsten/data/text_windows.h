@@ -1,4 +1,4 @@
-// Batches for causal language models: windows of a text, of which each token is to be predicted from
+// Batches for causal language models: windows of a text, where each token is to be predicted from
 // those before it.
 #pragma once
 #include <cstdint>

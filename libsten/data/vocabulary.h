@@ -30,11 +30,11 @@ class Vocabulary final : public Tokenizer {
   // Those of the single characters, ascending.
   const std::vector<TokenId>& ordinary() const override { return characters_; }
 
-  // The entry of an id, "" where there is none.
+  // The entry of an id, "" for an unknown one.
   std::string_view entry(TokenId id) const override;
 
   // An id for each character (code point) of UTF-8; [UNK] for characters without one. Error with
-  // line and byte if the text is not UTF-8, or if there is no [UNK] for such a character.
+  // line and byte if the text is not UTF-8, or if such a character has no [UNK].
   Array<TokenId> encode(std::string_view text, const std::string& text_name) const override;
   std::string decode(std::span<const TokenId> ids) const override;
 

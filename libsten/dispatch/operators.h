@@ -122,7 +122,7 @@ class Operators {
   // inputs can be converted to without loss, at the least cost; the same with outputs that are
   // dense and sparsified after that; the dense one. A conversion costs 1 for each direct edge and
   // dense_cost where it goes through dense; dense inputs are never converted. Error (usage) where
-  // there is not even a dense implementation. Needs no tensors, changes nothing but the cache, and
+  // not even a dense implementation exists. Needs no tensors, changes nothing but the cache, and
   // is kept until something is added.
   std::shared_ptr<const Plan> plan(const Signature& wanted) const;
   static constexpr double dense_cost = 8;
@@ -131,7 +131,7 @@ class Operators {
   // Reports the text of a plan that is not exact (report_fallback).
   Outputs run(Name op, const Call& call) const;
 
-  // Signatures that have an implementation, wildcards as they are, by operator.
+  // Signatures that have an implementation, with their wildcards, by operator.
   std::vector<Signature> patterns(Name op) const;
   std::vector<Name> all() const;
 

@@ -18,7 +18,7 @@ struct OutFormat {
 
   // Everything, dense.
   static const OutFormat& dense();
-  // x's own positions in x's own layout, nothing else being computed where there is a way: for
+  // x's own positions in x's own layout, nothing else being computed if possible: for
   // gradients and updates of x. Dense for a dense x.
   static OutFormat same_as(const Tensor& x);
   // A sparsifier that runs inline, and the layout it writes.

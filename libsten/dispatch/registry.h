@@ -33,7 +33,7 @@ struct SparsifierImplementation {
 class Registry {
  public:
   // Makes L known to files, conversions and programs. `example` is a spec that the tests of every
-  // registered layout use. A name that is already there is replaced, and loses its edges.
+  // registered layout use. A registered name is replaced, and loses its edges.
   template <Layout L>
   void add_layout(const Spec& example = Spec(L::name));
   // A lossless way from one layout to another that spares dense: the same positions and values,
@@ -76,8 +76,8 @@ class Registry {
   // x where the mask keeps it, exactly, or Error. On x's device, as prune(); falls back to the CPU
   // where the layout is not packed there.
   Tensor pack(const Dense& x, const Mask& keep, const Spec& layout) const;
-  // What a sparsifier keeps of x, packed; in one step where there is an implementation for dense.
-  // `kept` gets the mask, if there is need for it.
+  // What a sparsifier keeps of x, packed; in one step with an implementation for dense.
+  // `kept` gets the mask, if needed.
   Tensor prune(const Dense& x, const Sparsifier& s, const Spec& layout, const Hints& hints = {},
                Mask* kept = nullptr) const;
   Tensor prune(const Dense& x, const Spec& sparsifier, const Spec& layout, const Hints& hints = {},
@@ -103,14 +103,14 @@ class Registry {
   // Whether it is registered and holds any set of positions of a matrix, whatever its numbers:
   // static constexpr bool holds_any_pattern of the layout.
   bool holds_any_pattern(std::string_view layout) const;
-  // The name of its own_sparsifier; empty where there is none, or no such layout.
+  // The name of its own_sparsifier; empty without one, and for an unknown layout.
   std::string own_sparsifier(std::string_view layout) const;
   // Whether its numbers say which sets of positions it holds: those of its own sparsifier.
   bool is_structure(std::string_view layout) const;
   // Whether a structure holds all that `other` does, of a layout with its own sparsifier.
   bool includes(const Spec& layout, const Spec& other) const;
   // Bytes of all parts where those positions are packed; none where they are refused, or where to
-  // pack them is the only way to know and there is a list of them. A structure holds them.
+  // pack them is the only way to know and such a list exists. A structure holds them.
   std::optional<Index> bytes(const Spec& layout, const Occupancy& of) const;
 
   struct Example {

@@ -1,4 +1,4 @@
-// From one layout to another: over direct edges where there are some, else through dense.
+// From one layout to another: over direct edges if they lead there, else through dense.
 #pragma once
 #include "libsten/dispatch/registry.h"
 

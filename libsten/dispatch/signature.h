@@ -62,7 +62,7 @@ bool inputs_match(const Signature& pattern, const Signature& wanted);
 bool outputs_match(const Signature& pattern, const Signature& wanted);
 // How many inputs and outputs of a pattern stand for more than one name.
 int wildcards(const Signature& pattern);
-// The pattern's name for input i, `more` resolved; "" where there is none.
+// The pattern's name for input i, `more` resolved; "" without one.
 Name pattern_input(const Signature& pattern, std::size_t i);
 
 }  // namespace sten

@@ -22,7 +22,7 @@ struct SparsifyPlan {
 
 // What sparsify() does with a tensor in the layout `from`. In this order: an implementation for the
 // two layouts; the one to which and from which lossless conversions cost the least, what is to be
-// selected staying sparse; of the dense form. A tensor with dense values is selected from as it is.
+// selected staying sparse; of the dense form. A tensor with dense values needs no conversion.
 // Needs no tensors.
 SparsifyPlan plan_sparsify(const Sparsifier& s, const Spec& from, const Spec& to,
                            Device device = Device::cpu);

@@ -16,7 +16,7 @@ bool is_structure(const Spec& layout);
 Spec layout_alone(const Spec& layout);
 // One thing may go by two names: with that of the structure where it has that of the structure's
 // own sparsifier (per-block is nm), and with that of the sparsifier where it is a block of
-// --structure (block is block-magnitude). Others as they are.
+// --structure (block is block-magnitude). Others unchanged.
 Spec as_structure(const Spec& given);
 Spec as_sparsifier(const Spec& given);
 // The sparsifier of such a spec, checked, its keys in canonical order. Error (usage), also for a

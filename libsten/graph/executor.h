@@ -48,7 +48,7 @@ struct ExecutorOptions {
   // Without it each operator runs by itself, and the result has the bits of Graph::run().
   bool fuse = true;
   // Where attention takes the keys and values of earlier tokens from, and puts those of the tokens
-  // that run (generation.h); it outlives the executor. nullptr: there are no earlier tokens.
+  // that run (generation.h); it outlives the executor. nullptr: no earlier tokens.
   KeyValueCaches* caches = nullptr;
   // The first rule that matches a node counts; others are float32. In bfloat16 run linear layers,
   // layer norms, sums, elementwise functions, sums of embeddings and attention; what else there is

@@ -32,12 +32,12 @@ struct FastestLayouts {
 
 // The weights of these names, each in the layout in which an Executor of the graph takes the least
 // time for the nodes that take it: the one it is in, dense, csr, or n:m of 2:4, 1:4 or 1:8, as far as a
-// layout holds all of it and the operators take it as it is. Elements stay what they are. `values`: the
+// layout holds all of it and the operators take it unconverted. No element changes. `values`: the
 // graph's inputs and weights by name. The executor runs once as weights are. Where one of them has no
 // times in `known`, all those without are put into one layout after the other, the executor runs
 // four times with each, and the least of the last three times of a weight, averaged over weights that
 // are alike, is added to `known`. A dense weight that is not sparse (most_nonzeros) is not looked at, and
-// stays as it is. `precision` is that of ExecutorOptions: nodes in bfloat16 have other times.
+// stays unchanged. `precision` is that of ExecutorOptions: nodes in bfloat16 have other times.
 FastestLayouts in_fastest_layouts(const Graph& g, const NamedValues<Tensor>& values,
                                   const std::vector<std::string>& names, LayoutTimes& known,
                                   const std::vector<PrecisionRule>& precision = {});

@@ -15,24 +15,24 @@ namespace sten {
 // attention without a mask, or the input that is neither "input_ids" [B, T] nor "position_ids" [T]:
 // such a graph cannot be run token by token.
 void check_generates(const Graph& g);
-// How many positions there are in the tables that "position_ids" look up; none where nothing does.
+// How many positions the tables have that "position_ids" look up; none without such tables.
 std::optional<Index> positions_of(const Graph& g);
 
 class Generation {
  public:
   // The first output has logits, [1, T, ids], or [1, 1, ids] of the last token. `most` is the number
   // of tokens that there can be in all; keys and values get memory for so many when the first ones
-  // run. Error (usage) as from check_generates(), and where there are fewer positions than `most`.
+  // run. Error (usage) as from check_generates(), and for fewer positions than `most`.
   // `precision`: as ExecutorOptions has it; attention is float32 in any case.
   Generation(Graph graph, NamedValues<Tensor> weights, Index most,
              std::vector<PrecisionRule> precision = {});
 
   // The logits of the last of these tokens, which come after all those of earlier calls; they stay
-  // until the next call. Error (usage) where there are more tokens than `most`. After an error the
+  // until the next call. Error (usage) for more tokens than `most`. After an error the
   // tokens are those of before.
   std::span<const float> run(std::span<const std::int64_t> ids);
 
-  // Forgets all tokens but the first ones. Error (usage) where there are fewer.
+  // Forgets all tokens but the first ones. Error (usage) for fewer tokens.
   void rewind(Index tokens);
 
   Index tokens() const { return caches_->first; }

@@ -89,7 +89,7 @@ class Graph {
   const std::vector<RunningStatistics>& statistics() const { return parts_.statistics; }
   // For a changed copy.
   const GraphParts& parts() const { return parts_; }
-  // nullptr where there is none.
+  // nullptr without one.
   const Weight* find_weight(std::string_view name) const;
   const Node* find_node(std::string_view name) const;
   // Whether a weight is a running statistic, which is not trained.
@@ -133,7 +133,7 @@ extern template NamedValues<Var> Graph::run(const NamedValues<Var>&, const Named
 NamedValues<Tensor> initial_weights(const Graph& g, std::uint64_t seed);
 
 // The weights, pruned by the initial sparsifiers of their formats and in their layouts; those
-// without a format stay as they are. `scores`, by the weights' names, are for sparsifiers that rank
+// without a format stay unchanged. `scores`, by the weights' names, are for sparsifiers that rank
 // by scores (Hints::scores). The message of what a sparsifier or layout throws begins with the
 // weight's name.
 NamedValues<Tensor> sparse_weights(const Graph& g, NamedValues<Tensor> weights,

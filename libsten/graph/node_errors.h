@@ -10,7 +10,7 @@
 namespace sten {
 
 // f(), which runs the node of that name: what it throws names the node, a lack of memory too. An
-// Unsupported stays as it is.
+// Unsupported passes unchanged.
 template <class F>
 auto with_node_name(const std::string& name, F&& f) {
   try {

@@ -5,7 +5,7 @@
 //   const Var x = t.input("x", batch), w = t.weight({"w", {3, 4}}, value);
 //   const Graph g = t.graph({named("hidden", relu(linear(x, w)))});
 //
-// What runs is written down as it is, with the values that were given: a branch that was not taken is
+// What runs is recorded, with the values that were given: a branch that was not taken is
 // not there, a number that the code computes from a shape or a value is that number, and a tensor
 // that is neither input nor weight is a constant of the graph.
 #pragma once

@@ -14,7 +14,7 @@ namespace sten {
 Csr to_csr(const Bitmask& x);
 Bitmask to_bitmask(const Csr& x);
 
-// Without the pointers of rows, of which there may be far more than entries.
+// Without the pointers of rows, which may outnumber entries by far.
 Coo to_coo(const Csc& x);
 Csc to_csc(const Coo& x);
 

@@ -25,7 +25,7 @@ std::optional<Entries> entries_of(const Tensor& t);
 // Those that the mask keeps, which has a bit for each entry: [size()].
 Entries kept_entries(const Entries& e, const Mask& keep);
 
-// The values at these offsets, which ascend, as a line; 0 where there is no entry.
+// The values at these offsets, which ascend, as a line; 0 without an entry.
 Dense values_at(const Entries& e, const std::vector<Index>& at);
 
 // Whether the dense form is much larger than the parts, and large enough to matter: what only

@@ -33,12 +33,12 @@ class ChunkPositions {
 
 // Every pattern takes exactly g strips, and a strip's pattern contains its kept positions. Strips
 // with n kept positions have no choice, those with none any; the others are placed by augmenting
-// paths (bipartite b-matching), so a placement is found if and only if there is one. Deterministic.
+// paths (bipartite b-matching), so a placement is found if and only if one exists. Deterministic.
 class ChunkPlacer {
  public:
   ChunkPlacer(const PatternTable& table, Index g);
 
-  // False if there is no placement.
+  // False if no placement exists.
   bool place(const ChunkPositions& kept);
   // The strips of pattern p, ascending: its group, [g].
   std::span<const std::int32_t> group(Index p) const {

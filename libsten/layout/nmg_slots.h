@@ -8,7 +8,7 @@
 
 namespace sten {
 
-// Units for one piece of parallel work: about mask_grain elements, of which a position has `each`.
+// Units for one piece of parallel work: about mask_grain elements, with `each` for a position.
 inline Index nmg_grain(const NmgGeometry& geo, Index each = 1) {
   return std::max<Index>(1, mask_grain / (geo.strips * geo.m * each));
 }

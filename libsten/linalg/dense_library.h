@@ -18,7 +18,7 @@ enum class Turned { none, a, b };
 using DenseProduct = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
                                         const float* b, float* c, int threads)>;
 
-// The same of some rows of C on one thread. lda: floats from one row of `a`, as it is given, to the
+// The same of some rows of C on one thread. lda: floats from one stored row of `a` to the
 // next, so that those rows of a turned A may be a block of its columns.
 using DenseRows = std::function<void(Turned turned, Index m, Index n, Index k, const float* a,
                                      Index lda, const float* b, float* c)>;
@@ -48,7 +48,7 @@ std::optional<DenseLibrary> load_onednn();
 std::optional<DenseLibrary> load_openblas();
 DenseLibrary own_loop();
 
-// All that this machine has; the own loop only where there is no other. Loaded at the first call.
+// All that this machine has; the own loop only without any other. Loaded at the first call.
 const std::vector<DenseLibrary>& dense_libraries();
 // Finds a library by its word (onednn, openblas, own) or by its name in any version; nullptr if it
 // does not load. The own loop is always there.

@@ -23,7 +23,7 @@ struct LowProduct {
 
 class OnednnProduct {
  public:
-  // The product with both factors as they are given and, where there is a constant one that the
+  // The product with both factors unpacked and, if one is constant and the
   // library likes better in an order of its own, with that packed. Empty where the library is not
   // there or has plain loops alone. `rows` and `columns` have to stay.
   static std::vector<std::shared_ptr<OnednnProduct>> find(const LowProduct& product);
@@ -32,7 +32,7 @@ class OnednnProduct {
   // What the library calls its kernel, as "brg:avx512_core_amx_bf16".
   virtual const std::string& kernel() const = 0;
   virtual bool packs() const = 0;
-  // Before the first run where it packs: the constant factor, as it is given.
+  // Before the first run where it packs: the constant factor, unpacked.
   virtual void pack(const void* constant) = 0;
   // The constant factor is not read where it was packed.
   virtual void run(const void* a, const void* b, void* c) const = 0;

@@ -13,7 +13,7 @@ inline constexpr Index most_layers = 10000;
 
 // An integer of 1 or more, which has to be there.
 Index size_at(const JsonReader& in, const char* key);
-// A number above 0, or `fallback` where there is none.
+// A number above 0, or `fallback` without one.
 double positive_at(const JsonReader& in, const char* key, double fallback);
 // The values of model_type that are read, for messages.
 inline constexpr const char* known_model_types = R"("bert" or "gpt2")";

@@ -19,7 +19,7 @@ class ImageGraph {
   const ImageValue& input() const { return input_; }
 
   // With a square kernel, and half of it as padding: the size is divided by the stride, rounded up.
-  // There is no bias. Weights begin normal by the outputs (He et al. 2015).
+  // Layers have no bias. Weights begin normal by the outputs (He et al. 2015).
   ImageValue conv(const std::string& name, const ImageValue& x, Index outputs, Index kernel,
                   Index stride);
   // With running statistics; relu takes what is above 0 of it.

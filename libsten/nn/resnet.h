@@ -28,7 +28,7 @@ struct WideResNetConfig {
 
 // Zagoruyko and Komodakis 2016, for images as small as CIFAR's, under the names of the PyTorch
 // implementation that most use: conv1, block1.layer.0.bn1, ..., bn1, fc. Inputs and output as above,
-// and "draw" where there is dropout.
+// and "draw" with dropout.
 Graph wide_resnet(const WideResNetConfig& config);
 
 // What files of PyTorch have beside these weights: how many batches a norm has seen. A file without

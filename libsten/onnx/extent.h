@@ -1,4 +1,4 @@
-// Whole numbers of which some are known only when a model runs: extents of tensors, and what shapes
+// Whole numbers, some of them known only when a model runs: extents of tensors, and what shapes
 // are computed from.
 #pragma once
 #include <map>

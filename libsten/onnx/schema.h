@@ -1,4 +1,4 @@
-// What each operator of ONNX takes: how many inputs, and which attributes of which values.
+// What each operator of ONNX takes: how many inputs, and which attributes with their ranges.
 #pragma once
 #include <cstddef>
 #include <limits>

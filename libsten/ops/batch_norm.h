@@ -46,7 +46,7 @@ struct BatchNormCall {
   }
 };
 
-// Of batch-moments: what makes the variance of all there is the one that is asked for.
+// Of batch-moments: what makes the variance of all values the one that is asked for.
 inline double variance_factor(const Call& call, const Dense& x) {
   call.attributes.check("batch-moments", {"sample"});
   check_channels("batch-moments", x.extents);

@@ -24,8 +24,8 @@ class Broadcast {
   // 1.
   template <class F>
   void each_run(Index begin, Index end, F&& f) const;
-  // f(i, a's element, b's) for each of the elements [begin, end). F32 has loops of which compilers
-  // make vectors.
+  // f(i, a's element, b's) for each of the elements [begin, end). F32 has loops that compilers
+  // vectorize.
   template <class A, class B, class F>
   void each_pair(Index begin, Index end, const A* a, const B* b, F&& f) const;
 

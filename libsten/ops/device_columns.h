@@ -9,7 +9,7 @@ namespace sten {
 // and strides of 1 x is its own columns.
 class DeviceColumns {
  public:
-  // Columns by channel are for weights as they are stored; else see ColumnPiece.
+  // Columns by channel are for weights in their stored order; else see ColumnPiece.
   explicit DeviceColumns(const Convolution& c, bool by_channel = false);
 
   // Of a row.

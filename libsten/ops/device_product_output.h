@@ -14,7 +14,7 @@ const float* elements_there(std::string_view op, const Tensor& x);
 // out is 0.
 Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& format,
                       const std::function<void(float*)>& fill);
-// Gradient i of a call, that of w, likewise; where there is a sum of the caller's, `fill` adds to it.
+// Gradient i of a call, that of w, likewise; if the caller has a sum, `fill` adds to it.
 Tensor gradient_there(std::string_view op, const Call& call, std::size_t i, const Tensor& w,
                       const std::function<void(float* to, bool adds)>& fill);
 

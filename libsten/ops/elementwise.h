@@ -1,7 +1,7 @@
 // Operators of elements beside those of operators.h, as ONNX (opset 21) has them. Operands are
 // repeated as numpy does. Gradients are those of F32 and F64; where a function has a step, they are 0.
 //
-// F16 and BF16 are computed in F32, and integers, where they are said to do, in I64, of which the
+// F16 and BF16 are computed in F32, and integers, where they are said to do, in I64: the
 // lowest bits stay.
 #pragma once
 #include <limits>

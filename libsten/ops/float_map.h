@@ -14,7 +14,7 @@ namespace sten {
 using FloatMap = std::function<void(const float* x, Index n, float* y)>;
 
 // That of an operator of one input, such as relu, silu, clip or scale, with the same bits. Empty
-// where there is none, or where the attributes are not those of the operator.
+// without one, or where the attributes are not those of the operator.
 FloatMap float_map(std::string_view op, const Attributes& attributes);
 // Of those that add_elementwise() registers; Error (usage) for attributes of others.
 FloatMap elementwise_map(std::string_view op, const Attributes& attributes);

@@ -59,7 +59,7 @@ inline double temperature_of(const char* op, const Call& call) {
   return t;
 }
 
-// Logits [..., C] and targets [...], of which those that are the attribute "ignore" (-100) do not
+// Logits [..., C] and targets [...]. Targets that equal the attribute "ignore" (-100) do not
 // count. Error (usage) where they do not fit, or a target is none of C classes.
 struct Classified {
   const Dense& logits;

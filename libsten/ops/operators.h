@@ -226,7 +226,7 @@ T attention(const T& q, const std::type_identity_t<T>& k, const std::type_identi
   return ops_detail::call(op, {q, k, v, mask}, Attributes().set("heads", heads), f);
 }
 
-// x's elements in another shape, of which one extent may be -1. A dense one shares x's values. By
+// x's elements in another shape. One of its extents may be -1. A dense one shares x's values. By
 // the attribute copy-zeros=1 an extent of 0 is x's own there.
 template <Operand T>
 T reshape(const T& x, const Shape& shape, const Formats& f = Formats::dense()) {
@@ -265,7 +265,7 @@ T slice_scatter(const T& x, const std::type_identity_t<T>& v, Index axis, Index 
                           Attributes().set("axis", axis).set("begin", begin).set("end", end), f);
 }
 
-// Over the axes, all if there are none; `keep` leaves them, with extent 1.
+// Over the axes, all if none are given; `keep` leaves them, with extent 1.
 template <Operand T>
 T sum(const T& x, const Attributes::List& axes = {}, bool keep = false,
       const Formats& f = Formats::dense()) {
@@ -388,7 +388,7 @@ T trilu(const T& x, Index k = 0, bool upper = true, const Formats& f = Formats::
 }
 
 // The mean of -log softmax(logits[..., C])[target] over the rows whose target of targets[...], I64
-// or I32, is not `ignore`; 0 if there are none. A scalar. Attribute smoothing, e, by name: as
+// or I32, is not `ignore`; 0 without any. A scalar. Attribute smoothing, e, by name: as
 // PyTorch's label_smoothing, 1 - e of that and e of the mean over all classes in place of the target.
 template <Operand T>
 T cross_entropy(const T& logits, const std::type_identity_t<T>& targets, Index ignore = -100,

@@ -27,7 +27,7 @@ std::vector<Index> list_of(std::string_view op, const Call& call, std::size_t i,
 // The same, but Error (usage) unless it is one number.
 Index integer_of(std::string_view op, const Call& call, std::size_t i, std::string_view name,
                  Index fallback);
-// Error (usage) where there are more inputs.
+// Error (usage) for more inputs.
 void check_inputs(std::string_view op, const Call& call, std::size_t most);
 
 // Bit d says whether axis d is among the axes. Error (usage) for one that x has not or that is

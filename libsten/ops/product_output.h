@@ -14,7 +14,7 @@ namespace sten {
 // eighth of all if that is more, since the other factor is read for each tile.
 inline constexpr Index tile_elements = Index{1} << 16, most_tile_elements = Index{1} << 21;
 
-// An output of that shape, `width` values for each token, of which `fill(token, count, T* to)`
+// An output of that shape, `width` values for each token. `fill(token, count, T* to)`
 // computes some, on threads().
 template <class T, class F>
 Tensor write_tokens(const OutFormat& format, Shape shape, Index width, F&& fill) {

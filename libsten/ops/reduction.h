@@ -9,7 +9,7 @@ struct Reduction {
   Shape kept, result;  // with extents of 1 for axes that are gone; as the output has it
   double count = 1;    // elements in each sum
 
-  // By the attributes 'axes', which may be the second input instead: all where there are none,
+  // By the attributes 'axes', which may be the second input instead: all without them,
   // unless 'noop' is 1; and 'keep'.
   Reduction(std::string_view op, const Call& call, const Shape& x);
 };

@@ -10,7 +10,7 @@
 
 namespace sten {
 
-// The largest; NaN is not looked at. -inf where there is none.
+// The largest; NaN is not looked at. -inf without any.
 inline float max_run(const float* x, Index n) { return kernels::rows().greatest(x, n); }
 inline double max_run(const double* x, Index n) {
   double most = -std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// Windows over the spatial axes of x [N, spatial..., C], of which each makes one place of the result.
+// Windows over the spatial axes of x [N, spatial..., C]. Each makes one place of the result.
 #pragma once
 #include "libsten/ops/image_map.h"
 

@@ -30,7 +30,7 @@ NormThere norm_there(std::span<const GradientOf> gradients, double clip, double*
 // the same device.
 void add_gradient(Tensor& sum, const Tensor& g);
 
-// Sums of gradients, each of another one. Small ones on a device wait until there are some, and are one
+// Sums of gradients, each of another one. Small ones on a device wait for others, and are one
 // kernel then; none is whole before finish().
 class GradientSums {
  public:

@@ -38,7 +38,7 @@ class Update {
   const std::optional<Sparsifier>& sparsifier() const { return by_; }
   const std::optional<Dense>& scores() const { return scores_; }
   double gradient_scale() const { return gradient_scale_; }
-  // Empty where there is none.
+  // Empty without one.
   const Array<float>& scale_there() const { return scale_there_; }
 
  private:

@@ -14,7 +14,7 @@ void select_positions(Parameter& p, const Sparsifier& by, const Spec& layout,
 namespace optim_detail {
 
 // p.value and its state dense, in the weight's shape; what is not a number for each value (the
-// count of steps) stays as it is.
+// count of steps) stays unchanged.
 void make_dense(Parameter& p);
 // For a p that is dense so: `had` are the positions that it had before.
 void select_dense(Parameter& p, const Sparsifier& by, const Spec& layout, const Hints& hints);

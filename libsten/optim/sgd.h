@@ -16,7 +16,7 @@ struct SgdOptions {
 //   w -= rate * momentum, or with Nesterov's (Sutskever et al. 2013)
 //   w -= rate * (g + options.momentum * momentum)
 // It holds no state itself: one serves any number of parameters, and its options may change between
-// steps. State: "momentum", where there is one.
+// steps. State: "momentum", if momentum is used.
 class Sgd {
  public:
   explicit Sgd(SgdOptions options = {}) : options(options) {}

@@ -38,7 +38,7 @@ std::optional<std::array<Index, 4>> bias_steps(const Shape& bias, const Shape& s
 // y of heads * v_width features and batch * tokens tokens, from q of as many tokens, and k and v of
 // batch * keys, features of one head after those of the other. Where no key is seen it is 0. On
 // threads(), and a token's bits depend on nothing but its own sequence. Panels are worked on where
-// they lie, if sequences begin with one; what else there is, is copied a head at a time. The last
+// they lie, if sequences start with one; everything else is copied a head at a time. The last
 // keys of a sequence are not looked at where a bias of -1e30 or less, the same for all of its
 // tokens, outweighs every score.
 void attention_product(const AttentionExtents& a, const Activations& q, const Activations& k,

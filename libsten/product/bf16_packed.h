@@ -35,7 +35,7 @@ struct Bf16Packed {
 Bf16Packed pack_bf16(const Tensor& a);
 
 // Of a dense matrix the pairs of columns, ascending, of groups of rows: [groups + 1] multiples of 16,
-// of which two neighbours are 16 or 32 apart.
+// whose neighbours are 16 or 32 apart.
 Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
                             const std::vector<std::vector<std::uint32_t>>& pairs);
 // All columns.

@@ -23,7 +23,7 @@ struct EpilogueFor<PairsOut> {
 // its extents: else Error (usage). Zeros are multiplied too, but where 16 rows share their columns, as
 // in nmgv. What a product makes of A is kept with it.
 //
-// With A and x as they were rounded, |y - exact| <= (K + 2) 2^-24 sum |a| |x|; rounding one of them
+// With A and x after rounding, |y - exact| <= (K + 2) 2^-24 sum |a| |x|; rounding one of them
 // adds at most 2^-8 sum |a| |x|, and both 2^-7 (1 + 2^-9) of it. On tiles of AMX numbers below 2^-126
 // count as 0.
 template <class X, class Y>

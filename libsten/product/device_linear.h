@@ -8,7 +8,7 @@ namespace sten {
 // All pointers are to memory of w's device. w[out, in] is F32, csr or nmg: Unsupported for other
 // layouts, for matrices that a tensor is seen as (dims), and for 2^31 values or more.
 //
-// There are three ways, and the one that DeviceWay says is taken. By lists: where w has its values is
+// DeviceWay says which of three ways is taken. By lists: where w has its values is
 // sorted at the first product that needs it, and kept with w and all tensors of its positions: 5 bytes
 // for each value, and 8 for each 128 places of the matrix. Sums are made in ascending order of columns,
 // by fused multiply-adds from 0, and infinities of x stay in the rows that use them. Turned: x and y are,
@@ -25,7 +25,7 @@ DeviceWay device_way(const Tensor& w, Index tokens, DeviceUse use);
 // y[tokens, out] = x[tokens, in] w^T + bias, which may be nullptr.
 void device_linear(const Tensor& w, Index tokens, const float* x, const float* bias, float* y);
 
-// dx[tokens, in] = dy[tokens, out] w, likewise; or it is added to what there is.
+// dx[tokens, in] = dy[tokens, out] w, likewise; or the product is added to the existing values.
 void device_transposed_linear(const Tensor& w, Index tokens, const float* dy, float* dx,
                               bool adds = false);
 

@@ -40,7 +40,7 @@ struct NmgPacked {
 
   Index slab_count() const { return std::ssize(slabs) - 1; }
   Index slab_rows(Index s) const { return slabs[s + 1] - slabs[s]; }
-  // Row blocks of which only the first can begin a product.
+  // Row blocks that run together: only the first can begin a product.
   Index at_once() const { return shared.empty() ? 1 : 2; }
   kernels::NmgRows pattern_rows() const { return {patterns.data(), n, m, pattern_count, groups}; }
   kernels::NmgSlabStrips strips(Index slab, Index row_block) const {

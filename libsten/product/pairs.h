@@ -62,7 +62,7 @@ void to_pairs(const Activations16& x, const PairsOut& y);
 // The other way, exactly. On threads().
 void from_pairs(const Pairs& x, const ActivationsOut& y);
 
-// Features k0 to k0 + count of the `panels` panels from `token` on, or of as many tokens as there are,
+// Features k0 to k0 + count of the `panels` panels from `token` on, or of all tokens that are left,
 // to tiles [padded_features(count) / 2, lanes, 2] that are `step` elements apart. k0 is even, and lanes
 // is panel_width or few_width.
 void read_pairs(const Activations& x, Index k0, Index count, Index token, Index lanes,

@@ -88,7 +88,7 @@ struct Epilogue {
   }
 };
 
-// A tile of features k0 to k0 + count and `width` tokens from `token` on, or as many as there are,
+// A tile of features k0 to k0 + count and `width` tokens from `token` on, or all that are left,
 // to [count, width]. width: panel_width, or less where the form is not panels; few_width for few.
 void read_tile(const Activations& x, Index k0, Index count, Index token, Index width, float* tile);
 

@@ -9,7 +9,7 @@ namespace sten {
 
 // f(begin, end, slab0, slab1) on threads(): some units of A's rows and some slabs, for all tokens.
 // Each sum is one share's, so that threads change nothing: units and slabs are cut in as many parts
-// as there are threads, with the least reading for each.
+// as threads, with the least reading for each.
 template <class F>
 void share_positions(Index rows, Index cols, Index units, Index slabs, F&& f) {
   const Index team = threads();

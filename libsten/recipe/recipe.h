@@ -50,7 +50,7 @@ struct DataRecipe {
   std::string features, labels;  // arrays: .npy or idx
   std::vector<Index> shape;      // csv and arrays: of a row, [height, width, channels]
   // Of models from files. arrays: files by the inputs of the model that they are for; csv and
-  // arrays: the input that features are for, empty where there is one alone.
+  // arrays: the input that features are for, empty for a single input.
   std::map<std::string, std::string> inputs;
   std::string input;
   std::string folder;            // cifar: the .bin files; images: a folder for each class
@@ -154,7 +154,7 @@ struct ScoresRecipe {
 
 struct SparsityRecipe {
   std::string target;     // a name, glob or re: of weights; what matches of rank below 2 is
-                          // left as it is (targets.h)
+                          // left unchanged (targets.h)
   Spec sparsifier;        // magnitude:sparsity=0.9, nmg:n=1,m=4,g=4, movement:sparsity=0.5...
   Spec layout{"masked"};  // while training
   Spec save{"dense"};     // in the final model

@@ -46,7 +46,7 @@ struct BarChart {
   };
   std::string title = {}, subtitle = {};
   ChartAxis axis = {};                   // linear
-  std::vector<std::string> series = {};  // names for the legend; none if there is one
+  std::vector<std::string> series = {};  // names for the legend; none for a single series
   std::vector<Group> groups = {};
 };
 

@@ -9,7 +9,7 @@ namespace sten {
 
 struct Table {
   std::vector<Column> columns;                  // those that have a cell
-  std::vector<std::vector<std::string>> lines;  // titles, rows, and the total if there is one
+  std::vector<std::vector<std::string>> lines;  // titles, rows, and the total, if any
   bool has_total = false;
 };
 Table table_of(const Report& r);

@@ -19,12 +19,12 @@ struct RunRecord {
   std::optional<Index> best_step;           // steps done when the weights were best
   double best_loss = 0;                     // of the validation split then
   NamedValues<Tensor> best_weights;
-  // The run's metrics.jsonl as it was then.
+  // The run's metrics.jsonl at that step.
   std::uint64_t metrics_bytes = 0;
   std::string metrics_hash{};
   int ranks = 1;                // that compute it
   Device device = Device::cpu;  // on which they do
-  std::string teacher{};        // a hash of its weights; empty where there is none
+  std::string teacher{};        // a hash of its weights; empty without a teacher
 };
 
 // What decides the bytes of a run beside its recipe and data.

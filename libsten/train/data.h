@@ -18,7 +18,7 @@ std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel
 std::shared_ptr<TaskData> read_text_data(const Recipe& r, Index vocabulary, Index positions);
 // labelled-text or labelled-words for a BERT: the inputs of bert(), with `mask` and `loss`, and what
 // labels are called, by their numbers. `labels` are those of the model; where it has none, they are
-// those of the data: integers from 0 up as they are, else in the order of their bytes.
+// those of the data: integers from 0 up unchanged, else in the order of their bytes.
 struct LabelledData {
   std::shared_ptr<TaskData> data;
   std::vector<std::string> labels;

@@ -10,7 +10,7 @@ namespace sten {
 // Error (usage) with the place for states that name no value, or one that is gone after training.
 Graph training_graph(const Task& task);
 
-// A model of the same graph, whose weights stay as they are.
+// A model of the same graph, whose weights are frozen.
 class Teacher {
  public:
   // Error as of Task::stored_weights(); Error (usage) where the recipe names no weights.

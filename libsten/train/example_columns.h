@@ -49,7 +49,7 @@ struct ExampleColumns {
 };
 
 // Those inputs of the model that the recipe has files for, and `features`, which are given for
-// one more where there are any. Error with the file, and the input, where something does not fit.
+// one more if there is any. Error with the file, and the input, where something does not fit.
 ExampleColumns imported_columns(const Recipe& r, const ImportedModel& m, const Dense& labels,
                                 const std::string& labels_name, const Dense* features,
                                 const std::string& features_name);

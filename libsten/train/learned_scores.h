@@ -19,7 +19,7 @@ struct ScoredWeight {
 class LearnedScores {
  public:
   virtual ~LearnedScores() = default;
-  // Whether they learn before the first stage, when all weights compute as they are.
+  // Whether they learn before the first stage, when all weights compute unmasked.
   virtual bool learn_dense() const { return false; }
   // What the weight computes with in that step.
   virtual Dense computing(const ScoredWeight& x) const = 0;

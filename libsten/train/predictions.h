@@ -14,7 +14,7 @@ struct Measured {
 };
 
 // Over predictions, in double: -log softmax(logits)[label], and how many labels have the largest
-// logit, the first of equal ones; among logits of which one is NaN there is none.
+// logit, the first of equal ones; none if a logit is NaN.
 struct PredictionSums {
   double loss = 0;
   Index hits = 0, count = 0;
@@ -24,8 +24,8 @@ struct PredictionSums {
   Measured measured() const;
 };
 
-// `scorer`: counts for F1, too. logits [..., classes], F32; labels [...], I64, of which those that are ignored_label do not count.
-// The same at any thread count.
+// `scorer`: counts for F1, too. logits [..., classes], F32; labels [...], I64;
+// those that are ignored_label do not count. The same at any thread count.
 PredictionSums predictions_of(const Dense& logits, const Dense& labels,
                               const F1Scorer* scorer = nullptr);
 

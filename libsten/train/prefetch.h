@@ -4,7 +4,7 @@
 
 namespace sten {
 
-// The same data, whose batches are made ahead by a thread of its own where there are threads for it:
+// The same data, whose batches are made ahead by a thread of its own if threads() allows:
 // with one thread in all, each is made when it is asked for. For one caller at a time.
 std::shared_ptr<TaskData> prefetched(std::shared_ptr<const TaskData> data);
 

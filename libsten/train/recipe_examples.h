@@ -7,7 +7,7 @@ namespace sten {
 
 struct RecipeExamples {
   Examples all;
-  std::optional<Examples> test;            // where there are files of their own for it
+  std::optional<Examples> test;            // if it has files of its own
   std::string features_name, labels_name;  // what they were read from, printable
 };
 

@@ -48,7 +48,7 @@ class RunDirectory {
   void add_checkpoint(const Graph& g, const TrainState& state, const RunRecord& record, Index keep);
 
   // To go on after a checkpoint, or from the beginning: later lines are cut off. Error where those
-  // up to it are not as they were then.
+  // up to it were changed since.
   void cut_metrics(const RunRecord* checkpoint);
   void log(const MetricsLine& line);
   std::vector<MetricsLine> metrics() const;

@@ -31,7 +31,7 @@ class RunFiles {
   static bool keeps(const std::string& name);
 
   // With what is recorded in the directory. `data` are names of the external data of an ONNX model,
-  // which the run reads and writes. Error where there is a run.json that is no record of a run, or
+  // which the run reads and writes. Error for a run.json that is not a record of a run, or
   // was changed.
   explicit RunFiles(std::string directory, std::vector<std::string> data = {});
   bool has_run() const { return has_run_; }
@@ -45,7 +45,7 @@ class RunFiles {
 
   // About to be written; recorded when it returns.
   void claim(const std::string& name);
-  // Written: from now on it is the run's only as it is.
+  // Written: from now on the file is the run's only while unchanged.
   void settle(const std::string& name);
   // With the facts of its record of state.
   void claim_checkpoint(Index step, nlohmann::ordered_json facts);

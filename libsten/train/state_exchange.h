@@ -5,7 +5,7 @@
 
 namespace sten {
 
-// On rank 0 it stays as it is.
+// Rank 0 keeps its own.
 void broadcast_state(Communicator& ranks, TrainState& state);
 
 }  // namespace sten

@@ -7,7 +7,7 @@ namespace sten {
 
 // Error (usage) with the place: a target that names nothing of its kind in g, or that another entry
 // of the kind names, too, for some of the same steps; the gradient of a weight that has no fixed
-// positions in training (straight-through, learned scores), all of which is needed.
+// positions in training (straight-through, learned scores): such a result is needed whole.
 void check_formats(const Recipe& r, const Graph& g);
 
 // g with the formats that hold in that step, g being the model or what contains its nodes. A random

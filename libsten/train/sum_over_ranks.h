@@ -15,7 +15,7 @@ struct SumOverRanks {
 // The sum of what each rank gives, float32 tensors of one shape, the same on all ranks. A call of all
 // ranks. What travels:
 // - of dense tensors, all values;
-// - of sparse ones of one layout that have the same positions, of which a hash travels first, the
+// - of sparse ones of one layout that have the same positions (a hash of them is exchanged first), the
 //   stored values: no positions. The sum has the layout;
 // - where positions differ, a bit for each element, and then values at the union of the positions. The
 //   sum has the layout if that holds any positions, else it is masked;

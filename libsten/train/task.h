@@ -81,7 +81,7 @@ class Task {
   // Of the recipe's checkpoint, or initial weights by its seed; dense. A head that the checkpoint
   // lacks, of a model that was made for another use, is initial, too.
   NamedValues<Tensor> first_weights() const;
-  // Those of the checkpoint, which there has to be, as they are stored; dense ones borrow from it.
+  // Those of the checkpoint, which is required, in their stored layouts; dense ones borrow from it.
   NamedValues<Tensor> stored_weights() const;
   // Those of the recipe's teacher, dense; they may borrow from its file. Error as stored_weights(),
   // and (usage) where the recipe names none and its model has none.
@@ -103,7 +103,7 @@ class Task {
   // What classes are called, of data with labels that have names; else empty.
   const std::vector<std::string>& labels() const { return labels_; }
   const F1Scorer* scorer() const { return scorer_ ? &*scorer_ : nullptr; }
-  // Whether there is anything to measure on.
+  // Whether the split has examples.
   bool has(DataSplit s) const { return data_->parts(s) > 0; }
   // Error (usage) where the recipe wants the best model on no rows; warns of what else it asks to
   // measure on none.

@@ -8,7 +8,7 @@ namespace sten {
 class ValueShapes {
  public:
   // What the import of a model infers, from the dtypes and shapes of the inputs. Error with the node
-  // where what it takes does not fit; with `guesses` a value of which nothing is known has the shape
+  // where what it takes does not fit; with `guesses` an unknown value has the shape
   // of the largest input of its node instead.
   ValueShapes(const Graph& g, const NamedValues<Tensor>& inputs, bool guesses = false);
 

@@ -19,7 +19,7 @@ ChannelScale channel_scale(Index channels, double scale, double shift,
                            const std::vector<double>& mean, const std::vector<double>& std);
 
 struct Augmentation {
-  // Pixels of 0 (before they are scaled) around the image, out of which its own size is cut.
+  // Pixels of 0 (before they are scaled) around the image; a piece of its own size is cut out.
   Index crop_padding = 0;
   bool mirror = false;  // left and right are swapped in every other image
   std::uint64_t seed = 0;

@@ -21,8 +21,8 @@ Examples parse_cifar(std::span<const std::byte> file, const std::string& file_na
 // Of several files, one after the other.
 Examples read_cifar(const std::vector<std::string>& files, Index classes);
 
-// The files of a folder as it is downloaded: data_batch_1.bin and so on, and test_batch.bin; or
-// train.bin and test.bin. Error with the folder where there are none to train on, or none to test.
+// The files of a folder in its published form: data_batch_1.bin and so on, and test_batch.bin; or
+// train.bin and test.bin. Error with the folder if it has none to train on, or none to test.
 struct CifarFiles {
   std::vector<std::string> train, test;
 };

@@ -14,7 +14,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
 Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
                   const ImageLimits& limits);
 
-// Error where there are more pixels than the limit, or than so many bytes of file can have where
+// Error for more pixels than the limit, or than so many bytes of file can have where
 // each has `pixels_per_byte` at most.
 void check_pixels(Index height, Index width, const std::string& name, const ImageLimits& limits,
                   std::size_t bytes, Index pixels_per_byte);

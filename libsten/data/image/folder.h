@@ -25,7 +25,7 @@ struct FolderImages {
 // are no images are passed over, and so is what begins with a dot. With `classes` labels are places
 // in that list.
 //
-// Error with the path where a class has no image, where there is a folder that is none of `classes`,
+// Error with the path where a class has no image, where a folder is not in `classes`,
 // for an image of a format that is not read, and as from read_image(): for the first one, whatever
 // the number of threads.
 FolderImages read_image_folder(const std::string& folder, const ImageFolderOptions& options,

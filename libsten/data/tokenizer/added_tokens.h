@@ -1,4 +1,4 @@
-// Tokens that are found in a text as they are, before it is cut into words: [MASK], <|endoftext|>.
+// Tokens that are found literally, before a text is cut into words: [MASK], <|endoftext|>.
 #pragma once
 #include <array>
 #include <functional>
@@ -14,8 +14,8 @@ namespace sten {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;     // left out of decoded text
-  bool normalized = false;  // found in the normalized text, else in the text as it is given
+  bool special = false;                 // left out of decoded text
+  bool normalized = false;              // found in the normalized text, else in the original text
   bool lstrip = false, rstrip = false;  // takes the white space before or after it along
 };
 

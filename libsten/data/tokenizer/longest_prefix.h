@@ -8,7 +8,7 @@
 namespace sten {
 
 // Sorted entries, narrowed byte by byte: find() takes time by the bytes that match, times the
-// logarithm of how many entries there are.
+// logarithm of the number of entries.
 class LongestPrefix {
  public:
   struct Match {

@@ -42,7 +42,7 @@ class Tokenizer {
   virtual SpecialIds special_ids() const = 0;
   // The ids that are no special tokens, ascending.
   virtual const std::vector<TokenId>& ordinary() const = 0;
-  // The entry of an id, as the file has it; "" where there is none.
+  // The entry of an id, as the file has it; "" for an unknown one.
   virtual std::string_view entry(TokenId id) const = 0;
   // Ids of a text alone. Error with line and byte where the text is not UTF-8, or has what the
   // vocabulary has no id for.
@@ -74,7 +74,7 @@ class Tokenizer {
 // order. Error with the file where it is none of them, or not one that is computed as HuggingFace's
 // tokenizers 0.20 do.
 std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
-// The file that read_tokenizer() takes of a directory, "" where there is none.
+// The file that read_tokenizer() takes of a directory, "" without one.
 std::string tokenizer_file(const std::string& directory);
 
 // The text of a file as ids, in memory; see Tokenizer::encode().

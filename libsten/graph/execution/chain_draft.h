@@ -28,7 +28,7 @@ class ChainDraft {
   // A step that writes value y.
   void write(std::unique_ptr<TokenStep> step, std::size_t y, ExecutionStep about);
   void read(std::size_t value) { unit_->values[value].last = unit_->work.size(); }
-  // The chain's value that a step of it makes, if there is one.
+  // The chain's value that a step of it makes, if any.
   std::optional<std::size_t> made_here(std::size_t number) const;
   // The product that made the value, step `at`, if nobody else needs that and nothing follows it.
   ProductStep* open_product(std::size_t v, std::size_t& at) const;

@@ -14,7 +14,7 @@ struct EmbeddingSum {
   std::vector<Table> tables;  // in the order in which they are added
 };
 
-// The longest that begins with that node: embeddings and additions alone, of which nothing but the
+// The longest that starts at that node: embeddings and additions alone. Nothing but the
 // last value is taken elsewhere. Ids are there, and within their tables.
 std::optional<EmbeddingSum> match_embeddings(const PlanContext& plan, std::size_t node,
                                              const Slots& slots);

@@ -6,7 +6,7 @@
 
 namespace sten::execution {
 
-// Whether there is a product in bfloat16 of such a weight, on the CPU, with so many tokens, that is
+// Whether a product in bfloat16 of such a weight exists, on the CPU, with so many tokens, that is
 // worth it: of few with any layout, of many with dense and nmgv, and with others on matrix tiles, where
 // their zeros are multiplied too.
 bool has_pair_product(const Tensor& w, Index tokens);
@@ -50,7 +50,7 @@ struct RoundStep final : TokenStep {
 inline std::uint16_t* pair_panel(const TokenGroup& g, std::size_t value, Index features, Index p) {
   return g.pairs(value) + p * padded_features(features) * g.lanes;
 }
-// Rows of tokens become a panel of pairs, in which tokens that are not there are 0; and back.
+// Rows of tokens become a panel of pairs, in which missing tokens are 0; and back.
 void rows_to_pairs(const float* rows, Index tokens, Index features, std::uint16_t* panel,
                    Index lanes);
 void pairs_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,

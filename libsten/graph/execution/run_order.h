@@ -11,7 +11,7 @@ struct RunOrder {
 };
 
 // What takes no weight, nor anything made of one, such as masks and positions, runs first: exporters
-// have it between embeddings and layers. There are no identities; an output that is one is the value
+// have it between embeddings and layers. Identities are removed; an output that is one is the value
 // that it repeats.
 RunOrder run_order(const Graph& g);
 

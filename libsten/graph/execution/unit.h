@@ -5,7 +5,7 @@
 
 namespace sten::execution {
 
-// What a unit throws where a tensor is not as it was when the plan was made: a shape that depends on
+// What a unit throws where a tensor differs from that of the plan: a shape that depends on
 // numbers.
 struct PlanChanged {};
 
@@ -49,10 +49,10 @@ inline constexpr Index least_tokens = 32;
 inline bool fill_panels(Index tokens) {
   return tokens >= least_tokens || (tokens <= few_width && tokens > 1);
 }
-// In bfloat16 there is nothing but panels.
+// In bfloat16 all values are panels.
 inline bool fill_panels(Index tokens, bool low) { return low ? tokens > 0 : fill_panels(tokens); }
 
-double now();  // seconds; of this thread where there is no other
+double now();  // seconds; of this thread if it is the only one
 
 std::unique_ptr<Unit> operator_unit(const PlanContext& plan, std::size_t node);
 // nullptr where the node cannot be one, because of its operator or its values, which are there.
