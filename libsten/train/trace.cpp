@@ -55,14 +55,14 @@ class Trace {
   void train(const NamedValues<Tensor>& inputs) {
     if (recipe_.formats.empty()) const ValueShapes fits(task_.graph(), inputs);
     for (std::size_t i = 0; i < recipe_.formats.size(); ++i)
-      try_entry(i, with_entry(i), inputs, "");
+      try_entry(i, with_entry(i), task_.graph(), inputs, "");
   }
 
   void measure(const BatchPart& part, std::string_view split) {
     if (part.predictions == 0) return;
     for (std::size_t i = 0; i < recipe_.formats.size(); ++i)
       if (is_measured_in(recipe_, recipe_.formats[i]))
-        try_entry(i, inference_graph(with_entry(i)), part.inputs,
+        try_entry(i, inference_graph(with_entry(i)), inference_graph(task_.graph()), part.inputs,
                   fmt::format(" of the {} split", split));
   }
 
@@ -73,8 +73,9 @@ class Trace {
     return with_formats(task_.graph(), one, one.formats.front().begin);
   }
 
-  void try_entry(std::size_t i, const Graph& g, const NamedValues<Tensor>& inputs,
-                 const std::string& where) {
+  // Of a graph with the entry's formats; `plain` is the graph without them.
+  void try_entry(std::size_t i, const Graph& g, const Graph& plain,
+                 const NamedValues<Tensor>& inputs, const std::string& where) {
     const ValueShapes shapes(g, inputs);
     for (const Weight& w : g.weights())
       if (w.format.grad) try_format(i, w.name, "", true, DType::F32, w.shape, *w.format.grad);
@@ -82,10 +83,24 @@ class Trace {
       const bool is_gradient = !n.formats.grad.is_dense();
       if ((n.formats.out.is_dense() && !is_gradient) || (is_gradient && !has_gradient(n.name)))
         continue;
-      if (const auto shape = shapes.shape(n.name))
-        try_format(i, n.name, where, is_gradient, shapes.dtype(n.name), *shape,
-                   is_gradient ? n.formats.grad : n.formats.out);
+      const OutFormat& f = is_gradient ? n.formats.grad : n.formats.out;
+      if (const auto shape = shapes.shape(n.name)) {
+        try_format(i, n.name, where, is_gradient, shapes.dtype(n.name), *shape, f);
+      } else {
+        const Tensor value = computed(plain, n.name, inputs);
+        try_format(i, n.name, where, is_gradient, value.dtype(), value.shape(), f);
+      }
     }
+  }
+
+  // A value whose shape no rule tells.
+  Tensor computed(const Graph& plain, const std::string& name, const NamedValues<Tensor>& inputs) {
+    GraphParts parts = plain.parts();
+    keep_outputs(parts, {name});
+    NamedValues<Tensor> needed;
+    for (const std::string& x : parts.inputs) needed.emplace(x, inputs.at(x));
+    if (!weights_) weights_ = task_.first_weights();
+    return Graph(std::move(parts)).run<Tensor>(*weights_, needed).at(name);
   }
 
   // Whether a step computes the gradient of a node's value; that of the loss is given.
@@ -107,6 +122,7 @@ class Trace {
   const Task& task_;
   const Recipe& recipe_;
   std::vector<NodeRoute> routes_;
+  std::optional<NamedValues<Tensor>> weights_;
   std::set<std::string> tried_;
 };
 

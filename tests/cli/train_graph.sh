@@ -55,6 +55,17 @@ for how in --dry-run "--out none"; do
   expect_one_line_err
   expect_err "more.csv: label 15 is out of range: the model's output 'out' has 10 classes"
 done
+# A format of a value whose operator has no rule of shapes is tried on the value itself.
+sed 's|{"name": "relu"|{"name": "products", "op": "einsum", "inputs": ["hidden", "hidden"], "attributes": {"equation": "bi,bi->bi"}},\n&|
+     s|"op": "relu", "inputs": \["hidden"\]|"op": "relu", "inputs": ["products"]|' net/graph.json >einsum.json
+format='formats=[{"of": "intermediate", "target": "products", "layout": "csr:dims=2.1"}]'
+for how in --dry-run "--out none"; do
+  expect_exit 1 sten-train recipe.json $how --set model.file=einsum.json --set "$format"
+  expect_one_line_err
+  expect_err "/formats/0/target: 'products': dims=2.1 is beyond the dimensions of shape ["
+  [ ! -e none ] || fail 'a refused run left a directory'
+done
+expect_exit 0 sten-train recipe.json --dry-run --set model.file=einsum.json --set "${format/dims=2.1/dims=0.1}"
 printf '{"nodes": 3}' >bad.json
 expect_exit 1 sten-train recipe.json --out none --set model.file=bad.json
 expect_one_line_err
