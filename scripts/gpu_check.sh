@@ -168,33 +168,41 @@ report = {"schema": 1, "device": device,
           "results": [row for b in benches for row in b["results"]],
           "torch": [json.loads(line) for line in torch]}
 (out / "gpu_check.json").write_text(json.dumps(report, indent=1) + "\n")
-text = [f"# GPU check: {device}", "", "| step | status | seconds |", "|---|---|---|"]
+text = [f"# GPU check: {device}", "", "Report of `scripts/gpu_check.sh`.", "", "## Steps", "",
+        "| step | status | seconds |", "|---|---|---|"]
 text += [f"| {n} | {'passed' if s == '0' else 'failed with ' + s} | {t} |" for n, s, t in steps]
+text += ["", "## Tests"]
 for name in ("tests", "memcheck", "initcheck", "racecheck"):
     log = out / f"{name}.log"
     cases = [l.split("\t") for l in log.read_text(errors="replace").splitlines() if l.count("\t") == 2] if log.exists() else []
     if cases:
         bad = [c[2] + (" (out of time)" if c[0] == "124" else "") for c in cases if c[0] != "0"]
-        text += ["", f"{name}: {len(cases)} cases, {len(cases) - len(bad)} passed" + (" but for" if bad else ""), ""]
-        text += [f"- {b}" for b in bad]
+        text += ["", f"{name}: {len(cases)} cases, {len(cases) - len(bad)} passed" + (" but for" if bad else "")]
+        text += [""] * bool(bad) + [f"- {b}" for b in bad]
 if (out / "training.log").exists():
-    text += ["", "Training:", ""]
+    text += ["", "## Training", ""]
     text += [f"- {l}" for l in (out / "training.log").read_text().splitlines() if ": loss " in l]
-text += ["", "| bench | form | shape | layout | library | ms | GFLOP/s | GB/s | ratio | low | high |",
-         "|---|---|---|---|---|---|---|---|---|---|---|"]
 number = lambda v: f"{v:.3g}" if isinstance(v, float) else str(v) if v is not None else ""
-for row in report["results"]:
+def cells(row):
     shape = "x".join(map(str, row["shape"])) if isinstance(row["shape"], list) else row["shape"]
-    keys = ("ms", "gflops", "input_gb_per_s", "ratio", "ratio_low", "ratio_high")
     precision = row.get("precision") or "float32"
     layout = row["layout"] if precision == "float32" else f"{row['layout']}, {precision}"
-    text.append("| " + " | ".join([row["bench"], row["form"] or "", shape, layout, row["library"] or ""]
-                                  + [number(row.get(k)) for k in keys]) + " |")
+    return [row["form"] or "", shape, layout, row["library"] or ""]
+def table(bench, title, ratio, rates, clock):
+    keys = ["ms"] + rates + ["ratio", "ratio_low", "ratio_high"]
+    names = {"gflops": "GFLOP/s", "input_gb_per_s": "GB/s", "ratio_low": "low", "ratio_high": "high"}
+    lines = ["", f"## {title}", "", f"`sten-bench --device cuda {bench}`. Ratio: to {ratio}; above 1 is faster. "
+             f"Times are medians by the {clock} clock.", "",
+             "| " + " | ".join(["form", "shape", "layout", "library"] + [names.get(k, k) for k in keys]) + " |",
+             "|" + "---|" * (4 + len(keys))]
+    return lines + ["| " + " | ".join(cells(r) + [number(r.get(k)) for k in keys]) + " |"
+                    for r in report["results"] if r["bench"] == bench]
+text += table("convert", "Conversion", "a copy of the input on the device", ["input_gb_per_s"], "device's")
+text += table("gemm", "Products", "the dense product", ["gflops"], "device's")
+text += table("step", "Training steps", "the dense step", [], "host's")
 for row in report["torch"]:
-    text.append(f"| step | dense, {row['optimizer']} | {row['shape']} {row['batch']}x{row['window']} | dense | "
-                f"{row['library']} | {row['ms']} | | | | | |")
-text += ["", "Ratios: convert to a copy of the input on the device, products and steps to the dense ones there;",
-         "above 1 is faster. Times are medians, of steps by the host's clock, of all else by the device's."]
+    text.append(f"| dense, {row['optimizer']} | {row['shape']} {row['batch']}x{row['window']} | dense | "
+                f"{row['library']} | {row['ms']} | | | |")
 (out / "gpu_check.md").write_text("\n".join(text) + "\n")
 PY
 echo
