@@ -69,7 +69,7 @@ void fields_of(V& v, DataRecipe& d) {
   v("label", d.label, {.kinds = {"csv"}});
   v("features", d.features, {.kinds = {"arrays"}, .path = true});
   v("inputs", d.inputs, {.kinds = {"arrays"}, .path = true});
-  v("labels", d.labels, {.kinds = {"arrays"}, .required = true, .path = true});
+  v("labels", d.labels, {.kinds = {"arrays"}, .path = true});
   v("input", d.input, {.kinds = numbers});
   v("shape", d.shape, {.kinds = table, .low = 1, .high = most});
   v("folder", d.folder, {.kinds = {"cifar", "images"}, .required = true, .path = true});

@@ -131,16 +131,42 @@ std::shared_ptr<TaskData> read_image_data(const Recipe& r, Index channels, Index
   }));
 }
 
+namespace {
+
+// What stands for the labels of data that have none: as many as the logits of these rows have.
+Dense no_labels(const Dense& rows, const ImportedModel& m) {
+  Shape shape{rows.extents.empty() ? 0 : rows.extents[0]};
+  if (m.logits.shape)
+    for (std::size_t d = 1; d + 1 < m.logits.shape->size(); ++d)
+      shape.push_back(
+          (*m.logits.shape)[d].size.value_or(d < rows.extents.size() ? rows.extents[d] : 1));
+  return Dense::zeros(DType::I64, shape);
+}
+
+// How many features a row of the model's only input has; 0 where that is not known.
+Index features_of(const ImportedModel& m) {
+  if (m.inputs.size() != 1 || !m.inputs.front().shape) return 0;
+  Index n = 1;
+  const auto& shape = *m.inputs.front().shape;
+  for (std::size_t d = 1; d < shape.size(); ++d) n *= shape[d].size.value_or(0);
+  return n;
+}
+
+}  // namespace
+
 std::shared_ptr<TaskData> read_example_data(const Recipe& r, const ImportedModel& m) {
   const std::string labels = printable(r.data.labels);
   if (r.data.kind == "arrays") {
     std::optional<Dense> features;
     if (!r.data.features.empty()) features = read_array(r.data.features);
+    const Dense given = !labels.empty() ? read_array(r.data.labels)
+                        : features      ? no_labels(*features, m)
+                                        : no_labels(read_array(r.data.inputs.begin()->second), m);
     return std::make_shared<ExampleData>(
-        r, imported_columns(r, m, read_array(r.data.labels), labels,
-                            features ? &*features : nullptr, printable(r.data.features)));
+        r, imported_columns(r, m, given, labels, features ? &*features : nullptr,
+                            printable(r.data.features)));
   }
-  const RecipeExamples read = read_examples(r.data);
+  const RecipeExamples read = read_examples(r.data, features_of(m));
   const auto columns = [&](const Examples& e) {
     return imported_columns(r, m, e.labels, read.labels_name, &e.features, read.features_name);
   };

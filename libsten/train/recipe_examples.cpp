@@ -19,8 +19,15 @@ CsvOptions csv_options(const DataRecipe& d, Index features) {
   return o;
 }
 
+Examples read_arrays_of(const DataRecipe& d) {
+  if (!d.labels.empty()) return read_arrays(d.features, d.labels);
+  Dense features = read_array(d.features);
+  const Index rows = features.extents.empty() ? 0 : features.extents[0];
+  return make_examples(std::move(features), Dense::zeros(DType::I64, {rows}), d.features, "labels");
+}
+
 RecipeExamples read_folders(const DataRecipe& d) {
-  const ImageFolderOptions options{d.size, d.resize, d.channels};
+  const ImageFolderOptions options{d.size, d.resize, d.channels, d.has_labels};
   FolderImages all = read_image_folder(d.folder, options);
   RecipeExamples read{std::move(all.examples), std::nullopt, printable(d.folder),
                       printable(d.folder)};
@@ -36,8 +43,7 @@ RecipeExamples read_examples(const DataRecipe& d, Index features) {
     return {read_csv(d.file, csv_options(d, features)), std::nullopt, printable(d.file),
             printable(d.file)};
   if (d.kind == "arrays")
-    return {read_arrays(d.features, d.labels), std::nullopt, printable(d.features),
-            printable(d.labels)};
+    return {read_arrays_of(d), std::nullopt, printable(d.features), printable(d.labels)};
   if (d.kind == "images") return read_folders(d);
   if (d.kind == "shapes")
     return {draw_shapes({d.count, d.size, d.noise, d.split_seed}), std::nullopt, "shapes",

@@ -157,6 +157,32 @@ expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate
 expect_out 'left alone: 1 convolution, not calibrated'
 expect_exit 2 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --exclude '*hidden*,*out*'
 expect_err 'net: no linear layer to calibrate among 1 convolution'
+# Data without labels: the same rows as a csv file, an array and a recipe of it; images in no folder of a class.
+python3 - <<'END'
+import os, struct, zlib
+rows = [[(7 * i + 3 * j) % 11 / 8 for j in range(20)] for i in range(12)]
+open("rows.csv", "w").writelines(",".join(map(str, r)) + "\n" for r in rows)
+header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (12, 20), }".ljust(117) + b"\n"
+values = b"".join(struct.pack("<f", x) for r in rows for x in r)
+open("rows.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values)
+chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+os.mkdir("flat")
+for i in range(5):
+    pixels = b"".join(b"\0" + bytes((i * 50 + 8 * y + x) % 256 for x in range(8)) for y in range(8))
+    png = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(pixels))
+    open(f"flat/{i}.png", "wb").write(b"\x89PNG\r\n\x1a\n" + png + chunk(b"IEND", b""))
+END
+cp "$STEN_SOURCE/tests/onnx/models/mlp-opset14.onnx" mlp.onnx
+echo '{"schema": 1, "model": {"kind": "onnx", "file": "mlp.onnx"}, "data": {"kind": "arrays", "features": "rows.npy"}, "steps": 1}' >rows.json
+for rows in rows.csv rows.npy rows.json; do
+  expect_exit 0 sten-prune mlp.onnx -o "$rows.onnx" --sparsity 0.5 --method wanda --calibrate $rows
+  cmp rows.csv.onnx $rows.onnx || fail "$rows calibrates otherwise than rows.csv"
+done
+expect_exit 2 sten-train rows.json --dry-run
+expect_err "/data: has no 'labels'"
+sed 's/"kind": "csv".*/"kind": "images", "folder": "flat", "size": 8, "channels": 1}}/' cnn.json >flat.json
+expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate flat.json
+expect_out 'calibrated on 4 rows of flat.json'
 # What a node refuses is said with the model's file.
 sed -i 's/-1, 8, 8, 1/-1, 1, 8, 8/' cnn/graph.json
 expect_exit 1 sten-train cnn.json --out no

@@ -183,6 +183,7 @@ FolderImages read_image_folder(const std::string& folder, const ImageFolderOptio
     add_images(path, label, 0, paths);
     if (paths.size() == before) fail("{}: has no PNG or JPEG image", printable(path));
   });
+  if (!options.has_classes && paths.empty()) add_images(folder, 0, 0, paths);
   if (paths.empty())
     fail("{}: has no folder of images; each folder in it is a class", printable(folder));
   FolderImages all{read_images(paths, options), std::vector<std::string>(labels.size())};

@@ -13,6 +13,7 @@ struct ImageFolderOptions {
   Index size = 0;    // images become size x size: see centre_of()
   Index resize = 0;  // the shorter side before the middle is cut out; 0: size
   Index channels = 3;
+  bool has_classes = true;  // false: images may also lie in the folder itself
 };
 
 struct FolderImages {

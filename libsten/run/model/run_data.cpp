@@ -55,6 +55,10 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
                  printable(path));
   } else if (!is_folder && path.ends_with(".csv") && !has_config(source.what.model)) {
     d.kind = "csv";
+  } else if (!is_folder && path.ends_with(".npy")) {
+    d.kind = "arrays";
+    d.inputs.clear();
+    d.labels.clear();
   } else if (!is_folder) {
     d.kind = kind_of_text(source.what.model, path, d);
     if (!source.what.vocabulary.empty()) d.vocabulary = source.what.vocabulary;
@@ -64,7 +68,7 @@ void take_own(const std::string& path, const ModelSource& source, DataRecipe& d)
     if (!source.recipe) d.window = std::min(usual_window, positions_of(source.what.model));
   }
   const bool is_table = d.kind == "csv" || is_labelled(d);
-  (is_folder ? d.folder : is_table ? d.file : d.text) = absolute;
+  (is_folder ? d.folder : is_table ? d.file : d.kind == "arrays" ? d.features : d.text) = absolute;
   d.test_folder.clear();
   d.test_file.clear();
 }
