@@ -304,6 +304,18 @@ Outcome run_batch(const ManyInputs& many, const Work& work) {
   return outcome;
 }
 
+// Runs one input with the options of all.
+template <class EachOptions, class Run>
+auto one_input(const EachOptions& each, Run run) {
+  return [&each, run](const std::string& input, const OutputOptions& output) {
+    EachOptions o = each;
+    o.input = input;
+    if constexpr (requires { o.output; }) o.output = output;
+    o.show_progress = false;
+    return run(o);
+  };
+}
+
 }  // namespace
 
 // What is wrong with the options is said once, before the first input.
@@ -321,13 +333,7 @@ Outcome prune_batch(const ManyInputs& many, const PruneOptions& each) {
                            {"--rules", each.rules_file, SideInput::rules},
                            {"--statistics", each.statistics},
                            {"--calibrate", each.calibrate, SideInput::data}},
-                          [&](const std::string& input, const OutputOptions& output) {
-                            PruneOptions o = each;
-                            o.input = input;
-                            o.output = output;
-                            o.show_progress = false;
-                            return prune(o);
-                          },
+                          one_input(each, prune),
                           each.to});
 }
 
@@ -337,13 +343,7 @@ Outcome convert_batch(const ManyInputs& many, const ConvertOptions& each) {
                           each.output,
                           deciding_options(each),
                           {},
-                          [&](const std::string& input, const OutputOptions& output) {
-                            ConvertOptions o = each;
-                            o.input = input;
-                            o.output = output;
-                            o.show_progress = false;
-                            return convert_checkpoint(o);
-                          },
+                          one_input(each, convert_checkpoint),
                           each.to});
 }
 
@@ -356,13 +356,7 @@ Outcome energy_batch(const ManyInputs& many, const EnergyOptions& each) {
     if (c.unit != Unit::text && c.unit != Unit::shape) totals.push_back(c.key);
   ManyInputs inputs = many;
   inputs.out_dir.clear();
-  return run_batch(inputs,
-                   {one, totals, {}, {}, {}, [&](const std::string& input, const OutputOptions&) {
-                      EnergyOptions o = each;
-                      o.input = input;
-                      o.show_progress = false;
-                      return measure_energy(o);
-                    }});
+  return run_batch(inputs, {one, totals, {}, {}, {}, one_input(each, measure_energy)});
 }
 
 }  // namespace sten

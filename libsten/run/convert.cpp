@@ -171,19 +171,9 @@ Options deciding_options(const ConvertOptions& o) {
 Report convert_report() {
   Report r;
   r.program = "sten-convert";
-  r.columns = {{"name", "tensor", Unit::text},
-               {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},
-               {"from", "from", Unit::text},
-               {"via", "via", Unit::text},
-               {"stored", "stored", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction},
-               {"energy", "energy", Unit::ratio},
-               {"bytes_before", "before", Unit::bytes},
-               {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},
-               {"fit", "fit", Unit::text},
-               module_column};
+  r.columns = changed_columns({{"from", "from", Unit::text},
+                               {"via", "via", Unit::text},
+                               {"stored", "stored", Unit::count}});
   r.spare = {"dtype", "padding", "via", "stored", "bytes_before", "fit", "from", "shape"};
   return r;
 }

@@ -12,23 +12,13 @@ namespace sten {
 Report prune_report() {
   Report r;
   r.program = "sten-prune";
-  r.columns = {{"name", "tensor", Unit::text},
-               {"shape", "shape", Unit::shape},
-               {"dtype", "dtype", Unit::text},
-               {"rule", "rule", Unit::text},
-               {"elements", "elements", Unit::count},
-               {"kept", "kept", Unit::count},
-               {"sparsity", "sparsity", Unit::fraction},
-               {"energy", "energy", Unit::ratio},
-               {"bytes_before", "before", Unit::bytes},
-               {"bytes_after", "after", Unit::bytes},
-               {"padding", "padding", Unit::fraction},
-               {"fit", "fit", Unit::text},
-               {"error_before", "masked", Unit::ratio},
-               {"error", "error", Unit::ratio},
-               {"reordered", "reordered", Unit::text},
-               {"energy_unordered", "unordered", Unit::ratio},
-               module_column};
+  r.columns = changed_columns({{"rule", "rule", Unit::text},
+                               {"elements", "elements", Unit::count},
+                               {"kept", "kept", Unit::count}},
+                              {{"error_before", "masked", Unit::ratio},
+                               {"error", "error", Unit::ratio},
+                               {"reordered", "reordered", Unit::text},
+                               {"energy_unordered", "unordered", Unit::ratio}});
   r.spare = {"dtype", "padding", "elements", "kept",     "bytes_before",
              "fit",   "rule",    "shape",    "reordered"};
   return r;

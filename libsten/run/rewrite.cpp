@@ -179,6 +179,23 @@ Metadata with_provenance(Metadata metadata, const std::string& program, const Op
   return metadata;
 }
 
+std::vector<Column> changed_columns(const std::vector<Column>& before,
+                                    const std::vector<Column>& after) {
+  std::vector<Column> all = {{"name", "tensor", Unit::text},
+                             {"shape", "shape", Unit::shape},
+                             {"dtype", "dtype", Unit::text}};
+  all.insert(all.end(), before.begin(), before.end());
+  all.insert(all.end(), {{"sparsity", "sparsity", Unit::fraction},
+                         {"energy", "energy", Unit::ratio},
+                         {"bytes_before", "before", Unit::bytes},
+                         {"bytes_after", "after", Unit::bytes},
+                         {"padding", "padding", Unit::fraction},
+                         {"fit", "fit", Unit::text}});
+  all.insert(all.end(), after.begin(), after.end());
+  all.push_back(module_column);
+  return all;
+}
+
 std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < c.tensors().size(); ++i)

@@ -82,6 +82,11 @@ std::vector<std::optional<Spec>> layouts_for(const Selection& s, const Spec& to)
 // The metadata with one more step in its provenance.
 Metadata with_provenance(Metadata metadata, const std::string& program, const Options& options);
 
+// The columns of a report on changed tensors: `before` describes the tensor before its sparsity, energy,
+// bytes, padding and fit, `after` follows them.
+std::vector<Column> changed_columns(const std::vector<Column>& before,
+                                    const std::vector<Column>& after = {});
+
 // Numbers of tensors in natural order of their names: how reports list them.
 std::vector<std::size_t> natural_order(const Checkpoint& c, const Selection& s);
 
