@@ -156,10 +156,8 @@ DType computed_in(std::string_view op, DType dtype) {
 
 Dense to_compute(std::string_view op, const Dense& x, DType in) {
   if (x.dtype() == DType::U64 && in == DType::I64)
-    for (const std::int64_t v : x.values.as<std::int64_t>())
-      if (v < 0)
-        fail_usage("{}: a U64 element is {}; operators compute in I64", op,
-                   static_cast<std::uint64_t>(v));
+    for (const std::uint64_t v : x.values.as<std::uint64_t>())
+      if (v >> 63) fail_usage("{}: a U64 element is {}; operators compute in I64", op, v);
   return {x.extents, as_dtype(op, x.values, in)};
 }
 

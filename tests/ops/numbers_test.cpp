@@ -312,6 +312,12 @@ TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
         Integers{0, 1, 5, 0, -1, 3, 0});
   CHECK(integers(apply("mod", {of_integers({200}, DType::U8), of_integers({7}, DType::U8)})) ==
         Integers{4});
+  const auto mod_u64 = [](std::int64_t a) {
+    return integers(apply("mod", {of_integers({a}, DType::U64), of_integers({7}, DType::U64)}));
+  };
+  CHECK(mod_u64(200) == Integers{4});
+  CHECK(error_of([&] { mod_u64(-1); }) ==
+        "mod: a U64 element is 18446744073709551615; operators compute in I64");
   const Tensor x = floats_of({-4.25f, 7, 5.5f, 1}), y = floats_of({2, -3, 8, 0});
   check_same(apply("mod", {x, y}, fmod), {-0.25f, 1, 5.5f, nan_value});
   check_same(apply("mod", {x, y}), {1.75f, -2, 5.5f, nan_value});
