@@ -44,8 +44,8 @@ template <class Packed>
 Transposed<Packed> pack_transposed(const Tensor& a, Packed (*pack)(const CsrEntries&)) {
   const Tensor columns = convert(a, Spec(Csc::name));
   const Csc& c = columns.as<Csc>();
-  return {pack(
-      {c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
+  return {
+      pack({c.extents[1], c.extents[0], c.ptr.data(), c.index.data(), packable(c.values).data()})};
 }
 
 // factor: [rows, columns] of what is multiplied with x.
