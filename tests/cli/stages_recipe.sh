@@ -54,6 +54,21 @@ short() { expect_exit 0 sten-prune "$DENSE" -o "$1.safetensors" --threads 2 --re
 short scaled --set epochs=3 --set scale=0.5 --set 'rate={"kind": "cosine", "warmup": 10}'
 short counted --set epochs=null --set steps=30 --set 'rate={"kind": "cosine", "warmup": 5}'
 expect_exit 0 sten-energy scaled.safetensors counted.safetensors --diff
+# The points of a rate too, where the recipe counts in steps.
+points() { echo "rate={\"kind\": \"piecewise\", \"warmup\": $1, \"points\": [[$2, 0.5], [$3, 0.1]]}"; }
+short scaled-points --set epochs=null --set steps=60 --set scale=0.5 --set "$(points 8 20 40)"
+short counted-points --set epochs=null --set steps=30 --set "$(points 4 10 20)"
+expect_exit 0 sten-energy scaled-points.safetensors counted-points.safetensors --diff
+# What does not fit into fewer steps is named at once, before there is any state.
+for how in "" --dry-run; do
+  expect_exit 2 sten-prune "$DENSE" -o x4.safetensors --recipe $RECIPE --schedule $ITERATIVE --state unfit $how \
+    --set epochs=null --set steps=5 --set 'rate={"kind": "cosine", "warmup": 10}' \
+    --set 'formats=[{"of": "intermediate", "target": "layers.0.relu", "layout": "csr", "begin": 6, "end": 9}]'
+  expect_one_line_err
+  expect_err "/rate/warmup: 10 is more than all 5 steps; /formats/0/begin: 6 is after the last of 5 steps; \
+/formats/0/end: 9 is after the last of 5 steps; 'scale' multiplies all steps"
+  [ ! -e unfit ] || fail 'a refused run made its state directory'
+done
 
 # Layer-wise, with a loss that comes back and with one that cannot.
 expect_exit 0 stages -o layers.safetensors --sparsity 0.6 --schedule layer-wise --tolerance 0.5 --state layers

@@ -38,6 +38,22 @@ expect_out '"schema": 1'
 QUIET='' expect_exit 0 train dense --set sparsity=null --set steps=20
 expect_out 'wrote dense/model.safetensors'
 
+# A scaled run is the run all of whose steps are scaled: warm-up, points of the rate, stages, refreshes, evaluations.
+rate() { echo "rate={\"kind\": \"piecewise\", \"warmup\": $1, \"points\": [[$2, 0.5], [$3, 0.1]]}"; }
+expect_exit 0 train scaled --set scale=0.5 --set "$(rate 10 40 100)" --set sparsity.0.mask.refresh=8
+expect_exit 0 train counted --set steps=80 --set "$(rate 5 20 50)" --set sparsity.0.mask.refresh=4 \
+  --set sparsity.0.schedule.end=40 --set evaluation.every=20 --set checkpoints.every=5 --set logging.every=3
+for file in recipe.json model.sten.safetensors; do
+  cmp scaled/$file counted/$file || fail "a scaled run has another $file"
+done
+for how in --dry-run '--out unfit'; do
+  expect_exit 2 sten-train "$RECIPE" $how --set steps=8
+  expect_one_line_err
+  expect_err "/rate/warmup: 10 is more than all 8 steps; /sparsity/0/schedule/end: 80 is after the last of 8 steps; \
+'scale' multiplies all steps"
+  [ ! -e unfit ] || fail 'a refused run left a directory'
+done
+
 # A bar with loss, sparsity, rate and remaining time, for who watches.
 expect_exit 0 sten-train "$RECIPE" --out bar --threads 1 --progress always
 grep -qE 'step [0-9]+/160  loss [0-9.]+  sparsity 80.0 %  rate [0-9.e-]+  .* s left' err || fail 'there is no bar'
