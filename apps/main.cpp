@@ -85,7 +85,7 @@ std::string plain_text(std::string_view text) {
   static constexpr const char* said[][2] = {
       {"Could not convert: * = *", "{} '{}' is not a number"},
       {"*: Value * not in range * to *", "{} '{}' is not within [{}, {}]"},
-      {"*: * not in {*}", "{} '{}' is none of {}"},
+      {"*: * not in {*}", "{}: unknown value '{}' (expected one of {})"},
       {"*: * required * missing", "{0} needs a value: {2}"},
       {"*: At Most 1 required but received *", "{} takes one value, and is given {} times"},
       {"*: Too many inputs*", "{} takes no value"},

@@ -70,8 +70,8 @@ IsaChoice choose_isa(const char* wanted) {
                     wanted, name_of(choice.isa));
     return choice;
   }
-  std::snprintf(choice.error, sizeof choice.error, "STEN_ISA=%.40s is none of %s", wanted,
-                all_names().c_str());
+  std::snprintf(choice.error, sizeof choice.error,
+                "STEN_ISA: unknown ISA '%.40s' (expected one of %s)", wanted, all_names().c_str());
   return choice;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/isa.h"
 #include "libsten/base/cuda.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/processor.h"
 #include "libsten/base/text.h"
@@ -40,8 +41,7 @@ bool is_of_bert(const BenchOptions& o) { return is_of_ranks(o) || o.bench == "mo
 void check(const BenchOptions& o) {
   const std::vector<std::string> known{"gemm", "convert", "dispatch", "step", "model", "allreduce"};
   if (std::ranges::find(known, o.bench) == known.end())
-    fail_usage("BENCH {} is none of gemm, convert, dispatch, step, model and allreduce{}",
-               quote(o.bench), suggestion(o.bench, known));
+    fail_usage("{}", unknown_name("BENCH", o.bench, known));
   if (!is_of_ranks(o) && o.ranks->size() > 1)
     fail_usage("{} is measured in one process: step and allreduce in several", o.bench);
   if (!is_of_ranks(o) && o.transport != "float32")

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "libsten/base/error.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/random.h"
 #include "libsten/base/text.h"
@@ -52,8 +53,7 @@ Dense bench_input(std::string_view distribution, const Shape& shape, std::uint64
         shape, [&](Index i) { return normal(seed, i) * std::exp(0.5 * normal(rows, i / cols)); });
   }
   const std::vector<std::string> known(std::begin(bench_inputs), std::end(bench_inputs));
-  fail_usage("--input {} is none of normal, student3, laplace and rowscaled{}", quote(distribution),
-             suggestion(distribution, known));
+  fail_usage("--input: {}", unknown_name("distribution", distribution, known));
 }
 
 }  // namespace sten

@@ -4,6 +4,7 @@
 
 #include "kernels/isa.h"
 #include "libsten/base/error.h"
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/layout/nmgv.h"
 
@@ -28,8 +29,8 @@ DType precision_from(std::string_view name) {
   if (name == "f32") return DType::F32;
   if (name == "f16") return DType::F16;
   if (name == "bfloat16") return DType::BF16;
-  fail_usage("--precision {} is none of float32, bf16, float16 and int8{}", quote(name),
-             suggestion(name, {"float32", "bf16", "float16", "int8"}));
+  fail_usage("--precision: {}",
+             unknown_name("precision", name, {"float32", "bf16", "float16", "int8"}));
 }
 
 bool multiplies(DType precision) {
@@ -69,8 +70,8 @@ std::vector<StepPrecision> step_precisions(const std::vector<std::string>& names
     const std::string usual = name == "f32" ? "float32" : name == "bfloat16" ? "bf16" : name;
     const auto at = std::ranges::find(known, usual, &StepPrecision::name);
     if (at == known.end())
-      fail_usage("--precision {} of a step on a device is none of float32, tf32 and bf16{}",
-                 quote(name), suggestion(name, {"float32", "tf32", "bf16"}));
+      fail_usage("--precision: {}", unknown_name("precision of a step on a device", name,
+                                                 {"float32", "tf32", "bf16"}));
     if (!std::ranges::count(all, usual, &StepPrecision::name)) all.push_back(*at);
   }
   return all;

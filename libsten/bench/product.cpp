@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/random.h"
 #include "libsten/bench/input.h"
 #include "libsten/layout/nmg.h"
@@ -27,8 +28,7 @@ BenchProduct::BenchProduct(const std::string& form, const Shape& shape, std::uin
     : form_(form), m_(shape[0]), k_(shape[1]), n_(shape[2]) {
   const std::vector<std::string> forms{"gemm", "linear", "chain", "transposed", "sampled"};
   if (std::ranges::find(forms, form) == forms.end())
-    fail_usage("--form {} is none of gemm, linear, chain, transposed and sampled{}", quote(form),
-               suggestion(form, forms));
+    fail_usage("--form: {}", unknown_name("form", form, forms));
   weights_[0] = weight(m_, k_, seed_for(seed, "weight"));
   if (form == "chain") weights_[1] = weight(k_, m_, seed_for(seed, "second weight"));
   const Shape start = form == "gemm"         ? Shape{k_, n_}

@@ -20,7 +20,7 @@ void add_product(Dense& to, Index rows, Index in, const float* a, const float* b
 }  // namespace
 
 void InputSums::add(const Dense& x, const Dense& t) {
-  if (x.extents.empty()) fail_usage("a single number is no layer's input");
+  if (x.extents.empty()) fail_usage("the input of a layer must have 1 or more axes, got a scalar");
   const Index in = x.extents.back();
   const calibrate::Matrix<float> seen = [&] {
     Dense flat = x;

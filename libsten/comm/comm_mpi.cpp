@@ -60,14 +60,15 @@ std::shared_ptr<Communicator> comm_mpi() {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const std::string why = dlerror();
-    fail("this process is one of several that were started together, and MPI does not load: {}",
-         printable(why));
+    fail("MPI cannot be loaded, and this process is one of several ranks: {}", printable(why));
   }
   const auto version = symbol<mpi_plugin::Version>(library, mpi_plugin::version_name);
   const auto make = symbol<mpi_plugin::Make>(library, mpi_plugin::make_name);
-  if (!version || !make) fail("{}: is no part of sten", printable(path));
+  if (!version || !make)
+    fail("{}: not the MPI library of sten: expected the symbols {} and {}", printable(path),
+         mpi_plugin::version_name, mpi_plugin::make_name);
   if (sten::version() != version())
-    fail("{}: is of version {}, and this is {}", printable(path), version(), sten::version());
+    fail("{}: expected version {}, got {}", printable(path), sten::version(), version());
   return std::shared_ptr<Communicator>(make());
 }
 

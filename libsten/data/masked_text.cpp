@@ -50,7 +50,8 @@ MaskedText::MaskedText(Array<TokenId> text, Index begin, Index end, const Tokeni
   before_.assign(around.begin(), at);
   after_.assign(at + 1, around.end());
   if (length() < 1 || options.batch < 1)
-    fail_usage("masked text: {} windows of {} tokens are no batch", options.batch, options.window);
+    fail_usage("masked text: expected 1 or more windows of {} or more tokens, got {} of {}",
+               before_.size() + after_.size() + 1, options.batch, options.window);
   if (end - begin < length())
     fail_usage("masked text: a part of {} tokens has no window of {}", end - begin, length());
   check_share("predicted", options.predicted);

@@ -18,7 +18,8 @@ TextWindows::TextWindows(Array<TokenId> text, Index begin, Index end,
   if (begin < 0 || end < begin || end > static_cast<Index>(text_.size()))
     fail_usage("text: the part from {} to {} is not within {} tokens", begin, end, text_.size());
   if (options.window < 1 || options.batch < 1)
-    fail_usage("text: {} windows of {} tokens are no batch", options.batch, options.window);
+    fail_usage("text: expected 1 or more windows of 1 or more tokens, got {} of {}", options.batch,
+               options.window);
   if (end - begin <= options.window)
     fail_usage("text: a part of {} tokens has no window of {} and a token after it", end - begin,
                options.window);

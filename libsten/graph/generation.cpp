@@ -192,7 +192,8 @@ std::span<const float> Generation::run(std::span<const std::int64_t> ids) {
   }
   const Tensor& y = executor_.run(in).at(logits_);
   if (!y.is<Dense>() || y.dtype() != DType::F32)
-    fail("the output {} is no dense F32", quote(logits_));
+    fail("output {}: expected dense logits in F32, got {} in {}", quote(logits_),
+         name_of(y.dtype()), y.layout());
   const Dense& logits = y.as<Dense>();
   if (logits.extents.size() != 3 || logits.extents[0] != 1 || logits.size() == 0)
     fail("the output {} is {}, and no logits of tokens", quote(logits_), to_string(logits.extents));

@@ -3,19 +3,22 @@
 #include <algorithm>
 #include <set>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/graph/node_errors.h"
 
 namespace sten {
 namespace {
 
+constexpr const char* expected_values = " (expected an input, a weight, a constant or a node)";
+
 void check_weight(const Weight& w) {
   try {
     checked_size(w.shape);
     if (w.init.is("zeros") || w.init.is("ones")) return w.init.check_keys({});
     if (!w.init.is("normal") && !w.init.is("uniform"))
-      fail_usage("{} is no way for weights to begin{}", quote(w.init.str()),
-                 suggestion(w.init.name(), {"zeros", "ones", "normal", "uniform"}));
+      fail_usage(
+          "{}", unknown_name("initializer", w.init.name(), {"zeros", "ones", "normal", "uniform"}));
     const char* key = w.init.is("normal") ? "std" : "bound";
     w.init.check_keys({key});
     if (!(w.init.number(key) >= 0))
@@ -113,10 +116,11 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
       if (const auto at = numbers_.find(name); at != numbers_.end()) {
         from.push_back(at->second);
       } else if (nodes.contains(name)) {
-        fail_usage("node {} takes {}, which does not come before it", quote(n.name), quote(name));
+        fail_usage("node {}: input {} is a later node: expected topological order", quote(n.name),
+                   quote(name));
       } else {
-        fail_usage("node {} takes {}, which is no input, weight, constant or node{}", quote(n.name),
-                   quote(name), suggestion(name, names_in(numbers_)));
+        fail_usage("node {}: unknown input {}{}{}", quote(n.name), quote(name),
+                   suggestion(name, names_in(numbers_)), expected_values);
       }
     }
     enter(n.name);
@@ -126,8 +130,8 @@ Graph::Graph(GraphParts parts) : parts_(std::move(parts)) {
   std::set<std::string_view> outputs;
   for (const std::string& name : parts_.outputs) {
     if (!numbers_.contains(name))
-      fail_usage("output {} is no input, weight, constant or node{}", quote(name),
-                 suggestion(name, names_in(numbers_)));
+      fail_usage("unknown output {}{}{}", quote(name), suggestion(name, names_in(numbers_)),
+                 expected_values);
     if (!outputs.insert(name).second) fail_usage("the graph has the output {} twice", quote(name));
     is_kept[number_of(name)] = true;
   }
@@ -152,14 +156,15 @@ void Graph::check_statistics() const {
   for (const RunningStatistics& s : parts_.statistics) {
     const Node* moments = find_node(s.moments);
     if (!moments || moments->op.text() != "batch-moments")
-      fail_usage("statistics of {}, which is no node with moments of a batch", quote(s.moments));
+      fail_usage("statistics of {}: expected a node of the operator batch-moments",
+                 quote(s.moments));
     if (!(s.momentum >= 0 && s.momentum <= 1))
       fail_usage("statistics of {}: the momentum {} is not within [0, 1]", quote(s.moments),
                  s.momentum);
     for (const std::string& name : {s.mean, s.variance}) {
       const Weight* w = find_weight(name);
       if (!w || w->shape.size() != 1)
-        fail_usage("statistics of {}: {} is no weight with one axis", quote(s.moments),
+        fail_usage("statistics of {}: {} must be a weight with one axis", quote(s.moments),
                    quote(name));
       if (!taken.insert(w->name).second)
         fail_usage("statistics of {}: {} follows something else, too", quote(s.moments),

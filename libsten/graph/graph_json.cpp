@@ -78,7 +78,8 @@ Json constant_json(const Constant& c) {
 Constant read_constant(const JsonReader& in) {
   in.check_keys({"name", "dtype", "shape", "bytes"});
   const std::optional<DType> dtype = dtype_from(in["dtype"].text());
-  if (!dtype || width_of(*dtype) == 0) in["dtype"].fail("is no type of elements");
+  if (!dtype || width_of(*dtype) == 0)
+    in["dtype"].fail(fmt::format("unknown data type {}", quote(in["dtype"].text())));
   const Shape shape = in["shape"].integers();
   const JsonReader bytes = in["bytes"];
   const std::string digits = bytes.text();

@@ -39,7 +39,7 @@ class Walk {
   }
 
   std::vector<NodeRoute> routes(const std::string& from) {
-    if (!graph_.find_node(from)) fail_usage("{} is no node of the graph", quote(from));
+    if (!graph_.find_node(from)) fail_usage("unknown node {}", quote(from));
     std::vector<NodeRoute> all;
     for (const Node& n : graph_.nodes()) all.push_back({n.name, n.op, forward(n), nullptr});
     const auto& nodes = graph_.nodes();

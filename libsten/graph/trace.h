@@ -28,7 +28,7 @@ class Tracer {
 
   // The graph of all that ran on inputs and weights so far. A node has the name that named() or the
   // end of a TraceScope gives it, else the scope's and the operator's, "encoder.relu"; a second one
-  // of a name gets a number, "encoder.relu.1". Error (usage): an output that is no value of this
+  // of a name gets a number, "encoder.relu.1". Error (usage): an output of another
   // trace, or one name that two values were given; an operator with several results.
   Graph graph(const std::vector<Var>& outputs) const;
 

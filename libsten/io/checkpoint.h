@@ -66,7 +66,7 @@ class Checkpoint {
   const std::vector<Shard>& shards() const { return shards_; }
   // The index that names its shards; nothing for a single file.
   const std::optional<ShardIndex>& index() const { return index_; }
-  // "took unet/ of the pipeline, not vae/"; "" where it is no part of one.
+  // "took unet/ of the pipeline, not vae/"; "" for a checkpoint outside of pipelines.
   std::string part_taken() const { return index_ ? sten::part_taken(*index_) : ""; }
   // Whether it is a .npy file.
   bool is_array() const { return is_array_; }

@@ -60,7 +60,7 @@ void read_index(const std::string& path, ShardIndex& out) {
     const std::string shard_name = shard.get<std::string>();
     if (shard_name.empty() || shard_name.find('/') != std::string::npos || shard_name == "." ||
         shard_name == ".." || shard_name.size() > NAME_MAX || has_control_characters(shard_name))
-      fail("{}: {} is mapped to {}, which is no name of a file in the directory", file.name(),
+      fail("{}: {} is mapped to {}: expected the name of a file in the directory", file.name(),
            quote(name), quote(shard_name));
     files.insert(out.folder + shard_name);
     out.weight_map.emplace_back(name, out.folder + shard_name);

@@ -27,7 +27,7 @@ ShardIndex find_shards(const std::string& path);
 // Whether `path` is a directory or the name of an index, and so what find_shards() is for.
 bool is_sharded(const std::string& path);
 
-// "took unet/ of the pipeline, not vae/"; "" where the checkpoint is no part of one.
+// "took unet/ of the pipeline, not vae/"; "" outside of pipelines.
 std::string part_taken(const ShardIndex& index);
 
 // Error unless `name`, links followed, lies in the directory, or is a link into the "blobs" folder

@@ -45,7 +45,7 @@ struct MatrixPositions {
 const Tensor& as_matrix(const Tensor& t) {
   const Shape shape = t.shape();
   if (shape.size() == 2) return t;
-  if (shape.size() < 2) fail_unsupported("{} is no matrix", to_string(shape));
+  if (shape.size() < 2) fail_unsupported("expected 2 or more axes, got shape {}", to_string(shape));
   const auto make = [&] {
     Index cols = 1;
     for (std::size_t d = 1; d < shape.size(); ++d) cols *= shape[d];

@@ -7,8 +7,7 @@ namespace sten {
 
 Graph mlp(const std::vector<Index>& sizes, const std::string& activation) {
   if (sizes.size() < 2 || std::ranges::any_of(sizes, [](Index n) { return n < 1; }))
-    fail_usage("mlp: {} are no sizes: at least those of the input and of the output, from 1 on",
-               to_string(sizes));
+    fail_usage("mlp: sizes must be 2 or more integers >= 1, got {}", to_string(sizes));
   GraphParts g;
   g.inputs = {"x"};
   std::string value = "x";

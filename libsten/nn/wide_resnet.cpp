@@ -20,7 +20,7 @@ ImageValue wide_block(ImageGraph& g, const std::string& name, const ImageValue& 
 
 Graph wide_resnet(const WideResNetConfig& c) {
   if (c.depth < 10 || (c.depth - 4) % 6 != 0)
-    fail_usage("wide-resnet: a depth of {} is not 6n + 4, as 10, 16, 28 and 40 are", c.depth);
+    fail_usage("wide-resnet: expected a depth of 6n + 4 (10, 16, 28, 40), got {}", c.depth);
   if (c.classes < 1 || c.channels < 1 || c.width < 1)
     fail_usage("wide-resnet: {} classes, {} channels and a width of {}: all have to be 1 or more",
                c.classes, c.channels, c.width);

@@ -176,7 +176,8 @@ class Importer {
 
   OnnxPort port(const OnnxValue& v) const {
     if (v.kind != OnnxKind::tensor && v.kind != OnnxKind::unknown)
-      fail("{} is no tensor: sten has no sequences, maps and optional values", quote(v.name));
+      fail("{}: expected a tensor: sequences, maps and optional values are not supported",
+           quote(v.name));
     OnnxPort p{std::string(v.name), {}, {}};
     if (v.elem_type != 0) {
       try {
@@ -234,11 +235,12 @@ class Importer {
   }
   [[noreturn]] void no_value(const std::string& node, std::string_view input) const {
     if (unreadable_.contains(input))
-      fail("node {} takes {}, whose element type sten does not have", node, quote(input));
+      fail("node {}: the element type of input {} is not supported", node, quote(input));
     if (made_.contains(input))
-      fail("node {} takes {}, which is made after it: the nodes are in no order, or in a circle",
-           node, quote(input));
-    fail("node {} takes {}, which is no input and which no node makes", node, quote(input));
+      fail("node {}: input {} is an output of a later node: expected topological order", node,
+           quote(input));
+    fail("node {}: unknown input {} (expected an input of the graph or an output of a node)", node,
+         quote(input));
   }
 
   const Checkpoint& file_;
@@ -277,7 +279,7 @@ std::string training_mode_text(const std::vector<Node>& nodes) {
 }
 
 OnnxImport import_onnx(const Checkpoint& file, const OnnxImportOptions& options) {
-  if (!file.is_onnx()) fail("{}: is no ONNX model", file.name());
+  if (!file.is_onnx()) fail("{}: not an ONNX model", file.name());
   try {
     return Importer(file).run(options);
   } catch (const Unsupported&) {

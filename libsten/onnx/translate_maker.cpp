@@ -33,7 +33,7 @@ void constant(OnnxCall& c) {
     const std::vector<float>& list = c.node.find("value_floats")->numbers;
     return set(dense_of(DType::F32, {std::ssize(list)}, list));
   }
-  fail("its value is no tensor and no numbers");
+  fail("its value must be a tensor or a list of numbers");
 }
 
 void constant_of_shape(OnnxCall& c) {

@@ -290,7 +290,7 @@ std::array<float, 2> elementwise_numbers(std::string_view op, const Attributes& 
     const auto p = numbers_of<float>(row, attributes);
     return {p.a, p.b};
   }
-  fail("{} is no function of each element", op);
+  fail("unknown elementwise operator {}", quote(op));
 }
 
 void add_elementwise(Operators& all) {

@@ -40,7 +40,7 @@ inline std::vector<Index> named_classes(std::string_view op, const Dense& given,
   std::vector<Index> targets = integers_of(op, "targets", given);
   for (std::size_t r = 0; r < targets.size(); ++r)
     if (targets[r] != ignore && (targets[r] < 0 || targets[r] >= n))
-      fail_usage("{}: targets[{}] is {}, which is none of {} classes", op, r, targets[r], n);
+      fail_usage("{}: targets[{}] must be in [0, {}), got {}", op, r, n, targets[r]);
   return targets;
 }
 

@@ -120,8 +120,8 @@ std::vector<Index> axes_of(const char* op, const Call& call, const Shape& x) {
     seen[axes[d]] = true;
   }
   if (!is_permutation)
-    fail_usage("{}: the axes {} are no permutation of those of {}", op, to_string(wanted),
-               to_string(x));
+    fail_usage("{}: axes must be a permutation of those of {}, got {}", op, to_string(x),
+               to_string(wanted));
   return axes;
 }
 

@@ -23,7 +23,7 @@ std::int64_t steps_of(const Parameter& p) {
   const Dense made = is_at_hand ? Dense() : at->second.to_dense().to(Device::cpu);
   const Dense& t = is_at_hand ? at->second.as<Dense>() : made;
   if (t.dtype() != DType::I64 || !t.extents.empty() || t.values.as<std::int64_t>()[0] < 0)
-    fail_usage("adamw: the state \"step\" of {} is no number of steps", quote(p.name));
+    fail_usage("adamw: the state \"step\" of {} must be an I64 scalar >= 0", quote(p.name));
   return t.values.as<std::int64_t>()[0];
 }
 

@@ -49,16 +49,16 @@ void check(const JsonReader& at, const ModelRecipe& m) {
     at["sizes"].fail(fmt::format("has {} sizes, more than {}", m.sizes.size(), most));
   if (m.kind == "resnet" &&
       !std::ranges::count(std::to_array<Index>({18, 34, 50, 101, 152}), m.depth))
-    at["depth"].fail(fmt::format("{} is not one of 18, 34, 50, 101, 152", m.depth));
+    at["depth"].fail(fmt::format("expected 18, 34, 50, 101 or 152, got {}", m.depth));
   if (m.kind == "wide-resnet" && (m.depth < 10 || (m.depth - 4) % 6 != 0))
-    at["depth"].fail(fmt::format("{} is not 6n + 4, as 10, 16, 28 and 40 are", m.depth));
+    at["depth"].fail(fmt::format("expected 6n + 4 (10, 16, 28, 40), got {}", m.depth));
   check_given(at, "output", m.output);
 }
 
 void check(const JsonReader& at, const DataRecipe& d) {
   if (d.kind == "cifar" && d.classes != 10 && d.classes != 20 && d.classes != 100)
-    at["classes"].fail("is none of 10, 20 and 100");
-  if (d.kind == "images" && d.channels == 2) at["channels"].fail("is neither 1 nor 3");
+    at["classes"].fail(fmt::format("expected 10, 20 or 100, got {}", d.classes));
+  if (d.kind == "images" && d.channels == 2) at["channels"].fail("expected 1 or 3, got 2");
   if (d.kind == "images" && d.resize > 0 && d.resize < d.size)
     at["resize"].fail("is less than the size that is cut out");
   if (d.kind == "shapes" && (d.size < 8 || d.size > 256))

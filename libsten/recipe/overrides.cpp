@@ -51,7 +51,7 @@ Json* child(Json& at, const std::string& step, const std::string& where, bool ad
   if (!at.is_array()) fail_usage("{}: is neither an object nor a list", printable(where));
   Index i = 0;
   if (!parse_integer(step, i) || i < 0)
-    fail_usage("{}: is a list, and {} is no index", printable(where), quote(step));
+    fail_usage("{}: expected the index of a list element, got {}", printable(where), quote(step));
   const auto size = static_cast<Index>(at.size());
   if (i < size) return &at[static_cast<std::size_t>(i)];
   if (!add) return nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 
 namespace sten::recipe_detail {
@@ -34,7 +35,7 @@ std::string suggested_key(const std::string& key, const std::vector<std::string>
 void check_choice(const JsonReader& at, const std::string& v, const Words& choices) {
   if (std::ranges::count(choices, v)) return;
   const std::vector<std::string> all(choices.begin(), choices.end());
-  at.fail(fmt::format("{} is not one of {}{}", quote(v), joined(all), suggestion(v, all)));
+  at.fail(unknown_name("value", v, all));
 }
 
 void check_range(const JsonReader& at, double v, const Rule& r) {
@@ -95,7 +96,7 @@ void SectionReader::get(const JsonReader& at, std::string& v, const Rule& rule) 
   if (!rule.choices.empty()) check_choice(at, v, rule.choices);
   if (v.empty() && (rule.required || rule.path)) at.fail("is empty");
   if (!rule.path) return;
-  if (v.find('\0') != std::string::npos) at.fail("is no path");
+  if (v.find('\0') != std::string::npos) at.fail("a path cannot contain a null character");
   const std::filesystem::path given(v);
   v = (from_file ? directory_ / given : std::filesystem::absolute(given)).lexically_normal();
 }

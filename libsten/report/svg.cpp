@@ -85,7 +85,7 @@ std::string xml_text(std::string_view text) {
     else if (c == "'")
       out += "&#39;";
     else if (c == "\xef\xbf\xbe" || c == "\xef\xbf\xbf")
-      out += "\xef\xbf\xbd";  // U+FFFE and U+FFFF are no characters of XML
+      out += "\xef\xbf\xbd";  // XML excludes U+FFFE and U+FFFF
     else
       out += c;
   }

@@ -140,7 +140,7 @@ void Reordering::check_weight(std::size_t i, const std::string& what) const {
     fail_usage("{}: {} is sparse already, and rows and columns of dense weights are moved", what,
                quote(t.name));
   if (t.shape.size() != 2)
-    fail_usage("{}: {} has shape {}, and is no matrix", what, quote(t.name), to_string(t.shape));
+    fail_usage("{}: {}: expected a matrix, got shape {}", what, quote(t.name), to_string(t.shape));
   if (turned_[i] || t.in_by_out)
     fail_usage("{}: {} is stored [in, out], and rows have to be outputs", what, quote(t.name));
 }

@@ -75,8 +75,8 @@ void check_same_shape(const Dense& x, const Mask& keep) {
                name_of(x.device()));
   if (static_cast<Index>(keep.bits.size()) != ceil_div(n, 8) ||
       (n % 8 && x.device() == Device::cpu && keep.bits[n / 8] >> n % 8))
-    fail_usage("a mask of {} bytes is none of shape {}, or its spare bits are not 0",
-               keep.bits.size(), to_string(keep.extents));
+    fail_usage("a mask of shape {} must have {} bytes with spare bits 0, got {} bytes",
+               to_string(keep.extents), ceil_div(n, 8), keep.bits.size());
 }
 
 }  // namespace sten

@@ -158,7 +158,7 @@ void read_state_json(const fs::path& at, TrainCheckpoint& c) {
   const auto number_of = [&](const char* key) {
     constexpr Index most = 1 << 20;
     const Index n = natural(in[key]);
-    if (n < 1 || n > most) in[key].fail(fmt::format("is no number of {}", key));
+    if (n < 1 || n > most) in[key].fail(fmt::format("expected 1 to {}, got {}", most, n));
     return static_cast<int>(n);
   };
   c.machine.threads = number_of("threads");
@@ -204,7 +204,7 @@ TrainCheckpoint read_checkpoint(const std::string& directory, const Graph& g) {
     const std::size_t dot =
         is_score ? score_prefix.size() - 1 : t.name.find('.', optimizer_prefix.size());
     if ((!is_score && !t.name.starts_with(optimizer_prefix)) || dot == std::string::npos)
-      fail("{}: {} is no part of a state", rest.name(), quote(t.name));
+      fail("{}: unknown tensor {} in a training state", rest.name(), quote(t.name));
     const auto p = numbers.find(t.name.substr(dot + 1));
     if (p == numbers.end()) fail("{}: {} is of no weight of the model", rest.name(), quote(t.name));
     if (is_score) {

@@ -30,7 +30,8 @@ std::vector<std::string> states_of(const Task& task) {
   for (const Node& n : task.graph().nodes()) {
     if (!pattern.matches(n.name)) continue;
     if (!task.evaluation_graph().find_node(n.name))
-      fail_usage("/distillation/states: {} is no value of the model after training", quote(n.name));
+      fail_usage("/distillation/states: {} is not computed by the model after training",
+                 quote(n.name));
     states.push_back(n.name);
   }
   if (states.empty())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/arrays.h"
 #include "libsten/data/batches.h"
@@ -52,7 +53,7 @@ Dense integers_as(DType dtype, const NamedArray& a, const OnnxPort& to) {
       }
     }
   });
-  if (!known) fail("{}: elements are {}, which are no data", a.file, name_of(a.x.dtype()));
+  if (!known) fail("{}: unsupported element type {}", a.file, name_of(a.x.dtype()));
   return y;
 }
 
@@ -96,8 +97,8 @@ const OnnxPort* find_port(const ImportedModel& m, const std::string& name) {
                                 const ImportedModel& m) {
   std::vector<std::string> names;
   for (const OnnxPort& p : m.inputs) names.push_back(p.name);
-  fail_usage("{}: {} is no input of {} that its logits depend on{}", key, quote(name), m.name,
-             suggestion(name, names));
+  fail_usage("{}: unknown input {} of {}{} (the logits depend on {})", key, quote(name), m.name,
+             suggestion(name, names), name_list(names));
 }
 
 // The input that features are for: the one that is named, or that nothing else is given for.
@@ -176,8 +177,8 @@ ExampleColumn images_for(const OnnxPort& to, const NamedArray& a, const Recipe& 
   check_open_batch(to, m.name);
   const Shape& s = a.x.extents;
   if (s.size() != 4 || (to.dtype && *to.dtype != DType::F32))
-    fail("{}: is {}, which are no images for the model's input {}", a.file, to_string(s),
-         quote(to.name));
+    fail("{}: expected images [N, H, W, C] for the model's input {}, got shape {}", a.file,
+         quote(to.name), to_string(s));
   const Shape shape = m.channels_first ? Shape{s[0], s[3], s[1], s[2]} : s;
   const auto fits = [](const OnnxPort::Extent& e, Index n) { return !e.size || *e.size == n; };
   if (to.shape && !std::ranges::equal(*to.shape, shape, fits))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libsten/base/log.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/file.h"
 #include "libsten/graph/graph_json.h"
@@ -21,7 +22,8 @@ const OnnxPort& output_of(const std::vector<OnnxPort>& outputs, const std::strin
     if (o.name == name) return o;
     names.push_back(o.name);
   }
-  fail_usage("model.output: {} is no output of {}{}", quote(name), file, suggestion(name, names));
+  fail_usage("model.output: unknown output {} of {}{} (expected one of {})", quote(name), file,
+             suggestion(name, names), name_list(names));
 }
 
 // Whether a [n, m] is b [m, n], turned; both F32.

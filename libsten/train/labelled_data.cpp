@@ -6,6 +6,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/hash.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/text.h"
 #include "libsten/data/batches.h"
 #include "libsten/data/labelled_text.h"
@@ -43,8 +44,8 @@ class LabelNumbers {
     if (at != numbers_.end()) return at->second;
     if (const auto number = number_of(label); number && *number < std::ssize(names_))
       return *number;
-    fail("{}: the label {} is none of {}'s{}", here, quote(label), model_,
-         suggestion(label, names_));
+    fail("{}: unknown label {}{} (expected one of {} in {})", here, quote(label),
+         suggestion(label, names_), name_list(names_), model_);
   }
   const std::vector<std::string>& names() const { return names_; }
 

@@ -93,7 +93,7 @@ RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
   const JsonReader in(record, printable(path(record_file)), Fault::input);
   if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
   for (const auto& [name, facts] : in["files"].members()) {
-    if (std::ranges::count(places_, name) == 0) facts.fail("is no file of a run");
+    if (std::ranges::count(places_, name) == 0) facts.fail("unknown file of a run");
     files_[name] = facts.json();
   }
   for (const JsonReader& step : in["checkpoints"].elements())

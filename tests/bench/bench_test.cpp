@@ -115,8 +115,8 @@ TEST_CASE("inputs have the moments of their distributions") {
     CHECK(magnitudes / n == doctest::Approx(wanted).epsilon(name == "rowscaled" ? 0.1 : 0.02));
   }
   CHECK_THROWS_WITH(bench_input("norml", {2, 2}, 0),
-                    "--input 'norml' is none of normal, student3, laplace and rowscaled, did you "
-                    "mean 'normal'?");
+                    "--input: unknown distribution 'norml', did you mean 'normal'? (expected one "
+                    "of normal, student3, laplace, rowscaled)");
 }
 
 TEST_CASE("a layout to measure has its numbers pruned before, or by the conversion") {

@@ -13,9 +13,9 @@ TEST_CASE("a precision has a short name, and floats a long one too") {
   CHECK(precision_from("bfloat16") == DType::BF16);
   CHECK(precision_from("f16") == DType::F16);
   CHECK(precision_from("f32") == DType::F32);
-  CHECK_THROWS_WITH(
-      precision_from("bf15"),
-      "--precision 'bf15' is none of float32, bf16, float16 and int8, did you mean 'bf16'?");
+  CHECK_THROWS_WITH(precision_from("bf15"),
+                    "--precision: unknown precision 'bf15', did you mean 'bf16'? (expected one of "
+                    "float32, bf16, float16, int8)");
 }
 
 TEST_CASE("the error of a product is that to double precision, of the weights that it had") {

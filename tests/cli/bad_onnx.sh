@@ -97,8 +97,8 @@ cat >recipe.json <<RECIPE
 {"schema": 1, "model": {"kind": "onnx", "file": "$BAD"}, "steps": 1, "optimizer": {"rate": 0.01},
   "data": {"kind": "masked-text", "text": "text.txt", "vocabulary": "vocab.json", "window": 8}}
 RECIPE
-graph "node 'a' takes 'b', which is made after it" "$(step Relu b a)$(step Relu a b)$(step Relu b y)"
-graph "node 'a' takes 'z', which is no input and which no node makes" "$(step Relu z a)$(step Relu a y)"
+graph "node 'a': input 'b' is an output of a later node" "$(step Relu b a)$(step Relu a b)$(step Relu b y)"
+graph "node 'a': unknown input 'z' (expected an input of the graph or an output of a node)" "$(step Relu z a)$(step Relu a y)"
 graph "its output 'y' is made by no node" "$(step Relu x a)"
 graph 'sten does not have its operators If, Loop, Scan' "$(step If x a)$(step Loop a b)$(step Scan b y)"
 graph 'sten does not have its operator a\x1b[2J' "$(step $'a\e[2J' x y)"

@@ -10,11 +10,11 @@ wrong() { # wrong TEXT ARGUMENT...
   [ ! -s "$T/out" ] || fail "'$*' prints a result"
 }
 wrong 'BENCH' --repeats 2
-wrong "BENCH 'convrt' is none of gemm, convert, dispatch, step, model and allreduce, did you mean 'convert'?" convrt
+wrong "unknown BENCH 'convrt', did you mean 'convert'? (expected one of gemm, convert, dispatch, step, model, allreduce)" convrt
 wrong "did you mean 'gemm'" gem
 wrong '--form belongs to gemm' convert --form linear
 wrong '--precision belongs to gemm and model' convert --precision bf16
-wrong "--precision 'bf15' is none of float32, bf16, float16 and int8, did you mean 'bf16'?" gemm --precision bf15
+wrong "--precision: unknown precision 'bf15', did you mean 'bf16'? (expected one of float32, bf16, float16, int8)" gemm --precision bf15
 wrong '--input belongs to convert' gemm --input laplace
 wrong '--form' gemm --form linaer
 wrong "'768x3072' is not of the form MxKxN" gemm --shape 768x3072

@@ -34,7 +34,7 @@ expect_out 'of 2 predictions'
 printf 'text,label\nrome,neutral\n' >other.csv
 expect_exit 1 sten-run texts --data other.csv
 expect_one_line_err
-expect_err "other.csv: line 2: the label 'neutral' is none of texts/config.json's"
+expect_err "other.csv: line 2: unknown label 'neutral' (expected one of "
 
 # Without a recipe the window has as many tokens as the model has positions. Calibration needs no labels.
 mkdir plain

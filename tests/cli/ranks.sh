@@ -9,7 +9,7 @@ mkdir lib
 cp -L "$STEN_BIN"/../lib/libsten.so.0 lib/
 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 LD_LIBRARY_PATH=$T/lib expect_exit 1 train alone
 expect_one_line_err
-expect_err 'one of several that were started together, and MPI does not load'
+expect_err 'MPI cannot be loaded, and this process is one of several ranks'
 [ ! -e alone ] || fail 'it trained alone'
 
 # As root, with more ranks than processors, and without what containers do not allow.

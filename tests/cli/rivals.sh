@@ -78,6 +78,6 @@ expect_err 'missing.json'
 # What is missing is said, and nothing is overwritten.
 mkdir mine && touch mine/file
 expect_exit 1 rivals --quick --venv mine
-expect_err 'mine: is there, but is no environment of Python 3.11'
+expect_err 'mine: expected an environment of Python 3.11'
 STEN_BIN=$T/mine expect_exit 1 rivals --quick --runtime sten
 expect_err 'sten-bench is missing: build first, or set STEN_BIN'

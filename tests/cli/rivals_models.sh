@@ -98,6 +98,6 @@ PYTHON
 # What is missing is said, and nothing is overwritten.
 mkdir mine && touch mine/file
 expect_exit 1 rivals 2x128 --venv mine
-expect_err 'mine: is there, but is no environment of Python 3.11'
+expect_err 'mine: expected an environment of Python 3.11'
 STEN_BIN=$T/mine expect_exit 1 rivals 2x128
 expect_err 'sten-run is missing: build first, or set STEN_BIN'

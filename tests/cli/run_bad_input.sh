@@ -55,10 +55,10 @@ refused 116 1 'does not fit the model' $weights --input ids.npy --config "$bert/
 sed 's/\[3, 4, 2\]/[3, 5, 2]/' recipe.json >other.json
 refused 116 1 "layers.0.weight is [4, 3], not [5, 3]" $weights --data other.json
 
-refused 117 2 "'idz' is no input of" "$bert" --input idz=ids.npy
+refused 117 2 "unknown input 'idz' of" "$bert" --input idz=ids.npy
 refused 117 2 "'input_ids' is given twice" "$bert" --input input_ids=ids.npy --input input_ids=ids.npy
 refused 117 2 'missing inputs input_ids' "$bert" --input position_ids=line.npy
-refused 117 2 "is no input of" run --input layers.0.weight=x.npy
+refused 117 2 "unknown input 'layers.0.weight' of" run --input layers.0.weight=x.npy
 
 refused 117 2 'standard input cannot be both an --input and the --labels' run --input - --labels -
 refused 117 2 'standard input cannot be both the model and an --input' - --input x=-

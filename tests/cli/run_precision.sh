@@ -27,7 +27,7 @@ done
 
 # What is no precision, and patterns of nothing.
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision int8
-expect_err "'int8' is none of bf16"
+expect_err "--precision: unknown precision 'int8' (expected one of bf16"
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision 'nothing=bf16'
 expect_err "--precision 'nothing' matches none of the"
 expect_err 'nodes of'

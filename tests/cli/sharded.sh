@@ -103,8 +103,8 @@ bad() {
   expect_one_line_err
   [ ! -e "$T/bad.out" ] || fail "$1: an output was left"
 }
-held 40 bad "a path out of the directory" 's/"model-00001-of-00003.safetensors"/"..\/x.safetensors"/' "which is no name of a file"
-bad "an absolute path" 's/"model-00001-of-00003.safetensors"/"\/etc\/passwd"/' "which is no name of a file"
+held 40 bad "a path out of the directory" 's/"model-00001-of-00003.safetensors"/"..\/x.safetensors"/' "expected the name of a file in the directory"
+bad "an absolute path" 's/"model-00001-of-00003.safetensors"/"\/etc\/passwd"/' "expected the name of a file in the directory"
 held 41 bad "a missing shard" 's/"model-00002-of-00003.safetensors"/"model-00009-of-00003.safetensors"/g' "shard 'model-00009-of-00003.safetensors' is missing"
 held 42 bad "a tensor that is not there" 's/"weight_map":{/"weight_map":{"ghost":"model-00001-of-00003.safetensors",/' "'ghost' is not in shard"
 bad "a tensor in another shard" 's/"cls.predictions.bias":"model-00003/"cls.predictions.bias":"model-00001/' "'cls.predictions.bias' is not in shard"

@@ -30,7 +30,7 @@ trainer_fails "what the command left: {out}: has 6 bytes" 'printf broken >{out} 
 expect_exit 1 prune --finetune 'cp {in} {out}; true {metrics}'
 expect_err 'stage 0: the command left no loss in {metrics}'
 expect_exit 1 prune --finetune 'cp {in} {out}; echo [] >{metrics}'
-expect_err 'stage 0: what the command wrote to {metrics} is no JSON object'
+expect_err 'stage 0: what the command wrote to {metrics}: expected a JSON object'
 
 # What it changed where it was pruned becomes 0 again, and is counted; what is new is said.
 expect_exit 0 prune --finetune 'cp in.safetensors {out} # {in}'

@@ -45,9 +45,9 @@ expect_exit 2 sten-train recipe.json --out net --threads 1 --force
 expect_err 'graph.json'
 cmp net/graph.json run/graph.json || fail 'the graph was written over'
 expect_exit 2 sten-train recipe.json --out none --set model.output=outs
-expect_err "model.output: 'outs' is no output of"
+expect_err "model.output: unknown output 'outs' of"
 expect_exit 2 sten-train recipe.json --out none --set data.input=pixel
-expect_err "'pixel' is no input of"
+expect_err "data.input: unknown input 'pixel' of"
 # A label of no class is refused before training, wherever in the data it is.
 sed '50s/,[0-9]*$/,15/' digits.csv >more.csv
 for how in --dry-run "--out none"; do

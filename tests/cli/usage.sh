@@ -71,7 +71,7 @@ prune '--force takes no value' --sparsity 0.9 --force=maybe
 prune '--seed: -1 is below 0' --sparsity 0.9 --seed -1
 prune '--seed: -1 is below 0' --sparsity 0.9 --seed=-1
 prune '--seed: 18446744073709551616 is above 2^64 - 1' --sparsity 0.9 --seed 18446744073709551616
-prune "--progress 'sometimes' is none of auto,always,never" --sparsity 0.9 --progress sometimes
+prune "--progress: unknown value 'sometimes' (expected one of auto,always,never)" --sparsity 0.9 --progress sometimes
 
 # Methods.
 prune "unknown --method 'magnitud', did you mean 'magnitude'? (expected one of magnitude, random, threshold, movement,\

@@ -69,16 +69,16 @@ TEST_CASE("several files are one data set, in their order") {
 TEST_CASE("CIFAR files with a ragged end, or labels that are no class, are refused") {
   const std::string record = cifar_record("\x01", 1);
   CHECK(held(113, not_cifar(record.substr(1), 10) ==
-                      "has 3072 bytes, which are no whole number of CIFAR-10's records of 3073; is "
-                      "it truncated?"));
+                      "expected a multiple of 3073 bytes, the records of CIFAR-10, got 3072 bytes "
+                      "(is the file truncated?)"));
   CHECK(not_cifar(record + "x", 100).empty());
-  CHECK(
-      not_cifar(record + "x", 10) ==
-      "has 3074 bytes, which are no whole number of CIFAR-10's records of 3073; is it CIFAR-100?");
-  CHECK(
-      not_cifar(record, 100) ==
-      "has 3073 bytes, which are no whole number of CIFAR-100's records of 3074; is it CIFAR-10?");
-  CHECK(not_cifar("", 10).starts_with("has 0 bytes"));
+  CHECK(not_cifar(record + "x", 10) ==
+        "expected a multiple of 3073 bytes, the records of CIFAR-10, got 3074 bytes (is the file "
+        "CIFAR-100?)");
+  CHECK(not_cifar(record, 100) ==
+        "expected a multiple of 3074 bytes, the records of CIFAR-100, got 3073 bytes (is the file "
+        "CIFAR-10?)");
+  CHECK(has(not_cifar("", 10), "got 0 bytes"));
   CHECK(not_cifar("\x1f\x8b\x08", 10) == "is gzip-compressed data, not a binary file of CIFAR-10");
   CHECK(held(113, not_cifar(record + cifar_record("\x0a", 1), 10) ==
                       "record 1 has the label 10, and CIFAR-10 has 10 classes"));

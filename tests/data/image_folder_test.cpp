@@ -84,7 +84,7 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
   f.add("b/3.png", "x");
   f.add("b/2.png", grey_png(1).substr(0, 60));
   const std::vector<std::string> classes{"a"};
-  CHECK(error(&classes) == f.dir / "b" + ": is no class of the images to train on");
+  CHECK(error(&classes) == f.dir / "b" + ": unknown class 'b' (expected one of a)");
   // The first one, however many look at once.
   for (const int team : {1, 3}) {
     const Threads several(team);

@@ -154,9 +154,10 @@ TEST_CASE("options without a meaning and texts too short for a window are refuse
     return error_of([&] { masked(n, options); });
   };
   CHECK(refused(10, {.window = 11}) == "masked text: a part of 10 tokens has no window of 11");
-  CHECK(refused(10, {.window = 0}) == "masked text: 32 windows of 0 tokens are no batch");
+  CHECK(refused(10, {.window = 0}) ==
+        "masked text: expected 1 or more windows of 1 or more tokens, got 32 of 0");
   CHECK(refused(10, {.window = 5, .batch = 0}) ==
-        "masked text: 0 windows of 5 tokens are no batch");
+        "masked text: expected 1 or more windows of 1 or more tokens, got 0 of 5");
   CHECK(refused(10, {.window = 5, .predicted = 1.5}) ==
         "masked text: predicted 1.5 is not within 0 to 1");
   CHECK(refused(10, {.window = 5, .masked = NAN}) ==

@@ -39,7 +39,8 @@ struct Banded {
   }
   static Banded pack(const Dense& x, const Mask& keep, const Spec& s) {
     check_same_shape(x, keep);
-    if (x.extents.size() != 2) fail("banded: {} is no matrix", to_string(x.extents));
+    if (x.extents.size() != 2)
+      fail("banded: expected a matrix, got shape {}", to_string(x.extents));
     Banded b{x.extents, s.integer("below"), s.integer("above", 0), {}};
     b.diagonals = Values(x.dtype(), x.extents[0] * (b.below + 1 + b.above));
     Index held = 0;

@@ -91,7 +91,7 @@ TEST_CASE("constants come back bit for bit") {
   CHECK(changed("3412c07f", "3412c0") ==
         "graph: /constants/0/bytes: has 14 digits, not two for each byte of [1, 2]");
   CHECK(changed("3412c07f", "3412c0zz") == "graph: /constants/0/bytes: is not hexadecimal");
-  CHECK(changed("\"F32\"", "\"F31\"") == "graph: /constants/0/dtype: is no type of elements");
+  CHECK(changed("\"F32\"", "\"F31\"") == "graph: /constants/0/dtype: unknown data type 'F31'");
 }
 
 TEST_CASE("a graph written before weights had formats is read, and has none") {

@@ -138,13 +138,13 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts&) {}).empty());
   CHECK(error_with([](GraphParts& p) { p.nodes[1].op = "rellu"; }) ==
         "node 'active': unknown operator 'rellu', did you mean 'relu'?");
-  CHECK(
-      error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
-      "node 'active' takes 'upp', which is no input, weight, constant or node, did you mean 'up'?");
+  CHECK(error_with([](GraphParts& p) { p.nodes[1].inputs = {"upp"}; }) ==
+        "node 'active': unknown input 'upp', did you mean 'up'? (expected an input, a weight, a "
+        "constant or a node)");
   CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "down"; }) ==
-        "node 'up' takes 'down', which does not come before it");
+        "node 'up': input 'down' is a later node: expected topological order");
   CHECK(error_with([](GraphParts& p) { p.nodes[0].inputs[0] = "up"; }) ==
-        "node 'up' takes 'up', which does not come before it");
+        "node 'up': input 'up' is a later node: expected topological order");
   CHECK(error_with([](GraphParts& p) { p.nodes[1].name = "a"; }) ==
         "the graph has the name 'a' twice");
   CHECK(error_with([](GraphParts& p) { p.weights[0].aliases = {"b"}; }) ==
@@ -154,7 +154,8 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
   CHECK(error_with([](GraphParts& p) { p.inputs.push_back(""); }) ==
         "a name of the graph is empty");
   CHECK(error_with([](GraphParts& p) { p.outputs = {"downn"}; }) ==
-        "output 'downn' is no input, weight, constant or node, did you mean 'down'?");
+        "unknown output 'downn', did you mean 'down'? (expected an input, a weight, a constant or "
+        "a node)");
   CHECK(error_with([](GraphParts& p) {
           p.outputs = {"loss", "loss"};
         }) == "the graph has the output 'loss' twice");
@@ -162,7 +163,8 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
           p.weights[0].shape = {3, -1};
         }).starts_with("weight 'a': "));
   CHECK(error_with([](GraphParts& p) { p.weights[0].init = Spec("ons"); }) ==
-        "weight 'a': 'ons' is no way for weights to begin, did you mean 'ones'?");
+        "weight 'a': unknown initializer 'ons', did you mean 'ones'? (expected one of zeros, ones, "
+        "normal, uniform)");
 }
 
 TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {

@@ -73,9 +73,9 @@ TEST_CASE("statistics of what is not there are refused") {
     return error_of([&] { Graph g(std::move(parts)); });
   };
   CHECK(error([](auto& s) { s.moments = "norm"; }) ==
-        "statistics of 'norm', which is no node with moments of a batch");
+        "statistics of 'norm': expected a node of the operator batch-moments");
   CHECK(error([](auto& s) { s.mean = "x"; }) ==
-        "statistics of 'moments': 'x' is no weight with one axis");
+        "statistics of 'moments': 'x' must be a weight with one axis");
   CHECK(error([](auto& s) { s.variance = "mean"; }) ==
         "statistics of 'moments': 'mean' follows something else, too");
   CHECK(has(error([](auto& s) { s.momentum = 2; }), "is not within [0, 1]"));

@@ -245,16 +245,16 @@ TEST_CASE("hostile tensors and pickles are refused") {
       // One element, said to be a billion.
       {old_file(dict_of(tensor("K\x00"s, integer(1'000'000'000), "K\x00"s))),
        "repeats elements of its storage"},
-      // CVE-2026-24747: items put into what is no dict.
+      // CVE-2026-24747: items of a value that is not a dict.
       {old_file(dict_of(tensor("K\x00"s, "K\x04", "K\x01")) + text("a") + text("b") + "s" +
                 text("w") + "K\x01s" + ")(K\x01K\x02u"),
-       "puts pairs into what is no dict"},
-      {old_file("K\x01(K\x01K\x02u"), "puts pairs into what is no dict"},
-      {old_file("](K\x01K\x02u"), "puts pairs into what is no dict"},
+       "sets items of a value that is not a dict"},
+      {old_file("K\x01(K\x01K\x02u"), "sets items of a value that is not a dict"},
+      {old_file("](K\x01K\x02u"), "sets items of a value that is not a dict"},
       {old_file("}(K\x01u"), "puts a key without a value into a dict"},
       {old_file("}K\x01"
                 "a"),
-       "puts items into what is no list"},
+       "appends items to a value that is not a list"},
       {old_file("K\x01N"
                 "b"),
        "gives attributes to what has none"},
@@ -267,8 +267,8 @@ TEST_CASE("hostile tensors and pickles are refused") {
       {old_file("K\x01K\x02"), "ends with something other than one value"},
       {old_file("K\x01", "", -1), "holds no dict of tensors"},
       {old_file("}", "", -1), "holds no tensors"},
-      {old_file("K\x01)R"), "calls what is no constructor"},
-      {old_file("ctorch\nSize\nNR"), "calls with what is no tuple"},
+      {old_file("K\x01)R"), "calls a value that is not a constructor"},
+      {old_file("ctorch\nSize\nNR"), "calls a constructor with arguments that are not a tuple"},
       // A dict within itself.
       {old_file("}q\x00"s + text("a") + "h\x00s"s + text("w") + tensor("K\x00"s, "K\x04", "K\x01") +
                 "s"),
@@ -359,6 +359,6 @@ TEST_CASE("archives that lie are refused") {
   std::string encrypted = whole;
   encrypted[entry + 8] = static_cast<char>(encrypted[entry + 8] | 1);
   CHECK(torch_refusal(encrypted).find("is encrypted") != std::string::npos);
-  CHECK(torch_refusal("PK\x03\x04").find("no directory at its end; is it truncated?") !=
+  CHECK(torch_refusal("PK\x03\x04").find("no directory at its end (is the file truncated?)") !=
         std::string::npos);
 }

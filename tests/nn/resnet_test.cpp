@@ -96,6 +96,6 @@ TEST_CASE("models of images that there are not are refused") {
   CHECK(error_of([] { resnet({.depth = 20}); }) ==
         "resnet: unknown depth 20 (expected 18, 34, 50, 101 or 152)");
   CHECK(error_of([] { wide_resnet({.depth = 18}); }) ==
-        "wide-resnet: a depth of 18 is not 6n + 4, as 10, 16, 28 and 40 are");
+        "wide-resnet: expected a depth of 6n + 4 (10, 16, 28, 40), got 18");
   CHECK(has(error_of([] { resnet({.classes = 0}); }), "all have to be 1 or more"));
 }

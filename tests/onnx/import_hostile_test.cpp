@@ -57,19 +57,21 @@ std::string scalar(std::string_view name, std::int64_t value) {
 }  // namespace
 
 TEST_CASE("import: nodes in a circle or in no order") {
-  const std::string order = ", which is made after it: the nodes are in no order, or in a circle";
+  const std::string order = " is an output of a later node: expected topological order";
   CHECK(why_not(hostile({pb::node("Relu", "b", {"a"}, {"y"}),
-                         pb::node("Relu", "a", {"x"}, {"a"})})) == "node 'b' takes 'a'" + order);
-  CHECK(why_not(hostile({pb::node("Relu", "r", {"y"}, {"y"})})) == "node 'r' takes 'y'" + order);
+                         pb::node("Relu", "a", {"x"}, {"a"})})) == "node 'b': input 'a'" + order);
+  CHECK(why_not(hostile({pb::node("Relu", "r", {"y"}, {"y"})})) == "node 'r': input 'y'" + order);
   const std::string circle =
       hostile({pb::node("Add", "", {"x", "b"}, {"a"}), pb::node("Relu", "", {"a"}, {"b"}),
                pb::node("Relu", "", {"b"}, {"y"})});
-  REQUIRE(held(105, why_not(circle) == "node 'a' takes 'b'" + order));
+  REQUIRE(held(105, why_not(circle) == "node 'a': input 'b'" + order));
 }
 
 TEST_CASE("import: values that nobody makes, or two nodes do") {
-  REQUIRE(held(106, why_not(hostile({pb::node("Add", "sum", {"x", "z"}, {"y"})})) ==
-                        "node 'sum' takes 'z', which is no input and which no node makes"));
+  REQUIRE(held(
+      106,
+      why_not(hostile({pb::node("Add", "sum", {"x", "z"}, {"y"})})) ==
+          "node 'sum': unknown input 'z' (expected an input of the graph or an output of a node)"));
   CHECK(why_not(hostile({pb::node("Relu", "", {"x"}, {"z"})})) ==
         "its output 'y' is made by no node");
   CHECK(why_not(hostile({pb::node("Relu", "", {"x"}, {"y"}), pb::node("Abs", "", {"x"}, {"y"})})) ==
@@ -80,7 +82,7 @@ TEST_CASE("import: values that nobody makes, or two nodes do") {
   CHECK(has(why_not(hostile({pb::node("Relu", "r", {}, {"y"})})), "node 'r' (Relu): "));
   const std::string half = pb::tensor("w", 8, {1}, pb::bytes(6, "text"));
   CHECK(why_not(hostile({pb::node("Add", "sum", {"x", "w"}, {"y"})}, {half})) ==
-        "node 'sum' takes 'w', whose element type sten does not have");
+        "node 'sum': the element type of input 'w' is not supported");
 }
 
 TEST_CASE("import: all operators that are missing, by name") {

@@ -236,14 +236,14 @@ TEST_CASE("import: graphs that make no sense are refused with the place") {
             pb::graph({pb::node("Relu", "b", {"a"}, {"y"}), pb::node("Relu", "a", {"x"}, {"a"})},
                       {}) +
             in + out) ==
-        "node 'b' takes 'a', which is made after it: the nodes are in no order, or in a circle");
+        "node 'b': input 'a' is an output of a later node: expected topological order");
   CHECK(
       error_with(
           pb::graph({pb::node("Relu", "a", {"a"}, {"a"}), pb::node("Relu", "", {"a"}, {"y"})}, {}) +
           in + out) ==
-      "node 'a' takes 'a', which is made after it: the nodes are in no order, or in a circle");
+      "node 'a': input 'a' is an output of a later node: expected topological order");
   CHECK(error_with(pb::graph({pb::node("Relu", "", {"none"}, {"y"})}, {}) + in + out) ==
-        "node 'y' takes 'none', which is no input and which no node makes");
+        "node 'y': unknown input 'none' (expected an input of the graph or an output of a node)");
   CHECK(
       error_with(
           pb::graph({pb::node("Relu", "", {"x"}, {"y"}), pb::node("Tanh", "", {"x"}, {"y"})}, {}) +
@@ -258,7 +258,8 @@ TEST_CASE("import: graphs that make no sense are refused with the place") {
                    in + out) ==
         "node 'y' (Add): extents 2 and 3 at axis 0 cannot be repeated to each other");
   CHECK(error_with(pb::graph({pb::node("Relu", "line\nbreak", {"gone"}, {"y"})}, {}) + in + out) ==
-        "node 'line\\nbreak' takes 'gone', which is no input and which no node makes");
+        "node 'line\\nbreak': unknown input 'gone' (expected an input of the graph or an output "
+        "of a node)");
 }
 
 TEST_CASE("import: many nodes take their time, not their square") {

@@ -184,7 +184,7 @@ TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
   CHECK(is(*p.grad(), {3, 2}, {0, -3, -1, 0, 0, -3}));
   CHECK(error_of([&] {
           apply("nll-loss", {x, numbers({1, 2, 0})});
-        }) == "nll-loss: targets[1] is 2, which is none of 2 classes");
+        }) == "nll-loss: targets[1] must be in [0, 2), got 2");
   CHECK(error_of([&] {
           apply("nll-loss", {x, numbers({2}, {1, 0})});
         }) == "nll-loss: x is [3, 2] but targets [2]; they have to be [N, C, ...] and [N, ...]");

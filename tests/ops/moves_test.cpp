@@ -111,9 +111,9 @@ TEST_CASE("shapes and axes that do not fit are refused with what they are") {
   CHECK(error_of([&] { apply("reshape", {x}); }) == "reshape needs the attribute 'shape'");
   CHECK(error_of([&] {
           transpose(x, {0, 0});
-        }) == "transpose: the axes [0, 0] are no permutation of those of [2, 6]");
+        }) == "transpose: axes must be a permutation of those of [2, 6], got [0, 0]");
   CHECK(error_of([&] { transpose(x, {0}); }) ==
-        "transpose: the axes [0] are no permutation of those of [2, 6]");
+        "transpose: axes must be a permutation of those of [2, 6], got [0]");
   CHECK(error_of([&] { transpose(counting({3})); }) ==
         "transpose: x is [3] and has no two axes to exchange");
   CHECK(error_of([&] {

@@ -242,10 +242,10 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(R"({"schema": 2})") == "/schema: 2 is not 1");
   CHECK(error(R"({"schema": 1})") == R"(has no 'model'; add "model": {...})");
   CHECK(error(with(R"("stpes": 3)")) == "/stpes: is unknown, did you mean 'steps'?");
-  CHECK(error(with(""), {"model.kind=mpl"}) ==
-        "--set: /model/kind: 'mpl' is not one of mlp, resnet, wide-resnet, bert, gpt, onnx, graph, "
-        "did you "
-        "mean 'mlp'?");
+  CHECK(
+      error(with(""), {"model.kind=mpl"}) ==
+      "--set: /model/kind: unknown value 'mpl', did you mean 'mlp'? (expected one of mlp, resnet, "
+      "wide-resnet, bert, gpt, onnx, graph)");
   CHECK(error(with(""), {"model.config=c.json"}) ==
         "--set: /model/config: is for the kind bert, gpt, and this is mlp, which has kind, sizes, "
         "activation, weights");
@@ -256,9 +256,10 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(with(""), {layers + "]"}) == "--set: /model/sizes: has 10001 sizes, more than 10000");
   CHECK(error(with(""), {"model.sizes.1=0"}) == "--set: /model/sizes/1: 0 is not at least 1");
   CHECK(error(with(""), {"model.sizes.1=1.5"}) == "--set: /model/sizes/1: is not an integer");
-  CHECK(error(with(""), {"model.activation=relo"}) ==
-        "--set: /model/activation: 'relo' is not one of relu, gelu, tanh, sigmoid, did you mean "
-        "'relu'?");
+  CHECK(
+      error(with(""), {"model.activation=relo"}) ==
+      "--set: /model/activation: unknown value 'relo', did you mean 'relu'? (expected one of relu, "
+      "gelu, tanh, sigmoid)");
   CHECK(error(with(""), {R"(model={"kind":"bert","config":"c"})"}) ==
         "/data/kind: csv is for another model: bert learns from masked-text, labelled-text or "
         "labelled-words");
@@ -358,9 +359,10 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
   CHECK(of(R"("kind": "iterative", "from": 0.1)") ==
         R"(/sparsity/0/schedule: has no 'step'; add "step": 0.1)");
   CHECK(of(R"("kind": "layerwise", "end": 500)") == of(R"("kind": "layer-wise", "end": 500)"));
-  CHECK(of(R"("kind": "layer-wize")") ==
-        "/sparsity/0/schedule/kind: 'layer-wize' is not one of one-shot, iterative, layer-wise, "
-        "linear, cubic, exponential, did you mean 'layer-wise'?");
+  CHECK(
+      of(R"("kind": "layer-wize")") ==
+      "/sparsity/0/schedule/kind: unknown value 'layer-wize', did you mean 'layer-wise'? (expected "
+      "one of one-shot, iterative, layer-wise, linear, cubic, exponential)");
   CHECK(of(R"("kind": "one-shot", "end": 5)")
             .starts_with("/sparsity/0/schedule/end: is for the kind linear, cubic, exponential"));
   CHECK(of(R"("kind": "layer-wise", "begin": 300, "end": 200)") ==
@@ -429,7 +431,8 @@ TEST_CASE("errors of --set name it") {
   CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.7.target=a"}) ==
         "--set 'sparsity.7.target=a': /sparsity: the list has 1 elements; the next one is 1");
   CHECK(error(with_entry(R"("sparsifier": "relu")"), {"sparsity.first.target=a"}) ==
-        "--set 'sparsity.first.target=a': /sparsity: is a list, and 'first' is no index");
+        "--set 'sparsity.first.target=a': /sparsity: expected the index of a list element, got "
+        "'first'");
 }
 
 TEST_CASE("a recipe's file is read, and what is none is refused") {

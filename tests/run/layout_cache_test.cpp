@@ -80,7 +80,7 @@ TEST_CASE("a cache of layouts has seconds, by machine, use and layout, and nothi
     CHECK_THROWS_AS(parse(text), Error);
   }
   CHECK(error_of([&] { parse(R"({"schema": 1, "seconds": {"cpu": {"w": {"csr": -1}}}})"); }) ==
-        "c: /seconds/cpu/w/csr: is no time");
+        "c: /seconds/cpu/w/csr: expected seconds > 0");
 }
 
 TEST_CASE(

@@ -268,7 +268,7 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
   refuses({"first.weight=nxet.weight"}, "did you mean 'next.weight'");
   refuses({"next.weight=first.weight"}, "'next.weight' is not pruned to nmgv");
   refuses({"first.weight=other.weight"}, "has 24 rows, and 'other.weight' has 16 columns");
-  refuses({"first.weight=cube.weight"}, "has shape [4, 24, 2], and is no matrix");
+  refuses({"first.weight=cube.weight"}, "expected a matrix, got shape [4, 24, 2]");
   refuses({"other.weight=next.weight"}, "its 'other.bias' is F32 of shape [23]", all);
   refuses({"first.weight=next.weight", "first.weight=twin.weight"}, "by another --reorder");
   refuses({"first.weight=next.weight", "square.weight=next.weight"},

@@ -196,7 +196,7 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
   };
   CHECK(has(with("token_type_ids", ""),
             "has an input 'token_type_ids', and nothing is given for it; see data.inputs"));
-  CHECK(has(with("token_types", r.data.labels), "data.inputs: 'token_types' is no input of"));
+  CHECK(has(with("token_types", r.data.labels), "data.inputs: unknown input 'token_types' of"));
   CHECK(has(with("input_ids", dir.write("few.npy", integers_file("(12, 12)", ids))),
             "few.npy: has shape [12, 12]: expected 24 rows, as many as labels"));
   CHECK(has(with("input_ids", dir.write("flat.npy", integers_file("(24, 6, 1)", ids))),
@@ -220,10 +220,10 @@ TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
   Perceptron p;
   Recipe r = p.imported;
   r.model.output = "logits";
-  CHECK(has(refused(r), "model.output: 'logits' is no output of"));
+  CHECK(has(refused(r), "model.output: unknown output 'logits' of"));
   r = p.imported;
   r.data.input = "z";
-  CHECK(has(refused(r), "data.input: 'z' is no input of"));
+  CHECK(has(refused(r), "data.input: unknown input 'z' of"));
   r = p.imported;
   r.model.file = p.dir.write("fixed.onnx", mlp_file(p.first, 4));
   CHECK(has(refused(r),

@@ -38,7 +38,7 @@ TEST_CASE("a record speaks of files of a run alone, whatever it says") {
   for (const char* name : {"../mine", "notes", "checkpoints", "run.json", "", "/etc/passwd",
                            "checkpoints/step-000007/notes"}) {
     CAPTURE(name);
-    CHECK(error(dir, {{name, nullptr}}, list).ends_with(": is no file of a run"));
+    CHECK(error(dir, {{name, nullptr}}, list).ends_with(": unknown file of a run"));
   }
   CHECK_FALSE(error(dir, list, list).empty());
   CHECK_FALSE(error(dir, {{"curve.svg", nullptr}}, {"../.."}).empty());

@@ -35,8 +35,8 @@ Index cifar_count(std::span<const std::byte> file, const std::string& name, Inde
   if (const std::string_view kind = foreign_kind(file); !kind.empty())
     fail("{}: is {}, not a binary file of {}", name, kind, record.name);
   const CifarRecord other = record_of(classes == 10 ? 100 : 10);
-  fail("{}: has {} bytes, which are no whole number of {}'s records of {}; is it {}?", name, bytes,
-       record.name, record.size,
+  fail("{}: expected a multiple of {} bytes, the records of {}, got {} bytes (is the file {}?)",
+       name, record.size, record.name, bytes,
        bytes > 0 && bytes % other.size == 0 ? std::string(other.name) : "truncated");
 }
 

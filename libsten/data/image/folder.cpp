@@ -11,6 +11,7 @@
 
 #include "libsten/base/error.h"
 #include "libsten/base/memory_left.h"
+#include "libsten/base/name_list.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/text.h"
 #include "libsten/data/image/image.h"
@@ -177,7 +178,8 @@ FolderImages read_image_folder(const std::string& folder, const ImageFolderOptio
     if (!is_folder(e)) return;
     const std::string name = e.path().filename(), path = e.path();
     if (classes && !labels.contains(name))
-      fail("{}: is no class of the images to train on", printable(path));
+      fail("{}: unknown class {}{} (expected one of {})", printable(path), quote(name),
+           suggestion(name, *classes), name_list(*classes));
     const Index label = labels.emplace(name, std::ssize(labels)).first->second;
     const auto before = paths.size();
     add_images(path, label, 0, paths);

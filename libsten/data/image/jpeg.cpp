@@ -154,7 +154,7 @@ Dense decode_jpeg(std::span<const std::byte> file, const std::string& name,
   check_pixels(height, width, name, limits, file.size(), r.jpeg.arith_code ? limits.pixels : 512);
   const bool has_inks = r.jpeg.jpeg_color_space == JCS_CMYK || r.jpeg.jpeg_color_space == JCS_YCCK;
   if (r.jpeg.jpeg_color_space == JCS_UNKNOWN)
-    fail("{}: is a JPEG image with {} channels that are no colours", name, r.jpeg.num_components);
+    fail("{}: unknown colours of a JPEG image with {} channels", name, r.jpeg.num_components);
   const Index channels = r.jpeg.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
   r.jpeg.out_color_space = has_inks ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
   check_decoding(height * width * channels + coefficient_bytes(r.jpeg), name, limits, file.size());

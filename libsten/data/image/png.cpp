@@ -146,7 +146,7 @@ Dense decode_png(std::span<const std::byte> file, const std::string& name,
   const Index channels = lib->get_channels(r.png, r.info);
   if ((channels != 1 && channels != 3) ||
       std::cmp_not_equal(lib->get_rowbytes(r.png, r.info), width * channels))
-    fail("{}: is a PNG image with {} channels that are no colours", name, channels);
+    fail("{}: unknown colours of a PNG image with {} channels", name, channels);
   check_decoding(height * width * channels, name, limits, file.size());
   Dense image = unwritten_image(height, width, channels);
   png_bytep to = image.values.mutate<std::uint8_t>().data();

@@ -53,7 +53,8 @@ Template template_of(const JsonReader& in, const JsonReader& specials) {
     const bool is_token = part.has("SpecialToken");
     const JsonReader one = part[is_token ? "SpecialToken" : "Sequence"];
     const Index type = one["type_id"].integer();
-    if (type < 0 || type > 255) one["type_id"].fail("is no token type");
+    if (type < 0 || type > 255)
+      one["type_id"].fail(fmt::format("expected a token type from 0 to 255, got {}", type));
     TemplatePart p{TemplatePart::token, 0, static_cast<std::int32_t>(type)};
     const std::string id = one["id"].text();
     if (is_token) {

@@ -76,7 +76,8 @@ TokenizerConfig TokenizerConfig::parse(const NamedText& file) {
   if (in.has("added_tokens_decoder"))
     for (const auto& [key, token] : in["added_tokens_decoder"].members()) {
       std::int64_t id = 0;
-      if (!parse_integer(key, id) || id < 0 || id > max_token_id) token.fail("is no id");
+      if (!parse_integer(key, id) || id < 0 || id > max_token_id)
+        token.fail(fmt::format("expected a token id from 0 to {} as the key", max_token_id));
       c.added.push_back(added_token(token, static_cast<TokenId>(id)));
     }
   return c;

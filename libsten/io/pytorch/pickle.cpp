@@ -25,7 +25,7 @@ class PickleReader {
   Pickle read() {
     if (byte() != 0x80) bad("does not begin as pickles of protocol 2 and above do");
     if (const unsigned protocol = byte(); protocol < 2 || protocol > 5)
-      bad(fmt::format("has protocol {}, which is none of 2 to 5", protocol));
+      bad(fmt::format("has protocol {}: expected 2 to 5", protocol));
     while (step()) {
     }
     if (stack_.size() != 1 || !marks_.empty()) bad("ends with something other than one value");
@@ -121,8 +121,8 @@ class PickleReader {
     // Sets and what else is not looked at take items, too.
     const bool opaque = into.kind == PickleKind::other || into.kind == PickleKind::call;
     if (into.kind != kind && !(opaque && kind == PickleKind::list))
-      bad(kind == PickleKind::dict ? "puts pairs into what is no dict"
-                                   : "puts items into what is no list");
+      bad(kind == PickleKind::dict ? "sets items of a value that is not a dict"
+                                   : "appends items to a value that is not a list");
     if (kind == PickleKind::dict && items.size() % 2) bad("puts a key without a value into a dict");
     if (!opaque) into.items.insert(into.items.end(), items.begin(), items.end());
   }
@@ -141,8 +141,9 @@ class PickleReader {
   }
   void call(ValueId callable, ValueId arguments) {
     const PickleValue& f = out_.values[callable];
-    if (f.kind != PickleKind::global) bad("calls what is no constructor");
-    if (out_.values[arguments].kind != PickleKind::tuple) bad("calls with what is no tuple");
+    if (f.kind != PickleKind::global) bad("calls a value that is not a constructor");
+    if (out_.values[arguments].kind != PickleKind::tuple)
+      bad("calls a constructor with arguments that are not a tuple");
     if (f.global.what == TorchGlobal::dict) return push(dict_of(arguments));
     push(PickleKind::call, {callable, arguments});
   }
@@ -155,14 +156,15 @@ class PickleReader {
     const PickleValue& pairs = out_.values[given[0]];
     // What a defaultdict makes of keys that it lacks.
     if (given.size() == 1 && pairs.kind == PickleKind::global) return dict;
-    if (given.size() != 1 || pairs.kind != PickleKind::list) bad("makes a dict of what is no list");
+    if (given.size() != 1 || pairs.kind != PickleKind::list)
+      bad("makes a dict of a value that is not a list");
     // An item of a list takes a byte at least, so all lists once are no more than that.
     copied_ += pairs.items.size();
     if (copied_ > text_.size()) bad("makes dicts of one list again and again");
     for (const ValueId pair : pairs.items) {
       const PickleValue& p = out_.values[pair];
       if ((p.kind != PickleKind::list && p.kind != PickleKind::tuple) || p.items.size() != 2)
-        bad("makes a dict of what are no pairs");
+        bad("makes a dict of items that are not pairs");
       dict.items.insert(dict.items.end(), p.items.begin(), p.items.end());
     }
     return dict;
@@ -337,7 +339,7 @@ bool PickleReader::step() {
     case 0x93: {  // STACK_GLOBAL
       const PickleValue &name = out_.values[pop()], &module = out_.values[pop()];
       if (name.kind != PickleKind::text || module.kind != PickleKind::text)
-        bad("names something by what is no text");
+        bad("names a global by a value that is not a text");
       push_global(module.text, name.text);
       break;
     }

@@ -257,7 +257,7 @@ class StateDictReader {
 
   TorchTensor plain(TorchGlobal what, const PickleValue& arguments) {
     if (what != TorchGlobal::tensor && what != TorchGlobal::tensor_of_dtype)
-      fail("is made by a function that makes no plain tensor");
+      fail("is made by an unsupported function: expected one that rebuilds a dense tensor");
     const PickleValue& storage = item(item(arguments, 0, PickleKind::persistent, "storage"), 0,
                                       PickleKind::tuple, "storage");
     // 'storage', its class, the key of its record, a device, how many elements
@@ -265,7 +265,7 @@ class StateDictReader {
       fail("its storage is missing");
     const KnownGlobal type = item(storage, 1, PickleKind::global, "storage's type").global;
     if (type.what != TorchGlobal::storage && type.what != TorchGlobal::bytes)
-      fail("its storage's type is none");
+      fail("its storage has an unknown type");
     const std::string_view key = item(storage, 2, PickleKind::text, "storage's key").text;
     const std::int64_t stored = item(storage, 4, PickleKind::integer, "storage's size").integer;
     if (storage.items.size() > 5 && p_[storage.items[5]].kind != PickleKind::none)
@@ -283,7 +283,7 @@ class StateDictReader {
     t.dtype = *type.dtype;
     if (what == TorchGlobal::tensor_of_dtype) {
       const KnownGlobal dtype = item(arguments, 6, PickleKind::global, "dtype").global;
-      if (dtype.what != TorchGlobal::dtype) fail("its dtype is none");
+      if (dtype.what != TorchGlobal::dtype) fail("its dtype is unknown");
       t.dtype = *dtype.dtype;
     }
     if (key.size() > max_storage_key_bytes)

@@ -71,7 +71,8 @@ class ZipReader {
         break;
       }
     }
-    if (!found) fail("{}: the zip archive has no directory at its end; is it truncated?", name_);
+    if (!found)
+      fail("{}: the zip archive has no directory at its end (is the file truncated?)", name_);
     std::uint64_t end = *found, count = u16(end + 10), bytes = u32(end + 12), begin = u32(end + 16);
     bool volumes = u16(end + 4) != 0 || u16(end + 6) != 0 || u16(end + 8) != count;
     if (count == in_other16 || bytes == in_other32 || begin == in_other32) {

@@ -83,7 +83,7 @@ void reorder(RunnableModel& model, const Checkpoint& in, const Reordering& reord
     const auto at =
         w == model.graph.weights().end() ? model.weights.end() : model.weights.find(w->name);
     if (at == model.weights.end() || at->second.shape() != in.tensors()[i].shape)
-      fail_usage("--reorder: {} is no weight of the model that --calibrate runs", quote(name));
+      fail_usage("--reorder: unknown weight {} of the model that --calibrate runs", quote(name));
     if (!moved.insert(w->name).second)
       fail_usage("--reorder: {} is the same weight of the model as another one", quote(name));
     at->second = reordering.moved(i, at->second.to_dense());

@@ -24,8 +24,8 @@ std::vector<std::string> names_of(const std::vector<ModelInput>& inputs) {
 const ModelInput& input_called(const std::string& name, const RunnableModel& m) {
   const auto at = std::ranges::find(m.inputs, name, &ModelInput::name);
   if (at != m.inputs.end()) return *at;
-  fail_usage("--input: {} is no input of {}, which takes {}{}", quote(name), m.name,
-             name_list(names_of(m.inputs)), suggestion(name, names_of(m.inputs)));
+  fail_usage("--input: unknown input {} of {}{} (expected one of {})", quote(name), m.name,
+             suggestion(name, names_of(m.inputs)), name_list(names_of(m.inputs)));
 }
 
 template <class To, class From>
@@ -160,7 +160,7 @@ void fill_text_inputs(const RunnableModel& m, GivenInputs& in) {
 
 Dense read_values(const std::string& file) {
   const Checkpoint c = Checkpoint::open(file);
-  if (!c.is_array()) fail("{}: is no .npy file", c.name());
+  if (!c.is_array()) fail("{}: expected a .npy file", c.name());
   return c.load(c.tensors().front()).to_dense();
 }
 

@@ -67,7 +67,7 @@ std::map<std::string, LayoutTimes> parse_layout_times(const nlohmann::ordered_js
     for (const auto& [use, layouts] : uses.members()) {
       SecondsByLayout& seconds = times[machine][use];
       for (const auto& [layout, value] : layouts.members()) {
-        if (!(value.number() > 0)) value.fail("is no time");
+        if (!(value.number() > 0)) value.fail("expected seconds > 0");
         seconds[layout] = value.number();
       }
     }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "libsten/base/hints.h"
 #include "libsten/base/text.h"
 #include "libsten/run/selection.h"
 
@@ -11,8 +12,9 @@ namespace {
 Precision precision_named(const std::string& text) {
   for (const Precision p : {Precision::float32, Precision::bf16})
     if (text == name_of(p)) return p;
-  fail_usage("--precision: {} is none of bf16, float32, PATTERN=bf16 and PATTERN=float32",
-             quote(text));
+  fail_usage(
+      "--precision: {}",
+      unknown_name("precision", text, {"bf16", "float32", "PATTERN=bf16", "PATTERN=float32"}));
 }
 
 }  // namespace

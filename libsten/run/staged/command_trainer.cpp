@@ -66,7 +66,7 @@ StageLosses read_metrics(const std::string& path) {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const std::string what = "what the command wrote to {metrics}";
   const auto json = parse_json(with_named_numbers(text), what, Fault::input);
-  if (!json.is_object()) fail("{} is no JSON object", what);
+  if (!json.is_object()) fail("{}: expected a JSON object", what);
   const JsonReader reader(json, "{metrics}", Fault::input);
   const auto number = [&](const char* key) -> std::optional<double> {
     if (!reader.has(key) || reader[key].json().is_null()) return std::nullopt;

@@ -62,7 +62,7 @@ def prepare(folder, packages):
     python = os.path.join(folder, "bin", "python")
     if not is_wanted(python):
         if os.path.isdir(folder) and os.listdir(folder):
-            raise Missing(f"{folder}: is there, but is no environment of Python {plan.PYTHON}")
+            raise Missing(f"{folder}: expected an environment of Python {plan.PYTHON}")
         say(f"making {folder}")
         made = subprocess.run([find_python(), "-m", "venv", folder])
         if made.returncode:
