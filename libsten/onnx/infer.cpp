@@ -98,6 +98,14 @@ void size_of_all(Inference& i) {
   i.out.shape = ExtentList{};
 }
 
+// "[32, ?, 10]".
+std::string extents_text(const ExtentList& list) {
+  std::string text;
+  for (const Extent& e : list)
+    text += (text.empty() ? "" : ", ") + (e.is_known() ? fmt::format("{}", e.number) : "?");
+  return "[" + text + "]";
+}
+
 // Of logits [..., classes] and labels [...].
 void cross_entropy(Inference& i) {
   i.out.dtype = i.in(0).dtype;
@@ -109,8 +117,8 @@ void cross_entropy(Inference& i) {
   };
   if (logits.size() != labels.size() + 1 ||
       !std::ranges::equal(labels, std::span(logits).first(labels.size()), std::not_fn(differ)))
-    fail("logits [..., classes] have {} axes, and labels [...] have {} or differ in an extent",
-         logits.size(), labels.size());
+    fail("expected labels of the shape of the logits {} but for the last axis, got {}",
+         extents_text(logits), extents_text(labels));
 }
 
 // Operators that compute each element by itself, of one input in its dtype.

@@ -55,6 +55,36 @@ for how in --dry-run "--out none"; do
   expect_one_line_err
   expect_err "more.csv: label 15 is out of range: the model's output 'out' has 10 classes"
 done
+# Labels whose shape is not that of the logits, which only the rows tell: two labels of ten classes for each row.
+cat >pairs.json <<'EOF'
+{"inputs": ["x"],
+ "weights": [{"name": "w", "shape": [20, 4], "init": "uniform:bound=0.5"}],
+ "nodes": [{"name": "hidden", "op": "linear", "inputs": ["x", "w"]},
+           {"name": "out", "op": "reshape", "inputs": ["hidden"], "attributes": {"shape": [-1, 2, 10]}}],
+ "outputs": ["out"]}
+EOF
+python3 - <<'EOF'
+import struct
+def npy(path, descr, shape, data):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+npy("x.npy", "<f4", "(40, 4)", bytes(4 * 40 * 4))
+npy("labels1.npy", "<i8", "(40,)", bytes(8 * 40))
+for n in 2, 3: npy(f"labels{n}.npy", "<i8", f"(40, {n})", bytes(8 * 40 * n))
+EOF
+cat >pairs-recipe.json <<'EOF'
+{"schema": 1, "model": {"kind": "graph", "file": "pairs.json"}, "steps": 2, "batch": 8,
+ "data": {"kind": "arrays", "features": "x.npy", "labels": "labels2.npy"}}
+EOF
+expect_exit 0 sten-train pairs-recipe.json --dry-run
+for how in --dry-run "--out none"; do
+  for labels in 'labels1.npy [8]' 'labels3.npy [8, 3]'; do
+    expect_exit 1 sten-train pairs-recipe.json $how --set data.labels=${labels%% *}
+    expect_one_line_err
+    expect_err "pairs.json: node 'loss': expected labels of the shape of the logits [8, 2, 10] but for the last axis, got ${labels#* }"
+  done
+  [ ! -e none ] || fail 'a refused run left a directory'
+done
 # A format of a value whose operator has no rule of shapes is tried on the value itself.
 sed 's|{"name": "relu"|{"name": "products", "op": "einsum", "inputs": ["hidden", "hidden"], "attributes": {"equation": "bi,bi->bi"}},\n&|
      s|"op": "relu", "inputs": \["hidden"\]|"op": "relu", "inputs": ["products"]|' net/graph.json >einsum.json
