@@ -17,7 +17,7 @@ struct Cublas {
   decltype(&cublasGetStatusString) words;
   decltype(&cublasGetProperty) property;
   std::string name;
-  bool is_there;
+  bool is_loaded;
 
   Cublas() {
     Library library("cublas", CUBLAS_VER_MAJOR, 13, 12);
@@ -27,8 +27,8 @@ struct Cublas {
     library.find(batches, "cublasGemmStridedBatchedEx_64");
     library.find(words, "cublasGetStatusString");
     library.find(property, "cublasGetProperty");
-    is_there = library.is_whole();
-    if (is_there) name = name_of_library("cuBLAS", property);
+    is_loaded = library.is_whole();
+    if (is_loaded) name = name_of_library("cuBLAS", property);
   }
   void check(cublasStatus_t status, const char* doing) const {
     if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -86,7 +86,7 @@ std::int64_t least_one(std::int64_t stride) { return std::max<std::int64_t>(stri
 
 }  // namespace
 
-const char* cublas_name() { return cublas().is_there ? cublas().name.c_str() : nullptr; }
+const char* cublas_name() { return cublas().is_loaded ? cublas().name.c_str() : nullptr; }
 
 // Matrices of cuBLAS are stored by columns: C^T = B^T A^T.
 void cublas_dense(const float* a, std::int64_t lda, const ProductOperands& x, Stream stream) {

@@ -22,7 +22,7 @@ struct Cusparse {
   decltype(&cusparseGetErrorString) words;
   decltype(&cusparseGetProperty) property;
   std::string name;
-  bool is_there;
+  bool is_loaded;
 
   Cusparse() {
     Library library("cusparse", CUSPARSE_VER_MAJOR, 13, 12);
@@ -36,8 +36,8 @@ struct Cusparse {
     library.find(multiply, "cusparseSpMM");
     library.find(words, "cusparseGetErrorString");
     library.find(property, "cusparseGetProperty");
-    is_there = library.is_whole();
-    if (is_there) name = name_of_library("cuSPARSE", property);
+    is_loaded = library.is_whole();
+    if (is_loaded) name = name_of_library("cuSPARSE", property);
   }
   void check(cusparseStatus_t status, const char* doing) const {
     if (status == CUSPARSE_STATUS_SUCCESS) return;
@@ -134,7 +134,7 @@ class CsrProduct : public PreparedProduct {
 
 }  // namespace
 
-const char* cusparse_name() { return cusparse().is_there ? cusparse().name.c_str() : nullptr; }
+const char* cusparse_name() { return cusparse().is_loaded ? cusparse().name.c_str() : nullptr; }
 
 PreparedProduct* cusparse_csr(std::int64_t rows, std::int64_t cols, std::int64_t nnz,
                               const std::int64_t* row_ptr, const std::int32_t* columns,

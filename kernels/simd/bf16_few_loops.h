@@ -279,12 +279,12 @@ class Bf16FewLoops {
   template <class W, int used>
   static void rows_of_tokens(const Bf16Few& x, float* to) {
     constexpr Int lanes = W::lanes;
-    alignas(64) std::int32_t is_there[used * lanes];
-    for (Int t = 0; t < used * lanes; ++t) is_there[t] = t < x.tokens ? -1 : 0;
+    alignas(64) std::int32_t token_mask[used * lanes];
+    for (Int t = 0; t < used * lanes; ++t) token_mask[t] = t < x.tokens ? -1 : 0;
     for (Int p = 0; p < x.pairs; ++p, to += 2 * used * lanes)
       for (int i = 0; i < used; ++i) {
         const auto v = W::both(W::load_words(x.at + p * x.stride + 2 * i * lanes),
-                               W::load_words(is_there + i * lanes));
+                               W::load_words(token_mask + i * lanes));
         W::store(to + i * lanes, W::even(v));
         W::store(to + (used + i) * lanes, W::odd(v));
       }

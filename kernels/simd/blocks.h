@@ -54,12 +54,12 @@ struct Blocks {
   template <class U, class F>
   static void each_block(const U* x, Size n, F&& f) {
     U last[block];
-    Word there = ~Word{0};
+    Word lane_mask = ~Word{0};
     Size i = 0, end = n / block * block;
     for (const U* p = x;; p = last) {
-      for (; i < end; i += block, p += block) f(i, p, there);
+      for (; i < end; i += block, p += block) f(i, p, lane_mask);
       if (end >= n) return;
-      there = low_bits(n - i);
+      lane_mask = low_bits(n - i);
       copy_last(x + i, n - i, last);
       end += block;
     }
@@ -79,8 +79,8 @@ struct Blocks {
   static void write_words(const U* x, Size n, std::uint8_t* bits, F&& f) {
     const Size whole = n / block * block;
     std::uint8_t last[8];
-    each_block(x, n, [&](Size i, const U* p, Word there) {
-      const Word w = f(p, there);
+    each_block(x, n, [&](Size i, const U* p, Word lane_mask) {
+      const Word w = f(p, lane_mask);
       std::memcpy(i < whole ? bits + i / 8 : last, &w, 8);
     });
     copy(last, (n - whole + 7) / 8, bits + whole / 8);

@@ -50,10 +50,10 @@ struct Loops : Blocks<V> {
   static Size count_few(const U* x, Size n, KeyBins<U> bins, U last, std::uint32_t* counts) {
     Size below = 0;
     std::uint32_t found[8] = {};
-    each_block(x, n, [&](Size, const U* p, Word there) {
-      below += std::popcount(~V::above(p, static_cast<U>(bins.first - 1)) & there);
+    each_block(x, n, [&](Size, const U* p, Word lane_mask) {
+      below += std::popcount(~V::above(p, static_cast<U>(bins.first - 1)) & lane_mask);
       for (int k = 0; k <= last - bins.first; ++k)
-        found[k] += std::popcount(V::equal(p, static_cast<U>(bins.first + k)) & there);
+        found[k] += std::popcount(V::equal(p, static_cast<U>(bins.first + k)) & lane_mask);
     });
     for (int k = 0; k <= last - bins.first; ++k)
       counts[(k >> bins.shift) * histogram_lanes] += found[k];
@@ -69,9 +69,9 @@ struct Loops : Blocks<V> {
     std::uint16_t found[piece + 2];
     for (; n > 0; x += piece, n -= piece) {
       Size end = 0;
-      each_block(x, std::min(n, piece), [&](Size i, const U* p, Word there) {
-        const Word from = V::above(p, static_cast<U>(first - 1)) & there;
-        below += std::popcount(from ^ there);
+      each_block(x, std::min(n, piece), [&](Size i, const U* p, Word lane_mask) {
+        const Word from = V::above(p, static_cast<U>(first - 1)) & lane_mask;
+        below += std::popcount(from ^ lane_mask);
         Word in = from & ~V::above(p, last);
         // Two are noted even where there are less: to branch on every number would cost more.
         const auto note = [&](Size k) {
@@ -123,8 +123,8 @@ struct Loops : Blocks<V> {
   template <class U>
   static Size count_key(const U* x, Size n, U key) {
     Size count = 0;
-    each_block(x, n, [&](Size, const U* p, Word there) {
-      count += std::popcount(V::equal(p, key) & there);
+    each_block(x, n, [&](Size, const U* p, Word lane_mask) {
+      count += std::popcount(V::equal(p, key) & lane_mask);
     });
     return count;
   }
@@ -146,9 +146,9 @@ struct Loops : Blocks<V> {
   template <class U>
   static Size keep_above(const U* x, Size n, U boundary, Size ties, std::uint8_t* bits) {
     Size equal = 0;
-    write_words(x, n, bits, [&](const U* p, Word there) {
-      const Word ties_here = V::equal(p, boundary) & there;
-      const Word keep = V::above(p, boundary) & there;
+    write_words(x, n, bits, [&](const U* p, Word lane_mask) {
+      const Word ties_here = V::equal(p, boundary) & lane_mask;
+      const Word keep = V::above(p, boundary) & lane_mask;
       const Size before = equal;
       equal += std::popcount(ties_here);
       if (before >= ties) return keep;

@@ -41,8 +41,8 @@ struct Lanes {
   static Vec magnitudes(const float* p) {
     return _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(p)), all(0x7fffffff));
   }
-  static Vec magnitudes(const float* p, First there) {
-    return _mm256_and_si256(_mm256_castps_si256(_mm256_maskload_ps(p, there)), all(0x7fffffff));
+  static Vec magnitudes(const float* p, First lane_mask) {
+    return _mm256_and_si256(_mm256_castps_si256(_mm256_maskload_ps(p, lane_mask)), all(0x7fffffff));
   }
   static Vec scaled(Vec v, float by) {
     return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_castsi256_ps(v), _mm256_set1_ps(by)));

@@ -33,8 +33,8 @@ struct Lanes {
   static Vec magnitudes(const float* p) {
     return _mm512_and_si512(_mm512_loadu_si512(p), all(0x7fffffff));
   }
-  static Vec magnitudes(const float* p, First there) {
-    return _mm512_and_si512(_mm512_maskz_loadu_epi32(there, p), all(0x7fffffff));
+  static Vec magnitudes(const float* p, First lane_mask) {
+    return _mm512_and_si512(_mm512_maskz_loadu_epi32(lane_mask, p), all(0x7fffffff));
   }
   static Vec scaled(Vec v, float by) {
     return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(v), _mm512_set1_ps(by)));

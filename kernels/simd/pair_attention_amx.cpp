@@ -67,7 +67,7 @@ void take_values(const std::uint16_t* x, Size step, Size v_width, Size keys, flo
     const std::uint16_t* from = x + key / panel_width * step + key % panel_width * 2;
     // Weights of 0 of what is beyond the last key shall make 0.
     const Size count = std::min(tile_step, keys - key);
-    const auto there = static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
+    const auto lane_mask = static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
     for (Size f = 0; f < padded; f += 2) {
       __m512i a = _mm512_setzero_si512(), b = a;
       if (f < v_width) {
@@ -76,7 +76,7 @@ void take_values(const std::uint16_t* x, Size step, Size v_width, Size keys, flo
       }
       const auto store = [&](Size row, __m512i of) {
         Lanes::store_words(tiles + row * tile_step,
-                           _mm512_maskz_permutex2var_epi16(there, a, of, b));
+                           _mm512_maskz_permutex2var_epi16(lane_mask, a, of, b));
       };
       store(f, even);
       store(f + 1, odd);

@@ -53,9 +53,9 @@ class Array {
   // On that device: the same array if it is there already, else a copy.
   Array to(Device device) const {
     if (device == device_) return *this;
-    Array there = uninitialized(size_, device);
-    copy_bytes(there.writable(), device, data(), device_, size_ * sizeof(T));
-    return there;
+    Array moved = uninitialized(size_, device);
+    copy_bytes(moved.writable(), device, data(), device_, size_ * sizeof(T));
+    return moved;
   }
   // Of the device's memory.
   const T* data() const { return data_.get(); }

@@ -69,10 +69,10 @@ void check(const BenchOptions& o) {
   if (!o.weights.empty() && o.configs.size() + o.shapes.size() > 1)
     fail_usage("--weights belongs to one --config");
   if (o.bench != "gemm" && !o.forms.empty()) fail_usage("--form belongs to gemm");
-  const bool is_step_there = o.bench == "step" && o.device != "cpu";
-  if (o.bench != "gemm" && o.bench != "model" && !is_step_there && !o.precisions.empty())
+  const bool is_device_step = o.bench == "step" && o.device != "cpu";
+  if (o.bench != "gemm" && o.bench != "model" && !is_device_step && !o.precisions.empty())
     fail_usage("--precision belongs to gemm and model, and to step on a device");
-  if (is_step_there)
+  if (is_device_step)
     step_precisions(o.precisions);
   else
     for (const std::string& name : o.precisions) precision_from(name);
@@ -232,24 +232,24 @@ Outcome run_bench(const BenchOptions& options) {
   BenchOptions given = options;
   if (!given.ranks) given.ranks = comm_self();
   check(given);
-  const bool is_there = use_device(given.device) != Device::cpu;
+  const bool is_on_device = use_device(given.device) != Device::cpu;
   const BenchOptions o = with_defaults(given);
   const std::string cpu = cpu_name();
-  const std::string isa = is_there ? device_text() : kernels::name_of(kernels::float32_isa());
+  const std::string isa = is_on_device ? device_text() : kernels::name_of(kernels::float32_isa());
   std::optional<Baseline> baseline;
   if (!o.against.empty()) baseline = Baseline::read(o.against, cpu, isa);
 
   Measurement measured;
   std::vector<BenchRow> rows = measure(o, measured);
   DensePeak& best = measured.best;
-  if (o.bench != "gemm" && !is_there)
+  if (o.bench != "gemm" && !is_on_device)
     best = measure_dense_peak(*std::max_element(o.threads.begin(), o.threads.end()));
   Outcome outcome{bench_report(rows), std::nullopt};
   if (baseline) outcome.failure = compare(*baseline, o, rows, outcome.report);
   Report& r = outcome.report;
   r.facts = {
       {"machine/cpu", cpu}, {"machine/isa", isa}, {"machine/threads", Index{available_threads()}}};
-  if (!is_there)
+  if (!is_on_device)
     r.facts.insert(r.facts.end(), {{"peak_gflops", best.peak_gflops},
                                    {"dense/library", best.library},
                                    {"dense/gflops", best.gflops}});
@@ -280,7 +280,7 @@ Outcome run_bench(const BenchOptions& options) {
     r.notes.push_back(fmt::format("stored: as {} has the tensors, {}", printable(o.weights),
                                   text.empty() ? "which is dense" : text));
   }
-  if (is_there) {
+  if (is_on_device) {
     r.notes.push_back(o.bench == "step"
                           ? "times by the host's clock, which waits for the device after each step"
                           : "times by the device's clock, inputs in turn beyond its caches");
@@ -288,10 +288,10 @@ Outcome run_bench(const BenchOptions& options) {
       r.notes.push_back("resident: on the device before and after; copied: with both copies");
     r.notes.push_back(isa);
   }
-  if (!is_there)
+  if (!is_on_device)
     r.notes.push_back(fmt::format("{}, {}; dense by {} reaches {:.1f} of {:.1f} GFLOP/s peak", cpu,
                                   isa, best.library, best.gflops, best.peak_gflops));
-  if (!is_there)
+  if (!is_on_device)
     outcome.details.push_back("this process multiplies dense matrices by " + dense_library().name);
   r.chart = bench_chart(rows);
   const std::string slower = add_slower(o, rows, r);

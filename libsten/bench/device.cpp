@@ -110,15 +110,15 @@ void convert_rows(const Shape& shape, const std::string& input,
   subjects.push_back({row_of("convert", "copied", shape, "dense", "copy"),
                       [&](std::size_t) { x.to(Device::cuda); }});
   std::vector<Dense> prepared;
-  std::vector<std::vector<Dense>> prepared_there;
+  std::vector<std::vector<Dense>> prepared_on_device;
   for (const BenchLayout& layout : layouts) {
     prepared.push_back(layout.prepare(x));
-    prepared_there.push_back(layout.pruned ? copies_of(prepared.back(), count) : dense);
+    prepared_on_device.push_back(layout.pruned ? copies_of(prepared.back(), count) : dense);
   }
   for (std::size_t l = 0; l < layouts.size(); ++l) {
     subjects.push_back(
         {row_of("convert", "resident", shape, layouts[l].name, ""),
-         [&, l](std::size_t turn) { layouts[l].convert(prepared_there[l][turn % count]); }});
+         [&, l](std::size_t turn) { layouts[l].convert(prepared_on_device[l][turn % count]); }});
     subjects.push_back(
         {row_of("convert", "copied", shape, layouts[l].name, ""), [&, l](std::size_t) {
            layouts[l].convert(prepared[l].to(Device::cuda)).to(Device::cpu);

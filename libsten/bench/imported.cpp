@@ -153,9 +153,9 @@ BenchGraph imported_graph(const BenchOptions& o, std::vector<std::string>& notes
                         name_of(x.dtype()), to_string(x.extents), what);
     values.emplace(p.name, std::move(x));
   }
-  for (const auto& [flag, given, is_there] :
+  for (const auto& [flag, given, is_present] :
        {std::tuple("--batch", o.batch, open.has_batch), {"--window", o.window, open.has_window}})
-    if (given && !is_there)
+    if (given && !is_present)
       warn("{} {} counts for nothing: {} leaves no such extent open", flag, *given, file.name());
   for (const Constant& c : model.graph.constants()) values.emplace(c.name, c.value);
   std::vector<std::string> sparse = matrix_weights(model.graph);

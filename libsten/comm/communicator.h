@@ -84,9 +84,9 @@ class Communicator {
   virtual bool takes_device_memory() const { return false; }
   // Where it does: begin_sum() as float32 of numbers in such memory, to which nothing is still to be
   // done there. use_device() makes it the device of the thread that calls it.
-  PendingSum begin_sum_there(std::span<float> x, void (*use_device)()) {
+  PendingSum begin_sum_on_device(std::span<float> x, void (*use_device)()) {
     bytes_ += x.size_bytes();
-    return PendingSum(do_sum_there(x, use_device));
+    return PendingSum(do_sum_on_device(x, use_device));
   }
   // Each bit becomes 1 where it is 1 on any rank.
   void unite(std::span<std::uint64_t> x) {
@@ -117,7 +117,7 @@ class Communicator {
  private:
   // nullptr: it is done.
   virtual std::unique_ptr<PendingSum::Work> do_sum(std::span<float> x, Transport by) = 0;
-  virtual std::unique_ptr<PendingSum::Work> do_sum_there(std::span<float>, void (*)()) {
+  virtual std::unique_ptr<PendingSum::Work> do_sum_on_device(std::span<float>, void (*)()) {
     throw std::logic_error("a transport that takes no memory of a device got some");
   }
   virtual void do_unite(std::span<std::uint64_t> x) = 0;

@@ -74,9 +74,9 @@ class CsvRows {
 
 [[noreturn]] void fail_column(const std::string& name, const std::string& column,
                               const std::vector<std::string>& all) {
-  std::string there;
-  for (const std::string& c : all) there += (there.empty() ? "" : ", ") + printable(c);
-  fail_usage("{}: unknown column {} (expected one of {})", name, quote(column), there);
+  std::string listed;
+  for (const std::string& c : all) listed += (listed.empty() ? "" : ", ") + printable(c);
+  fail_usage("{}: unknown column {} (expected one of {})", name, quote(column), listed);
 }
 
 void each_csv_row(std::string_view text, char separator, const std::string& name,

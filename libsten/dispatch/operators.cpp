@@ -221,10 +221,10 @@ Outputs Operators::carry_out_on_cpu(Name op, const Plan& plan, const Call& call)
   if (call.ctx)
     for (const auto& [name, t] : *call.ctx) saved.emplace_back(name, t.to(Device::cpu));
   const std::size_t before = saved.size();
-  Plan there = plan;
-  there.moves = false;
+  Plan local_plan = plan;
+  local_plan.moves = false;
   Outputs out = carry_out(
-      op, there,
+      op, local_plan,
       {in, call.formats, call.attributes, call.shapes, hints, call.ctx ? &saved : nullptr});
   const Device device = call.in[0].device();
   for (auto& t : out)

@@ -119,9 +119,9 @@ Plan Operators::make_plan(const Signature& wanted) const {
 }
 
 Plan Operators::cpu_plan(const Signature& wanted, const std::string& why) const {
-  Signature there = wanted;
-  there.device = Device::cpu;
-  Plan plan = make_plan(there);
+  Signature cpu_signature = wanted;
+  cpu_signature.device = Device::cpu;
+  Plan plan = make_plan(cpu_signature);
   plan.text = fmt::format("{}: {}; on the CPU, {}", wanted.str(), why, plan.text);
   plan.moves = true;
   return plan;

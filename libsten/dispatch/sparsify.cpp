@@ -34,14 +34,14 @@ std::optional<SparsifyPlan> plan_with(std::shared_ptr<const SparsifierImplementa
   };
   const auto in = reached(run->in, from);
   if (!in) return std::nullopt;
-  const Route there = find_route(r, from, *in);
-  if (there.through_dense()) return std::nullopt;
+  const Route to_input = find_route(r, from, *in);
+  if (to_input.through_dense()) return std::nullopt;
   auto out = reached(run->out, to);
   // Rows and columns of the result may have to become other dimensions.
   if (out && !run->serves(s, *in, *out) && !r.needs_numbers(run->out)) out = spec_of(run->out, *in);
   if (!out || !run->serves(s, *in, *out)) return std::nullopt;
   SparsifyPlan plan{
-      Way::converted, *in,           *out, cost_of(there) + cost_of(find_route(r, *out, to)), "",
+      Way::converted, *in,           *out, cost_of(to_input) + cost_of(find_route(r, *out, to)), "",
       false,          std::move(run)};
   if (*in == from && *out == to) plan.way = Way::exact;
   return plan;

@@ -63,7 +63,7 @@ bool is_taken_in_float32(const PlanContext& plan, std::size_t weight) {
   return false;
 }
 
-ExecutorOptions as_there(ExecutorOptions o) {
+ExecutorOptions as_on_device(ExecutorOptions o) {
   if (o.device == Device::cpu) return o;
   if (o.caches)
     fail_usage("caches of attention are on the CPU, and the model is to run on {}",
@@ -100,7 +100,7 @@ struct Executor::State {
         order(o.fuse && o.device == Device::cpu ? execution::run_order(given)
                                                 : execution::RunOrder{given, given.outputs()}),
         weights(std::move(w)),
-        options(as_there(o)),
+        options(as_on_device(o)),
         context(context_of(graph, options)) {
     if (o.device != Device::cpu) {
       for (auto& [name, x] : weights)

@@ -104,12 +104,12 @@ void Checkpoint::add_onnx(MappedFile file, std::string file_name, const std::str
     std::uint64_t begin = 0, end = 0;
     if (from.store == OnnxStore::external) {
       t.shard = external.find(from.external.location);
-      const std::uint64_t there = shards_[t.shard].file.bytes().size();
+      const std::uint64_t file_size = shards_[t.shard].file.bytes().size();
       begin = from.external.offset;
       const std::uint64_t length = from.external.length.value_or(size);
-      if (begin > there || length > there - begin)
+      if (begin > file_size || length > file_size - begin)
         fail("its data are {} bytes at {} of {}, which has {}", length, begin,
-             quote(shards_[t.shard].file_name), there);
+             quote(shards_[t.shard].file_name), file_size);
       end = begin + length;
     } else if (const auto in_place = onnx_bytes_in_place(from)) {
       begin = in_place->empty() ? 0 : static_cast<std::uint64_t>(in_place->data() - bytes.data());

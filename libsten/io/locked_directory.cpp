@@ -40,8 +40,8 @@ void check_directory(const std::string& path) {
     error.clear();
   }
   if (error) fail("{}: {}", printable(path), error.message());
-  const Fd there(open(at.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!there || faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+  const Fd directory(open(at.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || faccessat(AT_FDCWD, at.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     fail("{}: directory {}: {}", printable(path), quote(at.string()), errno_text(errno));
 }
 

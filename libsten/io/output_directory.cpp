@@ -84,8 +84,8 @@ OutputDirectory::Place OutputDirectory::find_place(const std::string& path, bool
   const fs::path target = resolved(path);
   Place at;
   struct stat s = {};
-  const bool there = stat(target.c_str(), &s) == 0;
-  if (there) {
+  const bool is_present = stat(target.c_str(), &s) == 0;
+  if (is_present) {
     if (!S_ISDIR(s.st_mode)) fail_usage("{}: is a file, and the output will be a directory", name);
     refuse_special(name, target);
     if (!force) fail_usage("{}: exists; {} replaces it", name, overwrite_option);

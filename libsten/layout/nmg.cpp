@@ -140,7 +140,7 @@ Dense Nmg::to_dense() const {
   if (values.device() != Device::cpu) {
     Dense x{extents, Values::uninitialized(values.dtype(), size_of(extents), values.device())};
     const NmgGeometry geo = geometry();
-    const NmgPatternsThere patterns(n, m, values.device());
+    const DeviceNmgPatterns patterns(n, m, values.device());
     std::byte* to = x.values.mutate_bytes();
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
       cuda.nmg.unpack(patterns.format(g), *block_matrix(geo.view), values.bytes().data(),

@@ -40,7 +40,7 @@ std::shared_ptr<const PatternTable> PatternTable::get(Index n, Index m) {
   return table;
 }
 
-NmgPatternsThere::NmgPatternsThere(Index n, Index m, Device device)
+DeviceNmgPatterns::DeviceNmgPatterns(Index n, Index m, Device device)
     : table_(PatternTable::get(n, m)) {
   constexpr Index small = 1 << 12;  // positions
   const Index positions = table_->count() * n;

@@ -48,9 +48,9 @@ class PatternTable {
 };
 
 // A table's patterns on a device. Small ones are sent there once, and stay.
-class NmgPatternsThere {
+class DeviceNmgPatterns {
  public:
-  NmgPatternsThere(Index n, Index m, Device device);
+  DeviceNmgPatterns(Index n, Index m, Device device);
   kernels::NmgFormat format(Index g) const {
     return {rows_.data(), nullptr, table_->n(), table_->m(), table_->count(), g};
   }

@@ -166,11 +166,11 @@ class Reorder {
       const Extent e = axis < 0 ? known(1) : (*shape(v))[static_cast<std::size_t>(axis)];
       if (!to.empty() || !e.is(1)) to.push_back(e);
     }
-    const DraftRef there =
+    const DraftRef target =
         keeps_elements(*shape(v), axes) ? own(v) : in(v, shortened(std::move(axes)));
-    if (to_[there].shape == to) return there;
-    if (const auto list = shape_list(*to_[there].shape, to))
-      return step("reshape", {there}, shape_attribute(*list), name_of(v) + ".reshape");
+    if (to_[target].shape == to) return target;
+    if (const auto list = shape_list(*to_[target].shape, to))
+      return step("reshape", {target}, shape_attribute(*list), name_of(v) + ".reshape");
     AxisOrder ones;
     for (std::size_t i = 0; i < order.size(); ++i)
       if (order[i] < static_cast<Index>(missing)) ones.push_back(static_cast<Index>(i));

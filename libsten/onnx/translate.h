@@ -48,7 +48,7 @@ class OnnxCall {
   void check_attributes() const;
 
   // The integers of input i, or of the attribute in older opsets; nothing where they are known only
-  // when the model runs, or where there are none, which `is_there` tells.
+  // when the model runs, or where there are none, which `has_list` tells.
   std::optional<std::vector<Index>> list(std::size_t i, std::string_view attribute);
   bool has_list(std::size_t i, std::string_view attribute) {
     return has(i) || has_attribute(attribute);

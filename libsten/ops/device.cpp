@@ -3,7 +3,7 @@
 namespace sten {
 namespace {
 
-const std::byte* bytes_there(std::string_view op, const Tensor& x, DType dtype) {
+const std::byte* bytes_on_device(std::string_view op, const Tensor& x, DType dtype) {
   if (x.dtype() != dtype)
     fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
   return x.as<Dense>().values.bytes().data();
@@ -11,22 +11,23 @@ const std::byte* bytes_there(std::string_view op, const Tensor& x, DType dtype) 
 
 }  // namespace
 
-const float* floats_there(std::string_view op, const Tensor& x) {
-  return reinterpret_cast<const float*>(bytes_there(op, x, DType::F32));
+const float* floats_on_device(std::string_view op, const Tensor& x) {
+  return reinterpret_cast<const float*>(bytes_on_device(op, x, DType::F32));
 }
-const std::int64_t* integers_there(std::string_view op, const Tensor& x) {
-  return reinterpret_cast<const std::int64_t*>(bytes_there(op, x, DType::I64));
+const std::int64_t* integers_on_device(std::string_view op, const Tensor& x) {
+  return reinterpret_cast<const std::int64_t*>(bytes_on_device(op, x, DType::I64));
 }
 
-kernels::ElementKind kind_there(std::string_view op, DType dtype) {
+kernels::ElementKind kind_on_device(std::string_view op, DType dtype) {
   if (dtype == DType::F32) return kernels::ElementKind::f32;
   if (dtype == DType::I64) return kernels::ElementKind::i64;
   if (dtype == DType::BOOL) return kernels::ElementKind::truth;
   fail_unsupported("{} on a device is of F32, I64 and BOOL, not of {}", op, name_of(dtype));
 }
 
-Values cast_there(std::string_view op, const Values& x, DType to) {
-  const kernels::ElementKind from_kind = kind_there(op, x.dtype()), to_kind = kind_there(op, to);
+Values cast_on_device(std::string_view op, const Values& x, DType to) {
+  const kernels::ElementKind from_kind = kind_on_device(op, x.dtype()),
+                             to_kind = kind_on_device(op, to);
   Values y = Values::uninitialized(to, x.size(), Device::cuda);
   std::byte* target = y.mutate_bytes();
   on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
@@ -35,17 +36,17 @@ Values cast_there(std::string_view op, const Values& x, DType to) {
   return y;
 }
 
-Dense output_there(const Shape& shape, DType dtype) {
+Dense output_on_device(const Shape& shape, DType dtype) {
   return {shape, Values::uninitialized(dtype, size_of(shape), Device::cuda)};
 }
 float* floats_of_output(Dense& y) { return reinterpret_cast<float*>(y.values.mutate_bytes()); }
 
-void add_there(Operators& all, Name op, std::size_t inputs, Implementation run,
-               std::size_t outputs) {
-  add_there(all, op, std::vector<Name>(inputs, Name("dense")), std::move(run), outputs);
+void add_device_operator(Operators& all, Name op, std::size_t inputs, Implementation run,
+                         std::size_t outputs) {
+  add_device_operator(all, op, std::vector<Name>(inputs, Name("dense")), std::move(run), outputs);
 }
-void add_there(Operators& all, Name op, std::vector<Name> layouts, Implementation run,
-               std::size_t outputs) {
+void add_device_operator(Operators& all, Name op, std::vector<Name> layouts, Implementation run,
+                         std::size_t outputs) {
   all.add({op, std::move(layouts), std::vector<OutSignature>(outputs), Device::cuda},
           std::move(run));
 }

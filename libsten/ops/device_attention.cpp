@@ -14,15 +14,15 @@ using kernels::GemmOperands;
 using kernels::RowFunctions;
 using kernels::Stream;
 
-struct AttentionThere : AttentionCall {
+struct DeviceAttention : AttentionCall {
   AttentionScores a;
 
-  AttentionThere(const char* op, const Call& call, std::size_t first)
+  DeviceAttention(const char* op, const Call& call, std::size_t first)
       : AttentionCall(op, call, first),
         a{batch, heads, tokens, keys, static_cast<float>(scale), is_causal, nullptr, nullptr, {}} {
-    for (std::size_t i = first; i < first + 3; ++i) floats_there(op, call.in[i]);
-    if (mask) a.seen = integers_there(op, call.in[first + 3]);
-    if (bias) a.bias = floats_there(op, call.in[first + 3]);
+    for (std::size_t i = first; i < first + 3; ++i) floats_on_device(op, call.in[i]);
+    if (mask) a.seen = integers_on_device(op, call.in[first + 3]);
+    if (bias) a.bias = floats_on_device(op, call.in[first + 3]);
     for (std::size_t d = 0; d < 4; ++d) a.steps[d] = steps[d];
     if (width == 0) fail_unsupported("{} on a device is of heads of 1 channel or more", op);
   }
@@ -31,14 +31,14 @@ struct AttentionThere : AttentionCall {
 
 using HeadsMoves = std::vector<kernels::HeadsMove>;
 
-void split_heads_there(const AttentionCall& g, const HeadsMoves& all) {
+void split_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   if (all.empty()) return;
-  with_rows_there(
+  with_rows_on_device(
       [&](const RowFunctions& f, Stream stream) { f.split_heads(all, g.batch, g.heads, stream); });
 }
-void join_heads_there(const AttentionCall& g, const HeadsMoves& all) {
+void join_heads_on_device(const AttentionCall& g, const HeadsMoves& all) {
   if (all.empty()) return;
-  with_rows_there(
+  with_rows_on_device(
       [&](const RowFunctions& f, Stream stream) { f.join_heads(all, g.batch, g.heads, stream); });
 }
 
@@ -61,7 +61,7 @@ struct HeadMatrices {
   // Of an input, once the `moves` are made, to which it adds its own.
   HeadMatrices(const AttentionCall& g, const Dense& from, Index width, HeadsMoves& moves)
       : HeadMatrices(g, from.extents[1], width) {
-    x = is_copy ? output_there({batch, heads, tokens, width}) : from;
+    x = is_copy ? output_on_device({batch, heads, tokens, width}) : from;
     if (!is_copy) return;
     moves.push_back({reinterpret_cast<const float*>(from.values.bytes().data()), tokens, width,
                      floats_of_output(x)});
@@ -69,14 +69,14 @@ struct HeadMatrices {
   // To be written.
   static HeadMatrices output(const AttentionCall& g, Index tokens, Index width) {
     HeadMatrices h(g, tokens, width);
-    h.x = output_there(h.is_copy ? Shape{h.batch, h.heads, tokens, width} : h.joined());
+    h.x = output_on_device(h.is_copy ? Shape{h.batch, h.heads, tokens, width} : h.joined());
     return h;
   }
   static HeadMatrices scores(const AttentionCall& g) {
     HeadMatrices h(g, g.tokens, g.keys);
     h.ld = g.keys;
     h.step = g.tokens * g.keys;
-    h.x = output_there(g.scores());
+    h.x = output_on_device(g.scores());
     return h;
   }
   Shape joined() const { return {batch, tokens, heads * width}; }
@@ -85,7 +85,7 @@ struct HeadMatrices {
   // Heads beside each other again, once the `moves` are made, to which it adds its own.
   Dense result(HeadsMoves& moves) const {
     if (!is_copy) return x;
-    Dense y = output_there(joined());
+    Dense y = output_on_device(joined());
     moves.push_back({data(), tokens, width, floats_of_output(y)});
     return y;
   }
@@ -105,42 +105,43 @@ void multiply_heads(Factor a, Factor b, Index k, HeadMatrices& c, float alpha = 
   device_gemm(g);
 }
 
-HeadMatrices weights_there(const AttentionThere& g, const HeadMatrices& q, const HeadMatrices& k) {
+HeadMatrices weights_on_device(const DeviceAttention& g, const HeadMatrices& q,
+                               const HeadMatrices& k) {
   HeadMatrices p = HeadMatrices::scores(g);
   multiply_heads({q}, {k, true}, g.width, p);
-  with_rows_there(
+  with_rows_on_device(
       [&](const RowFunctions& f, Stream stream) { f.attention_weights(g.a, p.to(), stream); });
   return p;
 }
 
-Dense zeros_there(const Shape& shape) {
+Dense zeros_on_device(const Shape& shape) {
   return {shape, Values(DType::F32, size_of(shape), Device::cuda)};
 }
 
-Outputs attend_there(const Call& call) {
-  const AttentionThere g("attention", call, 0);
-  if (g.is_empty()) return {zeros_there(g.result())};
+Outputs attend_on_device(const Call& call) {
+  const DeviceAttention g("attention", call, 0);
+  if (g.is_empty()) return {zeros_on_device(g.result())};
   HeadsMoves split, join;
   std::optional<HeadMatrices> q, k, v, p;
   q.emplace(g, g.q, g.width, split);
   k.emplace(g, g.k, g.width, split);
   v.emplace(g, g.v, g.v_width, split);
-  split_heads_there(g, split);
-  p = weights_there(g, *q, *k);
+  split_heads_on_device(g, split);
+  p = weights_on_device(g, *q, *k);
   q.reset(), k.reset();
   HeadMatrices y = HeadMatrices::output(g, g.tokens, g.v_width);
   multiply_heads({*p}, {*v}, g.keys, y);
   p.reset(), v.reset();
   Dense result = y.result(join);
-  join_heads_there(g, join);
+  join_heads_on_device(g, join);
   return {std::move(result)};
 }
 
 // With P the weights: dV = P^T dY, dP = dY V^T, dS = P * (dP - sum(P * dP)) by rows, dQ = dS K and
 // dK = dS^T Q, the latter two by the scale. dS is a bias's.
-Outputs attend_grad_there(const Call& call) {
+Outputs attend_grad_on_device(const Call& call) {
   const char* op = "attention.grad";
-  const AttentionThere g(op, call, 1);
+  const DeviceAttention g(op, call, 1);
   const Dense& dy = call.in[0].as<Dense>();
   check_dtypes(op, "the gradient", dy.dtype(), "q", g.q.dtype());
   check_gradient(op, dy, g.result());
@@ -149,14 +150,14 @@ Outputs attend_grad_there(const Call& call) {
   if (g.is_empty()) {
     const Dense* of[] = {&g.q, &g.k, &g.v, g.bias};
     for (std::size_t i = 0; i < grads.size(); ++i)
-      if (of[i] && call.wants(i)) grads[i] = zeros_there(of[i]->extents);
+      if (of[i] && call.wants(i)) grads[i] = zeros_on_device(of[i]->extents);
     return grads;
   }
   HeadsMoves split, join;
   const HeadMatrices q(g, g.q, g.width, split), k(g, g.k, g.width, split),
       v(g, g.v, g.v_width, split), from(g, dy, g.v_width, split);
-  split_heads_there(g, split);
-  const HeadMatrices p = weights_there(g, q, k);
+  split_heads_on_device(g, split);
+  const HeadMatrices p = weights_on_device(g, q, k);
   std::vector<std::pair<std::size_t, HeadMatrices>> made;  // by input
   if (call.wants(2)) {
     HeadMatrices& dv = made.emplace_back(2, HeadMatrices::output(g, g.keys, g.v_width)).second;
@@ -165,7 +166,7 @@ Outputs attend_grad_there(const Call& call) {
   HeadMatrices ds = HeadMatrices::scores(g);
   if (call.wants(0) || call.wants(1) || wants_bias) {
     multiply_heads({from}, {v, true}, g.v_width, ds);
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.attention_grad(g.a, p.data(), ds.to(), stream);
     });
   }
@@ -179,10 +180,10 @@ Outputs attend_grad_there(const Call& call) {
     multiply_heads({ds, true}, {q}, g.tokens, dk, scale);
   }
   for (const auto& [input, gradient] : made) grads[input] = gradient.result(join);
-  join_heads_there(g, join);
+  join_heads_on_device(g, join);
   if (wants_bias) {
-    Dense bias = output_there(g.bias->extents);
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+    Dense bias = output_on_device(g.bias->extents);
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.bias_grad(g.a, ds.data(), floats_of_output(bias), stream);
     });
     grads[3] = std::move(bias);
@@ -194,8 +195,8 @@ Outputs attend_grad_there(const Call& call) {
 
 void add_device_attention(Operators& all) {
   for (const std::size_t inputs : {3, 4}) {  // the mask, or the bias, is the fourth
-    add_there(all, "attention", inputs, attend_there);
-    add_there(all, "attention.grad", inputs + 1, attend_grad_there, inputs);
+    add_device_operator(all, "attention", inputs, attend_on_device);
+    add_device_operator(all, "attention.grad", inputs + 1, attend_grad_on_device, inputs);
   }
 }
 

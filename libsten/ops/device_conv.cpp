@@ -18,7 +18,7 @@ struct TurnedWeights {
   Values values;
 };
 const float* turned_weights(const Convolution& c, const Tensor& w) {
-  const float* from = elements_there("conv", w);
+  const float* from = elements_on_device("conv", w);
   if (is_turned_alike(c)) return from;
   const auto kept = w.derived().get<TurnedWeights>([&] {
     Values to = Values::uninitialized(DType::F32, w.values()->size(), Device::cuda);
@@ -29,7 +29,7 @@ const float* turned_weights(const Convolution& c, const Tensor& w) {
 }
 
 // y = x * w, without a bias.
-void convolve_there(const Convolution& c, const float* x, const Tensor& w, float* y) {
+void convolve_on_device(const Convolution& c, const float* x, const Tensor& w, float* y) {
   if (!has_dense_values(w)) {
     const Tensor& matrix = as_matrix(w);
     DeviceColumns columns(c, true);
@@ -59,7 +59,7 @@ void convolve_there(const Convolution& c, const float* x, const Tensor& w, float
 }
 
 // The gradient of x.
-void convolve_data_there(const Convolution& c, const float* dy, const Tensor& w, float* dx) {
+void convolve_data_on_device(const Convolution& c, const float* dy, const Tensor& w, float* dx) {
   if (!has_dense_values(w)) {
     const Tensor& matrix = as_matrix(w);
     DeviceColumns columns(c, true);
@@ -88,7 +88,7 @@ void convolve_data_there(const Convolution& c, const float* dy, const Tensor& w,
 }
 
 // The gradient of w[out, in / groups, kernel...], dense: the sum of pieces in their order.
-void convolve_weights_there(const Convolution& c, const float* x, const float* dy, float* dw) {
+void convolve_weights_on_device(const Convolution& c, const float* x, const float* dy, float* dw) {
   const Index k = c.group_in() * c.taps(), all = c.out * k;
   if (c.batch == 0)
     return clear_bytes(dw, Device::cuda, static_cast<std::size_t>(all) * sizeof(float));
@@ -120,8 +120,8 @@ void convolve_weights_there(const Convolution& c, const float* x, const float* d
 }
 
 // The same at the positions of a sparse w.
-Tensor sampled_weights_there(const Convolution& c, const float* x, const float* dy,
-                             const Tensor& w) {
+Tensor sampled_weights_on_device(const Convolution& c, const float* x, const float* dy,
+                                 const Tensor& w) {
   DeviceSamples sum(as_matrix(w));
   DeviceColumns columns(c, true);
   columns.each(x, [&](Index first, Index rows, const float* from) {
@@ -135,7 +135,7 @@ void check_one_group(const Convolution& c, const Tensor& w) {
     fail_unsupported("conv: not implemented for a sparse weight with {} groups", c.groups);
 }
 
-void add_bias_there(const Shape& y, const float* b, float* to) {
+void add_bias_on_device(const Shape& y, const float* b, float* to) {
   if (!b) return;
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.maps.add_bias(size_of(y) / y.back(), y.back(), b, to, stream);
@@ -143,59 +143,59 @@ void add_bias_there(const Shape& y, const float* b, float* to) {
 }
 
 // The bias of a call whose x is input `first`.
-const float* bias_there(const ConvCall& g, const char* op, const Call& call) {
-  return g.has_bias ? floats_there(op, call.in[2]) : nullptr;
+const float* bias_on_device(const ConvCall& g, const char* op, const Call& call) {
+  return g.has_bias ? floats_on_device(op, call.in[2]) : nullptr;
 }
 
 template <bool transposed>
-Outputs conv_there(const Call& call) {
+Outputs conv_on_device(const Call& call) {
   constexpr const char* op = conv_name<transposed>;
   const ConvCall g(op, transposed, call, 0);
   const Tensor& w = call.in[1];
   check_one_group(g.c, w);
-  const float *x = floats_there(op, call.in[0]), *b = bias_there(g, op, call);
-  Dense y = output_there(g.result);
+  const float *x = floats_on_device(op, call.in[0]), *b = bias_on_device(g, op, call);
+  Dense y = output_on_device(g.result);
   float* to = floats_of_output(y);
   if (transposed)
-    convolve_data_there(g.c, x, w, to);
+    convolve_data_on_device(g.c, x, w, to);
   else
-    convolve_there(g.c, x, w, to);
-  add_bias_there(g.result, b, to);
+    convolve_on_device(g.c, x, w, to);
+  add_bias_on_device(g.result, b, to);
   return {std::move(y)};
 }
 
 template <bool transposed>
-Outputs conv_grad_there(const Call& call) {
+Outputs conv_grad_on_device(const Call& call) {
   constexpr const char* op = conv_grad_name<transposed>;
   const ConvCall g(op, transposed, call, 1);
   const Tensor &x = call.in[1], &w = call.in[2];
   check_one_group(g.c, w);
   check_gradient(op, call.in[0].as<Dense>(), g.result);
   check_dtypes(op, "x", x.dtype(), "the gradient", call.in[0].dtype());
-  const float *dy = floats_there(op, call.in[0]), *from = floats_there(op, x);
+  const float *dy = floats_on_device(op, call.in[0]), *from = floats_on_device(op, x);
   Outputs grads(call.formats.size());
   if (call.wants(0)) {
-    Dense dx = output_there(x.shape());
+    Dense dx = output_on_device(x.shape());
     if (transposed)
-      convolve_there(g.c, dy, w, floats_of_output(dx));
+      convolve_on_device(g.c, dy, w, floats_of_output(dx));
     else
-      convolve_data_there(g.c, dy, w, floats_of_output(dx));
+      convolve_data_on_device(g.c, dy, w, floats_of_output(dx));
     grads[0] = std::move(dx);
   }
   if (call.wants(1) && !has_dense_values(w) && !call.out(1).tmp.is(Dense::name)) {
     check_same_pattern(op, w, call.out(1));
-    grads[1] = sampled_weights_there(g.c, from, dy, w);
+    grads[1] = sampled_weights_on_device(g.c, from, dy, w);
   } else if (call.wants(1)) {
-    grads[1] = gradient_there(op, w, call.out(1), [&](float* to) {
+    grads[1] = gradient_on_device(op, w, call.out(1), [&](float* to) {
       if (transposed)
-        convolve_weights_there(g.c, dy, from, to);
+        convolve_weights_on_device(g.c, dy, from, to);
       else
-        convolve_weights_there(g.c, from, dy, to);
+        convolve_weights_on_device(g.c, from, dy, to);
     });
   }
   if (g.has_bias && call.wants(2)) {
     const Index channels = g.result.back();
-    Dense sum = output_there({channels});
+    Dense sum = output_on_device({channels});
     on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
       cuda.maps.sum_rows(size_of(g.result) / channels, channels, dy, floats_of_output(sum), stream);
     });
@@ -204,16 +204,16 @@ Outputs conv_grad_there(const Call& call) {
   return grads;
 }
 
-Outputs conv_relu_there(const Call& call) {
+Outputs conv_relu_on_device(const Call& call) {
   const ConvCall g("conv-relu", false, call, 0);
   check_one_group(g.c, call.in[1]);
-  const float* x = floats_there("conv-relu", call.in[0]);
-  const float* b = bias_there(g, "conv-relu", call);
-  const float* more = g.has_residual ? floats_there("conv-relu", call.in.back()) : nullptr;
-  Dense y = output_there(g.result);
+  const float* x = floats_on_device("conv-relu", call.in[0]);
+  const float* b = bias_on_device(g, "conv-relu", call);
+  const float* more = g.has_residual ? floats_on_device("conv-relu", call.in.back()) : nullptr;
+  Dense y = output_on_device(g.result);
   float* to = floats_of_output(y);
-  convolve_there(g.c, x, call.in[1], to);
-  add_bias_there(g.result, b, to);
+  convolve_on_device(g.c, x, call.in[1], to);
+  add_bias_on_device(g.result, b, to);
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.windows.add_relu(size_of(g.result), more, to, stream);
   });
@@ -221,10 +221,11 @@ Outputs conv_relu_there(const Call& call) {
 }
 
 template <bool transposed>
-void add_convolution_there(Operators& all, std::vector<Name> in) {
-  add_there(all, conv_name<transposed>, in, conv_there<transposed>);
+void add_convolution_operators_on_device(Operators& all, std::vector<Name> in) {
+  add_device_operator(all, conv_name<transposed>, in, conv_on_device<transposed>);
   in.insert(in.begin(), Name("dense"));
-  add_product_grad_there(all, conv_grad_name<transposed>, in, {1}, conv_grad_there<transposed>);
+  add_device_product_grad(all, conv_grad_name<transposed>, in, {1},
+                          conv_grad_on_device<transposed>);
 }
 
 }  // namespace
@@ -235,10 +236,10 @@ void add_device_convolutions(Operators& all) {
     for (const std::size_t more : {0, 1, 2}) {
       std::vector<Name> in{dense, w};
       in.insert(in.end(), more, dense);
-      add_there(all, "conv-relu", in, conv_relu_there);
+      add_device_operator(all, "conv-relu", in, conv_relu_on_device);
       if (more == 2) continue;
-      add_convolution_there<false>(all, in);
-      if (w == dense || w == masked) add_convolution_there<true>(all, in);
+      add_convolution_operators_on_device<false>(all, in);
+      if (w == dense || w == masked) add_convolution_operators_on_device<true>(all, in);
     }
 }
 

@@ -12,9 +12,9 @@ using kernels::RowIds;
 using kernels::Stream;
 
 // f(ids as kernels get them).
-void with_ids_there(const std::string& op, bool is_gather, const RowsCall& g, const Tensor& ids,
-                    const std::function<void(const RowIds&)>& f) {
-  RowIds r{integers_there(op, ids), g.ids.size(), g.outer, g.extent, g.n, is_gather, nullptr};
+void with_ids_on_device(const std::string& op, bool is_gather, const RowsCall& g, const Tensor& ids,
+                        const std::function<void(const RowIds&)>& f) {
+  RowIds r{integers_on_device(op, ids), g.ids.size(), g.outer, g.extent, g.n, is_gather, nullptr};
   if (r.count >= Index{1} << 31 || r.extent >= Index{1} << 31)
     fail_unsupported("{} on a device is of less than 2^31 numbers and rows", op);
   const std::string what = fmt::format("{} {}", is_gather, g.extent);
@@ -30,7 +30,7 @@ void with_ids_there(const std::string& op, bool is_gather, const RowsCall& g, co
 }
 
 // Of elements of any dtype whose rows are whole words.
-Outputs take_rows_there(bool is_gather, const Call& call) {
+Outputs take_rows_on_device(bool is_gather, const Call& call) {
   const std::string op = is_gather ? "gather" : "embedding";
   const RowsCall g(op.c_str(), is_gather, call, 0);
   constexpr int word = 4;
@@ -38,17 +38,17 @@ Outputs take_rows_there(bool is_gather, const Call& call) {
   if (bytes % word != 0)
     fail_unsupported("{} on a device is of rows of whole 4 bytes, not of {} of {}", op, g.n,
                      name_of(g.table.dtype()));
-  Dense y = output_there(g.shape, g.table.dtype());
-  with_ids_there(op, is_gather, g, call.in[1], [&](RowIds r) {
+  Dense y = output_on_device(g.shape, g.table.dtype());
+  with_ids_on_device(op, is_gather, g, call.in[1], [&](RowIds r) {
     r.n = bytes / word;
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.take_rows(g.table.values.bytes().data(), r, y.values.mutate_bytes(), stream);
     });
   });
   return {std::move(y)};
 }
 
-Outputs take_rows_grad_there(bool is_gather, const Call& call) {
+Outputs take_rows_grad_on_device(bool is_gather, const Call& call) {
   const std::string op = is_gather ? "gather.grad" : "embedding.grad";
   Outputs out(2);
   if (!call.wants(0)) return out;
@@ -56,17 +56,17 @@ Outputs take_rows_grad_there(bool is_gather, const Call& call) {
   const RowsCall g(op.c_str(), is_gather, call, 1);
   check_gradient(op, dy, g.shape);
   check_dtypes(op, "the gradient", dy.dtype(), "the table", g.table.dtype());
-  const float* from = floats_there(op, call.in[0]);
-  with_ids_there(op, is_gather, g, call.in[2], [&](const RowIds& r) {
+  const float* from = floats_on_device(op, call.in[0]);
+  with_ids_on_device(op, is_gather, g, call.in[2], [&](const RowIds& r) {
     const auto write = [&](Values& v, bool adds) {
-      with_rows_there([&](const RowFunctions& f, Stream stream) {
+      with_rows_on_device([&](const RowFunctions& f, Stream stream) {
         f.sum_rows_by_id(from, r, adds, reinterpret_cast<float*>(v.mutate_bytes()), stream);
       });
     };
     // Most rows of a large table have no gradient: where there is a sum, they are not touched.
     out[0] = call.add_to_sum(0, [&](Values& v) { write(v, true); });
     if (out[0]) return;
-    Dense dx = output_there(g.table.extents);
+    Dense dx = output_on_device(g.table.extents);
     write(dx.values, false);
     out[0] = std::move(dx);
   });
@@ -77,11 +77,11 @@ Outputs take_rows_grad_there(bool is_gather, const Call& call) {
 
 void add_device_embedding(Operators& all) {
   for (const bool is_gather : {false, true}) {
-    add_there(all, is_gather ? "gather" : "embedding", 2,
-              [=](const Call& call) { return take_rows_there(is_gather, call); });
-    add_there(
+    add_device_operator(all, is_gather ? "gather" : "embedding", 2,
+                        [=](const Call& call) { return take_rows_on_device(is_gather, call); });
+    add_device_operator(
         all, is_gather ? "gather.grad" : "embedding.grad", 3,
-        [=](const Call& call) { return take_rows_grad_there(is_gather, call); }, 2);
+        [=](const Call& call) { return take_rows_grad_on_device(is_gather, call); }, 2);
   }
 }
 

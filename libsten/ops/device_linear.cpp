@@ -7,14 +7,14 @@
 namespace sten {
 namespace {
 
-Outputs linear_there(const Call& call) {
+Outputs linear_on_device(const Call& call) {
   call.attributes.check("linear", {});
   const Tensor &x = call.in[0], &w = call.in[1];
   const Tensor* bias = call.in.size() > 2 ? &call.in[2] : nullptr;
   const LinearExtents l(x, w, bias);
-  const float* from = elements_there("linear", x);
-  const float* b = bias ? floats_there("linear", *bias) : nullptr;
-  Dense y = output_there(l.y);
+  const float* from = elements_on_device("linear", x);
+  const float* b = bias ? floats_on_device("linear", *bias) : nullptr;
+  Dense y = output_on_device(l.y);
   float* to = floats_of_output(y);
   if (!has_dense_values(w)) {
     device_linear(w, l.tokens, from, b, to);
@@ -25,7 +25,7 @@ Outputs linear_there(const Call& call) {
                .k = l.in,
                .a = from,
                .lda = l.in,
-               .b = elements_there("linear", w),
+               .b = elements_on_device("linear", w),
                .ldb = l.in,
                .turn_b = true,
                .c = to,
@@ -37,23 +37,23 @@ Outputs linear_there(const Call& call) {
   return {std::move(y)};
 }
 
-Outputs linear_grad_there(const Call& call) {
+Outputs linear_grad_on_device(const Call& call) {
   const Tensor &dy = call.in[0], &x = call.in[1], &w = call.in[2];
   const LinearExtents l(x, w, call.in.size() > 3 ? &call.in[3] : nullptr);
   l.check_gradient(dy);
   check_dtypes("linear.grad", "x", x.dtype(), "the gradient", dy.dtype());
-  const float* g = elements_there("linear.grad", dy);
-  const float* from = elements_there("linear.grad", x);
+  const float* g = elements_on_device("linear.grad", dy);
+  const float* from = elements_on_device("linear.grad", x);
   Outputs grads(call.formats.size());
   if (call.wants(0))
-    grads[0] = gradient_there("linear.grad", call, 0, x, [&](float* to, bool adds) {
+    grads[0] = gradient_on_device("linear.grad", call, 0, x, [&](float* to, bool adds) {
       if (!has_dense_values(w)) return device_transposed_linear(w, l.tokens, g, to, adds);
       device_gemm({.m = l.tokens,
                    .n = l.in,
                    .k = l.out,
                    .a = g,
                    .lda = l.out,
-                   .b = elements_there("linear.grad", w),
+                   .b = elements_on_device("linear.grad", w),
                    .ldb = l.in,
                    .c = to,
                    .ldc = l.in,
@@ -63,7 +63,7 @@ Outputs linear_grad_there(const Call& call) {
     check_same_pattern("linear.grad", w, call.out(1));
     grads[1] = device_sampled_linear(w, l.tokens, g, from);
   } else if (call.wants(1)) {
-    grads[1] = gradient_there("linear.grad", call, 1, w, [&](float* to, bool adds) {
+    grads[1] = gradient_on_device("linear.grad", call, 1, w, [&](float* to, bool adds) {
       device_gemm({.m = l.out,
                    .n = l.in,
                    .k = l.tokens,
@@ -78,7 +78,7 @@ Outputs linear_grad_there(const Call& call) {
     });
   }
   if (l.has_bias && call.wants(2)) {
-    Dense sum = output_there({l.out});
+    Dense sum = output_on_device({l.out});
     float* to = floats_of_output(sum);
     on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
       cuda.maps.sum_rows(l.tokens, l.out, g, to, stream);
@@ -99,9 +99,10 @@ void add_device_linear(Operators& all) {
     };
     for (const Name w : {dense, masked, Name("csr"), Name("nmg")})
       for (const Name x : {dense, masked}) {
-        add_there(all, "linear", inputs({x, w}), linear_there);
+        add_device_operator(all, "linear", inputs({x, w}), linear_on_device);
         for (const Name dy : {dense, masked})
-          add_product_grad_there(all, "linear.grad", inputs({dy, x, w}), {0, 1}, linear_grad_there);
+          add_device_product_grad(all, "linear.grad", inputs({dy, x, w}), {0, 1},
+                                  linear_grad_on_device);
       }
   }
 }

@@ -11,19 +11,20 @@ using kernels::RowClasses;
 using kernels::RowFunctions;
 using kernels::Stream;
 
-const float* scalar_there(std::string_view op, const Tensor& dy, DType dtype) {
+const float* scalar_on_device(std::string_view op, const Tensor& dy, DType dtype) {
   check_gradient(op, dy.as<Dense>(), {});
   check_dtypes(op, "the gradient", dy.dtype(), "logits", dtype);
-  return floats_there(op, dy);
+  return floats_on_device(op, dy);
 }
 
 // f(targets as kernels get them), of logits that are checked.
-void with_classes_there(const std::string& op, const Call& call, const Dense& logits,
-                        const Tensor& targets, const std::function<void(const RowClasses&)>& f) {
+void with_classes_on_device(const std::string& op, const Call& call, const Dense& logits,
+                            const Tensor& targets,
+                            const std::function<void(const RowClasses&)>& f) {
   const Dense& given = targets.as<Dense>();
   check_classes(op, logits, given);
   const Index n = logits.extents.back(), ignore = ignored_class(call.attributes);
-  RowClasses c{integers_there(op, targets), given.size(), n, ignore, nullptr};
+  RowClasses c{integers_on_device(op, targets), given.size(), n, ignore, nullptr};
   counting_bad_numbers(
       targets, fmt::format("classes {} {}", n, ignore),
       [op, n, ignore](const Dense& numbers) { named_classes(op, numbers, n, ignore); },
@@ -33,30 +34,30 @@ void with_classes_there(const std::string& op, const Call& call, const Dense& lo
       });
 }
 
-Outputs cross_entropy_there(const Call& call) {
+Outputs cross_entropy_on_device(const Call& call) {
   const std::string op = "cross-entropy";
   const double smoothing = smoothing_of(op.c_str(), call);
-  const float* x = floats_there(op, call.in[0]);
-  Dense loss = output_there({});
-  with_classes_there(op, call, call.in[0].as<Dense>(), call.in[1], [&](const RowClasses& c) {
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+  const float* x = floats_on_device(op, call.in[0]);
+  Dense loss = output_on_device({});
+  with_classes_on_device(op, call, call.in[0].as<Dense>(), call.in[1], [&](const RowClasses& c) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.cross_entropy(x, c, smoothing, floats_of_output(loss), stream);
     });
   });
   return {std::move(loss)};
 }
 
-Outputs cross_entropy_grad_there(const Call& call) {
+Outputs cross_entropy_grad_on_device(const Call& call) {
   Outputs out(2);
   if (!call.wants(0)) return out;
   const std::string op = "cross-entropy.grad";
   const double smoothing = smoothing_of(op.c_str(), call);
   const Dense& logits = call.in[1].as<Dense>();
-  const float* dy = scalar_there(op, call.in[0], logits.dtype());
-  const float* x = floats_there(op, call.in[1]);
-  Dense dx = output_there(logits.extents);
-  with_classes_there(op, call, logits, call.in[2], [&](const RowClasses& c) {
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+  const float* dy = scalar_on_device(op, call.in[0], logits.dtype());
+  const float* x = floats_on_device(op, call.in[1]);
+  Dense dx = output_on_device(logits.extents);
+  with_classes_on_device(op, call, logits, call.in[2], [&](const RowClasses& c) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.cross_entropy_grad(dy, x, c, smoothing, floats_of_output(dx), stream);
     });
   });
@@ -64,15 +65,15 @@ Outputs cross_entropy_grad_there(const Call& call) {
   return out;
 }
 
-Outputs kl_divergence_there(const Call& call) {
+Outputs kl_divergence_on_device(const Call& call) {
   const std::string op = "kl-divergence";
   const double temperature = temperature_of(op.c_str(), call);
   const Dense& logits = call.in[0].as<Dense>();
   check_alike(op, "logits", logits, "those wanted", call.in[1].as<Dense>());
-  const float *x = floats_there(op, call.in[0]), *wanted = floats_there(op, call.in[1]);
-  Dense loss = output_there({});
-  with_classes_there(op, call, logits, call.in[2], [&](const RowClasses& c) {
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+  const float *x = floats_on_device(op, call.in[0]), *wanted = floats_on_device(op, call.in[1]);
+  Dense loss = output_on_device({});
+  with_classes_on_device(op, call, logits, call.in[2], [&](const RowClasses& c) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.kl_divergence(x, wanted, c, temperature, floats_of_output(loss), stream);
     });
   });
@@ -86,7 +87,7 @@ struct TwoGradients {
 
   TwoGradients(const Call& call, const Shape& shape) {
     for (std::size_t i = 0; i < 2; ++i)
-      if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_there(shape)));
+      if (call.wants(i)) to[i] = floats_of_output(out[i].emplace(output_on_device(shape)));
   }
   bool wanted() const { return to[0] || to[1]; }
   Outputs take(std::size_t inputs) {
@@ -97,36 +98,36 @@ struct TwoGradients {
   }
 };
 
-Outputs kl_divergence_grad_there(const Call& call) {
+Outputs kl_divergence_grad_on_device(const Call& call) {
   const std::string op = "kl-divergence.grad";
   const double temperature = temperature_of(op.c_str(), call);
   const Dense& logits = call.in[1].as<Dense>();
   check_alike(op, "logits", logits, "those wanted", call.in[2].as<Dense>());
-  const float* dy = scalar_there(op, call.in[0], logits.dtype());
-  const float *x = floats_there(op, call.in[1]), *wanted = floats_there(op, call.in[2]);
+  const float* dy = scalar_on_device(op, call.in[0], logits.dtype());
+  const float *x = floats_on_device(op, call.in[1]), *wanted = floats_on_device(op, call.in[2]);
   TwoGradients grads(call, logits.extents);
   if (grads.wanted())
-    with_classes_there(op, call, logits, call.in[3], [&](const RowClasses& c) {
-      with_rows_there([&](const RowFunctions& f, Stream stream) {
+    with_classes_on_device(op, call, logits, call.in[3], [&](const RowClasses& c) {
+      with_rows_on_device([&](const RowFunctions& f, Stream stream) {
         f.kl_divergence_grad(dy, x, wanted, c, temperature, grads.to[0], grads.to[1], stream);
       });
     });
   return grads.take(3);
 }
 
-Outputs mse_there(const Call& call) {
+Outputs mse_on_device(const Call& call) {
   call.attributes.check("mse", {});
   const Dense& x = call.in[0].as<Dense>();
   check_alike("mse", "x", x, "y", call.in[1].as<Dense>());
-  const float *a = floats_there("mse", call.in[0]), *b = floats_there("mse", call.in[1]);
-  Dense loss = output_there({});
-  with_rows_there([&](const RowFunctions& f, Stream stream) {
+  const float *a = floats_on_device("mse", call.in[0]), *b = floats_on_device("mse", call.in[1]);
+  Dense loss = output_on_device({});
+  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
     f.mse(a, b, x.size(), floats_of_output(loss), stream);
   });
   return {std::move(loss)};
 }
 
-Outputs mse_grad_there(const Call& call) {
+Outputs mse_grad_on_device(const Call& call) {
   const char* op = "mse.grad";
   call.attributes.check(op, {});
   const Dense& x = call.in[1].as<Dense>();
@@ -134,10 +135,10 @@ Outputs mse_grad_there(const Call& call) {
   check_alike(op, "x", x, "y", call.in[2].as<Dense>());
   check_dtypes(op, "the gradient", call.in[0].dtype(), "x", x.dtype());
   const float* in[3];
-  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_there(op, call.in[i]);
+  for (std::size_t i = 0; i < 3; ++i) in[i] = floats_on_device(op, call.in[i]);
   TwoGradients grads(call, x.extents);
   if (grads.wanted())
-    with_rows_there([&](const RowFunctions& f, Stream stream) {
+    with_rows_on_device([&](const RowFunctions& f, Stream stream) {
       f.mse_grad(in[0], in[1], in[2], x.size(), grads.to[0], grads.to[1], stream);
     });
   return grads.take(2);
@@ -146,12 +147,12 @@ Outputs mse_grad_there(const Call& call) {
 }  // namespace
 
 void add_device_losses(Operators& all) {
-  add_there(all, "cross-entropy", 2, cross_entropy_there);
-  add_there(all, "cross-entropy.grad", 3, cross_entropy_grad_there, 2);
-  add_there(all, "kl-divergence", 3, kl_divergence_there);
-  add_there(all, "kl-divergence.grad", 4, kl_divergence_grad_there, 3);
-  add_there(all, "mse", 2, mse_there);
-  add_there(all, "mse.grad", 3, mse_grad_there, 2);
+  add_device_operator(all, "cross-entropy", 2, cross_entropy_on_device);
+  add_device_operator(all, "cross-entropy.grad", 3, cross_entropy_grad_on_device, 2);
+  add_device_operator(all, "kl-divergence", 3, kl_divergence_on_device);
+  add_device_operator(all, "kl-divergence.grad", 4, kl_divergence_grad_on_device, 3);
+  add_device_operator(all, "mse", 2, mse_on_device);
+  add_device_operator(all, "mse.grad", 3, mse_grad_on_device, 2);
 }
 
 }  // namespace sten

@@ -76,10 +76,10 @@ MapNumbers map_numbers(const MapRow& row, const Attributes& attributes) {
   return {p[0], p[1]};
 }
 
-Outputs map_there(const MapRow& row, const Call& call) {
-  const float* x = floats_there(row.op, call.in[0]);
+Outputs map_on_device(const MapRow& row, const Call& call) {
+  const float* x = floats_on_device(row.op, call.in[0]);
   const MapNumbers p = map_numbers(row, call.attributes);
-  Dense y = output_there(call.in[0].shape());
+  Dense y = output_on_device(call.in[0].shape());
   float* to = floats_of_output(y);
   on_cuda([&](const Backend& backend, kernels::Stream stream) {
     backend.maps.map(row.f, p, y.size(), x, to, stream);
@@ -87,13 +87,13 @@ Outputs map_there(const MapRow& row, const Call& call) {
   return {std::move(y)};
 }
 
-Outputs map_grad_there(const MapRow& row, const std::string& grad, const Call& call) {
+Outputs map_grad_on_device(const MapRow& row, const std::string& grad, const Call& call) {
   if (!call.wants(0)) return {std::nullopt};
   const Tensor &dy = call.in[0], &kept = call.in.back();
   check_alike(grad, "the gradient", dy.as<Dense>(), "the tensor that was kept", kept.as<Dense>());
-  const float *from = floats_there(grad, dy), *with = floats_there(grad, kept);
+  const float *from = floats_on_device(grad, dy), *with = floats_on_device(grad, kept);
   const MapNumbers p = map_numbers(row, call.attributes);
-  Dense dx = output_there(dy.shape());
+  Dense dx = output_on_device(dy.shape());
   float* to = floats_of_output(dx);
   on_cuda([&](const Backend& backend, kernels::Stream stream) {
     backend.maps.map_grad(row.f, p, dx.size(), from, with, to, stream);
@@ -102,16 +102,16 @@ Outputs map_grad_there(const MapRow& row, const std::string& grad, const Call& c
 }
 
 // Of the gradient the same elements fall.
-Outputs dropout_there(const Call& call) {
+Outputs dropout_on_device(const Call& call) {
   const DropoutCall given(call, 1);
   Outputs out(call.formats.size());
   if (!call.wants(0)) return out;
-  const float* x = floats_there("dropout", call.in[0]);
-  const std::int64_t* draw = given.draw ? integers_there("dropout", call.in[1]) : nullptr;
+  const float* x = floats_on_device("dropout", call.in[0]);
+  const std::int64_t* draw = given.draw ? integers_on_device("dropout", call.in[1]) : nullptr;
   // k / 2^53 is below p where k is below that.
   const auto dropped = static_cast<std::uint64_t>(std::ceil(given.p * 0x1p53));
   const auto by = static_cast<float>(given.scale());
-  Dense y = output_there(call.in[0].shape());
+  Dense y = output_on_device(call.in[0].shape());
   float* to = floats_of_output(y);
   on_cuda([&](const Backend& backend, kernels::Stream stream) {
     backend.maps.drop(dropped, given.seed, draw, by, y.size(), x, to, stream);
@@ -126,13 +126,15 @@ void add_device_maps(Operators& all) {
   for (const MapRow& row : map_rows) {
     const std::string grad = std::string(row.op) + ".grad";
     const bool keeps_nothing = all.what(row.op).keeps == Keeps::nothing;
-    add_there(all, row.op, 1, [&row](const Call& call) { return map_there(row, call); });
-    add_there(all, grad, keeps_nothing ? 1 : 2,
-              [&row, grad](const Call& call) { return map_grad_there(row, grad, call); });
+    add_device_operator(all, row.op, 1,
+                        [&row](const Call& call) { return map_on_device(row, call); });
+    add_device_operator(all, grad, keeps_nothing ? 1 : 2, [&row, grad](const Call& call) {
+      return map_grad_on_device(row, grad, call);
+    });
   }
   for (const std::size_t inputs : {1, 2}) {
-    add_there(all, "dropout", inputs, dropout_there);
-    add_there(all, "dropout.grad", inputs, dropout_there, inputs);
+    add_device_operator(all, "dropout", inputs, dropout_on_device);
+    add_device_operator(all, "dropout.grad", inputs, dropout_on_device, inputs);
   }
 }
 

@@ -56,7 +56,7 @@ std::vector<Index> in_order(Index count) {
   return all;
 }
 
-Outputs matmul_there(const Call& call) {
+Outputs matmul_on_device(const Call& call) {
   call.attributes.check("matmul", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
@@ -64,12 +64,12 @@ Outputs matmul_there(const Call& call) {
   GemmOperands x{.m = mm.m,
                  .n = mm.n,
                  .k = mm.k,
-                 .a = elements_there("matmul", a),
+                 .a = elements_on_device("matmul", a),
                  .lda = mm.k,
-                 .b = elements_there("matmul", b),
+                 .b = elements_on_device("matmul", b),
                  .ldb = mm.n,
                  .ldc = mm.n};
-  Dense c = output_there(mm.c());
+  Dense c = output_on_device(mm.c());
   x.c = floats_of_output(c);
   if (mm.is_tall()) {
     x.m *= mm.count();
@@ -82,8 +82,8 @@ Outputs matmul_there(const Call& call) {
 }
 
 // dA = dC B^T or dB = A^T dC, as factor_gradient() of the CPU.
-void factor_gradient_there(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
-                           const float* other, float* to, bool adds) {
+void factor_gradient_on_device(const Matmul& mm, const Shape& shape, bool of_a, const float* dc,
+                               const float* other, float* to, bool adds) {
   const Index elements = size_of(shape);
   if (elements == 0 || (adds && mm.count() == 0)) return;
   if (mm.count() == 0)
@@ -124,23 +124,23 @@ void factor_gradient_there(const Matmul& mm, const Shape& shape, bool of_a, cons
     multiply_batch(x, {mm.a_at, places, mm.b_at}, all, adds);
 }
 
-Outputs matmul_grad_there(const Call& call) {
+Outputs matmul_grad_on_device(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   check_dtypes("matmul.grad", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
   check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
   check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
-  const float* g = elements_there("matmul.grad", dc);
-  const float* left = elements_there("matmul.grad", a);
-  const float* right = elements_there("matmul.grad", b);
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* left = elements_on_device("matmul.grad", a);
+  const float* right = elements_on_device("matmul.grad", b);
   Outputs grads(2);
   if (call.wants(0))
-    grads[0] = gradient_there("matmul.grad", call, 0, a, [&](float* to, bool adds) {
-      factor_gradient_there(mm, a.shape(), true, g, right, to, adds);
+    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
     });
   if (call.wants(1))
-    grads[1] = gradient_there("matmul.grad", call, 1, b, [&](float* to, bool adds) {
-      factor_gradient_there(mm, b.shape(), false, g, left, to, adds);
+    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
     });
   return grads;
 }
@@ -151,40 +151,40 @@ void check_matrix(const Tensor& x) {
 }
 
 // A sparse a[m, k].
-Outputs sparse_left_there(const Call& call) {
+Outputs sparse_left_on_device(const Call& call) {
   call.attributes.check("matmul", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
   check_matrix(a);
-  const float* right = elements_there("matmul", b);
-  Dense c = output_there(mm.c());
+  const float* right = elements_on_device("matmul", b);
+  Dense c = output_on_device(mm.c());
   float* to = floats_of_output(c);
   for (Index i = 0; i < mm.count(); ++i)
     device_product(a, mm.n, right + i * mm.k * mm.n, to + i * mm.m * mm.n);
   return {std::move(c)};
 }
 
-Outputs sparse_left_grad_there(const Call& call) {
+Outputs sparse_left_grad_on_device(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   const Matmul mm(a.shape(), b.shape());
   check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
   check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   check_matrix(a);
-  const float* g = elements_there("matmul.grad", dc);
-  const float* right = elements_there("matmul.grad", b);
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* right = elements_on_device("matmul.grad", b);
   Outputs grads(2);
   // First: what a device lacks for it leaves the sum of the other one alone.
   if (call.wants(1)) {
-    Dense db = output_there(b.shape());
+    Dense db = output_on_device(b.shape());
     float* to = floats_of_output(db);
     for (Index i = 0; i < mm.count(); ++i)
       device_transposed_gemm(a, mm.n, g + i * mm.m * mm.n, to + i * mm.k * mm.n);
     grads[1] = std::move(db);
   }
   if (call.wants(0) && call.out(0).tmp.is(Dense::name)) {
-    grads[0] = gradient_there("matmul.grad", call, 0, a, [&](float* to, bool adds) {
-      factor_gradient_there(mm, a.shape(), true, g, right, to, adds);
+    grads[0] = gradient_on_device("matmul.grad", call, 0, a, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, a.shape(), true, g, right, to, adds);
     });
   } else if (call.wants(0)) {
     check_same_pattern("matmul.grad", a, call.out(0));
@@ -194,36 +194,36 @@ Outputs sparse_left_grad_there(const Call& call) {
 }
 
 // A sparse b[k, n]; rows of a are tokens.
-Outputs sparse_right_there(const Call& call) {
+Outputs sparse_right_on_device(const Call& call) {
   call.attributes.check("matmul", {});
   const Tensor &a = call.in[0], &b = call.in[1];
   check_dtypes("matmul", "a", a.dtype(), "b", b.dtype());
   const Matmul mm(a.shape(), b.shape());
   check_matrix(b);
-  const float* left = elements_there("matmul", a);
-  Dense c = output_there(mm.c());
+  const float* left = elements_on_device("matmul", a);
+  Dense c = output_on_device(mm.c());
   device_transposed_linear(b, mm.count() * mm.m, left, floats_of_output(c));
   return {std::move(c)};
 }
 
-Outputs sparse_right_grad_there(const Call& call) {
+Outputs sparse_right_grad_on_device(const Call& call) {
   const Tensor &dc = call.in[0], &a = call.in[1], &b = call.in[2];
   const Matmul mm(a.shape(), b.shape());
   check_gradient("matmul.grad", dc.as<Dense>(), mm.c());
   check_dtypes("matmul.grad", "a", a.dtype(), "the gradient", dc.dtype());
   check_matrix(b);
   const Index rows = mm.count() * mm.m;
-  const float* g = elements_there("matmul.grad", dc);
-  const float* left = elements_there("matmul.grad", a);
+  const float* g = elements_on_device("matmul.grad", dc);
+  const float* left = elements_on_device("matmul.grad", a);
   Outputs grads(2);
   if (call.wants(0)) {
-    Dense da = output_there(a.shape());
+    Dense da = output_on_device(a.shape());
     device_linear(b, rows, g, nullptr, floats_of_output(da));
     grads[0] = std::move(da);
   }
   if (call.wants(1) && call.out(1).tmp.is(Dense::name)) {
-    grads[1] = gradient_there("matmul.grad", call, 1, b, [&](float* to, bool adds) {
-      factor_gradient_there(mm, b.shape(), false, g, left, to, adds);
+    grads[1] = gradient_on_device("matmul.grad", call, 1, b, [&](float* to, bool adds) {
+      factor_gradient_on_device(mm, b.shape(), false, g, left, to, adds);
     });
   } else if (call.wants(1)) {
     check_same_pattern("matmul.grad", b, call.out(1));
@@ -237,15 +237,16 @@ Outputs sparse_right_grad_there(const Call& call) {
 void add_device_matmul(Operators& all) {
   const Name dense("dense"), masked("masked");
   for (const auto& [a, b] : {std::pair(dense, dense), {masked, dense}, {dense, masked}}) {
-    add_there(all, "matmul", {a, b}, matmul_there);
-    add_product_grad_there(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_there);
+    add_device_operator(all, "matmul", {a, b}, matmul_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, a, b}, {0, 1}, matmul_grad_on_device);
   }
   for (const Name sparse : {Name("nmg"), Name("csr")}) {
-    add_there(all, "matmul", {sparse, dense}, sparse_left_there);
-    add_product_grad_there(all, "matmul.grad", {dense, sparse, dense}, {0}, sparse_left_grad_there);
-    add_there(all, "matmul", {dense, sparse}, sparse_right_there);
-    add_product_grad_there(all, "matmul.grad", {dense, dense, sparse}, {1},
-                           sparse_right_grad_there);
+    add_device_operator(all, "matmul", {sparse, dense}, sparse_left_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, sparse, dense}, {0},
+                            sparse_left_grad_on_device);
+    add_device_operator(all, "matmul", {dense, sparse}, sparse_right_on_device);
+    add_device_product_grad(all, "matmul.grad", {dense, dense, sparse}, {1},
+                            sparse_right_grad_on_device);
   }
 }
 

@@ -17,76 +17,79 @@ void on_maps(F&& f) {
   on_cuda([&](const Backend& backend, kernels::Stream stream) { f(backend.maps, stream); });
 }
 
-struct PairRowThere {
+struct DeviceBinaryRow {
   const char* op;
   PairFunction f;
 };
-constexpr PairRowThere pair_rows_there[] = {
+constexpr DeviceBinaryRow device_binary_rows[] = {
     {"add", PairFunction::add}, {"sub", PairFunction::sub}, {"mul", PairFunction::mul},
     {"div", PairFunction::div}, {"pow", PairFunction::pow}, {"p-relu", PairFunction::p_relu},
     {"min", PairFunction::min}, {"max", PairFunction::max},
 };
 
-Outputs pair_there(const PairRowThere& row, const Call& call) {
+Outputs binary_on_device(const DeviceBinaryRow& row, const Call& call) {
   call.attributes.check(row.op, {});
   const Tensor &a = call.in[0], &b = call.in[1];
   if (row.f != PairFunction::pow) check_dtypes(row.op, "a", a.dtype(), "b", b.dtype());
-  const float *x = floats_there(row.op, a), *y = floats_there(row.op, b);
+  const float *x = floats_on_device(row.op, a), *y = floats_on_device(row.op, b);
   const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(row.op, p, q);
   const MapAxes axes =
-      walk_there(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
-  Dense z = output_there(shape);
+      map_axes_on_device(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  Dense z = output_on_device(shape);
   float* to = floats_of_output(z);
   on_maps([&](const auto& maps, auto stream) { maps.pair(row.f, axes, x, y, to, stream); });
   return {std::move(z)};
 }
 
 // Of add and sub.
-Outputs sum_grad_there(const std::string& op, bool is_sub, const Call& call) {
+Outputs sum_grad_on_device(const std::string& op, bool is_sub, const Call& call) {
   const Dense& dy = call.in[0].as<Dense>();
   const Shape &a = input_shape(op, call, 0), &b = input_shape(op, call, 1);
   check_gradient(op, dy, broadcast_shape(op, a, b));
-  const float* from = floats_there(op, call.in[0]);
+  const float* from = floats_on_device(op, call.in[0]);
   Outputs out(2);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!call.wants(i)) continue;
     Dense all = dy;
     if (i == 1 && is_sub) {
-      all = output_there(dy.extents);
+      all = output_on_device(dy.extents);
       float* to = floats_of_output(all);
       on_maps([&](const auto& maps, auto stream) {
         maps.map(kernels::MapFunction::neg, {}, dy.size(), from, to, stream);
       });
     }
     const Shape& shape = call.shapes[i];
-    out[i] = shape == dy.extents ? std::move(all) : sum_to_there(op, all, shape);
+    out[i] = shape == dy.extents ? std::move(all) : sum_to_on_device(op, all, shape);
   }
   return out;
 }
 
-Outputs pair_grad_there(const PairRowThere& row, const std::string& op, const Call& call) {
+Outputs binary_grad_on_device(const DeviceBinaryRow& row, const std::string& op, const Call& call) {
   const Tensor &dy = call.in[0], &a = call.in[1], &b = call.in[2];
-  const float *from = floats_there(op, dy), *x = floats_there(op, a), *y = floats_there(op, b);
+  const float *from = floats_on_device(op, dy), *x = floats_on_device(op, a),
+              *y = floats_on_device(op, b);
   const Shape p = a.shape(), q = b.shape(), shape = broadcast_shape(op, p, q);
   check_gradient(op, dy.as<Dense>(), shape);
-  const MapAxes axes = walk_there(op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  const MapAxes axes =
+      map_axes_on_device(op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
   Outputs out(2);
   for (int i = 0; i < 2; ++i) {
     if (!call.wants(static_cast<std::size_t>(i))) continue;
-    Dense all = output_there(shape);
+    Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
     on_maps([&](const auto& maps, auto stream) {
       maps.pair_grad(row.f, i, axes, from, x, y, to, stream);
     });
     const Shape& own = i == 0 ? p : q;
-    out[static_cast<std::size_t>(i)] = own == shape ? std::move(all) : sum_to_there(op, all, own);
+    out[static_cast<std::size_t>(i)] =
+        own == shape ? std::move(all) : sum_to_on_device(op, all, own);
   }
   return out;
 }
 
-const std::byte* bytes_there(const Tensor& x) { return x.as<Dense>().values.bytes().data(); }
-const std::uint8_t* truths_there(const Tensor& x) {
-  return reinterpret_cast<const std::uint8_t*>(bytes_there(x));
+const std::byte* bytes_on_device(const Tensor& x) { return x.as<Dense>().values.bytes().data(); }
+const std::uint8_t* truth_on_device(const Tensor& x) {
+  return reinterpret_cast<const std::uint8_t*>(bytes_on_device(x));
 }
 
 struct TestRow {
@@ -105,97 +108,97 @@ constexpr TestRow test_rows[] = {
     {"xor", PairTest::logical_xor, false, true},
 };
 
-Outputs test_there(const TestRow& row, const Call& call) {
+Outputs test_on_device(const TestRow& row, const Call& call) {
   call.attributes.check(row.op, {});
   const Tensor &a = call.in[row.is_swapped ? 1 : 0], &b = call.in[row.is_swapped ? 0 : 1];
-  const ElementKind kind = kind_there(row.op, a.dtype());
+  const ElementKind kind = kind_on_device(row.op, a.dtype());
   if (a.dtype() != b.dtype() || row.is_logic != (kind == ElementKind::truth))
     fail_unsupported("{} on a device is not of {} and {}", row.op, name_of(a.dtype()),
                      name_of(b.dtype()));
   const Shape p = a.shape(), q = b.shape();
   const Shape shape = broadcast_shape(row.op, call.in[0].shape(), call.in[1].shape());
   const MapAxes axes =
-      walk_there(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
-  Dense z = output_there(shape, DType::BOOL);
+      map_axes_on_device(row.op, shape, {repeated_steps(p, shape), repeated_steps(q, shape)});
+  Dense z = output_on_device(shape, DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(z.values.mutate_bytes());
   on_maps([&](const auto& maps, auto stream) {
-    maps.test(row.test, kind, axes, bytes_there(a), bytes_there(b), to, stream);
+    maps.test(row.test, kind, axes, bytes_on_device(a), bytes_on_device(b), to, stream);
   });
   return {std::move(z)};
 }
 
-Outputs test_one_there(const char* op, kernels::OneTest test, DType dtype, const Call& call) {
+Outputs test_one_on_device(const char* op, kernels::OneTest test, DType dtype, const Call& call) {
   const Tensor& x = call.in[0];
   if (x.dtype() != dtype)
     fail_unsupported("{} on a device is of {}, not of {}", op, name_of(dtype), name_of(x.dtype()));
-  Dense y = output_there(x.shape(), DType::BOOL);
+  Dense y = output_on_device(x.shape(), DType::BOOL);
   auto* to = reinterpret_cast<std::uint8_t*>(y.values.mutate_bytes());
   on_maps([&](const auto& maps, auto stream) {
-    maps.test_one(test, y.size(), bytes_there(x), to, stream);
+    maps.test_one(test, y.size(), bytes_on_device(x), to, stream);
   });
   return {std::move(y)};
 }
 
-Outputs is_inf_there(const Call& call) {
+Outputs is_inf_on_device(const Call& call) {
   call.attributes.check("is-inf", {"detect-negative", "detect-positive"});
   const bool negative = call.attributes.integer("detect-negative", 1) != 0,
              positive = call.attributes.integer("detect-positive", 1) != 0;
   using enum kernels::OneTest;
   if (!negative && !positive) fail_unsupported("is-inf of no sign is not done on a device");
-  return test_one_there("is-inf",
-                        !negative   ? is_plus_inf
-                        : !positive ? is_minus_inf
-                                    : is_inf,
-                        DType::F32, call);
+  return test_one_on_device("is-inf",
+                            !negative   ? is_plus_inf
+                            : !positive ? is_minus_inf
+                                        : is_inf,
+                            DType::F32, call);
 }
 
-const std::uint8_t* choices_there(const Tensor& condition) {
+const std::uint8_t* condition_on_device(const Tensor& condition) {
   if (condition.dtype() != DType::BOOL)
     fail_usage("where: the condition is {}, not BOOL", name_of(condition.dtype()));
-  return truths_there(condition);
+  return truth_on_device(condition);
 }
 Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
   return broadcast_shape("where", condition, broadcast_shape("where", x, y, "x", "y"),
                          "the condition", "the choice");
 }
 
-Outputs where_there(const Call& call) {
+Outputs where_on_device(const Call& call) {
   call.attributes.check("where", {});
   const Tensor &condition = call.in[0], &x = call.in[1], &y = call.in[2];
-  const std::uint8_t* c = choices_there(condition);
+  const std::uint8_t* c = condition_on_device(condition);
   check_dtypes("where", "x", x.dtype(), "y", y.dtype());
   const Shape shape = chosen_shape(condition.shape(), x.shape(), y.shape());
   const MapAxes axes =
-      walk_there("where", shape,
-                 {repeated_steps(condition.shape(), shape), repeated_steps(x.shape(), shape),
-                  repeated_steps(y.shape(), shape)});
-  Dense z = output_there(shape, x.dtype());
+      map_axes_on_device("where", shape,
+                         {repeated_steps(condition.shape(), shape),
+                          repeated_steps(x.shape(), shape), repeated_steps(y.shape(), shape)});
+  Dense z = output_on_device(shape, x.dtype());
   std::byte* to = z.values.mutate_bytes();
   on_maps([&](const auto& maps, auto stream) {
-    maps.choose(width_of(x.dtype()), axes, c, bytes_there(x), bytes_there(y), to, stream);
+    maps.choose(width_of(x.dtype()), axes, c, bytes_on_device(x), bytes_on_device(y), to, stream);
   });
   return {std::move(z)};
 }
 
 // dy to what was chosen, 0 to the other.
-Outputs where_grad_there(const Call& call) {
+Outputs where_grad_on_device(const Call& call) {
   constexpr const char* op = "where.grad";
   const Tensor &dy = call.in[0], &condition = call.in[1];
-  const std::uint8_t* c = choices_there(condition);
+  const std::uint8_t* c = condition_on_device(condition);
   const Shape shapes[] = {call.in[2].shape(), call.in[3].shape()}, shape = dy.shape();
   check_gradient(op, dy.as<Dense>(), chosen_shape(condition.shape(), shapes[0], shapes[1]));
-  const float* from = floats_there(op, dy);
-  const MapAxes axes =
-      walk_there(op, shape, {repeated_steps(condition.shape(), shape), Places::of(shape).steps});
+  const float* from = floats_on_device(op, dy);
+  const MapAxes axes = map_axes_on_device(
+      op, shape, {repeated_steps(condition.shape(), shape), Places::of(shape).steps});
   Outputs out(3);
   for (std::size_t i = 1; i < 3; ++i) {
     if (!call.wants(i)) continue;
-    Dense all = output_there(shape);
+    Dense all = output_on_device(shape);
     float* to = floats_of_output(all);
     on_maps([&](const auto& maps, auto stream) {
       maps.keep_chosen(i == 1, axes, c, from, to, stream);
     });
-    out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_there(op, all, shapes[i - 1]);
+    out[i] = shapes[i - 1] == shape ? std::move(all) : sum_to_on_device(op, all, shapes[i - 1]);
   }
   return out;
 }
@@ -203,34 +206,36 @@ Outputs where_grad_there(const Call& call) {
 }  // namespace
 
 void add_device_pairs(Operators& all) {
-  for (const PairRowThere& row : pair_rows_there) {
+  for (const DeviceBinaryRow& row : device_binary_rows) {
     const std::string grad = std::string(row.op) + ".grad";
-    add_there(all, row.op, 2, [&row](const Call& call) { return pair_there(row, call); });
+    add_device_operator(all, row.op, 2,
+                        [&row](const Call& call) { return binary_on_device(row, call); });
     if (row.f == PairFunction::add || row.f == PairFunction::sub)
-      add_there(
+      add_device_operator(
           all, grad, 1,
           [grad, is_sub = row.f == PairFunction::sub](const Call& call) {
-            return sum_grad_there(grad, is_sub, call);
+            return sum_grad_on_device(grad, is_sub, call);
           },
           2);
     else
-      add_there(
-          all, grad, 3, [&row, grad](const Call& call) { return pair_grad_there(row, grad, call); },
-          2);
+      add_device_operator(
+          all, grad, 3,
+          [&row, grad](const Call& call) { return binary_grad_on_device(row, grad, call); }, 2);
   }
   for (const TestRow& row : test_rows)
-    add_there(all, row.op, 2, [&row](const Call& call) { return test_there(row, call); });
-  add_there(all, "is-inf", 1, is_inf_there);
-  add_there(all, "is-nan", 1, [](const Call& call) {
+    add_device_operator(all, row.op, 2,
+                        [&row](const Call& call) { return test_on_device(row, call); });
+  add_device_operator(all, "is-inf", 1, is_inf_on_device);
+  add_device_operator(all, "is-nan", 1, [](const Call& call) {
     call.attributes.check("is-nan", {});
-    return test_one_there("is-nan", kernels::OneTest::is_nan, DType::F32, call);
+    return test_one_on_device("is-nan", kernels::OneTest::is_nan, DType::F32, call);
   });
-  add_there(all, "not", 1, [](const Call& call) {
+  add_device_operator(all, "not", 1, [](const Call& call) {
     call.attributes.check("not", {});
-    return test_one_there("not", kernels::OneTest::logical_not, DType::BOOL, call);
+    return test_one_on_device("not", kernels::OneTest::logical_not, DType::BOOL, call);
   });
-  add_there(all, "where", 3, where_there);
-  add_there(all, "where.grad", 4, where_grad_there, 3);
+  add_device_operator(all, "where", 3, where_on_device);
+  add_device_operator(all, "where.grad", 4, where_grad_on_device, 3);
 }
 
 }  // namespace sten

@@ -13,7 +13,7 @@ using kernels::Pools;
 using kernels::RowFunctions;
 using kernels::Stream;
 
-Pools pools_there(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
+Pools pools_on_device(std::string_view op, const Windows& w, bool is_max, const Attributes& a) {
   constexpr Index most = (Index{1} << 30) - 1;
   const auto check = [&](Index n) {
     if (n > most) fail_unsupported("{} on a device is of images of less than 2^30 pixels", op);
@@ -34,20 +34,20 @@ Pools pools_there(std::string_view op, const Windows& w, bool is_max, const Attr
 }
 
 template <bool is_adaptive, bool is_max>
-Outputs pool_there(const Call& call) {
+Outputs pool_on_device(const Call& call) {
   constexpr const char* op = pool_name<is_adaptive, is_max>;
   const Dense& x = call.in[0].as<Dense>();
   const Windows w = pool_windows<is_adaptive, is_max>(op, x.extents, call.attributes);
-  const Pools p = pools_there(op, w, is_max, call.attributes);
-  const float* from = floats_there(op, call.in[0]);
-  Dense y = output_there(w.shape());
-  with_rows_there(
+  const Pools p = pools_on_device(op, w, is_max, call.attributes);
+  const float* from = floats_on_device(op, call.in[0]);
+  Dense y = output_on_device(w.shape());
+  with_rows_on_device(
       [&](const RowFunctions& f, Stream stream) { f.pool(from, p, floats_of_output(y), stream); });
   return {std::move(y)};
 }
 
 template <bool is_adaptive, bool is_max>
-Outputs pool_grad_there(const Call& call) {
+Outputs pool_grad_on_device(const Call& call) {
   static const std::string op = std::string(pool_name<is_adaptive, is_max>) + ".grad";
   if (!call.wants(0)) return {std::nullopt};
   const Dense& dy = call.in[0].as<Dense>();
@@ -55,30 +55,30 @@ Outputs pool_grad_there(const Call& call) {
   const Windows w = pool_windows<is_adaptive, is_max>(op, shape, call.attributes);
   check_gradient(op, dy, w.shape());
   if (is_max) check_dtypes(op, "x", call.in[1].dtype(), "the gradient", dy.dtype());
-  const Pools p = pools_there(op, w, is_max, call.attributes);
-  const float* from = floats_there(op, call.in[0]);
-  const float* x = is_max ? floats_there(op, call.in[1]) : nullptr;
-  Dense dx = output_there(shape);
-  with_rows_there([&](const RowFunctions& f, Stream stream) {
+  const Pools p = pools_on_device(op, w, is_max, call.attributes);
+  const float* from = floats_on_device(op, call.in[0]);
+  const float* x = is_max ? floats_on_device(op, call.in[1]) : nullptr;
+  Dense dx = output_on_device(shape);
+  with_rows_on_device([&](const RowFunctions& f, Stream stream) {
     f.pool_grad(from, x, p, floats_of_output(dx), stream);
   });
   return {std::move(dx)};
 }
 
 template <bool is_adaptive, bool is_max>
-void add_pool_there(Operators& all) {
+void add_pool_operators_on_device(Operators& all) {
   const std::string op = pool_name<is_adaptive, is_max>;
-  add_there(all, op, 1, pool_there<is_adaptive, is_max>);
-  add_there(all, op + ".grad", is_max ? 2 : 1, pool_grad_there<is_adaptive, is_max>);
+  add_device_operator(all, op, 1, pool_on_device<is_adaptive, is_max>);
+  add_device_operator(all, op + ".grad", is_max ? 2 : 1, pool_grad_on_device<is_adaptive, is_max>);
 }
 
 }  // namespace
 
 void add_device_pools(Operators& all) {
-  add_pool_there<false, true>(all);
-  add_pool_there<false, false>(all);
-  add_pool_there<true, true>(all);
-  add_pool_there<true, false>(all);
+  add_pool_operators_on_device<false, true>(all);
+  add_pool_operators_on_device<false, false>(all);
+  add_pool_operators_on_device<true, true>(all);
+  add_pool_operators_on_device<true, false>(all);
 }
 
 }  // namespace sten

@@ -7,15 +7,15 @@
 
 namespace sten {
 
-const float* elements_there(std::string_view op, const Tensor& x) {
+const float* elements_on_device(std::string_view op, const Tensor& x) {
   if (x.dtype() != DType::F32)
     fail_unsupported("{} on a device is of F32, not of {}", op, name_of(x.dtype()));
   return reinterpret_cast<const float*>(x.values()->bytes().data());
 }
 
-Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& format,
-                      const std::function<void(float*)>& fill) {
-  Dense dense = output_there(w.shape());
+Tensor gradient_on_device(std::string_view op, const Tensor& w, const OutFormat& format,
+                          const std::function<void(float*)>& fill) {
+  Dense dense = output_on_device(w.shape());
   float* to = floats_of_output(dense);
   fill(to);
   if (format.tmp.is(Dense::name)) return dense;
@@ -27,16 +27,16 @@ Tensor gradient_there(std::string_view op, const Tensor& w, const OutFormat& for
   return w.with_values(std::move(dense.values));
 }
 
-Tensor gradient_there(std::string_view op, const Call& call, std::size_t i, const Tensor& w,
-                      const std::function<void(float* to, bool adds)>& fill) {
+Tensor gradient_on_device(std::string_view op, const Call& call, std::size_t i, const Tensor& w,
+                          const std::function<void(float* to, bool adds)>& fill) {
   auto sum = call.add_to_sum(
       i, [&](Values& v) { fill(reinterpret_cast<float*>(v.mutate_bytes()), true); });
   if (sum) return *std::move(sum);
-  return gradient_there(op, w, call.out(i), [&](float* to) { fill(to, false); });
+  return gradient_on_device(op, w, call.out(i), [&](float* to) { fill(to, false); });
 }
 
-void add_product_grad_there(Operators& all, Name op, std::vector<Name> in,
-                            std::vector<std::size_t> factors, Implementation run) {
+void add_device_product_grad(Operators& all, Name op, std::vector<Name> in,
+                             std::vector<std::size_t> factors, Implementation run) {
   std::vector<OutSignature> out(in.size() - 1, {any::sparsifier, any::layout});
   all.add({op, std::move(in), std::move(out), Device::cuda}, std::move(run),
           [factors = std::move(factors)](const Signature& s) {

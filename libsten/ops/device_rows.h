@@ -15,7 +15,7 @@ void add_device_pools(Operators& all);
 
 // f(the device's functions, stream).
 template <class F>
-void with_rows_there(F&& f) {
+void with_rows_on_device(F&& f) {
   on_cuda([&](const kernels::cuda::Backend& b, kernels::Stream stream) { f(b.rows, stream); });
 }
 

@@ -9,16 +9,16 @@ namespace sten {
 namespace {
 
 template <bool is_mean>
-Outputs sums_there(const Call& call) {
+Outputs sums_on_device(const Call& call) {
   constexpr const char* op = is_mean ? "mean" : "sum";
   const Dense& x = call.in[0].as<Dense>();
   Reduction r(op, call, x.extents);
-  return {sum_there(op, x, x.extents, r.over, std::move(r.result), is_mean ? r.count : 1)};
+  return {sum_on_device(op, x, x.extents, r.over, std::move(r.result), is_mean ? r.count : 1)};
 }
 
 // dy is repeated along what was summed.
 template <bool is_mean>
-Outputs sums_grad_there(const Call& call) {
+Outputs sums_grad_on_device(const Call& call) {
   constexpr const char* op = is_mean ? "mean.grad" : "sum.grad";
   Outputs out(call.formats.size());
   if (!call.wants(0)) return out;
@@ -26,9 +26,9 @@ Outputs sums_grad_there(const Call& call) {
   const Shape& shape = input_shape(op, call, 0);
   const Reduction r(op, call, shape);
   check_gradient(op, dy, r.result);
-  const float* from = floats_there(op, call.in[0]);
+  const float* from = floats_on_device(op, call.in[0]);
   if (is_mean) {
-    Dense share = output_there(dy.extents);
+    Dense share = output_on_device(dy.extents);
     float* to = floats_of_output(share);
     const auto by = static_cast<float>(1 / r.count);
     on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
@@ -40,24 +40,24 @@ Outputs sums_grad_there(const Call& call) {
     out[0] = Dense{shape, dy.values};
     return out;
   }
-  Dense dx = output_there(shape);
+  Dense dx = output_on_device(shape);
   move_elements(shape, dy.values, {0, repeated_steps(r.kept, shape)}, dx.values, Places::of(shape));
   out[0] = std::move(dx);
   return out;
 }
 
 template <bool is_mean>
-void add_sums_there(Operators& all, Name op, Name grad) {
-  all.add({op, {"dense", any::more}, {{}}, Device::cuda}, sums_there<is_mean>);
+void add_sum_operators_on_device(Operators& all, Name op, Name grad) {
+  all.add({op, {"dense", any::more}, {{}}, Device::cuda}, sums_on_device<is_mean>);
   all.add({grad, {"dense", any::more}, {{}, {"", any::more}}, Device::cuda},
-          sums_grad_there<is_mean>);
+          sums_grad_on_device<is_mean>);
 }
 
 }  // namespace
 
 void add_device_sums(Operators& all) {
-  add_sums_there<false>(all, "sum", "sum.grad");
-  add_sums_there<true>(all, "mean", "mean.grad");
+  add_sum_operators_on_device<false>(all, "sum", "sum.grad");
+  add_sum_operators_on_device<true>(all, "mean", "mean.grad");
 }
 
 }  // namespace sten

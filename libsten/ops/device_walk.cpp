@@ -8,8 +8,8 @@ namespace sten {
 
 using kernels::MapAxes, kernels::MapAxis, kernels::most_map_axes;
 
-MapAxes walk_there(std::string_view op, const Shape& extents,
-                   std::initializer_list<std::vector<Index>> steps) {
+MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
+                           std::initializer_list<std::vector<Index>> steps) {
   std::vector<MapAxis> walked;
   for (std::size_t d = extents.size(); d-- > 0;) {
     if (extents[d] == 1) continue;
@@ -47,10 +47,10 @@ std::vector<Index> repeated_steps(const Shape& x, const Shape& shape) {
   return steps;
 }
 
-void move_elements_there(const Shape& extents, const Values& x, const Places& from, Values& y,
-                         const Places& to) {
+void strided_copy_on_device(const Shape& extents, const Values& x, const Places& from, Values& y,
+                            const Places& to) {
   if (size_of(extents) == 0) return;
-  const MapAxes axes = walk_there("a move of elements", extents, {from.steps, to.steps});
+  const MapAxes axes = map_axes_on_device("a move of elements", extents, {from.steps, to.steps});
   const Index width = x.width();
   const std::byte* source = x.bytes().data() + from.first * width;
   std::byte* target = y.mutate_bytes() + to.first * width;
@@ -64,9 +64,9 @@ void move_elements_there(const Shape& extents, const Values& x, const Places& fr
   });
 }
 
-Dense sum_there(std::string_view op, const Dense& x, const Shape& extents,
-                const std::vector<bool>& over, Shape shape, double count) {
-  const float* from = floats_there(op, x);
+Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
+                    const std::vector<bool>& over, Shape shape, double count) {
+  const float* from = floats_on_device(op, x);
   if (std::ssize(extents) > kernels::most_sum_axes)
     fail_unsupported("{} on a device is of up to {} axes, not {}", op, kernels::most_sum_axes,
                      extents.size());
@@ -76,7 +76,7 @@ Dense sum_there(std::string_view op, const Dense& x, const Shape& extents,
     axes.is_summed[d] = over[d];
   }
   axes.count = static_cast<int>(extents.size());
-  Dense y = output_there(shape);
+  Dense y = output_on_device(shape);
   float* to = floats_of_output(y);
   on_cuda([&](const kernels::cuda::Backend& backend, kernels::Stream stream) {
     backend.maps.sum(axes, from, count, to, stream);
@@ -84,12 +84,12 @@ Dense sum_there(std::string_view op, const Dense& x, const Shape& extents,
   return y;
 }
 
-Dense sum_to_there(std::string_view op, const Dense& repeated, const Shape& shape) {
+Dense sum_to_on_device(std::string_view op, const Dense& repeated, const Shape& shape) {
   const std::size_t rank = repeated.extents.size(), missing = rank - shape.size();
   std::vector<bool> over(rank);
   for (std::size_t d = 0; d < rank; ++d)
     over[d] = d < missing || (shape[d - missing] == 1 && repeated.extents[d] != 1);
-  return sum_there(op, repeated, repeated.extents, over, shape);
+  return sum_on_device(op, repeated, repeated.extents, over, shape);
 }
 
 }  // namespace sten

@@ -10,20 +10,20 @@ namespace sten {
 
 // Along these extents, with the steps of up to three operands; axes that all of them walk alike are
 // one. Unsupported where more are left than a device walks.
-kernels::MapAxes walk_there(std::string_view op, const Shape& extents,
-                            std::initializer_list<std::vector<Index>> steps);
+kernels::MapAxes map_axes_on_device(std::string_view op, const Shape& extents,
+                                    std::initializer_list<std::vector<Index>> steps);
 // Steps of a tensor of the shape x that is repeated to `shape`.
 std::vector<Index> repeated_steps(const Shape& x, const Shape& shape);
 
 // move_elements() of values that are on a device.
-void move_elements_there(const Shape& extents, const Values& x, const Places& from, Values& y,
-                         const Places& to);
+void strided_copy_on_device(const Shape& extents, const Values& x, const Places& from, Values& y,
+                            const Places& to);
 
 // x's sums over the axes of `extents` that are true in `over`, each divided by count, as a tensor of
 // that shape. Of F32: Unsupported for others.
-Dense sum_there(std::string_view op, const Dense& x, const Shape& extents,
-                const std::vector<bool>& over, Shape shape, double count = 1);
+Dense sum_on_device(std::string_view op, const Dense& x, const Shape& extents,
+                    const std::vector<bool>& over, Shape shape, double count = 1);
 // The gradient of an operand of that shape from that of its repetitions, which are added up.
-Dense sum_to_there(std::string_view op, const Dense& repeated, const Shape& shape);
+Dense sum_to_on_device(std::string_view op, const Dense& repeated, const Shape& shape);
 
 }  // namespace sten

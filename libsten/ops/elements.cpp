@@ -128,7 +128,7 @@ void store(std::string_view op, const W* x, Index n, DType dtype, std::byte* to)
 
 Values as_dtype(std::string_view op, const Values& x, DType to) {
   if (x.dtype() == to) return x;
-  if (x.device() == Device::cuda) return cast_there(op, x, to);
+  if (x.device() == Device::cuda) return cast_on_device(op, x, to);
   with_element(op, to, [](auto) {});
   Values y = Values::uninitialized(to, x.size());
   std::byte* out = y.mutate_bytes();

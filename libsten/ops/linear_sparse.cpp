@@ -102,7 +102,7 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
     });
   };
   if (!is_same_pattern(format)) return write_tokens<float>(format, x.shape(), l.in, all);
-  const auto there = [&]() -> Tensor {
+  const auto dense_gradient = [&]() -> Tensor {
     Values v = Values::uninitialized(DType::F32, x.values()->size());
     float* to = v.mutate<float>().data();
     const CsrEntries& a = in.entries();
@@ -120,7 +120,7 @@ Tensor gradient_of_x(const LinearExtents& l, const OutFormat& format, const Tens
     }
     return x.with_values(std::move(v));
   };
-  return gradient_at<float>("linear.grad", x, format, there,
+  return gradient_at<float>("linear.grad", x, format, dense_gradient,
                             [&](float* to) { all(0, l.tokens, to); });
 }
 

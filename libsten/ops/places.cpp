@@ -101,7 +101,7 @@ void move_elements(const Shape& extents, const Values& x, const Places& from, Va
                    const Places& to) {
   const Index n = size_of(extents);
   if (n == 0) return;
-  if (x.device() == Device::cuda) return move_elements_there(extents, x, from, y, to);
+  if (x.device() == Device::cuda) return strided_copy_on_device(extents, x, from, y, to);
   const Axes axes = walked_axes(extents, from, to);
   // The last axis of the result is written in order, and x has another one in order.
   std::size_t last = axes.size() - 1;

@@ -71,7 +71,7 @@ Tensor repeat(const Dense& x, const Repeated& r) {
 // An element's gradient is the sum of those of its copies.
 Tensor repeat_grad(const std::string& op, const Dense& dy, const Shape& shape, const Repeated& r) {
   check_gradient(op, dy, r.shape);
-  if (dy.device() == Device::cuda) return sum_there(op, dy, r.extents, r.repeats, shape);
+  if (dy.device() == Device::cuda) return sum_on_device(op, dy, r.extents, r.repeats, shape);
   return with_real(op, dy.dtype(), [&]<class T>(T) -> Tensor {
     const std::vector<double> sums = sum_axes(dy.values.as<T>().data(), r.extents, r.repeats);
     Dense dx = unwritten<T>(shape);

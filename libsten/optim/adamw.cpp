@@ -29,9 +29,9 @@ std::int64_t steps_of(const Parameter& p) {
 
 }  // namespace
 
-class AdamW::Steps : public StepsThere<kernels::AdamWElements> {
+class AdamW::Steps : public DeviceSteps<kernels::AdamWElements> {
  public:
-  Steps() : StepsThere(&kernels::StepFunctions::adamw) {}
+  Steps() : DeviceSteps(&kernels::StepFunctions::adamw) {}
   void step(const AdamWOptions& o, const ParameterStep& of);
 };
 
@@ -51,8 +51,8 @@ void AdamW::Steps::step(const AdamWOptions& o, const ParameterStep& of) {
   const auto f32 = [&](float* w, const float* g, float* const* state, Index n) {
     kernels::functions().adamw(s, w, g, state[0], state[1], n);
   };
-  const auto there = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
-                         float* const* state, kernels::Stream) {
+  const auto on_device = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
+                             float* const* state, kernels::Stream) {
     add({x, s, state[0], state[1]}, *of.update);
   };
   const auto f64 = [&](double* w, const double* g, double* const* state, Index n) {
@@ -65,7 +65,7 @@ void AdamW::Steps::step(const AdamWOptions& o, const ParameterStep& of) {
     }
   };
   step_elements(p, *of.gradient, *of.update,
-                {"adamw", {"m", "v"}, f32, f64, there, held(*of.update)});
+                {"adamw", {"m", "v"}, f32, f64, on_device, held(*of.update)});
   const auto write = [&](Values& v) { v.mutate<std::int64_t>()[0] = steps; };
   const auto at = p.state.find("step");
   const bool is_at_hand =

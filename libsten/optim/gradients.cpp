@@ -83,7 +83,7 @@ void check_summands(const Tensor& sum, const Tensor& g) {
                name_of(g.device()));
 }
 
-bool is_added_there(const Tensor& sum) {
+bool is_added_on_device(const Tensor& sum) {
   return sum.device() != Device::cpu && sum.dtype() == DType::F32;
 }
 
@@ -129,7 +129,7 @@ double squared_norm(const Tensor& gradient, const Tensor& w) {
   });
 }
 
-NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to) {
+DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip, double* norm_to) {
   std::vector<Counted> all;  // but for those without elements
   std::vector<kernels::SquaredElements> squared;
   Index sums = 0;
@@ -145,8 +145,8 @@ NormThere norm_there(std::span<const GradientOf> gradients, double clip, double*
   }
   auto of = Array<double>::uninitialized(static_cast<std::size_t>(sums), Device::cuda);
   auto ends = Array<std::int64_t>::uninitialized(all.size(), Device::cuda);
-  NormThere made{Array<double>::uninitialized(norm_to ? 0 : 1, Device::cuda),
-                 Array<float>::uninitialized(1, Device::cuda)};
+  DeviceNorm made{Array<double>::uninitialized(norm_to ? 0 : 1, Device::cuda),
+                  Array<float>::uninitialized(1, Device::cuda)};
   double *to = of.mutate(), *norm = norm_to ? norm_to : made.norm.mutate();
   std::int64_t* end = ends.mutate();
   float* scale = made.scale.mutate();
@@ -159,7 +159,7 @@ NormThere norm_there(std::span<const GradientOf> gradients, double clip, double*
 
 void add_gradient(Tensor& sum, const Tensor& g) {
   check_summands(sum, g);
-  if (is_added_there(sum)) {
+  if (is_added_on_device(sum)) {
     const kernels::AddedElements e = sum_of(sum, g);
     return begin_sums({&e, 1});
   }
@@ -185,7 +185,7 @@ void GradientSums::add(Tensor& sum, Tensor g) {
   constexpr Index small = 1 << 16;
   constexpr std::size_t most = 256;
   check_summands(sum, g);
-  if (!is_added_there(sum) || g.values()->size() > small) return add_gradient(sum, g);
+  if (!is_added_on_device(sum) || g.values()->size() > small) return add_gradient(sum, g);
   waiting_.push_back(sum_of(sum, g));
   held_.push_back(std::move(g));
   if (waiting_.size() == most) finish();

@@ -16,7 +16,7 @@ double squared_norm(const Tensor& gradient, const Tensor& w);
 // they have to be multiplied by so that it is `clip` at most, min(1, clip / (norm + 1e-6)), as
 // torch.nn.utils.clip_grad_norm_: one number each, which stay there. The norm is written to `norm_to`
 // of the device's memory where that is not nullptr, and is no array then.
-struct NormThere {
+struct DeviceNorm {
   Array<double> norm;
   Array<float> scale;
 };
@@ -24,7 +24,8 @@ struct GradientOf {
   const Tensor* gradient;
   const Tensor* weight;
 };
-NormThere norm_there(std::span<const GradientOf> gradients, double clip, double* norm_to = nullptr);
+DeviceNorm norm_on_device(std::span<const GradientOf> gradients, double clip,
+                          double* norm_to = nullptr);
 
 // sum += g, in place where nobody else holds the sum. Both in the same layout and positions, and on
 // the same device.

@@ -31,7 +31,7 @@ class Update {
   }
   // The same for a weight on a device, by the one number of an array there.
   Update& scale_gradient(Array<float> by) {
-    scale_there_ = std::move(by);
+    scale_on_device_ = std::move(by);
     return *this;
   }
 
@@ -39,13 +39,13 @@ class Update {
   const std::optional<Dense>& scores() const { return scores_; }
   double gradient_scale() const { return gradient_scale_; }
   // Empty without one.
-  const Array<float>& scale_there() const { return scale_there_; }
+  const Array<float>& scale_on_device() const { return scale_on_device_; }
 
  private:
   std::optional<Sparsifier> by_;
   std::optional<Dense> scores_;
   double gradient_scale_ = 1;
-  Array<float> scale_there_;
+  Array<float> scale_on_device_;
 };
 
 // One of several steps that an optimizer makes at once, each of another parameter.

@@ -18,7 +18,7 @@ bool is_per_value(const Tensor& state, const Tensor& weight) {
          state.values()->size() == weight.values()->size();
 }
 
-Dense collect_there(const Tensor& state, const Tensor& weight, const Mask& kept) {
+Dense collect_on_device(const Tensor& state, const Tensor& weight, const Mask& kept) {
   if (state.dtype() != DType::F32)
     return on_cpu(
         "what is remembered of " + std::string(name_of(state.dtype())), state.as<Dense>(),
@@ -50,7 +50,7 @@ Dense spread(const Tensor& state, const Tensor& weight) {
 
 // What stays of a dense state, in the order of the weight's values.
 Dense collect(const Tensor& state, const Tensor& weight, const Mask& kept) {
-  if (weight.device() != Device::cpu) return collect_there(state, weight, kept);
+  if (weight.device() != Device::cpu) return collect_on_device(state, weight, kept);
   const auto found = slot_offsets(weight);
   const SlotOffsets& offsets = *found;
   Dense x = Dense::zeros(state.dtype(), {std::ssize(offsets)});

@@ -14,15 +14,15 @@ void check(const SgdOptions& o) {
 
 }  // namespace
 
-class Sgd::Steps : public StepsThere<kernels::SgdElements> {
+class Sgd::Steps : public DeviceSteps<kernels::SgdElements> {
  public:
-  Steps() : StepsThere(&kernels::StepFunctions::sgd) {}
+  Steps() : DeviceSteps(&kernels::StepFunctions::sgd) {}
   void step(const SgdOptions& o, const ParameterStep& of);
 };
 
 void Sgd::Steps::step(const SgdOptions& o, const ParameterStep& of) {
-  const auto there = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
-                         float* const* state, kernels::Stream) {
+  const auto on_device = [&](const kernels::StepFunctions&, const kernels::StepElements& x,
+                             float* const* state, kernels::Stream) {
     const kernels::SgdStep s{static_cast<float>(o.rate), static_cast<float>(o.weight_decay),
                              static_cast<float>(o.momentum), o.nesterov};
     add({x, s, o.momentum == 0 ? nullptr : state[0]}, *of.update);
@@ -35,7 +35,7 @@ void Sgd::Steps::step(const SgdOptions& o, const ParameterStep& of) {
       const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
       for (Index i = 0; i < n; ++i) w[i] -= rate * (g[i] + decay * w[i]);
     };
-    return run(StepRule::of("sgd", {}, plain, there, held(*of.update)));
+    return run(StepRule::of("sgd", {}, plain, on_device, held(*of.update)));
   }
   const auto with_momentum = [&o]<class T>(T* w, const T* g, T* const* state, Index n) {
     const T rate = static_cast<T>(o.rate), decay = static_cast<T>(o.weight_decay);
@@ -47,7 +47,7 @@ void Sgd::Steps::step(const SgdOptions& o, const ParameterStep& of) {
       w[i] -= rate * (o.nesterov ? d + keep * momentum[i] : momentum[i]);
     }
   };
-  run(StepRule::of("sgd", {"momentum"}, with_momentum, there, held(*of.update)));
+  run(StepRule::of("sgd", {"momentum"}, with_momentum, on_device, held(*of.update)));
 }
 
 void Sgd::step(Parameter& p, const Tensor& gradient, const Update& update) const {

@@ -115,7 +115,7 @@ struct Gradients {
   const std::uint8_t* mask = nullptr;
   const Index* offsets = nullptr;
   // On a device, in place of scale and offsets.
-  const float* scale_there = nullptr;
+  const float* scale_on_device = nullptr;
   const std::uint32_t* places = nullptr;
 
   // `begin` is a multiple of 8.
@@ -145,12 +145,13 @@ struct Gradients {
   }
 };
 
-void run_there(const StepRule& rule, std::span<Tensor* const> changed, const Gradients<float>& g,
-               Index n) {
+void run_on_device(const StepRule& rule, std::span<Tensor* const> changed,
+                   const Gradients<float>& g, Index n) {
   std::array<float*, most_at_once> at{};
   update_all<float>(changed, at, 0, [&](float* const* all) {
     on_cuda([&](const auto& cuda, kernels::Stream stream) {
-      rule.there(cuda.steps, {all[0], n, g.from, g.mask, g.places, g.scale_there}, all + 1, stream);
+      rule.on_device(cuda.steps, {all[0], n, g.from, g.mask, g.places, g.scale_on_device}, all + 1,
+                     stream);
     });
   });
 }
@@ -159,7 +160,7 @@ template <class T>
 void run_rule(const StepRule& rule, std::span<Tensor* const> changed, const Gradients<T>& g,
               Index n) {
   if constexpr (std::same_as<T, float>)
-    if (changed[0]->device() != Device::cpu) return run_there(rule, changed, g, n);
+    if (changed[0]->device() != Device::cpu) return run_on_device(rule, changed, g, n);
   constexpr Index grain = Index{1} << 14, piece = 1024;  // a piece of everything is in the L1 cache
   std::array<T*, most_at_once> at{};
   update_all<T>(changed, at, 0, [&](T* const* all) {
@@ -186,11 +187,11 @@ void step_values(Parameter& p, const Gradients<T>& g, const StepRule& rule) {
 // That of an update, of weights on a device.
 class Scale {
  public:
-  Scale(const Update& u, Device device) : all_(u.scale_there()) {
+  Scale(const Update& u, Device device) : all_(u.scale_on_device()) {
     if (device == Device::cpu || all_.size() || u.gradient_scale() == 1) return;
     all_ = Array<float>{static_cast<float>(u.gradient_scale())}.to(device);
   }
-  const float* there() const { return all_.data(); }
+  const float* on_device() const { return all_.data(); }
   void hold(StepRule::Held* by) const {
     if (by && all_.size()) by->scales.push_back(all_);
   }
@@ -211,7 +212,7 @@ void step_same_pattern(Parameter& p, const Tensor& gradient, const Update& updat
   if (!is_exact) g = g.to_dense();
   const Scale scale(update, g.device());
   Gradients<T> from{g.values()->as<T>().data(), static_cast<T>(update.gradient_scale())};
-  from.scale_there = scale.there();
+  from.scale_on_device = scale.on_device();
   Array<std::uint8_t> mask;
   std::shared_ptr<const SlotOffsets> offsets;
   std::shared_ptr<const Array<std::uint32_t>> places;
@@ -248,7 +249,7 @@ void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
     scores = by.scores_of(next.value.as<Dense>().to(Device::cpu), g.to(Device::cpu));
   const Scale scale(update, g.device());
   Gradients<T> from{g.values.as<T>().data(), static_cast<T>(update.gradient_scale())};
-  from.scale_there = scale.there();
+  from.scale_on_device = scale.on_device();
   step_values<T>(next, from, rule);
   optim_detail::select_dense(next, by, layout, {&had, scores ? &*scores : nullptr, nullptr});
   p = std::move(next);
@@ -258,25 +259,25 @@ void step_resparsify(Parameter& p, const Tensor& gradient, const Update& update,
 
 static void step_on_cpu(Parameter& p, const Tensor& gradient, const Update& update,
                         const StepRule& rule) {
-  const Device there = p.value.device();
-  report_on_cpu(fmt::format("{} of {}", rule.op, name_of(p.value.dtype())), there);
+  const Device on_device = p.value.device();
+  report_on_cpu(fmt::format("{} of {}", rule.op, name_of(p.value.dtype())), on_device);
   Update here = update;
-  if (update.scale_there().size())
-    here.scale_gradient(double{update.scale_there().to(Device::cpu)[0]});
+  if (update.scale_on_device().size())
+    here.scale_gradient(double{update.scale_on_device().to(Device::cpu)[0]});
   Parameter q(p.name, p.value.to(Device::cpu));
   for (const auto& [name, s] : p.state) q.state.emplace(name, s.to(Device::cpu));
   step_elements(q, gradient.to(Device::cpu), here, rule);
-  p.value = q.value.to(there);
+  p.value = q.value.to(on_device);
   for (const std::string_view name : rule.state) {
     const Tensor& s = q.state.find(name)->second;
-    p.state.insert_or_assign(std::string(name), s.to(there));
+    p.state.insert_or_assign(std::string(name), s.to(on_device));
   }
 }
 
 void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
                    const StepRule& rule) {
   check_fit(p, gradient, rule);
-  if (p.value.device() != Device::cpu && (!rule.there || p.value.dtype() != DType::F32))
+  if (p.value.device() != Device::cpu && (!rule.on_device || p.value.dtype() != DType::F32))
     return step_on_cpu(p, gradient, update, rule);
   // Before anything changes.
   for (const std::string_view name : rule.state) state_of(p, name, rule);

@@ -27,17 +27,17 @@ struct StepRule {
   Run<float> f32;
   Run<double> f64;
   // The same on a device, of floats; empty: the CPU does it.
-  using RunThere =
+  using DeviceStep =
       std::function<void(const kernels::StepFunctions& steps, const kernels::StepElements& x,
                          float* const* state, kernels::Stream stream)>;
-  RunThere there{};
+  DeviceStep on_device{};
   // Where not nullptr: `there` only takes note, and the step begins when the caller says so.
   Held* held = nullptr;
 
   template <class F>
   static StepRule of(std::string_view op, std::vector<std::string_view> state, F f,
-                     RunThere there = {}, Held* held = nullptr) {
-    return {op, std::move(state), f, f, std::move(there), held};
+                     DeviceStep on_device = {}, Held* held = nullptr) {
+    return {op, std::move(state), f, f, std::move(on_device), held};
   }
 };
 
@@ -60,11 +60,11 @@ void step_elements(Parameter& p, const Tensor& gradient, const Update& update,
 
 // Steps on a device that begin together: E is what the device's function gets of each.
 template <class E>
-class StepsThere {
+class DeviceSteps {
  public:
   using Function = void (*kernels::StepFunctions::*)(std::span<const E>, kernels::Stream);
 
-  explicit StepsThere(Function f) : f_(f) {}
+  explicit DeviceSteps(Function f) : f_(f) {}
   // For a rule's `held`. What selects positions from the new values cannot wait.
   StepRule::Held* held(const Update& u) { return u.sparsifier() ? nullptr : &held_; }
   // In its `there`, with the same update.

@@ -116,13 +116,14 @@ struct AttentionTask {
         part.q = copy;
       }
       if (a.bias) scores.set_bias(part, at, tokens, lanes, memory.bias);
-      const bool is_there = in_place(y, a.tokens, lanes);
-      part.y = is_there ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
+      const bool writes_in_place = in_place(y, a.tokens, lanes);
+      part.y = writes_in_place ? y.tile(head * a.v_width, token) : memory.y.of(a.v_width * lanes);
       if (part.keys > 0)
         kernels::panels(lanes).attend(part);
       else
         std::fill_n(part.y, a.v_width * lanes, 0.0f);
-      if (!is_there) write_part(part.y, lanes, head * a.v_width, a.v_width, token, tokens, y);
+      if (!writes_in_place)
+        write_part(part.y, lanes, head * a.v_width, a.v_width, token, tokens, y);
     }
   }
 };

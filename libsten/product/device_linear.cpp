@@ -16,7 +16,7 @@ using kernels::SlabLists;
 
 // By rows or by columns; kept as two types of what is derived from positions.
 template <bool by_column>
-struct ListsThere {
+struct DeviceSparseLists {
   Index lists = 0, width = 0;
   Array<std::int64_t> starts;
   Array<std::uint8_t> at;
@@ -26,9 +26,9 @@ struct ListsThere {
 };
 
 template <bool by_column>
-ListsThere<by_column> make_lists(const Tensor& w) {
+DeviceSparseLists<by_column> make_lists(const Tensor& w) {
   const Shape shape = w.shape();
-  ListsThere<by_column> made{shape[by_column ? 1 : 0], shape[by_column ? 0 : 1], {}, {}, {}};
+  DeviceSparseLists<by_column> made{shape[by_column ? 1 : 0], shape[by_column ? 0 : 1], {}, {}, {}};
   const auto stored = static_cast<std::size_t>(w.values()->size());
   const auto starts = static_cast<std::size_t>(made.view().slabs() * made.lists) + 1;
   made.starts = Array<std::int64_t>::uninitialized(starts, w.device());
@@ -45,7 +45,7 @@ ListsThere<by_column> make_lists(const Tensor& w) {
     // With axis 1 it is the transpose that has strips down its rows.
     const Nmg& a = w.as<Nmg>();
     const bool is_turned = a.axis == 1;
-    const NmgPatternsThere patterns(a.n, a.m, w.device());
+    const DeviceNmgPatterns patterns(a.n, a.m, w.device());
     cuda.gemm.nmg_lists({shape[is_turned ? 1 : 0], shape[is_turned ? 0 : 1], patterns.format(a.g),
                          a.index.bytes().data()},
                         by_column != is_turned, room, stream);
@@ -54,7 +54,7 @@ ListsThere<by_column> make_lists(const Tensor& w) {
 }
 
 template <bool by_column>
-std::shared_ptr<const ListsThere<by_column>> lists_of(const Tensor& w) {
+std::shared_ptr<const DeviceSparseLists<by_column>> lists_of(const Tensor& w) {
   const bool is_csr = w.is<Csr>();
   if (!is_csr && !w.is<Nmg>())
     fail_unsupported("no product of tokens with {} on a device", w.layout());
@@ -64,7 +64,8 @@ std::shared_ptr<const ListsThere<by_column>> lists_of(const Tensor& w) {
     fail_unsupported("products of tokens on a device are with whole matrices");
   if (w.values()->size() > std::numeric_limits<std::int32_t>::max())
     fail_unsupported("products of tokens on a device are with fewer than 2^31 values");
-  return w.of_positions().get<ListsThere<by_column>>([&] { return make_lists<by_column>(w); });
+  return w.of_positions().get<DeviceSparseLists<by_column>>(
+      [&] { return make_lists<by_column>(w); });
 }
 
 const float* floats_of_matrix(const Tensor& w) {
@@ -111,7 +112,7 @@ void multiply_turned(const Tensor& w, const kernels::ListOperands& x) {
 bool multiply_columns(const Tensor& w, Index n, const float* b, float* c) {
   const Nmg& a = w.as<Nmg>();
   const Index out = w.shape()[0], in = w.shape()[1];
-  const NmgPatternsThere patterns(a.n, a.m, w.device());
+  const DeviceNmgPatterns patterns(a.n, a.m, w.device());
   return on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     return cuda.products.nmg_transposed(patterns.format(a.g), floats_of_matrix(w),
                                         a.index.bytes().data(), {in, out, n, b, n, c, n}, stream);
@@ -185,7 +186,7 @@ Values gathered(const Tensor& w, const Values& dense) {
   const Nmg& a = w.as<Nmg>();
   Values to = Values::uninitialized(DType::F32, a.values.size(), w.device());
   const NmgGeometry geo = a.geometry();
-  const NmgPatternsThere patterns(a.n, a.m, w.device());
+  const DeviceNmgPatterns patterns(a.n, a.m, w.device());
   std::byte* out = to.mutate_bytes();
   on_cuda([&](const kernels::cuda::Backend& cuda, kernels::Stream stream) {
     cuda.nmg.gather(patterns.format(a.g), *block_matrix(geo.view), dense.bytes().data(),

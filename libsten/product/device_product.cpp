@@ -20,27 +20,28 @@ thread_local kernels::Factors factors_here = kernels::Factors::float32;
 
 const float* floats_of(const Values& v) { return reinterpret_cast<const float*>(v.bytes().data()); }
 
-void dense_product(const Dense& a, const ProductOperands& o, const ProductFunctions& there,
+void dense_product(const Dense& a, const ProductOperands& o, const ProductFunctions& functions,
                    Stream stream) {
-  if (!there.dense_library()) fail_unsupported("cuBLAS not found");
-  there.dense(floats_of(a.values), o.cols, o, stream);
+  if (!functions.dense_library()) fail_unsupported("cuBLAS not found");
+  functions.dense(floats_of(a.values), o.cols, o, stream);
 }
 
-void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& there,
+void nmg_product(const Nmg& a, const ProductOperands& o, const ProductFunctions& functions,
                  Stream stream) {
   if (a.dims.given()) fail_unsupported("products of n:m:g on a device are of whole matrices");
-  const NmgPatternsThere patterns(a.n, a.m, a.values.device());
-  there.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
+  const DeviceNmgPatterns patterns(a.n, a.m, a.values.device());
+  functions.nmg(patterns.format(a.g), floats_of(a.values), a.index.bytes().data(), o, stream);
 }
 
 // What the library prepares is made at the first product with a tensor, and kept with it.
-void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFunctions& there,
+void csr_product(const Tensor& tensor, const ProductOperands& o, const ProductFunctions& functions,
                  Stream stream) {
   const Csr& a = tensor.as<Csr>();
   if (a.dims.given()) fail_unsupported("products of csr on a device are of whole matrices");
   const auto& kept = *tensor.derived().get<std::shared_ptr<PreparedProduct>>([&] {
-    return std::shared_ptr<PreparedProduct>(there.csr(o.rows, o.cols, a.values.size(), a.ptr.data(),
-                                                      a.index.data(), floats_of(a.values), stream));
+    return std::shared_ptr<PreparedProduct>(functions.csr(o.rows, o.cols, a.values.size(),
+                                                          a.ptr.data(), a.index.data(),
+                                                          floats_of(a.values), stream));
   });
   if (!kept) fail_unsupported("the device's library does not take this matrix");
   kept->run(o, stream);

@@ -87,7 +87,7 @@ Converted convert_tensor(const Tensor& from, const Request& request);
 
 // To a structure on a device, which does not pack what is there already but chooses: where nothing
 // is lost by that, the CPU packs.
-Converted convert_there(const Tensor& from, const Dense& x, const Request& request) {
+Converted convert_on_device(const Tensor& from, const Dense& x, const Request& request) {
   const Device here = x.device();
   const bool ranked = is_prunable(x.dtype()) && !first_not_finite(x);
   Mask keep;
@@ -114,7 +114,7 @@ Converted convert_tensor(const Tensor& from, const Request& request) {
       from.device() == Device::cpu || !request.sparsifier || from.spec() == request.to;
   if (auto c = tries ? try_convert(from, request.to) : std::nullopt) return *std::move(c);
   const Dense x = from.to_dense();
-  if (x.device() != Device::cpu && request.sparsifier) return convert_there(from, x, request);
+  if (x.device() != Device::cpu && request.sparsifier) return convert_on_device(from, x, request);
   Mask nonzero = value_mask(x);
   Route route{{std::string(from.layout())}, ""};
   if (!from.is<Dense>()) route.layouts.push_back("dense");

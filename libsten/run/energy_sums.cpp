@@ -110,10 +110,10 @@ void compare(Sums& s, const Checkpoint& in, const Checkpoint& against, const Che
     fail("{}: {} is {}, which has no magnitude", against.name(), quote(t.name), name_of(o->dtype));
   const bool by_value = tensor.is<Dense>() || tensor.has_fillers();
   const Positions& kept = by_value ? w.nonzero : w.stored;
-  const Tensor there = against.load(*o);
+  const Tensor reference = against.load(*o);
   std::optional<Entries> entries;
-  if (w.entries && is_far_larger_dense(there)) entries = entries_of(there);
-  const Dense original = entries ? Dense{{entries->size()}, entries->values} : there.to_dense();
+  if (w.entries && is_far_larger_dense(reference)) entries = entries_of(reference);
+  const Dense original = entries ? Dense{{entries->size()}, entries->values} : reference.to_dense();
   const Dense summed = w.entries ? original : original.to(device);
   if (const auto bad = first_not_finite(summed))
     fail("{}: {}: element {} is not a finite number", against.name(), quote(t.name),

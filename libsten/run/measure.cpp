@@ -48,7 +48,7 @@ auto ask_device(const Dense& x, F&& f) {
   });
 }
 
-Magnitudes magnitudes_there(const Dense& x, const Mask& keep) {
+Magnitudes magnitudes_on_device(const Dense& x, const Mask& keep) {
   const Index pieces = ceil_div(x.size(), mask_grain);
   auto sums = Array<double>::uninitialized(static_cast<std::size_t>(2 * pieces), x.device());
   double* to = sums.mutate();
@@ -69,7 +69,7 @@ Magnitudes magnitudes_there(const Dense& x, const Mask& keep) {
 }  // namespace
 
 Magnitudes magnitudes(const Dense& x, const Mask& keep) {
-  if (x.device() != Device::cpu) return magnitudes_there(x, keep);
+  if (x.device() != Device::cpu) return magnitudes_on_device(x, keep);
   Magnitudes sum;
   with_float(x.dtype(), [&]<class E>(E) {
     const auto v = x.values.as<typename E::Bits>();
@@ -88,7 +88,7 @@ MaskedDense mask_and_measure(const Dense& x, const Mask& keep) {
   if (x.device() != Device::cpu) {
     Dense masked = Dense::pack(x, keep);
     const Index zero = zeros(masked);
-    return {std::move(masked), magnitudes_there(x, keep), zero};
+    return {std::move(masked), magnitudes_on_device(x, keep), zero};
   }
   MaskedDense out{{x.extents, Values::uninitialized(x.dtype(), x.size())}, {}, 0};
   struct Piece {
@@ -159,7 +159,8 @@ Index zeros(const Dense& x) {
 
 KeptMeasure measure_kept(const Dense& x, const Mask& keep) {
   check_same_shape(x, keep);
-  if (x.device() != Device::cpu) return {magnitudes_there(x, keep), zeros(Dense::pack(x, keep))};
+  if (x.device() != Device::cpu)
+    return {magnitudes_on_device(x, keep), zeros(Dense::pack(x, keep))};
   struct Piece {
     Magnitudes sums;
     Index zeros;

@@ -279,11 +279,11 @@ class Pruning {
   Pruned choose(std::size_t i, const Dense& x, const Dense* scores) const {
     const CheckpointTensor& t = in().tensors()[i];
     const Treatment& how = *treatments_.tensors[i];
-    const std::optional<Mask> there = where_stored(in(), t, x, how.sparsifier);
+    const std::optional<Mask> stored_mask = where_stored(in(), t, x, how.sparsifier);
     if (how.global) {
       Mask keep =
           ranks_->expand(x.extents, global_->select(place_[first_[i]], ranks_->of(x, scores)));
-      return {there ? both(std::move(keep), *there) : std::move(keep), {}};
+      return {stored_mask ? both(std::move(keep), *stored_mask) : std::move(keep), {}};
     }
     Spec spec = how.sparsifier;
     // 63 bits: a spec's integers are signed.
@@ -296,16 +296,17 @@ class Pruning {
     // These do not look at magnitudes, which would rank NaN and infinity above all numbers.
     const bool blind = request_.nan() == Nan::keep && (spec.is("random") || spec.is("relu"));
     Pruned p;
-    if (!blind && !how.to.is(Dense::name) && !there) {
+    if (!blind && !how.to.is(Dense::name) && !stored_mask) {
       p.tensor = registry().prune(x, spec, how.to, hints, &p.keep);
       return p;
     }
-    p.keep = there && scores && spec.has("sparsity") ? select_stored(x, *scores, *there, spec)
-                                                     : registry().sparsifier(spec).select(x, hints);
+    p.keep = stored_mask && scores && spec.has("sparsity")
+                 ? select_stored(x, *scores, *stored_mask, spec)
+                 : registry().sparsifier(spec).select(x, hints);
     const Mask finite = blind ? finite_mask(x) : Mask();
     for (Index k = 0; blind && k < x.size(); ++k)
       if (!finite[k]) p.keep.set(k, true);
-    if (there) p.keep = both(std::move(p.keep), *there);
+    if (stored_mask) p.keep = both(std::move(p.keep), *stored_mask);
     return p;
   }
 

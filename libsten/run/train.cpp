@@ -233,7 +233,7 @@ class Training {
     return with_provenance({{"format", "pt"}}, "sten-train", options);
   }
 
-  Measured measure_there(NamedValues<Tensor> weights, DataSplit split) const {
+  Measured measure_on_device(NamedValues<Tensor> weights, DataSplit split) const {
     for (auto& [name, w] : weights) w = w.to(device_);
     return task_->measure(weights, split);
   }
@@ -249,9 +249,9 @@ class Training {
     }
     // Of a run that was over already, too.
     m.validation = is_best || last_validation_.count == 0
-                       ? measure_there(m.weights, DataSplit::validation)
+                       ? measure_on_device(m.weights, DataSplit::validation)
                        : last_validation_;
-    if (recipe().evaluation.test) m.test = measure_there(m.weights, DataSplit::test);
+    if (recipe().evaluation.test) m.test = measure_on_device(m.weights, DataSplit::test);
     for (const WeightStages& p : trainer_.stages()) {
       Tensor& w = m.weights.at(p.weight);
       try {

@@ -127,8 +127,9 @@ void fit_units(const NmgGeometry& geo, FitMethod method, const typename E::Bits*
 }
 
 // A mask of zeros, parts of n:m:g that are not null: by the device that x is on.
-void fit_there(const NmgFit& fit, const NmgGeometry& geo, const Dense& x, kernels::NmgParts to) {
-  const NmgPatternsThere patterns(geo.n, geo.m, x.device());
+void fit_on_device(const NmgFit& fit, const NmgGeometry& geo, const Dense& x,
+                   kernels::NmgParts to) {
+  const DeviceNmgPatterns patterns(geo.n, geo.m, x.device());
   on_cuda([&](const auto& cuda, kernels::Stream stream) {
     cuda.nmg.prune(patterns.format(geo.g), *block_matrix(geo.view), elements_of(x.values),
                    float_kind(x.dtype()), *rule_of(fit.method), to, stream);
@@ -159,7 +160,7 @@ Mask NmgFit::select(const Dense& x, const Hints&) const {
   if (x.device() != Device::cpu) {
     kernels::NmgParts to;
     to.bits = bits;
-    fit_there(*this, geo, x, to);
+    fit_on_device(*this, geo, x, to);
     return mask;
   }
   with_float(x.dtype(), [&]<class E>(E) {
@@ -180,7 +181,7 @@ Nmg NmgFit::fit(const Dense& x, Mask* kept) const {
     to.values = out.values.mutate_bytes();
     to.index = out.index.mutate_bytes();
     to.bits = bits;
-    fit_there(*this, out.geometry(), x, to);
+    fit_on_device(*this, out.geometry(), x, to);
     return out;
   }
   with_float(x.dtype(), [&]<class E>(E) {

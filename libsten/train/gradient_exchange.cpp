@@ -25,18 +25,18 @@ void GradientExchange::add(Tensor& gradient, const Tensor* mask) {
   if (!mask && count >= enough) {  // as it is
     send();
     Bucket& alone = on_way_.emplace_back();
-    const bool stays_there = from_device_ && gradient.device() != Device::cpu;
-    if (stays_there) numbers_from_device_ += count;
-    if (!stays_there) gradient = gradient.to(Device::cpu);
+    const bool stays_on_device = from_device_ && gradient.device() != Device::cpu;
+    if (stays_on_device) numbers_from_device_ += count;
+    if (!stays_on_device) gradient = gradient.to(Device::cpu);
     gradient = Tensor::update(std::move(gradient), [&](Values& v) {
-      if (!stays_there) {
+      if (!stays_on_device) {
         alone.sum.emplace(ranks_.begin_sum(v.mutate<float>(), by_));
         return;
       }
       const std::span x(reinterpret_cast<float*>(v.mutate_bytes()),
                         static_cast<std::size_t>(count));
       wait_for_cuda();
-      alone.sum.emplace(ranks_.begin_sum_there(x, [] { cuda(); }));
+      alone.sum.emplace(ranks_.begin_sum_on_device(x, [] { cuda(); }));
     });
     return;
   }

@@ -262,15 +262,16 @@ LabelledData labelled_data(const Recipe& r, const Tokenizer& tokenizer,
   for (const std::string& path : {d.file, d.test_file})
     if (!path.empty())
       files.push_back({printable(path), read_rows(static_cast<Row*>(nullptr), path, columns)});
-  std::set<std::string> there;
+  std::set<std::string> seen_labels;
   for (const RecipeFile<Row>& file : files)
     for (const Row& row : file.rows)
-      for (std::string& label : labels_of_row(row)) there.insert(std::move(label));
-  const std::set<std::string> of_file = d.has_labels ? there : std::set<std::string>{"0", "1"};
+      for (std::string& label : labels_of_row(row)) seen_labels.insert(std::move(label));
+  const std::set<std::string> of_file =
+      d.has_labels ? seen_labels : std::set<std::string>{"0", "1"};
   const LabelNumbers numbers(labels.empty() ? LabelNumbers::names_of(of_file) : labels,
                              printable(r.model.config));
   if (numbers.names().size() < 2)
-    fail("{}: has one label alone, {}", files.front().name, quote(*there.begin()));
+    fail("{}: has one label alone, {}", files.front().name, quote(*seen_labels.begin()));
   const Encoder encoder(tokenizer, d.window);
   TokenRows rows = encoded(files.front(), encoder, numbers, !d.pair_column.empty());
   std::optional<TokenRows> test;

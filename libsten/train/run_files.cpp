@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view step_prefix = "step-";
 
 // A link that leads nowhere is there, too.
-bool is_there(const fs::path& path) {
+bool path_exists(const fs::path& path) {
   std::error_code none;
   return fs::symlink_status(path, none).type() != fs::file_type::not_found;
 }
@@ -88,7 +88,7 @@ RunFiles::RunFiles(std::string directory, std::vector<std::string> data)
       fail_usage("the model's external data are called {}, as a file of the run's", quote(name));
     places_.push_back(name);
   }
-  if (!is_there(path(record_file))) return;
+  if (!path_exists(path(record_file))) return;
   const auto record = read_record(path(record_file));
   const JsonReader in(record, printable(path(record_file)), Fault::input);
   if (in["program"].text() != "sten-train") in["program"].fail("is not sten-train");
@@ -132,7 +132,7 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
   std::vector<std::string> foreign;
   const fs::path folder = checkpoint(step);
   const std::string state = state_of(step);
-  const bool is_whole = is_there(state);  // else it was being removed
+  const bool is_whole = path_exists(state);  // else it was being removed
   nlohmann::ordered_json files;
   if (anew && is_whole && has_own_state(step)) {
     try {
@@ -158,12 +158,13 @@ std::vector<std::string> RunFiles::foreign_in(Index step, bool anew) const {
 void RunFiles::check_places(const Recipe& recipe, bool anew) const {
   std::vector<std::string> foreign;
   for (const std::string& name : places_)
-    if (is_there(path(name)) && !is_ours(name) &&
+    if (path_exists(path(name)) && !is_ours(name) &&
         (is_written_by(name, recipe) || files_.contains(name)))
       foreign.push_back(name);
   const std::string folder = path(checkpoints_folder);
   std::error_code none;
-  if (is_there(folder) && !fs::is_directory(folder, none)) foreign.emplace_back(checkpoints_folder);
+  if (path_exists(folder) && !fs::is_directory(folder, none))
+    foreign.emplace_back(checkpoints_folder);
   if (fs::is_directory(folder, none))
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string name = entry.path().filename();
@@ -233,7 +234,7 @@ void RunFiles::remove_checkpoint(Index step) {
   // The state's own record first: without it the rest is none.
   for (const std::string& name : checkpoint_files()) unlink((fs::path(folder) / name).c_str());
   rmdir(folder.c_str());
-  if (is_there(folder)) {
+  if (path_exists(folder)) {
     warn("{}: has files that the run did not write, and stays", printable(folder));
     return;
   }

@@ -11,12 +11,12 @@ Dense moments_here(const Tensor& moments) { return moments.as<Dense>().to(Device
 
 // Where the weight is; on a device, what is to be done is added to `there`.
 void move_towards(Tensor& weight, std::span<const float> to, double momentum,
-                  std::vector<kernels::AveragedElements>& there) {
-  const bool is_there = weight.device() != Device::cpu;
+                  std::vector<kernels::AveragedElements>& device_averages) {
+  const bool is_on_device = weight.device() != Device::cpu;
   weight = Tensor::update(std::move(weight), [&](Values& v) {
     const std::span<float> w = v.mutate<float>();
-    if (is_there) {
-      there.push_back({w.data(), to.data(), std::ssize(w), static_cast<float>(momentum)});
+    if (is_on_device) {
+      device_averages.push_back({w.data(), to.data(), std::ssize(w), static_cast<float>(momentum)});
       return;
     }
     for (std::size_t c = 0; c < w.size(); ++c)
@@ -64,17 +64,19 @@ void StatisticsOfStep::apply(std::vector<Parameter>& weights) const {
     return std::ranges::find(weights, name, &Parameter::name)->value;
   };
   for (const auto& [number, part] : parts_) {
-    std::vector<kernels::AveragedElements> there;
+    std::vector<kernels::AveragedElements> device_averages;
     std::vector<Dense> held;  // what it points to
     for (const RunningStatistics& s : graph_.statistics()) {
       Tensor &mean = value_of(s.mean), &variance = value_of(s.variance);
       const Dense& moments = held.emplace_back(part.at(s.moments).as<Dense>().to(mean.device()));
       const auto both = moments.values.as<float>();
-      move_towards(mean, both.first(both.size() / 2), s.momentum, there);
-      move_towards(variance, both.last(both.size() / 2), s.momentum, there);
+      move_towards(mean, both.first(both.size() / 2), s.momentum, device_averages);
+      move_towards(variance, both.last(both.size() / 2), s.momentum, device_averages);
     }
-    if (there.empty()) continue;
-    on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(there, stream); });
+    if (device_averages.empty()) continue;
+    on_cuda([&](const auto& cuda, kernels::Stream stream) {
+      cuda.steps.average(device_averages, stream);
+    });
   }
 }
 

@@ -312,14 +312,14 @@ Graph Task::measured_graph(std::optional<Index> step) const {
 // Small tensors in one piece of memory, which is one copy.
 BatchPart on_device(const BatchPart& part, Device device) {
   constexpr std::size_t small = std::size_t{1} << 16, apart = 256;
-  BatchPart there = part;
+  BatchPart device_part = part;
   struct Piece {
     Tensor* x;
     std::size_t at;
   };
   std::vector<Piece> pieces;
   std::size_t bytes = 0;
-  for (auto& [name, x] : there.inputs) {
+  for (auto& [name, x] : device_part.inputs) {
     const bool is_packed = device != Device::cpu && x.device() == Device::cpu && x.is<Dense>() &&
                            x.bytes() > 0 && x.bytes() <= small;
     if (!is_packed) {
@@ -329,7 +329,7 @@ BatchPart on_device(const BatchPart& part, Device device) {
     pieces.push_back({&x, bytes});
     bytes += (x.bytes() + apart - 1) / apart * apart;
   }
-  if (pieces.empty()) return there;
+  if (pieces.empty()) return device_part;
   Array<std::byte> all(bytes);
   for (const Piece& p : pieces) std::ranges::copy(p.x->values()->bytes(), all.mutate() + p.at);
   const auto memory = std::make_shared<const Array<std::byte>>(all.to(device));
@@ -339,7 +339,7 @@ BatchPart on_device(const BatchPart& part, Device device) {
                  Values(x.dtype(), Array<std::byte>::borrow(memory, memory->data() + p.at,
                                                             x.values.bytes().size(), device))};
   }
-  return there;
+  return device_part;
 }
 
 // Of inputs some may be one row for all others, and those of one axis the places of predictions.
@@ -362,8 +362,9 @@ Measured Task::measure(const NamedValues<Tensor>& weights, DataSplit s,
   for (Index i = 0; i < data_->parts(s); ++i) {
     const BatchPart part = data_->part(s, i);
     if (part.predictions == 0) continue;
-    const BatchPart there = on_device(part, device);
-    const Dense y = graph.run<Tensor>(weights, there.inputs).at(logits).to_dense().to(Device::cpu);
+    const BatchPart device_part = on_device(part, device);
+    const Dense y =
+        graph.run<Tensor>(weights, device_part.inputs).at(logits).to_dense().to(Device::cpu);
     sums += predictions_of(y, part.inputs.at(labels).as<Dense>(), scorer());
   }
   return sums.measured();

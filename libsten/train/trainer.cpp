@@ -191,10 +191,10 @@ void Trainer::gradients_of(const BatchPart& part, double share, StatisticsOfStep
     weights.emplace(p.name,
                     tape.parameter(computing ? *computing : p.value, gradient_format(i, own)));
   }
-  const BatchPart there = on_device(part, device_);
-  for (const auto& [name, x] : there.inputs) inputs.emplace(name, x);
+  const BatchPart device_part = on_device(part, device_);
+  for (const auto& [name, x] : device_part.inputs) inputs.emplace(name, x);
   if (teacher_)
-    for (auto& [name, x] : teacher_->values(there)) inputs.emplace(name, std::move(x));
+    for (auto& [name, x] : teacher_->values(device_part)) inputs.emplace(name, std::move(x));
   const RoundedProducts rounded(factors_);  // of the model, not of its teacher
   const NamedValues<Var> outputs = graph_.run<Var>(weights, inputs);
   statistics.add(part.number, outputs);
@@ -280,11 +280,11 @@ void Trainer::collect_scores(const Gradients& gradients) {
 // ----------------------------------------------------------------------------------------- steps
 
 void Trainer::update(const Gradients& gradients, double rate, double scale,
-                     const Array<float>& scale_there) {
+                     const Array<float>& scale_on_device) {
   std::visit([&](auto& o) { o.options.rate = rate; }, optimizer_);
   const auto scaled = [&](Update u) {
     u.scale_gradient(scale);
-    if (scale_there.size()) u.scale_gradient(scale_there);
+    if (scale_on_device.size()) u.scale_gradient(scale_on_device);
     return u;
   };
   const Update plain = scaled({});
@@ -347,11 +347,11 @@ TrainStep Trainer::step() {
   pull_to_zero(sum);
   if (!sum.empty()) take_score_gradients(sum);
   double scale = 1;
-  Array<float> scale_there;
-  if (recipe.clip > 0) scale = clip_norm(sum, result, scale_there);
+  Array<float> scale_on_device;
+  if (recipe.clip > 0) scale = clip_norm(sum, result, scale_on_device);
   if (!sum.empty()) {
     collect_scores(sum);
-    update(sum, result.rate, scale, scale_there);
+    update(sum, result.rate, scale, scale_on_device);
     statistics.apply(state_.parameters);
   }
   ++state_.step;
@@ -364,14 +364,14 @@ TrainStep Trainer::step() {
 }
 
 // What gradients have to be multiplied by; `there` gets it where they are on a device.
-double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& there) {
+double Trainer::clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_part) {
   const double clip = task_->recipe().clip;
   if (device_ != Device::cpu) {
     std::vector<GradientOf> all;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (gradients[i]) all.push_back({&*gradients[i], &state_.parameters[i].value});
-    const NormThere made = norm_there(all, clip, late_ ? late_->norm_place() : nullptr);
-    there = made.scale;
+    const DeviceNorm made = norm_on_device(all, clip, late_ ? late_->norm_place() : nullptr);
+    device_part = made.scale;
     if (late_) return 1;
     step.norm = made.norm.to(Device::cpu)[0];
     check_norm(state_.step, step.norm);

@@ -142,14 +142,14 @@ class Trainer {
                                StatisticsOfStep& statistics, bool all_have_parts);
   void agree_on_loss(TrainStep& step) const;
   void complete(Gradients& gradients) const;
-  bool sums_from_there();
+  bool exchanges_on_device();
   void check_positions();
   void pull_to_zero(Gradients& gradients) const;
   bool learns_scores(std::size_t i) const;
   ScoredWeight scored(std::size_t i, const Dense& w) const;
   Dense value_here(std::size_t i) const;
   void move(Parameter& p) const;
-  double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& there);
+  double clip_norm(const Gradients& gradients, TrainStep& step, Array<float>& device_scale);
   void begin_scores(std::size_t i);
   void end_scores(std::size_t i);
   void take_score_gradients(Gradients& gradients);
@@ -157,12 +157,12 @@ class Trainer {
   Tensor measured_by_scores(std::size_t i) const;
   void collect_scores(const Gradients& gradients);
   void update(const Gradients& gradients, double rate, double scale,
-              const Array<float>& scale_there);
+              const Array<float>& scale_on_device);
   void select(std::size_t i, const Spec& by);
   void select_computing(std::size_t i);
   void regrow(std::size_t i, const Tensor& gradient);
   void average();
-  void average(Parameter& p, std::vector<kernels::AveragedElements>& there) const;
+  void average(Parameter& p, std::vector<kernels::AveragedElements>& device_scale) const;
   Tensor measured(std::size_t i) const;
   void count(std::size_t i);
 
@@ -181,9 +181,9 @@ class Trainer {
   std::variant<Sgd, AdamW> optimizer_;
   TrainState state_;
   std::string first_weights_;
-  bool has_new_positions_ = true;        // that ranks have not compared
-  std::optional<bool> sums_from_there_;  // once it is known
-  std::optional<Tensor> seed_;           // of the last backward pass, of this share of a batch
+  bool has_new_positions_ = true;            // that ranks have not compared
+  std::optional<bool> exchanges_on_device_;  // once it is known
+  std::optional<Tensor> seed_;               // of the last backward pass, of this share of a batch
   double seed_share_ = 0;
   std::optional<LateNumbers> late_;
   LateNumbers::Numbers last_read_;

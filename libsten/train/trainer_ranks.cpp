@@ -45,16 +45,16 @@ void Trainer::agree_on_loss(TrainStep& step) const {
   check_loss(state_.step, step.loss);
 }
 
-bool Trainer::sums_from_there() {
+bool Trainer::exchanges_on_device() {
   if (device_ == Device::cpu || transport_of(*this) != Transport::float32) return false;
-  if (!sums_from_there_) sums_from_there_ = sums_from_device(*ranks_);
-  return *sums_from_there_;
+  if (!exchanges_on_device_) exchanges_on_device_ = sums_from_device(*ranks_);
+  return *exchanges_on_device_;
 }
 
 Trainer::Exchange::Exchange(Trainer& trainer, Gradients& gradients)
     : trainer_(trainer),
       gradients_(gradients),
-      exchange_(*trainer.ranks_, transport_of(trainer), trainer.sums_from_there()) {
+      exchange_(*trainer.ranks_, transport_of(trainer), trainer.exchanges_on_device()) {
   if (trainer.ranks_->size() == 1) return;
   trainer.check_positions();
   before_ = trainer.ranks_->bytes();
@@ -93,12 +93,12 @@ GradientTraffic Trainer::Exchange::finish() {
 void Trainer::complete(Gradients& gradients) const {
   const bool has_none = gradients.empty();
   gradients.resize(state_.parameters.size());
-  std::vector<float> there(gradients.size());
-  for (std::size_t i = 0; i < gradients.size(); ++i) there[i] = gradients[i] ? 1.0F : 0.0F;
-  ranks_->sum(there);
+  std::vector<float> received(gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) received[i] = gradients[i] ? 1.0F : 0.0F;
+  ranks_->sum(received);
   if (!has_none) return;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (there[i] == 0) continue;
+    if (received[i] == 0) continue;
     const Tensor& w = state_.parameters[i].value;
     OutFormat own;
     const OutFormat& f = gradient_format(i, own);

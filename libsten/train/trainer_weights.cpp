@@ -112,17 +112,19 @@ void Trainer::pull_to_zero(Gradients& gradients) const {
 }
 
 void Trainer::average() {
-  std::vector<kernels::AveragedElements> there;
+  std::vector<kernels::AveragedElements> device_averages;
   for (std::size_t i = 0; i < state_.parameters.size(); ++i)
-    if (!sparse_[i].is_statistic) average(state_.parameters[i], there);
-  if (there.empty()) return;
-  on_cuda([&](const auto& cuda, kernels::Stream stream) { cuda.steps.average(there, stream); });
+    if (!sparse_[i].is_statistic) average(state_.parameters[i], device_averages);
+  if (device_averages.empty()) return;
+  on_cuda([&](const auto& cuda, kernels::Stream stream) {
+    cuda.steps.average(device_averages, stream);
+  });
 }
 
 // In its first steps an average that is worth fewer of them, as TensorFlow's
 // ExponentialMovingAverage with num_updates has it.
 // On a device, what is to be done is added to `there`.
-void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& there) const {
+void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& device_averages) const {
   const auto values = p.value.values()->as<float>();
   const auto at = p.state.find(average_key);
   if (at == p.state.end()) {
@@ -137,7 +139,7 @@ void Trainer::average(Parameter& p, std::vector<kernels::AveragedElements>& ther
   at->second = Tensor::update(std::move(at->second), [&](Values& v) {
     const auto mean = v.mutate<float>();
     if (device_ != Device::cpu) {
-      there.push_back({mean.data(), values.data(), std::ssize(values), by});
+      device_averages.push_back({mean.data(), values.data(), std::ssize(values), by});
       return;
     }
     parallel_for(std::ssize(values), mask_grain, [&](Index begin, Index end) {

@@ -17,7 +17,7 @@ named() {
   grep -oE '([a-z_0-9]+/)+[A-Za-z_0-9*-]+\.(h|cpp|cu|cuh|py|sh)\b' <<<"$text"
   grep -oE '`(apps|docs|kernels|libsten|recipes|scripts|tests)/[^` ]*`' <<<"$text" | tr -d '`'
 }
-is_there() { compgen -G "$(sed 's/NAME/*/g; s/ISA/*/g; s/[.][.][.]/*/g' <<<"$1")" >/dev/null; }
+exists() { compgen -G "$(sed 's/NAME/*/g; s/ISA/*/g; s/[.][.][.]/*/g' <<<"$1")" >/dev/null; }
 
 faults=$(
   find README.md docs recipes -name '*.md' | LC_ALL=C sort | while read -r page; do
@@ -36,7 +36,7 @@ faults=$(
       fi
     done
     { named "$page" || true; } | LC_ALL=C sort -u | while read -r file; do
-      is_there "$file" || is_there "tests/$file" || is_there "$folder/$file" ||
+      exists "$file" || exists "tests/$file" || exists "$folder/$file" ||
         echo "$page: $file is not there"
     done
   done

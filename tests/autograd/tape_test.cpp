@@ -139,10 +139,10 @@ TEST_CASE("an operator that a gradient runs does not add to the sum of that grad
 }
 
 TEST_CASE("a gradient that cannot be after all leaves the sum to the one in its place") {
-  bool was_there = false;
+  bool was_reached = false;
   add_lookup("declines", "csr", [&](const Call& c) -> Outputs {
     c.add_to_sum(0, [&](Values&) {
-      was_there = true;
+      was_reached = true;
       fail_unsupported("not with this one");
     });
     return {};
@@ -151,7 +151,7 @@ TEST_CASE("a gradient that cannot be after all leaves the sum to the one in its 
   Tape tape;
   const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
   walk_lookup(tape, table, "declines", csr_row());
-  CHECK(was_there);
+  CHECK(was_reached);
   CHECK(warnings.all.size() == 1);
   CHECK(grad(table) == std::vector<float>{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6});
 }

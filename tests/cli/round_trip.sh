@@ -3,8 +3,8 @@
 . "$(dirname "$0")/_safetensors.sh"
 
 cd "$T"
-# there_and_back FILE LAYOUT...
-there_and_back() {
+# round_trip FILE LAYOUT...
+round_trip() {
   data "$1" >wanted
   for to in "${@:2}"; do
     expect_exit 0 sten-convert "$1" -o sparse.safetensors --to $to --lossless --force
@@ -19,11 +19,11 @@ sten-prune "$MODEL" -o magnitude.safetensors --sparsity 0.9 -q >/dev/null
 sten-prune "$MODEL" -o nm.safetensors --structure nm:n=2,m=4 -q >/dev/null
 sten-prune "$MODEL" -o nmg.safetensors --structure nmg:n=2,m=4,g=2,axis=1 -q >/dev/null
 sten-prune "$MODEL" -o nmgv.safetensors --structure 1:4:2:32 -q >/dev/null
-there_and_back "$MODEL" masked csr bcsr:h=4,w=4
-there_and_back magnitude.safetensors bitmask csr bcsr:h=3,w=5
-there_and_back nm.safetensors nm:n=2,m=4 nm:n=4,m=8
-there_and_back nmg.safetensors nmg:n=2,m=4,g=2,axis=1
-there_and_back nmgv.safetensors 1:4:2:32 csr bitmask
+round_trip "$MODEL" masked csr bcsr:h=4,w=4
+round_trip magnitude.safetensors bitmask csr bcsr:h=3,w=5
+round_trip nm.safetensors nm:n=2,m=4 nm:n=4,m=8
+round_trip nmg.safetensors nmg:n=2,m=4,g=2,axis=1
+round_trip nmgv.safetensors 1:4:2:32 csr bitmask
 
 # By way of all of them.
 cp nmg.safetensors now.safetensors

@@ -93,7 +93,7 @@ void check_sums(Sums& sums) {
 std::atomic<int> uses_of_device = 0;
 void use_device() { ++uses_of_device; }
 
-void check_sums_there(Sums& sums) {
+void check_sums_on_device(Sums& sums) {
   for (const std::size_t n : sizes) {
     CAPTURE(n);
     std::vector<float> x = numbers_of(rank, n);
@@ -109,15 +109,15 @@ void check_sums_there(Sums& sums) {
 TEST_CASE("a sum in a device's memory has the same bits, and its thread uses the device") {
   for (const bool has_thread : {true, false}) {
     Sums sums(has_thread);
-    check_sums_there(sums);
+    check_sums_on_device(sums);
   }
   // Beside one in the host's.
   Sums sums(true);
   std::vector<float> x = numbers_of(rank, 600000), y = numbers_of(rank, 400000);
-  PendingSum there(sums.begin(x, Transport::float32, use_device)),
+  PendingSum device_sum(sums.begin(x, Transport::float32, use_device)),
       here(sums.begin(y, Transport::float32));
   here.wait();
-  there.wait();
+  device_sum.wait();
   CHECK(has_bits_of(x, added_up(x.size(), Transport::float32)));
   CHECK(has_bits_of(y, added_up(y.size(), Transport::float32)));
 }

@@ -25,11 +25,11 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
     for (const bool is_causal : {false, true}) {
       Attributes at = Attributes().set("heads", c.heads).set("causal", Index{is_causal});
       if (is_causal) at.set("scale", 0.3);
-      check_row_there("attention", {q, k, v}, at);
-      check_row_there("attention.grad", {dy, q, k, v}, at, 3);
+      check_row_on_device("attention", {q, k, v}, at);
+      check_row_on_device("attention.grad", {dy, q, k, v}, at, 3);
       for (const Tensor& fourth : fourths) {
-        check_row_there("attention", {q, k, v, fourth}, at);
-        check_row_there("attention.grad", {dy, q, k, v, fourth}, at, 4);
+        check_row_on_device("attention", {q, k, v, fourth}, at);
+        check_row_on_device("attention.grad", {dy, q, k, v, fourth}, at, 4);
       }
     }
   }
@@ -60,6 +60,6 @@ TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a d
     for (const Var& v : w) all.push_back(*v.grad());
     return all;
   };
-  const std::vector<Tensor> here = run_on(Device::cpu), there = run_on(Device::cuda);
-  for (std::size_t i = 0; i < here.size(); ++i) check_as_here(there[i], here[i], 0.1);
+  const std::vector<Tensor> here = run_on(Device::cpu), on_device = run_on(Device::cuda);
+  for (std::size_t i = 0; i < here.size(); ++i) check_as_here(on_device[i], here[i], 0.1);
 }

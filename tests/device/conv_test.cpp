@@ -22,11 +22,11 @@ void check_conv_run(Name op, const std::vector<Tensor>& in, const Attributes& a,
   CAPTURE(op.text());
   CAPTURE(a.str());
   CAPTURE(to_string(in.front().shape()));
-  std::vector<Tensor> there;
-  for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+  std::vector<Tensor> on_device;
+  for (const Tensor& t : in) on_device.push_back(t.to(Device::cuda));
   const Outputs here = run(op, {in, formats, a});
   set_strict(true);  // a fallback is an error
-  const Outputs got = run(op, {there, formats, a});
+  const Outputs got = run(op, {on_device, formats, a});
   set_strict(false);
   REQUIRE(got.size() == here.size());
   for (std::size_t i = 0; i < got.size(); ++i) {

@@ -15,17 +15,17 @@ namespace {
 void check_prune(const Dense& x, const char* sparsifier, const char* layout) {
   CAPTURE(sparsifier);
   const Spec s = Spec::parse(sparsifier), l = Spec::parse(layout);
-  Mask kept, kept_there;
+  Mask kept, kept_on_device;
   const Tensor here = registry().prune(x, s, l, {}, &kept);
-  const Tensor there = registry().prune(x.to(Device::cuda), s, l, {}, &kept_there);
-  CHECK(there.device() == Device::cuda);
-  CHECK(same_parts(there.to(Device::cpu).save(), here.save()));
-  CHECK(same_mask(kept_there.to(Device::cpu), kept));
-  CHECK(same_bits(there.to_dense().to(Device::cpu), here.to_dense()));
+  const Tensor on_device = registry().prune(x.to(Device::cuda), s, l, {}, &kept_on_device);
+  CHECK(on_device.device() == Device::cuda);
+  CHECK(same_parts(on_device.to(Device::cpu).save(), here.save()));
+  CHECK(same_mask(kept_on_device.to(Device::cpu), kept));
+  CHECK(same_bits(on_device.to_dense().to(Device::cpu), here.to_dense()));
   const KeptMeasure m = measure_kept(x, kept),
-                    m_there = measure_kept(x.to(Device::cuda), kept_there);
-  CHECK(m.magnitudes.kept == m_there.magnitudes.kept);
-  CHECK(m.zeros == m_there.zeros);
+                    m_on_device = measure_kept(x.to(Device::cuda), kept_on_device);
+  CHECK(m.magnitudes.kept == m_on_device.magnitudes.kept);
+  CHECK(m.zeros == m_on_device.zeros);
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ TEST_CASE("a CUDA device does what its stand-in does" * cuda_only()) {
   const Dense a = normals(dice, {40, 64}), b = normals(dice, {64, 33});
   const auto product = [&](const Tensor& left) {
     const Tensor here = apply("matmul", {left, b});
-    const Tensor there =
+    const Tensor on_device =
         apply("matmul", {left.to(Device::cuda), Tensor(b).to(Device::cuda)}).to(Device::cpu);
-    const auto &p = here.as<Dense>(), &q = there.as<Dense>();
+    const auto &p = here.as<Dense>(), &q = on_device.as<Dense>();
     for (Index i = 0; i < p.size(); ++i)
       CHECK(std::abs(p.values.as<float>()[i] - q.values.as<float>()[i]) <= 1e-3);
   };

@@ -15,13 +15,13 @@ TEST_CASE("batch norms on a device are the CPU's") {
                  variance = apply("mul", {gamma, gamma});
     for (const bool relu : {false, true}) {
       const Attributes at = Attributes().set("relu", Index{relu}).set("eps", 1e-4);
-      check_row_there("batch-norm-train", {x, gamma, beta}, at);
-      check_row_there("batch-norm-train.grad", {dy, x, gamma, beta}, at, 3);
-      check_row_there("batch-norm", {x, gamma, beta, mean, variance}, at);
-      check_row_there("batch-norm.grad", {dy, x, gamma, beta, mean, variance}, at, 5);
+      check_row_on_device("batch-norm-train", {x, gamma, beta}, at);
+      check_row_on_device("batch-norm-train.grad", {dy, x, gamma, beta}, at, 3);
+      check_row_on_device("batch-norm", {x, gamma, beta, mean, variance}, at);
+      check_row_on_device("batch-norm.grad", {dy, x, gamma, beta, mean, variance}, at, 5);
     }
-    check_row_there("batch-moments", {x}, Attributes().set("sample", Index{1}));
-    check_row_there("batch-moments", {x}, {});
+    check_row_on_device("batch-moments", {x}, Attributes().set("sample", Index{1}));
+    check_row_on_device("batch-moments", {x}, {});
   }
 }
 
@@ -48,9 +48,9 @@ TEST_CASE("pools on a device are the CPU's") {
     const Tensor x =
         apply("round", {apply("scale", {normals(dice, shape)}, Attributes().set("by", 2.0))});
     const Tensor dy = normals(dice, apply(op, {x}, at).shape());
-    check_row_there(op, {x}, at);
-    check_row_there(op + ".grad", is_max ? std::vector<Tensor>{dy, x} : std::vector<Tensor>{dy}, at,
-                    1, {shape});
+    check_row_on_device(op, {x}, at);
+    check_row_on_device(op + ".grad", is_max ? std::vector<Tensor>{dy, x} : std::vector<Tensor>{dy},
+                        at, 1, {shape});
   };
   for (const Case& c :
        {Case{{2, 7, 6, 5}, sliding({3, 2}, {2, 1}, {1, 0, 1, 1}, {1, 1}, false)},
@@ -104,11 +104,11 @@ TEST_CASE("convolutions on a device are the CPU's, and so are their gradients") 
       const Index groups = c.at.integer("groups", 1);
       const Tensor x = normals(dice, from),
                    b = normals(dice, {transposed ? c.w[1] * groups : c.w[0]});
-      check_row_there(op, {x, w}, c.at);
+      check_row_on_device(op, {x, w}, c.at);
       const Tensor dy = normals(dice, apply(op, {x, w}, c.at).shape());
-      check_row_there(op, {x, w, b}, c.at);
-      check_row_there(op + ".grad", {dy, x, w}, c.at, 2);
-      check_row_there(op + ".grad", {dy, x, w, b}, c.at, 3);
+      check_row_on_device(op, {x, w, b}, c.at);
+      check_row_on_device(op + ".grad", {dy, x, w}, c.at, 2);
+      check_row_on_device(op + ".grad", {dy, x, w, b}, c.at, 3);
     }
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("a convolution's masked weight on a device has a gradient at its posit
     tape.backward(y, dy.to(where));
     return std::vector<Tensor>{y.value(), *weight.grad()};
   };
-  const std::vector<Tensor> here = run_on(Device::cpu), there = run_on(Device::cuda);
-  CHECK(there[1].layout() == "masked");
-  CHECK(same_mask(there[1].to(Device::cpu).stored(), w.stored()));
-  for (const int i : {0, 1}) check_as_here(there[i], here[i]);
+  const std::vector<Tensor> here = run_on(Device::cpu), on_device = run_on(Device::cuda);
+  CHECK(on_device[1].layout() == "masked");
+  CHECK(same_mask(on_device[1].to(Device::cpu).stored(), w.stored()));
+  for (const int i : {0, 1}) check_as_here(on_device[i], here[i]);
 }

@@ -21,9 +21,9 @@ namespace {
 // The largest difference, as a part of the largest magnitude, or of 1/1000 where that is less (a float
 // has not all digits of a tail's argument); infinite where one is NaN, or where bits of what is not
 // F32 differ.
-double difference(const Tensor& here, const Tensor& there) {
-  REQUIRE(there.device() == Device::cuda);
-  const Tensor back = there.to(Device::cpu);
+double difference(const Tensor& here, const Tensor& on_device) {
+  REQUIRE(on_device.device() == Device::cuda);
+  const Tensor back = on_device.to(Device::cpu);
   REQUIRE(back.shape() == here.shape());
   REQUIRE(back.dtype() == here.dtype());
   if (here.dtype() != DType::F32)
@@ -41,31 +41,31 @@ double difference(const Tensor& here, const Tensor& there) {
 }
 
 // An operator's output and gradients are those of the CPU, and nothing comes back for them.
-void check_there(const std::string& op, const std::vector<Tensor>& in,
-                 const Attributes& attributes = {}, double most = 1e-6) {
+void check_on_device(const std::string& op, const std::vector<Tensor>& in,
+                     const Attributes& attributes = {}, double most = 1e-6) {
   CAPTURE(op);
   std::string shapes;
   for (const Tensor& t : in) shapes += to_string(t.shape()) + " ";
   CAPTURE(shapes);
   const Strict strict;
-  Tape here, there;
+  Tape here, on_device;
   std::vector<Var> a, b;
   for (const Tensor& t : in) {
     const bool is_real = t.dtype() == DType::F32;
     a.push_back(is_real ? here.parameter(t) : Var(t));
-    b.push_back(is_real ? there.parameter(t.to(Device::cuda)) : Var(t.to(Device::cuda)));
+    b.push_back(is_real ? on_device.parameter(t.to(Device::cuda)) : Var(t.to(Device::cuda)));
   }
   const std::size_t downloads = SerialDevice::downloads();
-  const Var y = here.apply(op, a, attributes), z = there.apply(op, b, attributes);
+  const Var y = here.apply(op, a, attributes), z = on_device.apply(op, b, attributes);
   CHECK(SerialDevice::downloads() == downloads);
   CHECK(difference(y.value(), z.value()) <= most);
   if (!y.wants_grad()) return;
   Dice dice(11);
   const Tensor seed = normals(dice, y.shape());
   here.backward(y, seed);
-  const Tensor seed_there = seed.to(Device::cuda);
+  const Tensor seed_on_device = seed.to(Device::cuda);
   const std::size_t before = SerialDevice::downloads();
-  there.backward(z, seed_there);
+  on_device.backward(z, seed_on_device);
   CHECK(SerialDevice::downloads() == before);
   for (std::size_t i = 0; i < in.size(); ++i)
     if (a[i].wants_grad()) CHECK(difference(*a[i].grad(), *b[i].grad()) <= most);
@@ -145,7 +145,7 @@ TEST_CASE("functions of each element on a device are the CPU's, and so are their
                              {"shrink", -4, 4, with("bias", 0.2)}};
   for (const One& one : all)
     for (const Shape& shape : shapes)
-      check_there(one.op, {uniforms(dice, shape, one.low, one.high)}, one.attributes);
+      check_on_device(one.op, {uniforms(dice, shape, one.low, one.high)}, one.attributes);
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor x = Dense::of({4}, {inf, -inf, NAN, -0.0f}), y = x.to(Device::cuda);
   for (const char* op : {"relu", "tanh", "sigmoid", "gelu-tanh", "silu", "clip"}) {
@@ -162,8 +162,8 @@ TEST_CASE("dropout on a device drops what it drops on the CPU") {
   for (const Shape& shape : shapes)
     for (const double p : {0.0, 0.1, 0.5, 1.0}) {
       const Attributes a = Attributes().set("p", p).set("seed", Index{9});
-      check_there("dropout", {normals(dice, shape)}, a, 0);
-      check_there("dropout", {normals(dice, shape), integers({}, {77})}, a, 0);
+      check_on_device("dropout", {normals(dice, shape)}, a, 0);
+      check_on_device("dropout", {normals(dice, shape), integers({}, {77})}, a, 0);
     }
 }
 
@@ -183,14 +183,15 @@ TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
     for (const char* op : {"add", "sub", "mul", "div", "pow", "p-relu", "min", "max"}) {
       const bool is_power = op == std::string_view("pow");
       const Tensor x = is_power ? uniforms(dice, a, 0.2, 2) : normals(dice, a);
-      check_there(op, {x, uniforms(dice, b, 0.2, 2)});
-      if (!is_power && !is_short()) check_there(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
+      check_on_device(op, {x, uniforms(dice, b, 0.2, 2)});
+      if (!is_power && !is_short())
+        check_on_device(op, {uniforms(dice, b, 0.2, 2), normals(dice, a)});
     }
   // Of equals each has half of the gradient.
   const Tensor x = normals(dice, {9});
-  check_there("min", {x, x});
-  check_there("max", {x, x});
-  check_there("pow", {x, Dense::of({}, {2})});
+  check_on_device("min", {x, x});
+  check_on_device("max", {x, x});
+  check_on_device("pow", {x, Dense::of({}, {2})});
 }
 
 TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
@@ -199,29 +200,29 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
   const Tensor a = normals(dice, {5, 1, 7}), b = normals(dice, {3, 1});
   const Tensor i = integers({4}, {3, -1, 0, 9}), j = integers({4}, {3, 0, -1, 9});
   for (const char* op : {"equal", "less", "greater", "less-or-equal", "greater-or-equal"}) {
-    check_there(op, {a, b});
-    check_there(op, {a, a});
-    check_there(op, {i, j});
+    check_on_device(op, {a, b});
+    check_on_device(op, {a, a});
+    check_on_device(op, {i, j});
   }
   const Tensor p = apply("less", {a, b}), q = apply("less", {b, a});
-  for (const char* op : {"and", "or", "xor"}) check_there(op, {p, q});
-  check_there("not", {p});
+  for (const char* op : {"and", "or", "xor"}) check_on_device(op, {p, q});
+  check_on_device("not", {p});
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor odd = Dense::of({9}, {1, inf, -inf, NAN, 0, inf, 2, NAN, -inf});
-  check_there("is-nan", {odd});
-  check_there("is-inf", {odd});
+  check_on_device("is-nan", {odd});
+  check_on_device("is-inf", {odd});
   for (const char* sign : {"detect-negative", "detect-positive"})
-    check_there("is-inf", {odd}, Attributes().set(sign, Index{0}));
-  check_there("where", {p, a, b});
-  check_there("where", {p, b, normals(dice, {2, 1, 1, 1})});
-  check_there("where", {p, integers({}, {3}), integers({}, {4})});
+    check_on_device("is-inf", {odd}, Attributes().set(sign, Index{0}));
+  check_on_device("where", {p, a, b});
+  check_on_device("where", {p, b, normals(dice, {2, 1, 1, 1})});
+  check_on_device("where", {p, integers({}, {3}), integers({}, {4})});
   for (const char* to : {"F32", "I64", "BOOL"}) {
     const Attributes wanted = Attributes().set("to", std::string(to));
     for (const Tensor& x : {a, i, p})
       CHECK(difference(apply("cast", {x}, wanted), apply("cast", {x.to(Device::cuda)}, wanted)) ==
             0);
   }
-  check_there("identity", {a});
+  check_on_device("identity", {a});
 }
 
 TEST_CASE("a tensor on a device that gets another shape shares its memory") {
@@ -239,7 +240,7 @@ TEST_CASE("a tensor on a device that gets another shape shares its memory") {
                          {"transpose", Attributes().set("axes", Attributes::List{1, 0, 2})}}) {
     CAPTURE(one.first);
     CHECK(data(apply(one.first, {x}, one.second)) == data(x));
-    check_there(one.first, {x.to(Device::cpu)}, one.second, 0);
+    check_on_device(one.first, {x.to(Device::cpu)}, one.second, 0);
   }
   const Tensor shape = Tensor(integers({2}, {4, 3})).to(Device::cuda);
   CHECK(apply("reshape", {x, shape}).shape() == Shape{4, 3});
@@ -254,26 +255,27 @@ TEST_CASE("elements are moved on a device as on the CPU, and so are their gradie
     const Tensor x = normals(dice, shape);
     for (const List& axes :
          {List{0, 2, 1, 3}, List{0, 2, 3, 1}, List{3, 2, 1, 0}, List{1, 0, 3, 2}})
-      check_there("transpose", {x}, list("axes", axes), 0);
-    check_there("slice", {x}, Attributes().set("axis", Index{1}).set("begin", Index{1}), 0);
-    check_there("slice", {x},
-                list("begins", {-1, 0})
-                    .set("ends", List{-9, 3})
-                    .set("axes", List{1, 3})
-                    .set("steps", List{-1, 2}),
-                0);
+      check_on_device("transpose", {x}, list("axes", axes), 0);
+    check_on_device("slice", {x}, Attributes().set("axis", Index{1}).set("begin", Index{1}), 0);
+    check_on_device("slice", {x},
+                    list("begins", {-1, 0})
+                        .set("ends", List{-9, 3})
+                        .set("axes", List{1, 3})
+                        .set("steps", List{-1, 2}),
+                    0);
     Shape part = shape;
     part[1] = 2;
-    check_there("slice-scatter", {x, normals(dice, part)},
-                Attributes().set("axis", Index{1}).set("begin", Index{1}).set("end", Index{3}), 0);
-    check_there("concat", {x, normals(dice, part), x}, Attributes().set("axis", Index{1}), 0);
-    check_there("concat", {x}, Attributes().set("axis", Index{-1}), 0);
-    check_there("tile", {x}, list("repeats", {2, 1, 3, 1}));
+    check_on_device("slice-scatter", {x, normals(dice, part)},
+                    Attributes().set("axis", Index{1}).set("begin", Index{1}).set("end", Index{3}),
+                    0);
+    check_on_device("concat", {x, normals(dice, part), x}, Attributes().set("axis", Index{1}), 0);
+    check_on_device("concat", {x}, Attributes().set("axis", Index{-1}), 0);
+    check_on_device("tile", {x}, list("repeats", {2, 1, 3, 1}));
   }
   const Tensor x = normals(dice, {3, 5, 4});
-  check_there("pad", {x}, list("pads", {1, -2, 0, 2, 1, 3}).set("value", 0.5), 0);
-  check_there("expand", {normals(dice, {3, 1})}, list("shape", {2, 3, 5}));
-  check_there("transpose", {integers({2, 3}, {1, 2, 3, 4, 5, 6})});
+  check_on_device("pad", {x}, list("pads", {1, -2, 0, 2, 1, 3}).set("value", 0.5), 0);
+  check_on_device("expand", {normals(dice, {3, 1})}, list("shape", {2, 3, 5}));
+  check_on_device("transpose", {integers({2, 3}, {1, 2, 3, 4, 5, 6})});
 }
 
 TEST_CASE("a part of a tensor on a device is written in place") {
@@ -290,10 +292,10 @@ TEST_CASE("a part of a tensor on a device is written in place") {
     return to;
   };
   CHECK(difference(write(x, v), write(x.to(Device::cuda), v.to(Device::cuda))) == 0);
-  Tensor there = x.to(Device::cuda);
-  const std::byte* data = there.values()->bytes().data();
-  slice_scatter_(there, v.to(Device::cuda), 1, 0, 4);
-  CHECK(there.values()->bytes().data() == data);
+  Tensor on_device = x.to(Device::cuda);
+  const std::byte* data = on_device.values()->bytes().data();
+  slice_scatter_(on_device, v.to(Device::cuda), 1, 0, 4);
+  CHECK(on_device.values()->bytes().data() == data);
 }
 
 TEST_CASE("sums and means over axes on a device are the CPU's") {
@@ -305,9 +307,9 @@ TEST_CASE("sums and means over axes on a device are the CPU's") {
     for (const char* op : {"sum", "mean"})
       for (const List& axes : {List{}, List{0}, List{-1}, List{1}, List{0, 2, 3}, List{0, 3}})
         for (const Index keep : {0, 1})
-          check_there(op, {x}, Attributes().set("axes", axes).set("keep", keep));
+          check_on_device(op, {x}, Attributes().set("axes", axes).set("keep", keep));
   }
-  check_there("sum", {normals(dice, {40000})});
+  check_on_device("sum", {normals(dice, {40000})});
 }
 
 TEST_CASE("gradients of several uses of a value are added up on the device") {
@@ -325,9 +327,9 @@ TEST_CASE("gradients of several uses of a value are added up on the device") {
     CHECK(SerialDevice::downloads() == before);
     return std::pair(*p.grad(), *v.grad());
   };
-  const auto here = grads(Device::cpu), there = grads(Device::cuda);
-  CHECK(difference(here.first, there.first) <= 1e-6);
-  CHECK(difference(here.second, there.second) <= 1e-6);
+  const auto here = grads(Device::cpu), on_device = grads(Device::cuda);
+  CHECK(difference(here.first, on_device.first) <= 1e-6);
+  CHECK(difference(here.second, on_device.second) <= 1e-6);
 }
 
 TEST_CASE("what a device has not of these operators is done by the CPU, which says so") {

@@ -43,13 +43,13 @@ void check_model(const Graph& g, F&& loss_on) {
   const auto all_on = [&](Device where) {
     return gradients_on(where, g, [&](const NamedValues<Var>& w) { return loss_on(w, where); });
   };
-  const std::vector<Tensor> here = all_on(Device::cpu), there = all_on(Device::cuda);
-  REQUIRE(here.size() == there.size());
+  const std::vector<Tensor> here = all_on(Device::cpu), on_device = all_on(Device::cuda);
+  REQUIRE(here.size() == on_device.size());
   double all = 0, apart = 0;
   for (std::size_t i = 0; i < here.size(); ++i) {
-    CHECK(there[i].device() == Device::cuda);
+    CHECK(on_device[i].device() == Device::cuda);
     const std::vector<float> x = floats(here[i].to_dense()),
-                             y = floats(there[i].to(Device::cpu).to_dense());
+                             y = floats(on_device[i].to(Device::cpu).to_dense());
     REQUIRE(x.size() == y.size());
     for (std::size_t k = 0; k < x.size(); ++k) {
       all += double{x[k]} * x[k];

@@ -9,11 +9,11 @@
 namespace sten::testing {
 
 // Within 1e-6 of the largest magnitude, in the same layout at the same positions.
-inline bool is_near(const Tensor& there, const Tensor& here) {
-  if (there.device() != Device::cuda || there.spec() != here.spec() ||
-      there.shape() != here.shape())
+inline bool is_near(const Tensor& on_device, const Tensor& here) {
+  if (on_device.device() != Device::cuda || on_device.spec() != here.spec() ||
+      on_device.shape() != here.shape())
     return false;
-  const Tensor back = there.to(Device::cpu);
+  const Tensor back = on_device.to(Device::cpu);
   const Stored a = here.save(), b = back.save();
   for (std::size_t i = 0; i < a.parts.size(); ++i)
     if (a.parts[i].name != "values" &&

@@ -16,9 +16,9 @@ TEST_CASE("an operator that a device does not have runs on the CPU, says so, and
   const Tensor x = normals(dice, {8, 12});
   const Attributes size = Attributes().set("size", Index{5});
   for (int i = 0; i < 2; ++i) {
-    const Tensor there = apply("lrn", {x.to(Device::cuda)}, size);
-    CHECK(there.device() == Device::cuda);
-    CHECK(same_parts(there.to(Device::cpu).save(), apply("lrn", {x}, size).save()));
+    const Tensor on_device = apply("lrn", {x.to(Device::cuda)}, size);
+    CHECK(on_device.device() == Device::cuda);
+    CHECK(same_parts(on_device.to(Device::cpu).save(), apply("lrn", {x}, size).save()));
   }
   REQUIRE(warnings.all.size() == 1);
   CHECK(warnings.all[0] ==
@@ -55,9 +55,10 @@ TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
       CAPTURE(left.spec().str());
       const Tensor here = apply("matmul", {left, b});
       for (int again = 0; again < 2; ++again) {
-        const Tensor there = apply("matmul", {left.to(Device::cuda), Tensor(b).to(Device::cuda)});
-        CHECK(there.device() == Device::cuda);
-        const Tensor back = there.to(Device::cpu);
+        const Tensor on_device =
+            apply("matmul", {left.to(Device::cuda), Tensor(b).to(Device::cuda)});
+        CHECK(on_device.device() == Device::cuda);
+        const Tensor back = on_device.to(Device::cpu);
         const auto p = here.as<Dense>().values.as<float>(), q = back.as<Dense>().values.as<float>();
         REQUIRE(p.size() == q.size());
         for (std::size_t i = 0; i < p.size(); ++i) CHECK(std::abs(p[i] - q[i]) <= 1e-4);

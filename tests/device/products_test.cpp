@@ -30,12 +30,12 @@ float rounded_to(int bits, float v) {
 // The outputs of an operator on the CPU and on the device; formats[i] nullptr: nobody wants it.
 void check_run(Name op, const std::vector<Tensor>& in,
                const std::vector<const OutFormat*>& formats) {
-  std::vector<Tensor> there;
-  for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+  std::vector<Tensor> on_device;
+  for (const Tensor& t : in) on_device.push_back(t.to(Device::cuda));
   const Attributes none;
   const Outputs here = run(op, {in, formats, none});
   const Strict strict;
-  const Outputs got = run(op, {there, formats, none});
+  const Outputs got = run(op, {on_device, formats, none});
   REQUIRE(got.size() == here.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
     CAPTURE(i);
@@ -112,15 +112,15 @@ TEST_CASE("gradients of products on a device are added to a sum that there is") 
   const auto check_sum = [&](Name op, const std::vector<Tensor>& in, std::size_t i) {
     CAPTURE(op.text());
     CAPTURE(i);
-    std::vector<Tensor> there;
-    for (const Tensor& t : in) there.push_back(t.to(Device::cuda));
+    std::vector<Tensor> on_device;
+    for (const Tensor& t : in) on_device.push_back(t.to(Device::cuda));
     const Outputs plain = run(op, {in, formats, none});
     const Tensor before = normals(dice, plain[i]->shape());
     std::optional<Tensor> sum = before.to(Device::cuda);
     const std::byte* const place = sum->values()->bytes().data();
     OutHints hints[2];
     hints[i].sum = &sum;
-    const Outputs got = run(op, {there, formats, none, {}, hints});
+    const Outputs got = run(op, {on_device, formats, none, {}, hints});
     CHECK(!sum);
     CHECK(got[i]->values()->bytes().data() == place);  // nothing is copied for it
     CHECK(is_near(*got[i], apply("add", {before, *plain[i]})));
@@ -158,14 +158,14 @@ TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   const Strict strict;
   Dice dice(2);
   const Tensor w = weight_of(dice, {30, 40}, "nmg:n=1,m=4,g=4"), x = normals(dice, {5, 40});
-  Tensor there = w.to(Device::cuda);
-  const Tensor x_there = x.to(Device::cuda);
-  CHECK(is_near(apply("linear", {x_there, there}), apply("linear", {x, w})));
+  Tensor on_device = w.to(Device::cuda);
+  const Tensor x_on_device = x.to(Device::cuda);
+  CHECK(is_near(apply("linear", {x_on_device, on_device}), apply("linear", {x, w})));
   const Values other = normals(dice, {w.values()->size()}).values;
   const Tensor changed = w.with_values(other);
-  there = there.with_values(other.to(Device::cuda));
+  on_device = on_device.with_values(other.to(Device::cuda));
   const std::size_t downloads = SerialDevice::downloads(), uploads = SerialDevice::uploads();
-  const Tensor y = apply("linear", {x_there, there});
+  const Tensor y = apply("linear", {x_on_device, on_device});
   CHECK(SerialDevice::downloads() == downloads);
   CHECK(SerialDevice::uploads() == uploads);
   CHECK(is_near(y, apply("linear", {x, changed})));
@@ -276,22 +276,23 @@ TEST_CASE("dense products of a device by pointers: turned, in batches, added to 
         const Dense a = normals(dice, {batch, turn_a ? k : m, turn_a ? m : k});
         const Dense b = normals(dice, {turn_b ? n : k, turn_b ? k : n});
         const Dense c = normals(dice, {batch, m, n + 1});
-        const Tensor a_there = Tensor(a).to(Device::cuda), b_there = Tensor(b).to(Device::cuda);
-        Tensor c_there = Tensor(c).to(Device::cuda);
+        const Tensor a_on_device = Tensor(a).to(Device::cuda),
+                     b_on_device = Tensor(b).to(Device::cuda);
+        Tensor c_on_device = Tensor(c).to(Device::cuda);
         const auto pointer = [](const Tensor& t) {
           return reinterpret_cast<const float*>(t.values()->bytes().data());
         };
         std::optional<RoundedProducts> rounded(to);
-        c_there = Tensor::update(c_there, [&](Values& v) {
+        c_on_device = Tensor::update(c_on_device, [&](Values& v) {
           device_gemm({.m = m,
                        .n = n,
                        .k = k,
                        .batch = batch,
-                       .a = pointer(a_there),
+                       .a = pointer(a_on_device),
                        .lda = turn_a ? m : k,
                        .a_step = m * k,
                        .turn_a = turn_a,
-                       .b = pointer(b_there),
+                       .b = pointer(b_on_device),
                        .ldb = turn_b ? k : n,
                        .turn_b = turn_b,
                        .c = reinterpret_cast<float*>(v.mutate_bytes()),
@@ -303,7 +304,7 @@ TEST_CASE("dense products of a device by pointers: turned, in batches, added to 
         rounded.reset();
         std::vector<float> p = floats(a), q = floats(b);
         const std::vector<float> before = floats(c);
-        const std::vector<float> got = floats(c_there.to(Device::cpu).as<Dense>());
+        const std::vector<float> got = floats(c_on_device.to(Device::cpu).as<Dense>());
         // A library of a device may round otherwise, or not at all.
         const bool may_round = bits < 24 && SerialDevice::is_replaced();
         const double tolerance = may_round ? 10 * std::ldexp(1, -bits) : 1e-5;

@@ -160,23 +160,23 @@ TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
     const Shape shape = round == 0 ? Shape{3, 70'000} : random_shape(dice);
     const Dense x = any_bits(dice, dice.one_of(prunable_dtypes()), shape);
     const Mask keep = random_mask(dice, shape, dice.uniform());
-    const Dense x_there = x.to(Device::cuda);
-    const Mask keep_there = keep.to(Device::cuda);
+    const Dense x_on_device = x.to(Device::cuda);
+    const Mask keep_on_device = keep.to(Device::cuda);
     const auto same = [](double a, double b) {
       return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
     };
     if (x.size() == 0) continue;
-    const Magnitudes m = magnitudes(x, keep), there = magnitudes(x_there, keep_there);
-    CHECK(same(m.all, there.all));
-    CHECK(same(m.kept, there.kept));
-    CHECK(zeros(x) == zeros(x_there));
-    CHECK(keep.count() == keep_there.count());
-    CHECK(first_not_finite(x) == first_not_finite(x_there));
-    CHECK(measure_kept(x, keep).zeros == measure_kept(x_there, keep_there).zeros);
+    const Magnitudes m = magnitudes(x, keep), on_device = magnitudes(x_on_device, keep_on_device);
+    CHECK(same(m.all, on_device.all));
+    CHECK(same(m.kept, on_device.kept));
+    CHECK(zeros(x) == zeros(x_on_device));
+    CHECK(keep.count() == keep_on_device.count());
+    CHECK(first_not_finite(x) == first_not_finite(x_on_device));
+    CHECK(measure_kept(x, keep).zeros == measure_kept(x_on_device, keep_on_device).zeros);
     const MaskedDense masked = mask_and_measure(x, keep),
-                      masked_there = mask_and_measure(x_there, keep_there);
-    CHECK(same_bits(masked_there.values.to(Device::cpu), masked.values));
-    CHECK(masked_there.zeros == masked.zeros);
+                      masked_on_device = mask_and_measure(x_on_device, keep_on_device);
+    CHECK(same_bits(masked_on_device.values.to(Device::cpu), masked.values));
+    CHECK(masked_on_device.zeros == masked.zeros);
   }
 }
 

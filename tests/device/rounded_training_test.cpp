@@ -18,9 +18,9 @@ using kernels::Factors;
 namespace {
 
 // What each dense product of the device may round to, until the end of the scope.
-class FactorsThere {
+class DeviceProductPrecision {
  public:
-  FactorsThere() : backend_(cuda()) {
+  DeviceProductPrecision() : backend_(cuda()) {
     seen().clear();
     device_gemm_of() = backend_.gemm.dense;
     backend_.gemm.dense = [](const kernels::GemmOperands& x, kernels::Stream stream) {
@@ -29,8 +29,8 @@ class FactorsThere {
     };
     kernels::cuda::set_backend(&backend_);
   }
-  FactorsThere(const FactorsThere&) = delete;
-  FactorsThere& operator=(const FactorsThere&) = delete;
+  DeviceProductPrecision(const DeviceProductPrecision&) = delete;
+  DeviceProductPrecision& operator=(const DeviceProductPrecision&) = delete;
 
   // Of products since it was asked last.
   static std::vector<Factors> take() { return std::exchange(seen(), {}); }
@@ -47,8 +47,8 @@ class FactorsThere {
   kernels::cuda::Backend backend_;
 };
 
-std::unique_ptr<Trainer> trainer_there(Recipe r, const std::string& products,
-                                       Device device = Device::cuda) {
+std::unique_ptr<Trainer> trainer_on_device(Recipe r, const std::string& products,
+                                           Device device = Device::cuda) {
   r.device_products = products;
   return std::make_unique<Trainer>(std::make_shared<const Task>(r), nullptr,
                                    TrainerOptions{device, 1});
@@ -72,14 +72,14 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 TEST_CASE(
     "a recipe's device_products are those of forward and backward products, and of no other") {
   const SerialDevice device;
-  const FactorsThere there;
+  const DeviceProductPrecision precision;
   const Warnings warnings;
   const TempDir dir;
   const auto only = [](Factors wanted) { return [wanted](Factors f) { return f == wanted; }; };
   Recipe taught = small_mlp(dir);
   taught.distillation.emplace();
   taught.distillation->teacher = dir / "teacher.safetensors";
-  const auto teacher = trainer_there(small_mlp(dir), "", Device::cpu);
+  const auto teacher = trainer_on_device(small_mlp(dir), "", Device::cpu);
   save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
   Recipe made_dense = small_bert(dir);  // for a product of as many tokens
   made_dense.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
@@ -92,11 +92,11 @@ TEST_CASE(
     for (const std::string& name : names) {
       CAPTURE(r.name);
       CAPTURE(name);
-      const auto rounded = trainer_there(r, name);
+      const auto rounded = trainer_on_device(r, name);
       const Factors wanted = name.empty() ? Factors::float32 : factors_from(name).value();
-      there.take();
+      precision.take();
       rounded->step();
-      const std::vector<Factors> of = there.take();
+      const std::vector<Factors> of = precision.take();
       const std::size_t taught_by = r.distillation ? 3 : 0;  // the teacher's come first
       // Each layer's, and those of the gradients of w and, but for the first layer, of x.
       if (r.model.kind == "mlp") CHECK(of.size() == taught_by + 8);
@@ -108,9 +108,9 @@ TEST_CASE(
       CHECK(std::all_of(of.begin() + taught_by, of.end(), only(wanted)));
       if (is_short()) continue;
       // Another trainer, beside it.
-      trainer_there(r, "")->step();
+      trainer_on_device(r, "")->step();
       (void)rounded->task().measure(rounded->weights(), DataSplit::validation);
-      CHECK(std::ranges::all_of(there.take(), only(Factors::float32)));
+      CHECK(std::ranges::all_of(precision.take(), only(Factors::float32)));
     }
   CHECK(warnings.all.empty());
 }
@@ -126,7 +126,7 @@ TEST_CASE("losses with rounded products are near those in float32") {
     all.push_back(small_bert(dir));
   for (const Recipe& r : all) {
     CAPTURE(r.name);
-    const auto of = [&](const char* name) { return losses_of(*trainer_there(r, name)); };
+    const auto of = [&](const char* name) { return losses_of(*trainer_on_device(r, name)); };
     const std::vector<double> exact = of("");
     CHECK(of("float32") == exact);
     const double tf32 = largest_difference(of("tf32"), exact);
@@ -146,14 +146,14 @@ TEST_CASE("device_products on the CPU are float32, which is said") {
   const Recipe r = small_mlp(dir);
   {
     const Warnings warnings;
-    const std::vector<double> exact = losses_of(*trainer_there(r, "", Device::cpu));
-    CHECK(losses_of(*trainer_there(r, "float32", Device::cpu)) == exact);
+    const std::vector<double> exact = losses_of(*trainer_on_device(r, "", Device::cpu));
+    CHECK(losses_of(*trainer_on_device(r, "float32", Device::cpu)) == exact);
     CHECK(warnings.all.empty());
-    CHECK(losses_of(*trainer_there(r, "bfloat16", Device::cpu)) == exact);
+    CHECK(losses_of(*trainer_on_device(r, "bfloat16", Device::cpu)) == exact);
     REQUIRE(warnings.all.size() == 1);
     CHECK(has(warnings.all[0],
               "/device_products: bfloat16 is for a device; the CPU multiplies in float32"));
   }
-  CHECK(has(error_of([&] { trainer_there(r, "bf16", Device::cpu); }),
+  CHECK(has(error_of([&] { trainer_on_device(r, "bf16", Device::cpu); }),
             "/device_products: 'bf16' is not float32, tf32 or bfloat16"));
 }

@@ -21,10 +21,10 @@ inline Outputs run_outputs(Name op, const std::vector<Tensor>& in, const Attribu
   return run(op, {in, formats, attributes, shapes, hints});
 }
 
-inline std::vector<Tensor> all_there(const std::vector<Tensor>& in) {
-  std::vector<Tensor> there;
-  for (const Tensor& x : in) there.push_back(x.to(Device::cuda));
-  return there;
+inline std::vector<Tensor> all_on_device(const std::vector<Tensor>& in) {
+  std::vector<Tensor> on_device;
+  for (const Tensor& x : in) on_device.push_back(x.to(Device::cuda));
+  return on_device;
 }
 
 inline double largest_of(const Tensor& x) {
@@ -34,11 +34,11 @@ inline double largest_of(const Tensor& x) {
 }
 
 // To 1e-6 of the largest, or of `most` where that is more, as where gradients cancel out.
-inline void check_as_here(const Tensor& there, const Tensor& here, double most = 0) {
-  CHECK(there.device() == Device::cuda);
-  REQUIRE(there.shape() == here.shape());
+inline void check_as_here(const Tensor& on_device, const Tensor& here, double most = 0) {
+  CHECK(on_device.device() == Device::cuda);
+  REQUIRE(on_device.shape() == here.shape());
   const std::vector<float> x = floats(here.to_dense()),
-                           y = floats(there.to(Device::cpu).to_dense());
+                           y = floats(on_device.to(Device::cpu).to_dense());
   double worst = 0;
   bool is_finite = true;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -50,8 +50,9 @@ inline void check_as_here(const Tensor& there, const Tensor& here, double most =
 }
 
 // What an operator gives on a device is what it gives on the CPU, twice the same.
-inline void check_row_there(Name op, const std::vector<Tensor>& in, const Attributes& attributes,
-                            std::size_t outputs = 1, const std::vector<Shape>& shapes = {}) {
+inline void check_row_on_device(Name op, const std::vector<Tensor>& in,
+                                const Attributes& attributes, std::size_t outputs = 1,
+                                const std::vector<Shape>& shapes = {}) {
   CAPTURE(op.text());
   CAPTURE(to_string(in[0].shape()));
   CAPTURE(attributes.str());
@@ -59,15 +60,15 @@ inline void check_row_there(Name op, const std::vector<Tensor>& in, const Attrib
     return run_outputs(op, x, attributes, outputs, shapes);
   };
   const Outputs here = outputs_of(in);
-  const Outputs there = outputs_of(all_there(in));
+  const Outputs on_device = outputs_of(all_on_device(in));
   const bool is_grad = op.text().ends_with(".grad");
-  const Outputs again = is_short() ? there : outputs_of(all_there(in));
+  const Outputs again = is_short() ? on_device : outputs_of(all_on_device(in));
   for (std::size_t i = 0; i < outputs; ++i) {
     CAPTURE(i);
-    REQUIRE(here[i].has_value() == there[i].has_value());
+    REQUIRE(here[i].has_value() == on_device[i].has_value());
     if (!here[i]) continue;
-    check_as_here(*there[i], *here[i], is_grad ? largest_of(in[0]) : 0);
-    CHECK(floats(there[i]->to(Device::cpu).to_dense()) ==
+    check_as_here(*on_device[i], *here[i], is_grad ? largest_of(in[0]) : 0);
+    CHECK(floats(on_device[i]->to(Device::cpu).to_dense()) ==
           floats(again[i]->to(Device::cpu).to_dense()));
   }
 }

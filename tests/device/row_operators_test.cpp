@@ -14,8 +14,8 @@ TEST_CASE("softmax and its logarithm on a device are the CPU's along any axis") 
       for (const char* op : {"softmax", "log-softmax"}) {
         const Attributes at = Attributes().set("axis", axis);
         const Tensor x = normals(dice, shape), dy = normals(dice, shape);
-        check_row_there(op, {x}, at);
-        check_row_there(std::string(op) + ".grad", {dy, apply(op, {x}, at)}, at);
+        check_row_on_device(op, {x}, at);
+        check_row_on_device(std::string(op) + ".grad", {dy, apply(op, {x}, at)}, at);
       }
 }
 
@@ -29,8 +29,8 @@ TEST_CASE("layer norms on a device are the CPU's") {
     const Tensor x = normals(dice, shape), dy = normals(dice, shape), gamma = normals(dice, {n}),
                  beta = normals(dice, {n});
     const Attributes at = Attributes().set("eps", 1e-4);
-    check_row_there("layer-norm", {x, gamma, beta}, at);
-    check_row_there("layer-norm.grad", {dy, x, gamma, beta}, at, 3);
+    check_row_on_device("layer-norm", {x, gamma, beta}, at);
+    check_row_on_device("layer-norm.grad", {dy, x, gamma, beta}, at, 3);
   }
 }
 
@@ -42,15 +42,15 @@ TEST_CASE("rows by number on a device are the CPU's, and so are their gradients"
     const Tensor table = normals(dice, {9, 40}), rows = random_numbers(dice, ids, 0, 9);
     Shape shape = ids;
     shape.push_back(40);
-    check_row_there("embedding", {table, rows}, {});
-    check_row_there("embedding.grad", {normals(dice, shape), table, rows}, {}, 2);
+    check_row_on_device("embedding", {table, rows}, {});
+    check_row_on_device("embedding.grad", {normals(dice, shape), table, rows}, {}, 2);
     const Tensor x = normals(dice, {3, 5, 2}), places = random_numbers(dice, ids, -5, 5);
     Shape picked{3};
     picked.insert(picked.end(), ids.begin(), ids.end());
     picked.push_back(2);
     const Attributes at = Attributes().set("axis", Index{1});
-    check_row_there("gather", {x, places}, at);
-    check_row_there("gather.grad", {normals(dice, picked), x, places}, at, 2);
+    check_row_on_device("gather", {x, places}, at);
+    check_row_on_device("gather.grad", {normals(dice, picked), x, places}, at, 2);
   }
 }
 
@@ -58,8 +58,8 @@ TEST_CASE("rows by number on a device take elements of other dtypes") {
   const SerialDevice device;
   const Strict strict;
   const Tensor table = numbers_of({3, 2}, {1, 2, 3, 4, 5, 6}), rows = numbers_of({2}, {-1, 0});
-  const Tensor there = apply("gather", {table.to(Device::cuda), rows.to(Device::cuda)});
-  const Tensor back = there.to(Device::cpu);
+  const Tensor on_device = apply("gather", {table.to(Device::cuda), rows.to(Device::cuda)});
+  const Tensor back = on_device.to(Device::cpu);
   const auto v = back.as<Dense>().values.as<std::int64_t>();
   CHECK(std::vector<Index>(v.begin(), v.end()) == std::vector<Index>{5, 6, 1, 2});
 }
@@ -70,12 +70,13 @@ TEST_CASE("an embedding's gradient is added to a sum on a device") {
   Dice dice(4);
   const Tensor table = normals(dice, {6, 5}), rows = numbers_of({4}, {1, 5, 1, 0}),
                dy = normals(dice, {4, 5}), before = normals(dice, {6, 5});
-  const auto summed = [&](bool there) {
+  const auto summed = [&](bool on_device) {
     const std::vector<Tensor> in{dy, table, rows};
-    std::optional<Tensor> sum = there ? before.to(Device::cuda) : before;
+    std::optional<Tensor> sum = on_device ? before.to(Device::cuda) : before;
     OutHints hints[2];
     hints[0].sum = &sum;
-    Outputs out = run_outputs("embedding.grad", there ? all_there(in) : in, {}, 2, {}, hints);
+    Outputs out =
+        run_outputs("embedding.grad", on_device ? all_on_device(in) : in, {}, 2, {}, hints);
     CHECK(!sum);
     return *out[0];
   };
@@ -94,7 +95,7 @@ TEST_CASE("a layer norm's gradient is added to a sum on a device") {
   std::optional<Tensor> sum = before.to(Device::cuda);
   OutHints hints[3];
   hints[0].sum = &sum;
-  const Outputs got = run_outputs("layer-norm.grad", all_there(in), {}, 3, {}, hints);
+  const Outputs got = run_outputs("layer-norm.grad", all_on_device(in), {}, 3, {}, hints);
   CHECK(!sum);
   check_as_here(*got[0], apply("add", {before, *plain[0]}));
   for (const std::size_t i : {1u, 2u}) check_as_here(*got[i], *plain[i]);
@@ -106,7 +107,7 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
   Dice dice(5);
   const Tensor table = normals(dice, {5, 2}), ids = numbers_of({2, 2}, {4, 0, 5, 1});
   const Tensor logits = normals(dice, {2, 3}), targets = numbers_of({2}, {-100, 3});
-  const auto error_there = [](const char* op, const Tensor& x, const Tensor& numbers) {
+  const auto error_on_device = [](const char* op, const Tensor& x, const Tensor& numbers) {
     const Tensor y = apply(op, {x.to(Device::cuda), numbers.to(Device::cuda)});
     const std::string error = error_of([&] { y.to(Device::cpu); });
     CHECK(error == error_of([&] { apply(op, {x, numbers}); }));
@@ -116,20 +117,20 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
     return error;
   };
   for (int again = 0; again < 2; ++again) {
-    CHECK(error_there("embedding", table, ids) ==
+    CHECK(error_on_device("embedding", table, ids) ==
           "embedding: ids[1, 0] is 5, but the table is [5, 2]");
-    CHECK(error_there("gather", table, ids) == "gather: ids[1, 0] is 5, but x is [5, 2]");
-    CHECK(error_there("cross-entropy", logits, targets) ==
+    CHECK(error_on_device("gather", table, ids) == "gather: ids[1, 0] is 5, but x is [5, 2]");
+    CHECK(error_on_device("cross-entropy", logits, targets) ==
           "cross-entropy: targets[1] is 3, which is none of 3 classes");
   }
   // Of the same tensor in another operator, and of good ones before and after.
-  const Tensor there = ids.to(Device::cuda), good = numbers_of({1}, {0}).to(Device::cuda);
+  const Tensor on_device = ids.to(Device::cuda), good = numbers_of({1}, {0}).to(Device::cuda);
   const Tensor y = apply("embedding", {table.to(Device::cuda), good});
   const Tensor larger = normals(dice, {6, 2}).to(Device::cuda);
-  apply("embedding", {larger, there});
+  apply("embedding", {larger, on_device});
   CHECK(error_of([&] { y.to(Device::cpu); }) == "");
-  apply("embedding", {table.to(Device::cuda), there});
-  apply("embedding", {larger, there});
+  apply("embedding", {table.to(Device::cuda), on_device});
+  apply("embedding", {larger, on_device});
   CHECK(error_of([&] { y.to(Device::cpu); }) != "");
   for (int i = 0; i < 300; ++i) apply("embedding", {larger, ids.to(Device::cuda)});
   CHECK(error_of([&] { y.to(Device::cpu); }) == "");
@@ -151,19 +152,19 @@ TEST_CASE("losses on a device are the CPU's") {
       });
       for (const double smoothing : {0.0, 0.1}) {
         const Attributes at = Attributes().set("ignore", Index{-1}).set("smoothing", smoothing);
-        check_row_there("cross-entropy", {x, targets}, at);
-        check_row_there("cross-entropy.grad", {dy, x, targets}, at, 2);
+        check_row_on_device("cross-entropy", {x, targets}, at);
+        check_row_on_device("cross-entropy.grad", {dy, x, targets}, at, 2);
       }
       const Attributes at = Attributes().set("ignore", Index{-1}).set("temperature", 2.0);
-      check_row_there("kl-divergence", {x, w, targets}, at);
-      check_row_there("kl-divergence.grad", {dy, x, w, targets}, at, 3);
+      check_row_on_device("kl-divergence", {x, w, targets}, at);
+      check_row_on_device("kl-divergence.grad", {dy, x, w, targets}, at, 3);
       if (x.as<Dense>().size() == 0) continue;
-      check_row_there("mse", {x, w}, {});
-      check_row_there("mse.grad", {dy, x, w}, {}, 2);
+      check_row_on_device("mse", {x, w}, {});
+      check_row_on_device("mse.grad", {dy, x, w}, {}, 2);
     }
   const Tensor ignored = numbers_of({2}, {-100, -100}), x = normals(dice, {2, 3});
-  check_row_there("cross-entropy", {x, ignored}, {});
-  check_row_there("cross-entropy.grad", {one_float(1), x, ignored}, {}, 2);
+  check_row_on_device("cross-entropy", {x, ignored}, {});
+  check_row_on_device("cross-entropy.grad", {one_float(1), x, ignored}, {}, 2);
 }
 
 TEST_CASE("what a device does not have of these operators falls back and says so") {

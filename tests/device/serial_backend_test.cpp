@@ -27,10 +27,10 @@ TEST_CASE("the device of tests has its memory, and says what is left of it" * st
     CHECK(SerialDevice::live().bytes == live.bytes + 1000);
     CHECK(m.unused() == (1 << 20) - live.bytes - 1000);
     CHECK_THROWS_AS(m.allocate(1 << 20, nullptr), std::bad_alloc);
-    std::vector<unsigned char> there(1000, 7), back(1000);
-    m.upload(data, there.data(), 1000, nullptr);
+    std::vector<unsigned char> device_copy(1000, 7), back(1000);
+    m.upload(data, device_copy.data(), 1000, nullptr);
     m.download(back.data(), data, 1000, nullptr);
-    CHECK(back == there);
+    CHECK(back == device_copy);
     CHECK(SerialDevice::uploads() == 1);
     std::vector<std::uint8_t> bits(125);
     void* to = m.allocate(125, nullptr);

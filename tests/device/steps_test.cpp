@@ -24,8 +24,8 @@ Parameter moved(const Parameter& p, Device device) {
   return to;
 }
 
-void check_same_parameter(const Parameter& there, const Parameter& here) {
-  const Parameter back = moved(there, Device::cpu);
+void check_same_parameter(const Parameter& device_copy, const Parameter& here) {
+  const Parameter back = moved(device_copy, Device::cpu);
   CHECK(same_parts(back.value.save(), here.value.save()));
   REQUIRE(back.state.size() == here.state.size());
   for (const auto& state : here.state) {
@@ -56,12 +56,12 @@ void check_steps(const Optimizer& o) {
     const Sparsifier by = registry().sparsifier(Spec::parse(c.by));
     const Spec layout = Spec::parse(c.layout);
     Parameter here("w", registry().prune(normals(dice, {rows, cols}), by, layout));
-    Parameter there = moved(here, Device::cuda);
+    Parameter device_copy = moved(here, Device::cuda);
     const auto step = [&](const Tensor& g, const Update& u) {
       o.step(here, g, u);
-      o.step(there, g.to(Device::cuda), u);
-      CHECK(there.value.device() == Device::cuda);
-      check_same_parameter(there, here);
+      o.step(device_copy, g.to(Device::cuda), u);
+      CHECK(device_copy.value.device() == Device::cuda);
+      check_same_parameter(device_copy, here);
     };
     for (int round = 0; round < 2; ++round) {
       const Dense g = normals(dice, {rows, cols});
@@ -100,7 +100,7 @@ TEST_CASE("a step and a refresh on a device read nothing back" * stand_in_only()
     adam.step(p, g, Update::resparsify(by));
     const std::size_t before = SerialDevice::downloads();
     const GradientOf all[] = {{&g, &p.value}};
-    const NormThere norm = norm_there(all, 1);
+    const DeviceNorm norm = norm_on_device(all, 1);
     adam.step(p, p.value, Update().scale_gradient(norm.scale));
     adam.step(p, g, Update::resparsify(by).scale_gradient(norm.scale));
     CHECK(SerialDevice::downloads() == before);
@@ -123,15 +123,15 @@ TEST_CASE("norms on a device are the CPU's bits, and so is what clips them") {
     moved.emplace_back(x.to(Device::cuda), w.to(Device::cuda));
     CHECK(squared_norm(moved.back().first, moved.back().second) == squared_norm(x, w));
   }
-  std::vector<GradientOf> there;
-  for (const auto& [x, w] : moved) there.push_back({&x, &w});
+  std::vector<GradientOf> device_copy;
+  for (const auto& [x, w] : moved) device_copy.push_back({&x, &w});
   for (const double clip : {1.0, 1e9}) {
-    const NormThere made = norm_there(there, clip);
+    const DeviceNorm made = norm_on_device(device_copy, clip);
     const double norm = made.norm.to(Device::cpu)[0];
     CHECK(norm == std::sqrt(squares));
     CHECK(made.scale.to(Device::cpu)[0] == static_cast<float>(std::min(1.0, clip / (norm + 1e-6))));
   }
-  CHECK(norm_there({}, 1).norm.to(Device::cpu)[0] == 0);
+  CHECK(norm_on_device({}, 1).norm.to(Device::cpu)[0] == 0);
 }
 
 TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
@@ -139,32 +139,33 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   const Warnings warnings;
   Dice dice(6);
   // Doubles, and a weight whose gradient has other positions.
-  Parameter here("w", random_reals(dice, DType::F64, {8, 8})), there = moved(here, Device::cuda);
+  Parameter here("w", random_reals(dice, DType::F64, {8, 8})),
+      device_copy = moved(here, Device::cuda);
   const Tensor g = random_reals(dice, DType::F64, {8, 8});
   const AdamW adam({.rate = 0.1});
   for (int i = 0; i < 2; ++i) {
     adam.step(here, g);
-    adam.step(there, g.to(Device::cuda));
+    adam.step(device_copy, g.to(Device::cuda));
   }
-  check_same_parameter(there, here);
+  check_same_parameter(device_copy, here);
   REQUIRE(!warnings.all.empty());
   CHECK(warnings.all[0] == "adamw of F64 on cuda: not implemented; on the CPU");
-  CHECK(has(error_of([&] { adam.step(there, g); }), "on cuda"));
+  CHECK(has(error_of([&] { adam.step(device_copy, g); }), "on cuda"));
   // Positions of its own that a device has to find.
   const Sparsifier by = registry().sparsifier(Spec::parse("nmg:n=1,m=4,g=4"));
   Parameter q("q", registry().prune(normals(dice, {24, 32}), by, Spec::parse("nmg:n=1,m=4,g=4")));
-  Parameter q_there = moved(q, Device::cuda);
+  Parameter q_on_device = moved(q, Device::cuda);
   const Tensor dense = normals(dice, {24, 32});
   const Sgd sgd({.rate = 0.1, .momentum = 0.9});
   sgd.step(q, dense);
-  sgd.step(q_there, dense.to(Device::cuda));
-  check_same_parameter(q_there, q);
+  sgd.step(q_on_device, dense.to(Device::cuda));
+  check_same_parameter(q_on_device, q);
   // A selection that only the CPU knows.
   const Sparsifier blocks =
       registry().sparsifier(Spec::parse("block-magnitude:sparsity=0.5,h=4,w=4"));
   select_positions(q, blocks, Spec("masked"));
-  select_positions(q_there, blocks, Spec("masked"));
-  check_same_parameter(q_there, q);
+  select_positions(q_on_device, blocks, Spec("masked"));
+  check_same_parameter(q_on_device, q);
 }
 
 namespace {
@@ -172,8 +173,8 @@ namespace {
 // Parameters of many layouts, a few of them without elements, and a gradient for each; more than go with
 // one kernel.
 struct Many {
-  std::vector<Parameter> here, there;
-  std::vector<Tensor> gradients, gradients_there;
+  std::vector<Parameter> here, device_copy;
+  std::vector<Tensor> gradients, gradients_on_device;
 
   explicit Many(Dice& dice) {
     for (int i = 0; i < 60; ++i) {
@@ -188,21 +189,22 @@ struct Many {
   }
   void add(const Tensor& w, const Tensor& g) {
     here.emplace_back(std::to_string(here.size()), w);
-    there.push_back(moved(here.back(), Device::cuda));
+    device_copy.push_back(moved(here.back(), Device::cuda));
     gradients.push_back(g);
-    gradients_there.push_back(g.to(Device::cuda));
+    gradients_on_device.push_back(g.to(Device::cuda));
   }
   std::vector<ParameterStep> steps(bool on_device, const std::vector<const Update*>& updates) {
     std::vector<ParameterStep> all;
     for (std::size_t i = 0; i < here.size(); ++i)
-      all.push_back({&(on_device ? there : here)[i], &(on_device ? gradients_there : gradients)[i],
+      all.push_back({&(on_device ? device_copy : here)[i],
+                     &(on_device ? gradients_on_device : gradients)[i],
                      updates[i % updates.size()]});
     return all;
   }
   void check_same() const {
     for (std::size_t i = 0; i < here.size(); ++i) {
       CAPTURE(i);
-      check_same_parameter(there[i], here[i]);
+      check_same_parameter(device_copy[i], here[i]);
     }
   }
 };
@@ -211,20 +213,20 @@ template <class Optimizer>
 void check_steps_at_once(Optimizer o) {
   Dice dice(8);
   Many all(dice);
-  const Array<float> scale_there = Array<float>{0.3F}.to(Device::cuda);
+  const Array<float> scale_on_device = Array<float>{0.3F}.to(Device::cuda);
   const Update plain, scaled = Update().scale_gradient(0.7),
                       clipped_here = Update().scale_gradient(double{0.3F}),
-                      clipped_there = Update().scale_gradient(scale_there);
+                      clipped_on_device = Update().scale_gradient(scale_on_device);
   for (int round = 0; round < 3; ++round) {
     o.options.rate *= 0.9;
     // Some have made more steps than others.
     if (round == 1) {
       o.step(all.here[0], all.gradients[0]);
-      o.step(all.there[0], all.gradients_there[0]);
+      o.step(all.device_copy[0], all.gradients_on_device[0]);
     }
     for (const ParameterStep& s : all.steps(false, {&plain, &scaled, &clipped_here}))
       o.step(*s.parameter, *s.gradient, *s.update);
-    o.step(all.steps(true, {&plain, &scaled, &clipped_there}));
+    o.step(all.steps(true, {&plain, &scaled, &clipped_on_device}));
     all.check_same();
   }
 }
@@ -277,14 +279,14 @@ TEST_CASE("steps at once of which one is refused have stepped those before it") 
   };
   CHECK(has(refused(false), "its gradient [200, 129]"));
   CHECK(refused(true) == refused(false));
-  for (std::size_t i = 0; i < 50; ++i) sgd.step(all.there[i], all.gradients_there[i]);
+  for (std::size_t i = 0; i < 50; ++i) sgd.step(all.device_copy[i], all.gradients_on_device[i]);
   all.check_same();
 }
 
 TEST_CASE("gradients that are added up on a device at once are the CPU's bits") {
   const SerialDevice device;
   Dice dice(11);
-  std::vector<Tensor> here, there, more;
+  std::vector<Tensor> here, device_copy, more;
   for (int i = 0; i < 300; ++i) {
     const Case& c = cases[static_cast<std::size_t>(i) % cases.size()];
     const Shape shape = i == 7   ? Shape{0, 3}
@@ -296,19 +298,19 @@ TEST_CASE("gradients that are added up on a device at once are the CPU's bits") 
                             : registry().prune(x, Spec::parse(c.by), Spec::parse(c.layout)));
     more.push_back(here.back().with_values(
         random_reals(dice, DType::F32, {here.back().values()->size()}).values));
-    there.push_back(here.back().to(Device::cuda));
+    device_copy.push_back(here.back().to(Device::cuda));
   }
-  const Tensor held = there[3];
+  const Tensor held = device_copy[3];
   GradientSums sums;
   for (std::size_t i = 0; i < here.size(); ++i) {
-    sums.add(there[i], more[i].to(Device::cuda));
+    sums.add(device_copy[i], more[i].to(Device::cuda));
     add_gradient(here[i], more[i]);
   }
-  CHECK(error_of([&] { sums.add(there[0], more[0]); }).find("on cuda") != std::string::npos);
+  CHECK(error_of([&] { sums.add(device_copy[0], more[0]); }).find("on cuda") != std::string::npos);
   sums.finish();
   for (std::size_t i = 0; i < here.size(); ++i) {
     CAPTURE(i);
-    CHECK(same_parts(there[i].to(Device::cpu).save(), here[i].save()));
+    CHECK(same_parts(device_copy[i].to(Device::cpu).save(), here[i].save()));
   }
-  CHECK(held.values()->bytes().data() != there[3].values()->bytes().data());
+  CHECK(held.values()->bytes().data() != device_copy[3].values()->bytes().data());
 }

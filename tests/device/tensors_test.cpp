@@ -19,11 +19,12 @@ namespace {
 // For checkers each dtype at least.
 int rounds_of(std::size_t few) { return shapes_to_try(is_short() ? static_cast<int>(few) : 40); }
 
-bool same_tensor(const Tensor& there, const Tensor& here) {
-  return there.device() == Device::cuda && same_parts(there.to(Device::cpu).save(), here.save());
+bool same_tensor(const Tensor& on_device, const Tensor& here) {
+  return on_device.device() == Device::cuda &&
+         same_parts(on_device.to(Device::cpu).save(), here.save());
 }
-bool same_there(const Mask& there, const Mask& here) {
-  return there.device() == Device::cuda && same_mask(there.to(Device::cpu), here);
+bool same_on_device(const Mask& on_device, const Mask& here) {
+  return on_device.device() == Device::cuda && same_mask(on_device.to(Device::cpu), here);
 }
 
 }  // namespace
@@ -31,15 +32,15 @@ bool same_there(const Mask& there, const Mask& here) {
 TEST_CASE("an array goes to a device and back, and is shared there until it is written") {
   const SerialDevice device;
   const Array<int> here{1, 2, 3};
-  Array<int> there = here.to(Device::cuda);
-  CHECK(there.device() == Device::cuda);
-  CHECK(there.size() == 3);
-  CHECK(there.to(Device::cuda).data() == there.data());
-  const Array<int> other = there;
-  CHECK(other.data() == there.data());
-  CHECK(there.mutate() != other.data());
-  CHECK(there.bytes().device() == Device::cuda);
-  const Array<int> back = there.to(Device::cpu);
+  Array<int> on_device = here.to(Device::cuda);
+  CHECK(on_device.device() == Device::cuda);
+  CHECK(on_device.size() == 3);
+  CHECK(on_device.to(Device::cuda).data() == on_device.data());
+  const Array<int> other = on_device;
+  CHECK(other.data() == on_device.data());
+  CHECK(on_device.mutate() != other.data());
+  CHECK(on_device.bytes().device() == Device::cuda);
+  const Array<int> back = on_device.to(Device::cpu);
   CHECK(back.device() == Device::cpu);
   CHECK(std::vector<int>(back.begin(), back.end()) == std::vector<int>{1, 2, 3});
   const Array<int> zeros = Array<int>(100, Device::cuda).to(Device::cpu);
@@ -114,13 +115,13 @@ struct LateUploads {
 TEST_CASE("copies to a device do not write over what is still on its way" * stand_in_only()) {
   const SerialDevice device;
   const LateUploads late;
-  std::vector<Array<std::uint32_t>> here, there;
+  std::vector<Array<std::uint32_t>> here, on_device;
   const auto send = [&](std::size_t n) {
     auto x = Array<std::uint32_t>::uninitialized(n);
     std::uint32_t* to = x.mutate();
     for (std::size_t i = 0; i < n; ++i)
       to[i] = static_cast<std::uint32_t>((i + 1) * 2654435761u + here.size());
-    there.push_back(x.to(Device::cuda));
+    on_device.push_back(x.to(Device::cuda));
     here.push_back(std::move(x));
   };
   // Small ones that fill both buffers several times, large ones, and now and then something comes back.
@@ -128,14 +129,14 @@ TEST_CASE("copies to a device do not write over what is still on its way" * stan
     send(static_cast<std::size_t>(1 + i * 977 % 40'000));
     if (i % 90 == 50) send(std::size_t{5} << 20);
     if (i % 70 == 69) {
-      const std::size_t k = there.size() / 2;
-      CHECK(std::ranges::equal(there[k].to(Device::cpu), here[k]));
+      const std::size_t k = on_device.size() / 2;
+      CHECK(std::ranges::equal(on_device[k].to(Device::cpu), here[k]));
     }
   }
   const std::size_t sent = LateUploads::waiting().size();
   CHECK(LateUploads::done() < sent);  // nobody has waited for the last ones
   for (std::size_t k = 0; k < here.size(); ++k)
-    if (!std::ranges::equal(there[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
+    if (!std::ranges::equal(on_device[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
 }
 
 TEST_CASE("a device's memory that is kept is given out again, or goes where there is no room" *
@@ -198,17 +199,17 @@ TEST_CASE("every layout goes to a device and back, and is packed and made dense 
       const std::string where = fmt::format("{} of {}", spec.str(), to_string(shape));
       std::optional<Tensor> here;
       const std::string why = error_of([&] { here = registry().pack(x, keep, spec); });
-      std::optional<Tensor> there;
-      const std::string why_there = error_of(
-          [&] { there = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), spec); });
-      if (why != why_there) FAIL_CHECK(where << ": " << why << "; there: " << why_there);
-      if (!here || !there) continue;
-      if (here->bytes() && !same_tensor(*there, *here)) FAIL_CHECK(where << ": other parts");
+      std::optional<Tensor> on_device;
+      const std::string device_error = error_of(
+          [&] { on_device = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), spec); });
+      if (why != device_error) FAIL_CHECK(where << ": " << why << "; there: " << device_error);
+      if (!here || !on_device) continue;
+      if (here->bytes() && !same_tensor(*on_device, *here)) FAIL_CHECK(where << ": other parts");
       if (here->bytes() && !same_tensor(here->to(Device::cuda), *here))
         FAIL_CHECK(where << ": others after a copy");
-      if (!same_bits(there->to_dense().to(Device::cpu), here->to_dense()))
+      if (!same_bits(on_device->to_dense().to(Device::cpu), here->to_dense()))
         FAIL_CHECK(where << ": other elements");
-      if (!same_mask(there->stored().to(Device::cpu), here->stored()))
+      if (!same_mask(on_device->stored().to(Device::cpu), here->stored()))
         FAIL_CHECK(where << ": other positions");
     }
   }
@@ -234,20 +235,21 @@ TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed o
       const Hints hints{&had, &scores, &own};
       const std::string where =
           fmt::format("{} of {} {}", spec.str(), name_of(x.dtype()), to_string(shape));
-      std::optional<Mask> here, there;
+      std::optional<Mask> here, on_device;
       const Sparsifier s = registry().sparsifier(spec);
       const std::string why = error_of([&] { here = s.select(x, hints); });
-      const std::string why_there = error_of([&] { there = s.select(x.to(Device::cuda), hints); });
-      if (why != why_there) FAIL_CHECK(where << ": " << why << "; there: " << why_there);
-      if (!here || !there || x.size() == 0) continue;
-      if (!same_there(*there, *here)) FAIL_CHECK(where << ": another mask");
+      const std::string device_error =
+          error_of([&] { on_device = s.select(x.to(Device::cuda), hints); });
+      if (why != device_error) FAIL_CHECK(where << ": " << why << "; there: " << device_error);
+      if (!here || !on_device || x.size() == 0) continue;
+      if (!same_on_device(*on_device, *here)) FAIL_CHECK(where << ": another mask");
       const Spec layout = own_layout(spec).value_or(Spec("bitmask"));
-      Mask kept, kept_there;
+      Mask kept, kept_on_device;
       const Tensor packed = registry().prune(x, spec, layout, hints, &kept);
-      const Tensor packed_there =
-          registry().prune(x.to(Device::cuda), spec, layout, hints, &kept_there);
-      if (!same_tensor(packed_there, packed)) FAIL_CHECK(where << ": packed otherwise");
-      if (!same_there(kept_there, kept)) FAIL_CHECK(where << ": packed by another mask");
+      const Tensor packed_on_device =
+          registry().prune(x.to(Device::cuda), spec, layout, hints, &kept_on_device);
+      if (!same_tensor(packed_on_device, packed)) FAIL_CHECK(where << ": packed otherwise");
+      if (!same_on_device(kept_on_device, kept)) FAIL_CHECK(where << ": packed by another mask");
     }
   }
 }
@@ -263,7 +265,7 @@ TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU")
                              "nmg:n=1,m=2,g=64", "nmg:n=1,m=8,g=4", "magnitude:sparsity=0.7"}) {
       CAPTURE(spec);
       const Sparsifier s = registry().sparsifier(Spec::parse(spec));
-      CHECK(same_there(s.select(x.to(Device::cuda)), s.select(x)));
+      CHECK(same_on_device(s.select(x.to(Device::cuda)), s.select(x)));
     }
   }
   CHECK(warnings.all.empty());
@@ -273,11 +275,11 @@ TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU")
       CAPTURE(spec);
       const Spec layout = Spec::parse(spec);
       const Mask keep = own_mask(dice, layout, x.extents).value_or(nonzero_mask(x));
-      const Tensor there = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), layout);
-      CHECK(same_tensor(there, registry().pack(x, keep, layout)));
-      CHECK(
-          same_bits(there.to_dense().to(Device::cpu), registry().pack(x, keep, layout).to_dense()));
-      CHECK(same_there(nonzero_mask(x.to(Device::cuda)), nonzero_mask(x)));
+      const Tensor on_device = registry().pack(x.to(Device::cuda), keep.to(Device::cuda), layout);
+      CHECK(same_tensor(on_device, registry().pack(x, keep, layout)));
+      CHECK(same_bits(on_device.to_dense().to(Device::cpu),
+                      registry().pack(x, keep, layout).to_dense()));
+      CHECK(same_on_device(nonzero_mask(x.to(Device::cuda)), nonzero_mask(x)));
     }
   }
 }

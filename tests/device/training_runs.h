@@ -50,14 +50,14 @@ inline Recipe shortened(Recipe r) {
 
 // Every step's loss and norm, and at last what is measured of the weights. Nothing may be warned of where
 // the device has all that the run takes.
-inline void check_losses(const Recipe& whole, bool is_all_there = true) {
+inline void check_losses(const Recipe& whole, bool is_complete = true) {
   const Recipe r = is_short() ? shortened(whole) : whole;
   CAPTURE(r.name);
   const auto here = trainer_on(Device::cpu, r);
   const std::vector<TrainStep> a = steps_of(*here);
   const Warnings warnings;
-  const auto there = trainer_on(Device::cuda, r);
-  const std::vector<TrainStep> b = steps_of(*there);
+  const auto on_device = trainer_on(Device::cuda, r);
+  const std::vector<TrainStep> b = steps_of(*on_device);
   REQUIRE(a.size() == b.size());
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -66,13 +66,13 @@ inline void check_losses(const Recipe& whole, bool is_all_there = true) {
   }
   CHECK(most <= nearness);
   if (!is_short()) CHECK(a.back().loss < a.front().loss);
-  CHECK(there->sparsity() == here->sparsity());
-  for (const Parameter& p : there->state().parameters) CHECK(p.value.device() == Device::cuda);
+  CHECK(on_device->sparsity() == here->sparsity());
+  for (const Parameter& p : on_device->state().parameters) CHECK(p.value.device() == Device::cuda);
   const auto measured = [](const Trainer& t) {
     return t.task().measure(t.weights(), DataSplit::validation).loss;
   };
-  CHECK(std::abs(measured(*here) - measured(*there)) <= nearness);
-  if (is_all_there)
+  CHECK(std::abs(measured(*here) - measured(*on_device)) <= nearness);
+  if (is_complete)
     for (const std::string& w : warnings.all) FAIL_CHECK(w);
 }
 

@@ -207,11 +207,11 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
       t->step();
       Operators::log_plans(nullptr);
       // But for operators that the CPU does.
-      const bool is_all_there = std::ranges::none_of(
+      const bool all_on_device = std::ranges::none_of(
           plans, [](const std::string& plan) { return has(plan, "on the CPU"); });
       CHECK(!plans.empty());
-      if (is_all_there) CHECK(SerialDevice::downloads() == before);
-      if (is_all_there) CHECK(SerialDevice::uploads() == sent + 1);  // of what the batch is
+      if (all_on_device) CHECK(SerialDevice::downloads() == before);
+      if (all_on_device) CHECK(SerialDevice::uploads() == sent + 1);  // of what the batch is
     }
 }
 
@@ -252,12 +252,12 @@ TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" 
                  {"e", any_bits(dice, DType::U8, {13})},
                  {"f", ids({1})}};
   const std::size_t before = SerialDevice::uploads();
-  const BatchPart there = on_device(part, Device::cuda);
+  const BatchPart device_part = on_device(part, Device::cuda);
   CHECK(SerialDevice::uploads() - before == 4);  // b, the two parts of d, and the others
-  CHECK(there.predictions == 5);
+  CHECK(device_part.predictions == 5);
   for (const auto& input : part.inputs) {
     CAPTURE(input.first);
-    const Tensor& x = there.inputs.at(input.first);
+    const Tensor& x = device_part.inputs.at(input.first);
     CHECK(x.device() == Device::cuda);
     CHECK(same_parts(x.to(Device::cpu).save(), input.second.save()));
     CHECK(on_device(part, Device::cpu).inputs.at(input.first).device() == Device::cpu);
@@ -324,7 +324,7 @@ TEST_CASE("gradients travel from a device's memory, if the ranks' transport take
   Recipe r = small_mlp(dir);
   r.model.sizes = {16, 512, 512, 4};  // the middle layer's are as many as a sum has at least
   r.steps = is_short() ? 2 : 3;
-  const auto losses = [&](const Recipe& r, bool take_device_memory, int sums_there) {
+  const auto losses = [&](const Recipe& r, bool take_device_memory, int sums_on_device) {
     std::vector<double> all;
     in_threads(
         2,
@@ -332,8 +332,8 @@ TEST_CASE("gradients travel from a device's memory, if the ranks' transport take
           Trainer t(std::make_shared<const Task>(r, TaskUse{.ranks = 2}), ranks, {Device::cuda, 8});
           const std::vector<TrainStep> steps = steps_of(t);
           t.check_ranks();
-          CHECK(static_cast<const ThreadRank&>(*ranks).sums_there() == sums_there);
-          const bool is_last = sums_there == r.steps;  // else of the first step
+          CHECK(static_cast<const ThreadRank&>(*ranks).sums_on_device() == sums_on_device);
+          const bool is_last = sums_on_device == r.steps;  // else of the first step
           CHECK(steps.back().traffic.from_device == (is_last ? 4 * 512 * 512 : 0));
           if (ranks->rank() == 0)
             for (const TrainStep& s : steps) all.push_back(s.loss);
@@ -367,15 +367,15 @@ TEST_CASE(
     return of[0];
   };
   const ThreadTransport slow_host{true, milliseconds(300), {}},
-      slow_there{true, {}, milliseconds(300)};
+      slow_on_device{true, {}, milliseconds(300)};
   CHECK(from_device(slow_host));
-  CHECK_FALSE(from_device(slow_there));
+  CHECK_FALSE(from_device(slow_on_device));
   {
     const Variables wish{{"STEN_MPI_CUDA", "0"}};
     CHECK_FALSE(from_device(slow_host));
   }
   const Variables wish{{"STEN_MPI_CUDA", "1"}};
-  CHECK(from_device(slow_there));
+  CHECK(from_device(slow_on_device));
   CHECK_FALSE(from_device({.takes_device_memory = false}));
 }
 

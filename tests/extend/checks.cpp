@@ -75,9 +75,9 @@ TEST_CASE("every dtype goes through the band bit for bit, zeros that were kept t
       const Tensor t = registry().load(packed(d, band, "banded:k=1").save());
       CHECK(same_bits(t.to_dense(), masked_by(d, band)));
       for (const char* to : {"csr", "bitmask", "bcsr:h=2,w=2", "masked", "banded:k=1"}) {
-        const Tensor there = convert(t, Spec::parse(to));
-        CHECK(same_mask(there.stored(), band));
-        CHECK(same_parts(convert(there, Spec::parse("banded:k=1")).save(), t.save()));
+        const Tensor repacked = convert(t, Spec::parse(to));
+        CHECK(same_mask(repacked.stored(), band));
+        CHECK(same_parts(convert(repacked, Spec::parse("banded:k=1")).save(), t.save()));
       }
     }
 }

@@ -76,8 +76,8 @@ TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
   Tape tape;
   const Var a = tape.parameter(waves({16, 8}, 2.1)), b = tape.parameter(waves({16}, 0.7)),
             c = tape.parameter(waves({4, 16}, 0.9)), d = tape.parameter(waves({4}, 0.2));
-  const OutFormat there = OutFormat::fused(by("same-pattern"), Spec("csr"));
-  const Formats hidden(OutFormat::fused(by("relu"), Spec("csr")), there);
+  const OutFormat fused_format = OutFormat::fused(by("same-pattern"), Spec("csr"));
+  const Formats hidden(OutFormat::fused(by("relu"), Spec("csr")), fused_format);
   const Var h = linear(Var(x), a, b, hidden);  // of relu(x a^T + b), what is above 0
   const Var z = linear(h, c, d);
   CHECK(h.value().layout() == "csr");
@@ -88,7 +88,7 @@ TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
   sb.set_interm("layers.0", OutFormat::fused(by("relu"), Spec("csr")))
       .set_interm_grad("layers.0", kept)
       .set_interm("layers.0.relu", kept)
-      .set_interm_grad("layers.0.relu", there);
+      .set_interm_grad("layers.0.relu", fused_format);
   const Graph sparse = sb.sparse_graph(mlp({8, 16, 4}));
   Tape other;
   const NamedValues<Tensor> values{{"layers.0.weight", a.value()},

@@ -135,9 +135,9 @@ TEST_CASE("a CSC layout of one's own is saved, loaded and converted as the built
     const Tensor mine = registry().load(packed(d, keep, "my-csc").save());
     CHECK(same_bits(mine.to_dense(), masked_by(d, keep)));
     for (const char* to : {"csr", "csc", "bitmask", "my-csc"}) {
-      const Tensor there = convert(mine, Spec(to));
-      CHECK(same_parts(there.save(), packed(d, keep, to).save()));
-      CHECK(same_parts(convert(there, Spec("my-csc")).save(), mine.save()));
+      const Tensor repacked = convert(mine, Spec(to));
+      CHECK(same_parts(repacked.save(), packed(d, keep, to).save()));
+      CHECK(same_parts(convert(repacked, Spec("my-csc")).save(), mine.save()));
     }
   }
   Stored damaged = t.save();

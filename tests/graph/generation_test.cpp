@@ -15,11 +15,11 @@ using namespace sten::testing;
 
 namespace {
 
-constexpr Index ids_there_are = 30;
+constexpr Index vocabulary_size = 30;
 
 GptConfig config_of(Index positions) {
   GptConfig c;
-  c.vocab_size = ids_there_are;
+  c.vocab_size = vocabulary_size;
   c.n_positions = positions;
   c.n_embd = 48;
   c.n_layer = 2;
@@ -42,7 +42,7 @@ NamedValues<Tensor> weights_in(const Graph& g, const char* layout) {
 
 std::vector<std::int64_t> text_of(Index n) {
   std::vector<std::int64_t> ids;
-  for (Index i = 0; i < n; ++i) ids.push_back((i * i * 31 + i / 2) % ids_there_are);
+  for (Index i = 0; i < n; ++i) ids.push_back((i * i * 31 + i / 2) % vocabulary_size);
   return ids;
 }
 
@@ -52,7 +52,7 @@ std::vector<float> by_running_all(const Graph& g, const NamedValues<Tensor>& w,
   Dense x = Dense::zeros(DType::I64, {1, n});
   std::copy_n(ids.begin(), n, x.values.mutate<std::int64_t>().begin());
   const std::vector<float> all = floats(g.run<Tensor>(w, gpt_inputs(x)).at("lm_head").to_dense());
-  return {all.end() - ids_there_are, all.end()};
+  return {all.end() - vocabulary_size, all.end()};
 }
 
 double furthest(std::span<const float> a, const std::vector<float>& b) {
@@ -67,7 +67,7 @@ double furthest(std::span<const float> a, const std::vector<float>& b) {
 std::string refusal(const std::string& op, const Attributes& attributes,
                     std::vector<std::string> in = {"x"}) {
   const Graph g({{"input_ids"},
-                 {{"table", {ids_there_are, 8}}, {"row", {5, 8}}},
+                 {{"table", {vocabulary_size, 8}}, {"row", {5, 8}}},
                  {{"x", "embedding", {"table", "input_ids"}}, {"y", op, std::move(in), attributes}},
                  {"y"}});
   return error_of([&] { check_generates(g); });
@@ -145,7 +145,7 @@ TEST_CASE("more tokens than there is room for are refused, and what there is sta
   model.run(text.first(8));
   CHECK(error_of([&] { model.run(text.subspan(8, 3)); }) == "3 tokens after 8 are more than 10");
   CHECK(error_of([&] { model.run({}); }) == "expected at least one token");
-  const std::int64_t unknown = ids_there_are;
+  const std::int64_t unknown = vocabulary_size;
   CHECK(error_of([&] { model.run({&unknown, 1}); }) != "");
   CHECK(model.tokens() == 8);
   CHECK(furthest(model.run(text.subspan(8, 1)), by_running_all(g, w, ids, 9)) < 1e-5);

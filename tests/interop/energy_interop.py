@@ -156,7 +156,7 @@ class Energy(Case):
             r = report("energy", tuned, "--against", original)
             self.check(tuned, original, r, changed=True)
 
-    def test_without_an_original_there_is_no_energy(self):
+    def test_energy_needs_an_original(self):
         r = report("energy", MODEL)
         self.assertFalse([row for row in [*r["tensors"].values(), r["total"]] if "energy" in row])
         run("energy", MODEL, "--min-energy", "0.5", expect=2)

@@ -98,13 +98,13 @@ TEST_CASE("blocks move heads, of any width and at any place") {
       CHECK(back == x);
       // Several, of other shapes, more than there are in one launch.
       std::vector<RowFloats> to(6, RowFloats(all)), again = to;
-      std::vector<kernels::HeadsMove> there, home;
+      std::vector<kernels::HeadsMove> split_moves, home;
       for (std::size_t k = 0; k < to.size(); ++k) {
         const auto [t, w] = k % 2 ? std::pair(tokens, width) : std::pair(tokens / 2, 2 * width);
-        there.push_back({x.data(), t, w, to[k].data()});
+        split_moves.push_back({x.data(), t, w, to[k].data()});
         home.push_back({to[k].data(), t, w, again[k].data()});
       }
-      f.split_heads(there, batch, heads, nullptr);
+      f.split_heads(split_moves, batch, heads, nullptr);
       f.join_heads(home, batch, heads, nullptr);
       CHECK(to[1] == apart);
       CHECK(to[0] != apart);

@@ -117,16 +117,16 @@ TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
     const Index units = kernels::NmgBlockUnit::count(format, matrix);
     Patterns found(units * all.strips());
     const std::shared_ptr<void> out = on_device(found);
-    const NmgFormat there{static_cast<const std::uint16_t*>(p.get()),
-                          nullptr,
-                          format.n,
-                          format.m,
-                          format.count,
-                          format.g};
+    const NmgFormat device_format{static_cast<const std::uint16_t*>(p.get()),
+                                  nullptr,
+                                  format.n,
+                                  format.m,
+                                  format.count,
+                                  format.g};
     if (!cuda->nmg.has_room(format, kernels::NmgFitRule::exact)) continue;
     kernels::NmgParts parts;
     parts.pattern_of = static_cast<std::uint16_t*>(out.get());
-    cuda->nmg.prune(there, matrix, {x.get(), 4, rows * cols}, kernels::FloatKind::f32,
+    cuda->nmg.prune(device_format, matrix, {x.get(), 4, rows * cols}, kernels::FloatKind::f32,
                     kernels::NmgFitRule::exact, parts, nullptr);
     cuda->memory.download(found.data(), out.get(), found.size() * sizeof found[0], nullptr);
     cuda->memory.wait(nullptr);

@@ -24,9 +24,9 @@ TEST_CASE("blocks compute softmax and its gradient along any axis") {
         f.softmax(x.data(), l, is_log, y.data(), nullptr);
         const RowFloats lines = with_turned_lines(x, l, false), g = with_turned_lines(dy, l, false);
         const RowFloats want = softmax_of_lines(lines, l.length, is_log);
-        const RowFloats there = with_turned_lines(want, l, true);
-        check_rows_near(y, there);
-        f.softmax_grad(dy.data(), there.data(), l, is_log, dx.data(), nullptr);
+        const RowFloats transposed = with_turned_lines(want, l, true);
+        check_rows_near(y, transposed);
+        f.softmax_grad(dy.data(), transposed.data(), l, is_log, dx.data(), nullptr);
         const RowFloats grads = softmax_grad_of_lines(g, want, l.length, is_log);
         check_rows_near(dx, with_turned_lines(grads, l, true));
       }

@@ -130,9 +130,9 @@ TEST_CASE("a csr tensor far larger than memory becomes bcsr and csr again: nothi
   CHECK(b.col.size() == 2);
   CHECK(b.col[1] == (INT32_MAX - 1) / 16);
   CHECK(same_parts(save(to_csr(b)), save(x)));
-  const Tensor there = convert(x, Spec::parse("bcsr:h=16,w=16"));
-  CHECK(same_parts(there.save(), save(b)));
-  CHECK(same_parts(convert(convert(there, Spec("coo")), Spec("csr")).save(), save(x)));
+  const Tensor repacked = convert(x, Spec::parse("bcsr:h=16,w=16"));
+  CHECK(same_parts(repacked.save(), save(b)));
+  CHECK(same_parts(convert(convert(repacked, Spec("coo")), Spec("csr")).save(), save(x)));
 }
 
 TEST_CASE("csr does not become bcsr of another matrix, nor wider than its column numbers") {

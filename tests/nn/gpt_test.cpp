@@ -126,15 +126,16 @@ TEST_CASE("sparse matrices of a file that has them [in, out] are turned with the
   Dice dice(2);
   const Dense in_by_out = normals(dice, {48, 144});
   struct Case {
-    const char *sparsifier, *there, *here;
+    const char *sparsifier, *file_name, *here;
   };
   for (const Case& c : {Case{"nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4,axis=1", "nmg:n=1,m=4,g=4"},
                         {"per-block:n=2,m=4,axis=0", "nm:n=2,m=4,axis=0", "nm:n=2,m=4"},
                         {"block-magnitude:sparsity=0.5,h=4,w=2", "bcsr:h=4,w=2", "bcsr:h=2,w=4"},
                         {"magnitude:sparsity=0.9", "csr", "csr"},
                         {"magnitude:sparsity=0.9", "masked", "masked"}}) {
-    CAPTURE(c.there);
-    const Tensor x = registry().prune(in_by_out, Spec::parse(c.sparsifier), Spec::parse(c.there));
+    CAPTURE(c.file_name);
+    const Tensor x =
+        registry().prune(in_by_out, Spec::parse(c.sparsifier), Spec::parse(c.file_name));
     save_weights(Graph({{}, {{"w", {48, 144}}}, {}, {}}), {{"w", x}}, dir / "w.safetensors", true);
     const Tensor y = load_weights(g, Checkpoint::open(dir / "w.safetensors")).at("w");
     CHECK(y.spec().str() == c.here);

@@ -23,7 +23,7 @@ void check_alike_to(const Tensor& got, const Tensor& wanted, double most = 1e-6)
   CHECK(sten::testing::furthest(doubles(got), doubles(wanted)) <= most);
 }
 // At x's positions.
-void check_there(const Tensor& got, const Tensor& wanted, const Tensor& x) {
+void check_on_device(const Tensor& got, const Tensor& wanted, const Tensor& x) {
   CHECK(got.spec() == x.spec());
   CHECK(same_mask(got.stored(), x.stored()));
   check_alike_to(got, masked_by(wanted.to_dense(), x.stored()));
@@ -69,7 +69,7 @@ TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is s
           const auto wanted = walk(x.to_dense(), dy.to_dense(), OutFormat::dense());
           const auto all = walk(x, dy, OutFormat::dense()), some = walk(x, dy, positions("csr"));
           for (const std::size_t i : {0, 1, 2, 3}) check_alike_to(all[i], wanted[i]);
-          check_there(some[1], wanted[1], x);
+          check_on_device(some[1], wanted[1], x);
           CHECK(all[2].spec() == w.spec());
         }
 }

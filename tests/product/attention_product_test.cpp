@@ -16,17 +16,17 @@ namespace {
 struct Side {
   Form form;
   Index features, tokens;
-  Array<float> rows, there;
+  Array<float> rows, in_place;
 
   Side(Form f, Index features, Index tokens, std::uint64_t seed)
       : form(f), features(features), tokens(tokens), rows(features * tokens) {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size())) x = static_cast<float>(dice.normal());
-    there = Array<float>(form == Form::panels ? panels_size(features, tokens)
-                         : form == Form::few  ? features * few_width
-                                              : rows.size());
+    in_place = Array<float>(form == Form::panels ? panels_size(features, tokens)
+                            : form == Form::few  ? features * few_width
+                                                 : rows.size());
     for (Index t = 0; t < tokens; ++t)
-      for (Index f = 0; f < features; ++f) there.mutate()[place(t, f)] = rows[t * features + f];
+      for (Index f = 0; f < features; ++f) in_place.mutate()[place(t, f)] = rows[t * features + f];
   }
   Index place(Index t, Index f) const {
     if (form == Form::tokens) return t * features + f;
@@ -34,8 +34,8 @@ struct Side {
     if (form == Form::few) return f * few_width + t;
     return (t / panel_width * features + f) * panel_width + t % panel_width;
   }
-  Activations in() const { return {form, features, tokens, there.data()}; }
-  ActivationsOut out() { return {form, features, tokens, there.mutate()}; }
+  Activations in() const { return {form, features, tokens, in_place.data()}; }
+  ActivationsOut out() { return {form, features, tokens, in_place.mutate()}; }
 };
 
 // The formula, at a token's feature.
@@ -88,8 +88,8 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
           set_threads(before);
           for (Index t = 0; t < 3 * tokens; ++t)
             for (Index f = 0; f < 12; ++f) {
-              const float got = y.there[y.place(t, f)];
-              REQUIRE(got == other.there[other.place(t, f)]);
+              const float got = y.in_place[y.place(t, f)];
+              REQUIRE(got == other.in_place[other.place(t, f)]);
               REQUIRE(std::abs(got - wanted(a, q, k, v, t, f)) < 2e-6);
             }
         }
@@ -115,7 +115,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
     attention_product(a, q.in(), k.in(), v.in(), y.out());
     for (Index t = 0; t < 3 * tokens; ++t)
       for (Index f = 0; f < 12; ++f)
-        REQUIRE(std::abs(y.there[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
+        REQUIRE(std::abs(y.in_place[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
   }
   CHECK(!bias_steps({2, keys}, {3, 2, tokens, keys}));
   CHECK(!bias_steps({1, 3, 2, tokens, keys}, {3, 2, tokens, keys}));
@@ -132,7 +132,7 @@ TEST_CASE("where a bias hides all keys of a sequence they count alike") {
   attention_product(a, q.in(), k.in(), v.in(), y.out());
   double mean = 0;
   for (Index key = 70; key < 140; ++key) mean += v.rows[key * 4 + 2] / 70.0;
-  for (Index t = 40; t < 80; ++t) REQUIRE(std::abs(y.there[t * 4 + 2] - mean) < 2e-6);
+  for (Index t = 40; t < 80; ++t) REQUIRE(std::abs(y.in_place[t * 4 + 2] - mean) < 2e-6);
 }
 
 TEST_CASE("causal attention counts the pairs of queries and keys that see each other") {
@@ -165,6 +165,6 @@ TEST_CASE("attention of few tokens in a narrow panel is that of the formula, wit
           attention_product(a, q.in(), k.in(), v.in(), y.out());
           for (Index t = 0; t < batch * tokens; ++t)
             for (Index f = 0; f < 12; ++f)
-              REQUIRE(std::abs(y.there[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
+              REQUIRE(std::abs(y.in_place[y.place(t, f)] - wanted(a, q, k, v, t, f)) < 2e-6);
         }
 }

@@ -16,22 +16,22 @@ namespace {
 struct PairSide {
   Index features, tokens;
   Array<float> rows;  // [tokens, features]
-  Array<std::uint16_t> there;
+  Array<std::uint16_t> in_place;
 
   PairSide(Index features, Index tokens, std::uint64_t seed)
       : features(features),
         tokens(tokens),
         rows(features * tokens),
-        there(pairs_size(features, tokens)) {
+        in_place(pairs_size(features, tokens)) {
     Dice dice(seed);
     for (float& x : std::span(rows.mutate(), rows.size()))
       x = kernels::widen_bf16(kernels::round_to_bf16(static_cast<float>(dice.normal())));
     // What is beyond the last token is no number.
-    std::fill_n(there.mutate(), there.size(), std::uint16_t{0x7fc0});
+    std::fill_n(in_place.mutate(), in_place.size(), std::uint16_t{0x7fc0});
     to_pairs(Activations{Form::tokens, features, tokens, rows.data()}, out());
   }
-  Pairs in() const { return {features, tokens, there.data()}; }
-  PairsOut out() { return {features, tokens, there.mutate()}; }
+  Pairs in() const { return {features, tokens, in_place.data()}; }
+  PairsOut out() { return {features, tokens, in_place.mutate()}; }
   Array<float> read() const {
     Array<float> all(features * tokens);
     from_pairs(in(), {Form::tokens, features, tokens, all.mutate()});

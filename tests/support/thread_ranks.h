@@ -18,7 +18,7 @@ namespace sten::testing {
 // What ranks of a test are like.
 struct ThreadTransport {
   bool takes_device_memory = false;
-  std::chrono::milliseconds sum{}, sum_there{};  // that a sum takes, beside what it has to do
+  std::chrono::milliseconds sum{}, sum_on_device{};  // that a sum takes, beside what it has to do
 };
 
 class ThreadRank final : public Communicator {
@@ -40,7 +40,7 @@ class ThreadRank final : public Communicator {
   int size() const override { return static_cast<int>(shared_->given.size()); }
   bool is_one_machine() const override { return false; }  // so that sums overlap
   bool takes_device_memory() const override { return transport_.takes_device_memory; }
-  int sums_there() const { return sums_there_; }
+  int sums_on_device() const { return sums_on_device_; }
   void barrier() override {
     shared_->meet.arrive_and_wait();
     if (shared_->has_failed) throw OtherFailed();
@@ -74,11 +74,11 @@ class ThreadRank final : public Communicator {
     add_up(x);
     return nullptr;
   }
-  std::unique_ptr<PendingSum::Work> do_sum_there(std::span<float> x,
-                                                 void (*use_device)()) override {
+  std::unique_ptr<PendingSum::Work> do_sum_on_device(std::span<float> x,
+                                                     void (*use_device)()) override {
     REQUIRE(transport_.takes_device_memory);
-    ++sums_there_;
-    std::this_thread::sleep_for(transport_.sum_there);
+    ++sums_on_device_;
+    std::this_thread::sleep_for(transport_.sum_on_device);
     std::vector<float> here(x.size());
     use_device();
     const kernels::cuda::MemoryFunctions& memory = cuda().memory;
@@ -118,7 +118,7 @@ class ThreadRank final : public Communicator {
   }
 
   std::shared_ptr<Shared> shared_;
-  int rank_, sums_there_ = 0;
+  int rank_, sums_on_device_ = 0;
   ThreadTransport transport_;
 };
 

@@ -40,9 +40,9 @@ TEST_CASE("tensors become numbers of 16 bits and back in their layouts") {
   const Dense x = Dense::of({2, 3}, {1, 0, -2.5, 0, 0x1.0008p0F, 3});
   for (const DType low : {DType::BF16, DType::F16})
     for (const Tensor& t : {Tensor(x), registry().pack(x, nonzero_mask(x), Spec("csr"))}) {
-      const Tensor there = rounded_to(low, t), back = widened(there);
-      CHECK(there.dtype() == low);
-      CHECK(there.layout() == t.layout());
+      const Tensor rounded = rounded_to(low, t), back = widened(rounded);
+      CHECK(rounded.dtype() == low);
+      CHECK(rounded.layout() == t.layout());
       CHECK(back.layout() == t.layout());
       CHECK(same_bits(back.to_dense(), Dense::of({2, 3}, {1, 0, -2.5, 0, 1, 3})));
     }

@@ -96,13 +96,13 @@ TEST_CASE("weights of 16 bits are trained as float32, which a line says") {
   r.steps = 3;
   const Task task(r);
   for (const DType low : {DType::BF16, DType::F16}) {
-    NamedValues<Tensor> there = task.first_weights(), wide = there;
-    for (auto& [name, w] : there) w = rounded_to(low, w);
-    for (auto& [name, w] : wide) w = widened(there.at(name));
+    NamedValues<Tensor> narrow = task.first_weights(), wide = narrow;
+    for (auto& [name, w] : narrow) w = rounded_to(low, w);
+    for (auto& [name, w] : wide) w = widened(narrow.at(name));
     std::vector<double> losses[2];
     for (const bool is_low : {false, true}) {
       r.model.weights = dir / "begin.safetensors";
-      save_weights(task.graph(), is_low ? there : wide, r.model.weights, true);
+      save_weights(task.graph(), is_low ? narrow : wide, r.model.weights, true);
       const Warnings warnings;
       const auto t = trainer_of(r);
       t->task().warn_of_low_weights();

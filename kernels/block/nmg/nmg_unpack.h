@@ -78,8 +78,8 @@ struct NmgGatherKernel {
         const U* from = x + unit.offset + s * matrix.col_stride;
         for (std::int64_t i = 0; i < f.n; ++i) {
           const std::int64_t r = f.patterns[p * f.n + i];
-          const bool is_there = s < unit.cols && r < unit.rows;
-          to[slot * f.n + i] = is_there ? from[r * matrix.row_stride] : U{0};
+          const bool is_inside = s < unit.cols && r < unit.rows;
+          to[slot * f.n + i] = is_inside ? from[r * matrix.row_stride] : U{0};
         }
       });
     });

@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto pause = std::chrono::milliseconds(100);
-constexpr int is_there = 0, leaves = 1;  // tags
+constexpr int alive_tag = 0, leaves = 1;  // tags
 
 double timeout(double usual) {
   const char* text = std::getenv("STEN_RANK_TIMEOUT");
@@ -87,7 +87,7 @@ void Heartbeat::run() {
   while (!has_left || !is_left) {
     if (!has_left && (leaves_ || seconds_since(said) >= 1)) {
       has_left = leaves_;
-      MPI_Send(nullptr, 0, MPI_CHAR, next_, has_left ? leaves : is_there, comm_);
+      MPI_Send(nullptr, 0, MPI_CHAR, next_, has_left ? leaves : alive_tag, comm_);
       said = Clock::now();
     }
     for (int waits = 1; !is_left && waits;) {

@@ -117,8 +117,8 @@ class MpiRanks final : public sten::Communicator {
   std::unique_ptr<sten::PendingSum::Work> do_sum(std::span<float> x, sten::Transport by) override {
     return sums_->begin(x, by);
   }
-  std::unique_ptr<sten::PendingSum::Work> do_sum_there(std::span<float> x,
-                                                       void (*use_device)()) override {
+  std::unique_ptr<sten::PendingSum::Work> do_sum_on_device(std::span<float> x,
+                                                           void (*use_device)()) override {
     return sums_->begin(x, sten::Transport::float32, use_device);
   }
   void do_unite(std::span<std::uint64_t> x) override {

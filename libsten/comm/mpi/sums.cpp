@@ -112,7 +112,7 @@ class Sums::Piece {
       for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = to_float(rounded_[i]);
   }
   // Whether what was sent last is there.
-  bool is_there() {
+  bool has_arrived() {
     int yes = 0;
     MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &yes, MPI_STATUSES_IGNORE);
     return yes;
@@ -243,11 +243,11 @@ void Sums::make_progress() {
   // In their order, in which other ranks send sums, too.
   bool is_next = true;
   for (const auto& piece : travelling_) {
-    if (!piece->has_parts && is_next && piece->is_there()) piece->send_sums(sums_);
+    if (!piece->has_parts && is_next && piece->has_arrived()) piece->send_sums(sums_);
     is_next &= piece->has_parts;
   }
   while (!travelling_.empty() && travelling_.front()->has_parts &&
-         travelling_.front()->is_there()) {
+         travelling_.front()->has_arrived()) {
     travelling_.front()->finish();
     const std::lock_guard hold(lock_);
     if (--travelling_.front()->progress->left == 0) done_.notify_all();

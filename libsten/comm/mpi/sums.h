@@ -30,7 +30,7 @@ class Sums {
   Sums(const Sums&) = delete;
   Sums& operator=(const Sums&) = delete;
 
-  // With use_device as Communicator::begin_sum_there(), by float32: parts go to the host's memory, where
+  // With use_device as Communicator::begin_sum_on_device(), by float32: parts go to the host's memory, where
   // they are added up.
   std::unique_ptr<PendingSum::Work> begin(std::span<float> x, Transport by,
                                           void (*use_device)() = nullptr);

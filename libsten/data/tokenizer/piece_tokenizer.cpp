@@ -40,10 +40,10 @@ void Pieces::add(std::string piece, TokenId id, const std::string& place) {
   const auto at = static_cast<std::size_t>(id);
   if (at >= entries_.size()) {
     entries_.resize(at + 1);
-    is_there_.resize(at + 1);
+    is_used_.resize(at + 1);
   }
   entries_[at] = piece;
-  is_there_[at] = true;
+  is_used_[at] = true;
   ids_.emplace(std::move(piece), id);
 }
 

@@ -21,7 +21,7 @@ class Pieces {
   void ensure(const std::string& piece, TokenId id, const std::string& place);
   std::optional<TokenId> find(std::string_view piece) const;
   std::string_view entry(TokenId id) const;
-  bool has(TokenId id) const { return id >= 0 && id < size() && is_there_[id]; }
+  bool has(TokenId id) const { return id >= 0 && id < size() && is_used_[id]; }
   Index size() const { return std::ssize(entries_); }
   const std::string& file() const { return file_; }
 
@@ -33,7 +33,7 @@ class Pieces {
   std::string file_;
   TokenId max_id_;
   std::vector<std::string> entries_;
-  std::vector<bool> is_there_;
+  std::vector<bool> is_used_;
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids_;
 };
 

@@ -290,11 +290,11 @@ class StateDictReader {
       fail("its storage's key has {} bytes, more than {}", key.size(), max_storage_key_bytes);
     const auto at = records_.find(key);
     if (at == records_.end()) fail("its storage {} is not in the file", quote(key));
-    const std::uint64_t there = at->second.end - at->second.begin,
+    const std::uint64_t available = at->second.end - at->second.begin,
                         width = static_cast<std::uint64_t>(width_of(t.dtype));
-    if (stored < 0 || static_cast<std::uint64_t>(stored) > there / width_of(*type.dtype))
+    if (stored < 0 || static_cast<std::uint64_t>(stored) > available / width_of(*type.dtype))
       fail("its storage {} has {} elements of {}, its record has {} bytes", quote(key), stored,
-           name_of(*type.dtype), there);
+           name_of(*type.dtype), available);
 
     t.shape = numbers(arguments, 2, "shape");
     t.strides = numbers(arguments, 3, "strides");

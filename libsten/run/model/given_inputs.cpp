@@ -35,9 +35,9 @@ bool holds(From v) {
   } else if constexpr (std::is_integral_v<To>) {
     return false;
   } else if constexpr (std::is_integral_v<From>) {
-    const auto there = static_cast<To>(v);
+    const auto result = static_cast<To>(v);
     // 2^63 and 2^64 are numbers of the wider type alone.
-    return std::abs(static_cast<double>(there)) < 0x1p62 && static_cast<From>(there) == v;
+    return std::abs(static_cast<double>(result)) < 0x1p62 && static_cast<From>(result) == v;
   } else {
     return std::isnan(v) || static_cast<From>(static_cast<To>(v)) == v;
   }

@@ -77,18 +77,21 @@ class TaskBatches final : public RunData {
  public:
   TaskBatches(const ModelSource& source, const Recipe& recipe, const RunOptions& o)
       : task_(task_of(source, recipe)) {
-    std::vector<std::string> there;
+    std::vector<std::string> present;
     for (const auto& [name, s] : splits)
-      if (task_.has(s)) there.emplace_back(name);
+      if (task_.has(s)) present.emplace_back(name);
     // All that somebody's own file has; of a recipe what was held back.
     const bool is_own = !o.data.empty() && !o.data.ends_with(".json");
-    split_ = !o.split.empty() ? o.split : is_own ? "all" : there.empty() ? "test" : there.front();
+    split_ = !o.split.empty()  ? o.split
+             : is_own          ? "all"
+             : present.empty() ? "test"
+                               : present.front();
     for (const auto& [name, s] : splits)
       if (split_ == "all" || split_ == name)
         for (Index i = 0; i < task_.data().parts(s); ++i) parts_.emplace_back(s, i);
     if (parts_.empty())
       fail_usage("the {} split is empty: {}{}", split_, why_empty(recipe.data),
-                 there.empty() ? "" : "; --split " + there.front() + " has rows");
+                 present.empty() ? "" : "; --split " + present.front() + " has rows");
   }
 
   Index batches() const override { return std::ssize(parts_); }

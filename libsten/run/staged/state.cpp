@@ -74,13 +74,13 @@ StateDirectory::StateDirectory(const std::string& path, const Options& identity,
       at = at.get<std::string>() + "\n" + recorded_text(value);  // a flag that was repeated
   }
   const fs::path file = fs::path(path) / run_file;
-  const bool is_there = fs::exists(file);
-  const Json old = is_there ? advised(begin_anew, [&] { return read_record(file); }) : run;
+  const bool is_resumed = fs::exists(file);
+  const Json old = is_resumed ? advised(begin_anew, [&] { return read_record(file); }) : run;
   if (text_of(old, "program") != text_of(run, "program"))
     fail("{}: is not the record of a run of sten-prune; {}", printable(file.string()), begin_anew);
   // Nothing is lost of a run that failed, or was interrupted, in its first stage.
   if (finished_stage(path).empty()) {
-    OutputFile out(file, is_there);
+    OutputFile out(file, is_resumed);
     write_json(out, run);
     return;
   }
