@@ -78,12 +78,12 @@ struct Bf16Strips {
 constexpr std::int64_t bf16_strip_room(std::int64_t strips) { return (strips + 63) / 64 * 64; }
 constexpr std::int64_t bf16_value_room(std::int64_t values) { return (values + 31) / 32 * 32; }
 
-// Activations in pairs (kernels/pairs.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
+// Activations in pairs (kernels/interleaved.h): pair p of token t is at [p * stride + 2 t]. Pairs up to a
 // multiple of 16 are there, and 0 beyond the last feature.
 struct Bf16Few {
   const std::uint16_t* at;
   std::int64_t stride;
-  std::int64_t pairs;  // a multiple of 16
+  std::int64_t feature_pairs;  // a multiple of 16
   // Up to bf16_most_tokens, or bf16_most_in_lanes; memory is there for all of these.
   std::int64_t tokens;
 };
@@ -95,8 +95,8 @@ constexpr std::int64_t bf16_width(std::int64_t tokens) {
 }
 
 // Floats of memory for what is made of activations of so many pairs and tokens.
-constexpr std::int64_t bf16_few_room(std::int64_t pairs, std::int64_t tokens) {
-  return (2 * pairs + bf16_window) *
+constexpr std::int64_t bf16_few_room(std::int64_t feature_pairs, std::int64_t tokens) {
+  return (2 * feature_pairs + bf16_window) *
          (tokens > bf16_most_tokens ? bf16_most_in_lanes : bf16_most_tokens);
 }
 

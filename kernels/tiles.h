@@ -1,4 +1,4 @@
-// Products of rows of A, 16 by 16, with pairs (kernels/pairs.h): bfloat16 times bfloat16, float32 sums.
+// Products of rows of A, 16 by 16, with pairs (kernels/interleaved.h): bfloat16 times bfloat16, float32 sums.
 //
 // A tile is 16 rows times 32 features of A, 1 KB. It is multiplied by 16 rows of pairs, which follow
 // each other or are named one by one, as rows of A that share their columns have them.
@@ -14,8 +14,8 @@
 
 namespace sten::kernels {
 
-inline constexpr std::int64_t tile_rows = 16, tile_pairs = 16,
-                              tile_size = tile_rows * 2 * tile_pairs;
+inline constexpr std::int64_t tile_rows = 16, tile_feature_pairs = 16,
+                              tile_size = tile_rows * 2 * tile_feature_pairs;
 
 // One or two tiles of rows that share their columns.
 struct TileRows {

@@ -1,18 +1,18 @@
 // Stands in for simd/ where the compiler does not build for x86-64.
+#include "kernels/simd/bf16_attention.h"
 #include "kernels/simd/bf16_few.h"
 #include "kernels/simd/channels.h"
 #include "kernels/simd/csr.h"
 #include "kernels/simd/elementwise.h"
 #include "kernels/simd/epilogue.h"
 #include "kernels/simd/functions.h"
+#include "kernels/simd/interleaved.h"
+#include "kernels/simd/interleaved_panels.h"
 #include "kernels/simd/nm_sample.h"
 #include "kernels/simd/nm_select.h"
 #include "kernels/simd/nmg_exact.h"
 #include "kernels/simd/nmg_gemm.h"
 #include "kernels/simd/nmg_lanes.h"
-#include "kernels/simd/pair_attention.h"
-#include "kernels/simd/pair_panels.h"
-#include "kernels/simd/pairs.h"
 #include "kernels/simd/panels.h"
 #include "kernels/simd/peak.h"
 #include "kernels/simd/rows.h"
@@ -65,15 +65,15 @@ const PeakTable* peak_avx512() { return nullptr; }
 const PeakTable* peak_avx512_bf16() { return nullptr; }
 const PeakTable* peak_amx() { return nullptr; }
 
-const PairsTable* pairs_avx2() { return nullptr; }
-const PairsTable* pairs_avx512() { return nullptr; }
-const PairsTable* pairs_avx512_bf16() { return nullptr; }
+const InterleavedTable* interleaved_avx2() { return nullptr; }
+const InterleavedTable* interleaved_avx512() { return nullptr; }
+const InterleavedTable* interleaved_avx512_bf16() { return nullptr; }
 
-const PairAttentionTable* pair_attention_amx(std::int64_t) { return nullptr; }
+const Bf16AttentionTable* bf16_attention_amx(std::int64_t) { return nullptr; }
 
-const PairPanelsTable* pair_panels_avx2(std::int64_t) { return nullptr; }
-const PairPanelsTable* pair_panels_avx512(std::int64_t) { return nullptr; }
-const PairPanelsTable* pair_panels_avx512_bf16(std::int64_t) { return nullptr; }
+const InterleavedPanelsTable* interleaved_panels_avx2(std::int64_t) { return nullptr; }
+const InterleavedPanelsTable* interleaved_panels_avx512(std::int64_t) { return nullptr; }
+const InterleavedPanelsTable* interleaved_panels_avx512_bf16(std::int64_t) { return nullptr; }
 
 const PanelsTable* panels_avx2(std::int64_t) { return nullptr; }
 const PanelsTable* panels_avx512(std::int64_t) { return nullptr; }

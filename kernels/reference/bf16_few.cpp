@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/csr.h"
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 
 namespace sten::kernels {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::int64_t tokens = bf16_most_tokens;
 
 // Rows of features, of all tokens.
 void prepare(const Bf16Few& x, float* room) {
-  for (std::int64_t k = 0; k < 2 * x.pairs; ++k)
+  for (std::int64_t k = 0; k < 2 * x.feature_pairs; ++k)
     for (std::int64_t t = 0; t < x.tokens; ++t)
       *room++ = widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]);
 }
@@ -91,7 +91,7 @@ bool looks_up(std::int64_t, bool) { return false; }
 
 void widen_tokens(const Bf16Few& x, float* rows) {
   const std::int64_t width = bf16_width(x.tokens);
-  for (std::int64_t k = 0; k < 2 * x.pairs; ++k)
+  for (std::int64_t k = 0; k < 2 * x.feature_pairs; ++k)
     for (std::int64_t t = 0; t < width; ++t)
       *rows++ = t < x.tokens ? widen_bf16(x.at[k / 2 * x.stride + 2 * t + k % 2]) : 0;
 }

@@ -1,6 +1,6 @@
 #include "kernels/reference/tiles.h"
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "kernels/tiles_each.h"
 
 namespace sten::kernels {
@@ -15,13 +15,13 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
         for (std::int64_t t = 0; t < lanes; ++t) {
           float* c = panels.c + p * panels.c_step + (row + r) * lanes + t;
           float sum = more ? *c : 0;
-          for (std::int64_t i = 0; i < a->depth * tile_pairs; ++i) {
-            const std::int64_t step = i / tile_pairs;
+          for (std::int64_t i = 0; i < a->depth * tile_feature_pairs; ++i) {
+            const std::int64_t step = i / tile_feature_pairs;
             const std::int64_t line = a->columns ? a->columns[i] / (4 * panel_width) : i;
             const std::uint16_t* x = panels.x + p * panels.x_step + (line * lanes + t) * 2;
             const std::uint16_t* value =
                 a->values + ((step * a->tiles + r / tile_rows) * tile_rows + r % tile_rows) * 32 +
-                i % tile_pairs * 2;
+                i % tile_feature_pairs * 2;
             for (int j = 0; j < 2; ++j) sum += widen_bf16(value[j]) * widen_bf16(x[j]);
           }
           *c = sum;

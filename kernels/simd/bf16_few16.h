@@ -4,17 +4,17 @@
 
 #include <type_traits>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "kernels/reference/bf16_few.h"
-#include "kernels/simd/bf16_pairs16.h"
-#include "kernels/simd/bf16_pairs8.h"
+#include "kernels/simd/bf16_interleaved16.h"
+#include "kernels/simd/bf16_interleaved8.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx512 {
 namespace {  // each file has its own, of its own instructions
 
-struct Bf16Few16 : simd::Bf16Pairs16 {
-  using Eight = simd::Bf16Pairs8;
+struct Bf16Few16 : simd::Bf16Interleaved16 {
+  using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 16;
   static void store_offsets(std::uint16_t* p, Words v) {
     _mm512_storeu_si512(p, _mm512_slli_epi16(v, 8));

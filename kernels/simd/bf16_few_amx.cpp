@@ -137,7 +137,7 @@ void prepare_tiles(const Bf16Few& x, float* room) {
   if (x.tokens >= in_place) return;
   auto* to = reinterpret_cast<std::uint8_t*>(room);
   const Int bytes = 4 * x.tokens;
-  for (Int p = 0; p < x.pairs; ++p) std::memcpy(to + p * bytes, x.at + p * x.stride, bytes);
+  for (Int p = 0; p < x.feature_pairs; ++p) std::memcpy(to + p * bytes, x.at + p * x.stride, bytes);
 }
 
 void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {

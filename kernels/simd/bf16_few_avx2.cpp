@@ -4,14 +4,14 @@
 #include "kernels/reference/bf16_few.h"
 #include "kernels/simd/bf16_few.h"
 #include "kernels/simd/bf16_few_loops.h"
-#include "kernels/simd/bf16_pairs8.h"
+#include "kernels/simd/bf16_interleaved8.h"
 
 STEN_TARGET_BEGIN
 namespace sten::kernels::avx2 {
 namespace {
 
-struct Bf16Few8 : simd::Bf16Pairs8 {
-  using Eight = simd::Bf16Pairs8;
+struct Bf16Few8 : simd::Bf16Interleaved8 {
+  using Eight = simd::Bf16Interleaved8;
   static constexpr int most_sums = 12;
   static void store_offsets(std::uint16_t* p, Words v) {
     auto* to = reinterpret_cast<__m256i*>(p);

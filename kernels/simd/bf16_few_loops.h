@@ -1,5 +1,5 @@
 // The loops of kernels/bf16_few.h where there are no tiles: values are widened in registers, which is
-// exact, and multiplied as float32. V has, beside what Bf16Pairs16 has,
+// exact, and multiplied as float32. V has, beside what Bf16Interleaved16 has,
 //   sum(v)           of all lanes
 //   expand(p, to)    a masked tile, and returns where the next begins
 //   most_looked_up   tokens, up to which few_step() is faster than tokens in vectors, for narrow lanes
@@ -18,7 +18,7 @@
 #include <type_traits>
 
 #include "kernels/bf16_few.h"
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "kernels/simd/target.h"
 
 STEN_TARGET_BEGIN
@@ -222,7 +222,7 @@ class Bf16FewLoops {
               x + (std::rotr(places, (2 * (r % 4) + k) * bits - shift) & mask));
         };
         const float *x0 = row(0), *x1 = row(1);
-        const auto pair = W::one_pair(step + bf16_place_bytes(narrow) + 4 * (r0 + r));
+        const auto pair = W::load_pair(step + bf16_place_bytes(narrow) + 4 * (r0 + r));
         const Sum even = W::even(pair), odd = W::odd(pair);
         for (int i = 0; i < used; ++i) {
           s[r][i] = W::fma(even, W::load(x0 + i * W::lanes), s[r][i]);
@@ -269,7 +269,7 @@ class Bf16FewLoops {
   template <class Column>
   static void columns_of_tokens(const Bf16Few& x, Column (*column)(std::uint16_t), Column* to) {
     for (Int t = 0; t < x.tokens; ++t) {
-      for (Int p = 0; p < x.pairs; ++p)
+      for (Int p = 0; p < x.feature_pairs; ++p)
         for (Int k = 0; k < 2; ++k) *to++ = column(x.at[p * x.stride + 2 * t + k]);
       to = std::fill_n(to, bf16_window, Column{0});
     }
@@ -281,7 +281,7 @@ class Bf16FewLoops {
     constexpr Int lanes = W::lanes;
     alignas(64) std::int32_t token_mask[used * lanes];
     for (Int t = 0; t < used * lanes; ++t) token_mask[t] = t < x.tokens ? -1 : 0;
-    for (Int p = 0; p < x.pairs; ++p, to += 2 * used * lanes)
+    for (Int p = 0; p < x.feature_pairs; ++p, to += 2 * used * lanes)
       for (int i = 0; i < used; ++i) {
         const auto v = W::both(W::load_words(x.at + p * x.stride + 2 * i * lanes),
                                W::load_words(token_mask + i * lanes));
@@ -299,8 +299,8 @@ class Bf16FewLoops {
   }
 
   static void rows_of_features(const Bf16Few& x, float* room) {
-    if (x.tokens < most) std::fill_n(room, 2 * x.pairs * most, 0.0f);
-    for (Int p = 0; p < x.pairs; ++p) {
+    if (x.tokens < most) std::fill_n(room, 2 * x.feature_pairs * most, 0.0f);
+    for (Int p = 0; p < x.feature_pairs; ++p) {
       const std::uint16_t* from = x.at + p * x.stride;
       float* to = room + 2 * p * most;
       for (Int t = 0; t < x.tokens; ++t) {
@@ -314,15 +314,15 @@ class Bf16FewLoops {
   static void prepare_tiles(const Bf16Few& x, float* room) {
     if (x.tokens > few) return rows_of_features(x, room);
     for (Int t = 0; t < x.tokens; ++t)
-      for (Int p = 0; p < x.pairs; ++p) {
+      for (Int p = 0; p < x.feature_pairs; ++p) {
         const std::uint16_t* from = x.at + p * x.stride + 2 * t;
-        float* to = room + t * 2 * x.pairs + p / L * 2 * L + p % L;
+        float* to = room + t * 2 * x.feature_pairs + p / L * 2 * L + p % L;
         to[0] = widen_bf16(from[0]);
         to[L] = widen_bf16(from[1]);
       }
   }
   static void multiply_tiles(const Bf16Tiles& a, const Bf16Few& x, const float* room, float* y) {
-    const Int ldx = 2 * x.pairs;
+    const Int ldx = 2 * x.feature_pairs;
     switch (x.tokens) {
       case 1:
         return by_columns<1>(a, room, ldx, y);
@@ -353,12 +353,12 @@ class Bf16FewLoops {
       constexpr int most_looked_up = V::most_looked_up(narrow);
       if (x.tokens > most_looked_up)
         return with_width(x.tokens, [&](auto w, auto used) {
-          lanes_by_tokens<decltype(w), decltype(used)::value, narrow>(a, groups, 2 * x.pairs, room,
-                                                                      y);
+          lanes_by_tokens<decltype(w), decltype(used)::value, narrow>(a, groups,
+                                                                      2 * x.feature_pairs, room, y);
         });
       find_looked_up<most_looked_up, narrow>(
           x.tokens, a, groups, reinterpret_cast<const typename V::template Column<narrow>*>(room),
-          2 * x.pairs + bf16_window, y);
+          2 * x.feature_pairs + bf16_window, y);
     };
     a->is_narrow ? of(std::true_type{}) : of(std::false_type{});
   }

@@ -9,7 +9,7 @@ namespace sten::kernels::avx512_bf16 {
 namespace {
 
 double run_dot_products(std::int64_t rounds) {
-  constexpr int chains = 24, pairs = 32;
+  constexpr int chains = 24, feature_pairs = 32;
   const __m512i ones = _mm512_set1_epi32(0x3f803f80);  // pairs of 1
   __m512bh factor;
   __builtin_memcpy(&factor, &ones, sizeof factor);
@@ -25,7 +25,7 @@ double run_dot_products(std::int64_t rounds) {
   _mm512_storeu_ps(out, sum);
   volatile float sink = out[0];
   (void)sink;
-  return 2.0 * chains * pairs * static_cast<double>(rounds);
+  return 2.0 * chains * feature_pairs * static_cast<double>(rounds);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class Ring {
   void step() {
     to_ = (to_ + 1) % slots;
     if (!copies()) return;
-    columns_ += tile_pairs;
+    columns_ += tile_feature_pairs;
     if (++step_ < depth_) return;
     at_.next();
     begin();
@@ -254,7 +254,7 @@ void multiply(const TileRows* rows, std::int64_t count, const TilePanels& panels
       if constexpr (gathers)
         ring.step();
       else
-        line += tile_pairs * lanes * 2;
+        line += tile_feature_pairs * lanes * 2;
       if (++since == awake_steps) {
         since = 0;
         STEN_TILE_STORE(4, c, c_stride);

@@ -15,7 +15,7 @@ struct TileFloats {
   static void store(float* p, Sum v) { _mm256_storeu_ps(p, v); }
   static Sum one(const float* p) { return _mm256_broadcast_ss(p); }
   static Sum fma(Sum a, Sum b, Sum c) { return _mm256_fmadd_ps(a, b, c); }
-  static __m256i pairs(const std::uint16_t* p) {
+  static __m256i feature_pairs(const std::uint16_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
   static Sum even(__m256i v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); }

@@ -15,7 +15,7 @@ struct TileFloats {
   static void store(float* p, Sum v) { _mm512_storeu_ps(p, v); }
   static Sum one(const float* p) { return _mm512_set1_ps(*p); }
   static Sum fma(Sum a, Sum b, Sum c) { return _mm512_fmadd_ps(a, b, c); }
-  static __m512i pairs(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
+  static __m512i feature_pairs(const std::uint16_t* p) { return _mm512_loadu_si512(p); }
   static Sum even(__m512i v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); }
   static Sum odd(__m512i v) {
     return _mm512_castsi512_ps(

@@ -26,8 +26,8 @@ void block(const TileRows& a, const std::uint16_t* values, const std::uint16_t* 
     for (int v = 0; v < t; ++v)
       sums[row][v] = more ? _mm512_loadu_ps(c + row * lanes + v * 16) : _mm512_setzero_ps();
   for (std::int64_t step = 0; step < a.depth; ++step, values += a.tiles * tile_size)
-    for (std::int64_t p = 0; p < tile_pairs; ++p) {
-      const std::int64_t i = step * tile_pairs + p;
+    for (std::int64_t p = 0; p < tile_feature_pairs; ++p) {
+      const std::int64_t i = step * tile_feature_pairs + p;
       const std::uint16_t* line =
           a.columns ? x + a.columns[i] / (2 * panel_width / lanes) : x + i * lanes * 2;
       __m512bh in[t];

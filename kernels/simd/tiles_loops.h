@@ -12,21 +12,21 @@
 STEN_TARGET_BEGIN
 namespace sten::kernels::simd {
 
-// V: as PairsLoops has it, and Sum with zero(), load(), store() and fma(); r rows, t vectors.
+// V: as InterleavedLoops has it, and Sum with zero(), load(), store() and fma(); r rows, t vectors.
 template <class V, int r, int t>
 class TilesLoops {
   using Sum = typename V::Sum;
 
   // The features of `r` rows in a step.
   struct Step {
-    alignas(64) float even[r][tile_pairs], odd[r][tile_pairs];
+    alignas(64) float even[r][tile_feature_pairs], odd[r][tile_feature_pairs];
 
     explicit Step(const std::uint16_t* values) {
       for (int row = 0; row < r; ++row)
-        for (int p = 0; p < tile_pairs; p += V::lanes) {
-          const auto pairs = V::pairs(values + row * 32 + 2 * p);
-          V::store(even[row] + p, V::even(pairs));
-          V::store(odd[row] + p, V::odd(pairs));
+        for (int p = 0; p < tile_feature_pairs; p += V::lanes) {
+          const auto feature_pairs = V::feature_pairs(values + row * 32 + 2 * p);
+          V::store(even[row] + p, V::even(feature_pairs));
+          V::store(odd[row] + p, V::odd(feature_pairs));
         }
     }
   };
@@ -40,14 +40,14 @@ class TilesLoops {
         sums[row][v] = more ? V::load(c + row * lanes + v * V::lanes) : V::zero();
     for (std::int64_t step = 0; step < a.depth; ++step, values += a.tiles * tile_size) {
       const Step own(values);
-      for (std::int64_t p = 0; p < tile_pairs; ++p) {
-        const std::int64_t i = step * tile_pairs + p;
+      for (std::int64_t p = 0; p < tile_feature_pairs; ++p) {
+        const std::int64_t i = step * tile_feature_pairs + p;
         const std::uint16_t* line =
             a.columns ? x + a.columns[i] / (2 * panel_width / lanes) : x + i * lanes * 2;
         Sum even[t], odd[t];
         for (int v = 0; v < t; ++v) {
-          const auto pairs = V::pairs(line + v * 2 * V::lanes);
-          even[v] = V::even(pairs), odd[v] = V::odd(pairs);
+          const auto feature_pairs = V::feature_pairs(line + v * 2 * V::lanes);
+          even[v] = V::even(feature_pairs), odd[v] = V::odd(feature_pairs);
         }
 #pragma GCC unroll 8
         for (int row = 0; row < r; ++row) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/bench/product.h"
 #include "libsten/linalg/onednn_product.h"
 #include "libsten/ops/elements.h"
@@ -130,7 +130,8 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
   struct Memory {
     std::vector<Tensor> weights;
     Rounded start;
-    Array<std::uint16_t> pairs[3];  // of the start, and what products of a chain write in turn
+    Array<std::uint16_t>
+        interleaved[3];  // of the start, and what products of a chain write in turn
   };
   const auto memory = std::make_shared<Memory>();
   double stored = 0;
@@ -143,22 +144,22 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
   }
   memory->start = rounded(start_, DType::BF16, true);
   const bool is_few = n_ <= bf16_most_few;
-  if (is_few) memory->pairs[0] = Array<std::uint16_t>(pairs_size(k_, n_));
+  if (is_few) memory->interleaved[0] = Array<std::uint16_t>(interleaved_size(k_, n_));
   if (form_ == "chain") {
-    memory->pairs[1] = Array<std::uint16_t>(pairs_size(m_, n_));
-    memory->pairs[2] = Array<std::uint16_t>(pairs_size(k_, n_));
+    memory->interleaved[1] = Array<std::uint16_t>(interleaved_size(m_, n_));
+    memory->interleaved[2] = Array<std::uint16_t>(interleaved_size(k_, n_));
   }
   const Form form = form_ == "gemm" ? Form::features : Form::tokens;
   const auto run = [this, memory, is_few, form] {
     const auto* start = reinterpret_cast<const std::uint16_t*>(memory->start.bytes.data());
     const Activations16 x{form, k_, n_, start};
-    Array<std::uint16_t>* pairs = memory->pairs;
-    if (is_few) to_pairs(x, {k_, n_, pairs[0].mutate()});
+    Array<std::uint16_t>* interleaved = memory->interleaved;
+    if (is_few) to_interleaved(x, {k_, n_, interleaved[0].mutate()});
     for (int i = 0; i < products(); ++i) {
       const Tensor& a = memory->weights[static_cast<std::size_t>(i % 2)];
       const Shape shape = a.shape();
       const auto multiply = [&](const auto& y) {
-        const Pairs in{shape[1], n_, pairs[i == 0 ? 0 : 2 - i % 2].data()};
+        const Interleaved in{shape[1], n_, interleaved[i == 0 ? 0 : 2 - i % 2].data()};
         if (is_few)
           bf16_few_product(a, in, y);
         else if (i == 0)
@@ -169,7 +170,7 @@ std::optional<BenchProduct::Sparse> BenchProduct::own_bf16(const BenchLayout& la
       if (i + 1 == products())
         multiply(ActivationsOut{form, shape[0], n_, out(i)});
       else
-        multiply(PairsOut{shape[0], n_, pairs[1 + i % 2].mutate()});
+        multiply(InterleavedOut{shape[0], n_, interleaved[1 + i % 2].mutate()});
     }
   };
   std::function<void()> pack;

@@ -141,8 +141,8 @@ constexpr PairRow pair_rows[] = {
 
 // What the kernel makes of a and b, repeated to `shape`.
 template <class T>
-Tensor write_pairs(const OutFormat& format, const Shape& shape, const PairKernel& kernel,
-                   const T* dy, const Dense& a, const Dense& b) {
+Tensor write_interleaved(const OutFormat& format, const Shape& shape, const PairKernel& kernel,
+                         const T* dy, const Dense& a, const Dense& b) {
   const Broadcast repeated(shape, a.extents, b.extents);
   const T *x = a.values.as<T>().data(), *y = b.values.as<T>().data();
   const auto fill = [&](Index begin, Index end, T* to) {
@@ -182,8 +182,8 @@ Outputs pair_forward(const PairRow& row, const Call& call) {
     fail_unsupported("{}: {} elements are written dense first", row.name, name_of(dtype));
   const Dense x = to_compute(row.name, a, in), y = to_compute(row.name, b, in);
   return with_computed(in, [&]<class T>(T) -> Outputs {
-    const Tensor all = write_pairs<T>(is_as_stored ? call.out() : OutFormat::dense(), shape,
-                                      row.value, nullptr, x, y);
+    const Tensor all = write_interleaved<T>(is_as_stored ? call.out() : OutFormat::dense(), shape,
+                                            row.value, nullptr, x, y);
     if (in == dtype) return {all};
     return {Dense{shape, as_dtype(row.name, *all.values(), dtype)}};
   });
@@ -236,8 +236,8 @@ Outputs pair_grad(const PairRow& row, const std::string& op, const Call& call) {
       if (!call.wants(i)) continue;
       const Shape& shape = i == 0 ? a.extents : b.extents;
       const bool is_repeated = shape != dy.extents;
-      Tensor all = write_pairs<T>(is_repeated ? OutFormat::dense() : call.out(i), dy.extents,
-                                  row.grads[i], in, a, b);
+      Tensor all = write_interleaved<T>(is_repeated ? OutFormat::dense() : call.out(i), dy.extents,
+                                        row.grads[i], in, a, b);
       out[i] =
           is_repeated ? sum_to<T>(call.out(i), all.template as<Dense>(), shape) : std::move(all);
     }
@@ -260,7 +260,8 @@ Outputs sparse_by_number(const PairRow& row, const Call& call) {
     if (!(of_zero == 0)) fail_unsupported("{}: 0 does not stay 0 by {}", row.name, by);
     return {Tensor::update(a, [&](Values& v) {
       const Dense x{{v.size()}, v};
-      v = *write_pairs<T>(OutFormat::dense(), x.extents, row.value, nullptr, x, Dense{{}, b.values})
+      v = *write_interleaved<T>(OutFormat::dense(), x.extents, row.value, nullptr, x,
+                                Dense{{}, b.values})
                .values();
     })};
   });

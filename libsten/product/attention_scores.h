@@ -24,7 +24,7 @@ struct AttentionScores {
     while (last > 0 && bias()[last - 1] <= hides) --last;
     return last > 0 ? last : n;
   }
-  // The bias of some tokens, as the kernel wants it. Part: kernels::Attention or PairAttention.
+  // The bias of some tokens, as the kernel wants it. Part: kernels::Attention or Bf16Attention.
   template <class Part>
   void set_bias(Part& part, Index token, Index tokens, Index lanes, Scratch& memory) const {
     part.bias = bias();

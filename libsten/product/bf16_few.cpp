@@ -34,7 +34,7 @@ std::shared_ptr<const Bf16WeightLanes> lanes_for(const Tensor& a, Index tokens) 
 
 // As Bf16FewFactor::multiply_blocks(), of n:m:g.
 template <class Write>
-void multiply_strips(const Tensor& a, const Pairs& x, Write&& write) {
+void multiply_strips(const Tensor& a, const Interleaved& x, Write&& write) {
   const auto packed = nmg_bf16(a);
   const Index rows = packed->order.rows, width = kernels::bf16_width(x.tokens),
               task = packed->task_rows(), tasks = ceil_div(rows, task);
@@ -87,7 +87,7 @@ bool Bf16FewFactor::is_for_lanes(Index tokens) const {
 }
 
 template <class Write>
-void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
+void Bf16FewFactor::multiply_blocks(const Interleaved& x, Write&& write) const {
   const kernels::Bf16FewTable& table = kernels::bf16_few();
   const bool by_lanes = is_for_lanes(x.tokens);
   if (by_lanes && is_for_bf16_strips(a_, x.tokens)) return multiply_strips(a_, x, write);
@@ -141,7 +141,7 @@ void Bf16FewFactor::multiply_blocks(const Pairs& x, Write&& write) const {
   parallel_for(ceil_div(rows, bf16_block_rows), 1, std::cref(some));
 }
 
-void Bf16FewFactor::check(const Pairs& x, Index features, Index tokens) const {
+void Bf16FewFactor::check(const Interleaved& x, Index features, Index tokens) const {
   if (x.features != cols_ || features != rows_ || x.tokens != tokens)
     fail_usage(
         "bfloat16 product: {} times {} features of {} tokens is not {} features of {} tokens",
@@ -150,7 +150,7 @@ void Bf16FewFactor::check(const Pairs& x, Index features, Index tokens) const {
     fail_usage("bfloat16 product: expected at most {} tokens, got {}", bf16_most_few, x.tokens);
 }
 
-void Bf16FewFactor::multiply(const Pairs& x, const ActivationsOut& y,
+void Bf16FewFactor::multiply(const Interleaved& x, const ActivationsOut& y,
                              const Epilogue& epilogue) const {
   check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
@@ -163,12 +163,12 @@ void Bf16FewFactor::multiply(const Pairs& x, const ActivationsOut& y,
   });
 }
 
-void Bf16FewFactor::multiply(const Pairs& x, const PairsOut& y,
-                             const PairsEpilogue& epilogue) const {
+void Bf16FewFactor::multiply(const Interleaved& x, const InterleavedOut& y,
+                             const InterleavedEpilogue& epilogue) const {
   check(x, y.features, y.tokens);
   if (x.tokens == 0) return;
   multiply_blocks(x, [&](Index row, Index count, float* sums) {
-    if (y.lanes() == few_width) return write_pairs(sums, row, count, 0, y, epilogue);
+    if (y.lanes() == few_width) return write_interleaved(sums, row, count, 0, y, epilogue);
     // Parts side by side.
     thread_local Scratch memory;
     float* const tile = memory.of(bf16_block_rows * panel_width);
@@ -179,17 +179,17 @@ void Bf16FewFactor::multiply(const Pairs& x, const PairsOut& y,
                       tile + r * panel_width + t);
         else
           std::fill_n(tile + r * panel_width + t, few_width, 0.0f);
-    write_pairs(tile, row, count, 0, y, epilogue);
+    write_interleaved(tile, row, count, 0, y, epilogue);
   });
 }
 
-void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
+void bf16_few_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
                       const Epilogue& epilogue) {
   Bf16FewFactor(a).multiply(x, y, epilogue);
 }
 
-void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
-                      const PairsEpilogue& epilogue) {
+void bf16_few_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
+                      const InterleavedEpilogue& epilogue) {
   Bf16FewFactor(a).multiply(x, y, epilogue);
 }
 

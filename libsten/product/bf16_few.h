@@ -8,7 +8,7 @@
 
 #include "kernels/bf16_few.h"
 #include "libsten/base/array.h"
-#include "libsten/product/pairs.h"
+#include "libsten/product/interleaved.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -68,28 +68,29 @@ inline constexpr Index bf16_most_few = 32;
 // extents and of bf16_most_few tokens at most, else Error (usage). Results differ from exact ones by
 // what rounding the factors to bfloat16 and sums to float32 does (and y to bfloat16); the bits do not
 // depend on the number of threads. Where x has an infinity or NaN, all results of the token may be NaN.
-void bf16_few_product(const Tensor& a, const Pairs& x, const ActivationsOut& y,
+void bf16_few_product(const Tensor& a, const Interleaved& x, const ActivationsOut& y,
                       const Epilogue& epilogue = {});
-void bf16_few_product(const Tensor& a, const Pairs& x, const PairsOut& y,
-                      const PairsEpilogue& epilogue = {});
+void bf16_few_product(const Tensor& a, const Interleaved& x, const InterleavedOut& y,
+                      const InterleavedEpilogue& epilogue = {});
 
 // A weight as bf16_few_product() takes it, checked once: but for the first one of each packed form its
 // products allocate nothing, once each thread has the memory that it works in.
 class Bf16FewFactor {
  public:
   explicit Bf16FewFactor(Tensor a);
-  void multiply(const Pairs& x, const ActivationsOut& y, const Epilogue& epilogue = {}) const;
-  void multiply(const Pairs& x, const PairsOut& y, const PairsEpilogue& epilogue = {}) const;
+  void multiply(const Interleaved& x, const ActivationsOut& y, const Epilogue& epilogue = {}) const;
+  void multiply(const Interleaved& x, const InterleavedOut& y,
+                const InterleavedEpilogue& epilogue = {}) const;
 
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
 
  private:
-  void check(const Pairs& x, Index features, Index tokens) const;
+  void check(const Interleaved& x, Index features, Index tokens) const;
   bool is_for_lanes(Index tokens) const;
   // write(first row, rows, sums) of each block, [parts][bf16_block_rows][bf16_most_tokens].
   template <class Write>
-  void multiply_blocks(const Pairs& x, Write&& write) const;
+  void multiply_blocks(const Interleaved& x, Write&& write) const;
 
   Tensor a_;
   Index rows_ = 0, cols_ = 0;

@@ -17,7 +17,7 @@ double seconds_of(const kernels::TilesTable& table) {
   };
   constexpr std::int64_t words = 32;
   std::vector<Line> values(2 * depth * tile_size / words);
-  std::vector<Line> x(depth * tile_pairs * 2 * panel_width / words);
+  std::vector<Line> x(depth * tile_feature_pairs * 2 * panel_width / words);
   std::vector<Line> sums(2 * tile_rows * panel_width * 2 / words);
   const TileRows rows{values[0].words, nullptr, 2, depth};
   const TilePanels panels{1, x[0].words, 0, reinterpret_cast<float*>(sums.data()), 0};

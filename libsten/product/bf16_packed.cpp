@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "libsten/base/parallel.h"
-#include "libsten/product/pairs.h"
+#include "libsten/product/interleaved.h"
 
 namespace sten {
 namespace {
 
-using kernels::tile_pairs, kernels::tile_rows, kernels::tile_size;
+using kernels::tile_feature_pairs, kernels::tile_rows, kernels::tile_size;
 
 // As few slabs as can be, equal ones: storing sums of tiles and loading them again costs as much as a
 // dozen products or more. But two panels of a slab stay in the second cache.
@@ -40,18 +40,18 @@ void with_bf16_values(const Dense& a, F&& f) {
 // For each 16 rows the pairs of columns in which one of them stores something.
 std::vector<std::vector<std::uint32_t>> pairs_of_tiles(const Mask& stored) {
   const Index rows = stored.extents[0], cols = stored.extents[1];
-  std::vector<std::vector<std::uint32_t>> pairs(ceil_div(rows, tile_rows));
-  parallel_for(std::ssize(pairs), 1, [&](Index begin, Index end) {
+  std::vector<std::vector<std::uint32_t>> interleaved(ceil_div(rows, tile_rows));
+  parallel_for(std::ssize(interleaved), 1, [&](Index begin, Index end) {
     std::vector<char> has;
     for (Index t = begin; t < end; ++t) {
       has.assign(ceil_div(cols, Index{2}), 0);
       for (Index r = t * tile_rows; r < std::min(rows, (t + 1) * tile_rows); ++r)
         for (Index k = 0; k < cols; ++k) has[k / 2] |= static_cast<char>(stored[r * cols + k]);
       for (std::size_t p = 0; p < has.size(); ++p)
-        if (has[p]) pairs[t].push_back(static_cast<std::uint32_t>(p));
+        if (has[p]) interleaved[t].push_back(static_cast<std::uint32_t>(p));
     }
   });
-  return pairs;
+  return interleaved;
 }
 
 }  // namespace
@@ -90,8 +90,8 @@ Bf16Packed pack_bf16_dense(const Dense& a) {
 }
 
 Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
-                            const std::vector<std::vector<std::uint32_t>>& pairs) {
-  const Index count = std::ssize(pairs);
+                            const std::vector<std::vector<std::uint32_t>>& interleaved) {
+  const Index count = std::ssize(interleaved);
   Bf16Packed p;
   p.rows = a.extents[0], p.cols = a.extents[1];
   p.group_rows = std::move(group_rows);
@@ -99,10 +99,11 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
   // Where the pairs of a slab begin, and its depth.
   const auto first_of = [&](Index g, Index s) {
     const auto pair = static_cast<std::uint32_t>(ceil_div(p.slabs[s], Index{2}));
-    return std::lower_bound(pairs[g].begin(), pairs[g].end(), pair) - pairs[g].begin();
+    return std::lower_bound(interleaved[g].begin(), interleaved[g].end(), pair) -
+           interleaved[g].begin();
   };
   const auto depth_of = [&](Index g, Index s) {
-    return ceil_div(first_of(g, s + 1) - first_of(g, s), tile_pairs);
+    return ceil_div(first_of(g, s + 1) - first_of(g, s), tile_feature_pairs);
   };
   Index steps = 0, tiles = 0;
   for (Index s = 0; s < p.slab_count(); ++s)
@@ -111,14 +112,14 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
       tiles += depth_of(g, s) * p.tiles_of(g);
     }
   p.values = Array<std::uint16_t>::uninitialized(tiles * tile_size);
-  p.columns = Array<std::uint32_t>::uninitialized(std::max<Index>(1, steps) * tile_pairs);
+  p.columns = Array<std::uint32_t>::uninitialized(std::max<Index>(1, steps) * tile_feature_pairs);
   const std::uint16_t* value = p.values.data();
   const std::uint32_t* column = p.columns.data();
   for (Index s = 0; s < p.slab_count(); ++s)
     for (Index g = 0; g < count; ++g) {
       p.parts.push_back({value, column, p.tiles_of(g), depth_of(g, s)});
       value += depth_of(g, s) * p.tiles_of(g) * tile_size;
-      column += depth_of(g, s) * tile_pairs;
+      column += depth_of(g, s) * tile_feature_pairs;
     }
   std::uint16_t* values = p.values.mutate();
   std::uint32_t* columns = p.columns.mutate();
@@ -129,15 +130,15 @@ Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
         const kernels::TileRows& part = p.parts[i];
         std::uint16_t* to = values + (part.values - p.values.data());
         std::uint32_t* lines = columns + (part.columns - p.columns.data());
-        const std::uint32_t* own = pairs[g].data() + first_of(g, s);
+        const std::uint32_t* own = interleaved[g].data() + first_of(g, s);
         const Index n = first_of(g, s + 1) - first_of(g, s);
         // Padding has a column of the same rows, so that an infinity stays in these.
-        for (Index j = 0; j < part.depth * tile_pairs; ++j)
+        for (Index j = 0; j < part.depth * tile_feature_pairs; ++j)
           lines[j] = static_cast<std::uint32_t>((own[std::min(j, n - 1)] - p.slabs[s] / 2) *
                                                 panel_width * 4);
         for (Index d = 0; d < part.depth; ++d)
           for (Index r = 0; r < part.tiles * tile_rows; ++r)
-            for (Index j = d * tile_pairs; j < (d + 1) * tile_pairs; ++j)
+            for (Index j = d * tile_feature_pairs; j < (d + 1) * tile_feature_pairs; ++j)
               for (Index k = 0; k < 2; ++k)
                 *to++ =
                     j < n ? value_at(p.group_rows[g] + r, 2 * Index{own[j]} + k) : std::uint16_t{0};

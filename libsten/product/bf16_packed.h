@@ -37,7 +37,7 @@ Bf16Packed pack_bf16(const Tensor& a);
 // Of a dense matrix the pairs of columns, ascending, of groups of rows: [groups + 1] multiples of 16,
 // whose neighbours are 16 or 32 apart.
 Bf16Packed pack_bf16_groups(const Dense& a, std::vector<Index> group_rows,
-                            const std::vector<std::vector<std::uint32_t>>& pairs);
+                            const std::vector<std::vector<std::uint32_t>>& interleaved);
 // All columns.
 Bf16Packed pack_bf16_dense(const Dense& a);
 

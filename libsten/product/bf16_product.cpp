@@ -27,11 +27,11 @@ void bf16_product(const Tensor& a, const X& x, const Y& y,
 #define STEN_BF16_PRODUCT(X, Y)                                                              \
   template void Bf16Factor::multiply(const X&, const Y&, const EpilogueFor<Y>::Type&) const; \
   template void bf16_product(const Tensor&, const X&, const Y&, const EpilogueFor<Y>::Type&)
-STEN_BF16_PRODUCT(Pairs, PairsOut);
-STEN_BF16_PRODUCT(Pairs, ActivationsOut);
-STEN_BF16_PRODUCT(Activations, PairsOut);
+STEN_BF16_PRODUCT(Interleaved, InterleavedOut);
+STEN_BF16_PRODUCT(Interleaved, ActivationsOut);
+STEN_BF16_PRODUCT(Activations, InterleavedOut);
 STEN_BF16_PRODUCT(Activations, ActivationsOut);
-STEN_BF16_PRODUCT(Activations16, PairsOut);
+STEN_BF16_PRODUCT(Activations16, InterleavedOut);
 STEN_BF16_PRODUCT(Activations16, ActivationsOut);
 
 }  // namespace sten

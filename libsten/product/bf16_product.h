@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "libsten/product/pairs.h"
+#include "libsten/product/interleaved.h"
 #include "libsten/tensor/tensor.h"
 
 namespace sten {
@@ -12,13 +12,13 @@ struct EpilogueFor {
   using Type = Epilogue;
 };
 template <>
-struct EpilogueFor<PairsOut> {
-  using Type = PairsEpilogue;
+struct EpilogueFor<InterleavedOut> {
+  using Type = InterleavedEpilogue;
 };
 
 // y[M, N] = A[M, K] * x[K, N] and what the epilogue makes of the float32 sums, before they are
 // rounded where y is in pairs. X is Pairs, which are worked with where they lie, or what becomes
-// pairs on the way: Activations, which are rounded, or Activations16. Y is PairsOut or
+// pairs on the way: Activations, which are rounded, or Activations16. Y is InterleavedOut or
 // ActivationsOut. A is of rank 2, in any layout, of BF16, or of F32, which is rounded; x and y are of
 // its extents: else Error (usage). Zeros are multiplied too, but where 16 rows share their columns, as
 // in nmgv. What a product makes of A is kept with it.

@@ -16,7 +16,7 @@ namespace bf16_detail {
 template <class X>
 inline constexpr bool is_in_place = false;
 template <>
-inline constexpr bool is_in_place<Pairs> = true;
+inline constexpr bool is_in_place<Interleaved> = true;
 
 // Memory of this thread for x in pairs, and for sums.
 struct Bf16Scratch {
@@ -41,7 +41,7 @@ struct Bf16Task {
   Index begin, end;   // groups of rows
   bool stream;
   // Looked up once: take() is called often.
-  const kernels::PairsTable& pairs_ = kernels::pairs();
+  const kernels::InterleavedTable& interleaved_ = kernels::interleaved();
   const kernels::EpilogueTable& epilogues_ = kernels::epilogue();
 
   Index panels() const { return ceil_div(last - first, lanes); }
@@ -52,7 +52,7 @@ struct Bf16Task {
   // Slab s of all panels, which are `step` elements apart.
   void read_slab(Index s, std::uint16_t* to, Index step) const {
     if constexpr (!is_in_place<X>)
-      read_pairs(x, a.slabs[s], a.slab_features(s), first, lanes, to, panels(), step);
+      read_interleaved(x, a.slabs[s], a.slab_features(s), first, lanes, to, panels(), step);
   }
 
   // Asks the second cache for it where it lies: rows that are named one by one would wait for memory
@@ -72,14 +72,14 @@ struct Bf16Task {
     const Index rows = std::min(b.rows, a.rows - row),
                 tokens = std::min(width, y.tokens - first_token);
     if (rows <= 0) return;
-    if constexpr (std::is_same_v<Y, PairsOut>) {
-      if (part == 0 && !epilogue.does_nothing()) finish_pairs(b, row, rows, first_token);
+    if constexpr (std::is_same_v<Y, InterleavedOut>) {
+      if (part == 0 && !epilogue.does_nothing()) finish_interleaved(b, row, rows, first_token);
       const Index from = b.rows / tile_parts * part,
                   some = std::min(b.rows / tile_parts, rows - from);
       std::uint16_t* to = y.tile(row, token(b.panel)) + 2 * b.token;
       if (some > 0)
-        pairs_.round_features(b.sums + from * width, width, some, width, to + from / 2 * y.stride(),
-                              y.stride());
+        interleaved_.round_features(b.sums + from * width, width, some, width,
+                                    to + from / 2 * y.stride(), y.stride());
       // Features beyond the last one are 0.
       if (part + 1 < tile_parts || row + rows < y.features) return;
       const Index last = y.rows() - row / 2;
@@ -100,7 +100,7 @@ struct Bf16Task {
         // As many tokens as kernels turn at once.
         const Index share = std::max<Index>(width / tile_parts, 8), t = part * share;
         if (const Index some = std::min(share, std::min(width, tokens) - t); some > 0)
-          pairs_.turn(b.sums + t, width, rows, some, stream, to + t * y.features, y.features);
+          interleaved_.turn(b.sums + t, width, rows, some, stream, to + t * y.features, y.features);
         return;
       }
       const Index from = b.rows / tile_parts * part,
@@ -114,13 +114,13 @@ struct Bf16Task {
     if (stream) return epilogues_.stream(from, stride, rows, count, to, to_stride);
     for (Index r = 0; r < rows; ++r) std::copy_n(from + r * stride, count, to + r * to_stride);
   }
-  void finish_pairs(const kernels::TileBlock& b, Index row, Index rows, Index token) const {
-    if constexpr (std::is_same_v<Y, PairsOut>) {
+  void finish_interleaved(const kernels::TileBlock& b, Index row, Index rows, Index token) const {
+    if constexpr (std::is_same_v<Y, InterleavedOut>) {
       alignas(64) float residual[2 * kernels::tile_rows * panel_width];
       if (epilogue.residual) {
-        const Pairs other{y.features, y.tokens, epilogue.residual};
-        pairs_.widen_features(other.tile(row, token - b.token) + 2 * b.token, y.stride(), rows,
-                              b.tokens, residual, b.tokens);
+        const Interleaved other{y.features, y.tokens, epilogue.residual};
+        interleaved_.widen_features(other.tile(row, token - b.token) + 2 * b.token, y.stride(),
+                                    rows, b.tokens, residual, b.tokens);
       }
       epilogues_.finish(b.sums, b.tokens, rows, b.tokens, epilogue.scale,
                         epilogue.bias ? epilogue.bias + row : nullptr,
@@ -129,7 +129,7 @@ struct Bf16Task {
   }
   // Whether take() does everything that is asked for.
   bool takes() const {
-    if constexpr (std::is_same_v<Y, PairsOut>)
+    if constexpr (std::is_same_v<Y, InterleavedOut>)
       return true;
     else
       return y.form == Form::features || (y.form == Form::tokens && !epilogue.residual);
@@ -145,8 +145,8 @@ struct Bf16Task {
       for (Index p = 0; p < panels(); ++p) {
         const Index n = std::min(some, count - r);
         float* from = sums + p * step + r * lanes;
-        if constexpr (std::is_same_v<Y, PairsOut>)
-          write_pairs(from, row + r, n, token(p), y, epilogue);
+        if constexpr (std::is_same_v<Y, InterleavedOut>)
+          write_interleaved(from, row + r, n, token(p), y, epilogue);
         else if (y.form == Form::tokens && !epilogue.residual)
           turn(from, row + r, n, token(p));
         else
@@ -160,7 +160,7 @@ struct Bf16Task {
       kernels::epilogue().finish(tile, lanes, rows, tokens, epilogue.scale,
                                  epilogue.bias ? epilogue.bias + row : nullptr, nullptr, 0,
                                  epilogue.activation);
-    kernels::pairs().turn(tile, lanes, rows, tokens, stream, y.tile(row, token), y.stride());
+    kernels::interleaved().turn(tile, lanes, rows, tokens, stream, y.tile(row, token), y.stride());
   }
 
   // All slabs times the groups from `from` to `to`. x: all slabs in pairs, panels being `step` apart;
@@ -211,10 +211,10 @@ struct Bf16Task {
     // x is read once for all bands, or slab after slab where there is but one.
     const bool one_band = bands(count) == 1;
     const Index step = one_band ? padded_features(widest) * lanes : size;
-    auto* pairs = reinterpret_cast<std::uint16_t*>(bf16_scratch().x.of(count * step / 2));
-    if (one_band) return in_bands(nullptr, pairs, step, count);
-    for (Index s = 0; s < a.slab_count(); ++s) read_slab(s, pairs + a.slabs[s] * lanes, step);
-    in_bands(pairs, nullptr, step, count);
+    auto* interleaved = reinterpret_cast<std::uint16_t*>(bf16_scratch().x.of(count * step / 2));
+    if (one_band) return in_bands(nullptr, interleaved, step, count);
+    for (Index s = 0; s < a.slab_count(); ++s) read_slab(s, interleaved + a.slabs[s] * lanes, step);
+    in_bands(interleaved, nullptr, step, count);
   }
 
  private:

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/base/error.h"
 #include "libsten/base/floats.h"
 #include "libsten/base/parallel.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/base/parallel.h"
 #include "libsten/base/scratch.h"
 #include "libsten/tensor/low_floats.h"

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "kernels/floats.h"
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 
 namespace sten {
 

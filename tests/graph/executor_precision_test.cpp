@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/base/name_pattern.h"
 #include "libsten/base/parallel.h"
 #include "libsten/graph/executor.h"

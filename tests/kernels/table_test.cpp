@@ -11,12 +11,12 @@
 #include "kernels/elementwise.h"
 #include "kernels/epilogue.h"
 #include "kernels/functions.h"
+#include "kernels/interleaved.h"
 #include "kernels/nm_sample.h"
 #include "kernels/nm_select.h"
 #include "kernels/nmg_exact.h"
 #include "kernels/nmg_gemm.h"
 #include "kernels/nmg_lanes.h"
-#include "kernels/pairs.h"
 #include "kernels/peak.h"
 #include "kernels/reference/rows.h"
 #include "kernels/simd/rows.h"
@@ -75,7 +75,7 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
   check_family(nmg_exact_for, nmg_exact);
   check_family(nmg_gemm_for, nmg_gemm);
   check_family(nmg_lanes_for, nmg_lanes_table);
-  check_family(pairs_for, pairs);
+  check_family(interleaved_for, interleaved);
   check_family(peak_for, peak);
   check_family(rows_for, rows);
   check_family(tiles_for, tiles);

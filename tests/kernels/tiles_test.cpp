@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/base/array.h"
 #include "tests/kernels/fenced.h"
 #include "tests/support/tensors.h"
@@ -22,18 +22,18 @@ Array<std::uint16_t> random_words(Index n, Dice& dice) {
 // Rows of one and two tiles, with all columns or some, of several depths.
 struct TilesCase {
   Index lanes, panels;
-  static constexpr Index pairs = 64;  // rows of a panel
+  static constexpr Index interleaved = 64;  // rows of a panel
   Array<std::uint16_t> values, x;
   Array<std::uint32_t> columns;
   std::vector<kernels::TileRows> rows;
   Index row_count = 0;
 
   TilesCase(Index lanes_, Index panels_, Dice& dice) : lanes(lanes_), panels(panels_) {
-    x = random_words(panels * pairs * lanes * 2, dice);
+    x = random_words(panels * interleaved * lanes * 2, dice);
     values = random_words(40 * kernels::tile_size, dice);
-    columns = Array<std::uint32_t>(20 * kernels::tile_pairs);
+    columns = Array<std::uint32_t>(20 * kernels::tile_feature_pairs);
     for (std::uint32_t& c : std::span(columns.mutate(), columns.size()))
-      c = static_cast<std::uint32_t>(dice.below(pairs)) * kernels::panel_width * 4;
+      c = static_cast<std::uint32_t>(dice.below(interleaved)) * kernels::panel_width * 4;
     const std::uint16_t* value = values.data();
     for (const Index tiles : {2, 1, 2, 1})
       for (const Index depth : {3, 0, 1, 4}) {
@@ -55,7 +55,8 @@ struct TilesCase {
         const Index line = a->columns ? a->columns[i] / 256 : i;
         const double v = kernels::widen_bf16(
             a->values[((i / 16 * a->tiles + row / 16) * 16 + row % 16) * 32 + i % 16 * 2 + j]);
-        const double f = kernels::widen_bf16(x[((panel * pairs + line) * lanes + token) * 2 + j]);
+        const double f =
+            kernels::widen_bf16(x[((panel * interleaved + line) * lanes + token) * 2 + j]);
         sum += v * f;
         size += std::abs(v * f);
       }
@@ -89,7 +90,7 @@ TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the r
           Array<float> sums = before;
           table->multiply[lanes == kernels::panel_width](
               c.rows.data(), std::ssize(c.rows),
-              {panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size}, more);
+              {panels, c.x.data(), c.interleaved * lanes * 2, sums.mutate(), size}, more);
           Index wrong = 0;
           for (Index i = 0; i < panels * size; ++i)
             wrong += !(std::abs(sums[i] - expected[i].first) <= expected[i].second);
@@ -128,7 +129,8 @@ TEST_CASE("sums that are taken block by block are those that go to memory, each 
         const TilesCase c(lanes, panels, dice);
         const Index size = c.row_count * lanes;
         Array<float> sums(panels * size);
-        const kernels::TilePanels all{panels, c.x.data(), c.pairs * lanes * 2, sums.mutate(), size};
+        const kernels::TilePanels all{panels, c.x.data(), c.interleaved * lanes * 2, sums.mutate(),
+                                      size};
         const bool wide = lanes == kernels::panel_width;
         table->multiply[wide](c.rows.data(), std::ssize(c.rows), all, false);
         Blocks blocks{c, Array<float>(panels * size), std::vector<int>(panels * size)};

@@ -12,10 +12,10 @@ TEST_CASE("the second product of bfloat16 with a weight allocates nothing") {
   const Threads one(1);
   const Index rows = 200, cols = 300, tokens = 150;
   const Bf16Factor weight(Dense::zeros(DType::BF16, {rows, cols}));
-  Array<std::uint16_t> x(pairs_size(cols, tokens)), y(pairs_size(rows, tokens));
+  Array<std::uint16_t> x(interleaved_size(cols, tokens)), y(interleaved_size(rows, tokens));
   Array<float> floats(rows * tokens);
   const auto multiply = [&] {
-    weight.multiply(Pairs{cols, tokens, x.data()}, PairsOut{rows, tokens, y.mutate()},
+    weight.multiply(Pairs{cols, tokens, x.data()}, InterleavedOut{rows, tokens, y.mutate()},
                     {1, nullptr, y.data(), kernels::Activation::gelu});
     weight.multiply(Activations16{Form::tokens, cols, tokens, x.data()},
                     ActivationsOut{Form::tokens, rows, tokens, floats.mutate()});

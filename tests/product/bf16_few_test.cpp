@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/pairs.h"
+#include "kernels/interleaved.h"
 #include "libsten/product/nmg_bf16.h"
 #include "tests/kernels/fenced.h"
 #include "tests/product/sparse_tensors.h"
@@ -29,19 +29,19 @@ float rounded(float x) { return kernels::widen_bf16(kernels::round_to_bf16(x)); 
 struct FewCase {
   Index features, tokens;
   std::vector<float> x;  // [features, tokens]
-  Array<std::uint16_t> pairs;
+  Array<std::uint16_t> interleaved;
 
   FewCase(Dice& dice, Index k, Index n)
-      : features(k), tokens(n), x(k * n), pairs(std::max<Index>(1, pairs_size(k, n))) {
+      : features(k), tokens(n), x(k * n), interleaved(std::max<Index>(1, interleaved_size(k, n))) {
     for (float& v : x) v = static_cast<float>(dice.normal());
-    std::uint16_t* const at = pairs.mutate();
-    std::fill_n(at, pairs_size(k, n), std::uint16_t{0});
-    to_pairs(Activations{Form::features, k, n, x.data()}, PairsOut{k, n, at});
-    const PairsOut out{k, n, at};
+    std::uint16_t* const at = interleaved.mutate();
+    std::fill_n(at, interleaved_size(k, n), std::uint16_t{0});
+    to_interleaved(Activations{Form::features, k, n, x.data()}, InterleavedOut{k, n, at});
+    const InterleavedOut out{k, n, at};
     for (Index p = 0; p < out.rows() && n; ++p)
       for (Index t = n; t < out.lanes(); ++t) out.tile(2 * p, 0)[2 * t] = 0x7fc0;
   }
-  Pairs view() const { return {features, tokens, pairs.data()}; }
+  Interleaved view() const { return {features, tokens, interleaved.data()}; }
 };
 
 // The factors are rounded, each by 2^-8 of its size at most, and their products added up in float32.
@@ -141,7 +141,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
       CHECK_MESSAGE(far_from_exact(exact, c, y) == 0, what, " ", m, " ", k, " ", n, " ", keep);
     };
     const Index most = kernels::bf16_most_tokens;
-    const Pairs view = c.view();
+    const Interleaved view = c.view();
     for (const kernels::Isa isa : kernels::all_isas) {
       const Bf16FewTable* table = kernels::bf16_few_for(isa);
       CHECK((table != nullptr) == kernels::has_isa(isa));
@@ -237,7 +237,7 @@ TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, o
                 width = kernels::bf16_width(n);
     const Tensor a = sparse_tensor(dice, normals(dice, {m, k}), Spec::parse(spec));
     const FewCase c(dice, k, n);
-    const Pairs view = c.view();
+    const Interleaved view = c.view();
     const NmgBf16& packed = *nmg_bf16(a);
     const NmgPacked& order = packed.order;
     const Dense exact = a.to_dense();
@@ -330,10 +330,11 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
     std::vector<float> wanted(m * n);
     for (Index i = 0; i < m * n; ++i)
       wanted[i] = std::max(0.0f, 0.5f * plain[i] + bias[i / n] + rounded(added[i]));
-    Array<std::uint16_t> residual(pairs_size(m, n)), out(pairs_size(m, n));
-    to_pairs(Activations{Form::features, m, n, added.data()}, PairsOut{m, n, residual.mutate()});
+    Array<std::uint16_t> residual(interleaved_size(m, n)), out(interleaved_size(m, n));
+    to_interleaved(Activations{Form::features, m, n, added.data()},
+                   InterleavedOut{m, n, residual.mutate()});
     std::vector<float> rows(m * n);
-    from_pairs({m, n, residual.data()}, {Form::features, m, n, rows.data()});
+    from_interleaved({m, n, residual.data()}, {Form::features, m, n, rows.data()});
     const auto relu = kernels::Activation::relu;
     for (const Form form : {Form::features, Form::tokens, Form::few, Form::panels}) {
       if (form == Form::few && n > few_width) continue;
@@ -354,14 +355,14 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
     }
     // In pairs, over what was there, padding too.
     std::fill_n(out.mutate(), out.size(), std::uint16_t{0x7fc0});
-    bf16_few_product(a, c.view(), PairsOut{m, n, out.mutate()},
-                     PairsEpilogue{0.5f, bias.data(), residual.data(), relu});
+    bf16_few_product(a, c.view(), InterleavedOut{m, n, out.mutate()},
+                     InterleavedEpilogue{0.5f, bias.data(), residual.data(), relu});
     std::vector<float> back(m * n);
-    from_pairs({m, n, out.data()}, {Form::features, m, n, back.data()});
+    from_interleaved({m, n, out.data()}, {Form::features, m, n, back.data()});
     Index wrong = 0;
     for (Index i = 0; i < m * n; ++i)
       wrong += !(std::abs(back[i] - wanted[i]) <= std::ldexp(wanted[i], -8) + 1e-5f);
-    const PairsOut view{m, n, out.mutate()};
+    const InterleavedOut view{m, n, out.mutate()};
     for (Index t = 0; t < n; ++t) wrong += view.tile(m - 1, 0)[2 * t + 1] != 0;  // m is odd
     CHECK_MESSAGE(wrong == 0, n);
   }

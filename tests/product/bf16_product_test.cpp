@@ -103,10 +103,10 @@ TEST_CASE("weights of several slabs, and rows of several bands, are summed up wh
     const Index m = 1700, k = 3100, n = 70;
     const Bf16Case c(m, k, n, 2, of, DType::BF16, of);
     REQUIRE(pack_bf16(c.weight).slab_count() == 2);
-    Array<std::uint16_t> x(pairs_size(k, n));
-    to_pairs(Activations{Form::features, k, n, c.x.data()}, PairsOut{k, n, x.mutate()});
+    Array<std::uint16_t> x(interleaved_size(k, n));
+    to_interleaved(Activations{Form::features, k, n, c.x.data()}, InterleavedOut{k, n, x.mutate()});
     Array<float> packed(m * n);
-    bf16_product(c.weight, Pairs{k, n, x.data()},
+    bf16_product(c.weight, Interleaved{k, n, x.data()},
                  ActivationsOut{Form::features, m, n, packed.mutate()});
     const Array<float> y = c.product(Form::features);
     CHECK(std::equal(y.begin(), y.end(), packed.begin()));
@@ -134,24 +134,25 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
         const Index k = 300;
         const Bf16Case c(m, k, n, 2, of, DType::F32, m + n);
         Dice dice(m * n);
-        Array<std::uint16_t> x(pairs_size(k, n)), residual(pairs_size(m, n));
-        to_pairs(Activations{Form::features, k, n, c.x.data()}, PairsOut{k, n, x.mutate()});
+        Array<std::uint16_t> x(interleaved_size(k, n)), residual(interleaved_size(m, n));
+        to_interleaved(Activations{Form::features, k, n, c.x.data()},
+                       InterleavedOut{k, n, x.mutate()});
         Array<float> added(m * n), bias(m), sums(m * n);
         for (std::size_t i = 0; i < added.size(); ++i)
           added.mutate()[i] = static_cast<float>(dice.normal());
         for (Index i = 0; i < m; ++i) bias.mutate()[i] = static_cast<float>(dice.normal());
-        to_pairs(Activations{Form::features, m, n, added.data()},
-                 PairsOut{m, n, residual.mutate()});
-        from_pairs({m, n, residual.data()}, {Form::features, m, n, added.mutate()});
-        bf16_product(c.weight, Pairs{k, n, x.data()},
+        to_interleaved(Activations{Form::features, m, n, added.data()},
+                       InterleavedOut{m, n, residual.mutate()});
+        from_interleaved({m, n, residual.data()}, {Form::features, m, n, added.mutate()});
+        bf16_product(c.weight, Interleaved{k, n, x.data()},
                      ActivationsOut{Form::features, m, n, sums.mutate()});
         const auto run = [&](int team) {
           const Threads some(team);
           Array<std::uint16_t> y = residual;  // added to itself
-          bf16_product(c.weight, Pairs{k, n, x.data()}, PairsOut{m, n, y.mutate()},
+          bf16_product(c.weight, Interleaved{k, n, x.data()}, InterleavedOut{m, n, y.mutate()},
                        {0.5f, bias.data(), y.data(), kernels::Activation::relu});
           Array<float> wide(m * n);
-          from_pairs({m, n, y.data()}, {Form::features, m, n, wide.mutate()});
+          from_interleaved({m, n, y.data()}, {Form::features, m, n, wide.mutate()});
           return wide;
         };
         const Array<float> y = run(1), other = run(3);

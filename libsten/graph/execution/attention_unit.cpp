@@ -1,9 +1,9 @@
 // Attention on activations as they lie.
 #include <cmath>
 
-#include "kernels/pair_attention.h"
+#include "kernels/bf16_attention.h"
 #include "libsten/graph/execution/unit.h"
-#include "libsten/product/pair_attention_product.h"
+#include "libsten/product/bf16_attention_product.h"
 
 namespace sten::execution {
 namespace {
@@ -25,13 +25,13 @@ Index elements_of(const Value& v) {
 class AttentionUnit final : public Unit {
  public:
   AttentionUnit(std::vector<std::size_t> arguments, std::size_t value, AttentionExtents extents,
-                Shape shape, Shape mask_shape, bool pairs)
+                Shape shape, Shape mask_shape, bool interleaved)
       : arguments_(std::move(arguments)),
         value_(value),
         extents_(extents),
         shape_(std::move(shape)),
         mask_shape_(std::move(mask_shape)),
-        pairs_(pairs) {}
+        pairs_(interleaved) {}
 
   void run(Slots& slots) override {
     const double start = now();
@@ -42,7 +42,7 @@ class AttentionUnit final : public Unit {
       if (elements_of(slots[arguments_[i]]) != a.heads * sizes[i]) throw PlanChanged{};
     if (!slots[value_].is_in_panels()) {
       if (pairs_)
-        slots.allot_pairs(value_, shape_);
+        slots.allot_interleaved(value_, shape_);
       else
         slots.allot(value_, shape_);
     }
@@ -50,8 +50,8 @@ class AttentionUnit final : public Unit {
     const Index tokens = tokens_of(shape_);
     const Value& to = slots[value_];
     if (pairs_) {
-      const Pairs q = pairs_of(slots, 0), k = pairs_of(slots, 1), v = pairs_of(slots, 2);
-      attention_product(a, q, k, v, PairsOut{shape_.back(), tokens, to.pairs});
+      const Interleaved q = pairs_of(slots, 0), k = pairs_of(slots, 1), v = pairs_of(slots, 2);
+      attention_product(a, q, k, v, InterleavedOut{shape_.back(), tokens, to.interleaved});
     } else {
       attention_product(a, slots.activations(arguments_[0]), slots.activations(arguments_[1]),
                         slots.activations(arguments_[2]),
@@ -62,14 +62,14 @@ class AttentionUnit final : public Unit {
 
  private:
   // Of an argument, which is rounded where it is float32.
-  Pairs pairs_of(Slots& slots, std::size_t i) {
+  Interleaved pairs_of(Slots& slots, std::size_t i) {
     const std::size_t from = arguments_[i];
-    if (slots[from].pairs) return slots.pairs(from);
+    if (slots[from].interleaved) return slots.interleaved(from);
     const Activations x = slots.activations(from);
-    const Index size = pairs_size(x.features, x.tokens);
+    const Index size = interleaved_size(x.features, x.tokens);
     if (std::ssize(rounded_[i]) != size) rounded_[i] = Array<std::uint16_t>::uninitialized(size);
-    const PairsOut to{x.features, x.tokens, rounded_[i].mutate()};
-    to_pairs(x, to);
+    const InterleavedOut to{x.features, x.tokens, rounded_[i].mutate()};
+    to_interleaved(x, to);
     return {to.features, to.tokens, to.at};
   }
   // Of keys, or a bias.

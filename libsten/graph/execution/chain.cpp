@@ -35,7 +35,7 @@ void ChainUnit::finish() {
 }
 
 Index ChainUnit::panel_size(const ChainValue& v) const {
-  return lanes_of(tokens_) * (v.pairs ? padded_features(v.features) / 2 : v.features);
+  return lanes_of(tokens_) * (v.interleaved ? padded_features(v.features) / 2 : v.features);
 }
 
 Index ChainUnit::working_bytes() const {
@@ -54,8 +54,8 @@ void ChainUnit::begin(Slots& slots) {
   for (const Outcome& o : outcomes) {
     Value& v = slots[o.value];
     if (o.panels && !v.is_in_panels()) {
-      if (o.pairs)
-        slots.allot_pairs(o.value, o.shape);
+      if (o.interleaved)
+        slots.allot_interleaved(o.value, o.shape);
       else
         slots.allot(o.value, o.shape);
     }
@@ -74,7 +74,8 @@ void ChainUnit::begin(Slots& slots) {
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& v = slots[values[i].number];
-    if (!values[i].is_local) global_[i] = v.pairs ? reinterpret_cast<float*>(v.pairs) : v.panels;
+    if (!values[i].is_local)
+      global_[i] = v.interleaved ? reinterpret_cast<float*>(v.interleaved) : v.panels;
   }
   for (auto& n : nanoseconds_) n = 0;
 }

@@ -12,10 +12,10 @@ namespace sten::execution {
 struct ChainValue {
   std::size_t number;  // in the graph
   Index features;
-  std::size_t first, last;  // steps that write it first and read it last
-  bool pairs = false;       // of bfloat16, else float32
-  bool is_local = true;     // else its panels are the graph's
-  bool is_copy = false;     // of another value of the same number, which is of the other kind
+  std::size_t first, last;   // steps that write it first and read it last
+  bool interleaved = false;  // of bfloat16, else float32
+  bool is_local = true;      // else its panels are the graph's
+  bool is_copy = false;      // of another value of the same number, which is of the other kind
 };
 
 class ChainUnit final : public Unit {
@@ -35,7 +35,7 @@ class ChainUnit final : public Unit {
   struct Outcome {
     std::size_t value;
     Shape shape;
-    bool panels, tensor, pairs;
+    bool panels, tensor, interleaved;
   };
   std::vector<Outcome> outcomes;  // for what comes after
 

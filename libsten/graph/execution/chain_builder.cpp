@@ -42,7 +42,7 @@ class Builder : public ChainDraft {
     auto step = std::make_unique<EmbedStep>();
     step->extents = unit_->tokens_shape = {sum->shape.begin(), sum->shape.end() - 1};
     step->features = sum->shape.back();
-    step->pairs = is_low();
+    step->interleaved = is_low();
     step->y = add_value(sum->value, sum->shape.back(), is_low());
     ExecutionStep about{{}, "", "panels", "rows are added up and become panels", 0, 0, 0};
     if (is_low()) {
@@ -102,16 +102,16 @@ class Builder : public ChainDraft {
     if (shape.size() != 2 || shape[0] == 0 || w->spec().has("dims")) return false;
     const auto from = shape_of(in[0]);
     if (!from || from->back() != shape[1]) return false;
-    const bool pairs = is_low() && has_pair_product(*w, tokens_of(*from));
-    if (!pairs && w->dtype() != DType::F32) return false;
-    if (!pairs && !has_dense_values(*w) && !has_sparse_product(std::string(w->layout())))
+    const bool interleaved = is_low() && has_bf16_product(*w, tokens_of(*from));
+    if (!interleaved && w->dtype() != DType::F32) return false;
+    if (!interleaved && !has_dense_values(*w) && !has_sparse_product(std::string(w->layout())))
       return false;
     const Tensor* bias = in.size() > 2 ? row(2, shape[0]) : nullptr;
     if (in.size() > 2 && !bias) return false;
-    const std::size_t x = value(in[0], *from, pairs);
+    const std::size_t x = value(in[0], *from, interleaved);
     std::unique_ptr<ProductStep> step;
     std::string why = "dense, by the kernel of panels: what comes before and after lies so";
-    if (pairs) {
+    if (interleaved) {
       auto low = std::make_unique<PairProductStep>(*w, tokens_of(*from));
       const bool is_few = low->is_few();
       step = std::move(low);
@@ -129,9 +129,9 @@ class Builder : public ChainDraft {
     if (bias) step->bias = *bias;
     step->x = x;
     read(x);
-    step->y = add_value(plan_.value_of(node_), shape[0], pairs);
+    step->y = add_value(plan_.value_of(node_), shape[0], interleaved);
     const auto stored = static_cast<double>(w->values() ? w->values()->size() : 0);
-    ExecutionStep s = about(n, std::move(why), shape[0] + shape[1], pairs);
+    ExecutionStep s = about(n, std::move(why), shape[0] + shape[1], interleaved);
     s.layout = w->spec().str();
     s.flops = 2 * tokens() * stored;
     s.bytes += static_cast<double>(w->bytes());
@@ -170,7 +170,7 @@ class Builder : public ChainDraft {
       const auto sum = made_here(number);
       std::size_t at = 0;
       ProductStep* p = sum && number != residual ? open_product(*sum, at) : nullptr;
-      if (!p || p->residual || is_pairs(*sum) != is_low()) continue;
+      if (!p || p->residual || is_interleaved(*sum) != is_low()) continue;
       const std::size_t other = value(residual, shape, is_low());
       if (unit_->values[other].first > at ||
           (unit_->values[other].first == at && !is_input_[other]))
@@ -219,7 +219,7 @@ class Builder : public ChainDraft {
     std::size_t at = 0;
     const kernels::Activation activation = activation_of(n.op.text());
     if (const auto made = made_here(argument(0)); made && activation != kernels::Activation::none)
-      if (ProductStep* p = open_product(*made, at); p && is_pairs(*made) <= is_low()) {
+      if (ProductStep* p = open_product(*made, at); p && is_interleaved(*made) <= is_low()) {
         p->activation = activation;
         join(n, at, *made);
         return true;

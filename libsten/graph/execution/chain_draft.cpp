@@ -11,8 +11,10 @@ namespace {
 // holds.
 constexpr double least_streamed = double{1 << 20};
 
-const char* layout_of(bool pairs) { return pairs ? "pairs" : "panels"; }
-Precision precision_of(bool pairs) { return pairs ? Precision::bf16 : Precision::float32; }
+const char* layout_of(bool interleaved) { return interleaved ? "pairs" : "panels"; }
+Precision precision_of(bool interleaved) {
+  return interleaved ? Precision::bf16 : Precision::float32;
+}
 
 }  // namespace
 
@@ -24,14 +26,15 @@ std::unique_ptr<ChainUnit> ChainDraft::finish(std::size_t end) {
     const bool panels = plan_.wants_panels(number, end);
     const bool tensor = plan_.wants_tensor(number, end);
     if (!panels && !tensor) continue;
-    const bool rounds = !is_pairs(i) && plan_.wants_pairs(number, end);
+    const bool rounds = !is_interleaved(i) && plan_.wants_interleaved(number, end);
     const std::size_t left = rounds ? copy(i) : i;  // what there is after the chain
     const ChainValue v = unit_->values[left];
     Shape shape = unit_->tokens_shape;
     shape.push_back(v.features);
-    unit_->outcomes.push_back({number, shape, panels, tensor, v.pairs});
+    unit_->outcomes.push_back({number, shape, panels, tensor, v.interleaved});
     unit_->values[left].is_local = !panels;
-    if (panels && !rounds && v.last == v.first && bytes(v.features, v.pairs) >= least_streamed)
+    if (panels && !rounds && v.last == v.first &&
+        bytes(v.features, v.interleaved) >= least_streamed)
       if (auto* p = dynamic_cast<ProductStep*>(unit_->work[v.first].get())) p->stream = true;
     if (tensor) store(i, shape);
   }
@@ -58,24 +61,24 @@ std::optional<Shape> ChainDraft::shape_of(std::size_t number) const {
   return shape;
 }
 
-std::size_t ChainDraft::value(std::size_t number, const Shape& shape, bool pairs) {
+std::size_t ChainDraft::value(std::size_t number, const Shape& shape, bool interleaved) {
   std::optional<std::size_t> other;
   for (std::size_t i = 0; i < unit_->values.size(); ++i) {
     if (unit_->values[i].number != number) continue;
-    if (unit_->values[i].pairs == pairs) return i;
+    if (unit_->values[i].interleaved == interleaved) return i;
     other = i;
   }
-  if (!other) other = input(number, shape, pairs);
-  return unit_->values[*other].pairs == pairs ? *other : copy(*other);
+  if (!other) other = input(number, shape, interleaved);
+  return unit_->values[*other].interleaved == interleaved ? *other : copy(*other);
 }
 
 // One that was there before the chain.
-std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool pairs) {
+std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool interleaved) {
   unit_->tokens_shape.assign(shape.begin(), shape.end() - 1);
   const Index features = shape.back();
   const Value& given = slots_[number];
-  const std::size_t at =
-      add_value(number, features, given.is_in_panels() ? given.pairs != nullptr : pairs);
+  const std::size_t at = add_value(
+      number, features, given.is_in_panels() ? given.interleaved != nullptr : interleaved);
   is_input_[at] = true;
   unit_->values[at].is_local = !given.is_in_panels();
   if (given.is_in_panels()) {
@@ -85,12 +88,12 @@ std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool pairs
   auto step = std::make_unique<LoadStep>();
   step->y = at;
   step->features = features;
-  step->pairs = pairs;
+  step->interleaved = interleaved;
   unit_->rows.push_back({number, step.get(), nullptr, shape});
-  ExecutionStep s{{}, "load", layout_of(pairs), "", 0, 0, bytes(features, false)};
-  s.why = pairs ? "rows of tokens become panels of pairs" : "rows of tokens become panels";
-  s.bytes += bytes(features, pairs);
-  s.precision = precision_of(pairs);
+  ExecutionStep s{{}, "load", layout_of(interleaved), "", 0, 0, bytes(features, false)};
+  s.why = interleaved ? "rows of tokens become panels of pairs" : "rows of tokens become panels";
+  s.bytes += bytes(features, interleaved);
+  s.precision = precision_of(interleaved);
   write(std::move(step), at, std::move(s));
   return at;
 }
@@ -98,8 +101,8 @@ std::size_t ChainDraft::input(std::size_t number, const Shape& shape, bool pairs
 // Of the other kind.
 std::size_t ChainDraft::copy(std::size_t from) {
   const Index features = unit_->values[from].features;
-  const bool pairs = !unit_->values[from].pairs;
-  const std::size_t to = add_value(unit_->values[from].number, features, pairs);
+  const bool interleaved = !unit_->values[from].interleaved;
+  const std::size_t to = add_value(unit_->values[from].number, features, interleaved);
   unit_->values[to].is_copy = true;
   const auto with = [&](auto step) -> std::unique_ptr<TokenStep> {
     step->x = from;
@@ -107,20 +110,20 @@ std::size_t ChainDraft::copy(std::size_t from) {
     step->features = features;
     return step;
   };
-  ExecutionStep s{{}, "", layout_of(pairs), "", 0, 0, bytes(features, true)};
-  s.runs = pairs ? "round" : "widen";
-  s.why = pairs ? "float32 becomes pairs of bfloat16" : "pairs of bfloat16 become float32";
+  ExecutionStep s{{}, "", layout_of(interleaved), "", 0, 0, bytes(features, true)};
+  s.runs = interleaved ? "round" : "widen";
+  s.why = interleaved ? "float32 becomes pairs of bfloat16" : "pairs of bfloat16 become float32";
   s.bytes += bytes(features, false);
-  s.precision = precision_of(pairs);
+  s.precision = precision_of(interleaved);
   read(from);
-  write(pairs ? with(std::make_unique<RoundStep>()) : with(std::make_unique<WidenStep>()), to,
+  write(interleaved ? with(std::make_unique<RoundStep>()) : with(std::make_unique<WidenStep>()), to,
         std::move(s));
   return to;
 }
 
-std::size_t ChainDraft::add_value(std::size_t number, Index features, bool pairs) {
+std::size_t ChainDraft::add_value(std::size_t number, Index features, bool interleaved) {
   const std::size_t now = unit_->work.size();
-  unit_->values.push_back({number, features, now, now, pairs});
+  unit_->values.push_back({number, features, now, now, interleaved});
   is_input_.push_back(false);
   writers_.push_back(now);
   return unit_->values.size() - 1;
@@ -145,16 +148,18 @@ void ChainDraft::write(std::unique_ptr<TokenStep> step, std::size_t y, Execution
 std::size_t ChainDraft::in_place_of(std::size_t x, Index features) {
   const std::size_t number = plan_.value_of(node_);
   if (is_input_[x] || !is_used_once(unit_->values[x].number))
-    return add_value(number, features, is_pairs(x));
+    return add_value(number, features, is_interleaved(x));
   unit_->values[x].number = number;
   unit_->values[x].is_copy = false;
   return x;
 }
 
-ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved, bool pairs) const {
-  ExecutionStep s{{n.name}, std::string(n.op.text()), layout_of(pairs), std::move(why), 0, 0, 0};
-  s.bytes = bytes(moved, pairs);
-  s.precision = precision_of(pairs);
+ExecutionStep ChainDraft::about(const Node& n, std::string why, Index moved,
+                                bool interleaved) const {
+  ExecutionStep s{{n.name}, std::string(n.op.text()), layout_of(interleaved), std::move(why), 0, 0,
+                  0};
+  s.bytes = bytes(moved, interleaved);
+  s.precision = precision_of(interleaved);
   return s;
 }
 
@@ -181,15 +186,15 @@ void ChainDraft::join(const Node& n, std::size_t at, std::size_t v) {
 void ChainDraft::store(std::size_t i, const Shape& shape) {
   auto step = std::make_unique<StoreStep>();
   const Index features = unit_->values[i].features;
-  const bool pairs = is_pairs(i);
+  const bool interleaved = is_interleaved(i);
   step->x = i;
   step->features = features;
-  step->pairs = pairs;
+  step->interleaved = interleaved;
   unit_->rows.push_back({unit_->values[i].number, nullptr, step.get(), shape});
-  ExecutionStep s{{}, "store", layout_of(pairs), "", 0, 0, bytes(features, false)};
-  s.why = pairs ? "pairs become rows of tokens" : "panels become rows of tokens";
-  s.bytes += bytes(features, pairs);
-  s.precision = precision_of(pairs);
+  ExecutionStep s{{}, "store", layout_of(interleaved), "", 0, 0, bytes(features, false)};
+  s.why = interleaved ? "pairs become rows of tokens" : "panels become rows of tokens";
+  s.bytes += bytes(features, interleaved);
+  s.precision = precision_of(interleaved);
   write(std::move(step), i, std::move(s));
 }
 

@@ -19,9 +19,9 @@ class ChainDraft {
   std::optional<Shape> shape_of(std::size_t number) const;
   // The chain's number of such a value, in pairs or not; a tensor is loaded, and what is of the other
   // kind is copied.
-  std::size_t value(std::size_t number, const Shape& shape, bool pairs);
-  std::size_t add_value(std::size_t number, Index features, bool pairs);
-  bool is_pairs(std::size_t value) const { return unit_->values[value].pairs; }
+  std::size_t value(std::size_t number, const Shape& shape, bool interleaved);
+  std::size_t add_value(std::size_t number, Index features, bool interleaved);
+  bool is_interleaved(std::size_t value) const { return unit_->values[value].interleaved; }
   // The node's value in the place of x, which nobody else needs; or a new one.
   std::size_t in_place_of(std::size_t x, Index features);
 
@@ -34,10 +34,10 @@ class ChainDraft {
   ProductStep* open_product(std::size_t v, std::size_t& at) const;
   // The node becomes a part of step `at`, which writes value v.
   void join(const Node& n, std::size_t at, std::size_t v);
-  ExecutionStep about(const Node& n, std::string why, Index moved, bool pairs) const;
+  ExecutionStep about(const Node& n, std::string why, Index moved, bool interleaved) const;
   double tokens() const;
-  double bytes(Index features, bool pairs) const {
-    return (pairs ? 2 : 4) * tokens() * static_cast<double>(features);
+  double bytes(Index features, bool interleaved) const {
+    return (interleaved ? 2 : 4) * tokens() * static_cast<double>(features);
   }
 
   // The chain, whose nodes end before `end`.
@@ -57,7 +57,7 @@ class ChainDraft {
 
  private:
   void store(std::size_t i, const Shape& shape);
-  std::size_t input(std::size_t number, const Shape& shape, bool pairs);
+  std::size_t input(std::size_t number, const Shape& shape, bool interleaved);
   std::size_t copy(std::size_t from);
 };
 

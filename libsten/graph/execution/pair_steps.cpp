@@ -1,6 +1,6 @@
 #include "libsten/graph/execution/pair_steps.h"
 
-#include "kernels/pair_panels.h"
+#include "kernels/interleaved_panels.h"
 #include "libsten/layout/masked.h"
 #include "libsten/product/tiles.h"
 
@@ -20,24 +20,24 @@ constexpr Index most_widened = 64;
 
 }  // namespace
 
-void rows_to_pairs(const float* rows, Index tokens, Index features, std::uint16_t* panel,
-                   Index lanes) {
+void rows_to_interleaved(const float* rows, Index tokens, Index features, std::uint16_t* panel,
+                         Index lanes) {
   if (tokens < lanes) std::fill_n(panel, padded_features(features) * lanes, std::uint16_t{0});
-  kernels::pairs().round_tokens(rows, features, features, tokens, panel, 2 * lanes);
+  kernels::interleaved().round_tokens(rows, features, features, tokens, panel, 2 * lanes);
   clear_padding(panel, features, lanes);
 }
 
-void pairs_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
-                   float* rows) {
+void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
+                         float* rows) {
   alignas(64) float wide[most_widened * panel_width];
   for (Index f = 0; f < features; f += most_widened) {
     const Index count = std::min(most_widened, features - f);
-    kernels::pairs().widen_features(panel + f * lanes, 2 * lanes, count, lanes, wide, lanes);
+    kernels::interleaved().widen_features(panel + f * lanes, 2 * lanes, count, lanes, wide, lanes);
     transpose_tiles(wide, lanes, count, tokens, rows + f, features);
   }
 }
 
-bool has_pair_product(const Tensor& w, Index tokens) {
+bool has_bf16_product(const Tensor& w, Index tokens) {
   if (w.dtype() != DType::F32 && w.dtype() != DType::BF16) return false;
   if (has_dense_values(w) || w.layout() == "nmgv") return true;
   const bool is_fast = tokens <= bf16_most_few || kernels::active_isa() >= kernels::Isa::amx;
@@ -54,10 +54,10 @@ PairProductStep::PairProductStep(const Tensor& w, Index tokens)
 }
 
 void PairProductStep::run(const TokenGroup& g) const {
-  const Pairs from{in(), g.count, g.pairs(x)};
-  const PairsOut to{out(), g.count, g.pairs(y)};
-  const PairsEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
-                               residual ? g.pairs(*residual) : nullptr, activation};
+  const Interleaved from{in(), g.count, g.interleaved(x)};
+  const InterleavedOut to{out(), g.count, g.interleaved(y)};
+  const InterleavedEpilogue epilogue{1, bias ? numbers_of(*bias) : nullptr,
+                                     residual ? g.interleaved(*residual) : nullptr, activation};
   if (many_)
     many_->multiply(from, to, epilogue);
   else
@@ -67,34 +67,34 @@ void PairProductStep::run(const TokenGroup& g) const {
 void PairNormalizeStep::run(const TokenGroup& g) const {
   const float *scale = numbers_of(gamma), *shift = numbers_of(beta);
   each_panel(g.count, [&](Index p, Index) {
-    std::uint16_t* to = pair_panel(g, y, features, p);
-    kernels::pair_panels(g.lanes).normalize(pair_panel(g, x, features, p), features, eps, scale,
-                                            shift, to);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved_panels(g.lanes).normalize(interleaved_panel(g, x, features, p), features,
+                                                   eps, scale, shift, to);
     clear_padding(to, features, g.lanes);
   });
 }
 
 void PairAddStep::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    std::uint16_t* to = pair_panel(g, y, features, p);
-    kernels::pair_panels(g.lanes).add(pair_panel(g, a, features, p), pair_panel(g, b, features, p),
-                                      features, to);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved_panels(g.lanes).add(interleaved_panel(g, a, features, p),
+                                             interleaved_panel(g, b, features, p), features, to);
     clear_padding(to, features, g.lanes);
   });
 }
 
 void PairMapStep::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    const std::uint16_t* from = pair_panel(g, x, features, p);
-    std::uint16_t* to = pair_panel(g, y, features, p);
+    const std::uint16_t* from = interleaved_panel(g, x, features, p);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
     alignas(64) float wide[most_widened * panel_width];
     for (Index at = 0; at < features; at += most_widened) {
       const Index count = std::min(most_widened, features - at);
-      kernels::pairs().widen_features(from + at * g.lanes, 2 * g.lanes, count, g.lanes, wide,
-                                      g.lanes);
+      kernels::interleaved().widen_features(from + at * g.lanes, 2 * g.lanes, count, g.lanes, wide,
+                                            g.lanes);
       f(wide, count * g.lanes, wide);
-      kernels::pairs().round_features(wide, g.lanes, count, g.lanes, to + at * g.lanes,
-                                      2 * g.lanes);
+      kernels::interleaved().round_features(wide, g.lanes, count, g.lanes, to + at * g.lanes,
+                                            2 * g.lanes);
     }
     clear_padding(to, features, g.lanes);
   });
@@ -102,16 +102,17 @@ void PairMapStep::run(const TokenGroup& g) const {
 
 void WidenStep::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    kernels::pairs().widen_features(pair_panel(g, x, features, p), 2 * g.lanes, features, g.lanes,
-                                    g.at[y] + p * features * g.lanes, g.lanes);
+    kernels::interleaved().widen_features(interleaved_panel(g, x, features, p), 2 * g.lanes,
+                                          features, g.lanes, g.at[y] + p * features * g.lanes,
+                                          g.lanes);
   });
 }
 
 void RoundStep::run(const TokenGroup& g) const {
   each_panel(g.count, [&](Index p, Index) {
-    std::uint16_t* to = pair_panel(g, y, features, p);
-    kernels::pairs().round_features(g.at[x] + p * features * g.lanes, g.lanes, features, g.lanes,
-                                    to, 2 * g.lanes);
+    std::uint16_t* to = interleaved_panel(g, y, features, p);
+    kernels::interleaved().round_features(g.at[x] + p * features * g.lanes, g.lanes, features,
+                                          g.lanes, to, 2 * g.lanes);
     clear_padding(to, features, g.lanes);
   });
 }

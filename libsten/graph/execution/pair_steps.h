@@ -9,7 +9,7 @@ namespace sten::execution {
 // Whether a product in bfloat16 of such a weight exists, on the CPU, with so many tokens, that is
 // worth it: of few with any layout, of many with dense and nmgv, and with others on matrix tiles, where
 // their zeros are multiplied too.
-bool has_pair_product(const Tensor& w, Index tokens);
+bool has_bf16_product(const Tensor& w, Index tokens);
 
 // Of a weight of F32 or BF16 that has one. `tokens`: of all groups together.
 struct PairProductStep final : ProductStep {
@@ -47,13 +47,14 @@ struct RoundStep final : TokenStep {
 };
 
 // Panel p of a value of the group.
-inline std::uint16_t* pair_panel(const TokenGroup& g, std::size_t value, Index features, Index p) {
-  return g.pairs(value) + p * padded_features(features) * g.lanes;
+inline std::uint16_t* interleaved_panel(const TokenGroup& g, std::size_t value, Index features,
+                                        Index p) {
+  return g.interleaved(value) + p * padded_features(features) * g.lanes;
 }
 // Rows of tokens become a panel of pairs, in which missing tokens are 0; and back.
-void rows_to_pairs(const float* rows, Index tokens, Index features, std::uint16_t* panel,
-                   Index lanes);
-void pairs_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
-                   float* rows);
+void rows_to_interleaved(const float* rows, Index tokens, Index features, std::uint16_t* panel,
+                         Index lanes);
+void interleaved_to_rows(const std::uint16_t* panel, Index lanes, Index tokens, Index features,
+                         float* rows);
 
 }  // namespace sten::execution

@@ -31,9 +31,9 @@ void Slots::allot(std::size_t number, Shape shape) {
   all_[number].shape = std::move(shape);
 }
 
-void Slots::allot_pairs(std::size_t number, Shape shape) {
-  const Index size = pairs_size(shape.back(), tokens_of(shape));
-  all_[number].pairs = reinterpret_cast<std::uint16_t*>(hold(number, size / 2));
+void Slots::allot_interleaved(std::size_t number, Shape shape) {
+  const Index size = interleaved_size(shape.back(), tokens_of(shape));
+  all_[number].interleaved = reinterpret_cast<std::uint16_t*>(hold(number, size / 2));
   all_[number].shape = std::move(shape);
 }
 
@@ -68,8 +68,8 @@ void Slots::begin_run() {
   for (std::size_t i = 0; i < placed_.size(); ++i) {
     Value& v = all_[placed_[i]];
     float* at = begin + places_[i].at / floats;
-    if (v.pairs)
-      v.pairs = reinterpret_cast<std::uint16_t*>(at);
+    if (v.interleaved)
+      v.interleaved = reinterpret_cast<std::uint16_t*>(at);
     else
       v.panels = at;
   }
@@ -81,8 +81,8 @@ const Tensor& Slots::tensor(std::size_t number) {
   Dense rows{v.shape, Values::uninitialized(DType::F32, size_of(v.shape))};
   const Index features = v.shape.back(), tokens = tokens_of(v.shape), lanes = lanes_of(tokens);
   float* to = rows.values.mutate<float>().data();
-  if (v.pairs) {
-    from_pairs(pairs(number), {Form::tokens, features, tokens, to});
+  if (v.interleaved) {
+    from_interleaved(interleaved(number), {Form::tokens, features, tokens, to});
     v.tensor = std::move(rows);
     return *v.tensor;
   }
@@ -96,14 +96,14 @@ const Tensor& Slots::tensor(std::size_t number) {
   return *v.tensor;
 }
 
-Pairs Slots::pairs(std::size_t number) const {
+Interleaved Slots::interleaved(std::size_t number) const {
   const Value& v = all_[number];
-  return {v.shape.back(), tokens_of(v.shape), v.pairs};
+  return {v.shape.back(), tokens_of(v.shape), v.interleaved};
 }
 
 Activations Slots::activations(std::size_t number) {
   const Value& v = all_[number];
-  if (v.pairs) tensor(number);
+  if (v.interleaved) tensor(number);
   if (v.panels) return {form_of(tokens_of(v.shape)), v.shape.back(), tokens_of(v.shape), v.panels};
   const Dense& x = v.tensor->as<Dense>();
   return {Form::tokens, x.extents.back(), tokens_of(x.extents), x.values.as<float>().data()};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "libsten/graph/execution/places.h"
-#include "libsten/product/pairs.h"
+#include "libsten/product/interleaved.h"
 #include "libsten/tensor/dense.h"
 #include "libsten/tensor/tensor.h"
 
@@ -15,10 +15,10 @@ struct Value {
   std::optional<Tensor> tensor{};
   // In panels, of one kind or the other: the shape is [..., features].
   float* panels = nullptr;
-  std::uint16_t* pairs = nullptr;
+  std::uint16_t* interleaved = nullptr;
   Shape shape{};
 
-  bool is_in_panels() const { return panels || pairs; }
+  bool is_in_panels() const { return panels || interleaved; }
 };
 
 // While a plan is made, in its first run, each value in panels has memory of its own, and is noted
@@ -34,7 +34,7 @@ class Slots {
   void begin_unit(Index unit) { unit_ = unit; }
   // Panels for a value that the unit computes, of float32 or of pairs.
   void allot(std::size_t number, Shape shape);
-  void allot_pairs(std::size_t number, Shape shape);
+  void allot_interleaved(std::size_t number, Shape shape);
   // A tensor that the unit computed.
   void note_tensor(std::size_t number);
   // After the last unit that needs it; in later runs its tensor is let go.
@@ -48,7 +48,7 @@ class Slots {
   // In panels, or as the rows of a dense tensor, which is made of pairs.
   Activations activations(std::size_t number);
   // Of a value in pairs.
-  Pairs pairs(std::size_t number) const;
+  Interleaved interleaved(std::size_t number) const;
 
   // Of each of so many units: what it and later ones need.
   std::vector<Index> held_by_unit(Index units) const;

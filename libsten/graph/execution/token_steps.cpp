@@ -89,7 +89,9 @@ void EmbedStep::run(const TokenGroup& g) const {
       const Index token = g.first + p * panel_width + t;
       for (std::size_t i = 0; i < tables.size(); ++i) take_row(tables[i], token, i > 0, to);
     }
-    if (pairs) return rows_to_pairs(sums, tokens, features, pair_panel(g, y, features, p), g.lanes);
+    if (interleaved)
+      return rows_to_interleaved(sums, tokens, features, interleaved_panel(g, y, features, p),
+                                 g.lanes);
     rows_to_panel(sums, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
@@ -98,7 +100,9 @@ void LoadStep::run(const TokenGroup& g) const {
   const float* from = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
     const float* some = from + p * panel_width * features;
-    if (pairs) return rows_to_pairs(some, tokens, features, pair_panel(g, y, features, p), g.lanes);
+    if (interleaved)
+      return rows_to_interleaved(some, tokens, features, interleaved_panel(g, y, features, p),
+                                 g.lanes);
     rows_to_panel(some, tokens, features, g.at[y] + p * features * g.lanes, g.lanes);
   });
 }
@@ -107,7 +111,9 @@ void StoreStep::run(const TokenGroup& g) const {
   float* to = rows + g.first * features;
   each_panel(g.count, [&](Index p, Index tokens) {
     float* some = to + p * panel_width * features;
-    if (pairs) return pairs_to_rows(pair_panel(g, x, features, p), g.lanes, tokens, features, some);
+    if (interleaved)
+      return interleaved_to_rows(interleaved_panel(g, x, features, p), g.lanes, tokens, features,
+                                 some);
     transpose_tiles(g.at[x] + p * features * g.lanes, g.lanes, features, tokens, some, features);
   });
 }

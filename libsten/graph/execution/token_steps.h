@@ -21,7 +21,9 @@ struct TokenGroup {
 
   Form form() const { return lanes == few_width ? Form::few : Form::panels; }
   // Of a value in pairs.
-  std::uint16_t* pairs(std::size_t i) const { return reinterpret_cast<std::uint16_t*>(at[i]); }
+  std::uint16_t* interleaved(std::size_t i) const {
+    return reinterpret_cast<std::uint16_t*>(at[i]);
+  }
 };
 
 // f(number of a panel, its tokens) for those of the group, on threads().
@@ -101,7 +103,7 @@ struct EmbedStep final : TokenStep {
   Shape extents;  // of the tokens
   std::size_t y = 0;
   Index features = 0;
-  bool pairs = false;
+  bool interleaved = false;
   void run(const TokenGroup& group) const override;
 
  private:
@@ -114,14 +116,14 @@ struct LoadStep final : TokenStep {
   const float* rows = nullptr;
   std::size_t y = 0;
   Index features = 0;
-  bool pairs = false;
+  bool interleaved = false;
   void run(const TokenGroup& group) const override;
 };
 struct StoreStep final : TokenStep {
   float* rows = nullptr;
   std::size_t x = 0;
   Index features = 0;
-  bool pairs = false;
+  bool interleaved = false;
   void run(const TokenGroup& group) const override;
 };
 

@@ -46,7 +46,7 @@ bool PlanContext::wants_panels(std::size_t value, std::size_t from) const {
                  [&](std::size_t n, std::size_t i) { return takes_panels(graph.nodes()[n], i); });
 }
 
-bool PlanContext::wants_pairs(std::size_t value, std::size_t from) const {
+bool PlanContext::wants_interleaved(std::size_t value, std::size_t from) const {
   return wants_panels(value, from) &&
          !any_use(*this, value, from, [&](std::size_t n, std::size_t i) {
            return takes_panels(graph.nodes()[n], i) && !low[n];

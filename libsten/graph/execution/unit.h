@@ -40,7 +40,7 @@ struct PlanContext {
   bool wants_tensor(std::size_t value, std::size_t from) const;
   bool wants_panels(std::size_t value, std::size_t from) const;
   // Whether those that take it in panels all run in bfloat16.
-  bool wants_pairs(std::size_t value, std::size_t from) const;
+  bool wants_interleaved(std::size_t value, std::size_t from) const;
 };
 
 // Between a narrow panel and so many tokens panels are too empty to be worth it, and one token is

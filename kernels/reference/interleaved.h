@@ -1,0 +1,8 @@
+#pragma once
+#include "kernels/interleaved.h"
+
+namespace sten::kernels {
+
+const InterleavedTable* interleaved_reference();
+
+}  // namespace sten::kernels

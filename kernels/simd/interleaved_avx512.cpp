@@ -1,0 +1,13 @@
+#define STEN_TARGET STEN_AVX512
+#include "kernels/simd/interleaved.h"
+#include "kernels/simd/interleaved16.h"
+#include "kernels/simd/interleaved_loops.h"
+
+namespace sten::kernels {
+
+const InterleavedTable* interleaved_avx512() {
+  static constexpr InterleavedTable table = simd::InterleavedLoops<avx512::Interleaved16>::table();
+  return &table;
+}
+
+}  // namespace sten::kernels

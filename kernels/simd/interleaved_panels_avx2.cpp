@@ -1,0 +1,23 @@
+#define STEN_TARGET STEN_AVX2
+#include "kernels/simd/interleaved_panels.h"
+#include "kernels/simd/interleaved_panels_loops.h"
+#include "kernels/simd/interleaved_vectors8.h"
+
+namespace sten::kernels::avx2 {
+namespace {
+
+struct InterleavedLanes : simd::InterleavedVectors8 {};
+
+}  // namespace
+}  // namespace sten::kernels::avx2
+
+namespace sten::kernels {
+
+const InterleavedPanelsTable* interleaved_panels_avx2(std::int64_t lanes) {
+  static constexpr InterleavedPanelsTable
+      wide = simd::InterleavedPanels<avx2::InterleavedLanes, panel_width>::table(),
+      few = simd::InterleavedPanels<avx2::InterleavedLanes, few_width>::table();
+  return lanes == few_width ? &few : &wide;
+}
+
+}  // namespace sten::kernels

@@ -1,0 +1,24 @@
+// AVX-512 BF16: two vectors are rounded at once.
+#define STEN_TARGET STEN_AVX512_BF16
+#include "kernels/simd/interleaved_panels.h"
+#include "kernels/simd/interleaved_panels_loops.h"
+#include "kernels/simd/interleaved_vectors_bf16.h"
+
+namespace sten::kernels::avx512_bf16 {
+namespace {
+
+struct InterleavedLanes : simd::InterleavedVectorsBf16 {};
+
+}  // namespace
+}  // namespace sten::kernels::avx512_bf16
+
+namespace sten::kernels {
+
+const InterleavedPanelsTable* interleaved_panels_avx512_bf16(std::int64_t lanes) {
+  static constexpr InterleavedPanelsTable
+      wide = simd::InterleavedPanels<avx512_bf16::InterleavedLanes, panel_width>::table(),
+      few = simd::InterleavedPanels<avx512_bf16::InterleavedLanes, few_width>::table();
+  return lanes == few_width ? &few : &wide;
+}
+
+}  // namespace sten::kernels

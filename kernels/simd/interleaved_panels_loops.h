@@ -1,0 +1,97 @@
+// The loops of kernels/interleaved_panels.h. Compiled once per ISA, for the target that the includer's
+// STEN_TARGET names.
+//
+// P is InterleavedVectors8 or InterleavedVectors16: Bf16Interleaved8 or Bf16Interleaved16 of as many tokens, and
+//   pack(even, odd)  pairs of them, rounded
+#pragma once
+#include "kernels/interleaved_panels.h"
+#include "kernels/simd/each.h"
+
+STEN_TARGET_BEGIN
+namespace sten::kernels::simd {
+
+template <class P, std::int64_t lanes>
+struct InterleavedPanels {
+  using Vec = typename P::Vec;
+  using Words = typename P::Words;
+  using Size = std::int64_t;
+  static constexpr Size vectors = lanes / P::lanes;
+  // Numbers in a vector of pairs, and in a row of them.
+  static constexpr Size in_words = 2 * P::lanes, line = 2 * lanes;
+
+  static void add(const std::uint16_t* a, const std::uint16_t* b, Size n, std::uint16_t* y) {
+    const Size words = (n + 1) / 2 * line;
+    for (Size i = 0; i < words; i += in_words) {
+      const Words v = P::load_words(a + i), w = P::load_words(b + i);
+      P::store_words(y + i, P::pack(P::add(P::even(v), P::even(w)), P::add(P::odd(v), P::odd(w))));
+    }
+  }
+
+  // Sums of both features of a row's pairs, which do not wait for each other.
+  struct Sums {
+    Vec even[vectors], odd[vectors];
+
+    STEN_INLINE void clear() {
+      each<vectors>([&](auto j) STEN_INLINE { even[j] = odd[j] = P::zero(); });
+    }
+    STEN_INLINE Vec of(std::size_t j) const { return P::add(even[j], odd[j]); }
+  };
+
+  // Whole pairs, then the feature that has none beside it.
+  template <class F>
+  STEN_INLINE static void each_pair(Size n, F&& f) {
+    for (Size r = 0; r + 1 < n; r += 2) f(r, std::true_type{});
+    if (n % 2) f(n - 1, std::false_type{});
+  }
+
+  static void normalize(const std::uint16_t* x, Size n, float eps, const float* gamma,
+                        const float* beta, std::uint16_t* y) {
+    const Vec count = P::set(static_cast<float>(n));
+    Vec mean[vectors], by[vectors];
+    Sums sums;
+    sums.clear();
+    // bfloat16 whose mean is far from 0, compared with its deviation, has no digits left: sums of it
+    // as it is lose none that count.
+    each_pair(n, [&](Size r, auto whole) STEN_INLINE {
+      each<vectors>([&](auto j) STEN_INLINE {
+        const Words w = P::load_words(x + r * lanes + j * in_words);
+        sums.even[j] = P::add(sums.even[j], P::even(w));
+        if constexpr (whole) sums.odd[j] = P::add(sums.odd[j], P::odd(w));
+      });
+    });
+    each<vectors>([&](auto j) STEN_INLINE { mean[j] = P::div(sums.of(j), count); });
+    sums.clear();
+    each_pair(n, [&](Size r, auto whole) STEN_INLINE {
+      each<vectors>([&](auto j) STEN_INLINE {
+        const Words w = P::load_words(x + r * lanes + j * in_words);
+        const Vec even = P::sub(P::even(w), mean[j]);
+        sums.even[j] = P::fma(even, even, sums.even[j]);
+        if constexpr (whole) {
+          const Vec odd = P::sub(P::odd(w), mean[j]);
+          sums.odd[j] = P::fma(odd, odd, sums.odd[j]);
+        }
+      });
+    });
+    each<vectors>([&](auto j) STEN_INLINE {
+      const Vec variance = P::add(P::div(sums.of(j), count), P::set(eps));
+      by[j] = P::div(P::set(1), P::sqrt(variance));
+    });
+    each_pair(n, [&](Size r, auto whole) STEN_INLINE {
+      each<vectors>([&](auto j) STEN_INLINE {
+        const Words w = P::load_words(x + r * lanes + j * in_words);
+        const auto finish = [&](Vec v, Size at) STEN_INLINE {
+          const Vec z = P::mul(P::sub(v, mean[j]), by[j]);
+          return P::fma(z, P::one(gamma + at), P::one(beta + at));
+        };
+        Vec odd = P::zero();
+        if constexpr (whole) odd = finish(P::odd(w), r + 1);
+        P::store_words(y + r * lanes + j * in_words, P::pack(finish(P::even(w), r), odd));
+      });
+    });
+  }
+
+  static constexpr InterleavedPanelsTable table() { return {normalize, add}; }
+};
+
+}  // namespace sten::kernels::simd
+STEN_TARGET_END

@@ -1,0 +1,88 @@
+#include "kernels/interleaved_panels.h"
+
+#include <cmath>
+
+#include "kernels/interleaved.h"
+#include "tests/kernels/fenced.h"
+#include "tests/support/tensors.h"
+
+using namespace sten;
+using namespace sten::testing;
+
+namespace {
+
+// Pairs [(n + 1) / 2, lanes, 2]; the partner of an odd last feature is 0.
+Array<std::uint16_t> interleaved_features(Index n, Index lanes, float shift, std::uint64_t seed) {
+  Dice dice(seed);
+  Array<std::uint16_t> all((n + 1) / 2 * 2 * lanes);
+  std::uint16_t* to = all.mutate();
+  for (Index r = 0; r < n; ++r)
+    for (Index t = 0; t < lanes; ++t)
+      to[r / 2 * 2 * lanes + 2 * t + r % 2] =
+          kernels::round_to_bf16(static_cast<float>(dice.normal()) + shift);
+  return all;
+}
+Array<float> feature_floats(Index n, std::uint64_t seed) {
+  Dice dice(seed);
+  Array<float> all(n);
+  for (float& x : std::span(all.mutate(), all.size())) x = static_cast<float>(dice.normal());
+  return all;
+}
+
+// To one unit of the last place: of two neighbours a sum in another order may round to the other.
+void check_neighbours(const Array<std::uint16_t>& got, const Array<std::uint16_t>& wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const float x = kernels::widen_bf16(got[i]), y = kernels::widen_bf16(wanted[i]);
+    if (!(std::abs(x - y) <= std::ldexp(std::abs(y), -7) + 1e-6f))
+      FAIL_CHECK("element " << i << " is " << x << ", not " << y);
+  }
+}
+
+template <class F>
+void each_interleaved_panels_table(F&& f) {
+  for (const Index lanes : {kernels::panel_width, kernels::few_width})
+    for (const kernels::Isa isa : kernels::all_isas) {
+      const kernels::InterleavedPanelsTable* table = kernels::interleaved_panels_for(isa, lanes);
+      if (!table || isa == kernels::Isa::reference) continue;
+      const std::string name = kernels::name_of(isa);
+      CAPTURE(name);
+      CAPTURE(lanes);
+      f(*table, *kernels::interleaved_panels_for(kernels::Isa::reference, lanes), lanes);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("features of tokens in pairs are normalised, in their place too") {
+  each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
+                                   const kernels::InterleavedPanelsTable& reference, Index lanes) {
+    for (const Index n : {1, 2, 7, 64, 129})
+      for (const float shift : {0.0f, 30.0f}) {
+        CAPTURE(n);
+        CAPTURE(shift);
+        Array<std::uint16_t> x = interleaved_features(n, lanes, shift, 4);
+        const Array<float> gamma = feature_floats(n, 5), beta = feature_floats(n, 6);
+        Array<std::uint16_t> got(x.size()), wanted(x.size());
+        table.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), got.mutate());
+        reference.normalize(x.data(), n, 1e-5f, gamma.data(), beta.data(), wanted.mutate());
+        check_neighbours(got, wanted);
+        std::uint16_t* in_place = x.mutate();
+        table.normalize(in_place, n, 1e-5f, gamma.data(), beta.data(), in_place);
+        for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(x[i] == got[i]);
+      }
+  });
+}
+
+TEST_CASE("sums of pairs are rounded once, to the last bit") {
+  each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
+                                   const kernels::InterleavedPanelsTable& reference, Index lanes) {
+    for (const Index n : {1, 2, 7, 64}) {
+      const Array<std::uint16_t> a = interleaved_features(n, lanes, 0, 1),
+                                 b = interleaved_features(n, lanes, 1, 2);
+      Array<std::uint16_t> got(a.size()), wanted(a.size());
+      table.add(a.data(), b.data(), n, got.mutate());
+      reference.add(a.data(), b.data(), n, wanted.mutate());
+      for (std::size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == wanted[i]);
+    }
+  });
+}
